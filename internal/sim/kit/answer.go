@@ -6,39 +6,39 @@ import (
 	"strings"
 )
 
-// Request is one request in terms that every wire shares.
+// Request is one request, in terms that all wires share.
 type Request struct {
 	Name  string // the model as the caller wrote it
 	Model *Model
 	Knobs Knobs
 
 	Turns    []Turn
-	Overhead int // prompt tokens in addition to the turns: tools and schema
+	Overhead int // prompt tokens outside the turns: tools and schema
 
 	Tools         []Tool
 	Choice        toolChoice
 	ParallelCalls bool
 	Format        format
-	Schema        *Node // of jsonSchema
+	Schema        *Node // set when Format is JSONSchema
 
 	N         int
 	MaxTokens int // 0: none
 	Stops     []string
 	Seed      string // as written
-	Effort    string // "" missing
+	Effort    string // "": not given
 	Logprobs  bool
 	Top       int
 
-	Thinking       bool // the caller asked for so many tokens of it as thought says
+	Thinking       bool // the caller set ThinkingTokens
 	ThinkingTokens int
-	Redact         bool     // thinking comes in a form that only the provider reads
-	CacheOnly      bool     // nothing is to be said: the prompt is only to be remembered
+	Redact         bool     // reasoning is sent in a form that only the provider can read
+	CacheOnly      bool     // no text in the answer: the prompt is only to be cached
 	Searches       bool     // the provider may search the web
-	hosted         []string // other tools that the provider may run, by what a call of each is named
-	Marks          *Marks   // what the caller asks to cache of its prompt; nil: the provider decides
+	hosted         []string // other tools that the provider may run: the name of a call of each
+	Marks          *Marks   // what the caller marks for the prompt cache; nil: the provider decides
 
 	WantImage, WantAudio bool
-	Width, Height        int // of a picture; 0: eight by eight
+	Width, Height        int // of an image, in pixels; 0: eight by eight
 	AudioFormat          string
 
 	Stream, StreamUsage bool
@@ -69,7 +69,7 @@ type Tool struct {
 	Custom bool  // takes free text
 }
 
-// toolChoice is what may be called: mode none, auto or required, and the names allowed (nil: all).
+// toolChoice holds which tools may be called: the mode (none, auto or required) and the names allowed (nil: all).
 type toolChoice struct {
 	Mode string
 	Only []string
@@ -87,7 +87,7 @@ func (c *toolChoice) allows(name string) bool {
 	return false
 }
 
-// Answer is what the simulator says to an ask.
+// Answer is the simulator's answer to a Request.
 type Answer struct {
 	ID      uint64
 	Choices []Choice
@@ -103,14 +103,14 @@ type Choice struct {
 	Audio        *AudioAnswer
 	Finish       string
 	StopSequence string        // the stop sequence that ended the text
-	Refused      bool          // the text says that nothing will be said
-	SearchResult *SearchResult // by a search of the web
-	Searches     int           // how many brought it
+	Refused      bool          // the text is a refusal
+	SearchResult *SearchResult // of a web search; nil: none
+	Searches     int           // number of searches
 	Ran          []Ran         // calls of other tools that the provider runs
-	Seed         Random        // of what is written next to the text, such as logprobs
+	Seed         Random        // for what is written in addition to the text, such as logprobs
 }
 
-// SearchResult is what a search brought.
+// SearchResult is one page that a web search found.
 type SearchResult struct {
 	ID, Query, URL, Title string
 }
@@ -121,11 +121,11 @@ type Call struct {
 	Custom              bool
 }
 
-// Tally counts tokens. Those of the second line are part of prompt or completion.
+// Tally counts tokens. The counts of the second line are part of Prompt or Completion.
 type Tally struct {
 	Prompt, Completion                                     int
 	Cached, PromptAudio, Reasoning, OutputAudio, OutputImg int
-	Written, WrittenHour                                   int // into the prompt cache, for minutes and for an hour
+	Written, WrittenHour                                   int // into the prompt cache, for five minutes and for an hour
 	Searches, Fetches                                      int
 }
 
@@ -133,10 +133,10 @@ type Tally struct {
 const (
 	TokensPerTurn = 4
 	tokensAtEnd   = 3
-	tokensOfImage = 64 // an image produced
+	tokensOfImage = 64 // of one image in the answer
 )
 
-// Reply works out the answer. The same ask gets the same answer, but for cached tokens, which depend on what came before.
+// Reply computes the answer. The same request gets the same answer, except for cached tokens, which depend on earlier requests.
 func (s *Host) Reply(a *Request) Answer {
 	d := a.Digest()
 	out := Answer{ID: uint64(d)}
@@ -156,7 +156,7 @@ func (s *Host) Reply(a *Request) Answer {
 	return out
 }
 
-// add counts a choice; its parts that cannot be cut, such as the name of a tool, never make it more than limit (0: none).
+// add counts a choice. Parts that cannot be cut, such as a tool's name, never raise its count above limit (0: none).
 func (t *Tally) add(c *Choice, limit int) {
 	reasoning := CountTokens(c.Reasoning)
 	n := reasoning + CountTokens(c.Text)
@@ -181,8 +181,8 @@ func (t *Tally) add(c *Choice, limit int) {
 	t.Completion += n + tokensOfImage*len(c.Images)
 }
 
-// Digest is over all that the text depends on. How much of the text is wanted and how it travels is not part of it, so that
-// a stream says what the whole answer says and max_tokens cuts the same text.
+// Digest covers all that the text depends on. The wanted length of the text and whether it is streamed are not part of it, so that
+// a stream has the same text as a whole answer, and max_tokens cuts that text.
 func (a *Request) Digest() Digest {
 	d := NewDigest
 	d.Add(a.Model.Name)
@@ -222,7 +222,7 @@ func (a *Request) PromptTokens() (all, audio int) {
 	return all, audio
 }
 
-// last is the last turn of a role, nil when there is none.
+// last returns the last turn of a role, nil when there is none.
 func (a *Request) last(role string) *Turn {
 	for i := len(a.Turns) - 1; i >= 0; i-- {
 		if a.Turns[i].Role == role {
@@ -232,7 +232,7 @@ func (a *Request) last(role string) *Turn {
 	return nil
 }
 
-// Question is the last user text.
+// Question returns the last text of the user.
 func (a *Request) Question() string {
 	if t := a.last("user"); t != nil {
 		return t.Text
@@ -288,7 +288,7 @@ func (a *Request) writeText(c *Choice, lang *Language, rnd *Random) {
 	}
 }
 
-// limit applies the cap on tokens, which reasoning counts against too.
+// limit applies MaxTokens. Reasoning counts towards it.
 func (a *Request) limit(c *Choice) {
 	if a.MaxTokens == 0 {
 		return
@@ -368,7 +368,7 @@ func (a *Request) freeJSON(lang *Language, rnd *Random) []byte {
 	return append(out, '}')
 }
 
-// resultsAtEnd are the tool results that the conversation ends with, as "name: text".
+// resultsAtEnd returns the tool results at the end of the conversation, each as "name: text".
 func (a *Request) resultsAtEnd() []string {
 	from := len(a.Turns)
 	for from > 0 && a.Turns[from-1].Role == "tool" {
@@ -381,7 +381,7 @@ func (a *Request) resultsAtEnd() []string {
 	return out
 }
 
-// describe names the media of all user and tool turns.
+// describe lists the media of all turns, as a sentence.
 func (a *Request) describe(lang *Language) string {
 	var all []Medium
 	for i := range a.Turns {
@@ -402,7 +402,7 @@ func (a *Request) describe(lang *Language) string {
 	return b.String()
 }
 
-// words are those of the question that may serve as values: names and figures first, else the longer words.
+// words returns words of the question that can serve as values: names and numbers if there are any, else the longer words.
 func (a *Request) words() []string {
 	var names, long []string
 	for i, w := range strings.Fields(a.Question()) {
@@ -426,8 +426,8 @@ func (a *Request) words() []string {
 
 const callsUnasked = 3
 
-// callTools decides which tools are called. After results the answer is text, unless a call is demanded. A script decides all itself: its
-// next call, one an answer, and then text.
+// callTools decides which tools are called. After tool results the answer is text, unless a call is required. A script decides alone:
+// each answer makes its next call, and when there is none left the answer is text.
 func (a *Request) callTools(rnd *Random) []Call {
 	if a.Knobs.script != "" {
 		return a.nextOfScript(rnd)

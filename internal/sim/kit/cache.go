@@ -2,14 +2,14 @@ package kit
 
 import "sync"
 
-// Like the best known provider: prompts from 1024 tokens on are remembered in steps of 128.
+// As OpenAI does it: prompts of 1024 tokens and more are cached in steps of 128.
 const (
 	cacheFrom  = 1024
 	cacheStep  = 128
 	cacheLimit = 1 << 16 // prefixes remembered
 )
 
-// prefixCache remembers which prompt prefixes were seen, the newest cacheLimit of them.
+// prefixCache remembers the prompt prefixes that were seen, the newest cacheLimit of them.
 type prefixCache struct {
 	mu    sync.Mutex
 	known map[Digest]bool
@@ -17,7 +17,7 @@ type prefixCache struct {
 	at    int
 }
 
-// seen is how many tokens of the prompt's beginning came before; from now on all of it did.
+// seen returns how many tokens at the prompt's beginning are cached, and caches all of the prompt.
 func (c *prefixCache) seen(a *Request) int {
 	steps := prefixes(a)
 	if len(steps) == 0 {
@@ -56,7 +56,7 @@ func (c *prefixCache) reset() {
 	c.known, c.ring, c.at = nil, nil, 0
 }
 
-// prefixes are the digests of the prompt's first 1024, 1152, 1280, ... tokens. Tools come first, as in a real prompt.
+// prefixes returns the digests of the prompt's first 1024, 1152, 1280, ... tokens. Tools come first, as in a real prompt.
 func prefixes(a *Request) []Digest {
 	d, n := NewDigest, a.Overhead
 	d.Add(a.Model.Name)
@@ -69,7 +69,7 @@ func prefixes(a *Request) []Digest {
 	var out []Digest
 	reach := func(add int) {
 		for n += add; n >= cacheFrom+len(out)*cacheStep; {
-			// one long part can pass several steps: each is a prefix
+			// one long part can pass several steps: each gets its own digest
 			out = append(out, d+Digest(len(out)))
 		}
 	}
@@ -95,7 +95,7 @@ func prefixes(a *Request) []Digest {
 	return out
 }
 
-// Marks are the places up to which a caller asks for its prompt to be cached, as digests of all blocks before them.
+// Marks holds the places up to which a caller wants its prompt cached, as digests of all blocks before them.
 type Marks struct {
 	Digest Digest
 	tokens int
@@ -114,13 +114,13 @@ type mark struct {
 	hour  bool
 }
 
-// Providers with marks look so many blocks before one for what they remember, and allow so many marks.
+// Providers with marks search this many blocks before a mark for a cached prefix, and allow this many marks.
 const (
 	lookBack = 20
 	MaxMarks = 4
 )
 
-// Block adds a block of the prompt, in any form that distinguishes it from others.
+// Block adds a block of the prompt. form is any text that differs for different blocks.
 func (m *Marks) Block(form string, tokens int) {
 	m.Digest.Add(form)
 	m.tokens += tokens
@@ -134,7 +134,7 @@ func (m *Marks) Mark(hour bool) {
 	}
 }
 
-// settle finds the longest remembered beginning and remembers what was marked, if it is long enough.
+// settle finds the longest cached prefix, and caches the marked prefixes that are long enough.
 func (m *Marks) settle(c *prefixCache, t *Tally) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// EventFrame writes a message of the event stream format: two lengths and their checksum, headers, payload, and the checksum of it all.
+// EventFrame appends a message of Amazon's event stream format: two lengths and their checksum, headers, payload, and the checksum of
+// the whole message.
 func EventFrame(dst []byte, f Frame) []byte {
 	headers := eventHeaders(f.Event)
 	at := len(dst)
@@ -34,7 +35,7 @@ func eventHeaders(event string) (dst []byte) {
 	return dst
 }
 
-// eventHead begins a message that announces a payload of so many bytes.
+// eventHead begins a message with a payload of the given length in bytes.
 func eventHead(event string, payload int64) []byte {
 	headers := eventHeaders(event)
 	dst := binary.BigEndian.AppendUint32(nil, uint32(min(16+int64(len(headers))+payload, 1<<31)))
@@ -43,5 +44,5 @@ func eventHead(event string, payload int64) []byte {
 	return append(dst, headers...)
 }
 
-// ExceptionMark begins the name of a frame that is an exception.
+// ExceptionMark is the prefix of the name of a frame that is an exception.
 const ExceptionMark = "!"

@@ -12,16 +12,16 @@ import (
 type Reply struct {
 	Wire      *Wire
 	Stream    bool
-	Body      func() []byte   // the whole answer, also when a stream was asked for
-	EmptyBody func() []byte   // a whole answer with nothing in it
+	Body      func() []byte   // the whole answer, also for a request that asks for a stream
+	EmptyBody func() []byte   // a whole answer without content
 	Kind      []string        // content type of a whole answer; nil: JSON
 	Status    int             // of a whole answer; 0: 200
 	Frames    iter.Seq[Frame] // the stream
 }
 
-// Frame is one event of a stream. Its bytes are good until the next frame.
+// Frame is one event of a stream. Its bytes are valid until the next frame.
 type Frame struct {
-	Event string // its name; "" where a wire has none
+	Event string // "": the wire has no event names
 	Data  []byte
 	Kind  FrameKind
 }
@@ -35,7 +35,7 @@ const (
 	Structure                  // begins or ends a piece of content
 	Content
 	Ending // finish reason, usage
-	Done   // the wire's last word
+	Done   // the data that ends the stream, such as [DONE]
 )
 
 // Content types of answers.
@@ -45,18 +45,18 @@ var (
 	noCache    = []string{"no-cache"}
 )
 
-// Exchange is one request on its way to an answer.
+// Exchange is one request that is being answered.
 type Exchange struct {
 	s       *Host
 	wire    *Wire
 	w       http.ResponseWriter
 	r       *http.Request
-	flush   http.Flusher // nil: the writer has none
+	flush   http.Flusher // nil: the writer cannot flush
 	Knobs   *Knobs
 	c       *counters
 	started time.Time
 	stream  bool
-	gone    bool // the client went away before the answer's end
+	gone    bool // the client left before the end of the answer
 	aborted bool // the server ended the answer
 	timer   *time.Timer
 	Buf     []byte
@@ -90,11 +90,11 @@ func (x *Exchange) End() {
 	if x.gone {
 		x.c.cancel(time.Since(x.started))
 	} else if x.aborted {
-		x.cut() // a handler that returned would end the answer as if it were whole
+		x.cut() // if the handler returned, the answer would end as if it were complete
 	}
 }
 
-// Wait passes d; false when the client left or the server closed meanwhile.
+// Wait waits for d. It returns false when the client left or the server closed meanwhile.
 func (x *Exchange) Wait(d time.Duration) bool {
 	ctx := x.r.Context()
 	if d <= 0 {
@@ -114,7 +114,7 @@ func (x *Exchange) Wait(d time.Duration) bool {
 	return !x.left()
 }
 
-// left reports whether the client is gone, and counts a client that went by itself.
+// left reports whether the client has left or the server is closing, and records which.
 func (x *Exchange) left() bool {
 	if x.s.abort.Err() != nil {
 		x.aborted = true
@@ -134,7 +134,7 @@ func (x *Exchange) stall() {
 	}
 }
 
-// Play answers: with a fault when one is asked for and its turn has come, else as it should be.
+// Play sends the answer: with the fault that the request asks for, if this call is to have it, else as it is.
 func (x *Exchange) Play(r *Reply) {
 	if !x.Wait(x.Knobs.Delay) {
 		return
@@ -168,7 +168,7 @@ func (x *Exchange) SendWhole(r *Reply) {
 	}
 }
 
-// typed sets the content type of a whole answer, unless a fault has set another.
+// setContentType sets the content type of a whole answer, unless a fault has set another.
 func (x *Exchange) setContentType(r *Reply) {
 	switch h := x.w.Header(); {
 	case h["Content-Type"] != nil:
@@ -179,7 +179,7 @@ func (x *Exchange) setContentType(r *Reply) {
 	}
 }
 
-// status sends a JSON body with its length.
+// status sends a JSON body with its Content-Length.
 func (x *Exchange) status(status int, body []byte) {
 	if status == http.StatusNoContent {
 		x.w.Header()["Content-Type"] = nil
@@ -207,7 +207,7 @@ func (x *Exchange) OpenStream() {
 	x.w.WriteHeader(200)
 }
 
-// emit sends a frame in its time, with one write; false when the client is gone.
+// emit waits for the frame's time and sends it with one write. It returns false when nothing more can be sent.
 func (x *Exchange) emit(f Frame) bool {
 	if !x.pace(f.Kind) {
 		return false
@@ -216,7 +216,7 @@ func (x *Exchange) emit(f Frame) bool {
 	return x.send(f)
 }
 
-// pace waits as long as a frame of that kind should let wait.
+// pace waits as long as the settings require before a frame of this kind.
 func (x *Exchange) pace(kind FrameKind) bool {
 	if kind != Content {
 		return !x.left()
@@ -226,7 +226,7 @@ func (x *Exchange) pace(kind FrameKind) bool {
 		return x.Wait(x.Knobs.Gap)
 	}
 	if x.Knobs.First > 0 {
-		x.FlushNow() // what came before the first content is not held back by it
+		x.FlushNow() // what precedes the first content is sent without its delay
 	}
 	return x.Wait(x.Knobs.First)
 }
@@ -236,7 +236,7 @@ func (x *Exchange) send(f Frame) bool {
 	return x.Put(x.Buf)
 }
 
-// Put writes and flushes.
+// Put writes and flushes. It returns false when the client cannot be reached.
 func (x *Exchange) Put(b []byte) bool {
 	if !x.write(b) {
 		return false

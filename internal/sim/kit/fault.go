@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// fault is one way in which a provider fails. It works on bytes, not wires: the same faults serve every wire.
+// fault is one way in which a provider fails. It works on bytes and does not depend on the wire, so the same faults serve all wires.
 type fault struct {
-	does     string   // for the table of faults
-	Variants []string // variants, the default first
+	does     string   // for the table of faults in docs/simulator.md
+	Variants []string // the default first
 	play     func(x *Exchange, r *Reply)
 }
 
-// Faults by name. The names are those of the failure matrix that the gateway is tested against.
+// Faults are the faults by name. The names are those of the failure matrix that the gateway is tested against.
 var Faults = map[string]fault{
 	"u2":  {"closes or resets the connection before any byte of the answer", []string{"close", "reset"}, silentEnd},
 	"u3":  {"reads the request and sends nothing", nil, func(x *Exchange, _ *Reply) { x.stall() }},
@@ -52,7 +52,7 @@ var Faults = map[string]fault{
 	"u31": {"headers that are nobody's business", nil, foreignHeaders},
 }
 
-// Check refuses variants that a fault does not have, and settles those that are not faults of transport.
+// Check refuses a variant or a status that the fault does not have, and sets the default variant.
 func (k *Knobs) Check() error {
 	f := Faults[k.Fault]
 	if k.Fault == "" {
@@ -73,7 +73,7 @@ func (k *Knobs) Check() error {
 	return nil
 }
 
-// statusesOf lists the statuses that a fault can send, its default first.
+// statusesOf lists the statuses that a request may select for a fault, the default first.
 var statusesOf = map[string][]int{
 	"u9": {429}, "u10": {429}, "u11": {429}, "u12": {400, 413, 422}, "u13": {401, 402, 403}, "u14": {404},
 	"u15": {500, 501, 502, 504, 520, 521, 522, 523, 524, 525, 526, 529}, "u16": {503},
@@ -101,7 +101,7 @@ func (k *Knobs) bytesOr(fallback int64) int64 {
 	return fallback
 }
 
-// hijack takes the connection over. Where that is impossible it answers 501 and returns nil.
+// hijack takes over the connection. It returns nil when that is impossible; then the client gets an error.
 func (x *Exchange) hijack() net.Conn {
 	h, ok := x.w.(http.Hijacker)
 	if !ok {
@@ -116,14 +116,15 @@ func (x *Exchange) hijack() net.Conn {
 	return conn
 }
 
-// cut ends the connection as it is.
+// cut closes the connection without ending the answer.
 func (x *Exchange) cut() {
 	if conn := x.hijack(); conn != nil {
 		conn.Close()
 	}
 }
 
-// beforeReset lets what was sent reach the client: a reset discards what is still on the way. On Linux it is repeated until nothing is.
+// beforeReset gives sent data time to reach the client, because a reset discards what is in transit. On Linux it is repeated until the
+// peer has acknowledged all.
 const beforeReset = 5 * time.Millisecond
 
 func (x *Exchange) reset() {
@@ -154,7 +155,7 @@ func headOnly(x *Exchange, r *Reply) {
 	x.stall()
 }
 
-// head sends the head of a good answer, with a length for one that is not streamed.
+// head sends the head of a valid answer, with a Content-Length when it is not streamed.
 func (x *Exchange) head(r *Reply, length int) {
 	if r.Stream {
 		x.OpenStream()
@@ -165,9 +166,9 @@ func (x *Exchange) head(r *Reply, length int) {
 	x.w.WriteHeader(cmp.Or(r.Status, 200))
 }
 
-const framesBefore = 2 // content frames before a fault inside an answer, by default
+const framesBefore = 2 // content frames before a fault inside an answer, unless the request sets "after"
 
-// partly sends the first half of a body, or some frames, and then calls a function.
+// partThen sends the first half of a body, or some frames, and then calls then.
 func partThen(then func(*Exchange)) func(*Exchange, *Reply) {
 	return func(x *Exchange, r *Reply) {
 		if r.Stream {
@@ -186,7 +187,7 @@ func partThen(then func(*Exchange)) func(*Exchange, *Reply) {
 	}
 }
 
-// sendUntil sends frames until so many of content are out, or nothing but the ending is left.
+// sendUntil sends frames up to the given number of content frames, or up to the ending. It returns false when the client has left.
 func (x *Exchange) sendUntil(r *Reply, fallback int) bool {
 	return x.sendInserting(r, fallback, func() bool { return false }) != broken
 }
@@ -195,11 +196,11 @@ type outcome uint8
 
 const (
 	complete outcome = iota
-	stopped          // by what was inserted
-	broken           // the client is gone
+	stopped          // after the insertion
+	broken           // the client has left
 )
 
-// inserting sends the frames and, after the first so many of content, calls a function; it continues when that returns true.
+// sendInserting sends the frames and calls what after the given number of content frames; it continues when that returns true.
 func (x *Exchange) sendInserting(r *Reply, fallback int, what func() bool) outcome {
 	at, sent, inserted := x.Knobs.afterOr(fallback), 0, false
 	for f := range r.Frames {
@@ -231,7 +232,7 @@ func earlyEnd(x *Exchange, r *Reply) {
 		x.OpenStream()
 		x.sendUntil(r, framesBefore)
 	case r.Stream:
-		// more is announced than comes, so net/http closes the connection after it
+		// the announced length is larger than the body, so net/http closes the connection after it
 		x.w.Header()["Content-Length"] = []string{strconv.Itoa(1 << 20)}
 		x.OpenStream()
 		x.sendUntil(r, framesBefore)
@@ -246,7 +247,7 @@ func earlyEnd(x *Exchange, r *Reply) {
 	}
 }
 
-// chunkless ends a chunked body without its last chunk.
+// withoutLastChunk ends a chunked body without its last chunk.
 func withoutLastChunk(x *Exchange, r *Reply) {
 	if !r.Stream {
 		body := r.Body()
@@ -304,7 +305,7 @@ func oddRetryAfter(x *Exchange, r *Reply) {
 	rateLimited(after)(x, r)
 }
 
-// leaked is what a provider's error text must never carry on to a client.
+// leaked is a secret in a provider's error text, which must never reach a client.
 const leaked = "sk-sim-canary-0123456789abcdef0123456789abcdef"
 
 func badRequest(x *Exchange, _ *Reply) {
@@ -333,7 +334,7 @@ func badAccount(x *Exchange, _ *Reply) {
 
 const htmlPage = "<!DOCTYPE html><html><head><title>Error</title></head><body><h1>Error</h1><p>sim</p></body></html>\n"
 
-// failAs sends an error as JSON in the provider's shape, as a page of a proxy before it, or with nothing at all.
+// failAs sends an error as JSON in the provider's form, as an HTML page such as proxies send, or without a body.
 func (x *Exchange) failAs(f Refusal) {
 	switch x.Knobs.how {
 	case "html":
@@ -407,7 +408,7 @@ func noAnswer(x *Exchange, r *Reply) {
 	}
 }
 
-// errorInside is an error under status 200. In a stream it may come late.
+// errorInside sends an error with status 200. In a stream it can follow content.
 func errorInside(x *Exchange, r *Reply) {
 	code := x.Knobs.code
 	if code == 0 {
@@ -440,7 +441,7 @@ func wrongType(x *Exchange, r *Reply) {
 	case "html":
 		h.Set("Content-Type", "text/html; charset=utf-8")
 		x.status(200, []byte(htmlPage))
-	case "json": // an answer of the other kind than was asked for
+	case "json": // a whole answer instead of a stream, or the reverse
 		x.status(200, r.Body())
 	case "none":
 		h["Content-Type"] = []string{}
@@ -451,7 +452,7 @@ func wrongType(x *Exchange, r *Reply) {
 	}
 }
 
-// badUsage works through the reply, which writes its usage only now.
+// badUsage sets the usage style, which the reply reads when it is written.
 func badUsage(x *Exchange, r *Reply) {
 	x.Knobs.Usage = x.Knobs.how
 	x.plain(r)

@@ -46,8 +46,8 @@ const (
 	mebibyte     = 1 << 20
 )
 
-// hugeBody sends a body of so many bytes, compressed to a thousandth or as it is. Were it read to its end, it would be a
-// good answer with one more member, or a stream of one endless line.
+// hugeBody sends a body of the given size, compressed to a thousandth or as it is. A reader that reads all of it finds a
+// valid answer with one more member, or a stream with one endless line.
 func hugeBody(x *Exchange, r *Reply) {
 	total := x.Knobs.bytesOr(tooManyBytes)
 	body := r.Body()
@@ -82,7 +82,8 @@ func hugeBody(x *Exchange, r *Reply) {
 	x.Put(after)
 }
 
-// bomb compresses a mebibyte once and sends it again and again: each piece is complete in the format, so that a bomb costs nothing.
+// bomb compresses a mebibyte once and sends it repeatedly. In the deflate format each piece is independent, so a bomb of any size costs
+// little memory and time.
 func (x *Exchange) bomb(before, filler, after []byte, total int64) {
 	var one bytes.Buffer
 	z, err := flate.NewWriter(&one, flate.BestCompression)
@@ -121,7 +122,7 @@ func (x *Exchange) bomb(before, filler, after []byte, total int64) {
 
 const dripGap = 100 * time.Millisecond
 
-// drip makes progress that never comes to an end within a reasonable time: byte by byte, or frame after frame without end.
+// drip makes slow progress that does not end within a reasonable time: byte by byte, or the same frame again and again.
 func drip(x *Exchange, r *Reply) {
 	gap := x.Knobs.Gap
 	if !x.Knobs.hasGap && gap == 0 {
@@ -141,7 +142,7 @@ func drip(x *Exchange, r *Reply) {
 	x.OpenStream()
 	for f := range r.Frames {
 		if f.Kind == Content {
-			// the last frame comes again for ever
+			// the frame is repeated until the client leaves or the server closes
 			again := f
 			again.Data = bytes.Clone(f.Data)
 			for x.s.Stalls.Err() == nil && x.send(again) && x.Wait(gap) {
@@ -282,7 +283,7 @@ func noContent(x *Exchange, r *Reply) {
 	}
 }
 
-// oddStream sends the plain answer in every spelling that the format of server-sent events has for it.
+// oddStream sends the answer with every spelling that the format of server-sent events allows.
 func oddStream(x *Exchange, r *Reply) {
 	if !r.Stream {
 		x.plain(r)
@@ -311,7 +312,7 @@ type oddities struct {
 
 func (o *oddities) has(how string) bool { return o.x.Knobs.how == how || o.x.Knobs.how == "all" }
 
-// lineEnd is the one asked for; all takes them in turn.
+// lineEnd returns the line end of the variant; the variant "all" uses all of them in turn.
 func (o *oddities) lineEnd() string {
 	switch {
 	case o.x.Knobs.how == "crlf" || o.x.Knobs.how == "all" && o.n%3 == 1:
@@ -350,7 +351,7 @@ func (o *oddities) send(f Frame) bool {
 	return o.x.Put(dst)
 }
 
-// event writes the line with an event's name. The default name "message" needs no line.
+// event writes the line with an event's name. The name "message" is the default, so an event without a name may have it.
 func (o *oddities) event(dst []byte, name, end string) []byte {
 	if name == "" && o.has("fields") {
 		name = "message"
@@ -377,7 +378,8 @@ func (o *oddities) data(dst, data []byte, end string) []byte {
 	return append(append(append(dst, field...), data...), end...)
 }
 
-// topComma finds the first comma between members of the outermost object, -1 when there is none. It may begin after such a comma.
+// topComma returns the offset of the first comma between members of the outermost object, -1 when there is none. data may begin after such
+// a comma.
 func topComma(data []byte) int {
 	depth := 0
 	for i := 0; i < len(data); i++ {
@@ -401,7 +403,7 @@ func topComma(data []byte) int {
 	return -1
 }
 
-// inPieces is what a stream without lines has of oddities: events cut anywhere.
+// inPieces is oddStream for a stream without lines: events are split at any byte.
 func (o *oddities) inPieces(r *Reply) {
 	for f := range r.Frames {
 		if !o.x.pace(f.Kind) || !o.split(o.x.wire.Frame(nil, f)) {
@@ -410,10 +412,10 @@ func (o *oddities) inPieces(r *Reply) {
 	}
 }
 
-// splitPause keeps the pieces from meeting in one segment.
+// splitPause makes it likely that the pieces are sent in separate segments.
 const splitPause = time.Millisecond
 
-// split writes a frame in three pieces, cut inside of characters where there are any of more than one byte.
+// split writes a frame in three pieces. The cuts are inside a character of several bytes if there is one.
 func (o *oddities) split(b []byte) bool {
 	cut := len(b) / 2
 	for i, c := range b {

@@ -1,4 +1,5 @@
-// Package kit has what all wires of the simulator share.
+// Package kit has what all wires of the simulator share: reading requests, computing answers, sending them, settings, faults and
+// counts. It must not depend on a wire.
 package kit
 
 import (
@@ -14,32 +15,32 @@ import (
 
 // Config of a Server. The zero value is usable.
 type Config struct {
-	Key                    string           // required as a bearer token; "" lets everyone in
-	AWSKeyID, AWSSecretKey string           // that requests to Bedrock's wire are signed with; "": the constants of these names
+	Key                    string           // required as a bearer token; "": any key is accepted
+	AWSKeyID, AWSSecretKey string           // for signatures of requests to Bedrock's wire; "": the constants of these names
 	MaxBodyBytes           int64            // larger requests get 413; 0: 64 MiB
-	Now                    func() time.Time // clock for time stamps in answers; nil: time.Now
+	Now                    func() time.Time // clock for the times in answers; nil: time.Now
 
-	KlingAccessKey, KlingSecretKey string        // that tokens on Kling's wire are signed with; "": the constants of these names
-	JobTime                        time.Duration // that jobs take when a request says nothing of it; 0: they end at the second poll
+	KlingAccessKey, KlingSecretKey string        // for tokens on Kling's wire; "": the constants of these names
+	JobTime                        time.Duration // duration of jobs whose request sets none; 0: they end at the second poll
 
-	// How long answers take when a request says nothing of it: before the head, before the first content, between frames of content.
+	// The defaults for requests that set none: before the head, before the first content, between content frames.
 	Delay, First, Gap time.Duration
 }
 
-// Host is what all wires share: the settings, the counts and the cache of prompts.
+// Host is the state that all wires share: the settings, the counts and the prompt cache.
 type Host struct {
 	Config Config
 	cache  prefixCache
 	Stats  stats
 	turns  turns
 
-	Stalls context.Context // ends when the server begins to close: stalls end with it
-	abort  context.Context // ends when the server has waited long enough: answers end with it
+	Stalls context.Context // ends when the server begins to close, and ends stalls
+	abort  context.Context // ends when the server has waited long enough, and ends answers
 }
 
 const defaultMaxBody = 64 << 20
 
-// NewHost makes a Host whose stalls and answers end with the two contexts.
+// NewHost returns a Host. Its stalls end with the first context and its answers with the second.
 func NewHost(stalls, abort context.Context, c Config) *Host {
 	if c.MaxBodyBytes <= 0 {
 		c.MaxBodyBytes = defaultMaxBody
@@ -52,30 +53,30 @@ func NewHost(stalls, abort context.Context, c Config) *Host {
 	return h
 }
 
-// Reset forgets all counts, remembered prompts and limited faults.
+// Reset clears the counts, the prompt cache and the calls counted for limited faults.
 func (s *Host) Reset() {
 	s.Stats.reset()
 	s.cache.reset()
 	s.turns.reset()
 }
 
-// Bearer is the token of a request, "" without one.
+// Bearer returns the bearer token of a request, "" without one.
 func Bearer(r *http.Request) string {
 	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	return token
 }
 
-// HasKey reports whether one of the given is the key that is asked for.
+// HasKey reports whether one of the given keys is the configured one. Without a configured key it is true.
 func (s *Host) HasKey(given ...string) bool {
 	return s.Config.Key == "" || slices.Contains(given, s.Config.Key)
 }
 
-// WrongKey is the refusal of a request without the right key.
+// WrongKey returns the refusal of a request without the right key.
 func WrongKey(status int, message string) *Refusal {
 	return &Refusal{Status: status, Kind: "invalid_request_error", Code: "invalid_api_key", Message: message}
 }
 
-// body reads a request's body into buf. It fails with a refusal.
+// body reads a request's body into buf. It returns a Refusal when the body is too large or cannot be read.
 func (s *Host) body(r *http.Request, buf []byte) ([]byte, *Refusal) {
 	if r.ContentLength > s.Config.MaxBodyBytes {
 		return buf, TooLarge
@@ -103,18 +104,18 @@ func (s *Host) body(r *http.Request, buf []byte) ([]byte, *Refusal) {
 // TooLarge is the refusal of a body above the limit.
 var TooLarge = &Refusal{Status: 413, Kind: "invalid_request_error", Code: "request_too_large", Message: "The request body is too large."}
 
-// Buffers above this are not kept: one prompt with a large image should not cost memory for ever.
+// keptBody is the largest buffer that is kept for reuse, in bytes, so that one prompt with a large image does not hold memory forever.
 const keptBody = 8 << 20
 
 var bodies = sync.Pool{New: func() any { b := make([]byte, 0, 4096); return &b }}
 
-// Refuse answers with an error and counts it.
+// Refuse sends an error and counts it.
 func (s *Host) Refuse(on *Wire, w http.ResponseWriter, f *Refusal) {
 	s.Stats.Of("").Refused.Add(1)
 	on.Refuse(w, f)
 }
 
-// Answer works out the answer to an ask and plays it in the form that write gives it.
+// Answer computes the answer to a request and plays it as the reply that write makes of it.
 func (s *Host) Answer(w http.ResponseWriter, r *http.Request, started time.Time, a *Request, write func(*Answer, time.Time) *Reply) {
 	answer := s.Reply(a)
 	out := write(&answer, s.Config.Now())
@@ -123,12 +124,12 @@ func (s *Host) Answer(w http.ResponseWriter, r *http.Request, started time.Time,
 	x.Play(out)
 }
 
-// HandleJSON reads a request of JSON and hands its body on; what is refused is answered here.
+// HandleJSON reads a JSON request and calls then with its body, which is valid until then returns. It sends all refusals itself.
 func (s *Host) HandleJSON(on *Wire, w http.ResponseWriter, r *http.Request, then func(body []byte) *Refusal) {
 	s.HandleBody(acceptable, on, w, r, then)
 }
 
-// HandleBody takes what a wire finds acceptable.
+// HandleBody is HandleJSON with another check of the request's headers.
 func (s *Host) HandleBody(acceptable func(*http.Request) *Refusal, on *Wire, w http.ResponseWriter, r *http.Request, then func(body []byte) *Refusal) {
 	buf := bodies.Get().(*[]byte)
 	body, refused := s.body(r, (*buf)[:0])
@@ -160,7 +161,7 @@ func acceptable(r *http.Request) *Refusal {
 	return nil
 }
 
-// The models exist since the beginning of 2025.
+// modelsCreated is the beginning of 2025, in Unix seconds.
 const modelsCreated = 1735689600
 
 // Append writes the model as an element of OpenAI's list.
@@ -179,7 +180,7 @@ func SendJSON(w http.ResponseWriter, status int, body []byte) {
 	w.Write(body) //nolint:errcheck // a client that has gone needs no answer
 }
 
-// Json is the error in OpenAI's shape.
+// JSON returns the error in OpenAI's form.
 func (r *Refusal) JSON() []byte {
 	orNull := func(dst []byte, s string) []byte {
 		if s == "" {
@@ -192,7 +193,7 @@ func (r *Refusal) JSON() []byte {
 	dst = orNull(append(dst, `,"param":`...), r.Param)
 	dst = append(dst, `,"code":`...)
 	if _, err := strconv.Atoi(r.Code); err == nil {
-		dst = append(dst, r.Code...) // servers that pass a status on as the code write it as a number
+		dst = append(dst, r.Code...) // servers that use an HTTP status as the code write it as a number
 	} else {
 		dst = orNull(dst, r.Code)
 	}

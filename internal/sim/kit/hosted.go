@@ -4,18 +4,18 @@ import "strings"
 
 // Ran is one call of a tool that the provider runs itself, other than a web search.
 type Ran struct {
-	Tool string // the wire's own word
+	Tool string // the type name of the wire
 	ID   string
 }
 
-// hostedWords are types of tools that are run without being called by the client, and what a call of each is named on its wire. Searches of the
-// web are apart: their pages are cited.
+// hostedWords are the types of tools that the provider runs, and the name of a call of each on its wire. Web searches are not among them,
+// because their pages are cited.
 var hostedWords = []struct{ begin, call string }{
 	{"file_search", "file_search_call"}, {"code_interpreter", "code_interpreter_call"}, {"mcp_toolset", "mcp_tool_use"}, {"mcp", "mcp_call"},
 	{"web_fetch_", "web_fetch"}, {"code_execution_", "bash_code_execution"},
 }
 
-// OfferHosted notes a tool that the provider runs.
+// OfferHosted adds a tool that the provider runs, by its type. It ignores unknown types.
 func (a *Request) OfferHosted(word string) {
 	for _, h := range hostedWords {
 		if strings.HasPrefix(word, h.begin) {
@@ -25,7 +25,7 @@ func (a *Request) OfferHosted(word string) {
 	}
 }
 
-// run runs each tool that was offered as often as the caller says, else once.
+// runHosted calls each offered tool as often as the request sets, by default once.
 func (a *Request) runHosted(c *Choice, rnd *Random) {
 	uses := max(a.Knobs.uses, 1)
 	if c.SearchResult != nil {

@@ -11,10 +11,10 @@ import (
 	"strconv"
 )
 
-// MaxSide bounds what is painted: what wires allow is less.
+// MaxSide limits the sides of images, in pixels. The limits of the wires are lower.
 const MaxSide = 8192
 
-// EncodeImage makes a picture of the size and format asked for: a pattern of eight by eight squares that follows from the seed.
+// EncodeImage returns an image file of the given size and format: a pattern of eight by eight squares that depends on the seed.
 func EncodeImage(format string, width, height int, clear bool, seed uint64) []byte {
 	width, height = min(max(width, 1), MaxSide), min(max(height, 1), MaxSide)
 	switch format {
@@ -28,7 +28,7 @@ func EncodeImage(format string, width, height int, clear bool, seed uint64) []by
 	return encodePNG(width, height, clear, seed)
 }
 
-// square reports whether a point lies in a painted square.
+// square reports whether a pixel is in a filled square.
 func square(seed uint64, x, y, width, height int) bool {
 	return seed>>(8*(y*8/height)+x*8/width)&1 == 1
 }
@@ -37,7 +37,7 @@ func colorOf(seed uint64) color.RGBA {
 	return color.RGBA{R: byte(seed), G: byte(seed >> 8), B: byte(seed >> 16), A: 255}
 }
 
-// encodePNG uses two colors, so that also a large picture is small and soon made.
+// encodePNG uses two colors, so that even a large image is small and quick to make.
 func encodePNG(width, height int, clear bool, seed uint64) []byte {
 	ground := color.RGBA{R: 255, G: 255, B: 255, A: 255}
 	if clear {
@@ -85,7 +85,7 @@ func encodeJPEG(width, height int, seed uint64) []byte {
 	return b.Bytes()
 }
 
-// encodeWebP is one color without loss: each of its codes has a single symbol, and then the points themselves take no bits.
+// encodeWebP makes a lossless image of one color: each code has a single symbol, so the pixels take no bits.
 func encodeWebP(width, height int, clear bool, seed uint64) []byte {
 	c, alpha := colorOf(seed), byte(255)
 	if clear {
@@ -121,7 +121,7 @@ func encodeSVG(width, height int, seed uint64) []byte {
 	return []byte(`<svg xmlns="http://www.w3.org/2000/svg" width="` + size + `"><rect width="` + size + `" fill="#` + HexOf(seed)[:6] + `"/></svg>`)
 }
 
-// BitWriter writes numbers of so many bits, lowest or highest bit first.
+// BitWriter writes numbers of a given width in bits, lowest or highest bit first.
 type BitWriter struct {
 	out  []byte
 	bits int
@@ -149,13 +149,13 @@ func (w *BitWriter) Put(v uint64, bits int) {
 
 func (w *BitWriter) bytes() []byte { return w.out }
 
-// ExpGolomb writes an Exp-Golomb number, as H.264 has them.
+// ExpGolomb writes an Exp-Golomb number, as in H.264.
 func (w *BitWriter) ExpGolomb(v int) {
 	n := bits.Len(uint(v + 1))
 	w.Put(uint64(v+1), 2*n-1)
 }
 
-// NALUnit ends a NAL unit and makes sure that no start code shows inside.
+// NALUnit ends and returns a NAL unit, with escapes so that it contains no start code.
 func (w *BitWriter) NALUnit(kind byte) []byte {
 	w.Put(1, 1)
 	out, zeros := []byte{kind}, 0

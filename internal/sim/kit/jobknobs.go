@@ -7,20 +7,20 @@ import (
 	"time"
 )
 
-// jobKnobs are what a caller asks of pictures and videos that take their time.
+// jobKnobs are the settings of jobs: images and videos that are not made at once.
 type jobKnobs struct {
 	on            string // the step that faults and waits are for; "": submit
-	Polls         int    // the poll that finds the job ended; 0: defaultPolls
-	Queued        int    // polls that find it waiting still
+	Polls         int    // the number of the poll that finds the job ended; 0: DefaultPolls
+	Queued        int    // polls that find it still waiting
 	Takes         time.Duration
-	HasTakes      bool   // it ends by the clock and not by polls
+	HasTakes      bool   // it ends after Takes and not after polls
 	End           string // "": done
 	Lifetime      time.Duration
 	HasLifetime   bool
 	Hops          int  // redirects before a result's bytes
 	Bare          bool // results come without length, ranges and ETag
-	Outputs       int  // results of a job, whatever was asked for; 0: as asked for
-	StartThenFail bool // a submit begins the job, and fails then
+	Outputs       int  // results of a job instead of the requested number; 0: the requested number
+	StartThenFail bool // a submit starts the job and then fails
 }
 
 // How many polls a job takes by default, and how many results it has at most.
@@ -29,8 +29,8 @@ const (
 	maxOutputs   = 16
 )
 
-// JobEnds are the ends that a job can be asked to reach. "never" and "stuck" are none: it runs, or waits, for ever. "refuse" is
-// met at the submit, "lost" at the first poll, and "empty" is done without a result.
+// JobEnds are the values of the setting "job". "never" and "stuck" are no ends: the job runs, or waits, forever. "refuse" is
+// an error at the submit, "lost" one at the first poll, and "empty" is done without a result.
 var JobEnds = map[string]JobStage{
 	"done": JobDone, "empty": JobDone, "fail": JobFailed, "policy": JobBlocked, "cancelled": JobCancelled, "expired": JobExpired,
 	"never": JobRunning, "stuck": JobQueued, "refuse": JobBlocked, "lost": JobFailed,
@@ -77,7 +77,7 @@ const (
 	StepContent = "content"
 )
 
-// AtStep are the settings of one step: faults and waits for another step are left out.
+// AtStep returns the settings for one step, without faults and waits for other steps.
 func (k Knobs) AtStep(step string) *Knobs {
 	if cmp.Or(k.Job.on, StepSubmit) != step {
 		k.Fault, k.how = "", ""
@@ -86,7 +86,7 @@ func (k Knobs) AtStep(step string) *Knobs {
 	return &k
 }
 
-// JobStage is how far a job is. Those from jobDone on are ends.
+// JobStage is the state of a job. JobDone and later ones are final.
 type JobStage uint8
 
 // The stages.

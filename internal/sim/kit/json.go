@@ -27,7 +27,7 @@ const (
 
 var kindNames = [...]string{Null: "null", Boolean: "a boolean", Number: "a number", Text: "a string", Array: "an array", Object: "an object"}
 
-// Node is one JSON value. The tree is the simulator's own; a library, which the gateway reads with too, checks the syntax.
+// Node is one JSON value. The tree is the simulator's; the syntax is checked by a library, which the gateway uses too.
 type Node struct {
 	Kind  Kind
 	Raw   []byte // as written
@@ -45,7 +45,7 @@ var (
 	errDeep      = errors.New("the body is nested too deeply")
 )
 
-// duplicateError is a name that an object has twice.
+// duplicateError is the name of a member that an object has twice.
 type duplicateError string
 
 func (e duplicateError) Error() string { return "the member '" + string(e) + "' is given twice" }
@@ -149,7 +149,7 @@ func syntaxError(err error) error {
 	return errSyntax
 }
 
-// Get is the value of a member, nil when there is none or n is no object.
+// Get returns the value of a member, nil when there is none or n is not an object.
 func (n *Node) Get(name string) *Node {
 	if n == nil {
 		return nil
@@ -162,7 +162,7 @@ func (n *Node) Get(name string) *Node {
 	return nil
 }
 
-// Given is get, but a null counts as absent.
+// Given is Get, but returns nil for null.
 func (n *Node) Given(name string) *Node {
 	if v := n.Get(name); v != nil && v.Kind != Null {
 		return v
@@ -173,10 +173,10 @@ func (n *Node) Given(name string) *Node {
 // Has reports whether an object has a member.
 func (n *Node) Has(name string) bool { return n.Get(name) != nil }
 
-// Is reports whether a value is there and of that kind.
+// Is reports whether n is not nil and has that kind.
 func (n *Node) Is(k Kind) bool { return n != nil && n.Kind == k }
 
-// Str is the text of a string, "" of anything else.
+// Str returns the text of a string, "" for anything else.
 func (n *Node) Str() string {
 	if n == nil {
 		return ""
@@ -187,7 +187,7 @@ func (n *Node) Str() string {
 // IsTrue reports whether a value is true.
 func (n *Node) IsTrue() bool { return n != nil && n.Kind == Boolean && n.Raw[0] == 't' }
 
-// WholeReply is the number as an integer; false when it is written in any other way or does not fit.
+// Int returns a number as an integer; false when it has a fraction or an exponent or does not fit.
 func (n *Node) Int() (int64, bool) {
 	if !n.Is(Number) {
 		return 0, false
@@ -204,7 +204,7 @@ func (n *Node) float() (float64, bool) {
 	return v, err == nil
 }
 
-// HexDigits are the digits of hexadecimal numbers.
+// HexDigits are the hexadecimal digits in their order.
 const HexDigits = "0123456789abcdef"
 
 // AppendText appends s, which is valid UTF-8, as a JSON string.
@@ -240,7 +240,7 @@ func Itoa(n int) string { return strconv.Itoa(n) }
 // AppendInt writes a whole number.
 func AppendInt(dst []byte, n int) []byte { return strconv.AppendInt(dst, int64(n), 10) }
 
-// Canonical writes a value in the one form that all its spellings share: names in order, numbers and strings written again.
+// Canonical appends a value in canonical form: sorted names, and numbers and strings in one spelling.
 func Canonical(dst []byte, n *Node) []byte {
 	switch n.Kind {
 	case Object:
@@ -292,7 +292,7 @@ func AppendCompact(dst, raw []byte) []byte {
 	return dst
 }
 
-// StringEnd is the offset of the quote that ends the string that begins at i, -1 when there is none.
+// StringEnd returns the offset of the quote that ends the string beginning at i, -1 when there is none.
 func StringEnd(b []byte, i int) int {
 	for from := i + 1; ; {
 		n := bytes.IndexByte(b[from:], '"')

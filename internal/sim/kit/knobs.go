@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// Knobs are what a caller asks of the simulator itself, by a marker in the prompt or by the model's name.
+// Knobs are the settings of a request for the simulator, from markers in the prompt or from the model's name.
 type Knobs struct {
-	Name, Base string // of the model asked for, whole and without its settings
+	Name, Base string // the requested model, as written and without its settings
 
 	Fault    string // "u7", "" none
 	how      string // variant of the fault
@@ -20,10 +20,10 @@ type Knobs struct {
 	hasRetry bool
 	to       string // where a redirect points
 	After    int    // content frames before the fault, -1: the fault's own default
-	times    int    // only so many calls fail, 0: all
-	id       string // what times counts by
-	Bytes    int64  // size of what the fault makes too large
-	count    int    // number of what the fault makes too many
+	times    int    // number of calls that fail; 0: all
+	id       string // name that times counts under
+	Bytes    int64  // size of a fault that makes something too large
+	count    int    // number for a fault that sends too many of something
 
 	Delay, First, Gap time.Duration
 	hasGap            bool
@@ -31,7 +31,7 @@ type Knobs struct {
 	Frames            int    // content frames of an answer
 	Tokens            int    // length of the text
 	calls             int    // tool calls in an answer
-	uses              int    // of each tool that the provider runs itself
+	uses              int    // calls of each tool that the provider runs
 	script            string // tool calls written out, each "name,base64 of its arguments", separated by spaces
 	Usage             string
 	Finish            string
@@ -136,7 +136,7 @@ func (k *Knobs) setFault(value string) error {
 
 const maxScript = 1 << 20
 
-// setCall appends to the script: a tool's name and, after a comma, its arguments in base64 for URLs.
+// setCall appends a call to the script: a tool's name and, after a comma, its arguments in base64 for URLs.
 func (k *Knobs) setCall(value string) error {
 	if name, _, err := scripted(value); err != nil || name == "" || len(k.script)+len(value) > maxScript {
 		return fmt.Errorf("no call")
@@ -200,7 +200,7 @@ func (k *Knobs) Markers(s string) (string, error) {
 		if err := k.marker(strings.Fields(inside)); err != nil {
 			return "", err
 		}
-		// one space goes with the marker, so that a marker before or after a text leaves the text alone
+		// one space is removed with the marker, so that a marker before or after a text does not change the text
 		if plain.Len() == 0 {
 			rest = strings.TrimPrefix(rest, " ")
 		}
@@ -215,7 +215,7 @@ func (k *Knobs) Markers(s string) (string, error) {
 	return out, nil
 }
 
-// marker obeys one marker, unless it is for=another model: a prompt that travels from model to model can fail at one of them.
+// marker applies one marker, unless it has for=another model: a prompt that goes from model to model can fail at one of them.
 func (k *Knobs) marker(fields []string) error {
 	with, mine := *k, true
 	for _, field := range fields {
@@ -234,7 +234,7 @@ func (k *Knobs) marker(fields []string) error {
 	return nil
 }
 
-// ParseName splits a model's name: base[-fault-u7[-variant]][@key=value,...]. A bare fault-u7 is the chat model.
+// ParseName splits a model's name: base[-fault-u7[-variant]][@key=value,...]. A name "fault-u7" without a base is the chat model.
 func (k *Knobs) ParseName(name string) (base string, err error) {
 	base, settings, _ := strings.Cut(name, "@")
 	defer func() { k.Name, k.Base = name, base }()

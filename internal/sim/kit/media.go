@@ -17,8 +17,8 @@ type Medium struct {
 	Kind          string // image, audio, file, video
 	Format        string // "png", "wav", ...; "" unknown
 	Name          string // of a file
-	URL           string // where it lies, when it was not sent along
-	Low           bool   // image: asked for in low detail
+	URL           string // its address, when it was not sent inline
+	Low           bool   // image: low detail was requested
 	Bytes         int
 	Width, Height int
 	Digest        Digest
@@ -45,8 +45,8 @@ func (m *Medium) in(l *Language) string {
 	return s + " (" + strconv.Itoa(m.Bytes) + " " + l.bytes + ")"
 }
 
-// The token rule for media: an image is 85 tokens in low detail and 765 otherwise, audio 1 per 1600 bytes, files and videos 1 per
-// 1000 bytes; at least one, and 765 for what lies elsewhere.
+// Tokens applies the token rule for media: an image is 85 tokens in low detail and 765 otherwise, audio 1 per 1600 bytes, files and
+// videos 1 per 1000 bytes; at least one, and 765 for a medium that is given by an address.
 func (m *Medium) Tokens() int {
 	switch {
 	case m.Kind == "image" && m.Low:
@@ -59,7 +59,7 @@ func (m *Medium) Tokens() int {
 	return max(1, m.Bytes/1000)
 }
 
-// FromBase64 fills in a medium that was sent as base64; false when it is none.
+// FromBase64 sets a medium from base64. It returns false when that is invalid or empty.
 func (m *Medium) FromBase64(encoded string) bool {
 	raw, err := base64.StdEncoding.DecodeString(encoded)
 	if err != nil || len(raw) == 0 {
@@ -77,7 +77,7 @@ func (m *Medium) FromBase64(encoded string) bool {
 	return true
 }
 
-// FromURL fills in a medium from a data URL or an http(s) URL; false when it is neither.
+// FromURL sets a medium from a data URL or an http(s) URL. It returns false for anything else.
 func (m *Medium) FromURL(url string) bool {
 	if rest, ok := strings.CutPrefix(url, "data:"); ok {
 		kind, data, ok := strings.Cut(rest, ",")
@@ -98,7 +98,7 @@ func (m *Medium) FromURL(url string) bool {
 	return true
 }
 
-// pngURL returns a PNG as a data URL, of 8 by 8 points by default.
+// imageDataURL returns a PNG as a data URL. A width of 0 makes it 8 by 8 pixels.
 func pngURL(seed uint64, width, height int) string {
 	if width == 0 {
 		width, height = 8, 8
@@ -106,7 +106,7 @@ func pngURL(seed uint64, width, height int) string {
 	return "data:image/png;base64," + base64.StdEncoding.EncodeToString(encodePNG(width, height, false, seed))
 }
 
-// AudioAnswer is the audio of an answer: a tone of a tenth of a second, as bytes of the format.
+// Audio is an answer as audio: a tone of a tenth of a second in some format.
 type AudioAnswer struct {
 	ID         string
 	Data       []byte
@@ -153,7 +153,7 @@ func NewSpeech(format, transcript string, seed uint64) *AudioAnswer {
 	return &AudioAnswer{ID: "audio_" + HexOf(seed), Data: b.Bytes(), Transcript: transcript}
 }
 
-// SetType settles kind and format of a medium by its MIME type; false when there is no such medium.
+// SetType sets kind and format from a MIME type. It returns false for a type that is not supported.
 func (m *Medium) SetType(mime string) bool {
 	kind, format, _ := strings.Cut(mime, "/")
 	m.Format, _, _ = strings.Cut(format, ";")

@@ -2,7 +2,7 @@ package kit
 
 import "slices"
 
-// Model is one of the simulator's models, as a catalog can declare it.
+// Model describes one of the simulator's models for a catalog.
 type Model struct {
 	Name            string // as a request names it, such as "chat"
 	Title           string // display name
@@ -10,16 +10,16 @@ type Model struct {
 	ContextTokens   int
 	MaxOutputTokens int
 	Input, Output   []string // modalities: text, image, audio, file, video
-	Parameters      []string // request parameters that it obeys or checks
+	Parameters      []string // request parameters that it applies or checks
 	Prices          Prices
 }
 
-// Prices are decimal rubles per 1000 tokens; "" is no separate price.
+// Prices are decimal rubles per 1000 tokens; "": no separate price.
 type Prices struct {
 	Prompt, Completion, CacheRead, Reasoning, Audio, AudioOutput, ImageOutput string
 }
 
-// Catalog lists the models, each time as a copy. The names are those an upstream sees, without a vendor before them.
+// Catalog returns a copy of the list of models. The names are without a vendor, as an upstream sees them.
 func Catalog() []Model { return slices.Clone(Models[:]) }
 
 var (

@@ -7,7 +7,7 @@ import (
 )
 
 // matching writes a string that matches a regular expression of the kind that schemas use: literals, classes, groups,
-// alternatives, repetition, anchors. It returns false for anything beyond that, such as a look-ahead. What it looks at is taken from left.
+// alternatives, repetition, anchors. It returns false for anything else, such as a look-ahead. Its work is subtracted from left.
 func matching(pattern string, rnd *Random, left *int) (string, bool) {
 	most := min(*left, maxPatternAtoms)
 	budget := most
@@ -23,7 +23,7 @@ type matcher struct {
 	out  strings.Builder
 	ok   bool
 
-	budget *int // atoms left to write: repetitions of repetitions grow beyond all bounds
+	budget *int // atoms that may still be written: nested repetitions can grow without limit
 }
 
 const (
@@ -76,7 +76,7 @@ func (m *matcher) sequence(to *strings.Builder, depth int) {
 			to.WriteString(atom.String())
 			continue
 		}
-		// each repetition is written again, so that \d{4} is not one digit four times
+		// each repetition is generated separately, so that \d{4} is not one digit four times
 		for range low + m.rnd.Below(high-low+1) {
 			again := matcher{rest: source, rnd: m.rnd, ok: true, budget: m.budget}
 			if again.atom(to, depth); !again.ok {
@@ -204,7 +204,7 @@ func (m *matcher) class() rune {
 	return 0
 }
 
-// repetition reads what follows an atom; unbounded ones end soon.
+// repetition reads the quantifier after an atom; unlimited ones get a small limit.
 func (m *matcher) repetition() (low, high int) {
 	low, high = 1, 1
 	switch {
@@ -232,7 +232,7 @@ func (m *matcher) repetition() (low, high int) {
 	return low, high
 }
 
-// ParseCount reads a number of repetitions; in other spellings engines disagree on what it is.
+// ParseCount reads a number without sign or leading zeros; engines disagree on other spellings.
 func ParseCount(s string) (int, bool) {
 	n, err := strconv.Atoi(s)
 	return n, err == nil && n >= 0 && strconv.Itoa(n) == s

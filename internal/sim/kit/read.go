@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// Refusal is a request that a provider would not take, in its words.
+// Refusal is an error that a provider answers with instead of a result.
 type Refusal struct {
 	Status  int
 	Kind    string // "type" of the error
-	Code    string // "" null
-	Param   string // "" null
+	Code    string // "": null
+	Param   string // "": null
 	Message string
 }
 
-// Unreadable is the refusal of a body that is no JSON.
+// Unreadable returns the refusal of a body that is not valid JSON.
 func Unreadable(say *Phrases, err error) *Refusal {
 	r := &Refusal{Status: 400, Kind: "invalid_request_error", Message: say.Readable(err)}
 	var twice duplicateError
@@ -25,14 +25,14 @@ func Unreadable(say *Phrases, err error) *Refusal {
 	return r
 }
 
-// Checker reads the members of a request and keeps the first complaint.
+// Checker reads the members of a request and keeps the first error.
 type Checker struct {
 	Phrases *Phrases
 	Root    *Node
 	Request *Request
 	Fault   *Refusal
-	Status  int                               // of what is refused; 0: 400
-	Address func(model string) (string, bool) // the name inside a model's address; nil: models have names
+	Status  int                               // status of refusals; 0: 400
+	Address func(model string) (string, bool) // returns the model's name in an address; nil: models have names
 }
 
 // NewChecker makes a checker with a wire's words.
@@ -40,32 +40,32 @@ func NewChecker(say *Phrases) Checker {
 	return Checker{Phrases: say, Request: &Request{Knobs: Knobs{After: -1}, N: 1, ParallelCalls: true, Choice: toolChoice{Mode: "auto"}}}
 }
 
-// Refuse complains about a parameter. The first complaint is the answer.
+// Refuse records an error about a parameter. Only the first error of a request is kept.
 func (c *Checker) Refuse(param, code, message string) {
 	if c.Fault == nil {
 		c.Fault = &Refusal{Status: max(c.Status, 400), Kind: "invalid_request_error", Code: code, Param: param, Message: message}
 	}
 }
 
-// WrongType complains about the kind of a value.
+// WrongType refuses a value of the wrong kind; want says which kind is valid.
 func (c *Checker) WrongType(param string, v *Node, want string) {
 	c.Refuse(param, "invalid_type", c.Phrases.WrongType(param, kindNames[v.Kind], want))
 }
 
-// WrongValue complains about a value.
+// WrongValue refuses a value; want says what is valid.
 func (c *Checker) WrongValue(param, want string) {
 	c.Refuse(param, "invalid_value", c.Phrases.WrongValue(param, want))
 }
 
-// Unknown complains about an unknown parameter.
+// Unknown refuses the request because a parameter is unknown.
 func (c *Checker) Unknown(param string) {
 	c.Refuse(param, "unknown_parameter", c.Phrases.Unknown(param))
 }
 
-// Field checks the value of a member for a reader of type R. A nil field takes anything.
+// Field checks the value of a member for a reader of type R. A nil Field accepts any value.
 type Field[R any] func(reader R, v *Node, param string)
 
-// Members checks an object: all required names are there, no unknown ones, and each value that is not null by its field.
+// Members checks an object: all required names are present, no name is unknown, and each value that is not null passes its Field.
 func Members[R any](c *Checker, reader R, v *Node, param string, fields map[string]Field[R], required ...string) bool {
 	if !c.ExpectKind(v, Object, param) {
 		return false
@@ -94,7 +94,7 @@ func Members[R any](c *Checker, reader R, v *Node, param string, fields map[stri
 	return c.Fault == nil
 }
 
-// Under is the path of a member.
+// Under returns the path of a member of param.
 func Under(param, name string) string {
 	if param == "" {
 		return name
@@ -102,7 +102,7 @@ func Under(param, name string) string {
 	return param + "." + name
 }
 
-// Each hands on the elements of an array.
+// Each calls element for the elements of an array, until one is refused.
 func (c *Checker) Each(v *Node, param string, element func(v *Node, param string)) {
 	if !c.ExpectKind(v, Array, param) {
 		return
@@ -115,24 +115,24 @@ func (c *Checker) Each(v *Node, param string, element func(v *Node, param string
 	}
 }
 
-// ExpectText complains about a value that is no text.
+// ExpectText refuses a value that is not a string.
 func (c *Checker) ExpectText(v *Node, param string) { c.ExpectKind(v, Text, param) }
 
-// ExpectBool complains about a value that is no boolean.
+// ExpectBool refuses a value that is not a boolean.
 func (c *Checker) ExpectBool(v *Node, param string) { c.ExpectKind(v, Boolean, param) }
 
-// ExpectObject complains about a value that is no object.
+// ExpectObject refuses a value that is not an object.
 func (c *Checker) ExpectObject(v *Node, param string) { c.ExpectKind(v, Object, param) }
 
-// ExpectArray complains about a value that is no array.
+// ExpectArray refuses a value that is not an array.
 func (c *Checker) ExpectArray(v *Node, param string) { c.ExpectKind(v, Array, param) }
 
-// Missing complains about a missing parameter.
+// Missing refuses the request because a parameter is missing.
 func (c *Checker) Missing(param string) {
 	c.Refuse(param, "missing_required_parameter", c.Phrases.Missing(param))
 }
 
-// ExpectKind complains about a value of another kind and returns whether it is right.
+// ExpectKind refuses a value of another kind and reports whether the kind is right.
 func (c *Checker) ExpectKind(v *Node, k Kind, param string) bool {
 	if v.Kind != k {
 		c.WrongType(param, v, kindNames[k])
@@ -141,7 +141,7 @@ func (c *Checker) ExpectKind(v *Node, k Kind, param string) bool {
 	return true
 }
 
-// OneOf reads a text that must be one of some words; "" after a complaint.
+// OneOf returns a string that must be one of the words, and "" when it is refused.
 func (c *Checker) OneOf(v *Node, param string, words ...string) string {
 	if v == nil {
 		c.Missing(param)
@@ -179,7 +179,7 @@ func (c *Checker) Decimal(v *Node, param string, low, high float64) {
 	}
 }
 
-// MaxInteger is the upper bound of an integer without one.
+// MaxInteger is the upper bound for integers that have no other.
 const MaxInteger = 1<<63 - 1
 
 // UnknownModel is OpenAI's refusal of an unknown model.
@@ -187,7 +187,7 @@ func UnknownModel(name string) *Refusal {
 	return &Refusal{Status: 404, Kind: "invalid_request_error", Code: "model_not_found", Param: "model", Message: "The model '" + name + "' does not exist or you do not have access to it."}
 }
 
-// Phrases adds text to a turn. Markers are obeyed wherever a caller writes, not in what the model itself said.
+// AddText appends text to a turn. Markers are applied in all turns except those of the model.
 func (c *Checker) AddText(t *Turn, s, param string) {
 	if t.Role != "assistant" {
 		plain, err := c.Request.Knobs.Markers(s)
@@ -205,7 +205,7 @@ func (c *Checker) AddText(t *Turn, s, param string) {
 // ValidName reports whether a text is a name of a tool.
 func ValidName(s string) bool { return ValidNameOf(s, 64) }
 
-// ValidNameOf reports whether a text is a name of so many bytes at most: letters, digits, _ and -.
+// ValidNameOf reports whether s has 1 to most bytes, all of them letters, digits, _ or -.
 func ValidNameOf(s string, most int) bool {
 	if s == "" || len(s) > most {
 		return false

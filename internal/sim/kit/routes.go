@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Routes is where the wires add their routes.
+// Routes registers the routes of the wires.
 type Routes struct {
 	host *Host
 	mux  *http.ServeMux

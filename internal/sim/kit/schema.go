@@ -7,27 +7,27 @@ import (
 	"unicode/utf8"
 )
 
-// invention writes a JSON value that conforms to a schema, the same one for the same random.
+// generator writes a JSON value that conforms to a schema. The same seed gives the same value.
 type generator struct {
 	root  *Node
 	rnd   Random
-	words []string // taken from the prompt, for strings that nothing else is said of
+	words []string // from the prompt, for strings that the schema does not restrict
 	depth int
-	left  int // what may still be looked at, see spend
+	left  int // steps left, see spend
 	atoms int // of patterns that may still be written
-	most  int // bytes that the value may have, about
+	most  int // approximate limit of the value's bytes
 }
 
-// Schemas are strangers': one of a few lines may have a value of millions of lines, and no end where it refers to itself.
+// Schemas are not trusted: a few lines can require a value of millions of lines, or one without end if the schema refers to itself.
 const (
 	maxSteps          = 20_000
 	maxGeneratedBytes = 1 << 20
 )
 
-// Below this depth only what a schema requires is written, so that schemas that refer to themselves come to an end.
+// optionalDepth is the depth below which only required members are written, so that recursive schemas end.
 const optionalDepth = 3
 
-// Far below it nothing is followed any more: such a schema has no finite value.
+// lastDepth is the depth below which nothing is generated: such a schema has no finite value.
 const lastDepth = 40
 
 func generate(dst []byte, schema *Node, rnd Random, words []string) []byte {
@@ -35,7 +35,7 @@ func generate(dst []byte, schema *Node, rnd Random, words []string) []byte {
 	return v.value(dst, schema)
 }
 
-// spend pays for looking at n members; false when there was enough of that, and what is left becomes null.
+// spend subtracts n steps. It returns false when none are left; the rest of the value then becomes null.
 func (v *generator) spend(n int) bool {
 	v.left -= n
 	return v.left > 0
@@ -74,7 +74,7 @@ func (v *generator) value(dst []byte, s *Node) []byte {
 	return append(dst, "null"...)
 }
 
-// resolve follows references, takes one of several alternatives and folds allOf into one schema.
+// resolve follows references, chooses one of several alternatives and merges allOf into one schema.
 func (v *generator) resolve(s *Node) *Node {
 	for range lastDepth {
 		if !v.spend(1) {
@@ -110,7 +110,7 @@ func (n *Node) alternatives(name string) []Node {
 	return nil
 }
 
-// simplest takes the first alternative near the root, and one without nesting far down.
+// simplest chooses the first alternative near the root, and one without nesting at greater depth.
 func (v *generator) simplest(of []Node) *Node {
 	if v.depth > optionalDepth {
 		for i := range of {
@@ -156,7 +156,7 @@ func without(s *Node, name string) *Node {
 	return &out
 }
 
-// merged is s without the member drop, with what is said in more. Properties and required names add up.
+// merged returns s without the member drop, with the members of more. Properties and required names are combined.
 func (v *generator) merged(s *Node, drop string, more *Node) *Node {
 	if more == nil || !v.spend(len(s.Names)+len(more.Names)) {
 		return s
@@ -235,7 +235,7 @@ func (v *generator) object(dst []byte, s *Node) []byte {
 	if required.Is(Array) {
 		for i := range required.Items {
 			if name := required.Items[i].Text; must[name] && !known[name] {
-				known[name] = true // a name may be given twice
+				known[name] = true // a name may be listed twice
 				member(name, s.Get("additionalProperties"))
 				written++
 			}
@@ -353,7 +353,7 @@ func HexOf(n uint64) string {
 	return string(b[:])
 }
 
-// bounds reads minimum and maximum; each comes with whether it was given and whether it is itself excluded.
+// bounds reads minimum and maximum, whether each is given, and whether each is exclusive.
 func bounds(s *Node) (lo, hi float64, hasLo, hasHi, openLo, openHi bool) {
 	lo, hasLo = s.Get("minimum").float()
 	hi, hasHi = s.Get("maximum").float()
@@ -363,13 +363,13 @@ func bounds(s *Node) (lo, hi float64, hasLo, hasHi, openLo, openHi bool) {
 	if x, ok := s.Get("exclusiveMaximum").float(); ok && (!hasHi || x <= hi) {
 		hi, hasHi, openHi = x, true, true
 	}
-	// the fourth draft of JSON Schema wrote these as booleans
+	// draft 4 of JSON Schema has booleans here
 	openLo = openLo || s.Get("exclusiveMinimum").IsTrue()
 	openHi = openHi || s.Get("exclusiveMaximum").IsTrue()
 	return
 }
 
-// steps picks k so that k*unit lies in the bounds.
+// steps chooses k so that k*unit is within the bounds.
 func (v *generator) steps(s *Node, unit float64) float64 {
 	lo, hi, hasLo, hasHi, openLo, openHi := bounds(s)
 	from, to := math.Ceil(lo/unit), math.Floor(hi/unit)
@@ -421,7 +421,7 @@ func (v *generator) number(dst []byte, s *Node) []byte {
 	return appendFinite(dst, at)
 }
 
-// appendFinite writes a number; bounds that contradict each other may lead to none.
+// appendFinite writes a number, 0 when contradictory bounds led to none.
 func appendFinite(dst []byte, x float64) []byte {
 	if math.IsInf(x, 0) || math.IsNaN(x) {
 		x = 0

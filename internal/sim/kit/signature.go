@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// Signatures are how providers recognize their own reasoning. A public secret is enough here: they need
-// to be distinguished from altered ones, not from forged ones.
+// Providers sign their reasoning to recognize it when it comes back. A public key is enough here: a signature must detect changes, not
+// forgery.
 var signingKey = []byte("the simulator signs what it thought")
 
-// Sign seals parts for a wire and a model. The same parts under another wire or model get another signature.
+// Sign returns a signature of the parts, in base64. It differs for other wires and models.
 func Sign(on *Wire, m *Model, parts ...string) string {
 	return base64.StdEncoding.EncodeToString(Seal(on, m, parts))
 }
@@ -23,20 +23,20 @@ func Seal(on *Wire, m *Model, parts []string) []byte {
 	for _, s := range append([]string{on.Name, m.Name}, parts...) {
 		mac.Write([]byte(strconv.Itoa(len(s)) + ":" + s))
 	}
-	return mac.Sum([]byte{1}) // a version, as theirs have
+	return mac.Sum([]byte{1}) // a version byte, as in the providers' signatures
 }
 
-// VerifySignature reports whether a signature is the one that sign gave.
+// VerifySignature reports whether Sign returned this signature for these parts.
 func VerifySignature(on *Wire, m *Model, signature string, parts ...string) bool {
 	return hmac.Equal([]byte(signature), []byte(Sign(on, m, parts...)))
 }
 
-// Conceal packs a text so that it looks encrypted and Reveal finds an altered one.
+// Conceal packs a text so that it looks encrypted. Reveal detects changes.
 func Conceal(on *Wire, m *Model, s string, parts ...string) string {
 	return base64.StdEncoding.EncodeToString(append(Seal(on, m, append(parts, s)), scrambled(s)...))
 }
 
-// Reveal is the text that was concealed; false when it was not concealed for these parts.
+// Reveal returns the text that Conceal packed; false when it was packed for other parts or was changed.
 func Reveal(on *Wire, m *Model, packed string, parts ...string) (string, bool) {
 	raw, err := base64.StdEncoding.DecodeString(packed)
 	const head = 1 + sha256.Size
@@ -47,7 +47,7 @@ func Reveal(on *Wire, m *Model, packed string, parts ...string) (string, bool) {
 	return s, hmac.Equal(raw[:head], Seal(on, m, append(parts, s)))
 }
 
-// scrambled is its own reverse.
+// scrambled is its own inverse.
 func scrambled(s string) string {
 	var b strings.Builder
 	rnd := Random(len(s))

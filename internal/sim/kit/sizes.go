@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// ParseSize reads a size such as "1024x1536" or "1280:720"; false when it is none.
+// ParseSize reads a size in pixels such as "1024x1536" or "1280:720"; false when it is invalid.
 func ParseSize(size string) (width, height int, ok bool) {
 	w, h, ok := strings.Cut(strings.ReplaceAll(size, ":", "x"), "x")
 	width, fine := ParseCount(w)
@@ -13,7 +13,7 @@ func ParseSize(size string) (width, height int, ok bool) {
 	return width, height, ok && fine && fine2 && width >= 1 && height >= 1
 }
 
-// SizeOfRatio is the size of an aspect ratio such as "16:9" with so many points on the shorter side. Sides are multiples of eight.
+// SizeOfRatio returns the size in pixels for an aspect ratio such as "16:9", given the shorter side. The longer one is a multiple of eight.
 func SizeOfRatio(ratio string, short int) (width, height int) {
 	w, h, _ := strings.Cut(ratio, ":")
 	x, _ := strconv.ParseFloat(w, 64)

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// stats counts by model name as requested; requests refused before an answer was begun are under "".
+// stats counts by model name as requested. Requests that are refused before an answer begins are counted under "".
 type stats struct {
 	Redirected atomic.Int64
 	mu         sync.Mutex // one writer at a time
@@ -20,8 +20,8 @@ type stats struct {
 type counters struct {
 	Requests, streams, open, openStreams atomic.Int64
 	cancelled, faults, Refused           atomic.Int64
-	lastCancel, maxCancel                atomic.Int64 // nanoseconds from a request's arrival to the sight of its client's leaving
-	cancelAt                             atomic.Int64 // Unix nanoseconds of the last
+	lastCancel, maxCancel                atomic.Int64 // nanoseconds from a request's arrival until its client was seen to have left
+	cancelAt                             atomic.Int64 // time of the last, Unix nanoseconds
 }
 
 func (c *counters) Begin(stream bool) {
@@ -52,13 +52,13 @@ func (c *counters) cancel(after time.Duration) {
 	}
 }
 
-// Names come from requests, so their number is bounded; what comes later is counted together.
+// Names come from requests, so their number is limited. Further names are counted together.
 const (
 	MaxNames   = 4096
 	OtherNames = "(others)"
 )
 
-// Of finds the counters of a model without a lock, but for its first request.
+// Of returns the counters of a model. It takes a lock only for the model's first request.
 func (s *stats) Of(model string) *counters {
 	if c := (*s.byModel.Load())[model]; c != nil {
 		return c
@@ -89,7 +89,7 @@ func (s *stats) add(model string) *counters {
 	return m[model]
 }
 
-// reset starts again. Requests under way are counted with those before.
+// reset clears the counters. Requests under way are still counted in the old ones.
 func (s *stats) reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -107,15 +107,15 @@ type Stats struct {
 // Counts of one model, or of all.
 type Counts struct {
 	Requests    int64 // accepted
-	Refused     int64 // not accepted: the request was bad or the key wrong; under the name "" only
+	Refused     int64 // the request was invalid or the key wrong; only under the name ""
 	Streams     int64 // of Requests
-	Open        int64 // being answered now
+	Open        int64 // being answered
 	OpenStreams int64
 	Faults      int64         // answered with a fault
-	Cancelled   int64         // the client left before the answer's end
-	LastCancel  time.Duration // from arrival to the sight of the last client's leaving
+	Cancelled   int64         // the client left before the end of the answer
+	LastCancel  time.Duration // from the arrival of the last such request until its client was seen to have left
 	MaxCancel   time.Duration
-	CancelledAt time.Time // when the last client's leaving was seen; zero: never
+	CancelledAt time.Time // when a client was last seen to have left; zero: never
 }
 
 func (c *counters) counts() Counts {
@@ -199,7 +199,7 @@ type turns struct {
 
 const maxTurns = 1 << 16
 
-// due reports whether a call gets its fault: always, or only the first times calls of its key.
+// due reports whether a call gets its fault: without a limit always, else for the first calls with its key.
 func (t *turns) due(k *Knobs) bool {
 	if k.times == 0 {
 		return true

@@ -6,10 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// Random is splitmix64: small, and the same on every machine and release.
+// Random is splitmix64: small, and equal on every machine and in every release.
 type Random uint64
 
-// Next is the next random number.
+// Next returns the next random number.
 func (r *Random) Next() uint64 {
 	*r += 0x9e3779b97f4a7c15
 	z := uint64(*r)
@@ -18,7 +18,7 @@ func (r *Random) Next() uint64 {
 	return z ^ z>>31
 }
 
-// Below is a number of 0..n-1; 0 for an n below 1.
+// Below returns a number from 0 to n-1; 0 for n below 1.
 func (r *Random) Below(n int) int {
 	if n < 1 {
 		return 0
@@ -28,10 +28,10 @@ func (r *Random) Below(n int) int {
 
 func (r *Random) pick(from []string) string { return from[r.Below(len(from))] }
 
-// Digest is FNV-1a over the pieces of a request.
+// Digest is an FNV-1a hash of the parts of a request.
 type Digest uint64
 
-// NewDigest is the digest of nothing.
+// NewDigest is the digest of no parts, to begin with.
 const NewDigest Digest = 14695981039346656037
 
 // Add adds one piece.
@@ -40,15 +40,15 @@ func (d *Digest) Add(s string) {
 	for i := 0; i < len(s); i++ {
 		h = (h ^ uint64(s[i])) * 1099511628211
 	}
-	// the separator keeps "ab","c" apart from "a","bc"
+	// the separator makes "ab","c" differ from "a","bc"
 	*d = Digest((h ^ 0xff) * 1099511628211)
 }
 
-// The token rule, on which all counts rest: a token is up to six letters or digits with at most one space before them, one
-// character of a script that is written without spaces, or one other character.
+// lettersPerToken is part of the token rule, on which all counts depend: a token is up to six letters or digits with at most one space
+// before them, one character of a script that is written without spaces, or one other character.
 const lettersPerToken = 6
 
-// TokenEnd is the length in bytes of the first token of s, 0 for an empty one.
+// TokenEnd returns the length in bytes of the first token of s, 0 for an empty s.
 func TokenEnd(s string) int {
 	if s == "" {
 		return 0
@@ -96,7 +96,7 @@ func CountTokens(s string) int {
 	return n
 }
 
-// CutTokens is the first n tokens of s, and whether something was cut off.
+// CutTokens returns the first n tokens of s and whether something was cut off.
 func CutTokens(s string, n int) (string, bool) {
 	rest := s
 	for ; n > 0 && rest != ""; n-- {
@@ -105,7 +105,7 @@ func CutTokens(s string, n int) (string, bool) {
 	return s[:len(s)-len(rest)], rest != ""
 }
 
-// Language is what a text is made of. Subjects, verbs and objects fit in any combination.
+// Language holds the parts of texts. Subjects, verbs and objects fit in any combination.
 type Language struct {
 	about, thinking, results, given      string
 	refusal                              string
@@ -147,7 +147,7 @@ var Chinese = Language{
 	Space: "", Stop: "。", comma: "，", quoteIn: "“", quotOut: "”",
 }
 
-// languageOf goes by the script that most letters of the text belong to.
+// languageOf chooses the language by the script of most letters.
 func languageOf(s string) *Language {
 	var latin, cyrillic, han int
 	for _, r := range s {
@@ -159,7 +159,7 @@ func languageOf(s string) *Language {
 		case unicode.Is(unicode.Cyrillic, r):
 			cyrillic++
 		case unicode.Is(unicode.Han, r):
-			han += 3 // one character says about as much as three letters
+			han += 3 // one character carries about as much as three letters
 		}
 	}
 	switch {
@@ -180,7 +180,7 @@ func (l *Language) sentence(rnd *Random) string {
 	return capital(rnd.pick(l.subjects)) + l.Space + rnd.pick(l.Verbs) + l.Space + rnd.pick(l.objects) + l.Stop
 }
 
-// Prose appends sentences to opening: two to five of them, or exactly so many tokens.
+// Prose appends sentences to opening: two to five, or as many as make the given number of tokens (0: two to five).
 func (l *Language) Prose(rnd *Random, opening string, tokens int) string {
 	var b strings.Builder
 	b.WriteString(opening)
@@ -206,7 +206,7 @@ func (l *Language) Prose(rnd *Random, opening string, tokens int) string {
 	return cut
 }
 
-// quote is the start of a prompt as one line.
+// quote returns the start of a prompt in one line.
 func (l *Language) quote(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
 	if s == "" {

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// unsent reports whether the peer's system has not yet received all that was written to conn. A reset would discard the rest.
+// unsent reports whether the peer has not yet acknowledged all that was written to conn. A reset would discard the rest.
 func unsent(conn *net.TCPConn) bool {
 	raw, err := conn.SyscallConn()
 	if err != nil {

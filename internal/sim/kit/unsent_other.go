@@ -4,5 +4,5 @@ package kit
 
 import "net"
 
-// unsent reports false: only Linux says how much is still to be sent.
+// unsent returns false: only Linux reports how much is still unsent.
 func unsent(*net.TCPConn) bool { return false }

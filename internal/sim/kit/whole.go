@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// NewWholeWire is a wire that streams nothing, with its own bodies of errors.
+// NewWholeWire returns a wire that has no streams, with its own form of errors.
 func NewWholeWire(name string, say *Phrases, fail func(*Refusal) []byte, admit func(*Host, *http.Request) *Refusal, tooLong, shapeless string) *Wire {
 	return &Wire{
 		Name: name, Phrases: say, ErrorBody: fail, Admit: admit, TooLong: tooLong, Incomplete: []byte(shapeless),
@@ -18,7 +18,7 @@ func NewWholeWire(name string, say *Phrases, fail func(*Refusal) []byte, admit f
 	}
 }
 
-// ByScheme admits a request with the key in the Authorization header after one of the schemes, such as "Bearer ".
+// ByScheme admits requests with the key in the Authorization header after one of the schemes, such as "Bearer ".
 func ByScheme(message string, schemes ...string) func(*Host, *http.Request) *Refusal {
 	return func(s *Host, r *http.Request) *Refusal {
 		for _, scheme := range schemes {
@@ -30,7 +30,7 @@ func ByScheme(message string, schemes ...string) func(*Host, *http.Request) *Ref
 	}
 }
 
-// Reader begins to read a body of JSON with the phrases of a wire.
+// Reader parses a JSON body and returns a Checker with the wire's phrases. The body must be an object.
 func Reader(on *Wire, body []byte) (*Checker, *Refusal) {
 	root, err := Parse(body)
 	if err != nil {
@@ -44,7 +44,7 @@ func Reader(on *Wire, body []byte) (*Checker, *Refusal) {
 	return &c, nil
 }
 
-// FindModel finds the model that is asked for among those of a wire; nil when it has none of that name, which is then complained of.
+// FindModel returns the requested model of a wire. It returns nil and refuses the request when the wire has none of that name.
 func FindModel[M any](c *Checker, name string, models map[string]*M, unknown func(name string) *Refusal) *M {
 	base, err := c.Request.Knobs.ParseName(name)
 	if err != nil {
@@ -59,7 +59,7 @@ func FindModel[M any](c *Checker, name string, models map[string]*M, unknown fun
 	return m
 }
 
-// StripMarkers is a text without the simulator's markers, which are obeyed.
+// StripMarkers applies the simulator's markers in a text and returns the text without them.
 func (c *Checker) StripMarkers(s, param string) string {
 	out, err := c.Request.Knobs.Markers(s)
 	if err != nil {
@@ -68,7 +68,7 @@ func (c *Checker) StripMarkers(s, param string) string {
 	return out
 }
 
-// Serve plays the answer to a request, unless there is something to complain of.
+// Serve plays the answer to a request, unless the Checker has an error, which it returns.
 func (s *Host) Serve(w http.ResponseWriter, r *http.Request, started time.Time, c *Checker, out *Reply) *Refusal {
 	if err := c.Request.Knobs.Check(); err != nil {
 		c.Refuse("", "invalid_value", err.Error()+".")
@@ -82,18 +82,18 @@ func (s *Host) Serve(w http.ResponseWriter, r *http.Request, started time.Time, 
 	return nil
 }
 
-// WholeReply is an answer that is never streamed.
+// WholeReply returns a Reply that is never streamed.
 func WholeReply(on *Wire, hollow string, body func() []byte) *Reply {
 	return &Reply{Wire: on, Body: body, EmptyBody: func() []byte { return []byte(hollow) }}
 }
 
-// UsageCount is one count of usage.
+// UsageCount is one member of a usage object.
 type UsageCount struct {
 	Name string
 	N    int
 }
 
-// AppendCounts writes `,"usage":{...}` under the name of it, or what a provider that counts badly writes.
+// AppendCounts appends `,"name":{...}` with the counts, invalid ones in the usage styles of fault U30, nothing in the style "missing".
 func AppendCounts(dst []byte, name, style string, counts ...UsageCount) []byte {
 	if style == "missing" {
 		return dst
@@ -111,7 +111,7 @@ func AppendCounts(dst []byte, name, style string, counts ...UsageCount) []byte {
 // AppendNumber writes a number without an exponent.
 func AppendNumber(dst []byte, x float64) []byte { return strconv.AppendFloat(dst, x, 'f', -1, 64) }
 
-// AppendArray writes the elements of an array.
+// AppendArray appends an array; one appends an element.
 func AppendArray[E any](dst []byte, all []E, one func(dst []byte, i int, e E) []byte) []byte {
 	dst = append(dst, '[')
 	for i, e := range all {
@@ -123,7 +123,7 @@ func AppendArray[E any](dst []byte, all []E, one func(dst []byte, i int, e E) []
 	return append(dst, ']')
 }
 
-// Fingerprint is a number that follows from texts.
+// Fingerprint returns a number that depends on the texts alone.
 func Fingerprint(of ...string) uint64 {
 	d := NewDigest
 	for _, s := range of {
@@ -132,7 +132,7 @@ func Fingerprint(of ...string) uint64 {
 	return uint64(d)
 }
 
-// AppendLogprob writes the members of a token with a log probability of so many thousandths below zero.
+// AppendLogprob appends the members of a token. Its log probability is -milli/1000.
 func AppendLogprob(dst []byte, token string, milli int) []byte {
 	dst = AppendText(append(dst, `"token":`...), token)
 	dst = append(dst, `,"logprob":-`...)
@@ -147,7 +147,7 @@ func AppendLogprob(dst []byte, token string, milli int) []byte {
 	return append(dst, ']')
 }
 
-// AppendCount writes `"name":n`, well or in a bad style.
+// AppendCount appends `"name":n`, or an invalid number in a style of fault U30.
 func AppendCount(dst []byte, name string, n int, style string) []byte {
 	dst = append(append(append(dst, '"'), name...), `":`...)
 	switch style {
@@ -163,7 +163,7 @@ func AppendCount(dst []byte, name string, n int, style string) []byte {
 	return AppendInt(dst, n)
 }
 
-// AmazonID is an id in the form of a UUID.
+// AmazonID returns an id in the form of a UUID that depends on the text alone.
 func AmazonID(of string) string {
 	d := NewDigest
 	d.Add(of)

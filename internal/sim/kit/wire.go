@@ -6,30 +6,30 @@ import (
 	"strconv"
 )
 
-// Wire is what transport and faults need of one provider's protocol. Requests and answers are in other files.
+// Wire is one provider's protocol as far as transport and faults need it. Each wire reads requests and writes answers in its own files.
 type Wire struct {
-	Name    string // also what signatures are bound to
+	Name    string // also part of signatures
 	Phrases *Phrases
 
 	ErrorBody   func(*Refusal) []byte                     // the body of an error
 	ErrorHeader func(http.Header, *Refusal)               // headers of an error; nil: none
-	ErrorFrame  func(f *Refusal, how string, n int) Frame // an error inside a stream whose next event has number n
+	ErrorFrame  func(f *Refusal, how string, n int) Frame // an error inside a stream; n is the number of the next event
 
 	Stream       []string    // content type of a stream
-	StreamHeader http.Header // more of a stream's head; nil: no more
-	Binary       bool        // a stream is not made of lines
-	Raw          bool        // nor of events: its bytes are the answer
+	StreamHeader http.Header // further headers of a stream; nil: none
+	Binary       bool        // a stream does not consist of lines
+	Raw          bool        // a stream has no events: its bytes are the answer
 	Frame        func(dst []byte, f Frame) []byte
 
 	Admit      func(s *Host, r *http.Request) *Refusal // refuses a wrong key
-	TooLong    string                                  // what is said of too long a prompt
-	LastData   []byte                                  // data that ends every stream, also a failed one; nil: none
-	TextFrame  func(s string) Frame                    // an event of content, with s as written
-	IdleFrame  Frame                                   // an event that says nothing, as a JSON object
-	Incomplete []byte                                  // a whole answer that lacks what answers are made of
+	TooLong    string                                  // the message for a prompt that is too long
+	LastData   []byte                                  // data that ends every stream, even a failed one; nil: none
+	TextFrame  func(s string) Frame                    // an event with content; s is inserted without escaping
+	IdleFrame  Frame                                   // an event without content, as a JSON object
+	Incomplete []byte                                  // a whole answer without its main member
 }
 
-// SSE writes a server-sent event; one with a name has it on a separate line.
+// SSE appends a server-sent event, with an event line if the frame has a name.
 func SSE(dst []byte, f Frame) []byte {
 	if f.Event != "" {
 		dst = append(append(append(dst, "event: "...), f.Event...), '\n')
@@ -37,20 +37,20 @@ func SSE(dst []byte, f Frame) []byte {
 	return append(append(append(dst, "data: "...), f.Data...), "\n\n"...)
 }
 
-// flood is what is written before and after so many bytes of filler inside one event.
+// flood returns what precedes and follows that many bytes of filler in one event.
 func (w *Wire) flood(filler int64) (before, after []byte) {
 	if w.Raw {
 		return nil, nil
 	}
 	if w.Binary {
-		return eventHead(w.IdleFrame.Event, filler), nil // its checksum never comes
+		return eventHead(w.IdleFrame.Event, filler), nil // the checksum is never sent
 	}
 	marked := w.Frame(nil, Frame{Event: w.IdleFrame.Event, Data: []byte("{\"filler\":\"\x00\"," + string(w.IdleFrame.Data[1:]))})
 	before, after, _ = bytes.Cut(marked, []byte{0})
 	return before, after
 }
 
-// Refuse answers with an error in the wire's envelope.
+// Refuse sends an error in the wire's form.
 func (w *Wire) Refuse(rw http.ResponseWriter, f *Refusal) {
 	if w.ErrorHeader != nil {
 		w.ErrorHeader(rw.Header(), f)
@@ -58,7 +58,7 @@ func (w *Wire) Refuse(rw http.ResponseWriter, f *Refusal) {
 	SendJSON(rw, f.Status, w.ErrorBody(f))
 }
 
-// Phrases are the words in which a wire complains about a request.
+// Phrases are the messages of a wire about invalid requests.
 type Phrases struct {
 	Item       func(param string, i int) string // the path of an element
 	Missing    func(param string) string
@@ -66,11 +66,11 @@ type Phrases struct {
 	WrongType  func(param, got, want string) string // kinds as in kindNames
 	WrongValue func(param, want string) string
 	OutOfRange func(param, low, high string) string
-	Readable   func(err error) string   // the body is no JSON
-	Rename     func(name string) string // the usual spelling of a member's name; nil: there is only one
+	Readable   func(err error) string   // the body is not valid JSON
+	Rename     func(name string) string // the standard spelling of a member's name; nil: there is only one
 }
 
-// The words of OpenAI, which most others use too.
+// OpenAIPhrases are OpenAI's messages, which most other providers use too.
 var OpenAIPhrases = Phrases{
 	Item:    func(param string, i int) string { return param + "[" + strconv.Itoa(i) + "]" },
 	Missing: func(param string) string { return "Missing required parameter: '" + param + "'." },
@@ -87,7 +87,7 @@ var OpenAIPhrases = Phrases{
 	},
 }
 
-// ChatWire is POST /v1/chat/completions of OpenAI and of all who do as OpenAI does.
+// ChatWire is POST /v1/chat/completions of OpenAI and of compatible providers.
 var ChatWire = &Wire{
 	Name: "chat", Phrases: &OpenAIPhrases,
 	ErrorBody:  (*Refusal).JSON,

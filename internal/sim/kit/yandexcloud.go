@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// YandexTaskWire is the REST face that Yandex Cloud gives its services of gRPC: text embedding and SpeechKit.
+// YandexTaskWire is the REST form of Yandex Cloud's gRPC services: text embedding and SpeechKit.
 var YandexTaskWire = NewWholeWire("yandex-cloud", &YandexTaskPhrases, YandexTaskError, func(s *Host, r *http.Request) *Refusal {
 	if refused := AdmitYandex(s, r); refused != nil {
 		return &Refusal{Status: 401, Message: "The token is invalid or no credentials were given: use 'Api-Key', or an IAM token as 'Bearer'."}
@@ -40,10 +40,10 @@ var YandexTaskPhrases = Phrases{
 	Rename:   Camel,
 }
 
-// yandexCodes are the codes of gRPC.
+// yandexCodes are gRPC codes by HTTP status.
 var yandexCodes = map[int]int{400: 3, 401: 16, 403: 7, 404: 5, 409: 6, 429: 8, 499: 1, 500: 13, 501: 12, 503: 14, 504: 4}
 
-// AdmitYandex admits an API key or an IAM token.
+// AdmitYandex accepts an API key or an IAM token.
 func AdmitYandex(s *Host, r *http.Request) *Refusal {
 	key, given := strings.CutPrefix(r.Header.Get("Authorization"), "Api-Key ")
 	if !given {
