@@ -50,7 +50,7 @@ func TestCheckKnownKey(t *testing.T) {
 }
 
 // One wrong or exchanged character is found without the store.
-func TestCheckTellsTypos(t *testing.T) {
+func TestCheckReportsTypos(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		text := []byte(apikey.Mint(rapid.Bool().Draw(t, "management")))

@@ -120,7 +120,7 @@ func admitted(t *testing.T, v *apikey.Verifier, text string) *apikey.Caller {
 	return c
 }
 
-func TestVerifyTellsWhoAndAsksSeldom(t *testing.T) {
+func TestVerifyFindsCallerWithFewQueries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store, v, _, key, text := newBench(t)

@@ -253,7 +253,7 @@ func slicesOf(n uint32, times int) []uint32 {
 	return all
 }
 
-func TestProbeTellsWhenTheFileCannotBeRead(t *testing.T) {
+func TestProbeReportsUnreadableFile(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("disk on fire")
 	for _, c := range generated {

@@ -225,7 +225,7 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-func TestVersionTellsContents(t *testing.T) {
+func TestVersionDependsOnContents(t *testing.T) {
 	t.Parallel()
 	build := func(change func(*catalog.Declared)) string {
 		d := catalog.Declared{Providers: []catalog.Provider{server("p"), server("q")},

@@ -19,7 +19,7 @@ type alone struct {
 
 var seed = maphash.MakeSeed()
 
-// hash identifies an account; nobody means none.
+// hash identifies an account; the constant nobody means none.
 func hash(account string) uint64 {
 	if account == "" {
 		return nobody

@@ -76,7 +76,7 @@ func TestClientsAreCountedByAddress(t *testing.T) {
 }
 
 // A node behind a proxy that is not configured reports it, once in its log and in /readyz; one that has real clients, or trusts a proxy, does not.
-func TestAProxyThatNobodyNamed(t *testing.T) {
+func TestUnnamedProxy(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		peers   []string

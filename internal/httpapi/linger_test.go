@@ -50,7 +50,7 @@ func refuser(t *testing.T, status int) *node {
 const unreadBytes = 9 << 20
 
 // A client that sends all of its body before it reads sees the whole answer of a refusal which left the body unread.
-func TestRefusalIsReadBehindALargeBody(t *testing.T) {
+func TestRefusalIsReadAfterALargeBody(t *testing.T) {
 	t.Parallel()
 	piece := bytes.Repeat([]byte("x"), 64<<10)
 	framings := map[string]struct {

@@ -140,7 +140,7 @@ func TestFirstAnswerAgain(t *testing.T) {
 	begin(t, one, request("k", "other", "gen-7")) // forgotten by then
 }
 
-func TestFreedNamesBeginAnew(t *testing.T) {
+func TestFreedNamesStartAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
 	m := w.node("a", "1")

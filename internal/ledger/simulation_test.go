@@ -342,7 +342,7 @@ func (s *simulation) lapse() {
 	}
 }
 
-// hide marks what a node has settled and perhaps nobody else knows of.
+// hide marks charges that a node has settled and that may be unknown to all others.
 func (s *simulation) hide(n *simNode) {
 	for _, h := range n.behind {
 		if !h.hidden {
@@ -362,7 +362,7 @@ func (s *simulation) topUp() error {
 
 var simActor = audit.Actor{Name: "simulation"}
 
-// credited takes in the outcome of a credit that may or may not have happened: asked again when all is well, the store tells.
+// credited takes in the outcome of a credit that may or may not have happened: when all is well again, the store has the answer.
 func (s *simulation) credited(w *simWallet, id string, n money.Nano, err error) error {
 	before, known := s.topUps[id]
 	switch {
@@ -533,7 +533,7 @@ func (s *simulation) grow() error {
 	n := money.Nano(s.rand.IntN(30))
 	free := s.clearance(h.wallet)
 	if h.lapsed {
-		free = s.clearance(h.wallet) - h.amount // all of it may have to be held anew
+		free = s.clearance(h.wallet) - h.amount // all of it may have to be held again
 	}
 	if err := h.hold.Grow(context.Background(), n); err != nil {
 		if fault.Is(err, fault.PaymentRequired) {
@@ -795,7 +795,7 @@ func (s *simulation) flushOne() error {
 
 func (s *simulation) wait() error {
 	d := []time.Duration{100 * time.Millisecond, time.Second, 3 * time.Second, 10 * time.Second, 65 * time.Second, 3 * time.Hour}[s.rand.IntN(6)]
-	for d > 0 { // whoever is not frozen gives signs of life meanwhile
+	for d > 0 { // nodes that are not frozen give signs of life meanwhile
 		part := min(d, 20*time.Second)
 		if d > time.Hour {
 			part = d

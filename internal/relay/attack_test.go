@@ -149,7 +149,7 @@ func TestRunningReportsGrowTheHold(t *testing.T) {
 	}
 }
 
-// A prompt that is held for by an upper bound is counted before a client is told that the balance is too low.
+// A prompt that is held for by an upper bound is counted before a request is refused because of the balance.
 func TestPromptIsCountedBeforeItIsRefused(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("word ", 1000) // 1001 tokens as our count has it

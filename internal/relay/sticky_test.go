@@ -1,4 +1,4 @@
-package relay //nolint:testpackage // the bound is of what nobody outside sees
+package relay //nolint:testpackage // the bound is of an unexported cache
 
 import (
 	"strconv"

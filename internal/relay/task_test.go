@@ -127,7 +127,7 @@ func TestTaskMoney(t *testing.T) {
 	}
 }
 
-// A recording by the minute is held for and charged in the units that the provider bills in, whoever measured it.
+// Audio by the minute is held for and charged in the units in which the provider bills, whether the provider or the gateway measured it.
 func TestAudioUnits(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -391,7 +391,7 @@ func TestFailures(t *testing.T) {
 }
 
 // Files need an endpoint that takes them or a plugin that reads them: where there is neither, the error names the plugin.
-func TestFilesThatNobodyTakes(t *testing.T) {
+func TestFilesThatNoEndpointTakes(t *testing.T) {
 	t.Parallel()
 	takes := func(in catalog.Modality) func(*catalog.Offer) { return func(o *catalog.Offer) { o.Input = in } }
 	for _, c := range []struct {

@@ -72,7 +72,7 @@ func (s *studio) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, strings.ReplaceAll(strings.ReplaceAll(answer, "HOST", s.URL), "PNG", base64.StdEncoding.EncodeToString(dot())))
 }
 
-// told is a body to compare: for a form it is its fields.
+// reported is a body to compare: for a form it is its fields.
 func reported(kind string, body []byte) string {
 	media, params, err := mime.ParseMediaType(kind)
 	if err != nil || media != "multipart/form-data" {

@@ -15,7 +15,7 @@ type counted struct{ atomic.Int64 }
 func (c *counted) Force(n int64) { c.Add(n) }
 
 // A large answer counts with all the memory that it takes, also one that is cut; a small one counts nothing.
-func TestAnswersTellTheirMemory(t *testing.T) {
+func TestAnswersReportTheirMemory(t *testing.T) {
 	t.Parallel()
 	for size, least := range map[int]int64{100: 0, 30 << 10: 0, 1 << 20: 1 << 20, 3 << 20: 2 << 20} {
 		var c counted

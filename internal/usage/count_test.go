@@ -66,7 +66,7 @@ func TestCompleted(t *testing.T) {
 	}
 }
 
-// Making a usage fit to bill twice changes nothing, and no count of it is negative, absurd or above its whole.
+// Making a usage fit to bill twice changes nothing, and no count of it is negative, implausible or above its whole.
 func TestCompletedIsFitToBill(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -113,7 +113,7 @@ func drawUsage(t *rapid.T) usage.Usage {
 	return u
 }
 
-// No sum of what a provider tells wraps, and no number below zero takes anything away.
+// No sum of reported counts overflows, and no negative count reduces a sum.
 func TestSums(t *testing.T) {
 	t.Parallel()
 	of := usage.Of

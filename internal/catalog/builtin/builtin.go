@@ -39,7 +39,7 @@ var hostedJSON []byte
 //go:embed capabilities.json
 var capabilitiesJSON []byte
 
-// byhand holds documents like catalog.json of what no open price list tells, one for each type of model. Each names its sources.
+// byhand has documents like catalog.json for what no open price list has, one for each type of model. Each names its sources.
 //
 //go:embed byhand
 var byhand embed.FS

@@ -281,7 +281,7 @@ func TestDialectsAreKnown(t *testing.T) {
 	}
 }
 
-// The dialects read from these whether a model is given a budget for reasoning or told an effort, and whether it may be sampled.
+// The dialects read from these whether reasoning takes a budget or an effort, and whether it may be sampled.
 func TestReasoningOfNativeWires(t *testing.T) {
 	t.Parallel()
 	d, err := builtin.Declare(map[string]string{"anthropic": "k", "google": "k", "vertex": "k", "bedrock": "k"}, rate(t, "100"))

@@ -65,7 +65,7 @@ func TestHostedPricesHaveSources(t *testing.T) {
 	}
 }
 
-// Offers have the prices of hosted tools by their provider and model, and none that nobody states.
+// Offers have the prices of hosted tools by their provider and model, and none without a source.
 func TestHostedPrices(t *testing.T) {
 	t.Parallel()
 	d, err := builtin.Declare(all(), rate(t, "100"))

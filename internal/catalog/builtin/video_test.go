@@ -61,7 +61,7 @@ func TestVideoModels(t *testing.T) {
 	}
 }
 
-// A document adds to what one before it tells of a model, and changes nothing of it.
+// A document adds fields to a model of an earlier document, and changes none of them.
 func TestDocumentsComplete(t *testing.T) {
 	t.Parallel()
 	d, err := builtin.Declare(map[string]string{"openai": "k"}, rate(t, "100"))

@@ -160,7 +160,7 @@ func (im *importer) entry(provider string, n *Names, id string) entry {
 	return e
 }
 
-// words in an id that tell a type, where no source does.
+// words in an id that show a type, where no source has it.
 var words = []struct{ word, kind string }{
 	{"moderation", catalog.TypeModeration}, {"rerank", catalog.TypeRerank}, {"embed", catalog.TypeEmbedding}, {"whisper", catalog.TypeTranscription},
 	{"transcribe", catalog.TypeTranscription}, {"tts", catalog.TypeSpeech}, {"dall-e", catalog.TypeImage}, {"gpt-image", catalog.TypeImage}, {"sora", catalog.TypeVideo},

@@ -258,7 +258,7 @@ func TestTiers(t *testing.T) {
 }
 
 // A provider with a wire of its own says which ids that serves, which profile of a model is best and whether a service tier can be asked
-// for; its models are told from another by how they reason.
+// for; its models differ in how they reason.
 func TestWiresOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	list := []builtin.Provider{{Provider: catalog.Provider{ID: "own", Dialect: "anthropic"}}}

@@ -8,7 +8,7 @@ import (
 // readUsage reads the usage and the tier of an answer or of its last event; nil when neither input nor output tokens were reported.
 // inputTokens do not include tokens read from the cache or written to it, except in streams of OpenAI's models, which may include them: then all
 // says so, and what includes them is no less than they are (https://github.com/maximhq/bifrost/pull/6942, https://github.com/earendil-works/pi/issues/8752).
-// The total does not tell: it adds them in both cases.
+// The total does not decide it: it adds them in both cases.
 func readUsage(v []byte, all bool) *usage.Usage {
 	var u usage.Usage
 	var input, written usage.Count

@@ -72,7 +72,7 @@ func TestRequestFromMessages(t *testing.T) {
 	}
 }
 
-// A search that a client offers to the model goes to servers that have one, and is told of where there is none.
+// A search that a client offers to the model goes to servers that have one; elsewhere the client gets a notice.
 func TestSearchOffered(t *testing.T) {
 	t.Parallel()
 	req := fromMessages(t, `"tools":[{"type":"web_search_20250305","name":"web_search"}],"messages":[{"role":"user","content":"q"}]`)

@@ -19,7 +19,7 @@ func sentBody(t *testing.T, ep *catalog.Endpoint, req *completion.Request) strin
 	return string(call.Body)
 }
 
-// What of a prompt was revised is written anew; everything else goes out as the client wrote it, unknown members and spaces included.
+// Only the revised parts of a prompt are rewritten; everything else is sent as the client wrote it, unknown members and spaces included.
 func TestRevised(t *testing.T) {
 	t.Parallel()
 	ep := &catalog.Endpoint{Provider: &catalog.Provider{ID: "p", Dialect: "openai"}, UpstreamID: "up", Params: catalog.AllParams, Input: catalog.AllModalities}

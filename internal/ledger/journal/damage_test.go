@@ -191,7 +191,7 @@ func TestFilesOfTheFirstVersion(t *testing.T) {
 }
 
 // Looking at a journal that is being written finds no damage.
-func TestInspectBesideAWriter(t *testing.T) {
+func TestInspectDuringWrites(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	j := open(t, dir, journal.Options{SegmentBytes: 1 << 20})

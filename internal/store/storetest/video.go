@@ -237,7 +237,7 @@ func (x teller) Ended(j *video.Job) *webhook.Delivery {
 	return &d
 }
 
-// told lists the events of a user in the outbox.
+// reported lists the events of a user in the outbox.
 func (s *studio) reported(user string) (ids []string) {
 	s.t.Helper()
 	all, err := s.store.ClaimDeliveries(s.ctx, s.clock.Now(), s.clock.Now(), 100, 10_000)

@@ -49,20 +49,20 @@ func (c *script) Close() error {
 	return nil
 }
 
-// heard is the result of an exchange.
-type heard struct {
+// exchanged is the result of an exchange.
+type exchanged struct {
 	head h1.Head
 	body string
 	err  error
 	kept bool
 }
 
-func hear(text []byte, step int) heard {
+func hear(text []byte, step int) exchanged {
 	conn := &script{text: text, step: step}
 	host := h1.NewHost(h1.Config{Dial: func(context.Context, string) (net.Conn, error) { return conn, nil }}, "http", "acme.test")
 	defer host.Close()
 	var x h1.Exchange
-	var got heard
+	var got exchanged
 	if got.head, got.err = x.Send(host, &h1.Request{Method: "POST", Path: "/", Body: []byte("{}")}); got.err == nil {
 		var body []byte
 		body, got.err = io.ReadAll(&x)

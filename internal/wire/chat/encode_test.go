@@ -290,7 +290,7 @@ func (p *brokenPipe) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-func TestStreamTellsThatTheClientIsGone(t *testing.T) {
+func TestStreamReportsClientGone(t *testing.T) {
 	t.Parallel()
 	s := chat.NewStream(&brokenPipe{after: 2}, chat.Options{N: 1})
 	_ = s.Start(served(nil))

@@ -230,7 +230,7 @@ func TestOrder(t *testing.T) {
 }
 
 // What an attempt brought that broke is not in the answer of the next.
-func TestWholeStartsAnew(t *testing.T) {
+func TestWholeStartsAgain(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
 	w := responses.NewWhole(&b, options(t, question, nil))

@@ -124,7 +124,7 @@ func (r *repeater) Read(b []byte) (int, error) {
 	return len(b), nil
 }
 
-func TestReaderTellsTheSourcesError(t *testing.T) {
+func TestReaderReturnsTheSourcesError(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("reset")
 	frames, err := read(io.MultiReader(strings.NewReader("data: 1\n\ndata: 2\n"), iotest.ErrReader(broken)), sse.Limits{})
