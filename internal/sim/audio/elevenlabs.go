@@ -74,7 +74,7 @@ var elevenFields = []string{
 	"entity_redaction_mode", "keyterms", "no_verbatim", "detect_speaker_roles", "multichannel_output_style",
 }
 
-// scribeRequest is what a request for a transcript comes to.
+// scribeRequest is a request for a transcript.
 type scribeRequest struct {
 	kit.Checker
 	form       *form

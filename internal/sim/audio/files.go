@@ -17,7 +17,7 @@ import (
 	"weir/internal/sim/kit"
 )
 
-// upload is one file of a form.
+// upload is one file of a multipart form.
 type upload struct {
 	name, kind string // as announced
 	data       []byte
@@ -27,7 +27,7 @@ type upload struct {
 type form struct {
 	values map[string][]string
 	files  map[string][]upload
-	names  []string // of the values, in the order of their coming
+	names  []string // of the values, in the order of the form
 }
 
 // formed refuses what is no form, in words of the wire.
@@ -105,7 +105,7 @@ func sniff(b []byte) string {
 	return ""
 }
 
-// containers are what files of an extension hold.
+// containers lists which formats a file extension may contain.
 var containers = map[string][]string{
 	"flac": {"flac"}, "mp3": {"mp3"}, "mpga": {"mp3"}, "mpeg": {"mp3", "mpeg"}, "mp4": {"mp4"}, "m4a": {"mp4"}, "oga": {"ogg"}, "ogg": {"ogg"},
 	"wav": {"wav"}, "webm": {"webm"},
@@ -145,7 +145,7 @@ func seconds(data []byte) float64 {
 	return rounded(size / rate)
 }
 
-// rounded is to the millisecond.
+// rounded rounds seconds to milliseconds.
 func rounded(x float64) float64 { return math.Round(x*1000) / 1000 }
 
 // markedInside obeys the markers inside of sound, such as in a chunk of a WAV file or a tag of MP3.
@@ -261,7 +261,7 @@ func (t *transcript) time(words int) {
 	}
 }
 
-// words are all words in their order.
+// words returns all words in order.
 func (t *transcript) words() (all []timedWord) {
 	for i := range t.utterances {
 		all = append(all, t.utterances[i].words...)
@@ -269,7 +269,7 @@ func (t *transcript) words() (all []timedWord) {
 	return all
 }
 
-// pieces are the text in so many tokens each.
+// pieces cuts a text into parts of the given number of tokens.
 func pieces(s string, tokens int) (all []string) {
 	for s != "" {
 		piece, _ := kit.CutTokens(s, max(1, tokens))
@@ -279,14 +279,14 @@ func pieces(s string, tokens int) (all []string) {
 	return all
 }
 
-// clock writes a time as subtitles do, with a point or comma before the milliseconds.
+// clock formats seconds for subtitles; point separates the milliseconds.
 func clock(seconds float64, point string) string {
 	ms := int(math.Round(seconds * 1000))
 	two := func(n int) string { return string([]byte{byte('0' + n/10%10), byte('0' + n%10)}) }
 	return two(ms/3_600_000) + ":" + two(ms/60_000%60) + ":" + two(ms/1000%60) + point + string([]byte{byte('0' + ms/100%10), byte('0' + ms/10%10), byte('0' + ms%10)})
 }
 
-// contains reports whether a file is what its name says; false for rubbish.
+// contains reports whether a file's content fits its extension.
 func (u *upload) contains(extension string) bool {
 	return slices.Contains(containers[extension], sniff(u.data))
 }

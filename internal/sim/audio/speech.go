@@ -83,13 +83,13 @@ func audioReply(on *kit.Wire, format, text string, k *kit.Knobs) *kit.Reply {
 	}
 }
 
-// elevenSpeechRequest is a model that makes speech.
-type elevenSpeechRequest struct {
+// speechModel describes a model that makes speech.
+type speechModel struct {
 	steered bool // takes instructions, and streams events
 	most    int  // characters
 }
 
-var speakingModels = map[string]*elevenSpeechRequest{
+var speechModels = map[string]*speechModel{
 	"speech": {steered: true, most: 4096}, "gpt-4o-mini-tts": {steered: true, most: 4096}, "gpt-4o-mini-tts-2025-12-15": {steered: true, most: 4096},
 	"tts-1": {most: 4096}, "tts-1-hd": {most: 4096},
 }
@@ -106,10 +106,10 @@ var speechWire = func() *kit.Wire {
 	return on
 }()
 
-// speechRequest is what a request comes to.
+// speechRequest is a request for speech.
 type speechRequest struct {
 	kit.Checker
-	model  *elevenSpeechRequest
+	model  *speechModel
 	input  string
 	format string
 	events bool
@@ -139,7 +139,7 @@ func (q *speechRequest) read() {
 	kit.Members(&q.Checker, q, q.Root, "", map[string]kit.Field[*speechRequest]{
 		"model": func(q *speechRequest, v *kit.Node, p string) {
 			if q.ExpectKind(v, kit.Text, p) {
-				q.model = kit.FindModel(&q.Checker, v.Text, speakingModels, kit.UnknownModel)
+				q.model = kit.FindModel(&q.Checker, v.Text, speechModels, kit.UnknownModel)
 			}
 		},
 		"input": func(q *speechRequest, v *kit.Node, p string) {
@@ -209,7 +209,7 @@ func (q *speechRequest) reply() *kit.Reply {
 	return r
 }
 
-var elevenVoices = map[string]*elevenSpeechRequest{
+var elevenVoices = map[string]*speechModel{
 	"speech": {most: 10_000}, "eleven_multilingual_v2": {most: 10_000}, "eleven_flash_v2_5": {most: 40_000}, "eleven_turbo_v2_5": {most: 40_000}, "eleven_v3": {most: 5000},
 }
 

@@ -23,19 +23,19 @@ type recognition struct {
 	knobs      kit.Knobs
 	recognized *transcript
 	labels     bool // speakers are labelled
-	norm       bool // the text comes once more, written well
+	norm       bool // the answer also has the text in normalized form
 	polls      int
 }
 
 // defaultRecognitionPolls is the poll that finds an operation done, by default.
 const defaultRecognitionPolls = 2
 
-// done reports whether the operation has come to its end.
+// done reports whether the operation has ended.
 func (r *recognition) done() bool {
 	return r.polls >= cmp.Or(r.knobs.Job.Polls, defaultRecognitionPolls)
 }
 
-// failed reports whether it will come to nothing.
+// failed reports whether the operation ends with an error.
 func (r *recognition) failed() bool { return r.knobs.Job.End == "fail" || r.knobs.Job.End == "lost" }
 
 // recognitions are the newest that were submitted.
@@ -61,7 +61,7 @@ func (h *recognitions) put(r *recognition) {
 	}
 }
 
-// look is a copy of a recognition; a poll is counted. False when there is none.
+// look returns a copy of a recognition and counts a poll; false when there is none.
 func (h *recognitions) look(id string, poll bool) (recognition, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -89,7 +89,7 @@ func (h *recognitions) reset() {
 
 var speechkitModels = map[string]*transcriber{"speechkit": whisper, "general": whisper, "general:rc": whisper, "general:deprecated": whisper, "deferred-general": whisper}
 
-// recognitionRequest is what a request comes to.
+// recognitionRequest is a request for a recognition.
 type recognitionRequest struct {
 	kit.Checker
 	data      []byte

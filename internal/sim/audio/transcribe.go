@@ -60,7 +60,7 @@ func transcriptionsFor(name string, admit func(*kit.Host, *http.Request) *kit.Re
 	return on
 }
 
-// transcription is what a request comes to.
+// transcription is a request for a transcript.
 type transcription struct {
 	kit.Checker
 	on         *kit.Wire

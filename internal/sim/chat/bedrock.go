@@ -210,7 +210,7 @@ func (r *bedrockReader) modelFields(v *kit.Node, param string) {
 	}
 }
 
-// model is a complaint of the model itself, which Bedrock passes on.
+// model refuses with an error of the model, which Bedrock passes on.
 func (r *bedrockReader) model(message string) {
 	r.Refuse("", "", "The model returned the following errors: "+message)
 }
@@ -360,7 +360,7 @@ func (r *bedrockReader) system(v *kit.Node) {
 	r.Request.Turns = append(r.Request.Turns, t)
 }
 
-// together checks what depends on more than one member.
+// together checks rules that involve more than one member.
 func (r *bedrockReader) together() {
 	a := r.Request
 	if r.toolUsed && r.Root.Given("toolConfig") == nil {

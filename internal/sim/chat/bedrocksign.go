@@ -28,7 +28,7 @@ func notSigned(name, message string) *kit.Refusal {
 	return &kit.Refusal{Status: 403, Code: name, Message: message}
 }
 
-// signedBy checks who sent a request: a bearer token, or a signature of version 4 over it all.
+// signedBy checks the credentials of a request: a bearer token, or a version 4 signature of the whole request.
 func signedBy(s *kit.Host, r *http.Request, body []byte) *kit.Refusal {
 	authorization := r.Header.Get("Authorization")
 	rest, signed := strings.CutPrefix(authorization, signing+" ")

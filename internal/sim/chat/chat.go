@@ -150,7 +150,7 @@ func (c *chatReader) model() {
 	}
 }
 
-// together checks what depends on more than one member.
+// together checks rules that involve more than one member.
 func (c *chatReader) together() {
 	a := c.Request
 	switch {

@@ -28,13 +28,13 @@ func (c *chatReader) messages() {
 	open.close(&c.Checker, "messages")
 }
 
-// openCalls are the tool calls of the last assistant message, which the messages after it must answer.
+// openCalls are the tool calls of the last assistant message, which later messages must answer.
 type openCalls struct {
 	ids, names []string
 	answered   []bool
 }
 
-// close complains when another message, or the end, comes before all calls were answered.
+// close refuses a conversation in which another message, or the end, comes before all calls are answered.
 func (o *openCalls) close(c *kit.Checker, param string) {
 	for i, done := range o.answered {
 		if !done {
@@ -161,7 +161,7 @@ func (c *chatReader) content(t *kit.Turn, v *kit.Node, param string) {
 	}
 }
 
-// partsOf is which parts a role may have.
+// partsOf lists the parts that a role may have.
 var partsOf = map[string][]string{
 	"system": {"text"}, "developer": {"text"}, "assistant": {"text", "refusal"}, "tool": {"text", "image_url"},
 	"user": {"text", "image_url", "input_audio", "file", "video_url"},

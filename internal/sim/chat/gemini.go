@@ -489,7 +489,7 @@ func (r *geminiReader) toolConfig(v *kit.Node, param string) {
 	}
 }
 
-// together checks what depends on more than one member.
+// together checks rules that involve more than one member.
 func (r *geminiReader) together() {
 	a := r.Request
 	for _, name := range a.Choice.Only {
@@ -518,7 +518,7 @@ func (r *geminiReader) together() {
 	}
 }
 
-// think settles how much is thought. Only the model "reason" thinks without being asked.
+// think decides the number of reasoning tokens. Only the model "reason" has reasoning by default.
 func (r *geminiReader) think() {
 	a := r.Request
 	a.Thinking = true

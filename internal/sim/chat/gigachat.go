@@ -56,7 +56,7 @@ var GigachatPhrases = kit.Phrases{
 	Readable: func(error) string { return "Bad request: invalid json" },
 }
 
-// A token of GigaChat is good for so long.
+// tokenLife is how long a token is valid.
 const tokenLife = 30 * time.Minute
 
 // oauthError has another shape than the other errors.
@@ -110,13 +110,13 @@ func uuid(s string) bool {
 	return true
 }
 
-// tokenFor is a token that reports when it ends. None is kept.
+// tokenFor returns a token that contains its expiry time. Tokens are not stored.
 func tokenFor(expires int64) string {
 	said := strconv.FormatInt(expires, 10)
 	return said + "." + base64.RawURLEncoding.EncodeToString(kit.Seal(&kit.Wire{Name: "token"}, &kit.Model{}, []string{said}))
 }
 
-// opened is when a token ends; false for one that was never given.
+// opened returns when a token expires; false for a token that was not issued here.
 func opened(token string) (time.Time, bool) {
 	said, _, _ := strings.Cut(token, ".")
 	n, err := strconv.ParseInt(said, 10, 64)
@@ -210,7 +210,7 @@ func (s *Wires) gigachat(w http.ResponseWriter, r *http.Request) {
 type gigachatReader struct {
 	kit.Checker
 	files *files
-	asked string // the function that the message before called
+	asked string // the function that the previous message called
 	state string // and the state that came with the call
 }
 
@@ -392,7 +392,7 @@ func (r *gigachatReader) called(t *kit.Turn, v, call *kit.Node, param string) {
 	t.Calls = append(t.Calls, r.asked+" "+string(args.Raw))
 }
 
-// stateOf is the id of what the service keeps of a call.
+// stateOf returns the state id of a call.
 func stateOf(m *kit.Model, name, args string) string {
 	d := kit.NewDigest
 	d.Add(kit.Sign(GigachatWire, m, name, args))
@@ -433,7 +433,7 @@ func (r *gigachatReader) attachments(t *kit.Turn, v *kit.Node, param string) {
 	})
 }
 
-// together checks what depends on more than one member.
+// together checks rules that involve more than one member.
 func (r *gigachatReader) together() {
 	a := r.Request
 	for _, name := range a.Choice.Only {

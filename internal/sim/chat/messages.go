@@ -223,7 +223,7 @@ func messagesFields() map[string]messagesField {
 	}
 }
 
-// maybe refuses what counting tokens does not take.
+// maybe refuses members that count_tokens does not accept.
 func (r *messagesReader) maybe(param string) bool {
 	if r.count {
 		r.Unknown(param)
@@ -393,7 +393,7 @@ func (r *messagesReader) closed(v *kit.Node, param string) {
 	}
 }
 
-// think settles how much is thought before the answer.
+// think decides the number of reasoning tokens.
 func (r *messagesReader) think() {
 	a := r.Request
 	a.Thinking = true // this wire asks for it, or has none
@@ -518,7 +518,7 @@ func (r *messagesReader) toolChoice(v *kit.Node, param string) {
 	}
 }
 
-// together checks what depends on more than one member.
+// together checks rules that involve more than one member.
 func (r *messagesReader) together() {
 	a := r.Request
 	if r.Root.Given("tool_choice") != nil && r.Root.Given("tools") == nil {

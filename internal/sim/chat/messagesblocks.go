@@ -114,7 +114,7 @@ func (m *messageReader) end() {
 	r.Request.Turns = append(r.Request.Turns, m.results...)
 }
 
-// before is the path of the message before this one.
+// before returns the path of the previous message.
 func (m *messageReader) before() string {
 	at, _ := strconv.Atoi(strings.TrimPrefix(m.param, "messages."))
 	return "messages." + strconv.Itoa(at-1)
@@ -133,7 +133,7 @@ func (m *messageReader) prefill() {
 	}
 }
 
-// blocksOf is which blocks a role may have.
+// blocksOf lists the blocks that a role may have.
 var blocksOf = map[string][]string{
 	"user":      {"text", "image", "document", "tool_result", "search_result", "container_upload"},
 	"assistant": {"text", "thinking", "redacted_thinking", "tool_use", "server_tool_use", "web_search_tool_result", "web_fetch_tool_result", "bash_code_execution_tool_result", "mcp_tool_use", "mcp_tool_result"},
@@ -198,7 +198,7 @@ func (m *messageReader) misplaced(word, param string) {
 	m.r.Refuse(param, "", param+": Input tag '"+word+"' found using 'type' does not match any of the expected tags: '"+strings.Join(slices.Compact(tags), "', '")+"'")
 }
 
-// tokens are those of the message so far.
+// tokens returns the tokens of the message so far.
 func (m *messageReader) tokens() int {
 	one := kit.Request{Turns: append([]kit.Turn{m.turn}, m.results...)}
 	n, _ := one.PromptTokens()
@@ -386,7 +386,7 @@ func (m *messageReader) first(param string) {
 	m.r.Refuse(param, "", thoughtExpected(param, found))
 }
 
-// thoughtExpected is what Anthropic says of a first block that is no thinking, with its own spelling.
+// thoughtExpected returns Anthropic's message for a first block that is not thinking, with its spelling mistake.
 func thoughtExpected(param, found string) string {
 	//nolint:misspell // theirs
 	return param + ".type: Expected `thinking` or `redacted_thinking`, but found `" + found + "`. When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks). We recommend you include thinking blocks from previous turns. To avoid this requirement, disable `thinking`. Please consult our documentation at https://docs.claude.com/en/docs/build-with-claude/extended-thinking"

@@ -40,7 +40,7 @@ func responsesError(f *kit.Refusal, how string, n int) kit.Frame {
 	return kit.Frame{Event: "error", Data: append(kit.AppendInt(append(dst, `,"param":null,"sequence_number":`...), n), '}')}
 }
 
-// responseStore keeps the newest responses, as those who ask for it to be stored expect.
+// responseStore stores the newest responses of requests with "store".
 type responseStore struct {
 	mu    sync.Mutex
 	byID  map[string]*response
@@ -55,7 +55,7 @@ type storedItem struct {
 
 const maxResponses = 4096
 
-// response is a stored one. It does not change but for its state.
+// response is a stored response. Only its state changes.
 type response struct {
 	id     string
 	input  []rawJSON // items of the request itself
@@ -173,7 +173,7 @@ func (s *Wires) responses(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// later answers at once to a request that is to be worked on in the background.
+// later answers a background request at once.
 func (s *Wires) later(w http.ResponseWriter, q *responsesReader) {
 	counts := s.Stats.Of(q.Request.Name)
 	counts.Begin(false)

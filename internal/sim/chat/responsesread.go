@@ -22,7 +22,7 @@ type responsesReader struct {
 	items             []*kit.Node // of the request itself, one for a plain text
 	reasoningItems    []string    // ids of reasoning items
 	calls             openCalls
-	dangling          string // id of a reasoning item that waits for what it led to
+	dangling          string // id of a reasoning item whose message or call has not come yet
 	spaces            map[string]string
 }
 
@@ -407,7 +407,7 @@ func (r *responsesReader) item(v *kit.Node, param string, known bool) {
 	}
 }
 
-// follows checks that reasoning is followed by what it led to.
+// follows checks that a reasoning item is followed by its message or call.
 func (r *responsesReader) follows(word string, v *kit.Node) {
 	own := word == "function_call" || word == "custom_tool_call" || word == "message" && v.Get("role").Str() == "assistant" || strings.HasSuffix(word, "_call") || word == "reasoning" || word == "item_reference"
 	if r.dangling != "" && !own {
@@ -632,7 +632,7 @@ func (r *responsesReader) reference(v *kit.Node, param string) {
 	r.item(n, param, true)
 }
 
-// together checks what depends on more than one member.
+// together checks rules that involve more than one member.
 func (r *responsesReader) together() {
 	a := r.Request
 	r.offered()

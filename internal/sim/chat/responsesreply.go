@@ -28,7 +28,7 @@ func (r *responsesReply) reply() *kit.Reply {
 
 func (r *responsesReply) choice() *kit.Choice { return &r.answer.Choices[0] }
 
-// key names everything of this answer.
+// key returns the suffix of all ids of this answer.
 func (r *responsesReply) key() string {
 	d := kit.Digest(r.answer.ID)
 	if r.q.previous != nil {
@@ -48,7 +48,7 @@ func (r *responsesReply) whole() []byte {
 	return r.object(nil, r.status(), "["+string(items)+"]", true)
 }
 
-// record is what is kept of the response.
+// record returns what is stored of the response.
 func (r *responsesReply) record() *response {
 	rec := &response{id: "resp_" + r.key(), created: r.created, body: r.whole()}
 	if p := r.q.previous; p != nil {
@@ -63,7 +63,7 @@ func (r *responsesReply) record() *response {
 	return rec
 }
 
-// detached is a copy that does not share its bytes.
+// detached returns a copy that shares no bytes.
 func detached(n *kit.Node) *kit.Node {
 	out, err := kit.Parse(bytes.Clone(n.Raw))
 	if err != nil {

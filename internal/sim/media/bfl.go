@@ -73,7 +73,7 @@ func (s *Wires) bfl(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// bflFields are those of a model: by size, or by ratio.
+// bflFields returns the fields of a model, which has a size or a ratio.
 func (r *mediaReader) bflFields() map[string]mediaField {
 	base := r.spec.base
 	r.spec.format = "jpeg"

@@ -20,7 +20,7 @@ var detailPhrases = kit.Phrases{
 	Readable:   func(error) string { return "JSON decode error" },
 }
 
-// detailTypes are the words for what is wrong.
+// detailTypes are the names of validation errors.
 var detailTypes = map[string]string{
 	"missing_required_parameter": "missing", "unknown_parameter": "extra_forbidden", "invalid_type": "type_error", "integer_out_of_range": "out_of_range",
 	"decimal_out_of_range": "out_of_range", "string_above_max_length": "string_too_long", "content_policy_violation": "content_policy_violation",

@@ -36,7 +36,7 @@ var falJobs = &jobWire{
 	},
 }
 
-// falStatus is how far a job is. One that failed is complete too, and says why.
+// falStatus returns the state of a job. A failed one is complete too, with the reason.
 func (j *mediaJob) falStatus() []byte {
 	at := j.base + "/fal/queue/" + j.falApp() + "/requests/" + j.id
 	status := map[kit.JobStage]string{kit.JobQueued: "IN_QUEUE", kit.JobRunning: "IN_PROGRESS"}[j.stage]
@@ -61,7 +61,7 @@ func (j *mediaJob) falApp() string {
 	return strings.Join(parts[:min(2, len(parts))], "/")
 }
 
-// falFailure is what the result of a job without one is.
+// falFailure returns the error that stands in place of a missing result.
 func (j *mediaJob) falFailure() (kit.Refusal, string) {
 	switch j.stage {
 	case kit.JobBlocked:
@@ -74,7 +74,7 @@ func (j *mediaJob) falFailure() (kit.Refusal, string) {
 	return kit.Refusal{Status: 500, Message: "The model failed to generate a result"}, "internal_error"
 }
 
-// falPath is what a path below the queue names.
+// falPath is a parsed path below the queue.
 type falPath struct{ model, id, action string }
 
 func falRequest(path string) falPath {
@@ -103,7 +103,7 @@ func (s *Wires) falQueue(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// falRun serves everything below /fal/run/: the same models, and their results at once.
+// falRun serves everything below /fal/run/: the same models, with the results in the answer.
 func (s *Wires) falRun(w http.ResponseWriter, r *http.Request) {
 	s.falServe(w, r, r.PathValue("path"), func(began time.Time, a *mediaRequest) *kit.Refusal {
 		if end := a.knobs.Job.End; end == "refuse" || end == "policy" {

@@ -25,7 +25,7 @@ var mimes = map[string]string{
 	"png": "image/png", "jpeg": "image/jpeg", "webp": "image/webp", "svg": "image/svg+xml", "mp4": "video/mp4",
 }
 
-// extension is the end of a file's name.
+// extension returns the file name extension, without a dot.
 func (a *mediaRequest) extension() string {
 	if a.video {
 		return "mp4"
@@ -56,7 +56,7 @@ func (a *mediaRequest) file(i int) *mediaFile {
 	return f
 }
 
-// freeBox is the beginning of a box of so many bytes that players pass over.
+// freeBox returns the head of a box of the given size in bytes, which players skip.
 func freeBox(size int64) []byte {
 	if size < 1<<32 {
 		return append(be32(int(size)), "free"...)
@@ -64,7 +64,7 @@ func freeBox(size int64) []byte {
 	return append(append(be32(1), "free"...), append(be32(int(size>>32)), be32(int(size&0xffffffff))...)...)
 }
 
-// filler repeats, so that any part of a file of any size is soon made.
+// filler repeats, so that any part of a file of any size is quick to make.
 var filler = func() (b [64 << 10]byte) {
 	rnd := kit.Random(1)
 	for i := range b {
@@ -104,7 +104,7 @@ func (f *mediaFile) Seek(offset int64, whence int) (int64, error) {
 // Results inside JSON, and those that a fault has in hand, are of this size at most.
 const inlineBytes = 64 << 20
 
-// all are the bytes of a result.
+// all returns the bytes of a result.
 func (f *mediaFile) all() []byte {
 	f.at = 0
 	b, err := io.ReadAll(io.LimitReader(f, inlineBytes))
@@ -138,7 +138,7 @@ func (s *Wires) results(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// storeError is an error as stores of files write it.
+// storeError returns an error in the form of object stores.
 func (s *Wires) storeError(w http.ResponseWriter, status int, code, message string) {
 	s.Stats.Of("").Refused.Add(1)
 	w.Header().Set("Content-Type", "application/xml")

@@ -56,7 +56,7 @@ func (r *mediaReader) googleModel(name, family, method string) {
 	})
 }
 
-// vertexOnly is a parameter that only Vertex has.
+// vertexOnly checks a parameter that only Vertex has.
 func (r *mediaReader) vertexOnly(check mediaField) mediaField {
 	return func(r *mediaReader, v *kit.Node, p string) {
 		if !r.vertex {

@@ -12,11 +12,11 @@ import (
 	"weir/internal/sim/kit"
 )
 
-// mediaJob is one job. The store hands out copies.
+// mediaJob is one job. The store returns copies.
 type mediaJob struct {
 	id      string
 	on      *kit.Wire
-	key     string // the credential it belongs to
+	key     string // the credential of its owner
 	spec    mediaRequest
 	base    string // "http://host:port", as its owner called it
 	created time.Time
@@ -27,7 +27,7 @@ type mediaJob struct {
 	ended    time.Time
 }
 
-// advance moves a job on by the clock, or by the polls so far.
+// advance updates a job's stage from the clock or from the number of polls.
 func (j *mediaJob) advance(now time.Time) {
 	k := &j.spec.knobs.Job
 	if j.stage >= kit.JobDone || k.End == "stuck" {
@@ -52,7 +52,7 @@ func (j *mediaJob) advance(now time.Time) {
 // resultLife is how long results can be fetched, by default.
 const resultLife = time.Hour
 
-// expires is when the results of a job that is done are gone.
+// expires returns when the results of a finished job are deleted.
 func (j *mediaJob) expires() time.Time {
 	life := resultLife
 	if j.spec.knobs.Job.HasLifetime {
@@ -61,7 +61,7 @@ func (j *mediaJob) expires() time.Time {
 	return j.ended.Add(life)
 }
 
-// outputs is how many results there are.
+// outputs returns the number of results.
 func (j *mediaJob) outputs() int {
 	switch k := &j.spec.knobs.Job; {
 	case j.stage != kit.JobDone || k.End == "empty":
@@ -77,7 +77,7 @@ func (j *mediaJob) url(i int) string {
 	return j.base + "/sim/media/" + j.id + "/" + strconv.Itoa(i) + "." + j.spec.extension()
 }
 
-// urls are those of all results, as JSON texts.
+// urls returns the addresses of all results, as JSON strings.
 func (j *mediaJob) urls() []any {
 	out := []any{}
 	for i := range j.outputs() {
@@ -86,12 +86,12 @@ func (j *mediaJob) urls() []any {
 	return out
 }
 
-// mediaJobs remembers the newest jobs and counts what was asked of them.
+// mediaJobs stores the newest jobs and counts the requests about them.
 type mediaJobs struct {
 	mu     sync.Mutex
 	byID   map[string]*mediaJob
 	order  []string
-	issued uint64 // since the start: ids do not come again after a reset
+	issued uint64 // jobs since the start, so that ids are not repeated after a reset
 	counts map[jobOwner]*JobCounts
 }
 
@@ -103,13 +103,13 @@ const maxJobs = 4096
 type JobCounts struct {
 	Wire      string // such as "runway"
 	Key       string // as it was given
-	Submits   int64  // that began something
-	Polls     int64  // also of jobs that are not there
+	Submits   int64  // submits that started a job
+	Polls     int64  // including polls of unknown jobs
 	Cancels   int64  // of jobs that had not ended
 	Downloads int64  // of results
 }
 
-// of finds the counts of an owner. The lock must be held.
+// of returns the counts of an owner. The lock must be held.
 func (s *mediaJobs) of(on *kit.Wire, key string) *JobCounts {
 	if s.counts == nil {
 		s.counts = make(map[jobOwner]*JobCounts)
@@ -156,7 +156,7 @@ func (s *mediaJobs) submitted(on *kit.Wire, key string) {
 	s.of(on, key).Submits++
 }
 
-// owned is the job of that id; nil when it is another owner's, or on another wire. The lock must be held.
+// owned returns the job with that id; nil when it has another owner or another wire. The lock must be held.
 func (s *mediaJobs) owned(on *kit.Wire, id, key string) *mediaJob {
 	if j := s.byID[id]; j != nil && j.on == on && j.key == key {
 		return j
@@ -164,7 +164,7 @@ func (s *mediaJobs) owned(on *kit.Wire, id, key string) *mediaJob {
 	return nil
 }
 
-// poll is the job as one more poll finds it.
+// poll counts a poll and returns the job after it.
 func (s *mediaJobs) poll(on *kit.Wire, id, key string, now time.Time) (mediaJob, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -222,7 +222,7 @@ func (s *mediaJobs) cancel(on *kit.Wire, id, key string, now time.Time, forget b
 	return before, true
 }
 
-// list are the jobs of an owner, the newest first.
+// list returns the jobs of an owner, newest first.
 func (s *mediaJobs) list(on *kit.Wire, key string, now time.Time) []mediaJob {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -236,7 +236,7 @@ func (s *mediaJobs) list(on *kit.Wire, key string, now time.Time) []mediaJob {
 	return out
 }
 
-// snapshot are the counts, by wire and key.
+// snapshot returns the counts by wire and key.
 func (s *mediaJobs) snapshot() []JobCounts {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -254,19 +254,19 @@ func (s *mediaJobs) reset() {
 	s.byID, s.order, s.counts = nil, nil, nil
 }
 
-// jobWire is a wire on which answers take their time.
+// jobWire is a wire with jobs: the client polls for the result.
 type jobWire struct {
 	*kit.Wire
 	id       func(*kit.Random) string
 	status   int                            // of an accepted job; 0: 200
-	blocked  kit.Refusal                    // said of what the content policy does not allow
-	unknown  func(id string) *kit.Refusal   // said of a job that is not there
+	blocked  kit.Refusal                    // the error for a request that the content policy forbids
+	unknown  func(id string) *kit.Refusal   // the error for an unknown job
 	accepted func(j *mediaJob) []byte       // the answer to a submit
 	view     func(j *mediaJob) []byte       // the answer to a poll
 	polled   func(j *mediaJob) (status int) // nil: 200
 }
 
-// credential is the key of a request, however its wire passes it.
+// credential returns the key of a request, from any of the headers or parameters that wires use.
 func credential(r *http.Request) string {
 	for _, name := range [...]string{"X-Key", "X-Goog-Api-Key"} {
 		if key := r.Header.Get(name); key != "" {
@@ -282,7 +282,7 @@ func credential(r *http.Request) string {
 	return r.URL.Query().Get("key")
 }
 
-// newJob begins the job that a request asks for.
+// newJob returns a job for a request.
 func (s *Wires) newJob(on *kit.Wire, id func(*kit.Random) string, r *http.Request, a *mediaRequest) *mediaJob {
 	j := &mediaJob{on: on, key: credential(r), spec: *a, base: "http://" + r.Host, created: s.Config.Now()}
 	if k := &j.spec.knobs.Job; s.Config.JobTime > 0 && !k.HasTakes && k.Polls == 0 {
@@ -292,7 +292,7 @@ func (s *Wires) newJob(on *kit.Wire, id func(*kit.Random) string, r *http.Reques
 	return j
 }
 
-// finishedJob keeps results that a first answer has addresses of.
+// finishedJob stores results whose addresses are in the first answer, without a job to poll.
 func (s *Wires) finishedJob(on *kit.Wire, r *http.Request, a *mediaRequest) *mediaJob {
 	j := &mediaJob{on: on, key: credential(r), spec: *a, base: "http://" + r.Host, created: s.Config.Now(), stage: kit.JobDone, progress: 100}
 	j.ended = j.created
@@ -328,7 +328,7 @@ func (s *Wires) playStep(out *kit.Reply, w http.ResponseWriter, r *http.Request,
 	x.Play(out)
 }
 
-// poll answers how far a job is.
+// poll answers with the state of a job.
 func (s *Wires) poll(on *jobWire, w http.ResponseWriter, r *http.Request, id string) {
 	began := time.Now()
 	j, found := s.jobs.poll(on.Wire, id, credential(r), s.Config.Now())
@@ -343,7 +343,7 @@ func (s *Wires) poll(on *jobWire, w http.ResponseWriter, r *http.Request, id str
 	s.playMedia(&kit.Reply{Wire: on.Wire, Status: status, Body: func() []byte { return on.view(&j) }}, w, r, began, &j.spec, kit.StepPoll)
 }
 
-// forget cancels a job that runs and removes one that does not, and answers 204.
+// forget cancels a running job or removes a finished one, and answers 204.
 func (s *Wires) forget(on *jobWire, w http.ResponseWriter, r *http.Request, id string) {
 	s.cancelled(on, w, r, id, true, func(*mediaJob) (int, []byte) { return 204, nil })
 }
@@ -365,7 +365,7 @@ func (s *Wires) cancelled(on *jobWire, w http.ResponseWriter, r *http.Request, i
 	s.playMedia(&kit.Reply{Wire: on.Wire, Status: status, Body: cancel}, w, r, began, &j.spec, kit.StepCancel)
 }
 
-// ids as providers write them.
+// Ids in the providers' forms.
 func uuidOf(rnd *kit.Random) string {
 	h := kit.HexOf(rnd.Next()) + kit.HexOf(rnd.Next())
 	return h[:8] + "-" + h[8:12] + "-4" + h[13:16] + "-8" + h[17:20] + "-" + h[20:]

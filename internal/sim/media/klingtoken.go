@@ -17,7 +17,7 @@ const (
 	KlingSecretKey = "kling-simulator-secret-key"
 )
 
-// jwtClaims are what a token claims; false when it is no token of three parts with JSON in them. Nothing is verified.
+// jwtClaims returns the claims of a token; false when it does not consist of three parts with JSON. It verifies nothing.
 func jwtClaims(token string) (*kit.Node, bool) {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {
@@ -27,7 +27,7 @@ func jwtClaims(token string) (*kit.Node, bool) {
 	return claims, claims != nil && jwtPart(parts[0]) != nil
 }
 
-// jwtPart is one part as an object, nil when it is none.
+// jwtPart decodes one part; nil when it is not an object.
 func jwtPart(part string) *kit.Node {
 	raw, err := base64.RawURLEncoding.DecodeString(part)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"weir/internal/sim/kit"
 )
 
-// minimaxWire is MiniMax': complaints come with status 200 and a code.
+// minimaxWire is MiniMax's wire: errors have status 200 and a code.
 var minimaxWire = kit.NewWholeWire("minimax", &kit.OpenAIPhrases, minimaxError, func(s *kit.Host, r *http.Request) *kit.Refusal {
 	if s.HasKey(kit.Bearer(r)) && kit.Bearer(r) != "" {
 		return nil

@@ -235,7 +235,7 @@ func imagePart(data []byte) kit.Medium {
 	return m
 }
 
-// together is what depends on more than one field.
+// together checks what depends on more than one field.
 func (c *imageCall) together(form bool) {
 	a := &c.spec
 	compression := c.Root.Given("output_compression")

@@ -67,7 +67,7 @@ func (a *mediaRequest) size() string { return strconv.Itoa(a.width) + "x" + strc
 type mediaReader struct {
 	kit.Checker
 	spec   mediaRequest
-	vertex bool // Google's other house
+	vertex bool // the request came by Vertex AI
 }
 
 type mediaField = kit.Field[*mediaReader]

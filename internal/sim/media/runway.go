@@ -62,7 +62,7 @@ var runwayJobs = &jobWire{
 	},
 }
 
-// isoTime is a time as JavaScript writes it.
+// isoTime returns a time in the form of JavaScript's toISOString.
 func isoTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
 // runwayModel is what a model takes; a model without text or image routes is not on them.

@@ -118,7 +118,7 @@ func (r *mediaReader) veo() (*mediaRequest, *kit.Refusal) {
 	}, "instances")
 }
 
-// veoName is the name of an operation, as the first answer has it.
+// veoName returns the name of an operation, as in the first answer.
 func (j *mediaJob) veoName() []byte { return JSONOf("name", j.operation()) }
 
 func (j *mediaJob) operation() string { return j.spec.place + "/operations/" + j.id }
@@ -152,7 +152,7 @@ func (j *mediaJob) veoView() []byte {
 	return JSONOf(members...)
 }
 
-// veoResult are the videos, or why there are none.
+// veoResult returns the videos, or the reason for their absence.
 func (j *mediaJob) veoResult(name string) []any {
 	if j.stage == kit.JobBlocked {
 		return []any{"raiMediaFilteredCount", max(1, j.spec.count), "raiMediaFilteredReasons", []any{veoBlocked + " Support codes: 29310472"}}
@@ -175,7 +175,7 @@ func (j *mediaJob) veoResult(name string) []any {
 	return out
 }
 
-// object is where a video lies in a bucket: its folder is the job's id.
+// object returns the address of a video in a bucket; its folder is the job's id.
 func (j *mediaJob) object(i int) string {
 	return strings.TrimSuffix(j.spec.bucket, "/") + "/" + j.id + "/sample_" + kit.Itoa(i) + ".mp4"
 }
@@ -221,7 +221,7 @@ func (s *Wires) googleFile(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// lastDash is a name "id-n" in its parts; -1 when there is no number.
+// lastDash splits a name "id-n"; n is -1 when there is no number.
 func lastDash(name string) (string, int) {
 	at := strings.LastIndexByte(name, '-')
 	if at < 0 {

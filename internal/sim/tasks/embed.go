@@ -109,7 +109,7 @@ var openAIEmbedders = map[string]*embedder{
 
 const embedTokensPerCall = 300_000
 
-// embeds is what a request for vectors comes to.
+// embeds is a request for vectors.
 type embeds struct {
 	kit.Checker
 	model  *embedder
@@ -119,7 +119,7 @@ type embeds struct {
 	texts  [][]string // each as what its vector follows from
 	shown  []string   // the texts as they came
 	counts []int      // tokens of each
-	images int        // how many of them are none
+	images int        // number of inputs that are images
 }
 
 func (e *embeds) total() (n int) {
@@ -283,7 +283,7 @@ var voyageWire = kit.NewWholeWire("voyage", &voyagePhrases, detailError,
 	"The request body is not valid JSON, or some arguments were not specified properly. In particular, the example at index 0 in your batch has too many tokens and does not fit into the model's context window of 32000 tokens.",
 	`{"object":"list","model":"m","usage":{"total_tokens":1}}`)
 
-// detailError is the error of those who write their services in Python.
+// detailError returns an error as FastAPI services in Python write it.
 func detailError(f *kit.Refusal) []byte {
 	return append(kit.AppendText([]byte(`{"detail":`), f.Message), '}')
 }

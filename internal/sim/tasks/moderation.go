@@ -65,7 +65,7 @@ func (h *harm) score(s string) float64 {
 	return float64(trace) / 1e6
 }
 
-// judged is one thing to judge: a text, a picture, or both together.
+// judged is one input: a text, an image, or both together.
 type judged struct {
 	text        string
 	words       bool // there is a text
@@ -120,7 +120,7 @@ func (j *judged) append(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// moderator is a model that judges.
+// moderator is a moderation model.
 type moderator struct {
 	wordsOnly  bool
 	categories []harm
@@ -173,7 +173,7 @@ var mistralPhrases = kit.Phrases{
 	Readable: func(error) string { return "JSON decode error" },
 }
 
-// moderations are what a request comes to.
+// moderations is a request for moderation.
 type moderations struct {
 	kit.Checker
 	model *moderator

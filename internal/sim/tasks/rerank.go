@@ -28,7 +28,7 @@ var voyageRerankers = map[string]*reranker{"rerank": {1000}, "rerank-2.5": {1000
 
 var jinaRerankers = map[string]*reranker{"rerank": {2048}, "jina-reranker-v2-base-multilingual": {2048}, "jina-reranker-m0": {2048}, "BAAI/bge-reranker-v2-m3": {2048}}
 
-// reranking is what a request comes to.
+// reranking is a request to rerank documents.
 type reranking struct {
 	kit.Checker
 	model     *reranker
@@ -39,7 +39,7 @@ type reranking struct {
 	perDoc    int  // tokens of a document that are read; 0: all
 }
 
-// rank is by the share of the query's words that a document has; a trace of chance keeps equal ones apart.
+// rank scores a document by the share of the query's words in it; a small random part makes equal documents differ.
 func (k *reranking) rank() []ranked {
 	words := strings.Fields(strings.ToLower(k.query))
 	out := make([]ranked, len(k.documents))
@@ -69,7 +69,7 @@ func (k *reranking) tokens() int {
 	return n
 }
 
-// searchUnits are what Cohere bills: one for a hundred documents, of which each 500 tokens count for one.
+// searchUnits returns what Cohere bills: one unit for 100 documents; each 500 tokens of a document count as one document.
 func (k *reranking) searchUnits() int {
 	n := 0
 	for _, s := range k.documents {
