@@ -65,7 +65,7 @@ func boxes(t testing.TB, b []byte, path ...string) []byte {
 	return nil
 }
 
-// described reports what bytes are, and of what size.
+// described returns the format and size of a file.
 func described(t testing.TB, b []byte) string {
 	t.Helper()
 	if c, format, err := image.DecodeConfig(bytes.NewReader(b)); err == nil {
@@ -86,7 +86,7 @@ func described(t testing.TB, b []byte) string {
 
 var longBase64 = regexp.MustCompile(`[A-Za-z0-9+/]{60,}={0,2}`)
 
-// shortened puts what they are in the place of bytes.
+// shortened replaces bytes by their description.
 func shortened(t testing.TB, s []byte) []byte {
 	t.Helper()
 	return longBase64.ReplaceAllFunc(s, func(m []byte) []byte {
@@ -100,7 +100,7 @@ func shortened(t testing.TB, s []byte) []byte {
 
 var placeholder = regexp.MustCompile(`\{[a-zA-Z_.0-9]+(:[0-9x]+)?\}`)
 
-// filled puts values of earlier answers, tokens and pictures into a request.
+// filled inserts values of earlier answers, tokens and images into a request.
 func filled(t testing.TB, s string, answers []tree) string {
 	t.Helper()
 	return placeholder.ReplaceAllStringFunc(s, func(name string) string {
@@ -137,7 +137,7 @@ func exchanged(t testing.TB, s *sim.Server, request string, answers []tree) *htt
 	return post(s, method, path, filled(t, headers, answers), body)
 }
 
-// TestMediaGolden holds the wires for pictures and videos to what was written down of them. A file has prose first, then requests
+// TestMediaGolden compares the wires for images and videos with recorded files. A file has prose first, then requests
 // with their answers, all to one simulator.
 func TestMediaGolden(t *testing.T) {
 	t.Parallel()

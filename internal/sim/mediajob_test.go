@@ -631,7 +631,7 @@ func TestFilesForPlayers(t *testing.T) {
 	}
 }
 
-// TestImageStreamFaults: the faults of streams work on streams of pictures.
+// TestImageStreamFaults: the faults of streams work on streams of images.
 func TestImageStreamFaults(t *testing.T) {
 	t.Parallel()
 	stream := func(marker string) string {
@@ -659,7 +659,7 @@ func TestImageStreamFaults(t *testing.T) {
 	}
 }
 
-// Whatever comes, a wire for pictures and videos answers in its own form.
+// A wire for images and videos answers any bytes in its own form.
 func FuzzMedia(f *testing.F) {
 	for i, c := range mediaSubmits {
 		f.Add(uint8(i), []byte(fmt.Sprintf(c.body, "[[sim polls=1]]")))

@@ -194,7 +194,7 @@ func (s *Server) RefusingAddr() (string, error) {
 	return conn.LocalAddr().String(), nil
 }
 
-// Jobs is a copy of what was counted of pictures and videos since the start or the last Reset, by wire and key.
+// Jobs returns the counts of requests for images and videos since the start or the last Reset, by wire and key.
 func (s *Server) Jobs() []JobCounts { return s.media.Jobs() }
 
 // statsJSON is the body of GET /sim/stats.

@@ -41,7 +41,7 @@ func wave(seconds float64, note string) string {
 	return "RIFF" + string(binary.LittleEndian.AppendUint32(nil, uint32(4+len(inside)))) + "WAVE" + inside
 }
 
-// sound is a file of testdata, or of those that the simulator answers with.
+// sound returns an audio file of testdata, or one that the simulator answers with.
 func sound(t testing.TB, name string) string {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("testdata", "sounds", name))

@@ -112,7 +112,7 @@ func readEvents(t testing.TB, body string) (all []event) {
 	return all
 }
 
-// same complains when two values differ as JSON.
+// same fails the test when two values differ as JSON.
 func same(t testing.TB, what string, got, want any) {
 	t.Helper()
 	if !reflect.DeepEqual(got, want) {
@@ -171,7 +171,7 @@ func printed(t testing.TB, w *httptest.ResponseRecorder) []byte {
 	return append(bytes.TrimRight(append(out, w.Body.Bytes()...), "\n"), '\n')
 }
 
-// png8 is a picture as the base64 of a PNG of 8 by 8 points; drawn here, so that nothing of the simulator is used.
+// png8 is a PNG of 8 by 8 pixels in base64. It is made here, so that no code of the simulator is used.
 var png8 = func() string {
 	var b bytes.Buffer
 	if err := png.Encode(&b, image.NewGray(image.Rect(0, 0, 8, 8))); err != nil {

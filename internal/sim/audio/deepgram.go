@@ -10,7 +10,7 @@ import (
 	"weir/internal/sim/kit"
 )
 
-// deepgramWire is Deepgram's transcription: sound as the body, all else in the address.
+// deepgramWire is Deepgram's transcription: the audio is the body, all else is in the URL's query.
 var deepgramWire = kit.NewWholeWire("deepgram", &deepgramPhrases, deepgramError, kit.ByScheme("Invalid credentials.", "Token "),
 	"Bad Request: the media file exceeds the maximum duration.", `{"metadata":{"request_id":"x"}}`)
 

@@ -83,7 +83,7 @@ func (f *form) get(name string) string {
 	return ""
 }
 
-// sniff reports what bytes are by their beginning: wav, mp3, mp4, webm, ogg, flac, mpeg; "" something else.
+// sniff returns the format of a file by its first bytes: wav, mp3, mp4, webm, ogg, flac, mpeg; "" for others.
 func sniff(b []byte) string {
 	starts := func(at int, s string) bool { return len(b) >= at+len(s) && string(b[at:at+len(s)]) == s }
 	switch {
@@ -114,10 +114,10 @@ var containers = map[string][]string{
 // extension is what follows the last dot of a file's name, in lower case.
 func extension(name string) string { return strings.ToLower(strings.TrimPrefix(path.Ext(name), ".")) }
 
-// bytesPerSecond is what the length of sound goes by that is not WAV: 64 kbit/s.
+// bytesPerSecond estimates the length of audio that is not WAV: 64 kbit/s.
 const bytesPerSecond = 8000
 
-// seconds is how long sound lasts: by the header of WAV, by its size else; 0 for a WAV that has no sound.
+// seconds returns the length of audio: from the header of a WAV file, else from the size; 0 for a WAV file without audio.
 func seconds(data []byte) float64 {
 	if sniff(data) != "wav" {
 		return rounded(float64(len(data)) / bytesPerSecond)
@@ -148,7 +148,7 @@ func seconds(data []byte) float64 {
 // rounded rounds seconds to milliseconds.
 func rounded(x float64) float64 { return math.Round(x*1000) / 1000 }
 
-// markedInside obeys the markers inside of sound, such as in a chunk of a WAV file or a tag of MP3.
+// markedInside applies markers inside audio files, such as in a chunk of a WAV file or a tag of an MP3 file.
 func markedInside(c *kit.Checker, data []byte) {
 	for {
 		at := bytes.Index(data, []byte(kit.MarkerStart))

@@ -22,7 +22,7 @@ var audioTypes = map[string]string{
 	"mp3": "audio/mpeg", "opus": "audio/opus", "aac": "audio/aac", "flac": "audio/flac", "wav": "audio/wav", "pcm": "audio/pcm", "ulaw": "audio/basic", "alaw": "audio/basic",
 }
 
-// tone is sound in a format; pcm is 16 bits at 24 kHz, least byte first, and the tone of wav and pcm goes by the text.
+// tone returns audio in a format. pcm has 16 bits at 24 kHz, little-endian; the tone of wav and pcm depends on the text.
 func tone(format, text string) []byte {
 	switch format {
 	case "wav":
@@ -73,7 +73,7 @@ func audioFrames(data []byte, k *kit.Knobs, write func(piece []byte) []byte) fun
 	}
 }
 
-// audioReply is sound in pieces, without a length before it.
+// audioReply sends audio in pieces, without a Content-Length.
 func audioReply(on *kit.Wire, format, text string, k *kit.Knobs) *kit.Reply {
 	data := tone(format, text)
 	return &kit.Reply{

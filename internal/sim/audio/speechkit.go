@@ -93,7 +93,7 @@ var speechkitModels = map[string]*transcriber{"speechkit": whisper, "general": w
 type recognitionRequest struct {
 	kit.Checker
 	data      []byte
-	container string // of the sound, as sniff names it
+	container string // of the audio, as sniff names it
 	languages []string
 	labels    bool
 	norm      bool

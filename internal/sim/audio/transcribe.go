@@ -68,9 +68,9 @@ type transcription struct {
 	form       *form
 	format     string
 	stream     bool
-	words      bool // word times are wanted
-	segments   bool // segment times are wanted
-	probable   bool // log probabilities are wanted
+	words      bool // the request asks for word times
+	segments   bool // the request asks for segment times
+	probable   bool // the request asks for log probabilities
 	prompt     string
 	speakers   []string
 	recognized *transcript
@@ -363,7 +363,7 @@ func (t *transcription) appendLogprobs(dst []byte, s string) []byte {
 	})
 }
 
-// audioTokensPerSecond is how sound is counted that is billed by tokens.
+// audioTokensPerSecond is the rate for audio that is billed by tokens.
 const audioTokensPerSecond = 10
 
 // appendUsage writes tokens or seconds; Groq reports neither.
@@ -387,7 +387,7 @@ func (t *transcription) appendUsage(dst []byte, tokens bool) []byte {
 	return append(kit.AppendCount(append(dst, ','), "total_tokens", audio+words+out, style), '}')
 }
 
-// frames are the events of a stream: deltas, segments with speakers if they are wanted, and the whole text with the usage.
+// frames sends the events of a stream: deltas, segments with speakers if requested, and the whole text with the usage.
 func (t *transcription) frames(yield func(kit.Frame) bool) {
 	tokens := t.Request.Knobs.Chunk
 	if n := t.Request.Knobs.Frames; n > 0 {

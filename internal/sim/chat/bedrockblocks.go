@@ -22,7 +22,7 @@ func (r *bedrockReader) messages(v *kit.Node) {
 	r.unanswered(&r.calls, "messages."+kit.Itoa(len(v.Items)))
 }
 
-// unanswered complains about calls that the message at a path should answer and does not.
+// unanswered refuses the message at a path if it does not answer all calls of the one before it.
 func (r *bedrockReader) unanswered(calls *openCalls, at string) {
 	var open []string
 	for i, done := range calls.answered {
@@ -196,7 +196,7 @@ func (m *bedrockMessage) use(v *kit.Node, param string) {
 	m.first()
 }
 
-// first checks that the calls of the last message of the model begin with what was thought, when thoughts are wanted.
+// first checks that the model's last message with calls begins with a reasoning block, when the request asks for reasoning.
 func (m *bedrockMessage) first() {
 	all := m.r.Root.Get("messages").Items
 	if !m.r.thinking || m.param != m.r.Phrases.Item("messages", len(all)-2) || m.kinds != nil && m.kinds[0] == "reasoningContent" {

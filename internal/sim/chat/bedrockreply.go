@@ -20,7 +20,7 @@ func (r *bedrockReply) reply() *kit.Reply {
 
 func (r *bedrockReply) choice() *kit.Choice { return &r.answer.Choices[0] }
 
-// bedrockBlock is one block of content: a whole one as JSON, and what it is made of in a stream.
+// bedrockBlock is one block of content: as JSON for a whole answer, and in parts for a stream.
 type bedrockBlock struct {
 	start string // what begins it, "" nothing does
 	delta string // before a piece, which is a JSON string

@@ -178,7 +178,7 @@ func (c *chatReader) together() {
 	}
 }
 
-// offered checks that the tool choice names tools that are there.
+// offered checks that the tool choice names only tools of the request.
 func (c *chatReader) offered() {
 	for _, name := range c.Request.Choice.Only {
 		found := false
@@ -200,7 +200,7 @@ func (c *chatReader) mentionsJSON() bool {
 	return false
 }
 
-// outputs settles which kinds of output are wanted, and in which audio format.
+// outputs reads which kinds of output are requested, and the audio format.
 func (c *chatReader) outputs() {
 	a := c.Request
 	if c.Root.Given("modalities") == nil {
@@ -462,7 +462,7 @@ func (c *chatReader) jsonSchema(v *kit.Node, param string) {
 	}
 }
 
-// imageConfig is OpenRouter's image_config of chat completions: it gives the picture a size.
+// imageConfig reads OpenRouter's image_config of chat completions, which sets the size of images.
 func (c *chatReader) imageConfig(v *kit.Node, param string) {
 	if !c.ExpectKind(v, kit.Object, param) {
 		return

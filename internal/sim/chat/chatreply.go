@@ -402,7 +402,7 @@ func appendFragment(dst []byte, c *kit.Call, index int, piece string) []byte {
 	return append(kit.AppendText(dst, piece), `}}]}`...)
 }
 
-const audioPiece = 1200 // bytes of sound in a frame; even, so that no sample is cut, and a multiple of three
+const audioPiece = 1200 // bytes of audio in a frame; even, so that no sample is cut, and a multiple of three
 
 func (w *chunkWriter) media(i int, next func() bool) {
 	c := &w.r.answer.Choices[i]

@@ -537,7 +537,7 @@ func (r *geminiReader) think() {
 	}
 }
 
-// imageConfig is generationConfig.imageConfig of generateContent: it gives the picture a size.
+// imageConfig reads generationConfig.imageConfig of generateContent, which sets the size of images.
 func (r *geminiReader) imageConfig(v *kit.Node, param string) {
 	ratio, times := "1:1", 1
 	kit.Members(&r.Checker, r, v, param, map[string]geminiField{

@@ -43,7 +43,7 @@ func (r *geminiReply) array() []byte {
 	return append(dst, ']')
 }
 
-// blocked reports whether the prompt was refused before anything was said.
+// blocked reports whether the prompt was refused before any output.
 func (r *geminiReply) blocked() bool { return r.answer.Choices[0].Refused }
 
 func (r *geminiReply) whole() []byte {

@@ -120,7 +120,7 @@ func (m *messageReader) before() string {
 	return "messages." + strconv.Itoa(at-1)
 }
 
-// prefill checks a conversation that ends with what the model is to go on with.
+// prefill checks a conversation that ends with the beginning of the model's answer.
 func (m *messageReader) prefill() {
 	r := m.r
 	switch {
@@ -186,7 +186,7 @@ func (m *messageReader) block(v *kit.Node, param string) {
 	}
 }
 
-// misplaced complains about a block that is unknown, or that the other role has.
+// misplaced refuses a block that is unknown, or that only the other role may have.
 func (m *messageReader) misplaced(word, param string) {
 	other := map[string]string{"user": "assistant", "assistant": "user", "system": "user"}[m.turn.Role]
 	if slices.Contains(blocksOf[other], word) {
@@ -290,7 +290,7 @@ func (m *messageReader) inline(out *kit.Medium, v *kit.Node, param, word string)
 	}
 }
 
-// result reads what a tool returned. It must be at the message's beginning and answer a call of the message before.
+// result reads a tool result. It must be at the message's beginning and answer a call of the message before.
 func (m *messageReader) result(v *kit.Node, param string) {
 	r, at := m.r, param+".tool_result"
 	fields := map[string]messagesField{"type": nil, "tool_use_id": messagesText, "content": nil, "is_error": messagesBool, "cache_control": nil}
@@ -392,7 +392,7 @@ func thoughtExpected(param, found string) string {
 	return param + ".type: Expected `thinking` or `redacted_thinking`, but found `" + found + "`. When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks). We recommend you include thinking blocks from previous turns. To avoid this requirement, disable `thinking`. Please consult our documentation at https://docs.claude.com/en/docs/build-with-claude/extended-thinking"
 }
 
-// answersBehind reports whether a message is the last one of the model and its calls are answered after it.
+// answersBehind reports whether a message is the model's last one and the next message answers its calls.
 func (r *messagesReader) answersBehind(param string) bool {
 	at, _ := strconv.Atoi(strings.TrimPrefix(param, "messages."))
 	all := r.Root.Get("messages").Items

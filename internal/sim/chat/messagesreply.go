@@ -49,7 +49,7 @@ func (r *messagesReply) whole(hollow bool) []byte {
 	return append(dst, '}')
 }
 
-// stop writes why the answer ended.
+// stop writes the stop reason.
 func (r *messagesReply) stop(dst []byte) []byte {
 	c := r.choice()
 	reason := map[string]string{"stop": "end_turn", "length": "max_tokens", "tool_calls": "tool_use", "content_filter": "refusal", "refusal": "refusal"}[c.Finish]

@@ -352,7 +352,7 @@ func (r *responsesReader) input() {
 	r.finished()
 }
 
-// finished checks that the conversation ends where it may.
+// finished refuses a conversation that ends before the output of a call, or after a reasoning item without its next item.
 func (r *responsesReader) finished() {
 	for i, done := range r.calls.answered {
 		if !done {
@@ -407,7 +407,7 @@ func (r *responsesReader) item(v *kit.Node, param string, known bool) {
 	}
 }
 
-// follows checks that a reasoning item is followed by its message or call.
+// follows checks that a reasoning item is followed by another item of the model.
 func (r *responsesReader) follows(word string, v *kit.Node) {
 	own := word == "function_call" || word == "custom_tool_call" || word == "message" && v.Get("role").Str() == "assistant" || strings.HasSuffix(word, "_call") || word == "reasoning" || word == "item_reference"
 	if r.dangling != "" && !own {

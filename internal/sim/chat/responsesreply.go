@@ -80,7 +80,7 @@ func (r *responsesReply) status() string {
 	return "completed"
 }
 
-// echoed are the members of a request that its response repeats, with what they are without it.
+// echoed are the members of a request that its response repeats, with their defaults.
 var echoed = []struct{ name, otherwise string }{
 	{"instructions", "null"}, {"max_output_tokens", "null"}, {"max_tool_calls", "null"}, {"metadata", "{}"}, {"parallel_tool_calls", "true"}, {"previous_response_id", "null"},
 	{"prompt_cache_key", "null"}, {"reasoning", `{"effort":null,"summary":null}`}, {"safety_identifier", "null"}, {"store", "true"}, {"temperature", "1.0"},
@@ -435,7 +435,7 @@ func (w *responsesStream) text(c *kit.Choice, at string) {
 	w.on(kit.Structure, "response.output_text.done", at+`,"text":`+string(kit.AppendText(nil, c.Text))+probs(c.Text, 0))
 }
 
-// appendRan writes what an item of the responses wire has after its id and type. All code of a response runs in one container.
+// appendRan appends the members of a hosted call after its id and type. All code of a response runs in one container.
 func (it *responsesItem) appendRan(dst []byte, r *responsesReply) []byte {
 	dst = append(dst, `,"status":"completed"`...)
 	switch it.kind {

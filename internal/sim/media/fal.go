@@ -223,7 +223,7 @@ func (r *mediaReader) falSize(v *kit.Node, param string) {
 
 var shortSides = map[string]int{"480p": 480, "540p": 540, "720p": 720, "768p": 768, "1080p": 1080, "1K": 1024, "2K": 1440, "4K": 2160, "4k": 2160, "512P": 512, "720P": 720, "768P": 768, "1080P": 1080}
 
-// falTogether settles the size of a video, and of a picture by its ratio.
+// falTogether sets the size of a video, and of an image from its ratio.
 func (r *mediaReader) falTogether() {
 	a, ratio := &r.spec, r.Root.Given("aspect_ratio").Str()
 	switch {

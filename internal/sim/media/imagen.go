@@ -28,7 +28,7 @@ var googleWire = func() *kit.Wire {
 	return &on
 }()
 
-// GoogleMethod serves the methods of models that make pictures and videos; false for other methods.
+// GoogleMethod serves the methods of models that make images and videos; false for other methods.
 func (s *Wires) GoogleMethod(w http.ResponseWriter, r *http.Request, model, method string) bool {
 	vertex := r.PathValue("project") != ""
 	switch {
@@ -143,7 +143,7 @@ func (s *Wires) imagen(w http.ResponseWriter, r *http.Request, began time.Time, 
 	return nil
 }
 
-// predictions are the pictures. One that was filtered out is left out, or has a reason in its place.
+// predictions returns the images. A filtered one is left out, or replaced by a reason.
 func (a *mediaRequest) predictions(k *kit.Knobs, reasons bool) []byte {
 	out := []any{}
 	for i := range a.count {

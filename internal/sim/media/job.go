@@ -99,7 +99,7 @@ type jobOwner struct{ wire, key string }
 
 const maxJobs = 4096
 
-// JobCounts counts what one key asked of one wire's pictures and videos.
+// JobCounts counts the requests of one key for images and videos on one wire.
 type JobCounts struct {
 	Wire      string // such as "runway"
 	Key       string // as it was given

@@ -26,7 +26,7 @@ func klingError(f *kit.Refusal) []byte {
 
 const klingBlocked = "Failure to pass the risk control system"
 
-// klingJobs are those of one path: a text's and a picture's are apart.
+// klingJobs returns the jobs of one path: those from texts and from images are separate.
 func klingJobs() *jobWire {
 	return &jobWire{
 		Wire: klingWire, id: numberID,

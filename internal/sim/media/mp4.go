@@ -10,7 +10,7 @@ import (
 // framesPerSecond of a video. They are all alike, and cost some bytes each.
 const framesPerSecond = 8
 
-// video makes an MP4 of the size and length asked for: H.264, a grey picture that stays. Players show it.
+// encodeMP4 returns an MP4 file of the given size in pixels and length in seconds: H.264, a grey image without motion. Players can show it.
 func encodeMP4(width, height, seconds int, seed uint64) []byte {
 	width, height = min(max(width, 2)&^1, kit.MaxSide), min(max(height, 2)&^1, kit.MaxSide)
 	across, down := (width+15)/16, (height+15)/16
@@ -54,7 +54,7 @@ func be16(n ...int) []byte {
 	return out
 }
 
-// movie describes the pictures, which lie one after the other from offset at. Numbers are those of ISO/IEC 14496-12 and -15.
+// mp4Head returns the box that describes the frames, which are stored in sequence from offset at. See ISO/IEC 14496-12 and -15.
 func mp4Head(width, height int, sets [2][]byte, images []string, at int) []byte {
 	n := len(images)
 	matrix := be32(0x10000, 0, 0, 0, 0x10000, 0, 0, 0, 0x40000000)
@@ -82,7 +82,7 @@ func mp4Head(width, height int, sets [2][]byte, images []string, at int) []byte 
 		box("trak", box("tkhd", be32(3, 0, 0, 1, 0, n, 0, 0), be16(0, 0, 0, 0), matrix, be32(width<<16, height<<16)), media))
 }
 
-// parameterSets are those of a sequence and of a picture: baseline, without what can be left out.
+// parameterSets returns the sequence and picture parameter sets: baseline profile, without optional parts.
 func parameterSets(width, height, across, down int) [2][]byte {
 	var s, p kit.BitWriter
 	s.Put(66<<16|0xc0<<8|51, 24) // profile, constraints, level 5.1
@@ -112,7 +112,7 @@ func parameterSets(width, height, across, down int) [2][]byte {
 	return [2][]byte{s.NALUnit(0x67), p.NALUnit(0x68)}
 }
 
-// firstFrame is a first picture: each macroblock is predicted from nothing and has no residue, which is one byte.
+// firstFrame returns the first frame: each macroblock is predicted without neighbours and has no residue, which takes one byte.
 func firstFrame(blocks int) []byte {
 	var w kit.BitWriter
 	w.ExpGolomb(0)
@@ -129,7 +129,7 @@ func firstFrame(blocks int) []byte {
 	return w.NALUnit(0x65)
 }
 
-// still is a picture like the one before: all its macroblocks are skipped.
+// frameData returns a frame equal to the one before: all its macroblocks are skipped.
 func frameData(blocks, i int) []byte {
 	var w kit.BitWriter
 	w.ExpGolomb(0)

@@ -13,7 +13,7 @@ import (
 	"weir/internal/sim/kit"
 )
 
-// imagesWire is OpenAI's for pictures.
+// imagesWire is OpenAI's wire for images.
 var imagesWire = func() *kit.Wire {
 	on := kit.NewWholeWire("images", &kit.OpenAIPhrases, (*kit.Refusal).JSON, kit.ChatWire.Admit, "Invalid 'prompt': string too long. Expected a string with maximum length 32000, but got a string with length 40000 instead.", `{"created":1}`)
 	on.ErrorFrame = func(f *kit.Refusal, _ string, _ int) kit.Frame {
@@ -182,7 +182,7 @@ func (c *imageCall) size() mediaField {
 	}
 }
 
-// reference is a picture of an edit in JSON.
+// reference reads an image of an edit in JSON.
 func (c *imageCall) reference(v *kit.Node, param string) {
 	kit.Members(&c.Checker, c.mediaReader, v, param, map[string]mediaField{
 		"image_url": mediaLink(false, "https", "http"),
@@ -195,7 +195,7 @@ func (c *imageCall) reference(v *kit.Node, param string) {
 	}
 }
 
-// files takes the pictures of a form.
+// files reads the images of a form.
 func (c *imageCall) files(files []part) {
 	for _, f := range files {
 		switch f.field {
@@ -223,7 +223,7 @@ func (c *imageCall) files(files []part) {
 	}
 }
 
-// imagePart is a picture from bytes; its format is empty when it is none.
+// imagePart returns a Medium for an image file; its format is empty when the data is not an image.
 func imagePart(data []byte) kit.Medium {
 	m := kit.Medium{Kind: "image", Bytes: len(data), Digest: kit.NewDigest}
 	m.Digest.Add(string(data))
@@ -258,7 +258,7 @@ func (c *imageCall) together(form bool) {
 	}
 }
 
-// imageTokens are those that the provider counts for a picture: by quality and size.
+// imageTokens returns the tokens that the provider counts for an image, by quality and size.
 func (c *imageCall) tokens() (output int) {
 	per := map[string]int{"low": 272, "medium": 1056, "high": 4160}[c.quality]
 	if c.spec.width*c.spec.height > 1024*1024 {
@@ -334,7 +334,7 @@ func (s *Wires) imageData(r *http.Request, c *imageCall) []any {
 	return data
 }
 
-// events are those of a stream: previews, each finer than the one before, then the picture.
+// events sends the events of a stream: previews, each finer than the one before, then the image.
 func (c *imageCall) events(settings []any, k *kit.Knobs, begun func()) iter.Seq[kit.Frame] {
 	word := "image_generation"
 	if c.edit {

@@ -10,7 +10,7 @@ import (
 	"weir/internal/sim/kit"
 )
 
-// routerWire is OpenRouter's for pictures and for videos.
+// routerWire is OpenRouter's wire for images and videos.
 var routerWire = func() *kit.Wire {
 	on := kit.NewWholeWire("openrouter", &kit.OpenAIPhrases, routerError, func(s *kit.Host, r *http.Request) *kit.Refusal {
 		if s.HasKey(kit.Bearer(r)) {

@@ -15,7 +15,7 @@ import (
 	"weir/internal/sim/kit"
 )
 
-// mediaRequest is a request for pictures or videos in terms that every wire shares.
+// mediaRequest is a request for images or videos, in terms that all wires share.
 type mediaRequest struct {
 	name, base string // the model as the caller wrote it, and without its settings
 	knobs      kit.Knobs
@@ -31,7 +31,7 @@ type mediaRequest struct {
 	clear         bool // an image with nothing after it
 	seconds       int
 	count         int          // results
-	inputs        []kit.Medium // pictures that came along
+	inputs        []kit.Medium // images of the request
 }
 
 // digest distinguishes requests, so that another prompt gives another image.
@@ -63,7 +63,7 @@ func (a *mediaRequest) shape(ratio string, short int) {
 
 func (a *mediaRequest) size() string { return strconv.Itoa(a.width) + "x" + strconv.Itoa(a.height) }
 
-// mediaReader reads a request for pictures or videos.
+// mediaReader reads a request for images or videos.
 type mediaReader struct {
 	kit.Checker
 	spec   mediaRequest
@@ -202,7 +202,7 @@ func mediaFormat(formats ...string) mediaField {
 	}
 }
 
-// mediaLink is a picture by an address, as a data URL, or, where plain allows it, as base64 without any head.
+// mediaLink checks an image that is given by a URL, as a data URL, or, if plain is set, as base64 alone.
 func mediaLink(plain bool, schemes ...string) mediaField {
 	return func(r *mediaReader, v *kit.Node, p string) {
 		if !r.ExpectKind(v, kit.Text, p) {

@@ -153,7 +153,7 @@ func (s *Wires) deleteVideo(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// videoContent serves GET /v1/videos/{id}/content: the video, a thumbnail as WebP or a sheet of pictures as JPEG.
+// videoContent serves GET /v1/videos/{id}/content: the video, a thumbnail as WebP or a sprite sheet as JPEG.
 func (s *Wires) videoContent(w http.ResponseWriter, r *http.Request) {
 	id, now := r.PathValue("id"), s.Config.Now()
 	j, found := s.jobs.look(videosWire, id, credential(r), now)

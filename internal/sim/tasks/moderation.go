@@ -12,7 +12,7 @@ import (
 type harm struct {
 	name   string
 	words  []string
-	images bool // pictures are judged by it too
+	images bool // applies to images too
 	omni   bool // unknown to the older models
 }
 
@@ -244,7 +244,7 @@ func (m *moderations) judged(s string) judged {
 	return judged{text: s, words: true, wordsOnly: m.model.wordsOnly, categories: m.model.categories, flaggedName: "flagged"}
 }
 
-// parts are texts and a picture that are judged together.
+// parts reads texts and an image that are judged together.
 func (m *moderations) parts(input *kit.Node) {
 	all := m.judged("")
 	all.words = false

@@ -35,7 +35,7 @@ type reranking struct {
 	query     string
 	documents []string
 	top       int
-	show      bool // documents are wanted back
+	show      bool // the answer contains the documents
 	perDoc    int  // tokens of a document that are read; 0: all
 }
 
