@@ -102,14 +102,14 @@ func curl(t *testing.T, s *sim.Server, args []string) *httptest.ResponseRecorder
 			}
 			name, value, _ := strings.Cut(args[i], "=")
 			if !strings.HasPrefix(value, "@") {
-				form.WriteField(name, value) //nolint:errcheck // into memory
+				form.WriteField(name, value)
 				continue
 			}
 			part, err := form.CreateFormFile(name, value[1:])
 			if err != nil {
 				t.Fatal(err)
 			}
-			io.WriteString(part, wave(2, "")) //nolint:errcheck // into memory
+			io.WriteString(part, wave(2, ""))
 		}
 		method = "POST"
 	}
@@ -118,7 +118,7 @@ func curl(t *testing.T, s *sim.Server, args []string) *httptest.ResponseRecorder
 		r.Header.Set(h[0], h[1])
 	}
 	if form != nil {
-		form.Close() //nolint:errcheck // into memory
+		form.Close()
 		r.Header.Set("Content-Type", form.FormDataContentType())
 	}
 	w := httptest.NewRecorder()
