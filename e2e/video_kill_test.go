@@ -239,7 +239,7 @@ func (n *node) wait(what string, cond func() bool) {
 	n.t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	end := time.After(time.Minute)
+	end := time.After(3 * time.Minute) // only prevents a hang: a provider's list is believed a minute after a submission whose outcome is unknown
 	for !cond() {
 		select {
 		case <-tick.C:

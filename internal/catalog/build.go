@@ -231,6 +231,9 @@ func (b *builder) model(info *ModelInfo) {
 	m := newModel(info.Slug)
 	m.Name = cmp.Or(info.Name, m.Name)
 	m.Description, m.Created, m.ContextLength = info.Description, info.Created, info.ContextLength
+	if m.Created.IsZero() {
+		m.Created = b.snap.PricesAsOf // known by then
+	}
 	m.Type, m.HubID, m.Video = cmp.Or(info.Type, TypeChat), info.HubID, info.Video
 	b.snap.models[info.Slug] = m
 }

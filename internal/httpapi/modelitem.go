@@ -108,10 +108,10 @@ func appendSKUs(o *object, p *catalog.Pricing) {
 	o.EndObject()
 }
 
-// appendCreated writes when a model appeared, null where that is unknown.
+// appendCreated writes when a model appeared. SDKs require a number: it is 0 for a declared model without a day, where there is no built-in list.
 func appendCreated(o *object, m *catalog.Model) {
 	if m.Created.IsZero() {
-		o.null("created")
+		o.integer("created", 0)
 		return
 	}
 	o.integer("created", m.Created.Unix())

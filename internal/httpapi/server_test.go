@@ -293,7 +293,7 @@ func TestDocument(t *testing.T) {
 }
 
 // schemaWords are the words that may be in a schema; a comma in an unquoted YAML sentence makes others.
-var schemaWords = []string{"type", "properties", "required", "items", "enum", "const", "description", "additionalProperties", "$ref", "oneOf", "allOf", "minimum",
+var schemaWords = []string{"type", "properties", "required", "items", "enum", "const", "description", "additionalProperties", "$ref", "oneOf", "anyOf", "allOf", "minimum",
 	"maximum", "minLength", "maxLength", "minItems", "maxItems", "maxProperties", "pattern", "format", "default", "deprecated"}
 
 // checkSchema walks the document: references must lead somewhere, schemas must hold known words.
@@ -349,7 +349,7 @@ func checkWords(t *testing.T, path string, v any) {
 			}
 		case "items", "additionalProperties":
 			checkWords(t, path+"/"+name, inner)
-		case "oneOf", "allOf":
+		case "oneOf", "anyOf", "allOf":
 			for _, schema := range inner.([]any) {
 				checkWords(t, path+"/"+name, schema)
 			}
