@@ -141,7 +141,7 @@ e2e/clients/node_modules/.package-lock.json: e2e/clients/package.json e2e/client
 
 # docs/reliability.md has its last output.
 .PHONY: soak
-soak: postgres ## run the tests that are too long for make test: 200,000 schedules of failures, 1,000 kills, 24,000 hostile calls, and the effect of one user on another (about 30 minutes)
+soak: postgres ## run the tests that are too long for make test: 200,000 schedules of failures, 1,000 kills, 24,000 hostile calls, and the effect of one user on another (about 20 minutes)
 	go test -count=1 -timeout 60m ./internal/ledger -run 'TestSimulation$$' -sim.schedules 200000
 	go test -count=1 -timeout 60m -v ./cmd/weir -run 'TestKills$$' -kills 500 | { grep -vE '^=== |credited,' || true; }
 	go test -count=1 -timeout 30m ./internal/app -run 'TestHostile(Charges|Wallets)$$' -rapid.checks 3000
