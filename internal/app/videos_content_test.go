@@ -101,7 +101,7 @@ func TestVideoContent(t *testing.T) {
 					t.Errorf("Content-Range %q", got.header.Get("Content-Range"))
 				}
 			}
-			for query, want := range map[string]int{"?index=1": 404, "?index=63": 404, "?index=64": 400, "?index=-1": 400, "?index=x": 400, "?index=0&index=1": 400} {
+			for query, want := range map[string]int{"?index=1": 404, "?index=63": 404, "?index=2147483647": 404, "?index=2147483648": 400, "?index=-1": 400, "?index=x": 400, "?index=0&index=1": 400} {
 				a.reel(t, "GET", f.ID, query, nil).wantWord(t, want, map[int]string{400: "invalid_request", 404: "not_found"}[want])
 			}
 

@@ -257,6 +257,9 @@ func TestKeyLifecycle(t *testing.T) {
 	if k := patch(`{"disabled":false,"name":"имя"}`); k["name"] != "имя" || use() != 200 {
 		t.Errorf("enabled: %v", k)
 	}
+	if k := patch(`{"limit":1e-05}`); k["limit"] != 1e-05 {
+		t.Errorf("an amount with an exponent, as Python writes it: %v", k)
+	}
 	if k := patch(`{"limit":"3.000000001"}`); k["limit"] != 3.000000001 || k["limit_reset"] != "daily" {
 		t.Errorf("limit: %v", k)
 	}

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"bytes"
 	"maps"
 	"net/http"
 	"slices"
@@ -10,6 +11,7 @@ import (
 
 	"weir/internal/catalog/edit"
 	"weir/internal/fault"
+	"weir/internal/money"
 	"weir/internal/rate"
 	"weir/internal/rawjson"
 )
@@ -156,7 +158,12 @@ func scalar(t edit.Type, kind rawjson.Kind, v []byte) (string, bool) {
 	switch {
 	case kind == rawjson.String && (t == edit.Text || t == edit.Decimal):
 		return rawjson.Text(v), true
-	case kind == rawjson.Number && (t == edit.Integer || t == edit.Decimal):
+	case kind == rawjson.Number && t == edit.Decimal:
+		if n, err := money.ParseNumber(string(v)); err == nil && bytes.ContainsAny(v, "eE") {
+			return n.String(), true
+		}
+		return string(v), true
+	case kind == rawjson.Number && t == edit.Integer:
 		return string(v), true
 	case (kind == rawjson.True || kind == rawjson.False) && t == edit.Boolean:
 		return string(v), true

@@ -89,7 +89,7 @@ func TestCorrections(t *testing.T) {
 		t.Errorf("the rest: %v", rest)
 	}
 	n.managed(t, 200, "POST", "/api/admin/refunds", `{"generation":"gen-1","reason":"a broken answer","reference":"T-2"}`)
-	n.managed(t, 201, "POST", "/api/admin/adjustments", fmt.Sprintf(`{"user":%q,"amount":-100,"reason":"a chargeback","reference":"INC-2","below_zero":true}`, n.other))
+	n.managed(t, 201, "POST", "/api/admin/adjustments", fmt.Sprintf(`{"user":%q,"amount":-1e2,"reason":"a chargeback","reference":"INC-2","below_zero":true}`, n.other))
 
 	// The user sees all of it.
 	if g := n.do("GET", "/v1/generation?id=gen-1", "").json(t); at(g, "data", "refunded") != 4.0 || at(g, "data", "total_cost") != 4.0 {
@@ -133,7 +133,7 @@ func TestCorrectionsRefused(t *testing.T) {
 		{adjustments, adjust(`"user":"usr_none","amount":1,"reason":"r","reference":"x"`), "user", 404, fault.NotFound},
 		{adjustments, adjust(`"user":"USER","reason":"r","reference":"x"`), "amount", 400, fault.Invalid},
 		{adjustments, adjust(`"user":"USER","amount":0,"reason":"r","reference":"x"`), "amount", 400, fault.Invalid},
-		{adjustments, adjust(`"user":"USER","amount":1e3,"reason":"r","reference":"x"`), "amount", 400, fault.Invalid},
+		{adjustments, adjust(`"user":"USER","amount":1e-10,"reason":"r","reference":"x"`), "amount", 400, fault.Invalid},
 		{adjustments, adjust(`"user":"USER","amount":"-9223372036.854775808","reason":"r","reference":"x"`), "amount", 400, fault.Invalid},
 		{adjustments, adjust(`"user":"USER","amount":1000000000.1,"reason":"r","reference":"x"`), "amount", 400, fault.Invalid},
 		{adjustments, adjust(`"user":"USER","amount":true,"reason":"r","reference":"x"`), "amount", 400, fault.Invalid},

@@ -258,7 +258,7 @@ func amountOf(v []byte, kind rawjson.Kind) (money.Nano, error) {
 	if kind == rawjson.String {
 		return money.Parse(rawjson.Text(v))
 	}
-	return money.Parse(string(v))
+	return money.ParseNumber(string(v))
 }
 
 // keyRates are the allowances that a client gives a key; nil leaves them to the operator.

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"math"
 	"net/http"
 	"net/url"
 	"slices"
@@ -47,7 +48,7 @@ func parseListQuery(q url.Values, types ...string) (listing.Query, error) {
 		return l, fault.Field("httpapi.models", "sort_order", "sort_order must be asc or desc.")
 	}
 	var err error
-	if l.Page, err = queryInt(q, "page", 1_000_000); err != nil {
+	if l.Page, err = queryInt(q, "page", math.MaxInt32); err != nil {
 		return l, err
 	}
 	if l.PerPage, err = queryInt(q, "per_page", 100); err != nil {

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"slices"
@@ -106,7 +107,7 @@ func (x *exchange) listVideos() error {
 	return nil
 }
 
-const maxIndex = 63
+const maxIndex = math.MaxInt32
 
 // getVideoContent serves the bytes of a video, or the part of them that a Range header asks for, as they come from wherever they are kept.
 func (x *exchange) getVideoContent() error {

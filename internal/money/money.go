@@ -5,8 +5,10 @@ package money
 import (
 	"errors"
 	"math"
+	"math/big"
 	"math/bits"
 	"strconv"
+	"strings"
 
 	"weir/internal/fault"
 )
@@ -49,6 +51,26 @@ func Parse(text string) (Nano, error) {
 		return Nano(-n), nil
 	}
 	return Nano(n), nil
+}
+
+// ParseNumber is Parse for a JSON number, which may have an exponent: Python writes 0.00001 as 1e-05.
+func ParseNumber(text string) (Nano, error) {
+	n, err := Parse(text)
+	if err == nil || !strings.ContainsAny(text, "eE") {
+		return n, err
+	}
+	digits, negative := strings.CutPrefix(text, "-")
+	x, ok := parseDecimal(digits)
+	if !ok {
+		return 0, err
+	}
+	if x.Mul(x, big.NewRat(int64(Ruble), 1)); negative {
+		x.Neg(x)
+	}
+	if !x.IsInt() || !x.Num().IsInt64() {
+		return 0, err
+	}
+	return Nano(x.Num().Int64()), nil
 }
 
 // ParsePrice reads a price in rubles as decimal text with at most nine digits after the point. The result is Set. It fails with

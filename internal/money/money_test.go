@@ -58,6 +58,25 @@ func TestStringIsWhatParseReads(t *testing.T) {
 	})
 }
 
+func TestParseNumber(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		text string
+		want money.Nano
+	}{
+		{"12.5", 12_500_000_000}, {"1e-05", 10_000}, {"1E-9", 1}, {"-2.5e3", -2500 * money.Ruble}, {"1.5e+2", 150 * money.Ruble}, {"0e5", 0}, {"9.223372036e9", 9_223_372_036 * money.Ruble},
+	} {
+		if got, err := money.ParseNumber(c.text); err != nil || got != c.want {
+			t.Errorf("ParseNumber(%q) = %d, %v; want %d", c.text, got, err, c.want)
+		}
+	}
+	for _, text := range []string{"", "1e-10", "1e10", "-1e10", "1e99999999999", "1e", "e5", "1.e5", "0x1e5", "1e5e5", "--1e2"} {
+		if got, err := money.ParseNumber(text); !fault.Is(err, fault.Invalid) || got != 0 {
+			t.Errorf("ParseNumber(%q) = %d, %v; want an invalid_request error", text, got, err)
+		}
+	}
+}
+
 func TestParsePrice(t *testing.T) {
 	t.Parallel()
 	if zero, err := money.ParsePrice("0"); err != nil || zero != (money.Price{Set: true}) {

@@ -20,10 +20,10 @@ type Limits struct {
 }
 
 // Defaults are the limits of a client's body.
-var Defaults = Limits{Depth: 128, Keys: 10_000, Values: 2_000_000}
+var Defaults = Limits{Depth: 256, Keys: 10_000, Values: 2_000_000}
 
 // hardDepth is the deepest nesting that a scan follows.
-const hardDepth = 128
+const hardDepth = 256
 
 const op = "rawjson.Check"
 
