@@ -4,6 +4,7 @@ package catalog
 
 import (
 	"math"
+	"strings"
 	"time"
 
 	"weir/internal/money"
@@ -238,6 +239,17 @@ func (p *Provider) Wire() string {
 		return p.wire
 	}
 	return p.ID
+}
+
+// Streams reports whether the provider sends an answer in pieces: models of conversations do, and on OpenAI's wire the transcribers after Whisper.
+func (e *Endpoint) Streams() bool {
+	switch e.Model.Type {
+	case TypeChat:
+		return true
+	case TypeTranscription:
+		return e.Provider.Dialect == UsualDialect && !strings.Contains(e.UpstreamID, "whisper")
+	}
+	return false
 }
 
 // Endpoint is one provider's offer of one model.

@@ -107,7 +107,7 @@ func (p *providing) append(o *object, stats Stats) {
 	} else {
 		o.null("median_latency_ms")
 	}
-	o.boolean("supports_streaming", best.Model.Type == catalog.TypeChat)
+	o.boolean("supports_streaming", best.Streams())
 	o.boolean("supports_tools", params&catalog.ParamTools != 0)
 	o.boolean("supports_response_format", params&catalog.ParamResponseFormat != 0)
 	o.texts("supported_parameters", params.Names())
