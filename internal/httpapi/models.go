@@ -107,7 +107,7 @@ func (x *exchange) shelf() *listing.Shelf { return x.api.models.Of(x.api.Catalog
 // list answers with the part of a list that the query selects.
 func (x *exchange) list(l *listing.List, types ...string) error {
 	if x.r.URL.RawQuery == "" {
-		return x.send(l.Whole())
+		return x.sendList(l.Whole(), false)
 	}
 	values, err := x.query()
 	if err != nil {
@@ -122,7 +122,30 @@ func (x *exchange) list(l *listing.List, types ...string) error {
 	if q.Page > 0 {
 		x.pageHeaders(values, b.Total, q.Page, q.PerPage)
 	}
-	return x.send(b)
+	return x.sendList(b, q.Page > 0 && q.Page*q.PerPage < b.Total)
+}
+
+// sendList is send with the members by which Anthropic's SDKs page, for clients that name a version of that API.
+func (x *exchange) sendList(b *listing.Body, more bool) error {
+	if x.header("Anthropic-Version") == "" {
+		return x.send(b)
+	}
+	ids := [2]string{}
+	for e := rawjson.ElementsOf(rawjson.Find(b.Bytes, "data")); e.Next(); {
+		if ids[1] = rawjson.TextAt(e.Value, "id"); ids[0] == "" {
+			ids[0] = ids[1]
+		}
+	}
+	members := newObject(128)
+	members.Object()
+	members.boolean("has_more", more)
+	members.textOrNull("first_id", ids[0])
+	members.textOrNull("last_id", ids[1])
+	members.EndObject()
+	x.w.Header()["Vary"] = varyPacking
+	list := append(make([]byte, 0, len(b.Bytes)+len(members.B)), b.Bytes[:len(b.Bytes)-1]...)
+	members.B[0] = ','
+	return x.sendOnce(&object{rawjson.Writer{B: append(list, members.B...)}})
 }
 
 // pageHeaders describes the page in header fields: clients of this wire read a models list as one page and take nothing else.
@@ -151,7 +174,7 @@ func (x *exchange) pageHeaders(q url.Values, total, page, perPage int) {
 var (
 	catalogAge  = []string{"public, max-age=60"}
 	gzipped     = []string{"gzip"}
-	varyPacking = []string{"Accept-Encoding"}
+	varyPacking = []string{"Accept-Encoding, Anthropic-Version"}
 )
 
 // packedTag is the end of the ETag of a body in gzip: it is another sequence of bytes.

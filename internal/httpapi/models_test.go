@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -51,6 +52,29 @@ func (l *library) get(path string, headers ...string) *response {
 	w := httptest.NewRecorder()
 	l.api.ServeHTTP(w, r)
 	return &response{w.Result(), w.Body.Bytes()}
+}
+
+// Anthropic's SDKs page by members that other clients do not get.
+func TestModelsForAnthropic(t *testing.T) {
+	t.Parallel()
+	l := openLibrary(t, anyKind(t), nil)
+	plain := l.get("/v1/models").json(t)
+	all := l.get("/v1/models", "Anthropic-Version", "2023-06-01").json(t)
+	data := at(all, "data").([]any)
+	if at(all, "has_more") != false || at(all, "first_id") != at(data[0], "id") || at(all, "last_id") != at(data[len(data)-1], "id") {
+		t.Errorf("the whole list: %v, %v, %v", at(all, "has_more"), at(all, "first_id"), at(all, "last_id"))
+	}
+	if len(plain) != 2 || len(all) != 5 || !reflect.DeepEqual(plain["data"], all["data"]) {
+		t.Errorf("the lists differ: %d and %d members", len(plain), len(all))
+	}
+	page := l.get("/v1/models?page=1&per_page=1", "Anthropic-Version", "2023-06-01").json(t)
+	if at(page, "has_more") != true || at(page, "first_id") != at(page, "last_id") {
+		t.Errorf("the first page: %v", page)
+	}
+	none := l.get("/v1/models?page=2147483647&per_page=100", "Anthropic-Version", "2023-06-01").json(t)
+	if at(none, "has_more") != false || at(none, "first_id") != nil || len(at(none, "data").([]any)) != 0 {
+		t.Errorf("a page beyond the end: %v", none)
+	}
 }
 
 // entry is what tests look at of a model.
@@ -219,7 +243,7 @@ func TestItemsOfOtherTypes(t *testing.T) {
 func TestListQueriesThatAreWrong(t *testing.T) {
 	t.Parallel()
 	l := openLibrary(t, anyKind(t), nil)
-	for _, query := range []string{"page=0&per_page=1", "page=-1&per_page=1", "page=1.0&per_page=1", "page=x", "page=", "page=1000001&per_page=1", "per_page=101", "per_page=0", "per_page=-1",
+	for _, query := range []string{"page=0&per_page=1", "page=-1&per_page=1", "page=1.0&per_page=1", "page=x", "page=", "page=2147483648&per_page=1", "per_page=101", "per_page=0", "per_page=-1",
 		"page=9223372036854775808", "page=9223372036854775807&per_page=1", "sort_by=x", "sort_by=Name", "sort_order=up", "sort_order=DESC", "model_type=image", "model_type=Chat",
 		"search=" + strings.Repeat("x", 201), "search=" + strings.Repeat("%D1%8F", 201), "search=%00", "search=%ff", "other=%ff", "%zz=1"} {
 		for _, path := range []string{"/v1/models?", "/v1/embeddings/models?"} {
@@ -387,7 +411,7 @@ func TestPackedLists(t *testing.T) {
 	plain := l.get("/v1/models")
 	for accept, packed := range map[string]bool{"gzip": true, "br, GZIP;q=0.5": true, "gzip;q=0": false, "gzip; q=0.000": false, "identity": false, "": false, "gzip;q=0.05": true} {
 		r := l.get("/v1/models", "Accept-Encoding", accept)
-		if r.Header.Get("Vary") != "Accept-Encoding" || (r.Header.Get("Content-Encoding") == "gzip") != packed || (r.Header.Get("Etag") == plain.Header.Get("Etag")) == packed {
+		if r.Header.Get("Vary") != "Accept-Encoding, Anthropic-Version" || (r.Header.Get("Content-Encoding") == "gzip") != packed || (r.Header.Get("Etag") == plain.Header.Get("Etag")) == packed {
 			t.Errorf("%q: %v", accept, r.Header)
 		}
 		body := r.body
