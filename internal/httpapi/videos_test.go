@@ -205,7 +205,7 @@ func TestVideoContent(t *testing.T) {
 	if r.Header.Get("Content-Range") != "bytes */10" {
 		t.Errorf("%v", r.Header)
 	}
-	for index, status := range map[string]int{"0": 200, "": 200, "1": 404, "-1": 400, "64": 400, "x": 400, "0&index=1": 400} {
+	for index, status := range map[string]int{"0": 200, "": 200, "1": 404, "-1": 400, "2147483647": 404, "2147483648": 400, "x": 400, "0&index=1": 400} {
 		if r := n.do("GET", "/v1/videos/vj_1/content?index="+index, ""); r.StatusCode != status {
 			t.Errorf("index %s: %d %s", index, r.StatusCode, r.body)
 		}
