@@ -242,12 +242,12 @@ func (p *Provider) Wire() string {
 }
 
 // Streams reports whether the provider sends an answer in pieces: models of conversations do, and on OpenAI's wire the transcribers after Whisper.
-func (e *Endpoint) Streams() bool {
-	switch e.Model.Type {
+func (ep *Endpoint) Streams() bool {
+	switch ep.Model.Type {
 	case TypeChat:
 		return true
 	case TypeTranscription:
-		return e.Provider.Dialect == UsualDialect && !strings.Contains(e.UpstreamID, "whisper")
+		return ep.Provider.Dialect == UsualDialect && !strings.Contains(ep.UpstreamID, "whisper")
 	}
 	return false
 }
