@@ -173,7 +173,7 @@ func conversations() []badRequest {
 
 // texts are bodies that are not valid JSON, or barely valid.
 func texts() []badRequest {
-	deep := strings.Repeat("[", 200) + strings.Repeat("]", 200)
+	deep := strings.Repeat("[", 257) + strings.Repeat("]", 257)
 	keys := make([]string, 10_001)
 	for i := range keys {
 		keys[i] = fmt.Sprintf(`"k%d":0`, i)
@@ -250,7 +250,7 @@ func doors() []badRequest {
 func queries() (all []badRequest) {
 	for param, values := range map[string][]string{
 		"/v1/activity?date":         {"x", "2026-13-01", "2026-02-30", "20260101", "2026-1-1", "1999-01-01", "2999-01-01", "2026-01-01T00:00:00Z", "%00", "-1"},
-		"/v1/models?page":           {"0", "-1", "x", "1.5", "1000001", "9223372036854775807", "99999999999999999999", "%00", "%FF"},
+		"/v1/models?page":           {"0", "-1", "x", "1.5", "2147483648", "9223372036854775807", "99999999999999999999", "%00", "%FF"},
 		"/v1/models?per_page":       {"0", "-1", "101", "x"},
 		"/v1/models?sort_by":        {"luck", "%27%3B--"},
 		"/v1/models?sort_order":     {"up"},

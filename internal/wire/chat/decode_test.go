@@ -324,7 +324,7 @@ func TestDecodeRequestRules(t *testing.T) {
 		{"duplicate at the top", with(`"model":"x/y"`), fault.DuplicateKey, "model"},
 		{"duplicate by escape", with(`"mod\u0065l":"x/y"`), fault.DuplicateKey, "model"},
 		{"duplicate in provider", with(`"provider":{"zdr":true,"zdr":false}`), fault.DuplicateKey, "provider.zdr"},
-		{"too deep", with(`"x":` + strings.Repeat("[", 200) + strings.Repeat("]", 200)), fault.TooDeep, ""},
+		{"too deep", with(`"x":` + strings.Repeat("[", 257) + strings.Repeat("]", 257)), fault.TooDeep, ""},
 		{"no model", `{` + hello + `}`, fault.Invalid, "model"},
 		{"null model", `{"model":null,` + hello + `}`, fault.Invalid, "model"},
 		{"empty models", `{"models":[],` + hello + `}`, fault.Invalid, "model"},
