@@ -365,7 +365,7 @@ func (n *node) stream(ctx context.Context, prompt string, began func()) (reply, 
 	}
 	frames, whole := strings.CutSuffix(text, done)
 	if !whole || res.StatusCode != http.StatusOK || strings.Contains(frames, `"error":{`) {
-		return reply{}, &broken{fmt.Sprintf("status %d %s", res.StatusCode, text[max(0, len(text)-600):]), nil}
+		return reply{}, &broken{fmt.Sprintf("status %d %s", res.StatusCode, text[max(0, len(text)-1200):]), nil}
 	}
 	return lastChunk(res, frames)
 }
