@@ -200,6 +200,7 @@ var refusedURLs = map[string]string{
 	"empty label":               "https://a..b/",
 	"long label":                "https://" + strings.Repeat("a", 64) + ".com/",
 	"long":                      "https://example.com/" + strings.Repeat("a", 8192),
+	"long once escaped":         "https://example.com/" + strings.Repeat("\u00e4", 1400),
 	"empty":                     "",
 }
 

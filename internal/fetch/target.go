@@ -83,6 +83,9 @@ func split(raw string) (*target, error) {
 	}
 	t.port = uint16(port)
 	u.Host, u.Fragment, u.RawFragment = strings.ToLower(u.Host), "", ""
+	if len(u.String()) > maxURLBytes { // bytes beyond ASCII are escaped, and become three
+		return nil, refusal("is too long")
+	}
 	return t, nil
 }
 
