@@ -1,6 +1,7 @@
 package sim_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -678,8 +679,10 @@ func eventually(t testing.TB, is func() bool) {
 func TestCloseLetsAnswersFinish(t *testing.T) {
 	t.Parallel()
 	s, addr := start(t, sim.Config{})
-	conn := send(t, addr, request("chat", "[[sim frames=3 gap=30ms]] hi", `"stream":true`))
-	eventually(t, func() bool { return s.Stats().Total.Open == 1 })
+	conn := bufio.NewReader(send(t, addr, request("chat", "[[sim frames=3 gap=30ms]] hi", `"stream":true`)))
+	if _, err := conn.ReadString('\n'); err != nil { // the answer has begun
+		t.Fatal(err)
+	}
 	if err := s.Close(context.Background()); err != nil {
 		t.Error(err)
 	}
