@@ -4,6 +4,7 @@ package catalog
 
 import (
 	"math"
+	"strconv"
 	"strings"
 	"time"
 
@@ -94,6 +95,16 @@ func (p *Pricing) For(promptTokens int64) Prices {
 		}
 	}
 	return prices
+}
+
+// SourceFor is the source of the prices of a request with that many prompt tokens: Source, and the threshold that was passed.
+func (p *Pricing) SourceFor(promptTokens int64) string {
+	for i := len(p.Thresholds) - 1; i >= 0; i-- {
+		if above := p.Thresholds[i].Above; promptTokens > above {
+			return p.Source + "; charged by the prices of prompts above " + strconv.FormatInt(above, 10) + " tokens"
+		}
+	}
+	return p.Source
 }
 
 // Dearest is p with the highest of each price that may apply to a request with up to that many prompt tokens at any hour: no such request

@@ -369,9 +369,16 @@ func TestPriceKinds(t *testing.T) {
 func TestPricingForPrompt(t *testing.T) {
 	t.Parallel()
 	set := func(n int64) money.Price { return money.Price{Nano: n, Set: true} }
-	p := catalog.Pricing{Base: catalog.Prices{Prompt: set(1), Completion: set(2), CacheRead: set(3)},
+	p := catalog.Pricing{Source: "list", Base: catalog.Prices{Prompt: set(1), Completion: set(2), CacheRead: set(3)},
 		Thresholds: []catalog.Threshold{{Above: 100, Prices: catalog.Prices{Prompt: set(10)}}, {Above: 200, Prices: catalog.Prices{Prompt: set(20), Completion: set(40)}}}}
-	for _, c := range []struct{ tokens, prompt, completion int64 }{{0, 1, 2}, {100, 1, 2}, {101, 10, 2}, {200, 10, 2}, {201, 20, 40}} {
+	const first, second = "list; charged by the prices of prompts above 100 tokens", "list; charged by the prices of prompts above 200 tokens"
+	for _, c := range []struct {
+		tokens, prompt, completion int64
+		source                     string
+	}{{0, 1, 2, "list"}, {100, 1, 2, "list"}, {101, 10, 2, first}, {200, 10, 2, first}, {201, 20, 40, second}} {
+		if got := p.SourceFor(c.tokens); got != c.source {
+			t.Errorf("%d tokens: %q", c.tokens, got)
+		}
 		if got := p.For(c.tokens); got.Prompt != set(c.prompt) || got.Completion != set(c.completion) || got.CacheRead != set(3) {
 			t.Errorf("%d tokens: %+v", c.tokens, got)
 		}

@@ -113,12 +113,12 @@ func (x *exchange) getGeneration() error {
 	var o object
 	o.Object()
 	o.Name("data")
-	appendGeneration(&o, c, refunded(refunds), x.api.Catalog())
+	appendGeneration(&o, c, refunded(refunds), x.api.Catalog(), x.base()+"/api/calls/"+c.Generation)
 	o.EndObject()
 	return x.reply(&o)
 }
 
-func appendGeneration(o *object, c *record.Call, refunded money.Nano, snap *catalog.Snapshot) {
+func appendGeneration(o *object, c *record.Call, refunded money.Nano, snap *catalog.Snapshot, url string) {
 	u := &c.Usage
 	o.Object()
 	o.text("id", c.Generation)
@@ -153,6 +153,14 @@ func appendGeneration(o *object, c *record.Call, refunded money.Nano, snap *cata
 	o.textOrNull("user_agent", c.UserAgent)
 	o.textOrNull("http_referer", c.Referer)
 	o.textOrNull("service_tier", u.Tier)
+	o.text("record_url", url)
+	o.Name("charge").Object()
+	o.boolean("settled", c.Settled)
+	o.boolean("estimated", u.Source&usage.Estimated != 0)
+	o.text("source", u.Source.String())
+	appendParts(o, c)
+	appendPriceBasis(o, c)
+	o.EndObject()
 	o.Name("provider_responses").Array()
 	for i := range c.Attempts {
 		a := &c.Attempts[i]

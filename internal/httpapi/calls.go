@@ -4,7 +4,9 @@ import (
 	"weir/internal/fault"
 	"weir/internal/ledger"
 	"weir/internal/money"
+	"weir/internal/rate"
 	"weir/internal/record"
+	"weir/internal/usage"
 )
 
 // getCall serves the record of one call: why it was routed as it was, and how each number of its charge came about.
@@ -29,11 +31,7 @@ func (x *exchange) getCall() error {
 	o.EndObject()
 	appendAttempts(&o, c)
 	appendUsage(&o, c)
-	o.Name("price").Object()
-	o.textOrNull("list", c.PriceList)
-	o.textOrNull("rate", c.Rate)
-	o.textOrNull("source", c.SourcePrice)
-	o.EndObject()
+	appendPriceBasis(&o, c)
 	o.Name("hold").Object()
 	o.amountText("amount", c.Hold)
 	o.amountText("released", max(0, c.Hold-c.Cost))
@@ -138,21 +136,54 @@ func appendUsage(o *object, c *record.Call) {
 	o.integer("prompt_tokens", u.Prompt.N)
 	o.integer("completion_tokens", u.Completion.N)
 	o.integer("reasoning_tokens", u.Reasoning.N)
+	appendParts(o, c)
+	o.text("source", u.Source.String())
+	if u.UpstreamCost != "" {
+		o.text("upstream_cost_usd", u.UpstreamCost) // the provider's own figure, as it wrote it
+	}
+	o.EndObject()
+}
+
+// appendParts writes the lines of a charge and the counts that they follow from.
+func appendParts(o *object, c *record.Call) {
 	o.Name("parts").Array()
 	for _, line := range c.Lines {
 		o.Object()
 		o.text("kind", line.Kind.String())
 		o.integer("quantity", line.Quantity)
+		o.text("measure", line.Measure())
 		o.text("unit", line.Kind.Unit())
 		o.text("price", money.Nano(line.Price).String())
+		o.textOrNull("price_usd", line.Dollars)
+		if line.Dollars == "" {
+			o.null("price_usd_unit")
+		} else {
+			o.text("price_usd_unit", line.Kind.DollarUnit())
+		}
 		o.text("cost", string(line.AppendAmount(nil)))
 		o.EndObject()
 	}
 	o.EndArray()
-	o.text("source", u.Source.String())
-	if u.UpstreamCost != "" {
-		o.text("upstream_cost_usd", u.UpstreamCost) // the provider's own figure, as it wrote it
+	o.Name("counts").Object()
+	for i, count := range c.Usage.Counts() {
+		if count.Reported || count.N != 0 {
+			o.integer(usage.CountNames[i], count.N)
+		}
 	}
+	o.EndObject()
+	exact := usage.Exact(c.Lines)
+	o.text("exact", string(exact.Append(nil)))
+}
+
+// appendPriceBasis writes what the prices of a charge come from.
+func appendPriceBasis(o *object, c *record.Call) {
+	o.Name("price").Object()
+	o.textOrNull("list", c.PriceList)
+	o.textOrNull("rate", c.Rate)
+	rubles, margin, _ := rate.Parts(c.Rate)
+	o.textOrNull("rubles_per_dollar", rubles)
+	o.textOrNull("margin", margin)
+	o.textOrNull("source", c.SourcePrice)
 	o.EndObject()
 }
 

@@ -138,6 +138,7 @@ func (x *Explanation) writeCall(w io.Writer) {
 	field(w, "generation", "%s", c.Generation)
 	field(w, "request", "%s", c.Request)
 	field(w, "at", "%s", c.At.UTC().Format(time.RFC3339Nano))
+	field(w, "user", "%s", c.User)
 	field(w, "wallet", "%s", c.Wallet)
 	field(w, "key", "%s", c.Key)
 	field(w, "model", "%s (asked for %s)", c.Model, c.ModelAsked)
@@ -181,18 +182,31 @@ func offered(k *record.Candidate) string {
 	return s + ")"
 }
 
+// timesRate continues a price in dollars with what makes rubles of it.
+func timesRate(version string) string {
+	rubles, margin, ok := rate.Parts(version)
+	if !ok {
+		return ""
+	}
+	return " x " + rubles + " rubles x (1 + " + margin + ")"
+}
+
 func (x *Explanation) writeCost(w io.Writer) {
 	c := x.Call
 	field(w, "usage", "%s", counted(c.Usage.Source))
 	if c.Usage.UpstreamCost != "" {
 		field(w, "provider's cost", "%s dollars", c.Usage.UpstreamCost)
 	}
+	if c.Usage.Tier != "" {
+		field(w, "service tier", "%s, as the provider's answer says", c.Usage.Tier)
+	}
+	times := timesRate(c.Rate)
 	for _, l := range c.Lines {
 		from := ""
 		if l.Dollars != "" {
-			from = "\tfrom " + l.Dollars + " dollars"
+			from = "\tfrom " + l.Dollars + " dollars per " + l.Kind.DollarUnit() + times
 		}
-		field(w, l.Kind.String(), "%d\tx %s per %s\t= %s%s", l.Quantity, money.Price{Nano: l.Price, Set: true}, l.Kind.Unit(), l.AppendAmount(nil), from)
+		field(w, l.Kind.String(), "%s\tx %s per %s\t= %s%s", l.Measure(), money.Price{Nano: l.Price, Set: true}, l.Kind.Unit(), l.AppendAmount(nil), from)
 	}
 	field(w, "exact sum", "%s rubles", x.Exact)
 	field(w, "rounded up", "%s rubles", x.Cost)

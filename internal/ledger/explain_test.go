@@ -2,9 +2,12 @@ package ledger_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"weir/internal/ledger"
+	"weir/internal/money"
+	"weir/internal/rate"
 	"weir/internal/record"
 	"weir/internal/usage"
 )
@@ -59,6 +62,53 @@ func TestExplainAddsUpEveryKind(t *testing.T) {
 		x, err := ledger.Explain(t.Context(), r, "", "gen-1")
 		if err != nil || !x.Matches {
 			t.Errorf("%s: %s, %v", k, x.Why, err)
+		}
+		var text strings.Builder
+		if _, err := x.WriteTo(&text); err != nil || strings.Contains(text.String(), "MISMATCH") || !strings.Contains(text.String(), "  "+lines[0].Measure()+"  ") {
+			t.Errorf("%s: %v\n%s", k, err, &text)
+		}
+	}
+}
+
+// A line in dollars states each factor of its price.
+func TestExplainNamesTheFactors(t *testing.T) {
+	t.Parallel()
+	const version = "cbr-2026-11-21@81.2345+0.15"
+	at, ok := rate.Named(version)
+	if !ok {
+		t.Fatal(version)
+	}
+	prompt, err := at.PerThousand("2.5", money.Million)
+	if err != nil {
+		t.Fatal(err)
+	}
+	minute, err := at.Each("0.006", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := []usage.Line{
+		{Kind: usage.KindPrompt, Quantity: 300_000, Price: prompt.Nano, Dollars: "2.5"}, {Kind: usage.KindAudio, Quantity: 3410, Price: minute.Nano, Dollars: "0.006"},
+	}
+	cost, err := usage.Total(lines)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := record.Call{User: "usr_1", Wallet: "w", Usage: usage.Usage{Prompt: usage.Of(300_000), Millis: usage.Of(3410), Tier: "flex"}, Lines: lines, Cost: cost, Settled: true, Rate: version,
+		SourcePrice: "USD per 1M tokens 1.25; charged by the prices of prompts above 200000 tokens"}
+	x, err := ledger.Explain(t.Context(), oneCall{call: c, entries: []ledger.Entry{{Account: ledger.WalletAccount + "w", Amount: -cost}}}, "", "gen-1")
+	if err != nil || !x.Matches {
+		t.Fatalf("%s, %v", x.Why, err)
+	}
+	var text strings.Builder
+	if _, err := x.WriteTo(&text); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"usr_1", "flex, as the provider's answer says", "above 200000 tokens", "300000 tokens", "from 2.5 dollars per million tokens x 81.2345 rubles x (1 + 0.15)",
+		"3.41 seconds", "per minute", "from 0.006 dollars per minute x 81.2345 rubles x (1 + 0.15)",
+	} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("%q is missing in\n%s", want, &text)
 		}
 	}
 }

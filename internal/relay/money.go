@@ -291,7 +291,7 @@ func (x *run) settle() (Receipt, *fault.Error) {
 	}
 	rec := x.rec
 	rec.Usage, rec.Lines, rec.Cost = u, lines, cost
-	rec.PriceList, rec.Rate, rec.SourcePrice = pricing.List, pricing.Rate, pricing.Source
+	rec.PriceList, rec.Rate, rec.SourcePrice = pricing.List, pricing.Rate, pricing.SourceFor(u.Prompt.N)
 	rec.Model, rec.Provider, rec.ProviderName = x.serving.Slug, ep.Provider.ID, ep.Provider.Name
 	rec.Endpoint, rec.UpstreamModel, rec.UpstreamID = ep.ID, ep.UpstreamID, x.head.ID
 	rec.Finish, rec.NativeFinish, rec.Notice = string(x.meter.finish), x.meter.native, x.head.Notice

@@ -1,7 +1,10 @@
 package usage
 
 import (
+	"cmp"
 	"slices"
+	"strconv"
+	"strings"
 
 	"weir/internal/catalog"
 	"weir/internal/money"
@@ -229,4 +232,25 @@ func (k Kind) Unit() string {
 		return kinds[k].unit
 	}
 	return ""
+}
+
+// Measure is the quantity with its unit, such as "1200 tokens", "3.41 seconds" or "1.049 megapixels"; the number alone for a kind that does not exist.
+func (l Line) Measure() string {
+	if int(l.Kind) >= len(kinds) {
+		return strconv.FormatInt(l.Quantity, 10)
+	}
+	k := &kinds[l.Kind]
+	number := strconv.FormatInt(l.Quantity, 10)
+	if k.thousandth {
+		number = money.Nano(l.Quantity * 1_000_000).String() // a thousandth is a million of 10⁻⁹
+	}
+	return number + " " + cmp.Or(k.counts, "tokens")
+}
+
+// DollarUnit is the word for what Dollars of a line of this kind is the price of: "million tokens", "million characters", or Unit.
+func (k Kind) DollarUnit() string {
+	if what, isThousand := strings.CutPrefix(k.Unit(), "1k_"); isThousand {
+		return "million " + what
+	}
+	return k.Unit()
 }

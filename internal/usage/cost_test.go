@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -251,4 +252,31 @@ func ExampleCost() {
 	// cache_read 1920  0.2553
 	// completion  300  0.319125
 	// 0.597295625
+}
+
+func TestMeasure(t *testing.T) {
+	t.Parallel()
+	for k, want := range map[usage.Kind]string{
+		usage.KindPrompt: "3410 tokens", usage.KindRequest: "3410 requests", usage.KindImage: "3410 images", usage.KindAudio: "3.41 seconds",
+		usage.KindCharacters: "3410 characters", usage.KindMegapixel: "3.41 megapixels", usage.KindVideo: "3410 seconds", usage.KindMinute: "3.41 minutes", 200: "3410",
+	} {
+		if got := (usage.Line{Kind: k, Quantity: 3410}).Measure(); got != want {
+			t.Errorf("%s: %q; want %q", k, got, want)
+		}
+	}
+	for k := usage.KindPrompt; k.String() != ""; k++ {
+		if k.DollarUnit() == "" {
+			t.Errorf("%s has no unit", k)
+		}
+	}
+}
+
+// Every count has a name of its own, which is never changed: clients read them.
+func TestCountNames(t *testing.T) {
+	t.Parallel()
+	const want = "prompt cache_read cache_write cache_write_1h prompt_audio prompt_image prompt_video completion reasoning output_audio output_image " +
+		"accepted rejected web_searches images requests millis characters kilopixels seconds web_fetches file_searches containers mcp_calls cached_audio"
+	if got := strings.Join(usage.CountNames[:], " "); got != want {
+		t.Errorf("%s", got)
+	}
 }

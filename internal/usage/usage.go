@@ -88,6 +88,35 @@ func (u *Usage) Counts() [25]*Count {
 
 type allCounts = [25]*Count
 
+// CountNames are the names of the counts in JSON, such as "cache_write_1h", in the order of Counts.
+var CountNames = func() (names [len(allCounts{})]string) {
+	var u Usage
+	counts := u.Counts()
+	for field, v := range reflect.ValueOf(&u).Elem().Fields() {
+		if count, is := v.Addr().Interface().(*Count); is {
+			names[slices.Index(counts[:], count)] = snake(field.Name)
+		}
+	}
+	return names
+}()
+
+// snake is a Go name in lower case, with a low line before each word and number.
+func snake(name string) string {
+	var b []byte
+	for i := range len(name) {
+		c := name[i]
+		upper, digit := c >= 'A' && c <= 'Z', c >= '0' && c <= '9'
+		if upper && i > 0 && (i+1 == len(name) || name[i+1] >= 'a') && name[i-1] != '_' || digit {
+			b = append(b, '_')
+		}
+		if upper {
+			c += 'a' - 'A'
+		}
+		b = append(b, c)
+	}
+	return string(b)
+}
+
 // Kind names one line of a cost.
 type Kind uint8
 
@@ -123,6 +152,8 @@ const (
 // kind is what the package knows of a kind of lines. A new price needs a row here, one in catalog.PriceKinds, and a count in Usage.
 type kind struct {
 	name, unit string
+	counts     string // what a quantity of one is, in the plural; "" for tokens
+	thousandth bool   // a quantity of one is a thousandth of that
 	each       bool   // the price is for one, not for a thousand
 	prompt     bool   // it belongs to the prompt
 	part       Kind   // KindPrompt or KindCompletion: the tokens are a part of it
@@ -159,22 +190,22 @@ var kinds = complete([...]kind{
 	KindOutputAudio: {name: "output_audio", unit: tokens, part: KindCompletion, listed: "audio_output", count: "OutputAudio", out: catalog.Audio},
 	KindOutputImage: {name: "output_image", unit: tokens, part: KindCompletion, listed: "image_output", count: "OutputImage", out: catalog.Image}, // some models draw without being asked
 
-	KindRequest:       {name: "request", unit: "request", each: true, late: true, listed: "request", count: "Requests"},
-	KindWebSearch:     {name: "web_search", unit: "search", each: true, listed: "web_search", count: "WebSearches"},
-	KindImage:         {name: "image", unit: "image", each: true, listed: "image_output_each", count: "Images"},
-	KindWebFetch:      {name: "web_fetch", unit: "call", each: true, listed: "web_fetch", count: "WebFetches"},
-	KindFileSearch:    {name: "file_search", unit: "call", each: true, listed: "file_search", count: "FileSearches"},
-	KindCodeExecution: {name: "code_execution", unit: "container", each: true, listed: "code_execution", count: "Containers"},
-	KindMCP:           {name: "mcp", unit: "call", each: true, listed: "mcp", count: "MCPCalls"},
+	KindRequest:       {name: "request", unit: "request", counts: "requests", each: true, late: true, listed: "request", count: "Requests"},
+	KindWebSearch:     {name: "web_search", unit: "search", counts: "searches", each: true, listed: "web_search", count: "WebSearches"},
+	KindImage:         {name: "image", unit: "image", counts: "images", each: true, listed: "image_output_each", count: "Images"},
+	KindWebFetch:      {name: "web_fetch", unit: "call", counts: "calls", each: true, listed: "web_fetch", count: "WebFetches"},
+	KindFileSearch:    {name: "file_search", unit: "call", counts: "calls", each: true, listed: "file_search", count: "FileSearches"},
+	KindCodeExecution: {name: "code_execution", unit: "container", counts: "containers", each: true, listed: "code_execution", count: "Containers"},
+	KindMCP:           {name: "mcp", unit: "call", counts: "calls", each: true, listed: "mcp", count: "MCPCalls"},
 
 	KindCacheReadAudio: {name: "cache_read_audio", unit: tokens, prompt: true, part: KindPrompt, cached: true, within: []Kind{KindCacheRead, KindPromptAudio},
 		listed: "cache_read_audio", count: "CachedAudio", in: catalog.Audio | catalog.Video},
 
-	KindMinute:     {name: "audio_minutes", unit: "minute", prompt: true},
-	KindAudio:      {name: "audio_milliseconds", unit: "minute", prompt: true, late: true, count: "Millis"},
-	KindCharacters: {name: "characters", unit: "1k_characters", prompt: true, late: true, count: "Characters"},
-	KindMegapixel:  {name: "megapixels", unit: "megapixel", late: true, count: "Kilopixels"},
-	KindVideo:      {name: "video_seconds", unit: "second", each: true, late: true, count: "Seconds"},
+	KindMinute:     {name: "audio_minutes", unit: "minute", counts: "minutes", thousandth: true, prompt: true},
+	KindAudio:      {name: "audio_milliseconds", unit: "minute", counts: "seconds", thousandth: true, prompt: true, late: true, count: "Millis"},
+	KindCharacters: {name: "characters", unit: "1k_characters", counts: "characters", prompt: true, late: true, count: "Characters"},
+	KindMegapixel:  {name: "megapixels", unit: "megapixel", counts: "megapixels", thousandth: true, late: true, count: "Kilopixels"},
+	KindVideo:      {name: "video_seconds", unit: "second", counts: "seconds", each: true, late: true, count: "Seconds"},
 })
 
 // maxLines is the most lines that a cost can have: one of each kind.
