@@ -132,6 +132,14 @@ func (l *live) DeclaredRate() rate.Declared {
 	return l.cfg.Rate()
 }
 
+// defaultRate reports whether neither the configuration, an administrator nor the bank has set the rate in effect.
+func (l *live) defaultRate() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	effective, err := rate.At(l.cfg.Rate(), l.state.Rates, l.now())
+	return err == nil && effective.Source == rate.Static && l.cfg.Rate().RateAt == ""
+}
+
 // build returns the catalog, and the credentials that it took from the database.
 func (l *live) build(cfg *config.Config, s *edit.State, serving bool) (*edit.Built, []string, error) {
 	effective, err := rate.At(cfg.Rate(), s.Rates, l.now())
@@ -164,13 +172,24 @@ func (l *live) build(cfg *config.Config, s *edit.State, serving bool) (*edit.Bui
 }
 
 // published returns a loop that fetches the rate of the Bank of Russia.
-func (l *live) published(address string) (*loop.Loop, error) {
-	source, err := cbr.New(address)
+func (l *live) published(p *config.Pricing) (*loop.Loop, error) {
+	source, err := cbr.New(p.CBRURL)
+	if err != nil {
+		return nil, err
+	}
+	band, err := p.Band()
 	if err != nil {
 		return nil, err
 	}
 	k := rate.Keeper{
-		Fetch: source.Fetch, Book: rateBook{edit.NewEditor(l.store, l, l.ring, l.now, l.refresh)}, Now: l.now, Failed: l.failures,
+		Fetch: source.Fetch, Book: rateBook{edit.NewEditor(l.store, l, l.ring, l.now, l.refresh)}, Band: band, Now: l.now, Failed: l.failures,
+		Accepted: func(last *rate.Record, r rate.Record) {
+			was := "none"
+			if last != nil {
+				was = last.RubPerUSD
+			}
+			l.log.Info("the rate of the Bank of Russia is accepted", "rub_per_usd", r.RubPerUSD, "was", was, "day", r.Day, "in_force_from", r.From)
+		},
 		Report: func(err error) {
 			if err == nil {
 				l.log.Info("the rate of the Bank of Russia can be fetched again")

@@ -5,9 +5,11 @@ import (
 	"io/fs"
 	"log/slog"
 	"math/big"
+	"slices"
 	"sync"
 	"time"
 
+	"weir/internal/catalog"
 	"weir/internal/catalog/builtin"
 	"weir/internal/catalog/update"
 	"weir/internal/config"
@@ -79,6 +81,18 @@ func reportPrices(log *slog.Logger, asOf, now time.Time, stale time.Duration) {
 		return
 	}
 	log.Info("prices of built-in models", "as_of", asOf.Format(time.DateOnly), "days", int(age.Hours()/24))
+}
+
+// warnOfDefaultRate logs that prices in dollars are charged at a rate that nobody chose.
+func warnOfDefaultRate(log *slog.Logger, snap *catalog.Snapshot, isDefault bool, rubPerUSD string) {
+	inDollars := func(ep *catalog.Endpoint) bool { return ep.Pricing.Rate != "" }
+	for _, m := range snap.Models() {
+		if isDefault && slices.ContainsFunc(m.Endpoints, inDollars) {
+			log.Warn("prices in dollars are charged at the default rate, which is nobody's; set pricing.rub_per_usd, or pricing.rate_source: cbr, or run: weir rate set",
+				"rub_per_usd", rubPerUSD)
+			return
+		}
+	}
 }
 
 // updating returns a loop that fetches the price lists, and publishes what is within bounds if the configuration says so. The first round is

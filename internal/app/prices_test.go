@@ -16,6 +16,8 @@ import (
 	"weir/internal/catalog/builtin"
 	"weir/internal/catalog/edit"
 	"weir/internal/config"
+	"weir/internal/money"
+	"weir/internal/rate"
 )
 
 // A list that is published while the node runs is used at once, and one that is damaged is not.
@@ -140,5 +142,39 @@ func TestFailedUpdateIsLogged(t *testing.T) {
 	updatePrices(context.Background(), u, true, slog.New(slog.NewTextHandler(&b, nil)))
 	if !strings.Contains(b.String(), "the price lists cannot be used") || !strings.Contains(b.String(), "status 404") || u.Current() != builtin.Embedded() {
 		t.Errorf("log is %s", b.String())
+	}
+}
+
+// A node that charges dollars at a rate that nobody set reports that.
+func TestDefaultRateIsReported(t *testing.T) {
+	t.Parallel()
+	one := money.Price{Nano: 1, Set: true}
+	priced := func(version string) *catalog.Snapshot {
+		snap, err := catalog.Build(catalog.Declared{
+			Providers: []catalog.Provider{{ID: "hut", Dialect: "openai", BaseURL: "https://hut.example/v1"}},
+			Offers:    []catalog.Offer{{Provider: "hut", Model: "acme/tiny", UpstreamID: "tiny", Pricing: catalog.Pricing{List: "test", Rate: version, Base: catalog.Prices{Prompt: one, Completion: one}}}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return snap
+	}
+	for _, c := range []struct {
+		snap          *catalog.Snapshot
+		isDefault, is bool
+	}{{priced("usd=100 margin=0"), true, true}, {priced("usd=100 margin=0"), false, false}, {priced(""), true, false}} {
+		var b bytes.Buffer
+		warnOfDefaultRate(slog.New(slog.NewTextHandler(&b, nil)), c.snap, c.isDefault, "100")
+		if got := strings.Contains(b.String(), "level=WARN") && strings.Contains(b.String(), "rub_per_usd=100"); got != c.is {
+			t.Errorf("%t: %q", c.isDefault, b.String())
+		}
+	}
+	l := &live{now: time.Now, cfg: config.Default()}
+	if !l.defaultRate() {
+		t.Error("the built-in rate is somebody's")
+	}
+	l.state.Rates = []rate.Record{{RubPerUSD: "81", Source: rate.Manual}}
+	if l.defaultRate() {
+		t.Error("a rate that an administrator set is the built-in one")
 	}
 }

@@ -30,6 +30,7 @@ func Serve(ctx context.Context, cfg config.Config, o Options) error {
 	trim()
 	g.slog.Info("weir is ready", "version", o.Version, "base_url", g.BaseURL(), "admin_url", g.AdminURL(), "models", len(g.catalog.Load().Models()))
 	reportPrices(g.slog, g.catalog.Load().PricesAsOf, time.Now(), cfg.PriceLists.StaleAfter)
+	warnOfDefaultRate(g.slog, g.catalog.Load(), g.live.defaultRate(), string(cfg.Pricing.RubPerUSD))
 	if o.Path != "" {
 		g.warnOfSecrets(o.Path)
 	}
@@ -58,7 +59,7 @@ func (g *Gateway) run(ctx context.Context, signals <-chan os.Signal, watch *conf
 		}()
 	}
 	if g.cfg.Pricing.RateSource == rate.CBR {
-		fetches, err := g.live.published(g.cfg.Pricing.CBRURL)
+		fetches, err := g.live.published(&g.cfg.Pricing)
 		if err != nil {
 			return err // cannot happen: the configuration was checked
 		}

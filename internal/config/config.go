@@ -297,6 +297,9 @@ type Pricing struct {
 	// RateSource is "static", or "cbr" for the Bank of Russia's daily list at CBRURL. RubPerUSD is used until there is a list.
 	RateSource string `yaml:"rate_source" reload:"restart"`
 	CBRURL     string `yaml:"cbr_url" reload:"restart"`
+	// A rate of the bank outside this range is not used.
+	CBRLowest  Decimal `yaml:"cbr_lowest" reload:"restart"`
+	CBRHighest Decimal `yaml:"cbr_highest" reload:"restart"`
 }
 
 // PriceLists configures how the prices of built-in models are updated.
@@ -522,7 +525,7 @@ func Default() Config {
 			S3:        S3{Prefix: "weir/", PartBytes: 8 << 20},
 			Callbacks: Callbacks{Timeout: 10 * time.Second, AtOnce: 8, Poll: 2 * time.Second, KeepFor: 7 * 24 * time.Hour},
 		},
-		Pricing: Pricing{RubPerUSD: "100", Margin: "0", RateSource: "static", CBRURL: "https://www.cbr.ru/scripts/XML_daily.asp"},
+		Pricing: Pricing{RubPerUSD: "100", Margin: "0", RateSource: "static", CBRURL: "https://www.cbr.ru/scripts/XML_daily.asp", CBRLowest: "30", CBRHighest: "300"},
 		PriceLists: PriceLists{
 			Publish: "by_hand", MaxDrop: "0.2", MaxRise: "1", MaxGone: "0.1", MaxNew: "0.1", StaleAfter: 30 * 24 * time.Hour, Timeout: 5 * time.Minute, MaxBytes: 32 << 20,
 			ModelsDev:   "https://models.dev/api.json",

@@ -21,6 +21,11 @@ func (c *Config) Rate() rate.Declared {
 	}
 }
 
+// Band returns the rates that are accepted from the Bank of Russia. It fails with fault.Invalid.
+func (p *Pricing) Band() (rate.Band, error) {
+	return rate.NewBand(string(p.CBRLowest), string(p.CBRHighest))
+}
+
 // UseList sets the price list of built-in models.
 func (c *Config) UseList(l *builtin.List) { c.list = l }
 

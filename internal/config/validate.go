@@ -48,6 +48,9 @@ func (c *Config) Validate() error {
 	k.oneOf("upstream.http_client", c.Upstream.HTTPClient, "own", "standard")
 	k.oneOf("log.level", c.Log.Level, "debug", "info", "warn", "error")
 	k.oneOf("pricing.rate_source", c.Pricing.RateSource, rate.Static, rate.CBR)
+	if _, err := c.Pricing.Band(); err != nil {
+		k.fail("pricing.cbr_lowest", "it must be rubles per dollar above 0, and below cbr_highest")
+	}
 	if err := rate.CheckURL(c.Pricing.CBRURL); err != nil {
 		k.fail("pricing.cbr_url", "%w", err)
 	}

@@ -175,11 +175,32 @@ const (
 	ahead  = 12 * 24 * time.Hour
 )
 
-// Plausible fails with fault.ProviderUnavailable for a quote that is too old, too far ahead, older than the last one, or more than 20 %
-// away from it. last may be nil.
-func (q *Quote) Plausible(last *Record, now time.Time) error {
+// Band is the range of rates, in rubles per dollar, that are accepted from the bank. The zero value accepts none.
+type Band struct{ lowest, highest *big.Rat }
+
+// NewBand makes a band of decimal numbers. It fails with fault.Invalid for other text and for an empty range.
+func NewBand(lowest, highest string) (Band, error) {
+	low, ok := decimal(lowest)
+	high, known := decimal(highest)
+	if !ok || !known || low.Sign() == 0 || low.Cmp(high) >= 0 {
+		return Band{}, fault.New(fault.Invalid, "rate.NewBand", "The lowest and the highest rate must be rubles per dollar, the lowest above zero and below the highest.")
+	}
+	return Band{low, high}, nil
+}
+
+func (b Band) has(rate *big.Rat) bool {
+	return b.lowest != nil && rate.Cmp(b.lowest) >= 0 && rate.Cmp(b.highest) <= 0
+}
+
+// Plausible fails with fault.ProviderUnavailable for a quote that is too old, too far ahead, outside the band, older than the last one, or
+// more than 20 % away from it. last may be nil.
+func (q *Quote) Plausible(last *Record, band Band, now time.Time) error {
 	if now.Sub(q.Day) > oldest || q.Day.Sub(now) > ahead {
 		return refused("it is of " + q.day())
+	}
+	is, known := decimal(q.RubPerUSD)
+	if !known || !band.has(is) {
+		return refused("its rate of " + q.RubPerUSD + " is outside the range of pricing.cbr_lowest and pricing.cbr_highest")
 	}
 	if last == nil {
 		return nil
@@ -188,8 +209,7 @@ func (q *Quote) Plausible(last *Record, now time.Time) error {
 		return refused("it is of " + q.day() + ", older than the last one of " + last.Day)
 	}
 	was, ok := decimal(last.RubPerUSD)
-	is, known := decimal(q.RubPerUSD)
-	if !ok || !known {
+	if !ok {
 		return refused("the rates cannot be compared")
 	}
 	change := new(big.Rat).Sub(is, was)

@@ -3,6 +3,7 @@ package rate_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -82,6 +83,14 @@ func FuzzParseQuote(f *testing.F) {
 	})
 }
 
+var band = func() rate.Band {
+	b, err := rate.NewBand("30", "300")
+	if err != nil {
+		panic(err)
+	}
+	return b
+}()
+
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 func TestPlausible(t *testing.T) {
@@ -101,6 +110,8 @@ func TestPlausible(t *testing.T) {
 		"more than 20 % down": {"21.11.2026", "79,9999", bank("2026-11-20", "100"), false},
 		"older than the last": {"20.11.2026", "81", bank("2026-11-21", "81"), false},
 		"after one by hand":   {"20.11.2026", "81", &rate.Record{RubPerUSD: "80", Source: rate.Manual}, true},
+		"below the band":      {"21.11.2026", "29,9999", nil, false},
+		"above the band":      {"21.11.2026", "300,0001", nil, false},
 		"of last month":       {"21.10.2026", "81", nil, false},
 		"of next month":       {"21.12.2026", "81", nil, false},
 	} {
@@ -108,7 +119,7 @@ func TestPlausible(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := q.Plausible(c.last, noon); (err == nil) != c.ok || err != nil && !fault.Is(err, fault.ProviderUnavailable) {
+		if err := q.Plausible(c.last, band, noon); (err == nil) != c.ok || err != nil && !fault.Is(err, fault.ProviderUnavailable) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -168,6 +179,7 @@ type kept struct {
 	fetches  int
 	failures int
 	reported []error
+	accepted []string
 }
 
 func (k *kept) fetch(context.Context) ([]byte, error) {
@@ -211,75 +223,115 @@ func (k *kept) change(f func()) {
 	f()
 }
 
+func (k *kept) accept(last *rate.Record, r rate.Record) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	was := ""
+	if last != nil {
+		was = last.RubPerUSD + " "
+	}
+	k.accepted = append(k.accepted, was+r.RubPerUSD)
+}
+
 // run starts a keeper; stop ends it and waits.
-func (k *kept) run(t *testing.T) (stop func()) {
-	keeper := rate.Keeper{Fetch: k.fetch, Book: k, Now: time.Now, Report: k.report, Failed: k.failed}
+func (k *kept) run() (stop func()) {
+	keeper := rate.Keeper{Fetch: k.fetch, Book: k, Band: band, Now: time.Now, Accepted: k.accept, Report: k.report, Failed: k.failed}
 	fetches := keeper.Loop()
 	fetches.Start()
 	return fetches.Stop
 }
 
-// after waits and checks what the keeper has done.
-func (k *kept) after(t *testing.T, what string, wait time.Duration, wantRate string, fetches, failures, reported int) {
+// until waits for a time of the first days of 2000 in Moscow, and checks what the keeper has done, and the rate in effect.
+func (k *kept) until(t *testing.T, day, hour int, inForce string, fetches, failures, reported int) {
 	t.Helper()
-	time.Sleep(wait)
+	const moscow = 3
+	at := time.Date(2000, 1, day, hour-moscow, 30, 0, 0, time.UTC)
+	time.Sleep(time.Until(at))
 	synctest.Wait()
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	last := ""
-	if r := rate.Last(k.records); r != nil {
-		last = r.RubPerUSD
+	now, err := rate.At(rate.Declared{RubPerUSD: "100", Margin: "0", FromBank: true}, k.records, time.Now())
+	if err != nil {
+		t.Fatal(err)
 	}
-	if last != wantRate || k.fetches != fetches || k.failures != failures || len(k.reported) != reported {
-		t.Errorf("%s: rate %q, %d fetches, %d failures, reported %v; want %q, %d, %d, %d", what, last, k.fetches, k.failures, k.reported, wantRate, fetches, failures, reported)
+	if now.RubPerUSD != inForce || k.fetches != fetches || k.failures != failures || len(k.reported) != reported {
+		t.Errorf("on %d at %d: rate %q, %d fetches, %d failures, reported %v; want %q, %d, %d, %d", day, hour, now.RubPerUSD, k.fetches, k.failures, k.reported,
+			inForce, fetches, failures, reported)
 	}
 }
 
-func today(value string) []byte { return []byte(list(time.Now().UTC().Format("02.01.2006"), value)) }
+// of is the list of a day of January 2000.
+func of(day int, value string) []byte { return []byte(list(fmt.Sprintf("%02d.01.2000", day), value)) }
 
-// A week of a keeper: its fetches, records and reports.
+// Days of a keeper that starts on the first at 03:00 in Moscow: its fetches, the rates in effect and its reports.
 func TestKeeper(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		k := &kept{feed: today("80,5")}
-		stop := k.run(t)
-		k.after(t, "at once", time.Minute, "80.5", 1, 0, 0)
-		k.change(func() { k.feed = today("81") })
-		k.after(t, "not before a day has passed", 23*time.Hour, "80.5", 1, 0, 0)
+		k := &kept{feed: of(1, "80,5")}
+		stop := k.run()
+		k.until(t, 1, 3, "80.5", 1, 0, 0)
+		k.until(t, 1, 14, "80.5", 1, 0, 0) // nothing is published before the afternoon
+		k.until(t, 1, 16, "80.5", 3, 0, 0) // it is late
+		k.change(func() { k.feed = of(2, "81") })
+		k.until(t, 1, 17, "80.5", 4, 0, 0)
+		k.until(t, 1, 23, "80.5", 4, 0, 0) // tomorrow's is known
+		k.until(t, 2, 0, "81", 4, 0, 0)
+		k.until(t, 2, 14, "81", 4, 0, 0)
 		k.change(func() { k.feedErr = errors.New("the bank is away") })
-		k.after(t, "a failure keeps the rate and is told once", 3*time.Hour, "80.5", 4, 3, 1)
-		k.change(func() { k.feedErr, k.feed = nil, today("200") })
-		k.after(t, "nonsense keeps it, too, and is no second story", time.Hour, "80.5", 5, 4, 1)
-		k.change(func() { k.feed = today("82") })
-		k.after(t, "then the feed works again, which is told", time.Hour, "82", 6, 4, 2)
-		k.change(func() {
-			if k.reported[1] != nil || k.reported[0] == nil {
-				t.Errorf("reported %v", k.reported)
-			}
+		k.until(t, 2, 17, "81", 7, 3, 1) // one report of three failures
+		k.change(func() { k.feedErr, k.feed = nil, of(3, "200") })
+		k.until(t, 2, 18, "81", 8, 4, 2)
+		k.change(func() { k.feed = of(3, "950") })
+		k.until(t, 2, 19, "81", 9, 5, 3)
+		k.change(func() { k.feed = of(2, "81") })
+		k.until(t, 2, 20, "81", 10, 5, 4) // the feed works again; there is no list of the third
+		k.until(t, 3, 14, "81", 13, 5, 4) // a day without a rate of its own is not asked for before the afternoon
+		k.change(func() { k.feedErr = errors.New("the bank is away") })
+		k.until(t, 3, 23, "81", 22, 14, 5)
+		k.change(func() { k.feedErr, k.feed = nil, of(4, "82") })
+		k.until(t, 4, 0, "82", 23, 14, 6) // what was missed in the evening is fetched at night
+		k.until(t, 4, 14, "82", 23, 14, 6)
+		k.change(func() { k.bookErr = errors.New("the store is away") })
+		k.until(t, 4, 16, "82", 23, 16, 7) // without the store nothing is fetched
+		stop()
+		if want := []string{"80.5", "80.5 81", "81 82"}; !slices.Equal(k.accepted, want) {
+			t.Errorf("accepted %q; want %q", k.accepted, want)
+		}
+	})
+}
+
+// The first list is checked, too: there is no other rate to compare it with.
+func TestKeeperChecksTheFirstRate(t *testing.T) {
+	t.Parallel()
+	for _, value := range []string{"1,5", "950"} {
+		synctest.Test(t, func(t *testing.T) {
+			k := &kept{feed: of(1, value)}
+			stop := k.run()
+			k.until(t, 1, 3, "100", 1, 1, 1)
+			stop()
 		})
-		k.after(t, "a day later the same list says nothing new", 24*time.Hour, "82", 7, 4, 2)
-		k.change(func() {
-			if len(k.records) != 2 {
-				t.Errorf("%d records", len(k.records))
-			}
-			k.bookErr = errors.New("the store is away")
-		})
-		k.after(t, "without the store nothing is fetched", 24*time.Hour, "82", 7, 5, 3)
+	}
+}
+
+// A rate that another node has stored is not fetched again.
+func TestKeeperAfterAnother(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		k := &kept{feed: of(2, "81"), records: []rate.Record{{RubPerUSD: "80", Source: rate.CBR, Day: "2000-01-02", From: time.Date(2000, 1, 1, 21, 0, 0, 0, time.UTC)}}}
+		stop := k.run()
+		k.until(t, 1, 23, "100", 0, 0, 0)
+		k.until(t, 2, 14, "80", 0, 0, 0)
 		stop()
 	})
 }
 
-// A rate that another node has just fetched is not fetched again.
-func TestKeeperAfterAnother(t *testing.T) {
+func TestBand(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		now := time.Now()
-		k := &kept{feed: today("81"), records: []rate.Record{{RubPerUSD: "80", Source: rate.CBR, Day: now.UTC().Format(time.DateOnly), At: now.Add(-19 * time.Hour)}}}
-		stop := k.run(t)
-		k.after(t, "while the last rate is fresh", time.Minute, "80", 0, 0, 0)
-		k.after(t, "when it is not any more", 2*time.Hour, "81", 1, 0, 0)
-		stop()
-	})
+	for _, c := range [][2]string{{"0", "1"}, {"2", "2"}, {"3", "2"}, {"x", "2"}, {"1", ""}, {"-1", "2"}} {
+		if _, err := rate.NewBand(c[0], c[1]); !fault.Is(err, fault.Invalid) {
+			t.Errorf("%v: %v", c, err)
+		}
+	}
 }
 
 func TestCheckURL(t *testing.T) {
