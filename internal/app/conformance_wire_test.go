@@ -13,8 +13,8 @@ import (
 )
 
 // exact is a request in which every byte matters: order and white space, escapes, numbers beyond the precision of floats, cache marks,
-// members of a beta.
-const exact = "\n{ \"max_tokens\" : 64 ,\t\"container\":{\"z\":1,\"a\":123456789012345678901234567890,\"\\u00e9\":\"\\/\\u2028\",\"e\":1.50E+2},\r\n" +
+// members of schemas.
+const exact = "\n{ \"max_tokens\" : 64 ,\t\"tools\":[{\"name\":\"f\",\"input_schema\":{\"type\":\"object\",\"z\":1,\"a\":123456789012345678901234567890,\"\\u00e9\":\"\\/\\u2028\",\"e\":1.50E+2}}],\r\n" +
 	` "messages":[{"content":[{"type":"text","text":"K-exact \u0416 \"weir\" \ud83d\ude00", "cache_control": {"ttl":"1h","type":"ephemeral"}},{"text":"and more","type":"text"}],"role":"user"}],  "model" :"anthropic\/%s" ,` +
 	`"system":[{"type":"text","text":"model","cache_control":{"type":"ephemeral"}}],"metadata":{"user_id":"model"},"thinking":{"type":"adaptive","display":"summarized"},"stream":%t }` + "\n"
 

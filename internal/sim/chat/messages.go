@@ -85,9 +85,14 @@ func messagesRequestID(f *kit.Refusal) string {
 	return "req_" + kit.HexOf(uint64(d))
 }
 
+const threadUnsupported = "thread_unsupported_request"
+
 func messagesError(f *kit.Refusal) []byte {
 	dst := kit.AppendText([]byte(`{"type":"error","error":{"type":`), messagesType(f.Status))
 	dst = kit.AppendText(append(dst, `,"message":`...), f.Message)
+	if f.Code == threadUnsupported {
+		dst = append(dst, `,"details":{"error_code":"`+threadUnsupported+`"}`...)
+	}
 	dst = kit.AppendText(append(dst, `},"request_id":`...), messagesRequestID(f))
 	return append(dst, '}')
 }
@@ -127,8 +132,8 @@ func (s *Wires) countTokens(w http.ResponseWriter, r *http.Request) {
 // messagesReader reads a request. It meets the parts of the prompt in the order in which they are cached: tools, system, messages.
 type messagesReader struct {
 	kit.Checker
-	sampling bool // the version of the API has temperature and its like
-	beta     bool // the caller asked for features that are not in the reference yet
+	sampling bool   // the version of the API has temperature and its like
+	betas    string // features that are not in the reference yet, which the caller asked for
 	count    bool
 
 	thinking string // type of the thinking configuration
@@ -146,7 +151,7 @@ func messagesRequest(h http.Header, body []byte, count bool) (*messagesReader, *
 	if err != nil {
 		return nil, kit.Unreadable(&messagesPhrases, err)
 	}
-	r := &messagesReader{Checker: kit.NewChecker(&messagesPhrases), count: count, beta: h.Get("Anthropic-Beta") != "", names: map[string]bool{}}
+	r := &messagesReader{Checker: kit.NewChecker(&messagesPhrases), count: count, betas: strings.Join(h.Values("Anthropic-Beta"), ","), names: map[string]bool{}}
 	r.Root, r.Request.Marks = root, &kit.Marks{Digest: kit.NewDigest}
 	version := h.Get("Anthropic-Version")
 	sampling, known := messagesVersions[version]
@@ -170,12 +175,22 @@ var (
 	messagesBool   messagesField = func(r *messagesReader, v *kit.Node, p string) { r.ExpectBool(v, p) }
 	messagesObject messagesField = func(r *messagesReader, v *kit.Node, p string) { r.ExpectObject(v, p) }
 	messagesArray  messagesField = func(r *messagesReader, v *kit.Node, p string) { r.ExpectArray(v, p) }
-	messagesBeta   messagesField = func(r *messagesReader, _ *kit.Node, p string) {
-		if !r.beta {
-			r.Unknown(p)
-		}
-	}
 )
+
+// ofBeta is a member that the API knows only to callers who name one of these features, without its date, in Anthropic-Beta. then may be nil.
+func ofBeta(then messagesField, features ...string) messagesField {
+	return func(r *messagesReader, v *kit.Node, p string) {
+		for _, feature := range features {
+			if strings.Contains(r.betas, feature+"-20") {
+				if then != nil {
+					then(r, v, p)
+				}
+				return
+			}
+		}
+		r.Unknown(p)
+	}
+}
 
 // messagesFields are the members that a request may have.
 func messagesFields() map[string]messagesField {
@@ -208,19 +223,48 @@ func messagesFields() map[string]messagesField {
 				r.OneOf(v, p, "auto", "standard_only")
 			}
 		},
-		"inference_geo":      messagesText,
-		"cache_control":      func(r *messagesReader, v *kit.Node, p string) { r.cacheControl(v, p) },
-		"thinking":           (*messagesReader).thinkingConfig,
-		"tool_choice":        (*messagesReader).toolChoice,
-		"output_config":      (*messagesReader).outputConfig,
-		"container":          messagesBeta,
-		"context_management": messagesBeta,
-		"mcp_servers":        messagesBeta,
-		"output_format":      messagesBeta,
-		"speed":              messagesBeta,
-		"user_profile_id":    messagesBeta,
-		"thread":             messagesBeta,
+		"inference_geo": messagesText,
+		"cache_control": func(r *messagesReader, v *kit.Node, p string) { r.cacheControl(v, p) },
+		"thinking":      (*messagesReader).thinkingConfig,
+		"tool_choice":   (*messagesReader).toolChoice,
+		"output_config": (*messagesReader).outputConfig,
+		"speed":         func(r *messagesReader, v *kit.Node, p string) { r.OneOf(v, p, "standard", "fast") },
+		"container": func(r *messagesReader, v *kit.Node, p string) {
+			if !v.Is(kit.Text) {
+				kit.Members(&r.Checker, r, v, p, map[string]messagesField{"id": messagesText, "skills": messagesArray})
+			}
+		},
+		"diagnostics": func(r *messagesReader, v *kit.Node, p string) {
+			kit.Members(&r.Checker, r, v, p, map[string]messagesField{"previous_message_id": messagesText})
+		},
+		"context_management": ofBeta(func(r *messagesReader, v *kit.Node, p string) {
+			kit.Members(&r.Checker, r, v, p, map[string]messagesField{"edits": messagesArray})
+		}, "context-management", "compact"),
+		"compaction":            ofBeta(messagesObject, "compact"),
+		"mcp_servers":           ofBeta(messagesArray, "mcp-client"),
+		"output_format":         ofBeta((*messagesReader).outputFormat, "structured-outputs"),
+		"fallbacks":             ofBeta(nil, "server-side-fallback"),
+		"fallback_credit_token": ofBeta(nil, "fallback-credit"),
+		"billing_policy":        ofBeta(messagesObject, "user-profiles-billing"),
+		"thread":                ofBeta((*messagesReader).thread, "message-threads"),
 	}
+}
+
+// thread refuses conversations that the server keeps, as the API refuses those that it cannot keep.
+func (r *messagesReader) thread(v *kit.Node, param string) {
+	continued := v.Get("type").Str() == "continue"
+	kit.Members(&r.Checker, r, v, param, map[string]messagesField{
+		"type": func(r *messagesReader, v *kit.Node, p string) { r.OneOf(v, p, "create", "continue") },
+		"previous_message_id": func(r *messagesReader, v *kit.Node, p string) {
+			if r.ExpectText(v, p); !continued {
+				r.Unknown(p)
+			}
+		},
+	}, "type")
+	if continued && v.Get("previous_message_id") == nil {
+		r.Missing(param + ".continue.previous_message_id")
+	}
+	r.Refuse(param, threadUnsupported, "thread: this server does not keep conversations. Send the full conversation without thread.")
 }
 
 // maybe refuses members that count_tokens does not accept.
@@ -295,11 +339,9 @@ func (r *messagesReader) stopSequences(v *kit.Node, param string) {
 // cacheControl reads what marks a place of the prompt; true when it is for an hour.
 func (r *messagesReader) cacheControl(v *kit.Node, param string) (hour bool) {
 	kit.Members(&r.Checker, r, v, param, map[string]messagesField{
-		"type": func(r *messagesReader, v *kit.Node, p string) { r.OneOf(v, p, "ephemeral") },
-		"ttl":  func(r *messagesReader, v *kit.Node, p string) { r.OneOf(v, p, "5m", "1h") },
-		"scope": func(r *messagesReader, v *kit.Node, p string) {
-			messagesBeta(r, v, p)
-		},
+		"type":  func(r *messagesReader, v *kit.Node, p string) { r.OneOf(v, p, "ephemeral") },
+		"ttl":   func(r *messagesReader, v *kit.Node, p string) { r.OneOf(v, p, "5m", "1h") },
+		"scope": ofBeta(nil, "prompt-caching-scope"),
 	}, "type")
 	if r.cached++; r.cached > kit.MaxMarks {
 		r.Refuse(param, "", "A maximum of "+strconv.Itoa(kit.MaxMarks)+" blocks with cache_control may be provided. Found "+strconv.Itoa(r.cached)+".")
@@ -364,7 +406,7 @@ func (r *messagesReader) outputConfig(v *kit.Node, param string) {
 			r.effort = r.OneOf(v, p, "low", "medium", "high", "xhigh", "max")
 		},
 		"format":      (*messagesReader).outputFormat,
-		"task_budget": messagesBeta,
+		"task_budget": ofBeta(messagesObject, "task-budgets"),
 	})
 }
 
