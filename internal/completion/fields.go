@@ -7,15 +7,15 @@ import (
 
 // diverting are the fields with which gateways and their client libraries set another address, credentials, account, price or callback.
 // A request must not set these. They are written here in lower case, without hyphens and underscores. Sources: LiteLLM's proxy and library
-// (litellm_params and the arguments of completion() that are not fields of a wire), Portkey's and Azure's clients, and the options of the
-// official SDKs, which some clients write into the body.
+// (litellm_params and the arguments of completion() that are not fields of a wire), Portkey's and Azure's clients, Anthropic's fields for
+// whom to bill, and the options of the official SDKs, which some clients write into the body.
 var diverting = []string{
 	"allowedmodelregion", "apibase", "apiendpoint", "apikey", "apitype", "apiurl", "apiversion", "authorization", "basemodel", "baseurl",
-	"byok", "contentpolicyfallbacks", "contextwindowfallbacks", "customllmprovider", "defaultfallbacks", "defaultheaders",
+	"billingpolicy", "byok", "contentpolicyfallbacks", "contextwindowfallbacks", "customllmprovider", "defaultfallbacks", "defaultheaders",
 	"deploymentid", "endpointurl", "extrabody", "extraheaders", "extraquery", "fallbacks", "headers", "httpproxy", "httpsproxy", "key",
 	"maxretries", "mockdelay", "mockresponse", "mocktimeout", "mocktoolcalls", "modelinfo", "modellist", "numretries", "organization",
 	"organizationid", "preset", "projectid", "providerspecificheader", "proxies", "proxy", "proxyserverrequest", "regionname",
-	"requesttimeout", "secretfields", "sslverify", "streamtimeout", "timeout", "useragent", "userconfig", "virtualkey",
+	"requesttimeout", "secretfields", "sslverify", "streamtimeout", "timeout", "useragent", "userconfig", "userprofileid", "virtualkey", "workspaceid",
 }
 
 // Diverts reports whether a server that accepts the field would change the request's address, credentials, price or callback because of it.
@@ -78,5 +78,6 @@ func DivertingFields() []string {
 	return []string{"api_base", "apiBase", "API_BASE", "api-base", "base_url", "baseURL", "api_key", "apiKey", "api_version", "api_type", "organization", "custom_llm_provider",
 		"extra_headers", "extra_body", "extra_query", "headers", "proxy", "timeout", "user_config", "webhook_url", "azure_ad_token", "aws_access_key_id",
 		"aws_bedrock_runtime_endpoint", "vertex_project", "vertex_credentials", "base_model", "mock_response", "fallbacks", "context_window_fallbacks", "callbacks",
-		"success_callback", "litellm_params", "litellm_metadata", "litellm_credential_name", "input_cost_per_token", "deployment_id", "model_list", "virtual_key", "preset", "num_retries"}
+		"success_callback", "litellm_params", "litellm_metadata", "litellm_credential_name", "input_cost_per_token", "deployment_id", "model_list", "virtual_key", "preset", "num_retries",
+		"billing_policy", "user_profile_id", "workspace_id"}
 }
