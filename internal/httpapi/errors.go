@@ -192,12 +192,29 @@ func MessagesErrorBody(e *fault.Error, requestID string) []byte {
 	o.text("type", kind)
 	o.text("message", message(e))
 	o.text("error_type", e.Kind.String())
+	appendErrorCode(&o, e)
 	o.EndObject()
 	if requestID != "" {
 		o.text("request_id", requestID)
 	}
 	o.EndObject()
 	return redact.Redact(o.B)
+}
+
+// appendErrorCode writes the details of an error that clients of the messages style recognise by its code, and recover from.
+func appendErrorCode(o *object, e *fault.Error) {
+	code, coded := e.Details["error_code"]
+	if !coded {
+		return
+	}
+	o.Name("details").Object()
+	o.Name("error_code")
+	o.any(code)
+	if list := e.Details["unsupported"]; list != nil {
+		o.Name("unsupported")
+		o.any(list)
+	}
+	o.EndObject()
 }
 
 // retryAfter is the Retry-After of a fault in seconds, 0 when it has none. 429 and 503 always have one: clients without it hammer.

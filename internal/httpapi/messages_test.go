@@ -47,6 +47,20 @@ func TestMessages(t *testing.T) {
 	<-calls
 }
 
+// Clients of the messages style recognise this error by its code, and send the whole conversation.
+func TestMessagesThread(t *testing.T) {
+	t.Parallel()
+	n := start(t, relayFunc(hello), nil)
+	for _, path := range []string{"/v1/messages", "/v1/messages/count_tokens"} {
+		r := n.do("POST", path, strings.TrimSuffix(messagesBody(false), "}")+`,"thread":{"type":"continue","previous_message_id":"msg_1"}}`, "Anthropic-Beta", "message-threads-2026-08-12")
+		want := `"type":"invalid_request_error","message":"thread is not supported: no conversation is kept here. Leave thread out and send the whole conversation in messages.",` +
+			`"error_type":"invalid_request","details":{"error_code":"thread_unsupported_request","unsupported":["thread"]}}`
+		if r.StatusCode != 400 || !strings.Contains(string(r.body), want) {
+			t.Errorf("%s: %d %s", path, r.StatusCode, r.body)
+		}
+	}
+}
+
 // The key may be in either place; the one of ours counts.
 func TestMessagesKeys(t *testing.T) {
 	t.Parallel()

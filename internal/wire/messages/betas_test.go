@@ -17,7 +17,7 @@ func TestBetas(t *testing.T) {
 		{"", "", ""}, {agent, agent, ""}, {"context-1m-2025-08-07|files-api-2025-04-14 , skills-2025-10-02", "context-1m-2025-08-07|files-api-2025-04-14 , skills-2025-10-02", ""},
 		{"gold-plated-2027-01-01", "", "gold-plated-2027-01-01"}, {"a, effort-2025-11-24,b|compact-2026-01-12", "effort-2025-11-24|compact-2026-01-12", "a|b"},
 		{"effort", "effort", ""}, {"effort-2025-11", "", "effort-2025-11"}, {"effort-2025-11-24-turbo", "", "effort-2025-11-24-turbo"}, {"20250219", "", "20250219"}, {" , ", " , ", ""},
-		{"output-128k-2025-02-19,max-tokens-3-5-sonnet-2024-07-15,fast-mode-2026-02-01,message-threads-2026-08-12", "output-128k-2025-02-19,max-tokens-3-5-sonnet-2024-07-15,fast-mode-2026-02-01,message-threads-2026-08-12", ""},
+		{"output-128k-2025-02-19,max-tokens-3-5-sonnet-2024-07-15,fast-mode-2026-02-01,message-threads-2026-08-12", "output-128k-2025-02-19,max-tokens-3-5-sonnet-2024-07-15,fast-mode-2026-02-01", "message-threads-2026-08-12"},
 	} {
 		split := func(s string) []string {
 			if s == "" {

@@ -191,6 +191,14 @@ func (d *decoder) field(name string) {
 		}
 	case "service_tier":
 		d.tier(d.Skip())
+	case "thread":
+		if !rawjson.IsNull(d.Skip()) {
+			d.refuseThread()
+		}
+	case "output_format":
+		if !rawjson.IsNull(d.Skip()) {
+			d.needs(catalog.ParamResponseFormat | catalog.ParamStructuredOutputs)
+		}
 	case "betas", "anthropic_beta":
 		d.Skip()
 		d.Fail(fault.Invalid, "%s is not allowed in the body. Send beta features in the header anthropic-beta.", name)
@@ -200,6 +208,15 @@ func (d *decoder) field(name string) {
 			d.needs(params[name])
 		}
 		wire.PaidMember(&req.Needs, name, v)
+	}
+}
+
+// refuseThread refuses conversations that the server keeps. A continued one has only its new messages: its length would be unknown, and
+// other users of the provider's key could continue it. By these details, clients know to send the whole conversation.
+func (d *decoder) refuseThread() {
+	d.Fail(fault.Invalid, "thread is not supported: no conversation is kept here. Leave thread out and send the whole conversation in messages.")
+	if err := d.Err(); err.Param == "thread" {
+		err.Details = map[string]any{"error_code": "thread_unsupported_request", "unsupported": []string{"thread"}}
 	}
 }
 

@@ -68,6 +68,18 @@ func TestDecodeRefuses(t *testing.T) {
 			t.Errorf("%s: %v, want param %q", body, err, param)
 		}
 	}
+	for _, kind := range []string{`{"type":"create"}`, `{"type":"continue","previous_message_id":"msg_1"}`, `5`} {
+		for _, decode := range []func([]byte) (*c.Request, error){messages.Decode, messages.DecodeCount} {
+			_, err := decode([]byte(`{"model":"a","thread":` + kind + `,` + rest + `}`))
+			var f *fault.Error
+			if !errors.As(err, &f) || f.Kind != fault.Invalid || f.Param != "thread" || f.Details["error_code"] != "thread_unsupported_request" {
+				t.Errorf("%s: %v", kind, err)
+			}
+		}
+	}
+	if _, err := messages.Decode([]byte(`{"model":"a","thread":null,` + rest + `}`)); err != nil {
+		t.Error(err)
+	}
 	if _, err := messages.DecodeCount([]byte(`{"model":"a","messages":[{}]}`)); err != nil {
 		t.Error(err)
 	}
@@ -118,6 +130,73 @@ func TestPrompt(t *testing.T) {
 		if _, err := req.Prompt(); err == nil {
 			t.Errorf("%s was accepted", bad)
 		}
+	}
+}
+
+// What only providers of this wire can do is refused where the request is translated, by name; another provider may be tried.
+func TestNativeFieldsAreNotDropped(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct{ member, param string }{
+		{`"mcp_servers":[{"type":"url","url":"https://x.test","name":"x"}]`, "mcp_servers"}, {`"mcp_servers":[]`, ""}, {`"mcp_servers":null`, ""},
+		{`"container":"c_1"`, "container"}, {`"container":{"id":"c_1"}`, "container"}, {`"compaction":{}`, "compaction"}, {`"fallback_credit_token":"x"`, "fallback_credit_token"},
+		{`"context_management":{"edits":[{"type":"clear_tool_uses_20250919"}]}`, "context_management.edits[0].type"}, {`"context_management":{}`, ""}, {`"context_management":{"edits":[]}`, ""},
+		{`"context_management":{"edits":[{"type":"clear_thinking_20251015","keep":"all"},{"type":"compact_20260112"}]}`, "context_management.edits[1].type"},
+		{`"context_management":{"edits":[{"type":"clear_thinking_20251015","keep":"all"}]}`, ""}, {`"context_management":{"edits":[{"type":"clear_thinking_20251015","keep":{"type":"all"}}]}`, ""},
+		{`"context_management":{"edits":[{"type":"clear_thinking_20251015","keep":"some"}]}`, "context_management.edits[0].keep"},
+		{`"context_management":{"edits":[{"type":"clear_thinking_20251015","keep":{"type":"thinking_turns","value":0}}]}`, "context_management.edits[0].keep.value"},
+	} {
+		req, err := messages.Decode([]byte(`{"model":"a","max_tokens":1,"messages":[{"role":"user","content":"q"}],` + tc.member + `}`))
+		check(t, err)
+		_, err = req.Prompt()
+		var f *fault.Error
+		switch {
+		case tc.param == "" && err != nil:
+			t.Errorf("%s: %v", tc.member, err)
+		case tc.param != "" && (!errors.As(err, &f) || f.Param != tc.param):
+			t.Errorf("%s: %v, want param %s", tc.member, err, tc.param)
+		case tc.param != "" && f.Kind == fault.Invalid && f.Next != fault.NextEndpoint:
+			t.Errorf("%s: no other provider is tried", tc.member)
+		}
+	}
+}
+
+// clear_thinking leaves out the reasoning of turns before those that it keeps.
+func TestClearThinking(t *testing.T) {
+	t.Parallel()
+	turn := func(word string) string {
+		return `{"role":"user","content":"q"},{"role":"assistant","content":[{"type":"thinking","thinking":"` + word + `","signature":"s"},{"type":"text","text":"x"}]}`
+	}
+	for keep, want := range map[string]string{`"keep":"all"`: "abc", `"keep":{"type":"thinking_turns","value":2}`: "bc", `"keep":{"type":"thinking_turns","value":9}`: "abc", `"x":1`: "c"} {
+		req, err := messages.Decode([]byte(`{"model":"a","max_tokens":1,"context_management":{"edits":[{"type":"clear_thinking_20251015",` + keep + `}]},
+			"messages":[` + turn("a") + "," + turn("b") + `,{"role":"user","content":"q"},{"role":"assistant","content":"no reasoning"},` + turn("c") + `]}`))
+		check(t, err)
+		p, err := req.Prompt()
+		check(t, err)
+		got, said := "", 0
+		for i := range p.Turns {
+			for _, part := range p.Turns[i].Parts {
+				if part.Reasoning != nil {
+					got += part.Reasoning.Text
+				} else {
+					said++
+				}
+			}
+		}
+		if got != want || said != 8 {
+			t.Errorf("%s: reasoning %q of %q, %d texts", keep, got, want, said)
+		}
+	}
+}
+
+// output_format is the older spelling of output_config.format.
+func TestOutputFormat(t *testing.T) {
+	t.Parallel()
+	req, err := messages.Decode([]byte(`{"model":"a","max_tokens":1,"messages":[{"role":"user","content":"q"}],"output_format":{"type":"json_schema","schema":{"type":"object"}}}`))
+	check(t, err)
+	p, err := req.Prompt()
+	check(t, err)
+	if req.Needs.Params&catalog.ParamStructuredOutputs == 0 || p.Format.Kind != c.FormatSchema || string(p.Format.Schema) != `{"type":"object"}` {
+		t.Errorf("%v %+v", req.Needs.Params, p.Format)
 	}
 }
 

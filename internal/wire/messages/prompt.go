@@ -1,6 +1,7 @@
 package messages
 
 import (
+	"slices"
 	"strings"
 
 	"weir/internal/completion"
@@ -9,6 +10,8 @@ import (
 	"weir/internal/wire"
 	"weir/internal/wire/pack"
 )
+
+const maxKind = 64 // bytes of a client's own word in an error
 
 // source makes the canonical form of messages requests.
 type source struct{}
@@ -28,12 +31,14 @@ func (source) Prompt(req *completion.Request) (*completion.Prompt, error) {
 	if b.err != nil {
 		return nil, b.err
 	}
+	b.clearReasoning()
 	return b.p, nil
 }
 
 type builder struct {
 	p     *completion.Prompt
 	names map[string]string // tool by call id
+	clear int64             // of older turns than this many, reasoning is left out; 0: of none
 	err   *fault.Error
 }
 
@@ -66,8 +71,88 @@ func (b *builder) field(name string, v []byte) {
 	case "cache_control":
 		p.Cache = cacheOf(v)
 	case "output_config":
-		if f := rawjson.Find(v, "format"); rawjson.TextAt(f, "type") == "json_schema" {
-			p.Format = completion.Format{Kind: completion.FormatSchema, Name: "answer", Schema: wire.Present(rawjson.Find(f, "schema"))}
+		b.format(rawjson.Find(v, "format"))
+	case "output_format":
+		b.format(v)
+	case "context_management":
+		b.edits(v)
+	default:
+		if remedy, ok := nativeFields[name]; ok && !emptyList(v) {
+			b.cannot(name, "%s needs a provider of the messages wire. %s", name, remedy)
+		}
+	}
+}
+
+// nativeFields are the fields whose meaning only providers of this wire know, and what a client can do instead.
+var nativeFields = map[string]string{
+	"mcp_servers":           "Call the servers yourself and offer their tools in tools, or choose a model of such a provider.",
+	"container":             "Leave it out, or choose a model of such a provider.",
+	"compaction":            "Ask the model for a summary with an ordinary message, or choose a model of such a provider.",
+	"fallback_credit_token": "Leave it out, or choose a model of such a provider.",
+}
+
+func emptyList(v []byte) bool {
+	e := rawjson.ElementsOf(v)
+	return rawjson.KindOf(v) == rawjson.Array && !e.Next()
+}
+
+// cannot refuses what only another provider can do.
+func (b *builder) cannot(param, format string, args ...any) {
+	if b.err == nil {
+		b.err = fault.Field("messages.Prompt", param, format, args...)
+		b.err.Next = fault.NextEndpoint
+	}
+}
+
+func (b *builder) format(v []byte) {
+	if rawjson.TextAt(v, "type") == "json_schema" {
+		b.p.Format = completion.Format{Kind: completion.FormatSchema, Name: "answer", Schema: wire.Present(rawjson.Find(v, "schema"))}
+	}
+}
+
+// clearThinking is the only edit of context_management that can be made here; the type ends in a date.
+const clearThinking = "clear_thinking_"
+
+// edits reads context_management. Coding agents always send clear_thinking, which keeps all thinking or that of the last turns.
+func (b *builder) edits(v []byte) {
+	at := 0
+	for e := rawjson.ElementsOf(rawjson.Find(v, "edits")); e.Next(); at++ {
+		path, kind := place("context_management.edits", at), rawjson.TextAt(e.Value, "type")
+		if !strings.HasPrefix(kind, clearThinking) {
+			b.cannot(path+".type", "An edit of type %q needs a provider of the messages wire. Edit the messages yourself, or choose a model of such a provider.", kind[:min(len(kind), maxKind)])
+			return
+		}
+		keep := rawjson.Find(e.Value, "keep")
+		switch kind := rawjson.TextAt(keep, "type"); {
+		case rawjson.Text(keep) == "all" || kind == "all":
+		case keep == nil:
+			b.clear = 1
+		case kind == "thinking_turns":
+			if n, ok := rawjson.Int(rawjson.Find(keep, "value")); ok && n > 0 {
+				b.clear = n
+				continue
+			}
+			b.fail(path+".keep.value", "keep.value must be an integer of at least 1.")
+		default:
+			b.fail(path+".keep", `keep must be "all", or an object of type thinking_turns with a value.`)
+		}
+	}
+}
+
+// clearReasoning leaves out the reasoning of older turns, as context_management asks.
+func (b *builder) clearReasoning() {
+	if b.clear == 0 {
+		return
+	}
+	kept := int64(0)
+	for i := len(b.p.Turns) - 1; i >= 0; i-- {
+		t := &b.p.Turns[i]
+		reasons := func(part completion.Part) bool { return part.Kind == completion.ReasoningPart }
+		if !slices.ContainsFunc(t.Parts, reasons) {
+			continue
+		}
+		if kept++; kept > b.clear {
+			t.Parts = slices.DeleteFunc(t.Parts, reasons)
 		}
 	}
 }
@@ -179,7 +264,7 @@ func (b *builder) block(path string, v []byte) (part completion.Part, ok bool) {
 		return part, false
 	}
 	if !strings.HasSuffix(kind, "_tool_result") {
-		b.fail(path+".content", "The provider of this model does not take content of type %q.", kind[:min(len(kind), 64)])
+		b.cannot(path+".content", "The provider of this model does not take content of type %q.", kind[:min(len(kind), maxKind)])
 	}
 	return part, false
 }
