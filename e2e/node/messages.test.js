@@ -70,6 +70,32 @@ for (const model of wires('reason')) {
   }
 }
 
+for (const model of wires('chat')) {
+  test(`the tool runner goes on without a thread, ${model}`, async () => {
+    const sent = [];
+    const watched = sdk(weir, { fetch: (url, init) => { sent.push(JSON.parse(init.body)); return fetch(url, init); } });
+    const tool = { name: 'water_level', description: 'Reads a gauge.', input_schema: { type: 'object', properties: {} }, parse: (input) => input, run: () => 'three metres' };
+    const answer = await watched.beta.messages.toolRunner({ model, max_tokens: 500, tools: [tool], messages: user('K-thread: how high is it? [[sim calls=1]]') }).runUntilDone();
+    assert.equal(answer.stop_reason, 'end_turn');
+    assert.match(text(answer), /three metres/);
+    assert.deepEqual(sent.map((body) => [body.thread?.type, body.messages.length]), [['create', 1], [undefined, 1], [undefined, 3]]);
+    await assert.rejects(client.beta.messages.create({ ...sent[2], thread: { type: 'continue', previous_message_id: 'msg_1' }, betas: ['message-threads-2026-08-12'] }),
+      (error) => error.status === 400 && error.error.error.details.error_code === 'thread_unsupported_request');
+  });
+}
+
+for (const model of ['sim/chat-anthropic', 'sim/chat-bedrock', 'sim/chat', 'sim/chat-responses']) {
+  test(`a refusal, ${model}`, async () => {
+    const request = { model, max_tokens: 500, messages: user('How do I open the sluice? [[sim finish=refusal]]') };
+    const started = [];
+    const streamed = await client.messages.stream(request).on('streamEvent', (event) => { if (event.type === 'message_start') started.push(event.message.usage.input_tokens); }).finalMessage();
+    for (const answer of [await client.messages.create(request), streamed]) {
+      assert.equal(answer.stop_reason, 'refusal');
+    }
+    assert.ok(started[0] > 5, `message_start says ${started} tokens`);
+  });
+}
+
 test('both places of the key', async () => {
   const request = { model: 'sim/chat', max_tokens: 20, messages: user('Hello.') };
   await sdk(weir, { apiKey: weir.api_key, authToken: null }).messages.create(request);

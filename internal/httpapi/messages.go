@@ -30,7 +30,7 @@ func (x *exchange) postMessages() error {
 		return err
 	}
 	call := x.newCall(req, "messages", messages.PromptText(req))
-	options := messages.Options{ID: "msg_" + strings.TrimPrefix(x.generation, "gen-"), Agent: messages.IsAgent(req)}
+	options := messages.Options{ID: "msg_" + strings.TrimPrefix(x.generation, "gen-"), Agent: messages.IsAgent(req), Request: req}
 	defer func() { x.record = call.Record }()
 	if !req.Stream {
 		return x.api.Relay.Complete(x.context(), call, messages.NewWhole(wholeWriter{x}, options))

@@ -14,7 +14,8 @@ import (
 
 // Options are what an answer needs from its request.
 type Options struct {
-	ID string // "msg_..."
+	ID      string              // "msg_..."
+	Request *completion.Request // its prompt is counted for message_start, where the provider reports its length later; nil: it is not
 	// Agent is set for coding agents, which take the last block of an answer as its text: no signature may follow the text.
 	Agent bool
 }
@@ -52,17 +53,18 @@ type page interface {
 
 // composer makes content blocks from events.
 type composer struct {
-	page   page
-	id     string // of the answer
-	agent  bool
-	sealed string // the packed signature of a text, not yet in a block
-	open   kind
-	signed bool   // the thinking block has its signature
-	format string // origin of the thinking
-	calls  int    // number of tool calls
-	bare   bool   // the last of them has no arguments so far
-	finish completion.FinishReason
-	native string
+	page    page
+	id      string // of the answer
+	agent   bool
+	sealed  string // the packed signature of a text, not yet in a block
+	open    kind
+	signed  bool   // the thinking block has its signature
+	format  string // origin of the thinking
+	calls   int    // number of tool calls
+	bare    bool   // the last of them has no arguments so far
+	refused bool   // the model refused, in a field of its wire for that
+	finish  completion.FinishReason
+	native  string
 }
 
 func (c *composer) event(ev *completion.Event) {
@@ -73,6 +75,7 @@ func (c *composer) event(ev *completion.Event) {
 			c.page.text(text)
 		}
 	}
+	c.refused = c.refused || len(ev.Refusal) > 0
 	for i := range ev.ToolCalls {
 		c.call(&ev.ToolCalls[i])
 	}
@@ -201,6 +204,9 @@ func (c *composer) call(t *completion.ToolCall) {
 
 // stopReason is the stop reason on this wire: the upstream's own where it is one.
 func (c *composer) stopReason() string {
+	if c.refused {
+		return "refusal"
+	}
 	switch c.native {
 	case "end_turn", "max_tokens", "stop_sequence", "tool_use", "pause_turn", "refusal", "model_context_window_exceeded":
 		return c.native

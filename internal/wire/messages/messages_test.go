@@ -200,6 +200,51 @@ func TestOutputFormat(t *testing.T) {
 	}
 }
 
+// A refusal is a stop reason of this wire, whatever the provider's wire calls the end.
+func TestRefusal(t *testing.T) {
+	t.Parallel()
+	for _, finish := range []c.Event{{Finish: c.Stop, NativeFinish: "stop"}, {Finish: c.Stop, NativeFinish: "end_turn"}, {Finish: c.ContentFilter, NativeFinish: "content_filter"}} {
+		events := []c.Event{{Head: &c.Head{ID: "x"}, Refusal: []byte("I can")}, {Refusal: []byte("not.")}, finish, {Choice: -1, Done: true}}
+		if got := stream(t, events); !strings.Contains(got, `"stop_reason":"refusal"`) || !strings.Contains(got, `"text":"not."`) {
+			t.Errorf("%s: %s", finish.NativeFinish, got)
+		}
+		var out bytes.Buffer
+		x := messages.NewWhole(&out, messages.Options{ID: "m"})
+		check(t, x.Start(served()))
+		for i := range events {
+			check(t, x.Event(&events[i]))
+		}
+		check(t, x.End(receipt))
+		if got := out.String(); !strings.Contains(got, `[{"type":"text","text":"I cannot."}],"stop_reason":"refusal"`) {
+			t.Errorf("%s: %s", finish.NativeFinish, got)
+		}
+	}
+}
+
+// message_start has the provider's count of the prompt where it is known, else an estimate; message_delta has the final one.
+func TestMessageStartCounts(t *testing.T) {
+	t.Parallel()
+	text := strings.Repeat("A weir raises the level of a river. ", 100) // some 900 tokens
+	req, err := messages.Decode([]byte(`{"model":"a","max_tokens":1,"messages":[{"role":"user","content":"` + text + `"}]}`))
+	check(t, err)
+	for _, tc := range []struct {
+		usage       *usage.Usage
+		least, most int64
+	}{{nil, 700, 1100}, {&usage.Usage{}, 700, 1100}, {&usage.Usage{Prompt: usage.Of(5)}, 5, 5}} {
+		var out bytes.Buffer
+		s := messages.NewStream(&out, messages.Options{ID: "m", Request: req})
+		check(t, s.Start(served()))
+		check(t, s.Event(&c.Event{Text: []byte("x"), Usage: tc.usage}))
+		check(t, s.End(receipt))
+		_, first, _ := strings.Cut(out.String(), "data: ")
+		first, _, _ = strings.Cut(first, "\n")
+		n, ok := rawjson.Int(rawjson.FindPath([]byte(first), "message", "usage", "input_tokens"))
+		if !ok || n < tc.least || n > tc.most || !strings.Contains(out.String(), `"usage":{"input_tokens":30,`) {
+			t.Errorf("%d tokens, want %d to %d: %s", n, tc.least, tc.most, out.String())
+		}
+	}
+}
+
 // answer is what a model of another wire says.
 var answer = []c.Event{
 	{Head: &c.Head{ID: "x"}, Reasoning: []byte("h"), ReasoningDetails: []byte(`[{"type":"reasoning.text","index":0,"format":"anthropic-claude-v1","text":"h"}]`)},

@@ -8,6 +8,7 @@ import (
 	"weir/internal/completion"
 	"weir/internal/rawjson"
 	"weir/internal/relay"
+	"weir/internal/usage"
 	"weir/internal/wire"
 	"weir/internal/wire/sse"
 )
@@ -122,7 +123,8 @@ func (s *Stream) close(b []byte) {
 	s.send(s.buf)
 }
 
-// start writes message_start. The prompt's tokens are often reported only at the end; then message_delta repeats them.
+// start writes message_start. Many providers report the prompt's tokens at the end: message_start has our own estimate then, and
+// message_delta the provider's count.
 func (s *Stream) start(ev *completion.Event) {
 	if s.begun {
 		return
@@ -132,9 +134,11 @@ func (s *Stream) start(ev *completion.Event) {
 	b = appendHead(b, &s.o, &s.served)
 	b = append(b, `],"stop_reason":null,"stop_sequence":null,"usage":`...)
 	r := relay.Receipt{}
-	if ev.Usage != nil {
+	if ev.Usage != nil && ev.Usage.Prompt.N > 0 {
 		r.Usage = *ev.Usage
 		r.Usage.Completion.N = 0
+	} else if req := s.o.Request; req != nil {
+		r.Usage.Prompt = usage.Of(likelyTokens(req))
 	}
 	s.close(append(wire.AppendNotice(appendUsage(b, &r), s.served.Head.Notice), '}'))
 }

@@ -6,6 +6,7 @@ import (
 
 	"weir/internal/completion"
 	"weir/internal/rawjson"
+	"weir/internal/usage/tokenizer"
 )
 
 func place(list string, at int) string { return list + "[" + strconv.Itoa(at) + "]" }
@@ -29,6 +30,15 @@ func PromptText(req *completion.Request) iter.Seq[[]byte] {
 			}
 		}
 	}
+}
+
+// likelyTokens is about how many tokens a prompt has. It takes a few nanoseconds for each byte.
+func likelyTokens(req *completion.Request) int64 {
+	var g tokenizer.Gauge
+	for piece := range PromptText(req) {
+		g.Add(piece)
+	}
+	return g.Likely() + req.Needs.MediaTokens
 }
 
 type teller struct {
