@@ -9,6 +9,7 @@ import (
 	"weir/internal/catalog"
 	"weir/internal/fault"
 	"weir/internal/task"
+	"weir/internal/wire"
 	"weir/internal/wire/transcriptions"
 )
 
@@ -47,7 +48,7 @@ func (x *exchange) hasCredit(model string) error {
 }
 
 // readRecording reads the body as a form whose file goes to recording.
-func (x *exchange) readRecording(recording *spool) (*transcriptions.Form, error) {
+func (x *exchange) readRecording(recording *spool) (*wire.Form, error) {
 	contentType := ""
 	if types := x.r.Header["Content-Type"]; len(types) > 0 {
 		contentType = types[0]
@@ -63,7 +64,8 @@ func (x *exchange) readRecording(recording *spool) (*transcriptions.Form, error)
 	guard := x.guardBody()
 	most := x.route.body(&x.api.cfg)
 	limited := &limitedBody{r: guard, left: most, most: most}
-	form, err := transcriptions.ReadForm(limited, contentType, transcriptions.Room{File: recording, MaxFile: maxRecording, Take: x.charge, Begin: x.hasCredit})
+	begin := func(fields []task.Field) error { return x.hasCredit(valueOf(fields, "model")) }
+	form, err := transcriptions.ReadForm(limited, contentType, wire.Room{File: recording, MaxFile: maxRecording, Take: x.charge, Begin: begin})
 	if err != nil {
 		return nil, guard.explain(err)
 	}
@@ -79,11 +81,21 @@ func (x *exchange) readRecording(recording *spool) (*transcriptions.Form, error)
 	return form, nil
 }
 
+// valueOf is the value of a field of a form, "" when it is missing.
+func valueOf(fields []task.Field, name string) string {
+	for i := range fields {
+		if fields[i].Name == name {
+			return fields[i].Value
+		}
+	}
+	return ""
+}
+
 // formMemory is what reading a form takes, in bytes: the parser's buffers.
 const formMemory = 64 << 10
 
 // digestOf is what two tries of one request have in common, whatever divides the parts of their forms.
-func digestOf(form *transcriptions.Form, recording *spool) []byte {
+func digestOf(form *wire.Form, recording *spool) []byte {
 	var b []byte
 	for _, f := range append([]task.Field{{Name: form.FileName, Value: form.FileType}}, form.Fields...) {
 		b = append(binary.AppendUvarint(b, uint64(len(f.Name))), f.Name...)

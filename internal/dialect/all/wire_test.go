@@ -35,6 +35,7 @@ import (
 	"weir/internal/upstream/upstreamtest"
 	"weir/internal/usage"
 	"weir/internal/video"
+	"weir/internal/wire"
 	"weir/internal/wire/chat"
 	"weir/internal/wire/embeddings"
 	"weir/internal/wire/images"
@@ -196,7 +197,7 @@ var decoders = map[string]func(body []byte) (*completion.Request, error){
 
 // transcription makes a form of {"field":"value"} with the bytes of the shortest wave file.
 func transcription(body []byte) (*completion.Request, error) {
-	f := &transcriptions.Form{File: bytes.NewReader(wave()), FileName: "a.wav", FileType: "audio/wav"}
+	f := &wire.Form{File: bytes.NewReader(wave()), FileName: "a.wav", FileType: "audio/wav"}
 	for m := rawjson.MembersOf(body); m.Next(); {
 		f.Fields = append(f.Fields, task.Field{Name: string(m.Name), Value: rawjson.Text(m.Value)})
 	}

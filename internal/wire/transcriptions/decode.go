@@ -56,7 +56,7 @@ const (
 
 // decoder reads the fields of a form.
 type decoder struct {
-	form *Form
+	form *wire.Form
 	req  *completion.Request
 	t    *task.Transcription
 	seen map[string]bool
@@ -64,7 +64,7 @@ type decoder struct {
 }
 
 // Decode makes a request from a form. It fails with fault.Invalid, whose Param is the field's name.
-func Decode(f *Form) (*completion.Request, error) {
+func Decode(f *wire.Form) (*completion.Request, error) {
 	d := decoder{form: f, t: &task.Transcription{Response: formatJSON, File: f.File}, seen: map[string]bool{}}
 	d.req = &completion.Request{Task: d.t, N: 1}
 	d.req.Needs.Input = catalog.Audio

@@ -10,6 +10,7 @@ import (
 	"testing/iotest"
 
 	"weir/internal/fault"
+	"weir/internal/wire"
 	"weir/internal/wire/transcriptions"
 )
 
@@ -67,12 +68,12 @@ func TestReadFormLargest(t *testing.T) {
 	head := "--" + boundary + strings.TrimSuffix(file("a.wav", ""), "\r\n")
 	end := "\r\n--" + boundary + field("model", "whisper-1") + "--" + boundary + "--\r\n"
 	var n count
-	form, err := transcriptions.ReadForm(pattern(head, most, end), contentType, transcriptions.Room{File: &n, MaxFile: most})
+	form, err := transcriptions.ReadForm(pattern(head, most, end), contentType, wire.Room{File: &n, MaxFile: most})
 	if err != nil || n != most || len(form.Fields) != 1 {
 		t.Errorf("%d bytes, %v", n, err)
 	}
 	n = 0
-	_, err = transcriptions.ReadForm(pattern(head, most+1, end), contentType, transcriptions.Room{File: &n, MaxFile: most})
+	_, err = transcriptions.ReadForm(pattern(head, most+1, end), contentType, wire.Room{File: &n, MaxFile: most})
 	var f *fault.Error
 	if !errors.As(err, &f) || f.Kind != fault.PayloadTooLarge || f.Param != "file" || n > most+1 {
 		t.Errorf("%d bytes, %v", n, err)
@@ -92,7 +93,7 @@ func TestReadFormPassesErrors(t *testing.T) {
 	broken := errors.New("broken")
 	body := func() io.Reader { return strings.NewReader(formed(field("model", "whisper-1"), file("a.wav", "RIFF"))) }
 	failing := fault.New(fault.StorageUnavailable, "test", "full")
-	for name, room := range map[string]transcriptions.Room{
+	for name, room := range map[string]wire.Room{
 		"disk":   {File: writerFunc(func([]byte) (int, error) { return 0, failing }), MaxFile: 100},
 		"memory": {File: io.Discard, MaxFile: 100, Take: func(int64) error { return failing }},
 	} {
@@ -102,12 +103,12 @@ func TestReadFormPassesErrors(t *testing.T) {
 	}
 	for _, at := range []int64{0, 1, 40, 90, 150} {
 		r := io.MultiReader(io.LimitReader(body(), at), iotest.ErrReader(broken))
-		if _, err := transcriptions.ReadForm(r, contentType, transcriptions.Room{File: io.Discard, MaxFile: 100}); !errors.Is(err, broken) {
+		if _, err := transcriptions.ReadForm(r, contentType, wire.Room{File: io.Discard, MaxFile: 100}); !errors.Is(err, broken) {
 			t.Errorf("after %d bytes: %v", at, err)
 		}
 	}
 	for _, kind := range []string{"", "application/json", "multipart/form-data", "multipart/mixed; boundary=x"} {
-		if _, err := transcriptions.ReadForm(body(), kind, transcriptions.Room{File: io.Discard}); !fault.Is(err, fault.UnsupportedMediaType) {
+		if _, err := transcriptions.ReadForm(body(), kind, wire.Room{File: io.Discard}); !fault.Is(err, fault.UnsupportedMediaType) {
 			t.Errorf("%q: %v", kind, err)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"weir/internal/completion"
+	"weir/internal/wire"
 	"weir/internal/wire/transcriptions"
 )
 
@@ -48,9 +49,9 @@ const contentType = "multipart/form-data; boundary=" + boundary
 type kept struct{ *bytes.Reader }
 
 // readForm reads a form whose recording may have so many bytes.
-func readForm(body io.Reader, most int64) (*transcriptions.Form, error) {
+func readForm(body io.Reader, most int64) (*wire.Form, error) {
 	var b bytes.Buffer
-	form, err := transcriptions.ReadForm(body, contentType, transcriptions.Room{File: &b, MaxFile: most})
+	form, err := transcriptions.ReadForm(body, contentType, wire.Room{File: &b, MaxFile: most})
 	if err == nil {
 		form.File = kept{bytes.NewReader(b.Bytes())}
 	}
