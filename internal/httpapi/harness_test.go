@@ -61,7 +61,18 @@ func answer(c *relay.Call, sink relay.Sink, pieces ...string) error {
 			return err
 		}
 	}
+	if err := flush(sink); err != nil {
+		return err
+	}
 	return sink.End(relay.Receipt{Usage: usage.Usage{Prompt: usage.Of(3), Completion: usage.Of(4)}, Cost: 5})
+}
+
+// flush shows the client what the sink has kept, as the relay does before it waits.
+func flush(sink relay.Sink) error {
+	if client, keeps := sink.(relay.Flusher); keeps {
+		return client.Flush()
+	}
+	return nil
 }
 
 func served(c *relay.Call) relay.Served {

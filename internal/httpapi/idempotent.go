@@ -176,6 +176,9 @@ func (k namedSink) Start(served relay.Served) error { return k.s.to.Start(served
 
 func (k namedSink) Event(ev *completion.Event) error { return k.s.to.Event(ev) }
 
+// Flush shows the client the frames so far.
+func (k namedSink) Flush() error { return k.s.to.Flush() }
+
 // End holds the last frames back until the answer is kept.
 func (k namedSink) End(receipt relay.Receipt) error {
 	n := k.s.x.named

@@ -258,6 +258,7 @@ func (r *reply) stream(ctx context.Context, to func(w *frameWriter) frames) erro
 	defer func() { x.record = r.call.Record }()
 	err := x.api.Relay.Complete(ctx, r.call, s.sink())
 	s.silence()
+	_ = (&frameWriter{s}).Flush() // storing a response in the background may take its time
 	return err
 }
 
@@ -307,6 +308,14 @@ func (p patient) Write(frame []byte) (int, error) {
 		_, _ = p.w.Write(frame)
 	}
 	return len(frame), nil
+}
+
+// Flush sends what was written.
+func (p patient) Flush() error {
+	if p.w.s.x.r.Context().Err() == nil {
+		_ = p.w.Flush()
+	}
+	return nil
 }
 
 // aside makes an answer in the background.

@@ -13,6 +13,7 @@ import (
 // frames is a style's side of an event stream: a sink that writes frames, each with one Write. It is safe for concurrent use.
 type frames interface {
 	relay.Sink
+	relay.Flusher
 	// KeepAlive writes something that shows the client that the answer is still coming.
 	KeepAlive() error
 	// Fail ends the stream with an error, which the style's rendering has written.
@@ -20,7 +21,7 @@ type frames interface {
 	Close()
 }
 
-// stream is the answer of one streamed call: the head is written with the first frame, each frame is flushed on its own, and
+// stream is the answer of one streamed call: the head is written with the first frame, frames that arrive together are flushed together, and
 // silence is broken by keep-alives.
 type stream struct {
 	x     *exchange
@@ -103,7 +104,7 @@ func (x *exchange) writeStreamHead() {
 	x.writeHead(http.StatusOK)
 }
 
-// frameWriter writes one frame at a time to the client. The style's lock is held around each Write.
+// frameWriter writes frames to the client. The server keeps some kilobytes of them until Flush. The style's lock is held around each call.
 type frameWriter struct{ s *stream }
 
 // Write sends one frame, before the first one the head.
@@ -122,14 +123,21 @@ func (w *frameWriter) send(frame []byte) (int, error) {
 	}
 	n, err := x.w.Write(frame)
 	x.sent += int64(n)
-	if err != nil {
-		return n, err
+	return n, err
+}
+
+// Flush sends what was written.
+func (w *frameWriter) Flush() (err error) {
+	x := w.s.x
+	if x.status == 0 {
+		return nil // a named answer holds its frames back
 	}
+	x.beforeWrite()
 	if f, ok := x.w.(interface{ FlushError() error }); ok {
 		err = f.FlushError()
 	} else if f, ok := x.w.(http.Flusher); ok {
 		f.Flush()
 	}
 	w.s.last.Store(int64(x.api.Now().Sub(x.at)))
-	return n, err
+	return err
 }

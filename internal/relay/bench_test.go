@@ -20,7 +20,7 @@ import (
 // answers is an upstream that answers at once with the same events.
 type answers []completion.Event
 
-func (a answers) Complete(context.Context, *catalog.Endpoint, *completion.Request) iter.Seq2[*completion.Event, error] {
+func (a answers) Complete(context.Context, *catalog.Endpoint, *completion.Request, relay.Flusher) iter.Seq2[*completion.Event, error] {
 	return a.each
 }
 

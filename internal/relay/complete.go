@@ -91,6 +91,7 @@ func (r *Relay) Complete(ctx context.Context, c *Call, sink Sink) error {
 	c.prefer()
 	x := runs.Get().(*run)
 	x.relay, x.call, x.sink, x.rec = r, c, sink, newRecord(c)
+	x.client, _ = sink.(Flusher)
 	c.Record = x.rec
 	err := x.carry(ctx)
 	*x = run{meter: meter{kept: x.meter.kept}} // not after a panic: somebody may still look at it
@@ -105,11 +106,12 @@ var runs = sync.Pool{New: func() any { return new(run) }}
 
 // run is the state of one call on its way.
 type run struct {
-	relay *Relay
-	call  *Call
-	sink  Sink
-	rec   *record.Call
-	hold  *ledger.Hold
+	relay  *Relay
+	call   *Call
+	sink   Sink
+	client Flusher // the sink, if it keeps events; nil otherwise
+	rec    *record.Call
+	hold   *ledger.Hold
 
 	pass     health.Pass // for the attempt under way
 	skips    skips
@@ -393,7 +395,7 @@ func (x *run) stream(ctx context.Context, rec *record.Attempt) *fault.Error {
 	if !x.call.Request.Stream {
 		x.started = false // drops an answer that an earlier attempt has begun
 	}
-	events := x.relay.Upstream.Complete(ctx, x.serving.Endpoint, x.request())
+	events := x.relay.Upstream.Complete(ctx, x.serving.Endpoint, x.request(), x.client)
 	if x.reshape != nil {
 		events = x.reshape(events)
 	}
@@ -453,10 +455,22 @@ func (x *run) event(ctx context.Context, ev *completion.Event, rec *record.Attem
 			return err
 		}
 	}
-	if err := x.sink.Event(ev); err != nil {
+	err := x.sink.Event(ev)
+	if err == nil && !x.req.Chats() {
+		err = x.flush() // the parts of a task are few
+	}
+	if err != nil {
 		return gone(ctx, err)
 	}
 	return nil
+}
+
+// flush shows the client what the sink has kept, before something that may take its time.
+func (x *run) flush() error {
+	if x.client == nil {
+		return nil
+	}
+	return x.client.Flush()
 }
 
 // gone is the error of a call whose client has gone, or that the node ends for another reason, which is the context's cause.
@@ -476,6 +490,7 @@ func gone(ctx context.Context, err error) *fault.Error {
 
 // deliver settles and then sends the end: the charge is durable before the last byte leaves.
 func (x *run) deliver(ctx context.Context) *fault.Error {
+	_ = x.flush() // a client that has gone is charged for what was sent to it
 	receipt, err := x.settle()
 	if err != nil {
 		return err

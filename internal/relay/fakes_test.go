@@ -107,7 +107,7 @@ func (u *upstream) next(ep *catalog.Endpoint, req *completion.Request) (script, 
 	return list[0], a
 }
 
-func (u *upstream) Complete(ctx context.Context, ep *catalog.Endpoint, req *completion.Request) iter.Seq2[*completion.Event, error] {
+func (u *upstream) Complete(ctx context.Context, ep *catalog.Endpoint, req *completion.Request, _ relay.Flusher) iter.Seq2[*completion.Event, error] {
 	steps, a := u.next(ep, req)
 	return func(yield func(*completion.Event, error) bool) {
 		defer func() {

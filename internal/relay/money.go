@@ -243,6 +243,7 @@ func (x *run) coverMore(ctx context.Context, tokens int64) *fault.Error {
 	if err != nil {
 		return fault.From(err)
 	}
+	_ = x.flush()
 	if err := x.grow(ctx, extra); err != nil {
 		return err
 	}

@@ -20,7 +20,10 @@ import (
 type Upstream interface {
 	// Complete sends req to ep and yields the answer's events. The sequence ends with an event that is Done or with one error,
 	// a *fault.Error whose Next says what may be tried. Stopping the iteration or cancelling ctx closes the connection.
-	Complete(ctx context.Context, ep *catalog.Endpoint, req *completion.Request) iter.Seq2[*completion.Event, error]
+	//
+	// Of an answer of a conversation, client.Flush is called whenever everything that has arrived was yielded, before more is waited for.
+	// client may be nil.
+	Complete(ctx context.Context, ep *catalog.Endpoint, req *completion.Request, client Flusher) iter.Seq2[*completion.Event, error]
 }
 
 // Shaper makes requests and answers fit where an endpoint cannot do all that a request asks for. Package plugin is one. It is asked only
@@ -53,6 +56,10 @@ type Sink interface {
 	// End closes the answer. The charge is durable by now.
 	End(Receipt) error
 }
+
+// Flusher is a Sink that may keep what it got until Flush: a burst of events costs one write. It is called from the Sink's goroutine. An
+// error means that the client has gone; the next call of another method returns it, too.
+type Flusher = interface{ Flush() error }
 
 // Served describes the endpoint that answers.
 type Served struct {

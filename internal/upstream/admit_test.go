@@ -93,7 +93,7 @@ func TestTokenIsShared(t *testing.T) {
 		var calls sync.WaitGroup
 		for i := range 50 {
 			calls.Go(func() {
-				if got := upstreamtest.Collect(c.Complete(context.Background(), ep, request(i%2 == 1))); got.Err != nil || got.Text != "hi" {
+				if got := upstreamtest.Collect(c.Complete(context.Background(), ep, request(i%2 == 1), nil)); got.Err != nil || got.Text != "hi" {
 					t.Errorf("%+v", got)
 				}
 			})
@@ -126,7 +126,7 @@ func TestTokenIsReplaced(t *testing.T) {
 		})
 		c := client(t, upstream.Config{Standard: standard, Now: func() time.Time { return now }})
 		ask := func() upstreamtest.Sum {
-			return upstreamtest.Collect(c.Complete(context.Background(), ep, request(false)))
+			return upstreamtest.Collect(c.Complete(context.Background(), ep, request(false), nil))
 		}
 		if got := ask(); got.Err != nil {
 			t.Fatal(got.Err)
@@ -172,7 +172,7 @@ func TestTokenIsNotGiven(t *testing.T) {
 			bothClients(t, func(t *testing.T, standard bool) {
 				ep, p := accountEndpoint(t, &office{reply: reply}, upstreamtest.Send(upstreamtest.JSON(whole)))
 				c := client(t, upstream.Config{Standard: standard})
-				got := upstreamtest.Collect(c.Complete(context.Background(), ep, request(false)))
+				got := upstreamtest.Collect(c.Complete(context.Background(), ep, request(false), nil))
 				if got.Err == nil || got.Err.Kind != fault.ProviderUnavailable || got.Err.Next != fault.NextEndpoint || got.Err.Details["reason"] != "upstream_auth" || len(p.Seen()) != 0 {
 					t.Fatalf("%+v, %d calls", got.Err, len(p.Seen()))
 				}
@@ -182,7 +182,7 @@ func TestTokenIsNotGiven(t *testing.T) {
 				with := *ep
 				provider := *ep.Provider
 				provider.Keys, with.Provider = []string{"another-key"}, &provider
-				if got := upstreamtest.Collect(c.Complete(context.Background(), &with, request(false))); got.Err != nil || got.Text != "hi" {
+				if got := upstreamtest.Collect(c.Complete(context.Background(), &with, request(false), nil)); got.Err != nil || got.Text != "hi" {
 					t.Errorf("%+v", got)
 				}
 			})
@@ -197,7 +197,7 @@ func TestTokenTakesItsTime(t *testing.T) {
 		hang := &office{reply: func(c *upstreamtest.Conn, _ int64) { c.Hang() }}
 		ep, _ := accountEndpoint(t, hang, upstreamtest.Send(""))
 		c := client(t, upstream.Config{Standard: standard, Timeouts: upstream.Timeouts{FirstByte: 50 * time.Millisecond}})
-		got := upstreamtest.Collect(c.Complete(context.Background(), ep, request(false)))
+		got := upstreamtest.Collect(c.Complete(context.Background(), ep, request(false), nil))
 		if got.Err == nil || got.Err.Kind != fault.Timeout || got.Err.Next != fault.NextEndpoint {
 			t.Errorf("%+v", got.Err)
 		}
@@ -206,7 +206,7 @@ func TestTokenTakesItsTime(t *testing.T) {
 		ep, _ = accountEndpoint(t, leaving, upstreamtest.Send(""))
 		ep.Provider.ID = "leaving"
 		c = client(t, upstream.Config{Standard: standard})
-		if got := upstreamtest.Collect(c.Complete(ctx, ep, request(false))); got.Err == nil || got.Err.Kind != fault.Canceled {
+		if got := upstreamtest.Collect(c.Complete(ctx, ep, request(false), nil)); got.Err == nil || got.Err.Kind != fault.Canceled {
 			t.Errorf("%+v", got.Err)
 		}
 	})
@@ -216,7 +216,7 @@ func TestBadAccountIsNotConfigured(t *testing.T) {
 	t.Parallel()
 	ep := endpoint("http://127.0.0.1:1")
 	ep.Provider.Key = `{"type":"service_account","private_key":"a secret"}`
-	got := upstreamtest.Collect(client(t, upstream.Config{}).Complete(context.Background(), ep, request(false)))
+	got := upstreamtest.Collect(client(t, upstream.Config{}).Complete(context.Background(), ep, request(false), nil))
 	if got.Err == nil || got.Err.Next != fault.NextEndpoint || strings.Contains(got.Err.Error(), "a secret") {
 		t.Errorf("%+v", got.Err)
 	}
@@ -242,7 +242,7 @@ func TestAuthorities(t *testing.T) {
 		ask := func(id, ca string, key string) *fault.Error {
 			ep := endpoint(srv.URL)
 			ep.Provider.ID, ep.Provider.CA, ep.Provider.Key, ep.Provider.Quirks.AuthURL = id, ca, key, srv.URL+"/iam"
-			return upstreamtest.Collect(c.Complete(context.Background(), ep, request(false))).Err
+			return upstreamtest.Collect(c.Complete(context.Background(), ep, request(false), nil)).Err
 		}
 		if err := ask("with", ca, "key"); err != nil {
 			t.Error(err)
@@ -298,7 +298,7 @@ func TestYandex(t *testing.T) {
 			ep.UpstreamID = "gpt://b1gfolder/echo/latest"
 			ep.Provider.ID, ep.Provider.Key, ep.Provider.Headers = tc.name, tc.key, map[string]string{"OpenAI-Project": "b1gfolder"}
 			ep.Provider.Quirks = catalog.Quirks{AuthScheme: "Api-Key", AuthURL: srv.URL + "/iam", MaxTokensField: "max_tokens", SystemRole: true}
-			got := upstreamtest.Collect(c.Complete(context.Background(), ep, chatRequest(t, stream)))
+			got := upstreamtest.Collect(c.Complete(context.Background(), ep, chatRequest(t, stream), nil))
 			if got.Err != nil || got.Text == "" {
 				t.Fatalf("%s: %+v", tc.name, got)
 			}
@@ -328,7 +328,7 @@ func TestVertex(t *testing.T) {
 	ep.Provider.Dialect, ep.UpstreamID = "gemini", "echo"
 	ep.Provider.Key = `{"type":"service_account","client_email":"a@b.test","token_uri":"` + srv.URL + `/token","private_key":` + accountKey() + `}`
 	for _, stream := range []string{"", `"stream":true,`} {
-		if got := upstreamtest.Collect(c.Complete(context.Background(), ep, chatRequest(t, stream))); got.Err != nil || got.Text == "" {
+		if got := upstreamtest.Collect(c.Complete(context.Background(), ep, chatRequest(t, stream), nil)); got.Err != nil || got.Text == "" {
 			t.Errorf("%+v", got)
 		}
 	}

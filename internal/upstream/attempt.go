@@ -48,6 +48,7 @@ type attempt struct {
 	answer   dialect.Answer
 	done     bool              // the provider's own end was seen
 	limit    int64             // of a whole answer; 0: the client's limit
+	reader   Flusher           // of what was yielded; nil: none, or none that keeps anything
 	reported func(http.Header) // gets the header of each answer; may be nil
 
 	start          time.Time
@@ -331,6 +332,7 @@ func (a *attempt) accept(req *completion.Request, call *dialect.Call) (*dialect.
 // end releases everything. A connection whose answer was read to its end is kept. One that was left after the provider's own end is read
 // for a moment more in the background, without delaying the caller; any other is closed.
 func (a *attempt) end() {
+	a.reader = nil
 	a.left = a.leave()
 	if !a.done || a.body.AtEnd() || a.x.Drained() {
 		a.finish()
@@ -367,7 +369,7 @@ func (a *attempt) finish() {
 func (a *attempt) forget() {
 	a.ep, a.dialect, a.caller, a.leave, a.x = nil, nil, nil, nil, nil
 	a.raw, a.body, a.answer, a.head, a.done, a.limit = watched{}, dialect.Body{}, dialect.Answer{}, h1.Head{}, false, 0
-	a.reported = nil
+	a.reported, a.reader = nil, nil
 	a.waiting.Store(0)
 	a.headersArrived.Store(false)
 	a.lingering.Store(false)
@@ -380,6 +382,9 @@ type watched struct {
 }
 
 func (w *watched) Read(p []byte) (int, error) {
+	if w.a.reader != nil && !w.a.x.Buffered() {
+		_ = w.a.reader.Flush() // a client that has gone ends the caller's context
+	}
 	w.a.waiting.Store(max(1, int64(time.Since(w.a.start))))
 	n, err := w.a.x.Read(p)
 	w.a.waiting.Store(0)

@@ -65,7 +65,7 @@ func BenchmarkAttempt(b *testing.B) {
 				ep, req := endpoint(plainServer(b, kind.answer)), request(kind.stream)
 				b.ReportAllocs()
 				for b.Loop() {
-					for _, err := range c.Complete(context.Background(), ep, req) {
+					for _, err := range c.Complete(context.Background(), ep, req, nil) {
 						if err != nil {
 							b.Fatal(err)
 						}

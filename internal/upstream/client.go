@@ -86,7 +86,9 @@ func (c *Client) Close() {
 // Complete sends req to ep and yields the answer's events. The sequence ends with an event that is Done or with one
 // *fault.Error whose Next says what may be tried. Stopping the iteration or cancelling ctx closes the connection at once;
 // a cancelled ctx yields fault.Canceled, or its cause when that is a *fault.Error, or fault.Timeout when its deadline passed.
-func (c *Client) Complete(ctx context.Context, ep *catalog.Endpoint, req *completion.Request) iter.Seq2[*completion.Event, error] {
+//
+// Of an answer of a conversation, client.Flush is called before more is waited for; client may be nil.
+func (c *Client) Complete(ctx context.Context, ep *catalog.Endpoint, req *completion.Request, client Flusher) iter.Seq2[*completion.Event, error] {
 	return func(yield func(*completion.Event, error) bool) {
 		if !req.Chats() {
 			c.perform(ctx, ep, req, yield)
@@ -98,6 +100,7 @@ func (c *Client) Complete(ctx context.Context, ep *catalog.Endpoint, req *comple
 			return
 		}
 		defer a.end()
+		a.reader = client
 		for ev, err := range texter.Events(answer) {
 			if err != nil {
 				yield(nil, c.polish(ep, err))
@@ -114,6 +117,9 @@ func (c *Client) Complete(ctx context.Context, ep *catalog.Endpoint, req *comple
 		yield(nil, c.polish(ep, dialect.Ended(ep)))
 	}
 }
+
+// Flusher is relay.Flusher.
+type Flusher = interface{ Flush() error }
 
 // polish makes sure that an error is a fault, names its provider, and has no secret in its public parts.
 func (c *Client) polish(ep *catalog.Endpoint, err error) *fault.Error {

@@ -62,7 +62,7 @@ func TestRequestOnTheWire(t *testing.T) {
 
 func testRequestOnTheWire(t *testing.T, standard bool) {
 	p := upstreamtest.NewProvider(t, upstreamtest.Send(upstreamtest.JSON(whole)))
-	if got := upstreamtest.Collect(client(t, upstream.Config{Standard: standard}).Complete(context.Background(), endpoint(p.URL), request(false))); got.Err != nil {
+	if got := upstreamtest.Collect(client(t, upstream.Config{Standard: standard}).Complete(context.Background(), endpoint(p.URL), request(false), nil)); got.Err != nil {
 		t.Fatal(got.Err)
 	}
 	seen := p.Seen()[0]
@@ -100,7 +100,7 @@ func testConnectionsAreReused(t *testing.T, standard bool) {
 			c := upstream.New(upstream.Config{Standard: standard, Dialects: map[string]dialect.Dialect{"openai": new(openai.Dialect)}})
 			ep := endpoint(p.URL)
 			for range 20 {
-				upstreamtest.Collect(c.Complete(context.Background(), ep, request(tt.stream)))
+				upstreamtest.Collect(c.Complete(context.Background(), ep, request(tt.stream), nil))
 			}
 			c.Close()
 			// What is drained after an answer may overlap with the next request; most must not need a new connection.
@@ -121,14 +121,14 @@ func TestReusedConnectionThatIsGone(t *testing.T) {
 	p := upstreamtest.NewProvider(t, upstreamtest.Send(upstreamtest.JSON(whole)), upstreamtest.SendClose(""))
 	c := client(t, upstream.Config{})
 	ep := endpoint(p.URL)
-	if got := upstreamtest.Collect(c.Complete(context.Background(), ep, request(false))); got.Err != nil {
+	if got := upstreamtest.Collect(c.Complete(context.Background(), ep, request(false), nil)); got.Err != nil {
 		t.Fatal(got.Err)
 	}
-	got := upstreamtest.Collect(c.Complete(context.Background(), ep, request(false)))
+	got := upstreamtest.Collect(c.Complete(context.Background(), ep, request(false), nil))
 	if got.Err == nil || !got.Err.Upstream.Reused {
 		t.Fatalf("%+v", got)
 	}
-	got = upstreamtest.Collect(c.Complete(context.Background(), ep, request(false)))
+	got = upstreamtest.Collect(c.Complete(context.Background(), ep, request(false), nil))
 	if got.Err == nil || got.Err.Upstream.Reused {
 		t.Fatalf("on a fresh connection: %+v", got)
 	}
@@ -160,7 +160,7 @@ func testCallerGone(t *testing.T, standard bool) {
 				c.Hang()
 			})
 			var end error
-			for ev, err := range client(t, upstream.Config{Standard: standard}).Complete(ctx, endpoint(p.URL), request(true)) {
+			for ev, err := range client(t, upstream.Config{Standard: standard}).Complete(ctx, endpoint(p.URL), request(true), nil) {
 				if err != nil {
 					end = err
 				} else if ev.HasContent() {
@@ -182,7 +182,7 @@ func TestReaderStops(t *testing.T) {
 
 func testReaderStops(t *testing.T, standard bool) {
 	p := upstreamtest.NewProvider(t, upstreamtest.SendHang(upstreamtest.StreamHead()+upstreamtest.Chunk(first)))
-	for range client(t, upstream.Config{Standard: standard}).Complete(context.Background(), endpoint(p.URL), request(true)) {
+	for range client(t, upstream.Config{Standard: standard}).Complete(context.Background(), endpoint(p.URL), request(true), nil) {
 		break
 	}
 	<-p.Gone()
@@ -220,7 +220,7 @@ func testCallersOwnEnd(t *testing.T, standard bool) {
 			p := upstreamtest.NewProvider(t, upstreamtest.SendHang(""))
 			ctx, cancel := tt.ctx()
 			defer cancel()
-			got := upstreamtest.Collect(client(t, upstream.Config{Standard: standard}).Complete(ctx, endpoint(p.URL), request(true)))
+			got := upstreamtest.Collect(client(t, upstream.Config{Standard: standard}).Complete(ctx, endpoint(p.URL), request(true), nil))
 			if got.Err == nil || got.Err.Kind != tt.want || got.Err.Next != fault.Stop {
 				t.Errorf("%+v", got.Err)
 			}
@@ -239,7 +239,7 @@ func testSlowReaderIsNotIdle(t *testing.T, standard bool) {
 	c := client(t, upstream.Config{Standard: standard, Timeouts: upstream.Timeouts{Idle: 20 * time.Millisecond}})
 	busy := time.NewTimer(100 * time.Millisecond)
 	done := false
-	for ev, err := range c.Complete(context.Background(), endpoint(p.URL), request(true)) {
+	for ev, err := range c.Complete(context.Background(), endpoint(p.URL), request(true), nil) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -260,7 +260,7 @@ func TestGzipIsUndone(t *testing.T) {
 
 func testGzipIsUndone(t *testing.T, standard bool) {
 	p := upstreamtest.NewProvider(t, upstreamtest.Send(upstreamtest.Gzipped(whole)))
-	got := upstreamtest.Collect(client(t, upstream.Config{Standard: standard}).Complete(context.Background(), endpoint(p.URL), request(false)))
+	got := upstreamtest.Collect(client(t, upstream.Config{Standard: standard}).Complete(context.Background(), endpoint(p.URL), request(false), nil))
 	if got.Err != nil || got.Text != "hi" {
 		t.Errorf("%+v", got)
 	}
@@ -275,7 +275,7 @@ func TestMisconfiguredProvider(t *testing.T) {
 	} {
 		ep := endpoint("http://127.0.0.1:1")
 		change(ep.Provider)
-		got := upstreamtest.Collect(client(t, upstream.Config{}).Complete(context.Background(), ep, request(false)))
+		got := upstreamtest.Collect(client(t, upstream.Config{}).Complete(context.Background(), ep, request(false), nil))
 		if got.Err == nil || got.Err.Kind != fault.ProviderUnavailable || got.Err.Next != fault.NextEndpoint {
 			t.Errorf("%s: %+v", name, got.Err)
 		}
@@ -294,7 +294,7 @@ func testReload(t *testing.T, standard bool) {
 	for _, key := range []string{"first-key-1", "second-key"} {
 		ep := endpoint(p.URL)
 		ep.Provider.Key = key
-		upstreamtest.Collect(c.Complete(context.Background(), ep, request(false)))
+		upstreamtest.Collect(c.Complete(context.Background(), ep, request(false), nil))
 	}
 	seen := p.Seen()
 	if got := seen[1].Header.Get("Authorization"); got != "Bearer second-key" || (seen[0].Conn == seen[1].Conn) == standard {
@@ -318,7 +318,7 @@ func TestPublicTexts(t *testing.T) {
 			p := upstreamtest.NewProvider(t, upstreamtest.Send(upstreamtest.Sized(400, "application/json", `{"error":{"message":`+string(rawjson.AppendText(nil, tt.message))+`}}`)))
 			ep := endpoint(p.URL)
 			ep.Provider.Headers = map[string]string{"X-Team": "blue-team"}
-			got := upstreamtest.Collect(client(t, upstream.Config{Redactor: redact.New("hunter2222")}).Complete(context.Background(), ep, request(false)))
+			got := upstreamtest.Collect(client(t, upstream.Config{Redactor: redact.New("hunter2222")}).Complete(context.Background(), ep, request(false), nil))
 			if got.Err == nil || got.Err.Public != tt.want {
 				t.Fatalf("%+v", got.Err)
 			}
@@ -344,7 +344,7 @@ func TestProtocol(t *testing.T) {
 		roots.AddCert(srv.Certificate())
 		c := upstream.New(upstream.Config{Dialects: map[string]dialect.Dialect{"openai": new(openai.Dialect)}, HTTP2: map[string]bool{"acme": want == 2},
 			TLS: &tls.Config{RootCAs: roots}})
-		if sum := upstreamtest.Collect(c.Complete(context.Background(), endpoint(srv.URL), request(false))); sum.Err != nil {
+		if sum := upstreamtest.Collect(c.Complete(context.Background(), endpoint(srv.URL), request(false), nil)); sum.Err != nil {
 			t.Error(sum.Err)
 		} else if major := <-got; major != want {
 			t.Errorf("HTTP/%d, want HTTP/%d", major, want)
@@ -374,13 +374,13 @@ func TestProtocolHasNoFallback(t *testing.T) {
 	old.Config.ErrorLog = log.New(io.Discard, "", 0)
 	old.StartTLS()
 	defer old.Close()
-	got := upstreamtest.Collect(c(old).Complete(context.Background(), endpoint(old.URL), request(false)))
+	got := upstreamtest.Collect(c(old).Complete(context.Background(), endpoint(old.URL), request(false), nil))
 	if got.Err == nil || got.Err.Kind != fault.ProviderUnavailable {
 		t.Errorf("%+v", got)
 	}
 	plain := httptest.NewServer(answer)
 	defer plain.Close()
-	if got := upstreamtest.Collect(c(plain).Complete(context.Background(), endpoint(plain.URL), request(false))); got.Err != nil {
+	if got := upstreamtest.Collect(c(plain).Complete(context.Background(), endpoint(plain.URL), request(false), nil)); got.Err != nil {
 		t.Error(got.Err)
 	}
 }
@@ -395,7 +395,7 @@ func testCertificatesAreChecked(t *testing.T, standard bool) {
 	srv.Config.ErrorLog = log.New(io.Discard, "", 0)
 	srv.StartTLS()
 	defer srv.Close()
-	got := upstreamtest.Collect(client(t, upstream.Config{Standard: standard}).Complete(context.Background(), endpoint(srv.URL), request(false)))
+	got := upstreamtest.Collect(client(t, upstream.Config{Standard: standard}).Complete(context.Background(), endpoint(srv.URL), request(false), nil))
 	if got.Err == nil || got.Err.Kind != fault.ProviderUnavailable {
 		t.Errorf("%+v", got)
 	}

@@ -163,7 +163,7 @@ func TestFraming(t *testing.T) {
 				p := upstreamtest.NewProvider(t, first, upstreamtest.Send(fine))
 				c := verbatimClient(t, upstream.Config{Standard: standard})
 				ep := endpoint(p.URL)
-				got := upstreamtest.Collect(c.Complete(context.Background(), ep, request(false)))
+				got := upstreamtest.Collect(c.Complete(context.Background(), ep, request(false), nil))
 				if fails := tt.fails && !(standard && tt.stricter); fails != (got.Err != nil) {
 					t.Fatalf("fault %v, want one: %v", got.Err, fails)
 				}
@@ -173,7 +173,7 @@ func TestFraming(t *testing.T) {
 				if standard {
 					return
 				}
-				if again := upstreamtest.Collect(c.Complete(context.Background(), ep, request(false))); again.Text != "ok" {
+				if again := upstreamtest.Collect(c.Complete(context.Background(), ep, request(false), nil)); again.Text != "ok" {
 					t.Fatalf("the next call: %+v", again)
 				}
 				if seen := p.Seen(); (seen[0].Conn == seen[1].Conn) != tt.kept {
@@ -237,7 +237,7 @@ func TestBordersOfReads(t *testing.T) {
 					}
 				})
 				for ; cut < len(answer); cut++ {
-					if got := upstreamtest.Collect(c.Complete(context.Background(), endpoint("http://acme.test"), request(false))); got.Err != nil || got.Text != "hello" {
+					if got := upstreamtest.Collect(c.Complete(context.Background(), endpoint("http://acme.test"), request(false), nil)); got.Err != nil || got.Text != "hello" {
 						t.Fatalf("cut at %d: %+v", cut, got)
 					}
 				}
@@ -273,7 +273,7 @@ func TestRefusalOfALargeRequest(t *testing.T) {
 		defer l.Close()
 		c := upstream.New(upstream.Config{Standard: standard, Dialects: map[string]dialect.Dialect{"openai": large{}}})
 		defer c.Close()
-		got := upstreamtest.Collect(c.Complete(context.Background(), endpoint("http://"+l.Addr().String()), request(false)))
+		got := upstreamtest.Collect(c.Complete(context.Background(), endpoint("http://"+l.Addr().String()), request(false), nil))
 		close(answered)
 		if got.Err == nil || got.Err.Kind != fault.PayloadTooLarge {
 			t.Errorf("%+v", got.Err)
@@ -306,7 +306,7 @@ func TestFieldsAndPathOfOneRequest(t *testing.T) {
 		c := upstream.New(upstream.Config{Standard: standard, Dialects: map[string]dialect.Dialect{"openai": peculiar{}}})
 		defer c.Close()
 		for range 2 {
-			if got := upstreamtest.Collect(c.Complete(context.Background(), endpoint(p.URL), request(false))); got.Err != nil {
+			if got := upstreamtest.Collect(c.Complete(context.Background(), endpoint(p.URL), request(false), nil)); got.Err != nil {
 				t.Fatal(got.Err)
 			}
 		}

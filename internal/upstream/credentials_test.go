@@ -94,7 +94,7 @@ func TestCredentials(t *testing.T) {
 						refuses[key] = status
 					}
 					before := len(p.Seen())
-					got := upstreamtest.Collect(c.Complete(context.Background(), ep, request(i%2 == 1)))
+					got := upstreamtest.Collect(c.Complete(context.Background(), ep, request(i%2 == 1), nil))
 					var keys []string
 					for _, seen := range p.Seen()[before:] {
 						keys = append(keys, strings.TrimPrefix(seen.Header.Get("Authorization"), "Bearer "))
@@ -132,7 +132,7 @@ func TestCallerGoneBetweenCredentials(t *testing.T) {
 		})
 		ep := endpoint(p.URL)
 		ep.Provider.Keys = []string{"another-key"}
-		got := upstreamtest.Collect(client(t, upstream.Config{Standard: standard}).Complete(ctx, ep, request(false)))
+		got := upstreamtest.Collect(client(t, upstream.Config{Standard: standard}).Complete(ctx, ep, request(false), nil))
 		if got.Err == nil || got.Err.Kind != fault.Canceled {
 			t.Errorf("%+v", got.Err)
 		}

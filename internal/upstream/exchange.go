@@ -24,6 +24,8 @@ type exchange interface {
 	Header() http.Header
 	// Read reads the body.
 	io.Reader
+	// Buffered reports whether the next Read need not wait, as far as that is known.
+	Buffered() bool
 	// Drained reports whether the rest of the body had already arrived, so that the connection can be used again.
 	Drained() bool
 	// Abort ends at once whatever the exchange is waiting for.
@@ -134,6 +136,8 @@ func (x *standard) Read(p []byte) (int, error) {
 	x.eof = x.eof || err == io.EOF
 	return n, err
 }
+
+func (x *standard) Buffered() bool { return false }
 
 func (x *standard) Drained() bool { return x.eof }
 

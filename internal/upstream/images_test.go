@@ -118,7 +118,7 @@ func (s *studio) perform(t *testing.T, dialect, model string, req *completion.Re
 	c := upstream.New(upstream.Config{Dialects: easels, Fetcher: s, Wait: func(ctx context.Context, _ time.Duration) error { return ctx.Err() }})
 	t.Cleanup(c.Close)
 	ep := &catalog.Endpoint{ID: "p/v/m", UpstreamID: model, Model: &catalog.Model{Slug: "v/m"}, Provider: &catalog.Provider{ID: "studio", Name: "Studio", Dialect: dialect, BaseURL: s.URL, Key: "sk-test", Quirks: quirks}}
-	for ev, err := range c.Complete(t.Context(), ep, req) {
+	for ev, err := range c.Complete(t.Context(), ep, req, nil) {
 		if err != nil {
 			return events, reported, notice, fault.From(err)
 		}
@@ -354,7 +354,7 @@ func FuzzImages(f *testing.F) {
 			for model, wire := range map[string]string{"gpt-image-1": "", "imagen-4": "", "chatty": "chat", "routed": "openrouter"} {
 				ep := &catalog.Endpoint{UpstreamID: model, Provider: &catalog.Provider{ID: dialect, Name: dialect, Dialect: dialect, BaseURL: s.URL, Quirks: catalog.Quirks{ImagesWire: wire}}}
 				done, failed := false, false
-				for ev, err := range c.Complete(t.Context(), ep, &completion.Request{Task: &task.Image{Prompt: "p", N: 1, Compression: -1}, Stream: len(answer)%2 == 1, N: 1}) {
+				for ev, err := range c.Complete(t.Context(), ep, &completion.Request{Task: &task.Image{Prompt: "p", N: 1, Compression: -1}, Stream: len(answer)%2 == 1, N: 1}, nil) {
 					failed = failed || err != nil
 					done = done || err == nil && ev.Done
 					if err == nil && ev.Done && (ev.Result == nil || ev.Result.Image == nil || ev.Result.Image.MediaType == "") {

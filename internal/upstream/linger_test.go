@@ -81,7 +81,7 @@ func testLinger(t *testing.T, standard bool) {
 				req.N = max(tt.n, 1)
 				start := time.Now()
 				ended, prompt := false, int64(0)
-				for ev, err := range c.Complete(context.Background(), endpoint("http://acme.test"), req) {
+				for ev, err := range c.Complete(context.Background(), endpoint("http://acme.test"), req, nil) {
 					if err != nil {
 						if !tt.broken {
 							t.Fatal(err)

@@ -49,7 +49,7 @@ func performs(ctx context.Context, t *testing.T, cfg upstream.Config, url string
 	if len(keys) > 0 {
 		ep.Provider.Key, ep.Provider.Keys = keys[0], keys[1:]
 	}
-	for ev, err := range c.Complete(ctx, ep, &completion.Request{Task: &task.Embedding{}, N: 1}) {
+	for ev, err := range c.Complete(ctx, ep, &completion.Request{Task: &task.Embedding{}, N: 1}, nil) {
 		if err != nil {
 			return fault.From(err)
 		}
@@ -274,7 +274,7 @@ func TestAskCannot(t *testing.T) {
 	t.Parallel()
 	c := upstream.New(upstream.Config{Dialects: map[string]dialect.Dialect{"openai": verbatim{}}})
 	t.Cleanup(c.Close)
-	for _, err := range c.Complete(t.Context(), endpoint("http://127.0.0.1:1"), &completion.Request{Task: &task.Image{}, N: 1}) {
+	for _, err := range c.Complete(t.Context(), endpoint("http://127.0.0.1:1"), &completion.Request{Task: &task.Image{}, N: 1}, nil) {
 		if f := fault.From(err); f == nil || f.Next != fault.NextEndpoint || f.Upstream == nil {
 			t.Errorf("%+v", f)
 		}

@@ -1,6 +1,8 @@
 package wire_test
 
 import (
+	"bytes"
+	"io"
 	"math"
 	"strings"
 	"testing"
@@ -107,4 +109,54 @@ func TestAppendFigures(t *testing.T) {
 	if got := string(wire.AppendFigures(nil, "d", figures)); got != `,"d":{"a":0,"c":0}` {
 		t.Errorf("got %s", got)
 	}
+}
+
+// slow is a writer that keeps what it got until Flush.
+type slow struct {
+	bytes.Buffer
+	flushes int
+	err     error
+}
+
+func (s *slow) Flush() error {
+	s.flushes++
+	return s.err
+}
+
+// A stream flushes what was written since the last time, keep-alives at once, and nothing after its end.
+func TestStreamFlushes(t *testing.T) {
+	t.Parallel()
+	w := &slow{}
+	s := wire.NewStream(w)
+	want := func(n int) {
+		t.Helper()
+		if w.flushes != n {
+			t.Errorf("%d flushes; want %d", w.flushes, n)
+		}
+	}
+	check := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	check(s.Flush())
+	want(0)
+	check(s.Do(func() { s.Send([]byte("data: 1\n\n")) }))
+	want(0)
+	check(s.Flush())
+	check(s.Flush())
+	want(1)
+	check(s.KeepAlive())
+	want(2)
+	check(s.Do(func() { s.Send([]byte("data: 2\n\n")) }))
+	w.err = io.ErrClosedPipe
+	if err := s.Flush(); err != io.ErrClosedPipe {
+		t.Error(err)
+	}
+	before := w.Len()
+	if err := s.Do(func() { s.Send([]byte("data: 3\n\n")) }); err != io.ErrClosedPipe || w.Len() != before {
+		t.Errorf("%v; wrote %q", err, w.Bytes()[before:])
+	}
+	want(3)
 }

@@ -387,7 +387,7 @@ func dumpFault(err error) string {
 
 func (x *exchange) complete(t *testing.T, c *upstream.Client, ep *catalog.Endpoint, req *completion.Request) {
 	t.Helper()
-	for ev, err := range c.Complete(t.Context(), ep, req) {
+	for ev, err := range c.Complete(t.Context(), ep, req, nil) {
 		if err != nil {
 			x.say("", err)
 			return

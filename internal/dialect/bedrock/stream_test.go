@@ -164,7 +164,7 @@ func TestSimulator(t *testing.T) {
 				req := fromChat(t, `"stream":`+stream+`,"max_tokens":8000,"reasoning":{"effort":"low"},"tools":[{"type":"function","function":{"name":"weather","parameters":{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}}}],"messages":[{"role":"system","content":[{"type":"text","text":"be kind","cache_control":{"type":"ephemeral"}}]},{"role":"user","content":"weather"}]`)
 				var details []string
 				got := upstreamtest.Collect(func(yield func(*completion.Event, error) bool) {
-					for ev, err := range c.Complete(context.Background(), ep, req) {
+					for ev, err := range c.Complete(context.Background(), ep, req, nil) {
 						if ev != nil && ev.ReasoningDetails != nil {
 							details = append(details, strings.Trim(string(ev.ReasoningDetails), "[]"))
 						}
@@ -190,7 +190,7 @@ func TestSimulator(t *testing.T) {
 				if sent, err := new(bedrock.Dialect).Request(ep, req); err != nil || !strings.Contains(string(sent.Body), `"signature":`) {
 					t.Fatalf("%s %v", sent.Body, err)
 				}
-				if got := upstreamtest.Collect(c.Complete(context.Background(), ep, req)); got.Err != nil || !strings.Contains(got.Text, "clear") {
+				if got := upstreamtest.Collect(c.Complete(context.Background(), ep, req, nil)); got.Err != nil || !strings.Contains(got.Text, "clear") {
 					t.Errorf("%+v", got)
 				}
 			})

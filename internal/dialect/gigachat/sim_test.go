@@ -51,7 +51,7 @@ func TestSimulator(t *testing.T) {
 	complete := func(body string) (upstreamtest.Sum, string) {
 		var details string
 		got := upstreamtest.Collect(func(yield func(*completion.Event, error) bool) {
-			for ev, err := range c.Complete(context.Background(), ep, fromChat(t, body)) {
+			for ev, err := range c.Complete(context.Background(), ep, fromChat(t, body), nil) {
 				if ev != nil {
 					details += string(ev.ReasoningDetails)
 				}

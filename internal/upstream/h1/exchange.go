@@ -338,6 +338,9 @@ func (x *Exchange) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// Buffered reports whether the next Read returns without waiting for the connection.
+func (x *Exchange) Buffered() bool { return x.at < x.to || x.ended || x.err != nil }
+
 // Drained reads the rest of a body that is not needed, as far as it has arrived, and reports whether it found the end, so that the
 // connection can be used again. It does not wait. After true only Close may be called.
 func (x *Exchange) Drained() bool {

@@ -129,7 +129,7 @@ func ask(t testing.TB, w Wire, cfg upstream.Config, stream bool, script Script) 
 	p := NewProvider(t, script)
 	p.SetAside(w.Aside)
 	c := newClient(t, w, cfg)
-	return Collect(c.Complete(context.Background(), Endpoint(w, p.URL), w.Request(t, stream)))
+	return Collect(c.Complete(context.Background(), Endpoint(w, p.URL), w.Request(t, stream), nil))
 }
 
 func modes(t *testing.T, check func(t *testing.T, stream bool)) {
@@ -313,7 +313,7 @@ func runFaults(t *testing.T, w Wire) {
 		t.Parallel()
 		p := NewProvider(t, Send(""))
 		p.Close()
-		got := Collect(newClient(t, w, upstream.Config{}).Complete(context.Background(), Endpoint(w, p.URL), w.Request(t, false)))
+		got := Collect(newClient(t, w, upstream.Config{}).Complete(context.Background(), Endpoint(w, p.URL), w.Request(t, false), nil))
 		checkFault(t, failing{kind: fault.ProviderUnavailable, next: fault.NextEndpoint}, got, false)
 	})
 	t.Run("nothing after the end", func(t *testing.T) {

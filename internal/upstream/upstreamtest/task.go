@@ -33,7 +33,7 @@ func Perform(t testing.TB, d dialect.Dialect, p *Provider, declare func(*catalog
 		declare(ep)
 	}
 	c := clientOf(t, name, d, upstream.Config{})
-	for ev, err := range c.Complete(context.Background(), ep, &completion.Request{Task: want, Models: []string{"acme/large"}, N: 1}) {
+	for ev, err := range c.Complete(context.Background(), ep, &completion.Request{Task: want, Models: []string{"acme/large"}, N: 1}, nil) {
 		if err != nil {
 			out.Err = err
 			return out

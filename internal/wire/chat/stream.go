@@ -15,8 +15,8 @@ import (
 // Stream writes an answer as server-sent events, one Write for each frame. It is a relay.Sink; KeepAlive and Started may be called
 // concurrently.
 type Stream struct {
-	w io.Writer
-	o Options
+	to wire.Output
+	o  Options
 
 	mu      sync.Mutex
 	begun   bool // something was written
@@ -46,9 +46,9 @@ type streamChoice struct {
 
 var _ relay.Sink = (*Stream)(nil)
 
-// NewStream writes to w, which flushes after each Write.
+// NewStream writes to w.
 func NewStream(w io.Writer, o Options) *Stream {
-	s := &Stream{w: w, o: o, buf: getBuffer()}
+	s := &Stream{to: wire.NewOutput(w), o: o, buf: getBuffer()}
 	s.choices = make([]streamChoice, max(o.N, 1))
 	return s
 }
@@ -186,7 +186,7 @@ func (s *Stream) out(b []byte) {
 		return
 	}
 	s.begun = true
-	if _, s.err = s.w.Write(b); s.err != nil {
+	if _, s.err = s.to.Write(b); s.err != nil {
 		s.closed = true
 	}
 }
@@ -416,6 +416,21 @@ func (s *Stream) Fail(envelope []byte) error {
 // emptyChunk is the end of a chunk without content.
 const emptyChunk = `,"choices":[{"index":0,"delta":{},"finish_reason":null,"native_finish_reason":null,"logprobs":null}]`
 
+// Flush shows the client all frames so far. The end of a stream is shown when its request ends.
+func (s *Stream) Flush() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.flush()
+}
+
+func (s *Stream) flush() error {
+	if !s.closed {
+		s.err = s.to.Flush()
+		s.closed = s.err != nil
+	}
+	return s.err
+}
+
 // KeepAlive writes something without meaning: a comment before the first chunk, after it an empty chunk, because parsers that split at
 // blank lines would read a comment as the beginning of the next frame. After the end it does nothing.
 func (s *Stream) KeepAlive() error {
@@ -428,5 +443,5 @@ func (s *Stream) KeepAlive() error {
 	default:
 		s.send(append(append((*s.buf)[:s.prefix], emptyChunk...), "}\n\n"...))
 	}
-	return s.err
+	return s.flush()
 }

@@ -15,8 +15,8 @@ import (
 
 // Stream writes an answer as server-sent events, one Write for each frame. It is a relay.Sink; KeepAlive may be called concurrently.
 type Stream struct {
-	w io.Writer
-	o Options
+	to wire.Output
+	o  Options
 
 	mu     sync.Mutex
 	begun  bool // message_start was written
@@ -33,9 +33,9 @@ type Stream struct {
 
 var _ relay.Sink = (*Stream)(nil)
 
-// NewStream writes to w, which flushes after each Write.
+// NewStream writes to w.
 func NewStream(w io.Writer, o Options) *Stream {
-	s := &Stream{w: w, o: o, index: -1}
+	s := &Stream{to: wire.NewOutput(w), o: o, index: -1}
 	s.c = composer{page: s, id: o.ID, agent: o.Agent}
 	return s
 }
@@ -107,7 +107,7 @@ func (s *Stream) send(b []byte) {
 	if s.err != nil || s.closed {
 		return
 	}
-	if _, s.err = s.w.Write(b); s.err != nil {
+	if _, s.err = s.to.Write(b); s.err != nil {
 		s.closed = true
 	}
 }
@@ -225,6 +225,21 @@ func (s *Stream) Fail(envelope []byte) error {
 	return s.err
 }
 
+// Flush shows the client all frames so far. The end of a stream is shown when its request ends.
+func (s *Stream) Flush() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.flush()
+}
+
+func (s *Stream) flush() error {
+	if !s.closed {
+		s.err = s.to.Flush()
+		s.closed = s.err != nil
+	}
+	return s.err
+}
+
 // KeepAlive writes a ping or, before the message has begun, a comment: clients refuse any event before message_start.
 func (s *Stream) KeepAlive() error {
 	s.mu.Lock()
@@ -236,5 +251,5 @@ func (s *Stream) KeepAlive() error {
 	default:
 		s.close(s.frame("ping"))
 	}
-	return s.err
+	return s.flush()
 }

@@ -9,13 +9,14 @@ import (
 	"weir/internal/completion"
 	"weir/internal/rawjson"
 	"weir/internal/relay"
+	"weir/internal/wire"
 	"weir/internal/wire/sse"
 )
 
 // Stream writes an answer as server-sent events, one Write for each frame. It is a relay.Sink; KeepAlive may be called concurrently.
 type Stream struct {
-	w io.Writer
-	o Options
+	to wire.Output
+	o  Options
 
 	mu     sync.Mutex
 	begun  bool // response.created was written
@@ -29,9 +30,9 @@ type Stream struct {
 
 var _ relay.Sink = (*Stream)(nil)
 
-// NewStream writes to w, which flushes after each Write.
+// NewStream writes to w.
 func NewStream(w io.Writer, o Options) *Stream {
-	s := &Stream{w: w, o: o}
+	s := &Stream{to: wire.NewOutput(w), o: o}
 	s.c.o = &s.o
 	s.c.tell = s.event
 	return s
@@ -96,7 +97,7 @@ func (s *Stream) send(b []byte) {
 	if s.err != nil || s.closed {
 		return
 	}
-	if _, s.err = s.w.Write(b); s.err != nil {
+	if _, s.err = s.to.Write(b); s.err != nil {
 		s.closed = true
 	}
 }
@@ -175,6 +176,21 @@ func (s *Stream) Fail(failure []byte) error {
 	return s.err
 }
 
+// Flush shows the client all frames so far. The end of a stream is shown when its request ends.
+func (s *Stream) Flush() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.flush()
+}
+
+func (s *Stream) flush() error {
+	if !s.closed {
+		s.err = s.to.Flush()
+		s.closed = s.err != nil
+	}
+	return s.err
+}
+
 // KeepAlive writes a comment: clients of this wire refuse unknown events.
 func (s *Stream) KeepAlive() error {
 	s.mu.Lock()
@@ -182,5 +198,5 @@ func (s *Stream) KeepAlive() error {
 	if !s.closed {
 		s.send([]byte(sse.KeepAlive))
 	}
-	return s.err
+	return s.flush()
 }
