@@ -77,18 +77,23 @@ func (b *builder) field(name string, v []byte) {
 	case "context_management":
 		b.edits(v)
 	default:
-		if remedy, ok := nativeFields[name]; ok && !emptyList(v) {
+		if remedy, ok := nativeRemedy(name); ok && !emptyList(v) {
 			b.cannot(name, "%s needs a provider of the messages wire. %s", name, remedy)
 		}
 	}
 }
 
-// nativeFields are the fields whose meaning only providers of this wire know, and what a client can do instead.
-var nativeFields = map[string]string{
-	"mcp_servers":           "Call the servers yourself and offer their tools in tools, or choose a model of such a provider.",
-	"container":             "Leave it out, or choose a model of such a provider.",
-	"compaction":            "Ask the model for a summary with an ordinary message, or choose a model of such a provider.",
-	"fallback_credit_token": "Leave it out, or choose a model of such a provider.",
+// nativeRemedy says for a field whose meaning only providers of this wire know what a client can do instead.
+func nativeRemedy(name string) (string, bool) {
+	switch name {
+	case "mcp_servers":
+		return "Call the servers yourself and offer their tools in tools, or choose a model of such a provider.", true
+	case "container", "fallback_credit_token":
+		return "Leave it out, or choose a model of such a provider.", true
+	case "compaction":
+		return "Ask the model for a summary with an ordinary message, or choose a model of such a provider.", true
+	}
+	return "", false
 }
 
 func emptyList(v []byte) bool {
