@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"weir/internal/fault"
@@ -99,16 +100,20 @@ var generic = map[fault.Kind]string{
 	fault.Canceled:            "The client closed the connection.",
 }
 
-// message is the sentence for the client.
-func message(e *fault.Error) string {
-	if e.Public != "" && e.Kind != fault.Internal {
+// message is the sentence for the client, after the path of the wrong field if the sentence has not got name: many clients show nothing
+// else. A provider's own sentence stays as it is.
+func message(e *fault.Error, name string) string {
+	if e.Public == "" || e.Kind == fault.Internal {
+		return cmp.Or(generic[e.Kind], "The request failed: "+e.Kind.String()+".")
+	}
+	if e.Param == "" || e.Upstream != nil || e.Kind == fault.HeaderTooLarge || strings.Contains(e.Public, name) {
 		return e.Public
 	}
-	if text := generic[e.Kind]; text != "" {
-		return text
-	}
-	return "The request failed: " + e.Kind.String() + "."
+	return e.Param + ": " + e.Public
 }
+
+// field is the last name of a path.
+func field(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }
 
 // ErrorBody is the standard envelope of a fault: {"error":{"code","message","metadata"}}, without secrets. It is the body of an HTTP
 // error; ErrorObject is its inside, for frames of a stream.
@@ -123,7 +128,7 @@ func ErrorObject(e *fault.Error, requestID string) []byte {
 	o := newObject(512)
 	o.Object()
 	o.integer("code", int64(Status(e)))
-	o.text("message", message(e))
+	o.text("message", message(e, field(e.Param)))
 	o.Name("metadata").Object()
 	o.text("error_type", e.Kind.String())
 	if requestID != "" {
@@ -153,7 +158,7 @@ func ResponsesFailure(e *fault.Error, _ string) []byte {
 	o.Object()
 	o.Name("error").Object()
 	o.text("code", cmp.Or(outcomes[e.Kind].code, "server_error"))
-	o.text("message", message(e))
+	o.text("message", message(e, field(e.Param)))
 	o.EndObject()
 	o.text("error_type", e.Kind.String())
 	o.EndObject()
@@ -190,7 +195,7 @@ func MessagesErrorBody(e *fault.Error, requestID string) []byte {
 		kind = "api_error"
 	}
 	o.text("type", kind)
-	o.text("message", message(e))
+	o.text("message", message(e, e.Param)) // this envelope has no other place for the path
 	o.text("error_type", e.Kind.String())
 	appendErrorCode(&o, e)
 	o.EndObject()

@@ -133,6 +133,38 @@ func TestPrompt(t *testing.T) {
 	}
 }
 
+// The path of an error has the index of the message and of the block.
+func TestPromptFaults(t *testing.T) {
+	t.Parallel()
+	prompt := func(body string) *fault.Error {
+		req, err := messages.Decode([]byte(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = req.Prompt()
+		return fault.From(err)
+	}
+	for message, param := range map[string]string{
+		`{"role":"robot","content":"x"}`:                                                                                              "messages[1].role",
+		`{"role":"user","content":7}`:                                                                                                 "messages[1].content",
+		`{"role":"user","content":[{"type":"text","text":"x"},{"type":"text"}]}`:                                                      "messages[1].content[1].text",
+		`{"role":"user","content":[{"type":"smell"}]}`:                                                                                "messages[1].content[0].type",
+		`{"role":"user","content":[{"type":"image","source":{"type":"smell"}}]}`:                                                      "messages[1].content[0].source.type",
+		`{"role":"assistant","content":[{"type":"tool_use","name":"f","input":{}}]}`:                                                  "messages[1].content[0].id",
+		`{"role":"assistant","content":[{"type":"tool_use","id":"1","input":{}}]}`:                                                    "messages[1].content[0].name",
+		`{"role":"user","content":[{"type":"tool_result","content":"x"}]}`:                                                            "messages[1].content[0].tool_use_id",
+		`{"role":"user","content":[{"type":"tool_result","tool_use_id":"1","content":[{"type":"text","text":"x"},{"type":"text"}]}]}`: "messages[1].content[0].content[1].text",
+		`{"role":"user","content":[{"type":"document","source":{"type":"content","content":[{"type":"image","source":{"type":"url","url":"u"}},{"type":7}]}}]}`: "messages[1].content[0].source.content[1].type",
+	} {
+		if f := prompt(`{"model":"m","max_tokens":5,"messages":[{"role":"user","content":"x"},` + message + `]}`); f == nil || f.Param != param {
+			t.Errorf("%s: %+v", message, f)
+		}
+	}
+	if f := prompt(`{"model":"m","max_tokens":5,"system":[{"type":"text"}],"messages":[{"role":"user","content":"x"}]}`); f == nil || f.Param != "system[0].text" {
+		t.Errorf("%+v", f)
+	}
+}
+
 // What only providers of this wire can do is refused where the request is translated, by name; another provider may be tried.
 func TestNativeFieldsAreNotDropped(t *testing.T) {
 	t.Parallel()

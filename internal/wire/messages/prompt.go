@@ -204,7 +204,7 @@ func (b *builder) choice(v []byte) {
 
 func (b *builder) message(at int, v []byte) {
 	path := place("messages", at)
-	turn := completion.Turn{Parts: wire.Attach(b.content(path, rawjson.Find(v, "content")))}
+	turn := completion.Turn{Parts: wire.Attach(b.content(path+".content", rawjson.Find(v, "content")))}
 	switch rawjson.TextAt(v, "role") {
 	case "user":
 	case "assistant":
@@ -224,11 +224,12 @@ func (b *builder) content(path string, v []byte) (parts []completion.Part) {
 		return []completion.Part{{Text: rawjson.Text(v)}}
 	case rawjson.Array:
 	default:
-		b.fail(path+".content", "content must be a string or a list of blocks.")
+		b.fail(path, "It must be a string or a list of blocks.")
 		return nil
 	}
-	for e := rawjson.ElementsOf(v); e.Next(); {
-		if part, ok := b.block(path, e.Value); ok {
+	at := 0
+	for e := rawjson.ElementsOf(v); e.Next(); at++ {
+		if part, ok := b.block(place(path, at), e.Value); ok {
 			part.Cache = cacheOf(rawjson.Find(e.Value, "cache_control"))
 			parts = append(parts, part)
 		}
@@ -241,24 +242,24 @@ func (b *builder) block(path string, v []byte) (part completion.Part, ok bool) {
 	kind := rawjson.TextAt(v, "type")
 	switch kind {
 	case "text":
-		return completion.Part{Text: rawjson.TextAt(v, "text")}, true
+		return completion.Part{Text: b.required(path, "text", v)}, true
 	case "image":
 		return completion.Part{Kind: completion.ImagePart, Media: b.media(path, v)}, true
 	case "document":
 		return b.document(path, v), true
 	case "tool_use":
-		call := &completion.Call{ID: rawjson.TextAt(v, "id"), Name: rawjson.TextAt(v, "name"), Arguments: []byte("{}")}
+		call := &completion.Call{ID: b.required(path, "id", v), Name: b.required(path, "name", v), Arguments: []byte("{}")}
 		if input := rawjson.Find(v, "input"); rawjson.KindOf(input) == rawjson.Object {
 			call.Arguments = input
 		}
 		b.names[call.ID] = call.Name
 		return completion.Part{Kind: completion.CallPart, Call: call}, true
 	case "tool_result":
-		id := rawjson.TextAt(v, "tool_use_id")
+		id := b.required(path, "tool_use_id", v)
 		failed, _ := rawjson.Bool(rawjson.Find(v, "is_error"))
 		result := &completion.Result{CallID: id, Name: b.names[id], Failed: failed}
 		if c := rawjson.Find(v, "content"); !rawjson.IsNull(c) {
-			result.Parts = b.content(path, c)
+			result.Parts = b.content(path+".content", c)
 		}
 		return completion.Part{Kind: completion.ResultPart, Result: result}, true
 	case "thinking":
@@ -269,9 +270,18 @@ func (b *builder) block(path string, v []byte) (part completion.Part, ok bool) {
 		return part, false
 	}
 	if !strings.HasSuffix(kind, "_tool_result") {
-		b.cannot(path+".content", "The provider of this model does not take content of type %q.", kind[:min(len(kind), maxKind)])
+		b.cannot(path+".type", "The provider of this model does not take content of type %q.", kind[:min(len(kind), maxKind)])
 	}
 	return part, false
+}
+
+// required is a block's text member that no provider can do without.
+func (b *builder) required(path, name string, v []byte) string {
+	text := rawjson.Find(v, name)
+	if rawjson.KindOf(text) != rawjson.String {
+		b.fail(path+"."+name, "%s is required: a string.", name)
+	}
+	return rawjson.Text(text)
 }
 
 // reasoningDetail reads reasoning that a client sends back. Reasoning of a provider with another wire is packed into the signature.
@@ -308,7 +318,7 @@ func (b *builder) media(path string, v []byte) *completion.Media {
 	case "file":
 		return &completion.Media{FileID: rawjson.TextAt(source, "file_id")}
 	}
-	b.fail(path+".content", "source.type must be base64, url or file.")
+	b.fail(path+".source.type", "source.type must be base64, url or file.")
 	return &completion.Media{}
 }
 
@@ -320,7 +330,7 @@ func (b *builder) document(path string, v []byte) completion.Part {
 		return completion.Part{Text: rawjson.TextAt(source, "data")}
 	case "content":
 		var text strings.Builder
-		for _, part := range b.content(path, rawjson.Find(source, "content")) {
+		for _, part := range b.content(path+".source.content", rawjson.Find(source, "content")) {
 			text.WriteString(part.Text)
 		}
 		return completion.Part{Text: text.String()}

@@ -178,7 +178,7 @@ func (b *builder) item(path string, v []byte) {
 			Arguments: []byte(rawjson.TextAt(v, "input")), Custom: true})
 	case "function_call_output", "custom_tool_call_output":
 		id := rawjson.TextAt(v, "call_id")
-		b.add(completion.User, completion.Part{Kind: completion.ResultPart, Result: &completion.Result{CallID: id, Name: b.names[id], Parts: b.content(path, rawjson.Find(v, "output"))}})
+		b.add(completion.User, completion.Part{Kind: completion.ResultPart, Result: &completion.Result{CallID: id, Name: b.names[id], Parts: b.content(path+".output", rawjson.Find(v, "output"))}})
 	case "reasoning":
 		b.reasoning(v)
 	case "item_reference":
@@ -199,7 +199,7 @@ func (b *builder) call(path string, call *completion.Call) {
 }
 
 func (b *builder) message(path string, v []byte) {
-	parts := b.content(path, rawjson.Find(v, "content"))
+	parts := b.content(path+".content", rawjson.Find(v, "content"))
 	switch role := rawjson.TextAt(v, "role"); role {
 	case "user":
 		b.add(completion.User, parts...)
@@ -221,8 +221,9 @@ func (b *builder) content(path string, v []byte) (parts []completion.Part) {
 	if rawjson.KindOf(v) == rawjson.String {
 		return []completion.Part{{Text: rawjson.Text(v)}}
 	}
-	for e := rawjson.ElementsOf(v); e.Next(); {
-		if part, ok := b.part(path, e.Value); ok {
+	at := 0
+	for e := rawjson.ElementsOf(v); e.Next(); at++ {
+		if part, ok := b.part(path+"["+strconv.Itoa(at)+"]", e.Value); ok {
 			parts = append(parts, part)
 		}
 	}
@@ -251,7 +252,7 @@ func (b *builder) part(path string, v []byte) (part completion.Part, ok bool) {
 	case "input_video":
 		return completion.Part{Kind: completion.VideoPart, Media: wire.MediaFrom(rawjson.Find(v, "video_url"))}, true
 	default:
-		b.fail(path+".content", "The provider of this model does not take content of type %q.", kind[:min(len(kind), 64)])
+		b.fail(path+".type", "The provider of this model does not take content of type %q.", kind[:min(len(kind), 64)])
 	}
 	return part, false
 }

@@ -94,14 +94,14 @@ func (d *decoder) fail(field, format string, args ...any) {
 // once refuses a second value of a field that has only one.
 func (d *decoder) once(name string) {
 	if d.seen[name] {
-		d.fail(name, "The field occurs twice.")
+		d.fail(name, "%s occurs twice.", name)
 	}
 	d.seen[name] = true
 }
 
 func (d *decoder) field(f *task.Field) {
 	if !utf8.ValidString(f.Value) || strings.ContainsRune(f.Value, 0) {
-		d.fail(f.Name, "The field is not valid UTF-8.")
+		d.fail(f.Name, "%s is not valid UTF-8.", f.Name)
 		return
 	}
 	if path := wire.DivertedBy(f.Name, rawjson.AppendText(nil, f.Value)); path != "" {
@@ -167,7 +167,7 @@ func (d *decoder) single(name, value string) {
 
 func (d *decoder) oneOf(name, value string, allowed []string) {
 	if !slices.Contains(allowed, value) {
-		d.fail(name, "It must be %s.", strings.Join(allowed, ", "))
+		d.fail(name, "%s must be one of %s.", name, strings.Join(allowed, ", "))
 		d.allowed(allowed)
 	}
 }
@@ -181,9 +181,9 @@ func (d *decoder) allowed(list []string) {
 func (d *decoder) model(value string) {
 	switch {
 	case value == "":
-		d.fail("model", "The field must not be empty.")
+		d.fail("model", "model must not be empty.")
 	case len(value) > maxSlug:
-		d.fail("model", "The name is longer than %d bytes.", maxSlug)
+		d.fail("model", "model is longer than %d bytes.", maxSlug)
 	case !strings.Contains(value, "/"):
 		value = defaultVendor + "/" + value
 	}
@@ -203,7 +203,7 @@ func (d *decoder) stream(value string) {
 		d.req.Stream = true
 	case "false", "0", "":
 	default:
-		d.fail("stream", "It must be true or false.")
+		d.fail("stream", "stream must be true or false.")
 	}
 }
 
@@ -216,9 +216,9 @@ func (d *decoder) granularity(value string) {
 func (d *decoder) speaker(name, value string, list []string) []string {
 	switch {
 	case len(list) == maxSpeakers:
-		d.fail(name, "At most %d known speakers are allowed.", maxSpeakers)
+		d.fail(name, "%s has more than %d entries.", name, maxSpeakers)
 	case value == "":
-		d.fail(name, "It must not be empty.")
+		d.fail(name, "%s must not have an empty entry.", name)
 	case name == references:
 		d.reference(value)
 	}
@@ -233,15 +233,15 @@ func (d *decoder) reference(url string) {
 	kind, _, err := mime.ParseMediaType(media)
 	recording, bad := base64.StdEncoding.DecodeString(encoded)
 	if !isData || !packed || err != nil || bad != nil || !strings.HasPrefix(kind, "audio/") && !strings.HasPrefix(kind, "video/") {
-		d.fail(references, "It must be a data URL with a recording in base64, such as data:audio/wav;base64,UklG...")
+		d.fail(references, "Each of "+references+" must be a data URL with a recording in base64, such as data:audio/wav;base64,UklG...")
 		return
 	}
 	info, err := audio.Probe(bytes.NewReader(recording), int64(len(recording)))
 	switch {
 	case err != nil:
-		d.fail(references, "The recording has an unknown format. Send one of the formats of file.")
+		d.fail(references, "A recording of "+references+" has an unknown format. Send one of the formats of file.")
 	case info.Exact && (info.Duration < minReference || info.Duration > maxReference):
-		d.fail(references, "A speaker reference must last from %d to %d seconds.", minReference/time.Second, maxReference/time.Second)
+		d.fail(references, "Each recording of "+references+" must last from %d to %d seconds.", minReference/time.Second, maxReference/time.Second)
 	}
 }
 
@@ -249,7 +249,7 @@ func (d *decoder) reference(url string) {
 func (d *decoder) chunking(value string) {
 	raw := []byte(value)
 	if value != "auto" && (rawjson.Check(raw, rawjson.Defaults) != nil || rawjson.KindOf(raw) != rawjson.Object) {
-		d.fail("chunking_strategy", `It must be auto, or an object such as {"type": "server_vad"}.`)
+		d.fail("chunking_strategy", `chunking_strategy must be auto, or an object such as {"type": "server_vad"}.`)
 	}
 	d.t.Chunking = value
 }
@@ -257,7 +257,7 @@ func (d *decoder) chunking(value string) {
 func (d *decoder) provider(value string) {
 	raw := []byte(value)
 	if rawjson.Check(raw, rawjson.Defaults) != nil {
-		d.fail("provider", "It must be a JSON object.")
+		d.fail("provider", "provider must be a JSON object.")
 		return
 	}
 	r := wire.NewReader(raw, op)
@@ -271,14 +271,14 @@ func (d *decoder) provider(value string) {
 // check checks fields that depend on each other.
 func (d *decoder) check() {
 	if d.req.Models == nil {
-		d.fail("model", "The field is required.")
+		d.fail("model", "model is required: a slug such as openai/whisper-1.")
 		return
 	}
 	name := d.name()
 	for _, row := range table {
 		if strings.HasPrefix(name, row.prefix) {
 			if !slices.Contains(row.formats, d.t.Response) {
-				d.fail("response_format", "The model %s supports %s.", d.req.Models[0], strings.Join(row.formats, ", "))
+				d.fail("response_format", "response_format of the model %s must be one of %s.", d.req.Models[0], strings.Join(row.formats, ", "))
 				d.allowed(row.formats)
 			}
 			break
