@@ -19,8 +19,9 @@ type Declared struct {
 	Models    []ModelInfo // facts about models beyond their offers; a model without an entry here is described by its offers
 	Offers    []Offer
 
-	Aliases    map[string]string // other slugs of models -> their own
-	PricesAsOf time.Time         // day of the built-in price list; zero without one
+	Aliases    map[string]string    // other slugs of models -> their own
+	Retired    map[string]time.Time // slugs of offers that are left out because they have retired -> the last of their days
+	PricesAsOf time.Time            // day of the built-in price list; zero without one
 }
 
 // Append adds another part's declarations, such as the built-in catalog's. What is declared twice, Build refuses.
@@ -30,6 +31,9 @@ func (d *Declared) Append(more Declared) {
 	d.Offers = append(d.Offers, more.Offers...)
 	if d.Aliases == nil {
 		d.Aliases = more.Aliases
+	}
+	if d.Retired == nil {
+		d.Retired = more.Retired
 	}
 	if d.PricesAsOf.IsZero() {
 		d.PricesAsOf = more.PricesAsOf
@@ -111,6 +115,17 @@ func Build(d Declared) (*Snapshot, error) {
 	for old, slug := range d.Aliases {
 		if m := b.snap.models[slug]; m != nil && b.snap.models[old] == nil {
 			b.snap.aliases[old] = m
+		}
+	}
+	b.snap.retired = map[string]time.Time{}
+	for slug, day := range d.Retired {
+		if m := b.snap.models[slug]; m == nil || len(m.Endpoints) == 0 {
+			b.snap.retired[slug] = day
+		}
+	}
+	for old, slug := range d.Aliases {
+		if day, ok := b.snap.retired[slug]; ok {
+			b.snap.retired[old] = day
 		}
 	}
 	b.finish()

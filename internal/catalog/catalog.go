@@ -323,6 +323,7 @@ type Snapshot struct {
 	PricesAsOf time.Time // day of the built-in price list; zero without built-in models
 
 	models  map[string]*Model
-	aliases map[string]*Model // by other slugs
-	ordered []*Model          // by slug
+	aliases map[string]*Model    // by other slugs
+	retired map[string]time.Time // days on which models that no provider serves any more retired, by slug and by other slugs
+	ordered []*Model             // by slug
 }

@@ -3,6 +3,7 @@ package catalog
 import (
 	"slices"
 	"strings"
+	"time"
 )
 
 // Model finds a model by its exact slug, or another that it has, without a variant suffix.
@@ -29,6 +30,16 @@ func (s *Snapshot) Resolve(name string) (*Model, Variant, bool) {
 		return nil, NoVariant, false
 	}
 	return m, variant, true
+}
+
+// Retired reports since which day no provider serves a model that the catalog had once. The name may have a variant.
+func (s *Snapshot) Retired(name string) (time.Time, bool) {
+	day, ok := s.retired[name]
+	if !ok {
+		base, _ := SplitVariant(name)
+		day, ok = s.retired[base]
+	}
+	return day, ok
 }
 
 // Models lists all models in slug order. The slice is shared: do not change it.

@@ -142,9 +142,7 @@ func (x *exchange) countTokens() error {
 		return err
 	}
 	if _, _, ok := x.api.Catalog().Resolve(req.Models[0]); !ok {
-		e := fault.Newf(fault.ModelNotFound, "httpapi.countTokens", "The model %q does not exist.", req.Models[0])
-		e.Param = "model"
-		return e
+		return routing.Unknown(req.Models[0], catalog.TypeChat, x.api.Catalog())
 	}
 	n, reported := int64(0), false
 	if x.api.Counter != nil {

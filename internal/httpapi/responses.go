@@ -6,11 +6,13 @@ import (
 	"net/http"
 	"strings"
 
+	"weir/internal/catalog"
 	"weir/internal/fault"
 	"weir/internal/history"
 	"weir/internal/limit"
 	"weir/internal/rawjson"
 	"weir/internal/relay"
+	"weir/internal/routing"
 	"weir/internal/wire/responses"
 )
 
@@ -353,9 +355,7 @@ func (x *exchange) countInput() error {
 		return err
 	}
 	if _, _, ok := x.api.Catalog().Resolve(req.Models[0]); !ok {
-		e := fault.Newf(fault.ModelNotFound, "httpapi.countInput", "The model %q does not exist.", req.Models[0])
-		e.Param = "model"
-		return e
+		return routing.Unknown(req.Models[0], catalog.TypeChat, x.api.Catalog())
 	}
 	o := newObject(96)
 	o.Object()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"iter"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -129,6 +130,7 @@ type run struct {
 	settled    bool
 	serving    *routing.Attempt
 	head       completion.Head
+	notice     string // that every answer has in front of its own, with a space after it; "" none
 	meter      meter
 	most       usage.Usage      // that the attempt can consume: no report is believed beyond it
 	held       usage.Usage      // what the hold covers of it, apart from the answer
@@ -338,6 +340,9 @@ func (x *run) plan() (routing.Plan, *fault.Error) {
 			Endpoint: c.Endpoint.ID, DroppedBy: c.DroppedBy, Detail: c.Detail, Order: c.Order, Score: c.Score, Reason: c.Reason, Slug: c.Slug,
 			Prompt: money.Nano(prices.Prompt.Nano), Completion: money.Nano(prices.Completion.Nano), PerRequest: money.Nano(prices.Request.Nano)})
 	}
+	if len(plan.Retired) > 0 {
+		x.notice = "Passed over because no provider serves it any more: " + strings.Join(plan.Retired, ", ") + ". "
+	}
 	return plan, fault.From(err)
 }
 
@@ -432,6 +437,7 @@ func (x *run) request() *completion.Request {
 func (x *run) event(ctx context.Context, ev *completion.Event, rec *record.Attempt) *fault.Error {
 	if ev.Head != nil {
 		x.head = *ev.Head
+		x.head.Notice = strings.TrimSpace(x.notice + x.head.Notice)
 	}
 	if ev.Signature != "" {
 		x.signature = ev.Signature

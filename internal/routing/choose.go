@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"weir/internal/catalog"
 	"weir/internal/fault"
@@ -95,6 +97,7 @@ func choose(q Query, snap *catalog.Snapshot) (Plan, error) {
 	p := planner{q: &q, tier: tierNamed(q.Needs.Tier), ceilings: q.Preferences.MaxPrice.ceilings()}
 	models := make([]asked, 0, len(q.Models))
 	total := 0
+	retired := q.dropRetired(snap)
 	for _, name := range q.Models {
 		a, err := resolve(name, &q, snap)
 		if err != nil {
@@ -108,7 +111,26 @@ func choose(q Query, snap *catalog.Snapshot) (Plan, error) {
 	}
 	p.cands = make([]candidate, 0, total)
 	p.order = make([]*candidate, 0, total)
-	return p.plan(models)
+	plan, err := p.plan(models)
+	plan.Retired = retired
+	return plan, err
+}
+
+// dropRetired takes models that have retired out of the list, unless no other is left, and returns them.
+func (q *Query) dropRetired(snap *catalog.Snapshot) (gone []string) {
+	left := make([]string, 0, len(q.Models))
+	for _, name := range q.Models {
+		if _, retired := snap.Retired(name); retired {
+			gone = append(gone, name)
+		} else {
+			left = append(left, name)
+		}
+	}
+	if len(gone) == 0 || len(left) == 0 {
+		return nil
+	}
+	q.Models = left
+	return gone
 }
 
 // asked is one entry of the model list.
@@ -133,10 +155,11 @@ func resolve(name string, q *Query, snap *catalog.Snapshot) (asked, error) {
 		return asked{}, fault.Field("routing.Choose", "model", "A model id must have at most %d bytes.", catalog.MaxSlugBytes)
 	}
 	m, variant, ok := snap.Resolve(name)
-	if !ok {
-		err := fault.Newf(fault.ModelNotFound, "routing.Choose", "The model %q does not exist.", name)
+	_, retired := snap.Retired(name)
+	if !ok || retired {
+		err := Unknown(name, cmp.Or(q.Type, catalog.TypeChat), snap)
 		err.Param = paramOf(name, q)
-		err.Details = map[string]any{"requested_models": slices.Clone(q.Models)}
+		err.Details["requested_models"] = slices.Clone(q.Models)
 		return asked{}, err
 	}
 	if want := cmp.Or(q.Type, catalog.TypeChat); m.Type != want {
@@ -145,6 +168,25 @@ func resolve(name string, q *Query, snap *catalog.Snapshot) (asked, error) {
 		return asked{}, err
 	}
 	return asked{m, variant}, nil
+}
+
+// suggestions is how many names an unknown model's error has at most.
+const suggestions = 3
+
+// Unknown is the error for a model of a type that is not in the catalog. It suggests what the client may have meant.
+func Unknown(name, kind string, snap *catalog.Snapshot) *fault.Error {
+	err := fault.Newf(fault.ModelNotFound, "routing.Unknown", "The model %q does not exist.", name)
+	err.Param, err.Details = "model", map[string]any{}
+	if day, ok := snap.Retired(name); ok {
+		err.Public = fmt.Sprintf("The model %q has retired: no provider serves it since %s.", name, day.Format(time.DateOnly))
+		err.Details["retired"] = day.Format(time.DateOnly)
+	}
+	if near := snap.Nearest(name, kind, suggestions); len(near) > 0 {
+		err.Public += " Did you mean " + strings.Join(near, " or ") + "?"
+		err.Details["suggestions"] = near
+	}
+	err.Public += " GET /v1/models lists all."
+	return err
 }
 
 func paramOf(name string, q *Query) string {
@@ -588,6 +630,9 @@ func (p *planner) nothingLeft(models []asked) error {
 	if len(models) > 1 {
 		which = "the models of this request"
 	}
+	if err := p.tooManyTokens(which, details); err != nil {
+		return err
+	}
 	if len(excluded) == 1 && by[ContextLength] {
 		return p.tooLong(details)
 	}
@@ -629,7 +674,53 @@ func (p *planner) nothingLeft(models []asked) error {
 	if len(excluded) == 0 {
 		err.Public = fmt.Sprintf("No provider serves %s at present.", which)
 	}
+	if missing := p.missing(); missing != 0 {
+		err.Public += fmt.Sprintf(" The parameters that this request requires and they lack: %s. Leave them out, or do without require_parameters.", strings.Join(missing.Names(), ", "))
+		details["missing_parameters"] = missing.Names()
+	}
 	err.Details = details
+	return err
+}
+
+// missing are the parameters for whose sake require_parameters excluded endpoints.
+func (p *planner) missing() (all catalog.Params) {
+	for i := range p.cands {
+		if c := &p.cands[i]; c.dropped == RequireParameters {
+			all |= p.q.Needs.Params &^ c.ep.Params
+		}
+	}
+	return all
+}
+
+// tooManyTokens is the error when every endpoint allows fewer answer tokens than the request asks for, whatever its prompt; nil when it is
+// another reason that excludes them.
+func (p *planner) tooManyTokens(which string, details map[string]any) error {
+	var bounds []int64
+	for i := range p.cands {
+		c := &p.cands[i]
+		bound := cmp.Or(c.ep.MaxCompletion, c.ep.ContextLength)
+		if c.dropped != ContextLength && c.dropped != MaxCompletionTokens || p.q.Needs.MaxTokens <= bound {
+			return nil
+		}
+		bounds = append(bounds, bound)
+	}
+	slices.Sort(bounds)
+	if bounds = slices.Compact(bounds); len(bounds) == 0 {
+		return nil
+	}
+	name := cmp.Or(p.q.Needs.MaxTokensName, "max_tokens")
+	details["max_tokens"] = bounds[len(bounds)-1]
+	if len(bounds) == 1 {
+		err := fault.Field("routing.Choose", name, "%s must be at most %d for %s.", name, bounds[0], which)
+		err.Details = details
+		return err
+	}
+	texts := make([]string, len(bounds))
+	for i, n := range bounds {
+		texts[i] = strconv.FormatInt(n, 10)
+	}
+	err := fault.Newf(fault.NoEndpoints, "routing.Choose", "No provider of %s allows %d tokens in %s: they allow at most %s.", which, p.q.Needs.MaxTokens, name, strings.Join(texts, ", "))
+	err.Param, err.Details = name, details
 	return err
 }
 

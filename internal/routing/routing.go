@@ -40,29 +40,30 @@ type Cutoffs struct{ P50, P75, P90, P99 float64 }
 
 // Needs are the requirements of the request itself for an endpoint.
 type Needs struct {
-	Params       catalog.Params   // parameters present
-	Input        catalog.Modality // modalities in the prompt
-	Output       catalog.Modality // modalities asked for; 0: text
-	N            int
-	PromptTokens int64  // estimate
-	Dense        int64  // times as many tokens as estimated that text can have; 0: the estimate is the most
-	MediaTokens  int64  // of PromptTokens, those of images, audio and files
-	MediaMost    int64  // that these can have, by their size
-	Open         bool   // some media come by address: their length is unknown
-	Tokenized    bool   // the prompt came as tokens: only endpoints with the same tokenizer qualify
-	Longest      int64  // tokens, at the least, of the longest of several inputs that an upstream reads each for itself; 0: they are one, of PromptTokens
-	FileTokens   int64  // of them, those of files
-	MaxTokens    int64  // answer tokens asked for, 0: none given
-	Tier         string // service tier asked for: "flex", "priority" or its alias "fast"; anything else is none
-	Web          bool
-	Search       bool                       // only endpoints with web search qualify
-	Paid         catalog.Paid               // features of the request that have a separate price: only endpoints with that price qualify
-	Uses         [catalog.HostedTools]int64 // how often each tool that the provider runs may be used, as the request says; 0: it does not
-	Region       string                     // where the client requires its answer to be computed, "" anywhere
-	Passed       string                     // wire on which providers get the client's tools unchanged, "" none: others get only the tools that they can run
-	Shrink       Shrink                     // whether the prompt may be shortened for endpoints that it is too long for
-	Readable     bool                       // files of the prompt can be turned into text for endpoints that take no files
-	Wire         string                     // dialect whose endpoints take the request byte for byte, and are preferred for it; "" none
+	Params        catalog.Params   // parameters present
+	Input         catalog.Modality // modalities in the prompt
+	Output        catalog.Modality // modalities asked for; 0: text
+	N             int
+	PromptTokens  int64  // estimate
+	Dense         int64  // times as many tokens as estimated that text can have; 0: the estimate is the most
+	MediaTokens   int64  // of PromptTokens, those of images, audio and files
+	MediaMost     int64  // that these can have, by their size
+	Open          bool   // some media come by address: their length is unknown
+	Tokenized     bool   // the prompt came as tokens: only endpoints with the same tokenizer qualify
+	Longest       int64  // tokens, at the least, of the longest of several inputs that an upstream reads each for itself; 0: they are one, of PromptTokens
+	FileTokens    int64  // of them, those of files
+	MaxTokens     int64  // answer tokens asked for, 0: none given
+	MaxTokensName string // field that asks for them, for errors; "": max_tokens
+	Tier          string // service tier asked for: "flex", "priority" or its alias "fast"; anything else is none
+	Web           bool
+	Search        bool                       // only endpoints with web search qualify
+	Paid          catalog.Paid               // features of the request that have a separate price: only endpoints with that price qualify
+	Uses          [catalog.HostedTools]int64 // how often each tool that the provider runs may be used, as the request says; 0: it does not
+	Region        string                     // where the client requires its answer to be computed, "" anywhere
+	Passed        string                     // wire on which providers get the client's tools unchanged, "" none: others get only the tools that they can run
+	Shrink        Shrink                     // whether the prompt may be shortened for endpoints that it is too long for
+	Readable      bool                       // files of the prompt can be turned into text for endpoints that take no files
+	Wire          string                     // dialect whose endpoints take the request byte for byte, and are preferred for it; "" none
 }
 
 // Medium adds an image, audio or a file to the prompt: how many tokens it usually has and how many it can have.
@@ -166,5 +167,6 @@ type Candidate struct {
 // Plan is the result: which endpoints to try, in order, and the decision about every candidate.
 type Plan struct {
 	Attempts   []Attempt
+	Retired    []string    // models of the list that no provider serves any more; they were passed over
 	Candidates []Candidate // in the order of models and their endpoints; nil unless the query asked to explain
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -35,6 +36,9 @@ func price(text string) money.Price {
 	return p
 }
 
+// retired is the day since which no provider serves v/gone.
+var retired = time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+
 func snapshot(t testing.TB, offers ...catalog.Offer) *catalog.Snapshot {
 	t.Helper()
 	d := catalog.Declared{
@@ -44,8 +48,10 @@ func snapshot(t testing.TB, offers ...catalog.Offer) *catalog.Snapshot {
 			{ID: "gamma", Dialect: "openai", BaseURL: "https://gamma.test/v1", DataPolicy: catalog.PolicyTraining},
 			{ID: "delta", Dialect: "openai", BaseURL: "https://delta.test/v1"},
 		},
-		Models: []catalog.ModelInfo{{Slug: "v/embed", Type: "embedding"}, {Slug: "v/lonely"}},
-		Offers: offers,
+		Models:  []catalog.ModelInfo{{Slug: "v/embed", Type: "embedding"}, {Slug: "v/lonely"}},
+		Offers:  offers,
+		Retired: map[string]time.Time{"v/gone": retired, "v/m": retired},
+		Aliases: map[string]string{"v/gone-too": "v/gone"},
 	}
 	snap, err := catalog.Build(d)
 	if err != nil {
@@ -385,6 +391,79 @@ func TestFailures(t *testing.T) {
 						t.Errorf("%s was not dropped", cand.Endpoint.ID)
 					}
 				}
+			}
+		})
+	}
+}
+
+// The error for a model that is not there suggests what may have been meant, and names the day on which it retired.
+func TestUnknownModels(t *testing.T) {
+	t.Parallel()
+	snap := snapshot(t, offer("alpha", "anthropic/claude-sonnet-4.5", "1", "1"), offer("alpha", "openai/gpt-5", "1", "1"), offer("alpha", "openai/gpt-5-mini", "1", "1"), offer("alpha", "openai/o3", "1", "1"))
+	for name, want := range map[string][]string{
+		"gpt-5": {"openai/gpt-5", "openai/gpt-5-mini"}, "azure/gpt-5": {"openai/gpt-5"}, "opnai/gpt-5-mni": {"openai/gpt-5-mini"}, "OpenAI/GPT-5-mini:nitro:free": nil,
+		"claude-sonnet": {"anthropic/claude-sonnet-4.5"}, "anthropic/claude-sonnet-4-5": {"anthropic/claude-sonnet-4.5"}, "openai/o1": {"openai/o3"},
+		"x/y": nil, "embed": nil, "": nil, "/": nil, strings.Repeat("g", 200): nil, strings.Repeat("v", 100) + "/gpt-5": nil, "v/gone": nil, "v/gone-too:nitro": nil,
+	} {
+		_, err := routing.Choose(routing.Query{Models: []string{name}}, snap)
+		f := fault.From(err)
+		if f == nil || f.Kind != fault.ModelNotFound || !strings.Contains(f.Public, "GET /v1/models") {
+			t.Errorf("%q: %v", name, err)
+			continue
+		}
+		got, _ := f.Details["suggestions"].([]string)
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("%q: (-want +got):\n%s", name, d)
+		}
+		if gone := strings.HasPrefix(name, "v/gone"); gone != (f.Details["retired"] == "2026-03-01") || gone != strings.Contains(f.Public, "2026-03-01") {
+			t.Errorf("%q: %v, %v", name, f.Public, f.Details)
+		}
+	}
+}
+
+// A list goes on without models that have retired, wherever they are; a list of nothing else fails.
+func TestRetiredModelsOfAList(t *testing.T) {
+	t.Parallel()
+	snap := snapshot(t, four()...)
+	for _, list := range [][]string{{"v/gone", "v/m"}, {"v/m", "v/gone"}, {"v/gone-too", "v/m", "v/gone:nitro"}} {
+		plan, err := routing.Choose(routing.Query{Models: list, MaxAttempts: 1}, snap)
+		if err != nil || len(plan.Attempts) != 1 || plan.Attempts[0].Slug != "v/m" || len(plan.Retired) != len(list)-1 {
+			t.Errorf("%v: %+v %v", list, plan, err)
+		}
+	}
+	if _, err := routing.Choose(routing.Query{Models: []string{"v/gone", "v/gone-too"}}, snap); !fault.Is(err, fault.ModelNotFound) {
+		t.Errorf("%v", err)
+	}
+}
+
+// An error for too many tokens, or for parameters that nothing supports, says what would be accepted.
+func TestErrorsNameTheBound(t *testing.T) {
+	t.Parallel()
+	most := func(n, context int64) func(*catalog.Offer) {
+		return func(o *catalog.Offer) { o.MaxCompletion, o.ContextLength = n, context }
+	}
+	for _, c := range []struct {
+		name   string
+		offers []catalog.Offer
+		needs  routing.Needs
+		kind   fault.Kind
+		param  string
+		words  string
+	}{
+		{"one bound", four(most(50, 100)), routing.Needs{PromptTokens: 1, MaxTokens: 51}, fault.Invalid, "max_tokens", "max_tokens must be at most 50 for the model"},
+		{"by the context", four(most(0, 100)), routing.Needs{PromptTokens: 1, MaxTokens: 101, MaxTokensName: "max_output_tokens"}, fault.Invalid, "max_output_tokens", "max_output_tokens must be at most 100 for"},
+		{"several bounds", []catalog.Offer{offer("alpha", "v/m", "1", "1", most(50, 100)), offer("beta", "v/m", "1", "1", most(60, 100)), offer("gamma", "v/m", "1", "1", most(50, 80))},
+			routing.Needs{PromptTokens: 1, MaxTokens: 61}, fault.NoEndpoints, "max_tokens", "allows 61 tokens in max_tokens: they allow at most 50, 60."},
+		{"the prompt is too long as well", four(most(50, 100)), routing.Needs{PromptTokens: 90, MaxTokens: 40}, fault.ContextLength, "messages", "90 in the messages and 40 for the answer"},
+		{"parameters", []catalog.Offer{offer("alpha", "v/m", "1", "1", func(o *catalog.Offer) { o.Params = catalog.ParamSeed }), offer("beta", "v/m", "1", "1", func(o *catalog.Offer) { o.Params = catalog.ParamTopK })},
+			routing.Needs{Params: catalog.ParamSeed | catalog.ParamTopK}, fault.NoEndpoints, "", "they lack: top_k, seed."},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := routing.Choose(routing.Query{Models: []string{"v/m"}, Needs: c.needs, Preferences: routing.Preferences{RequireParameters: true}}, snapshot(t, c.offers...))
+			f := fault.From(err)
+			if f == nil || f.Kind != c.kind || f.Param != c.param || !strings.Contains(f.Public, c.words) {
+				t.Errorf("%v %q", err, f.Param)
 			}
 		})
 	}

@@ -282,6 +282,12 @@ func (l *loader) offer(p *Provider, v []byte) {
 		}
 	}
 	if !l.day.IsZero() && !o.Retires.IsZero() && !l.day.Before(o.Retires) {
+		if l.d.Retired == nil {
+			l.d.Retired = map[string]time.Time{}
+		}
+		if l.d.Retired[o.Model].Before(o.Retires) {
+			l.d.Retired[o.Model] = o.Retires
+		}
 		return
 	}
 	l.d.Offers = append(l.d.Offers, o)

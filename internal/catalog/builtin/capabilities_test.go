@@ -100,6 +100,30 @@ func TestRetiredModels(t *testing.T) {
 	}
 }
 
+// A catalog knows the models that it once had, and their old names.
+func TestRetiredModelsAreKnown(t *testing.T) {
+	t.Parallel()
+	for day, want := range map[string]bool{"2027-01-13": false, "2027-01-14": true} {
+		at, err := time.Parse(time.DateOnly, day)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := builtin.Embedded().On(at).Declare(map[string]string{"openai": "k"}, rate(t, "1"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		only, err := catalog.Build(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"openai/gpt-4o", "openai/gpt-4o:nitro"} {
+			if on, retired := only.Retired(name); retired != want || retired && on.Format(time.DateOnly) != "2027-01-14" {
+				t.Errorf("%s: %s: %v, %s", day, name, retired, on)
+			}
+		}
+	}
+}
+
 // The slugs that a model had before lead to it, and no two slugs are one model's.
 func TestAliases(t *testing.T) {
 	t.Parallel()

@@ -379,7 +379,7 @@ func (d *decoder) maxTokens(p catalog.Params) {
 	}
 	d.needs(p, true)
 	if d.req.MaxTokens == 0 || n < d.req.MaxTokens {
-		d.req.MaxTokens = n
+		d.req.MaxTokens, d.req.Needs.MaxTokensName = n, p.String()
 	}
 }
 

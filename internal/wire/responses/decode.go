@@ -252,7 +252,7 @@ func (d *decoder) setting(name string) {
 	switch name {
 	case "max_output_tokens":
 		n, ok := d.Int(1, math.MaxInt64)
-		d.req.MaxTokens = n
+		d.req.MaxTokens, d.req.Needs.MaxTokensName = n, name
 		d.needs(catalog.ParamMaxTokens, ok)
 	case "max_tool_calls":
 		if most, ok := d.Int(1, math.MaxInt64); ok {
