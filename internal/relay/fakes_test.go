@@ -307,7 +307,7 @@ func newWorld(t testing.TB, change func(*relay.Deps, *relay.Config), offers ...c
 
 func snapshot(t testing.TB, offers ...catalog.Offer) *catalog.Snapshot {
 	t.Helper()
-	d := catalog.Declared{Offers: offers}
+	d := catalog.Declared{Offers: offers, Retired: map[string]time.Time{"v/gone": time.Unix(1_700_000_000, 0)}}
 	for _, id := range []string{"alpha", "beta", "gamma", "delta"} {
 		d.Providers = append(d.Providers, catalog.Provider{ID: id, Name: strings.ToUpper(id), Dialect: "openai", BaseURL: "https://" + id + ".test/v1", Quirks: catalog.Quirks{ReasoningInSight: true}})
 	}

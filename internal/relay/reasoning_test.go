@@ -55,6 +55,19 @@ func TestSignaturesPull(t *testing.T) {
 	}
 }
 
+// The answer says which models of the list were passed over, in front of what the provider's wire left out.
+func TestRetiredModelsAreNamed(t *testing.T) {
+	t.Parallel()
+	const passed = "Passed over because no provider serves it any more: v/gone."
+	for own, want := range map[string]string{"": passed, "Left out.": passed + " Left out."} {
+		w := newWorld(t, nil, offer("alpha", "v/m", "1", "2"))
+		w.plays("alpha/v/m", append(script{head(completion.Head{Notice: own})}, whole("x", 10, 5)[1:]...))
+		if rec, err := w.complete(w.call(models("v/gone", "v/m"))); err != nil || rec.Notice != want {
+			t.Errorf("%v, notice %q, want %q", err, rec.Notice, want)
+		}
+	}
+}
+
 // Who refuses reasoning of earlier turns is asked once more without it, and once only; what is wrong with the request itself is final.
 func TestRetryWithoutReasoning(t *testing.T) {
 	t.Parallel()
