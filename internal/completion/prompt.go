@@ -18,7 +18,6 @@ type Prompt struct {
 	Cache    Cache // mark on the whole request: applies to its last block that can be cached
 	CacheKey string
 	Files    []ReadFile
-	Extra    []Member // members of Body without a place in the canonical form, for wires that have them
 }
 
 // Role is the author of a turn.

@@ -16,3 +16,17 @@ func Search(ep *catalog.Endpoint, req *completion.Request, p *completion.Prompt)
 	silent.Search = nil
 	return &silent, completion.NoticeSearch
 }
+
+// Domains records the lists of domains of a search that the wire does not have.
+func (s *Sent) Domains(req *completion.Request, x *completion.Search, include, exclude bool) {
+	allowed, blocked := "allowed_domains", "blocked_domains"
+	if x == req.Search {
+		allowed, blocked = "include_domains", "exclude_domains"
+	}
+	if len(x.Include) > 0 && !include {
+		s.Drop(allowed)
+	}
+	if len(x.Exclude) > 0 && !exclude {
+		s.Drop(blocked)
+	}
+}

@@ -42,7 +42,7 @@ func (d *Dialect) Header(p *catalog.Provider) http.Header {
 
 // Request encodes req for ep. It fails with fault.Invalid for a request that this wire cannot express.
 func (d *Dialect) Request(ep *catalog.Endpoint, req *completion.Request) (dialect.Call, error) {
-	if req.Style == completion.Messages && req.Revised == 0 {
+	if req.Style == completion.Messages && req.Revised == 0 && req.Search == nil {
 		edits, lost := req.Edits()
 		call := dialect.Call{Path: path + req.Query, Body: spliced(ep, req, edits), Header: forwarded(req)}
 		if lost {
@@ -57,13 +57,16 @@ func (d *Dialect) Request(ep *catalog.Endpoint, req *completion.Request) (dialec
 	p, notice := dialect.Search(ep, req, p)
 	e := encoder{ep: ep, req: req, p: p}
 	if notice != "" {
-		e.notice = append(e.notice, notice)
+		e.sent.Explain(dialect.FieldSearch, "tools", notice)
 	}
 	body, err := e.encode()
 	if err != nil {
 		return dialect.Call{}, err
 	}
-	return dialect.Call{Path: path, Body: body, Notice: strings.Join(e.notice, " ")}, nil
+	e.sent.Translated(ep, req)
+	call := dialect.Call{Path: path, Body: body}
+	call.Notice, err = e.sent.Left(req)
+	return call, err
 }
 
 // CountRequest encodes a request that counts the tokens of a prompt, which only clients of this wire send.

@@ -3,7 +3,6 @@ package anthropic
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"weir/internal/catalog"
 	"weir/internal/completion"
@@ -24,7 +23,7 @@ type encoder struct {
 
 	marks     claude.Marks
 	reasoning claude.Reasoning
-	notice    []string
+	sent      dialect.Sent
 }
 
 func (e *encoder) encode() ([]byte, error) {
@@ -32,13 +31,15 @@ func (e *encoder) encode() ([]byte, error) {
 		return nil, err
 	}
 	if e.req.WithoutReasoning || e.p.Foreign(completion.FormatAnthropic) {
-		e.notice = append(e.notice, completion.NoticeReasoning)
+		e.sent.Note(completion.NoticeReasoning)
 	}
 	var err error
 	if e.reasoning, err = claude.Decide(e.ep, e.req, e.p); err != nil {
 		return nil, err
 	}
 	e.marks = claude.MarksOf(e.p)
+	e.sent.Has(dialect.FieldCap | dialect.FieldN | dialect.FieldTools | dialect.FieldChoice | dialect.FieldSerial | dialect.FieldFormat |
+		dialect.FieldCache)
 	e.B = make([]byte, 0, len(e.req.Body)+512)
 	e.Object()
 	e.Name("model").Text(e.ep.UpstreamID)
@@ -71,11 +72,12 @@ func (e *encoder) check() error {
 func (e *encoder) thinking() {
 	r := &e.reasoning
 	if r.Notice != "" {
-		e.notice = append(e.notice, r.Notice)
+		e.sent.Explain(dialect.FieldReasoning, "reasoning", r.Notice)
 	}
 	if !r.On && !r.Off {
 		return
 	}
+	e.sent.Has(dialect.FieldReasoning)
 	e.Name("thinking").Object()
 	switch {
 	case r.Off:
@@ -98,6 +100,7 @@ func (e *encoder) effort() string {
 		return e.reasoning.Effort
 	}
 	if e.ep.Params&catalog.ParamVerbosity != 0 {
+		e.sent.Has(dialect.FieldVerbosity)
 		return e.p.Sampling.Verbosity
 	}
 	return ""
@@ -126,6 +129,8 @@ func (e *encoder) tools() {
 		}
 	}
 	if s := e.p.Search; s != nil {
+		e.sent.Has(dialect.FieldSearch)
+		e.sent.Domains(e.req, s, true, len(s.Include) == 0) // the wire takes one of the two
 		e.Object()
 		e.Name("type").Text("web_search_20250305")
 		e.Name("name").Text("web_search")
@@ -357,25 +362,28 @@ func (e *encoder) sampling() {
 	s := &e.p.Sampling
 	if !e.reasoning.On {
 		if s.Temperature != "" && e.lists(catalog.ParamTemperature) {
-			value := s.Temperature
-			if t, ok := rawjson.Float([]byte(value)); ok && t > 1 { // this wire's scale ends there
-				value = "1"
-			}
+			value, clipped := claude.Share(s.Temperature)
+			e.sent.Note(clipped)
+			e.sent.Has(dialect.FieldTemperature)
 			e.Name("temperature").Literal(value)
 		}
 		if s.TopP != "" && e.lists(catalog.ParamTopP) {
+			e.sent.Has(dialect.FieldTopP)
 			e.Name("top_p").Literal(s.TopP)
 		}
 		if s.TopK != "" && s.TopK != "0" && e.lists(catalog.ParamTopK) {
+			e.sent.Has(dialect.FieldTopK)
 			e.Name("top_k").Literal(s.TopK)
 		}
 	}
 	at := len(e.B)
 	e.Name("stop_sequences").Array()
-	for _, stop := range e.p.Stop {
-		if strings.TrimSpace(stop) != "" {
-			e.Text(stop)
-		}
+	stops, all := claude.Stops(e.p.Stop)
+	for _, stop := range stops {
+		e.Text(stop)
+	}
+	if all {
+		e.sent.Has(dialect.FieldStop)
 	}
 	e.EndArrayOrDrop(at)
 }

@@ -67,8 +67,11 @@ func (d *Dialect) Request(ep *catalog.Endpoint, req *completion.Request) (dialec
 	if err != nil {
 		return dialect.Call{}, err
 	}
-	path := "/model/" + auth.Escaped(ep.UpstreamID) + "/converse"
-	call := dialect.Call{Path: path, Body: body, Notice: strings.Join(e.notice, " ")}
+	call := dialect.Call{Path: "/model/" + auth.Escaped(ep.UpstreamID) + "/converse", Body: body}
+	e.sent.Translated(ep, req)
+	if call.Notice, err = e.sent.Left(req); err != nil {
+		return dialect.Call{}, err
+	}
 	if req.Stream {
 		call.Path += "-stream"
 		call.Header = http.Header{"Accept": {"application/vnd.amazon.eventstream"}}

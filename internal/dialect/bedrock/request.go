@@ -28,7 +28,7 @@ type encoder struct {
 	thinking  bool
 	more      rawjson.Writer // members of additionalModelRequestFields
 	documents int
-	notice    []string
+	sent      dialect.Sent
 }
 
 func (e *encoder) encode() ([]byte, error) {
@@ -40,12 +40,16 @@ func (e *encoder) encode() ([]byte, error) {
 		format = "" // other families do not have these fields
 	}
 	if e.req.WithoutReasoning || e.p.Foreign(format) {
-		e.notice = append(e.notice, completion.NoticeReasoning)
+		e.sent.Note(completion.NoticeReasoning)
 	}
 	if err := e.reasoning(); err != nil {
 		return nil, err
 	}
 	e.marks = claude.MarksOf(e.p)
+	e.sent.Has(dialect.FieldCap | dialect.FieldN | dialect.FieldTools | dialect.FieldChoice | dialect.FieldSerial | dialect.FieldFormat)
+	if e.caches() {
+		e.sent.Has(dialect.FieldCache)
+	}
 	e.B = make([]byte, 0, len(e.req.Body)+512)
 	e.Object()
 	// in the order in which the provider caches: tools, system, messages
@@ -75,7 +79,7 @@ func (e *encoder) check() error {
 	case e.req.Search != nil: // a search that is required, not merely offered to the model
 		return dialect.Cannot("plugins", "a web search")
 	case e.p.Search != nil:
-		e.notice = append(e.notice, completion.NoticeSearch)
+		e.sent.Explain(dialect.FieldSearch, "tools", completion.NoticeSearch)
 	}
 	if err := dialect.OnlyFunctions(e.p.Tools); err != nil {
 		return err
@@ -92,12 +96,13 @@ func (e *encoder) reasoning() error {
 	}
 	switch e.family {
 	case openAI:
+		e.sent.Has(dialect.FieldReasoning)
 		if effort := r.EffortOf(e.req.AnswerCap(e.ep.MaxCompletion)); effort != "" {
 			e.more.Name("reasoning_effort").Text(leveled(effort))
 		}
 		return nil
 	case other, nova:
-		e.notice = append(e.notice, "The reasoning setting was left out, because the provider has none.")
+		e.sent.Explain(dialect.FieldReasoning, "reasoning", "The reasoning setting was left out, because the provider has none.")
 		return nil
 	case anthropic:
 	}
@@ -106,8 +111,9 @@ func (e *encoder) reasoning() error {
 		return err
 	}
 	if d.Notice != "" {
-		e.notice = append(e.notice, d.Notice)
+		e.sent.Explain(dialect.FieldReasoning, "reasoning", d.Notice)
 	}
+	e.sent.Has(dialect.FieldReasoning)
 	if e.thinking = d.On; !d.On { // it is off unless asked for
 		return nil
 	}
@@ -165,7 +171,7 @@ func (e *encoder) tools() {
 	list, called := e.p.Tools, e.called()
 	if c.Mode == completion.ChoiceNone {
 		if len(list) > 0 && len(called) > 0 {
-			e.notice = append(e.notice, "tool_choice none was left out, because the provider does not support it.")
+			e.sent.Explain(dialect.FieldChoice, "tool_choice", "tool_choice none was left out, because the provider does not support it.")
 		}
 		list = nil
 	}
@@ -262,7 +268,7 @@ func (e *encoder) choice() {
 	case completion.ChoiceUnset, completion.ChoiceNone:
 	}
 	if e.p.Serial {
-		e.notice = append(e.notice, "parallel_tool_calls was left out, because the provider does not support it.")
+		e.sent.Explain(dialect.FieldSerial, "parallel_tool_calls", "parallel_tool_calls was left out, because the provider does not support it.")
 	}
 }
 
@@ -434,29 +440,28 @@ func (e *encoder) inference() {
 	}
 	s := &e.p.Sampling
 	if !e.thinking { // a model that reasons accepts none of them
-		e.share("temperature", s.Temperature, catalog.ParamTemperature)
-		e.share("topP", s.TopP, catalog.ParamTopP)
-	}
-	stops := len(e.B)
-	e.Name("stopSequences").Array()
-	for _, s := range e.p.Stop {
-		if strings.TrimSpace(s) != "" { // white space alone is refused
-			e.Text(s)
+		if s.Temperature != "" && e.ep.Params&catalog.ParamTemperature != 0 {
+			value, clipped := claude.Share(s.Temperature)
+			e.sent.Note(clipped)
+			e.sent.Has(dialect.FieldTemperature)
+			e.Name("temperature").Literal(value)
+		}
+		if s.TopP != "" && e.ep.Params&catalog.ParamTopP != 0 {
+			e.sent.Has(dialect.FieldTopP)
+			e.Name("topP").Literal(s.TopP)
 		}
 	}
-	e.EndArrayOrDrop(stops)
+	start := len(e.B)
+	e.Name("stopSequences").Array()
+	stops, all := claude.Stops(e.p.Stop)
+	for _, s := range stops {
+		e.Text(s)
+	}
+	if all {
+		e.sent.Has(dialect.FieldStop)
+	}
+	e.EndArrayOrDrop(start)
 	e.EndObjectOrDrop(at)
-}
-
-// share writes a number, at most 1: this wire's scales end there.
-func (e *encoder) share(name, value string, p catalog.Params) {
-	if value == "" || e.ep.Params&p == 0 {
-		return
-	}
-	if n, ok := rawjson.Float([]byte(value)); ok && n > 1 {
-		value = "1"
-	}
-	e.Name(name).Literal(value)
 }
 
 // modelFields writes the fields that the wire passes to the model unread.
@@ -464,8 +469,10 @@ func (e *encoder) modelFields() {
 	if k := e.p.Sampling.TopK; k != "" && k != "0" && e.ep.Params&catalog.ParamTopK != 0 && !e.thinking {
 		switch e.family {
 		case anthropic:
+			e.sent.Has(dialect.FieldTopK)
 			e.more.Name("top_k").Literal(k)
 		case nova:
+			e.sent.Has(dialect.FieldTopK)
 			e.more.Name("inferenceConfig").Object()
 			e.more.Name("topK").Literal(k)
 			e.more.EndObject()

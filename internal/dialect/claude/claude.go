@@ -12,6 +12,7 @@ import (
 	"weir/internal/catalog"
 	"weir/internal/completion"
 	"weir/internal/fault"
+	"weir/internal/rawjson"
 )
 
 // Filler is the text of a message that would be empty, which these wires refuse.
@@ -83,6 +84,24 @@ func Decide(ep *catalog.Endpoint, req *completion.Request, p *completion.Prompt)
 		out.Cap = out.Budget + UsualCap
 	}
 	return out, nil
+}
+
+// Share returns a temperature in the scale of these wires, which ends at 1, and a notice where it was above.
+func Share(temperature string) (value, notice string) {
+	if t, ok := rawjson.Float([]byte(temperature)); ok && t > 1 {
+		return "1", "The temperature was lowered to 1, which is the highest of the provider."
+	}
+	return temperature, ""
+}
+
+// Stops returns the stop sequences that these wires accept: not those of white space alone. all reports whether these are all.
+func Stops(list []string) (stops []string, all bool) {
+	for _, s := range list {
+		if strings.TrimSpace(s) != "" {
+			stops = append(stops, s)
+		}
+	}
+	return stops, len(stops) == len(list)
 }
 
 // maxMarks is how many cache marks a request may have.

@@ -34,10 +34,14 @@ func (d *Dialect) Request(ep *catalog.Endpoint, req *completion.Request) (dialec
 	p, notice := dialect.Search(ep, req, p)
 	e := encoder{ep: ep, req: req, p: p}
 	if notice != "" {
-		e.notice = append(e.notice, notice)
+		e.sent.Explain(dialect.FieldSearch, "tools", notice)
 	}
 	body, err := e.encode()
 	if err != nil {
+		return dialect.Call{}, err
+	}
+	e.sent.Translated(ep, req)
+	if notice, err = e.sent.Left(req); err != nil {
 		return dialect.Call{}, err
 	}
 	path := "/models/" + url.PathEscape(ep.UpstreamID)
@@ -46,7 +50,7 @@ func (d *Dialect) Request(ep *catalog.Endpoint, req *completion.Request) (dialec
 	} else {
 		path += ":generateContent"
 	}
-	return dialect.Call{Path: path, Body: body, Notice: strings.Join(e.notice, " ")}, nil
+	return dialect.Call{Path: path, Body: body, Notice: notice}, nil
 }
 
 // Failure classifies an answer that is not 2xx.

@@ -16,10 +16,10 @@ const unsigned = "skip_thought_signature_validator"
 
 // encoder writes one request from its canonical form.
 type encoder struct {
-	ep     *catalog.Endpoint
-	req    *completion.Request
-	p      *completion.Prompt
-	notice []string
+	ep   *catalog.Endpoint
+	req  *completion.Request
+	p    *completion.Prompt
+	sent dialect.Sent
 	rawjson.Writer
 }
 
@@ -28,14 +28,16 @@ func (e *encoder) encode() ([]byte, error) {
 		return nil, err
 	}
 	if e.req.WithoutReasoning || e.p.Foreign(completion.FormatGoogle) {
-		e.notice = append(e.notice, completion.NoticeReasoning)
+		e.sent.Note(completion.NoticeReasoning)
 	}
 	if e.p.Serial && len(e.p.Tools) > 1 {
-		e.notice = append(e.notice, "parallel_tool_calls was left out, because the provider does not support it.")
+		e.sent.Explain(dialect.FieldSerial, "parallel_tool_calls", "parallel_tool_calls was left out, because the provider does not support it.")
 	}
 	if e.p.Search != nil && len(e.p.Tools) > 0 { // coding agents offer both without being asked to
-		e.notice = append(e.notice, "The web search was left out, because the provider has none together with tools.")
+		e.sent.Explain(dialect.FieldSearch, "tools", "The web search was left out, because the provider has none together with tools.")
 	}
+	e.sent.Has(dialect.FieldCap | dialect.FieldN | dialect.FieldTools | dialect.FieldChoice | dialect.FieldSerial | dialect.FieldSearch |
+		dialect.FieldFormat | dialect.FieldStop | dialect.FieldModalities)
 	e.B = make([]byte, 0, len(e.req.Body)+512)
 	e.Object()
 	if err := e.contents(); err != nil {
@@ -300,6 +302,7 @@ func (e *encoder) tools() {
 		e.Close("]}")
 	}
 	if e.p.Search != nil && len(e.p.Tools) == 0 { // the wire takes either search or tools
+		e.sent.Domains(e.req, e.p.Search, false, false)
 		e.Literal(`{"googleSearch":{}}`)
 	}
 	e.EndArray()
@@ -342,11 +345,14 @@ func (e *encoder) config() error {
 	for _, n := range [...]struct {
 		name, value string
 		param       catalog.Params
+		field       dialect.Fields
 	}{
-		{"temperature", s.Temperature, catalog.ParamTemperature}, {"topP", s.TopP, catalog.ParamTopP}, {"topK", s.TopK, catalog.ParamTopK},
-		{"frequencyPenalty", s.FrequencyPenalty, catalog.ParamFrequencyPenalty}, {"presencePenalty", s.PresencePenalty, catalog.ParamPresencePenalty}, {"seed", s.Seed, catalog.ParamSeed},
+		{"temperature", s.Temperature, catalog.ParamTemperature, dialect.FieldTemperature}, {"topP", s.TopP, catalog.ParamTopP, dialect.FieldTopP},
+		{"topK", s.TopK, catalog.ParamTopK, dialect.FieldTopK}, {"frequencyPenalty", s.FrequencyPenalty, catalog.ParamFrequencyPenalty, dialect.FieldFrequencyPenalty},
+		{"presencePenalty", s.PresencePenalty, catalog.ParamPresencePenalty, dialect.FieldPresencePenalty}, {"seed", s.Seed, catalog.ParamSeed, dialect.FieldSeed},
 	} {
 		if n.value != "" && e.ep.Params&n.param != 0 {
+			e.sent.Has(n.field)
 			e.Name(n.name).Literal(n.value)
 		}
 	}
@@ -363,6 +369,7 @@ func (e *encoder) config() error {
 		e.Name("stopSequences").Texts(e.p.Stop)
 	}
 	if s.Logprobs && e.ep.Params&catalog.ParamLogprobs != 0 {
+		e.sent.Has(dialect.FieldLogprobs | dialect.FieldTopLogprobs)
 		e.Name("responseLogprobs").Bool(true)
 		if s.TopLogprobs > 0 {
 			e.Name("logprobs").Int(int64(s.TopLogprobs))
@@ -404,6 +411,7 @@ func (e *encoder) modalities() {
 	}
 	e.Name("responseModalities").Texts(words)
 	if s := e.p.Audio; s != nil && s.Voice != "" {
+		e.sent.Has(dialect.FieldAudio)
 		e.Name("speechConfig").Object()
 		e.Name("voiceConfig").Object()
 		e.Name("prebuiltVoiceConfig").Object()
@@ -418,6 +426,7 @@ func (e *encoder) thinking() error {
 	if !r.Set || !e.thinks() {
 		return nil
 	}
+	e.sent.Has(dialect.FieldReasoning)
 	e.Name("thinkingConfig").Object()
 	if !r.Exclude && !r.Off() {
 		e.Name("includeThoughts").Bool(true)

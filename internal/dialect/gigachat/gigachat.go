@@ -106,7 +106,11 @@ func (d *Dialect) Request(ep *catalog.Endpoint, req *completion.Request) (dialec
 	if err != nil {
 		return dialect.Call{}, err
 	}
-	call := dialect.Call{Path: path, Body: body, Notice: strings.Join(e.notice, " ")}
+	call := dialect.Call{Path: path, Body: body}
+	e.sent.Translated(ep, req)
+	if call.Notice, err = e.sent.Left(req); err != nil {
+		return dialect.Call{}, err
+	}
 	if id := session(ep, req, p); id != "" {
 		call.Header = http.Header{"X-Session-Id": {id}}
 	}

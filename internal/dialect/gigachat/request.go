@@ -12,10 +12,10 @@ import (
 
 // encoder writes one request from its canonical form.
 type encoder struct {
-	ep     *catalog.Endpoint
-	req    *completion.Request
-	p      *completion.Prompt
-	notice []string
+	ep   *catalog.Endpoint
+	req  *completion.Request
+	p    *completion.Prompt
+	sent dialect.Sent
 	rawjson.Writer
 }
 
@@ -24,8 +24,10 @@ func (e *encoder) encode() ([]byte, error) {
 		return nil, err
 	}
 	if e.req.WithoutReasoning || e.p.Foreign(completion.FormatGigaChat) {
-		e.notice = append(e.notice, completion.NoticeReasoning)
+		e.sent.Note(completion.NoticeReasoning)
 	}
+	e.sent.Has(dialect.FieldCap | dialect.FieldN | dialect.FieldTools | dialect.FieldChoice | dialect.FieldFormat |
+		dialect.FieldSerial) // an answer of this wire has one call
 	e.B = make([]byte, 0, len(e.req.Body)+512)
 	e.Object()
 	e.Name("model").Text(e.ep.UpstreamID)
@@ -51,7 +53,7 @@ func (e *encoder) check() error {
 	case e.req.Search != nil: // a search that is required, not merely offered to the model
 		return dialect.Cannot("plugins", "a web search")
 	case e.p.Search != nil:
-		e.notice = append(e.notice, completion.NoticeSearch)
+		e.sent.Explain(dialect.FieldSearch, "tools", completion.NoticeSearch)
 	}
 	if err := dialect.OnlyFunctions(e.p.Tools); err != nil {
 		return err
@@ -273,7 +275,7 @@ func (e *encoder) functions() {
 	default: // the service calls no function unless it is requested
 		e.Name("function_call").Text("auto")
 		if c.Mode == completion.ChoiceRequired {
-			e.notice = append(e.notice, "tool_choice was left out, because the provider cannot require one of several tools.")
+			e.sent.Explain(dialect.FieldChoice, "tool_choice", "tool_choice was left out, because the provider cannot require one of several tools.")
 		}
 	}
 }
@@ -283,8 +285,13 @@ func (e *encoder) sampling() {
 	for _, n := range [...]struct {
 		name, value string
 		param       catalog.Params
-	}{{"temperature", s.Temperature, catalog.ParamTemperature}, {"top_p", s.TopP, catalog.ParamTopP}, {"repetition_penalty", s.RepetitionPenalty, catalog.ParamRepetitionPenalty}} {
+		field       dialect.Fields
+	}{
+		{"temperature", s.Temperature, catalog.ParamTemperature, dialect.FieldTemperature}, {"top_p", s.TopP, catalog.ParamTopP, dialect.FieldTopP},
+		{"repetition_penalty", s.RepetitionPenalty, catalog.ParamRepetitionPenalty, dialect.FieldRepetitionPenalty},
+	} {
 		if n.value != "" && e.ep.Params&n.param != 0 {
+			e.sent.Has(n.field)
 			e.Name(n.name).Literal(n.value)
 		}
 	}
@@ -292,14 +299,15 @@ func (e *encoder) sampling() {
 		e.Name("max_tokens").Int(e.req.MaxTokens)
 	}
 	if len(e.p.Stop) > 0 {
-		e.notice = append(e.notice, "The stop sequences were left out, because the provider has none.")
+		e.sent.Explain(dialect.FieldStop, "stop", "The stop sequences were left out, because the provider has none.")
 	}
 	r := &e.req.Reasoning
 	switch {
 	case !r.Chosen() || e.ep.Params&(catalog.ParamReasoning|catalog.ParamReasoningEffort) == 0:
 	case r.Off():
-		e.notice = append(e.notice, "Reasoning could not be switched off, because the provider has no setting for it.")
+		e.sent.Explain(dialect.FieldReasoning, "reasoning", "Reasoning could not be switched off, because the provider has no setting for it.")
 	default:
+		e.sent.Has(dialect.FieldReasoning)
 		e.Name("reasoning_effort").Text(leveled(r.EffortOf(e.req.AnswerCap(e.ep.MaxCompletion))))
 	}
 }

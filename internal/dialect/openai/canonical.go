@@ -12,16 +12,22 @@ import (
 
 // asChat writes a request that came by another wire as a chat request, which is then sent like any chat request: with every quirk of the
 // server.
-func asChat(ep *catalog.Endpoint, req *completion.Request) (_ *completion.Request, notice string, err error) {
+func asChat(ep *catalog.Endpoint, req *completion.Request, sent *dialect.Sent) (*completion.Request, error) {
 	p, err := req.Prompt()
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
-	p, notice = dialect.Search(ep, req, p)
+	p, notice := dialect.Search(ep, req, p)
 	if p.Search != nil && ep.Params&catalog.ParamWebSearchOptions == 0 { // the client merely offers it to the model
 		silent := *p
 		silent.Search = nil
 		p, notice = &silent, completion.NoticeSearch
+	}
+	if notice != "" {
+		sent.Explain(dialect.FieldSearch, "tools", notice)
+	}
+	if p.Search != nil {
+		sent.Domains(req, p.Search, false, false)
 	}
 	out := *req
 	if most := ep.MaxCompletion; most > 0 {
@@ -29,13 +35,17 @@ func asChat(ep *catalog.Endpoint, req *completion.Request) (_ *completion.Reques
 	}
 	w := writer{req: &out, p: p, Writer: rawjson.Writer{B: make([]byte, 0, len(req.Body)+512)}}
 	if err := w.write(); err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	out.Style, out.Body, out.HasRoles, out.Members = completion.Chat, w.B, w.has, nil
 	for m := rawjson.MembersOf(w.B); m.Next(); {
 		out.Members = append(out.Members, completion.Member{Name: string(m.Name), Start: m.Start, Value: m.At, End: m.End})
+		sent.Has(dialect.ChatField(string(m.Name)))
 	}
-	return &out, notice, nil
+	if len(p.Tools) == 0 { // their settings ask for nothing
+		sent.Has(dialect.FieldTools | dialect.FieldChoice | dialect.FieldSerial)
+	}
+	return &out, nil
 }
 
 // writer writes the members of a chat request. The encoder writes what the request has in typed form outside its prompt, reasoning above

@@ -5,7 +5,6 @@ package openai
 import (
 	"net/http"
 	"slices"
-	"strings"
 
 	"weir/internal/catalog"
 	"weir/internal/completion"
@@ -27,29 +26,30 @@ func (d *Dialect) Header(p *catalog.Provider) http.Header {
 // Request encodes req for ep; a request that came by another wire is first written as a chat request. It fails with fault.Invalid for a
 // request that this wire cannot express, and when a reasoning budget does not fit below the cap of the answer.
 func (d *Dialect) Request(ep *catalog.Endpoint, req *completion.Request) (dialect.Call, error) {
-	var notices []string
-	if req.Signature != "" && !keeps(&ep.Provider.Quirks) {
-		notices = append(notices, completion.NoticeReasoning)
+	e := encoder{ep: ep, q: &ep.Provider.Quirks, req: req}
+	if req.Signature != "" && !keeps(e.q) {
+		e.sent.Note(completion.NoticeReasoning)
 	}
 	var err error
 	switch {
 	case req.Style != completion.Chat:
-		var notice string
-		if req, notice, err = asChat(ep, req); notice != "" {
-			notices = append(notices, notice)
-		}
+		e.translated = true
+		e.req, err = asChat(ep, req, &e.sent)
 	case req.Revised != 0:
-		req, err = revise(req)
+		e.req, err = revise(req)
 	}
 	if err != nil {
 		return dialect.Call{}, err
 	}
-	e := encoder{ep: ep, q: &ep.Provider.Quirks, req: req}
-	body, err := e.encode()
-	if err != nil {
+	call := dialect.Call{Path: path}
+	if call.Body, err = e.encode(); err != nil {
 		return dialect.Call{}, err
 	}
-	return dialect.Call{Path: path, Body: body, Notice: strings.Join(notices, " ")}, nil
+	if e.translated {
+		e.sent.Translated(ep, req)
+	}
+	call.Notice, err = e.sent.Left(req)
+	return call, err
 }
 
 // keeps reports whether a server accepts signed reasoning from earlier turns: this wire has no field for it, only some servers'

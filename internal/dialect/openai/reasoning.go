@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"weir/internal/catalog"
+	"weir/internal/dialect"
 	"weir/internal/fault"
 	"weir/internal/rawjson"
 )
@@ -16,26 +17,61 @@ func (e *encoder) reasoning() error {
 		}
 	}
 	r := &e.req.Reasoning
-	if !r.Set || e.ep.Params&(catalog.ParamReasoning|catalog.ParamReasoningEffort|catalog.ParamIncludeReasoning) == 0 {
+	field := e.reasoningField()
+	can := field != "" && e.ep.Params&(catalog.ParamReasoning|catalog.ParamReasoningEffort|catalog.ParamIncludeReasoning) != 0
+	switch {
+	case !r.Set:
 		return nil
+	case !can && r.Off():
+	case !can || e.dropped(field):
+		e.leaveReasoning()
+	default:
+		e.sent.Has(dialect.FieldReasoning)
+		return e.askReasoning(field)
 	}
+	return nil
+}
+
+// reasoningField is the member with which the server is asked to reason, "" when there is none.
+func (e *encoder) reasoningField() string {
 	switch e.q.ReasoningRequest {
 	case "", "effort":
-		e.reasoningEffort()
+		return "reasoning_effort"
 	case "object":
+		return "reasoning"
+	case "enable_thinking", "thinking":
+		return e.q.ReasoningRequest
+	}
+	return ""
+}
+
+// leaveReasoning records that the client's choice of reasoning is left out.
+func (e *encoder) leaveReasoning() {
+	if e.translated || !e.req.Reasoning.Chosen() {
+		return
+	}
+	for i := range e.req.Members {
+		if m := &e.req.Members[i]; dialect.ChatField(m.Name) == dialect.FieldReasoning {
+			e.leave(m)
+		}
+	}
+}
+
+func (e *encoder) askReasoning(field string) error {
+	switch field {
+	case "reasoning":
 		e.reasoningObject()
 	case "enable_thinking":
 		return e.enableThinking()
 	case "thinking":
 		return e.thinking()
+	default:
+		e.reasoningEffort()
 	}
 	return nil
 }
 
 func (e *encoder) reasoningEffort() {
-	if e.dropped("reasoning_effort") {
-		return
-	}
 	effort := e.effort()
 	if effort == "" {
 		return
@@ -54,9 +90,6 @@ func (e *encoder) effort() string {
 
 // reasoningObject sends the client's own object where there is one, so that its unknown members are sent too.
 func (e *encoder) reasoningObject() {
-	if e.dropped("reasoning") {
-		return
-	}
 	r := &e.req.Reasoning
 	w := e.name("reasoning")
 	raw := e.find("reasoning")
@@ -87,7 +120,7 @@ func (e *encoder) reasoningObject() {
 }
 
 func (e *encoder) enableThinking() error {
-	if e.dropped("enable_thinking") || e.has("enable_thinking") || !e.req.Reasoning.Chosen() { // a client may use the server's own spelling
+	if e.has("enable_thinking") || !e.req.Reasoning.Chosen() { // a client may use the server's own spelling
 		return nil
 	}
 	if e.req.Reasoning.Off() {
@@ -106,7 +139,7 @@ func (e *encoder) enableThinking() error {
 }
 
 func (e *encoder) thinking() error {
-	if e.dropped("thinking") || e.has("thinking") || !e.req.Reasoning.Chosen() {
+	if e.has("thinking") || !e.req.Reasoning.Chosen() {
 		return nil
 	}
 	if e.req.Reasoning.Off() {

@@ -18,6 +18,9 @@ type encoder struct {
 	req *completion.Request
 	rawjson.Writer
 
+	sent       dialect.Sent
+	translated bool // the client wrote a request of another style: the members are not its own
+
 	hasModel, hasCap, hasOptions, hasTools bool
 }
 
@@ -93,11 +96,15 @@ func (e *encoder) member(m *completion.Member) error {
 	case "store", "metadata":
 		if e.ep.Provider.ID == "openai" || slices.Contains(e.q.ForwardExtra, m.Name) {
 			e.metadata(m, value)
+			return nil
 		}
+		e.leave(m)
 	case "cache_control":
-		if e.q.CacheControl {
-			e.keep(m)
+		if !e.q.CacheControl {
+			e.leave(m)
+			return nil
 		}
+		e.keep(m)
 	case "user", "safety_identifier":
 		if text, ok := rawjson.Unquote(value); ok && len(text) > 0 && !e.dropped(m.Name) {
 			e.name(m.Name).Text(dialect.HashUser(e.req.Account, text))
@@ -107,17 +114,23 @@ func (e *encoder) member(m *completion.Member) error {
 	case "n", "top_k", "top_logprobs", "seed":
 		e.integer(m, value)
 	case "tools":
-		if e.lists(catalog.ParamTools) && !e.dropped(m.Name) {
-			e.tools(m, value)
+		if !e.takes(m.Name) {
+			e.leave(m)
+			return nil
 		}
+		e.tools(m, value)
 	case "functions":
-		if !e.hasTools && e.lists(catalog.ParamTools) && !e.dropped("tools") {
-			e.functions(value)
+		if e.hasTools || !e.takes("tools") {
+			e.leave(m)
+			return nil
 		}
+		e.functions(value)
 	case "function_call":
-		if !e.has("tool_choice") && e.lists(catalog.ParamToolChoice) && !e.dropped("tool_choice") {
-			e.functionCall(value)
+		if e.has("tool_choice") || !e.takes("tool_choice") {
+			e.leave(m)
+			return nil
 		}
+		e.functionCall(value)
 	default:
 		e.keep(m)
 	}
@@ -127,6 +140,7 @@ func (e *encoder) member(m *completion.Member) error {
 // keep copies a member, unless the server does not take it.
 func (e *encoder) keep(m *completion.Member) {
 	if e.dropped(m.Name) || e.ep.Params != catalog.AllParams && !e.lists(catalog.ParamNamed(m.Name)) {
+		e.leave(m)
 		return
 	}
 	if e.q.Rename != nil {
@@ -136,6 +150,20 @@ func (e *encoder) keep(m *completion.Member) {
 		}
 	}
 	e.Member(e.req.Body[m.Start:m.End])
+}
+
+// leave records that a member is left out.
+func (e *encoder) leave(m *completion.Member) {
+	if e.translated {
+		e.sent.Hasnt(dialect.ChatField(m.Name))
+		return
+	}
+	e.sent.Member(e.req, m)
+}
+
+// takes reports whether the server gets a parameter of its own name.
+func (e *encoder) takes(name string) bool {
+	return e.lists(catalog.ParamNamed(name)) && !e.dropped(name)
 }
 
 // lists reports whether the endpoint supports the parameters p. 0 is for a field that endpoints do not list: it counts as supported.
@@ -219,10 +247,12 @@ func (e *encoder) maxTokens(m *completion.Member, value []byte) {
 	}
 	if !e.lists(catalog.ParamNamed(name)) {
 		if name = swapCap(name); !e.lists(catalog.ParamNamed(name)) {
+			e.leave(m)
 			return
 		}
 	}
 	if e.dropped(name) {
+		e.leave(m)
 		return
 	}
 	if both || e.req.MaxTokens > 0 && bytes.ContainsAny(value, ".eE") {
@@ -239,7 +269,8 @@ func (e *encoder) integer(m *completion.Member, value []byte) {
 		e.keep(m)
 		return
 	}
-	if e.dropped(m.Name) || !e.lists(catalog.ParamNamed(m.Name)) {
+	if !e.takes(m.Name) {
+		e.leave(m)
 		return
 	}
 	e.name(m.Name).Int(n)

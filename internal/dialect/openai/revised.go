@@ -95,6 +95,7 @@ func (w *writer) front() {
 
 // search adds a web search that the client's body does not have.
 func (e *encoder) search(s *completion.Search) {
+	e.sent.Domains(e.req, s, false, false)
 	w := e.name("web_search_options")
 	w.Object()
 	if s.ContextSize != "" {

@@ -39,7 +39,9 @@ func (d *Dialect) Request(ep *catalog.Endpoint, req *completion.Request) (dialec
 	if err != nil {
 		return dialect.Call{}, err
 	}
-	return dialect.Call{Path: path, Body: e.B, Notice: strings.Join(e.notice, " ")}, nil
+	call := dialect.Call{Path: path, Body: e.B}
+	call.Notice, err = e.sent.Left(req)
+	return call, err
 }
 
 // formatOf names the vendor that encrypts a provider's reasoning: no other vendor can read it.

@@ -16,7 +16,7 @@ type encoder struct {
 	ep     *catalog.Endpoint
 	req    *completion.Request
 	format string // of the endpoint's own encrypted reasoning
-	notice []string
+	sent   dialect.Sent
 	rawjson.Writer
 
 	foreign bool // reasoning of another provider was left out
@@ -26,8 +26,6 @@ const (
 	encrypted = "reasoning.encrypted_content"
 	leastCap  = 16 // tokens: the smallest cap of an answer that this wire accepts
 )
-
-func (e *encoder) note(sentence string) { e.notice = append(e.notice, sentence) }
 
 // splice writes the client's own body: unknown members are kept byte for byte, and those for the gateway are removed.
 func (e *encoder) splice() {
@@ -59,7 +57,7 @@ func (e *encoder) close(body []byte) {
 	e.reasoning(rawjson.Find(body, "reasoning"))
 	e.EndObject()
 	if e.foreign {
-		e.note("Reasoning of another provider was left out.")
+		e.sent.Note(completion.NoticeReasoning)
 	}
 }
 
@@ -70,7 +68,9 @@ func (e *encoder) member(m *completion.Member, v []byte) {
 	case "cache_control", "image_config", "modalities", "top_k", "frequency_penalty", "presence_penalty": // members of other wires
 		if slices.Contains(e.ep.Provider.Quirks.ForwardExtra, m.Name) {
 			e.keep(m)
+			return
 		}
+		e.sent.Member(e.req, m)
 	case "previous_response_id", "background", "conversation", "prompt", "metadata": // the provider must store nothing
 	case "input":
 		e.input(v)
@@ -87,16 +87,20 @@ func (e *encoder) member(m *completion.Member, v []byte) {
 			}
 			return
 		}
-		if e.takes(m.Name) {
-			e.keep(m)
+		if !e.takes(m.Name) {
+			e.sent.Member(e.req, m)
+			return
 		}
+		e.keep(m)
 	}
 }
 
 func (e *encoder) keep(m *completion.Member) {
-	if !e.dropped(m.Name) {
-		e.Member(e.req.Body[m.Start:m.End])
+	if e.dropped(m.Name) {
+		e.sent.Member(e.req, m)
+		return
 	}
+	e.Member(e.req.Body[m.Start:m.End])
 }
 
 func (e *encoder) dropped(name string) bool {
@@ -189,9 +193,17 @@ func (e *encoder) include(list []byte) {
 // reasoning writes the client's object without members that only gateways have: a budget becomes the nearest effort.
 func (e *encoder) reasoning(object []byte) {
 	r := &e.req.Reasoning
-	if !r.Set || e.ep.Params&(catalog.ParamReasoning|catalog.ParamReasoningEffort) == 0 || e.dropped("reasoning") {
+	if !r.Set {
 		return
 	}
+	can := e.ep.Params&(catalog.ParamReasoning|catalog.ParamReasoningEffort) != 0
+	if !can || e.dropped("reasoning") {
+		if e.req.Style == completion.Responses && r.Chosen() && (can || !r.Off()) {
+			e.sent.Drop("reasoning")
+		}
+		return
+	}
+	e.sent.Has(dialect.FieldReasoning)
 	effort := r.EffortOf(e.req.AnswerCap(e.ep.MaxCompletion))
 	if effort == "max" {
 		effort = "xhigh"

@@ -18,11 +18,13 @@ func (e *encoder) write() error {
 	}
 	p, notice := dialect.Search(e.ep, e.req, p)
 	if notice != "" {
-		e.note(notice)
+		e.sent.Explain(dialect.FieldSearch, "tools", notice)
 	}
 	if err := dialect.OneAnswer(e.req); err != nil {
 		return err
 	}
+	e.sent.Has(dialect.FieldCap | dialect.FieldN | dialect.FieldTools | dialect.FieldChoice | dialect.FieldSerial | dialect.FieldFormat |
+		dialect.FieldVerbosity)
 	e.B = make([]byte, 0, len(e.req.Body)+512)
 	e.Object()
 	e.Name("model").Text(e.ep.UpstreamID)
@@ -48,6 +50,7 @@ func (e *encoder) write() error {
 		body = []byte(`{"include":["message.output_text.logprobs"]}`)
 	}
 	e.close(body)
+	e.sent.Translated(e.ep, e.req)
 	return nil
 }
 
@@ -251,6 +254,8 @@ func (e *encoder) tools(p *completion.Prompt) error {
 		e.tool(t)
 	}
 	if s := p.Search; s != nil {
+		e.sent.Has(dialect.FieldSearch)
+		e.sent.Domains(e.req, s, true, false)
 		e.search(s)
 	}
 	e.EndArray()
@@ -365,12 +370,17 @@ func (e *encoder) settings(p *completion.Prompt) {
 	if req.MaxTokens > 0 {
 		e.Name("max_output_tokens").Int(max(req.MaxTokens, leastCap))
 	}
-	for _, m := range [...]struct{ name, value string }{{"temperature", s.Temperature}, {"top_p", s.TopP}} {
+	for _, m := range [...]struct {
+		name, value string
+		field       dialect.Fields
+	}{{"temperature", s.Temperature, dialect.FieldTemperature}, {"top_p", s.TopP, dialect.FieldTopP}} {
 		if m.value != "" && e.takes(m.name) {
+			e.sent.Has(m.field)
 			e.Name(m.name).Literal(m.value)
 		}
 	}
 	if s.Logprobs && e.takes("top_logprobs") {
+		e.sent.Has(dialect.FieldLogprobs | dialect.FieldTopLogprobs)
 		e.Name("top_logprobs").Int(int64(s.TopLogprobs))
 	}
 	if p.CacheKey != "" && !e.dropped("prompt_cache_key") {
@@ -380,10 +390,10 @@ func (e *encoder) settings(p *completion.Prompt) {
 		e.Name("user").Text(dialect.HashUser(req.Account, []byte(req.User)))
 	}
 	if len(p.Stop) > 0 {
-		e.note("The stop sequences were left out, because the provider has none.")
+		e.sent.Explain(dialect.FieldStop, "stop", "The stop sequences were left out, because the provider has none.")
 	}
 	if p.Audio != nil {
-		e.note("Audio output was left out, because the provider has none.")
+		e.sent.Explain(dialect.FieldAudio, "audio", "Audio output was left out, because the provider has none.")
 	}
 	e.shape(&p.Format, s.Verbosity)
 }

@@ -17,22 +17,12 @@ func (source) Prompt(req *completion.Request) (*completion.Prompt, error) {
 	b := promptBuilder{p: &completion.Prompt{}, names: map[string]string{}}
 	for _, m := range req.Members {
 		v := req.Body[m.Value:m.End]
-		if !rawjson.IsNull(v) && !b.setting(m.Name, v) && !b.sampling(m.Name, v) && !decoded(m.Name) {
-			b.p.Extra = append(b.p.Extra, m)
+		if !rawjson.IsNull(v) && !b.setting(m.Name, v) {
+			b.sampling(m.Name, v)
 		}
 	}
 	b.conversation(req.Body, req.MessagesAt)
 	return b.p, nil
-}
-
-// decoded reports fields that the request has in typed form, or that are only for the gateway.
-func decoded(name string) bool {
-	switch name {
-	case "model", "messages", "stream", "stream_options", "max_tokens", "max_completion_tokens", "n", "reasoning",
-		"reasoning_effort", "include_reasoning", "service_tier", "metadata", "user", "safety_identifier", "store", "modalities":
-		return true
-	}
-	return completion.GatewayOnly(name)
 }
 
 // promptBuilder is the state of one Prompt.
@@ -77,11 +67,11 @@ func (b *promptBuilder) setting(name string, v []byte) bool {
 	return true
 }
 
-func (b *promptBuilder) sampling(name string, v []byte) bool {
+func (b *promptBuilder) sampling(name string, v []byte) {
 	s := &b.p.Sampling
 	if number := numberOf(s, name); number != nil {
 		*number = string(v)
-		return true
+		return
 	}
 	switch name {
 	case "logprobs":
@@ -93,10 +83,7 @@ func (b *promptBuilder) sampling(name string, v []byte) bool {
 		s.LogitBias = v
 	case "verbosity":
 		s.Verbosity = rawjson.Text(v)
-	default:
-		return false
 	}
-	return true
 }
 
 // numberOf returns the field for that sampling parameter, nil for other names.
