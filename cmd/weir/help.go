@@ -2,8 +2,9 @@ package main
 
 import (
 	"fmt"
+	"io"
 
-	"github.com/alecthomas/kong"
+	"weir/internal/cli"
 )
 
 // examples are printed at the start of each command's help. Units: rubles, and durations such as 720h.
@@ -63,14 +64,12 @@ var examples = map[string]string{
 	"version":                          "weir version",
 }
 
-// printHelp prints the example of a command before its description.
-func printHelp(options kong.HelpOptions, ctx *kong.Context) error {
-	if selected := ctx.Selected(); selected != nil {
-		if example, ok := examples[selected.Path()]; ok {
-			if _, err := fmt.Fprintf(ctx.Stdout, "Example: %s\n\n", example); err != nil {
-				return err
-			}
+// writeHelp prints the example of a command before its description.
+func writeHelp(w io.Writer, c *cli.Command) error {
+	if example, ok := examples[c.Path()]; ok {
+		if _, err := fmt.Fprintf(w, "Example: %s\n\n", example); err != nil {
+			return err
 		}
 	}
-	return kong.DefaultHelpPrinter(options, ctx)
+	return c.WriteHelp(w)
 }

@@ -1,11 +1,11 @@
 package main
 
 import (
+	"context"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
-
-	"github.com/alecthomas/kong"
 )
 
 var word = regexp.MustCompile(`'[^']*'|\S+`)
@@ -14,7 +14,7 @@ var word = regexp.MustCompile(`'[^']*'|\S+`)
 func TestExamples(t *testing.T) {
 	t.Parallel()
 	leaves := 0
-	for _, node := range newParser(new(commands)).Model.Leaves(true) {
+	for _, node := range newProgram().Leaves() {
 		leaves++
 		example, ok := examples[node.Path()]
 		if !ok {
@@ -25,12 +25,20 @@ func TestExamples(t *testing.T) {
 		for _, w := range word.FindAllString(example, -1)[1:] {
 			args = append(args, strings.Trim(w, "'"))
 		}
-		var ctx *kong.Context
-		ctx, err := newParser(new(commands)).Parse(args)
+		c, err := newProgram().Parse(args, os.LookupEnv)
 		if err != nil {
 			t.Errorf("%s: %v", example, err)
-		} else if got := ctx.Selected().Path(); got != node.Path() {
+		} else if got := c.Path(); got != node.Path() {
 			t.Errorf("the example of %s is one of %s", node.Path(), got)
+		}
+	}
+	for _, node := range newProgram().Leaves() {
+		switch node.Target().(type) {
+		case interface{ Run() error }, interface{ Run(context.Context) error }, interface {
+			Run(context.Context, verb) error
+		}:
+		default:
+			t.Errorf("%s cannot be run", node.Path())
 		}
 	}
 	if leaves != len(examples) {

@@ -10,9 +10,8 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/alecthomas/kong"
-
 	"weir/internal/app"
+	"weir/internal/cli"
 	"weir/internal/fault"
 	"weir/internal/plugin/pdftext"
 )
@@ -48,28 +47,48 @@ func run(args []string) int {
 	if pdftext.IsChild(args) { // internal, so it is not listed as a command
 		return pdftext.Main(args, os.Stdin, os.Stdout)
 	}
-	var c commands
-	parser := newParser(&c)
-	ctx, err := parser.Parse(args)
-	if err != nil {
-		parser.FatalIfErrorf(err)
+	program := newProgram()
+	c, err := program.Parse(args, os.LookupEnv)
+	switch {
+	case errors.Is(err, cli.ErrHelp):
+		err = writeHelp(os.Stdout, c)
+	case err != nil:
+		fmt.Fprintf(os.Stderr, "weir: %v\n\n", err)
+		if writeHelp(os.Stderr, c) == nil {
+			return wrongUsage
+		}
+	default:
+		err = start(c)
 	}
-	base, stop := context.WithCancel(context.Background())
-	defer stop()
-	ctx.BindTo(base, (*context.Context)(nil))
-	ctx.Bind(verb(ctx.Selected().Name))
-	if err := ctx.Run(); err != nil {
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "weir: "+sentence(err))
 		return 1
 	}
 	return 0
 }
 
-func newParser(c *commands) *kong.Kong {
-	return kong.Must(c, kong.Name("weir"),
-		kong.Description("A model gateway: one HTTP API in front of many providers, metered in rubles. To try it: weir demo"),
-		kong.UsageOnError(), kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true}), kong.Help(printHelp),
-		kong.Vars{"version": version})
+// wrongUsage is the exit code for a command line that says nothing that can be done.
+const wrongUsage = 2
+
+// start runs a command.
+func start(c *cli.Command) error {
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	switch t := c.Target().(type) {
+	case interface{ Run() error }:
+		return t.Run()
+	case interface {
+		Run(ctx context.Context, verb verb) error
+	}:
+		return t.Run(ctx, verb(c.Name))
+	}
+	return c.Target().(interface {
+		Run(ctx context.Context) error
+	}).Run(ctx) // tested
+}
+
+func newProgram() *cli.Command {
+	return cli.New("weir", "A model gateway: one HTTP API in front of many providers, metered in rubles. To try it: weir demo", new(commands))
 }
 
 // sentence returns the message of an error for a person: the public text, and the cause if it says more.

@@ -4,10 +4,9 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-)
 
-// maxNear bounds the names that Nearest compares: longer ones are no slip of the keyboard.
-const maxNear = 64
+	"weir/internal/spelling"
+)
 
 // maxSlips is how many letters may be wrong, missing or too many.
 const maxSlips = 3
@@ -20,7 +19,7 @@ func (s *Snapshot) Nearest(name, kind string, n int) []string {
 	if !named {
 		vendor, base = "", name
 	}
-	if base == "" || len(base) > maxNear || len(vendor) > maxNear {
+	if base == "" || len(base) > spelling.Longest || len(vendor) > spelling.Longest {
 		return nil
 	}
 	type near struct {
@@ -51,44 +50,18 @@ func nearness(vendor, base, slug string) int {
 	ownVendor, ownBase, _ := strings.Cut(strings.ToLower(slug), "/")
 	slips := 0
 	if vendor != "" {
-		if slips = distance(vendor, ownVendor); slips > maxSlips && ownBase != base {
+		if slips = spelling.Distance(vendor, ownVendor, maxSlips); slips > maxSlips && ownBase != base {
 			return -1
 		}
 	}
-	switch most := min(maxSlips, max(1, len(base)/4)); {
+	switch {
 	case ownBase == base:
 		return 0
 	case len(base) >= 3 && strings.HasPrefix(ownBase, base):
 		return 1
-	case distance(base, ownBase)+slips <= most:
-		return 1 + distance(base, ownBase) + slips
+	}
+	if slips += spelling.Distance(base, ownBase, maxSlips); slips <= min(maxSlips, max(1, len(base)/4)) {
+		return 1 + slips
 	}
 	return -1
-}
-
-// distance is how many letters must be changed, added or removed to make b of a, or more than maxSlips.
-func distance(a, b string) int {
-	if d := len(a) - len(b); d > maxSlips || d < -maxSlips {
-		return maxSlips + 1
-	}
-	var rows [2][maxNear + maxSlips + 1]int
-	before, now := rows[0][:len(b)+1], rows[1][:len(b)+1]
-	for j := range before {
-		before[j] = j
-	}
-	for i := range len(a) {
-		now[0] = i + 1
-		for j := range len(b) {
-			change := before[j]
-			if a[i] != b[j] {
-				change++
-			}
-			now[j+1] = min(change, before[j+1]+1, now[j]+1)
-		}
-		if slices.Min(now) > maxSlips {
-			return maxSlips + 1
-		}
-		before, now = now, before
-	}
-	return before[len(b)]
 }

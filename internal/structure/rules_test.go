@@ -34,6 +34,8 @@ type rule struct {
 var rules = map[string]rule{
 	"internal/fault":     {layer: foundation},
 	"internal/loop":      {layer: foundation},
+	"internal/spelling":  {layer: foundation},
+	"internal/cli":       {layer: foundation, beside: []string{"internal/spelling"}, users: []layer{command}},
 	"internal/mediatype": {layer: foundation},
 	"internal/money":     {layer: foundation, beside: []string{"internal/fault"}},
 	// The domain passes bodies on as bytes; only edges use the names of their members.
@@ -133,7 +135,6 @@ var homes = []home{
 	{"github.com/pressly/goose/v3", []string{"internal/store/..."}, "migrations belong to the stores"},
 	{"github.com/minio/minio-go/v7", []string{"internal/blob/s3"}, "only the blob store in S3 knows how it is spoken to"},
 	{"database/sql", []string{"internal/store", "internal/store/..."}, "declare an interface next to its use and let a store satisfy it"},
-	{"github.com/alecthomas/kong", []string{"cmd/weir"}, "flags are read once, by the command"},
 	{"golang.org/x/sys", []string{"internal/sim/kit"}, "only the simulator looks into sockets: it resets them"},
 	{"go.yaml.in/yaml/v3", []string{"internal/config", "internal/app", "cmd/weir"}, "only the configuration is YAML"},
 	{"regexp", []string{"internal/config", "internal/redact", "internal/store/...", "internal/plugin/schema", "internal/app", "cmd/weir"}, "walk the bytes: a pattern costs microseconds in a request"},
