@@ -57,6 +57,7 @@ type Offer struct {
 	Provider      string // provider id
 	Model         string // slug
 	UpstreamID    string // "": the slug's part after the slash
+	UpstreamModel string // the maker's name of the model where UpstreamID is another; ""
 	Region        string // middle part of the tag, such as a region or "turbo"; ""
 	Tier          string // "": "default"
 	Variant       string // "": "standard"
@@ -279,7 +280,7 @@ func (b *builder) offer(o *Offer) {
 		m = newModel(o.Model)
 	}
 	ep := &Endpoint{
-		Provider: b.over(p, m.Type), Model: m, UpstreamID: o.UpstreamID, Pricing: o.Pricing, Quantization: o.Quantization,
+		Provider: b.over(p, m.Type), Model: m, UpstreamID: o.UpstreamID, UpstreamModel: o.UpstreamModel, Pricing: o.Pricing, Quantization: o.Quantization,
 		ContextLength: o.ContextLength, MaxCompletion: o.MaxCompletion, Params: o.Params, Input: o.Input, Output: o.Output,
 		Tier: cmp.Or(o.Tier, "default"), Region: o.Region, Variant: cmp.Or(o.Variant, "standard"), MaxN: o.MaxN, MaxInFlight: o.MaxInFlight, ImplicitCache: o.ImplicitCache, UpdatedAt: o.UpdatedAt, Retires: o.Retires,
 	}

@@ -3,6 +3,7 @@
 package catalog
 
 import (
+	"cmp"
 	"math"
 	"strconv"
 	"strings"
@@ -258,7 +259,7 @@ func (ep *Endpoint) Streams() bool {
 	case TypeChat:
 		return true
 	case TypeTranscription:
-		return ep.Provider.Dialect == UsualDialect && !strings.Contains(ep.UpstreamID, "whisper")
+		return ep.Provider.Dialect == UsualDialect && !strings.Contains(ep.MakersID(), "whisper")
 	}
 	return false
 }
@@ -270,6 +271,7 @@ type Endpoint struct {
 	Provider      *Provider
 	Model         *Model
 	UpstreamID    string // the provider's id of the model
+	UpstreamModel string // the maker's name of it, as declared for an id of the operator's own; "": see MakersID
 	Pricing       Pricing
 	Quantization  string // "" unknown
 	ContextLength int64  // tokens; 0 unknown
@@ -286,6 +288,10 @@ type Endpoint struct {
 	Retires       time.Time // day from which the provider does not serve it; zero: none is known
 	UpdatedAt     time.Time // of its prices, as far as anybody noted that
 }
+
+// MakersID is the name by which a dialect recognises a model and knows its parameters: the provider's id, unless the endpoint declares
+// another. At some providers, operators name their deployments themselves.
+func (ep *Endpoint) MakersID() string { return cmp.Or(ep.UpstreamModel, ep.UpstreamID) }
 
 // VideoFacts are the parameters that a video model accepts. Lists are sorted as a person would read them.
 type VideoFacts struct {

@@ -27,6 +27,9 @@ func version(s *Snapshot) string {
 		b.number(m.Created.Unix(), m.ContextLength, int64(len(m.Endpoints)))
 		for _, ep := range m.Endpoints {
 			b.text(ep.ID, ep.UpstreamID, ep.Quantization)
+			if ep.UpstreamModel != "" {
+				b.text(ep.UpstreamModel)
+			}
 			b.number(ep.ContextLength, ep.MaxCompletion, int64(ep.Params), int64(ep.Input), int64(ep.Output), int64(ep.MaxN), ep.MaxInFlight)
 			b.flags(ep.ImplicitCache)
 			b.pricing(&ep.Pricing)

@@ -47,6 +47,7 @@ type Request struct {
 	Preferences routing.Preferences
 	Needs       routing.Needs
 
+	Unknown          []string // members of a task's body that no provider gets
 	Stream           bool
 	IncludeUsage     bool  // stream_options.include_usage
 	N                int   // number of answers requested, at least 1

@@ -354,8 +354,9 @@ type Wire struct {
 type Offer struct {
 	ID            string      `yaml:"id"` // vendor/model
 	UpstreamID    string      `yaml:"upstream_id"`
-	Prices        Prices      `yaml:"prices"`    // rubles per 1000 tokens, or per request, image and so on
-	PriceUSD      Prices      `yaml:"price_usd"` // dollars per 1,000,000 tokens, or per request, image and so on
+	UpstreamModel string      `yaml:"upstream_model"` // the maker's name of the model, where upstream_id is a name of the operator's own
+	Prices        Prices      `yaml:"prices"`         // rubles per 1000 tokens, or per request, image and so on
+	PriceUSD      Prices      `yaml:"price_usd"`      // dollars per 1,000,000 tokens, or per request, image and so on
 	Thresholds    []Threshold `yaml:"thresholds"`
 	Hours         []Hours     `yaml:"hours"`
 	Images        []Image     `yaml:"images"` // for image models

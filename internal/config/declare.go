@@ -337,7 +337,7 @@ func headerName(s string) bool {
 
 func (d *declaring) offer(provider, path string, o *Offer) {
 	out := catalog.Offer{
-		Provider: provider, Model: o.ID, UpstreamID: o.UpstreamID, Region: o.Region, Tier: o.Tier, Variant: o.Variant, Quantization: o.Quantization,
+		Provider: provider, Model: o.ID, UpstreamID: o.UpstreamID, UpstreamModel: o.UpstreamModel, Region: o.Region, Tier: o.Tier, Variant: o.Variant, Quantization: o.Quantization,
 		ContextLength: o.ContextLength, MaxCompletion: o.MaxOutput, MaxN: int(o.MaxN), MaxInFlight: o.MaxInFlight, ImplicitCache: o.ImplicitCache,
 		UpdatedAt: d.c.written,
 		Input:     d.modalities(path+".input", o.Input), Output: d.modalities(path+".output", o.Output), Where: d.c.places.of(path),

@@ -45,6 +45,7 @@ type Call struct {
 	Notice string      // sentences on what of the request is not in it, "" none
 
 	// Fields that only a Performer sets.
+	Unsent  []string                  // what of the task is not in the requests, by the names of the fields: the Ask reports or refuses it
 	URL     string                    // the whole address instead of Path, as the provider gave it; "" none
 	Stream  bool                      // the answer is a stream: the timeouts and limits of one
 	Content func() (io.Reader, int64) // the body and its length where it is not in memory, opened anew for each try; nil: Body

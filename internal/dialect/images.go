@@ -247,11 +247,13 @@ func (m *Members) JSON() []byte {
 	return w.B
 }
 
-// NotSent is a sentence about the properties of a request that were not sent to the provider, "" when all were.
-func NotSent(properties []string) string {
-	if len(properties) == 0 {
-		return ""
+// Previews lists the setting of a task for previews if it has one: wires that make an image only as a whole do not have it.
+func Previews(t *task.Image) []string {
+	if t.Partial == 0 {
+		return nil
 	}
-	slices.Sort(properties)
-	return "The provider of this model does not take " + strings.Join(slices.Compact(properties), ", ") + ": the answer was made without."
+	return []string{PartialImages}
 }
+
+// PartialImages is the client's name of the number of previews.
+const PartialImages = "partial_images"

@@ -2,32 +2,26 @@ package dialect
 
 import (
 	"math"
-	"strings"
 	"time"
 
 	"weir/internal/rawjson"
 	"weir/internal/task"
 )
 
-// LeftOut is the notice about those fields of a transcription that a wire does not have, "" when it has all. takes lists the optional
-// fields that it has, by the names that clients use.
-func LeftOut(t *task.Transcription, takes map[string]bool) string {
-	var left []string
-	if t.Prompt != "" && !takes["prompt"] {
-		left = append(left, "prompt")
-	}
-	if t.Temperature != "" && !takes["temperature"] {
-		left = append(left, "temperature")
+// LeftOut lists the fields of a transcription that a wire does not have. takes lists the optional fields that it has, by the names that
+// clients use.
+func LeftOut(t *task.Transcription, takes map[string]bool) (left []string) {
+	for _, x := range [...]struct{ name, value string }{{"prompt", t.Prompt}, {"temperature", t.Temperature}, {"chunking_strategy", t.Chunking}} {
+		if x.value != "" && !takes[x.name] {
+			left = append(left, x.name)
+		}
 	}
 	for i := range t.Extra {
 		if name := t.Extra[i].Name; !takes[name] {
 			left = append(left, name)
 		}
 	}
-	if left == nil {
-		return ""
-	}
-	return "The provider of this model does not support: " + strings.Join(left, ", ") + "."
+	return left
 }
 
 // RecordedSeconds reads a JSON number of seconds of audio; some servers write it as text. An implausible length is 0.

@@ -340,6 +340,7 @@ func appendEndpointView(o *object, v *edit.EndpointView) {
 		_, upstream, _ = strings.Cut(v.Model, "/")
 	}
 	o.text("upstream_id", upstream)
+	o.textOrNull("upstream_model", v.UpstreamModel)
 	o.textOrNull("quantization", v.Quantization)
 	o.integer("context_length", v.ContextLength)
 	o.integer("max_output", v.MaxCompletion)

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"weir/internal/dialect"
-	"weir/internal/task"
 )
 
 func TestRecordedSeconds(t *testing.T) {
@@ -16,16 +15,5 @@ func TestRecordedSeconds(t *testing.T) {
 		if got := dialect.RecordedSeconds([]byte(text)); got != want {
 			t.Errorf("%s: %v", text, got)
 		}
-	}
-}
-
-func TestLeftOut(t *testing.T) {
-	t.Parallel()
-	all := &task.Transcription{Prompt: "p", Temperature: "1", Extra: []task.Field{{Name: "vad", Value: "1"}}}
-	if got := dialect.LeftOut(all, map[string]bool{"vad": true}); got != "The provider of this model does not support: prompt, temperature." {
-		t.Errorf("%q", got)
-	}
-	if got := dialect.LeftOut(all, map[string]bool{"vad": true, "prompt": true, "temperature": true}); got != "" {
-		t.Errorf("%q", got)
 	}
 }

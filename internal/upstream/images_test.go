@@ -206,6 +206,7 @@ func TestImages(t *testing.T) {
 			answers: map[string]string{"POST /images": "event: image_generation.text_chunk\ndata: {\"type\":\"image_generation.text_chunk\",\"phase\":\"content\",\"text\":\"<svg\"}\n\ndata: {\"type\":\"image_generation.text_chunk\",\"phase\":\"reasoning\",\"text\":\"A weir\"}\n\n" +
 				"event: image_generation.completed\ndata: {\"type\":\"image_generation.completed\",\"b64_json\":\"PNG\",\"usage\":{\"prompt_tokens\":2,\"completion_tokens\":7}}\n\ndata: [DONE]\n\n"},
 			task: task.Image{Prompt: "p", N: 1, Partial: 2, Output: "svg", Compression: -1}, asked: []string{`POST /images {"model":"v/m","prompt":"p","n":1,"output_format":"svg","stream":true}`},
+			notice: "The provider of this model does not take partial_images: the answer was made without.",
 		},
 		{
 			name: "a conversation", dialect: "openai", model: "v/m", quirks: catalog.Quirks{ImagesWire: "chat"}, stream: true, want: one, prompt: 2, output: 7,

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -32,8 +33,9 @@ type asking struct {
 	target   *target
 	reported func(http.Header) // gets the header of each answer; may be nil
 
-	mu  sync.Mutex
-	key *credential // with which the first answer came
+	mu     sync.Mutex
+	key    *credential // with which the first answer came
+	notice string      // what of the task the provider does not get
 }
 
 func (k *asking) Endpoint() *catalog.Endpoint  { return k.ep }
@@ -66,6 +68,7 @@ func (c *Client) perform(ctx context.Context, ep *catalog.Endpoint, req *complet
 			yield(nil, c.polish(ep, err))
 			return
 		}
+		ask.report(ev)
 		if !yield(ev, nil) || ev.Done {
 			return
 		}
@@ -85,9 +88,39 @@ func (c *Client) newAsk(ctx context.Context, ep *catalog.Endpoint, req *completi
 	return &asking{client: c, ctx: ctx, ep: ep, req: req, target: t}, performer, nil
 }
 
+// report puts what the provider does not get into the head of the answer.
+func (k *asking) report(ev *completion.Event) {
+	if ev.Head == nil {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	ev.Head.Notice, k.notice = k.notice, ""
+}
+
+// check refuses a call without all that the client requires of it.
+func (k *asking) check(call *dialect.Call) error {
+	if k.req == nil || len(call.Unsent)+len(k.req.Unknown) == 0 {
+		return nil
+	}
+	notice, err := dialect.Unsent(k.req, slices.Concat(call.Unsent, k.req.Unknown))
+	if err != nil {
+		return err
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if len(notice) > len(k.notice) { // further calls of the same task, such as polls, leave out nothing
+		k.notice = notice
+	}
+	return nil
+}
+
 func (k *asking) Do(call dialect.Call) (*dialect.Answer, error) {
 	if k.ctx.Err() != nil {
 		return nil, callerFault(k.ctx)
+	}
+	if err := k.check(&call); err != nil {
+		return nil, err
 	}
 	a := k.client.newAttempt(k.ctx, k.ep, k.target, k.target.dialect, call.Stream)
 	a.limit, a.reported = k.client.cfg.Limits.Media, k.reported

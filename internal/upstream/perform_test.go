@@ -7,6 +7,7 @@ import (
 	"io"
 	"iter"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -18,6 +19,7 @@ import (
 	"weir/internal/dialect"
 	"weir/internal/dialect/openai"
 	"weir/internal/fault"
+	"weir/internal/routing"
 	"weir/internal/task"
 	"weir/internal/upstream"
 	"weir/internal/upstream/upstreamtest"
@@ -306,4 +308,35 @@ type fetched struct {
 
 func (f fetched) ProviderBytes(context.Context, string, string, string, int64) ([]byte, string, error) {
 	return []byte(f.data), "image/png", f.err
+}
+
+// What of a task the provider does not get is refused where the client requires all of it; no request is made then.
+func TestUnsentPartsOfATask(t *testing.T) {
+	t.Parallel()
+	var calls atomic.Int32
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		calls.Add(1)
+		_, _ = io.WriteString(w, `{"data":[{"index":0,"embedding":[1]}],"usage":{"prompt_tokens":1}}`)
+	}))
+	t.Cleanup(srv.Close)
+	c := upstream.New(upstream.Config{Dialects: map[string]dialect.Dialect{"openai": &openai.Dialect{}}})
+	t.Cleanup(c.Close)
+	for _, strict := range []bool{false, true} {
+		req := &completion.Request{N: 1, Unknown: []string{"truncate"}, Preferences: routing.Preferences{RequireParameters: strict},
+			Task: &task.Embedding{InputType: "search_query", Inputs: []task.Input{{Parts: []task.Part{{Text: "q"}}}}}}
+		notice, refused := "", (*fault.Error)(nil)
+		for ev, err := range c.Complete(t.Context(), endpoint(srv.URL), req, nil) {
+			if err != nil {
+				refused = fault.From(err)
+				continue
+			}
+			notice = ev.Head.Notice
+		}
+		switch {
+		case strict && (refused == nil || refused.Kind != fault.Invalid || refused.Param != "input_type" || refused.Next != fault.NextEndpoint || calls.Load() != 1):
+			t.Errorf("with require_parameters: %+v after %d calls", refused, calls.Load())
+		case !strict && notice != "The provider of this model does not take input_type, truncate: the answer was made without.":
+			t.Errorf("notice %q, %v", notice, refused)
+		}
+	}
 }

@@ -129,6 +129,7 @@ func (s Spec) overOffer(o *catalog.Offer, r rate.Effective, version int64) error
 	text("tier", &o.Tier)
 	text("variant", &o.Variant)
 	text("upstream_id", &o.UpstreamID)
+	text("upstream_model", &o.UpstreamModel)
 	text("quantization", &o.Quantization)
 	if _, ok := s["context_length"]; ok {
 		o.ContextLength = s.integer("context_length")

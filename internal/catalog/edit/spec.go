@@ -52,7 +52,7 @@ var providerFields = map[string]Type{
 
 var endpointFields = map[string]Type{
 	"provider": Text, "model": Text, "region": Text, "tier": Text, "variant": Text,
-	"type": Text, "upstream_id": Text, "quantization": Text, "context_length": Integer, "max_output": Integer, "max_n": Integer, "max_in_flight": Integer, "implicit_cache": Boolean,
+	"type": Text, "upstream_id": Text, "upstream_model": Text, "quantization": Text, "context_length": Integer, "max_output": Integer, "max_n": Integer, "max_in_flight": Integer, "implicit_cache": Boolean,
 	"about.name": Text, "about.description": Text, "about.hub_id": Text, "about.created": Text,
 	"params": List, "input": List, "output": List, "disabled": Boolean,
 	"prices.minute": Decimal, "prices.characters": Decimal, "price_usd.minute": Decimal, "price_usd.characters": Decimal,

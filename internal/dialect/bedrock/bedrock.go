@@ -89,9 +89,9 @@ const (
 	openAI
 )
 
-// familyOf reads the vendor from the id of a model, or of a profile that is named after it; a quirk declares it for other ids.
+// familyOf reads the vendor from the id of a model, or of a profile that is named after it; upstream_model or a quirk declares it for other ids.
 func familyOf(ep *catalog.Endpoint) family {
-	switch id := ep.UpstreamID; {
+	switch id := ep.MakersID(); {
 	case strings.Contains(id, "anthropic."):
 		return anthropic
 	case strings.Contains(id, "amazon.nova"):

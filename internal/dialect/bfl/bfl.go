@@ -67,11 +67,11 @@ func (d *Dialect) Perform(ask dialect.Ask, ep *catalog.Endpoint, req *completion
 // paint makes one image.
 func paint(ask dialect.Ask, ep *catalog.Endpoint, t *task.Image, index int) (dialect.MadeImages, error) {
 	m, unsent := encode(ep, t, index)
-	answer, err := dialect.Object(ask, dialect.Call{Path: "/" + url.PathEscape(ep.UpstreamID), Body: m.JSON()})
+	answer, err := dialect.Object(ask, dialect.Call{Path: "/" + url.PathEscape(ep.UpstreamID), Body: m.JSON(), Unsent: unsent})
 	if err != nil {
 		return dialect.MadeImages{}, err
 	}
-	out := dialect.MadeImages{Head: completion.Head{ID: rawjson.TextAt(answer, "id"), Notice: dialect.NotSent(unsent)}}
+	out := dialect.MadeImages{Head: completion.Head{ID: rawjson.TextAt(answer, "id")}}
 	look := dialect.Call{Method: http.MethodGet, URL: rawjson.TextAt(answer, "polling_url")}
 	if look.URL == "" { // answers of the global, not regional, address have none
 		look.Path = "/get_result?id=" + url.QueryEscape(out.Head.ID)
@@ -123,9 +123,9 @@ func byRatio(model string) bool {
 var ratios = []string{"1:1", "1:2", "2:1", "2:3", "3:2", "3:4", "4:3", "4:5", "5:4", "9:16", "16:9", "9:21", "21:9"}
 
 func encode(ep *catalog.Endpoint, t *task.Image, index int) (m *dialect.Members, unsent []string) {
-	m = new(dialect.Members)
+	m, unsent = new(dialect.Members), dialect.Previews(t)
 	m.Text("prompt", t.Prompt)
-	size(m, ep.UpstreamID, t)
+	size(m, ep.MakersID(), t)
 	switch t.Output {
 	case "png", "jpeg", "webp":
 		m.Text("output_format", t.Output)

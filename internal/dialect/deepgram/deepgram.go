@@ -73,7 +73,6 @@ func (d *Dialect) Perform(ask dialect.Ask, ep *catalog.Endpoint, req *completion
 			yield(nil, err)
 			return
 		}
-		ev.Head.Notice = dialect.LeftOut(t, options)
 		yield(ev, nil)
 	}
 }
@@ -101,6 +100,7 @@ func call(ep *catalog.Endpoint, t *task.Transcription) dialect.Call {
 	}
 	return dialect.Call{
 		Path: "/v1/listen?" + q.Encode(), Header: http.Header{"Content-Type": {t.MediaType}},
+		Unsent:  dialect.LeftOut(t, options),
 		Content: func() (io.Reader, int64) { return io.NewSectionReader(t.File, 0, t.File.Size()), t.File.Size() },
 	}
 }

@@ -31,7 +31,6 @@ func transcribe(ask dialect.Ask, ep *catalog.Endpoint, t *task.Transcription) it
 			yield(nil, err)
 			return
 		}
-		ev.Head.Notice = dialect.LeftOut(t, options)
 		yield(ev, nil)
 	}
 }
@@ -63,7 +62,9 @@ func transcriptionCall(ep *catalog.Endpoint, t *task.Transcription) dialect.Call
 	}
 	f.Field("tag_audio_events", events)
 	f.File("file", "audio."+t.Format, t.MediaType, t.File)
-	return f.Call("/v1/speech-to-text")
+	call := f.Call("/v1/speech-to-text")
+	call.Unsent = dialect.LeftOut(t, options)
+	return call
 }
 
 // readTranscript reads {"language_code","text","words":[{"text","start","end","type":"word","speaker_id"}],"audio_duration_secs"}. The

@@ -210,3 +210,11 @@ func Normalize(v []float32) {
 		v[i] = float32(float64(v[i]) * by)
 	}
 }
+
+// Purpose lists the client's purpose of the vectors if it is not one of those that a wire knows.
+func Purpose(t *task.Embedding, known map[string]string) []string {
+	if _, ok := known[strings.ToLower(t.InputType)]; ok || t.InputType == "" {
+		return nil
+	}
+	return []string{"input_type"}
+}

@@ -27,8 +27,8 @@ func paint(ask dialect.Ask, ep *catalog.Endpoint, t *task.Image) iter.Seq2[*comp
 			each = ep.MaxN
 		}
 		out, err := dialect.MakeImages(t.N, each, func(first, count int) (dialect.MadeImages, error) {
-			body, notice := encode(ep, t, count)
-			return run(ask, ep, body, first, notice)
+			body, unsent := encode(ep, t, count)
+			return run(ask, ep, body, first, unsent)
 		})
 		if err != nil {
 			yield(nil, err)
@@ -39,8 +39,8 @@ func paint(ask dialect.Ask, ep *catalog.Endpoint, t *task.Image) iter.Seq2[*comp
 }
 
 // run carries one request through the queue.
-func run(ask dialect.Ask, ep *catalog.Endpoint, body []byte, first int, notice string) (dialect.MadeImages, error) {
-	j, err := submit(ask, ep, ep.UpstreamID, body)
+func run(ask dialect.Ask, ep *catalog.Endpoint, body []byte, first int, unsent []string) (dialect.MadeImages, error) {
+	j, err := submit(ask, ep, ep.UpstreamID, body, unsent)
 	if err != nil {
 		return dialect.MadeImages{}, err
 	}
@@ -62,12 +62,12 @@ func run(ask dialect.Ask, ep *catalog.Endpoint, body []byte, first int, notice s
 	if err != nil {
 		return dialect.MadeImages{}, err
 	}
-	return read(ask, ep, answer, first, completion.Head{ID: j.id, Notice: notice})
+	return read(ask, ep, answer, first, completion.Head{ID: j.id})
 }
 
 // encode writes the request. Apps have different names for the same fields, and ignore unknown members: the size is sent as a size and as
 // a ratio, an input image as one address and as a list.
-func encode(ep *catalog.Endpoint, t *task.Image, count int) (body []byte, notice string) {
+func encode(ep *catalog.Endpoint, t *task.Image, count int) (body []byte, unsent []string) {
 	var m dialect.Members
 	m.Text("prompt", t.Prompt)
 	m.Int("num_images", int64(count))
@@ -93,14 +93,14 @@ func encode(ep *catalog.Endpoint, t *task.Image, count int) (body []byte, notice
 	m.Text("mask_url", t.Mask)
 	m.Options(t, ep.Provider.ID)
 	m.Extra(t.Extra)
-	var unsent []string
+	unsent = dialect.Previews(t)
 	if t.Compression >= 0 {
 		unsent = append(unsent, "output_compression")
 	}
 	if named(t.Moderation) != "" {
 		unsent = append(unsent, "moderation")
 	}
-	return m.JSON(), dialect.NotSent(unsent)
+	return m.JSON(), unsent
 }
 
 // named is a setting that the client has chosen, "" when the model may choose.

@@ -26,8 +26,8 @@ const (
 )
 
 // submit puts a request for an app, such as "fal-ai/flux/dev", into the queue.
-func submit(ask dialect.Ask, ep *catalog.Endpoint, app string, body []byte) (job, error) {
-	answer, err := dialect.Object(ask, dialect.Call{Path: path(app), Body: body})
+func submit(ask dialect.Ask, ep *catalog.Endpoint, app string, body []byte, unsent []string) (job, error) {
+	answer, err := dialect.Object(ask, dialect.Call{Path: path(app), Body: body, Unsent: unsent})
 	if err != nil {
 		return job{}, err
 	}

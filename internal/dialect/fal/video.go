@@ -21,7 +21,7 @@ func (d *Dialect) SubmitVideo(ask dialect.Ask, ep *catalog.Endpoint, s *video.Su
 	if err != nil {
 		return video.Accepted{}, err
 	}
-	j, err := submit(ask, ep, app, body)
+	j, err := submit(ask, ep, app, body, nil)
 	return video.Accepted{ID: j.id}, err
 }
 

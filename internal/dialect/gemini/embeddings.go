@@ -38,7 +38,7 @@ func (d *Dialect) embed(ask dialect.Ask, ep *catalog.Endpoint, t *task.Embedding
 			return out, err
 		}
 		path := "/models/" + url.PathEscape(ep.UpstreamID) + ":batchEmbedContents"
-		if body, err = dialect.Object(ask, dialect.Call{Path: path, Body: body}); err != nil {
+		if body, err = dialect.Object(ask, dialect.Call{Path: path, Body: body, Unsent: embed.Purpose(t, taskTypes)}); err != nil {
 			return out, err
 		}
 		out, err = readEmbeds(ep, body)

@@ -28,7 +28,7 @@ func (d *Dialect) paint(ask dialect.Ask, ep *catalog.Endpoint, req *completion.R
 	return func(yield func(*completion.Event, error) bool) {
 		p := &painter{d: d, ask: ask, ep: ep, t: t}
 		each, do := 1, p.generate
-		if strings.HasPrefix(ep.UpstreamID, "imagen") {
+		if strings.HasPrefix(ep.MakersID(), "imagen") {
 			each, do = imagenCount, p.predict
 		}
 		if ep.MaxN > 0 {
@@ -58,7 +58,7 @@ func (p *painter) path(method string) string {
 // unsent returns the requested properties that neither kind of model has.
 func (p *painter) unsent() []string {
 	t := p.t
-	var list []string
+	list := dialect.Previews(t)
 	for _, x := range []struct{ name, value string }{
 		{"quality", t.Quality}, {"background", t.Background}, {"moderation", t.Moderation}, {"style", t.Style},
 	} {
@@ -84,7 +84,7 @@ func (p *painter) generate(first, _ int) (dialect.MadeImages, error) {
 	}
 	switch tier := imagefile.Tier(t); {
 	case tier == "", tier == "1K" && t.Resolution == "" && t.Size != "1K": // the model's default
-	case strings.HasPrefix(p.ep.UpstreamID, "gemini-2"): // these models have only one size
+	case strings.HasPrefix(p.ep.MakersID(), "gemini-2"): // these models have only one size
 		if tier != "1K" {
 			unsent = append(unsent, "resolution")
 		}
@@ -114,11 +114,11 @@ func (p *painter) generate(first, _ int) (dialect.MadeImages, error) {
 	m.Raw("contents", contents)
 	m.Raw("generationConfig", config.JSON())
 	m.Options(t, p.ep.Provider.ID)
-	body, err := dialect.Object(p.ask, dialect.Call{Path: p.path("generateContent"), Body: m.JSON()})
+	body, err := dialect.Object(p.ask, dialect.Call{Path: p.path("generateContent"), Body: m.JSON(), Unsent: unsent})
 	if err != nil {
 		return dialect.MadeImages{}, err
 	}
-	return p.readContent(body, first, dialect.NotSent(unsent))
+	return p.readContent(body, first)
 }
 
 // contents is the prompt with the input images.
@@ -145,9 +145,9 @@ func (p *painter) contents() ([]byte, error) {
 }
 
 // readContent finds the image among the parts of an answer. Images in its reasoning are skipped.
-func (p *painter) readContent(body []byte, first int, notice string) (dialect.MadeImages, error) {
+func (p *painter) readContent(body []byte, first int) (dialect.MadeImages, error) {
 	out := dialect.MadeImages{Head: completion.Head{
-		ID: rawjson.TextAt(body, "responseId"), Model: rawjson.TextAt(body, "modelVersion"), Notice: notice,
+		ID: rawjson.TextAt(body, "responseId"), Model: rawjson.TextAt(body, "modelVersion"),
 	}}
 	reason := rawjson.Text(rawjson.FindPath(body, "promptFeedback", "blockReason"))
 	for c := rawjson.ElementsOf(rawjson.Find(body, "candidates")); c.Next(); {
@@ -225,11 +225,11 @@ func (p *painter) predict(first, count int) (dialect.MadeImages, error) {
 	var m dialect.Members
 	m.Raw("instances", append(rawjson.AppendText([]byte(`[{"prompt":`), t.Prompt), "}]"...))
 	m.Raw("parameters", config.JSON())
-	body, err := dialect.Object(p.ask, dialect.Call{Path: p.path("predict"), Body: m.JSON()})
+	body, err := dialect.Object(p.ask, dialect.Call{Path: p.path("predict"), Body: m.JSON(), Unsent: unsent})
 	if err != nil {
 		return dialect.MadeImages{}, err
 	}
-	out := dialect.MadeImages{Head: completion.Head{Notice: dialect.NotSent(unsent)}}
+	var out dialect.MadeImages
 	filtered := false
 	for e := rawjson.ElementsOf(rawjson.Find(body, "predictions")); e.Next(); {
 		encoded := rawjson.TextAt(e.Value, "bytesBase64Encoded")

@@ -345,7 +345,7 @@ func (dec *decoder) searched(c *candidate, queries, chunks []byte) {
 	}
 	dec.called.WebSearches = usage.Of(dec.called.WebSearches.N + n - c.searches)
 	c.searches = n
-	if byPrompt(dec.ep.UpstreamID) {
+	if byPrompt(dec.ep.MakersID()) {
 		dec.called.WebSearches = usage.Of(1)
 	}
 }

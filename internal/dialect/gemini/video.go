@@ -126,7 +126,7 @@ func videoParameters(ep *catalog.Endpoint, r *video.Request) []byte {
 	case r.Size != "" && sized:
 		m.Text("aspectRatio", imagefile.Nearest(float64(w)/float64(h), []string{"16:9", "9:16"}))
 	}
-	if r.Resolution != "" && !strings.HasPrefix(ep.UpstreamID, "veo-2") { // Veo 2 has only one
+	if r.Resolution != "" && !strings.HasPrefix(ep.MakersID(), "veo-2") { // Veo 2 has only one
 		m.Text("resolution", strings.ToLower(r.Resolution))
 	}
 	if r.Outputs > 1 {
@@ -136,7 +136,7 @@ func videoParameters(ep *catalog.Endpoint, r *video.Request) []byte {
 		m.Int("seed", *r.Seed)
 	}
 	if vertex(ep) {
-		if !strings.HasPrefix(ep.UpstreamID, "veo-2") {
+		if !strings.HasPrefix(ep.MakersID(), "veo-2") {
 			m.Flag("generateAudio", r.WithAudio())
 		}
 		m.Text("storageUri", ep.Provider.Quirks.VideoBucket)

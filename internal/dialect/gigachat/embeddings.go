@@ -34,7 +34,7 @@ func embedding(ask dialect.Ask, ep *catalog.Endpoint, t *task.Embedding) iter.Se
 		w.Name("model").Text(ep.UpstreamID)
 		w.Name("input").Texts(texts)
 		w.EndObject()
-		body, err := dialect.Object(ask, dialect.Call{Path: "/embeddings", Body: w.B})
+		body, err := dialect.Object(ask, dialect.Call{Path: "/embeddings", Body: w.B, Unsent: embed.Purpose(t, nil)})
 		if err != nil {
 			return out, err
 		}

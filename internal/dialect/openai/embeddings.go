@@ -21,32 +21,20 @@ const (
 	maxInputTokens = 300_000
 )
 
-const noticeInputType = "input_type was left out, because the provider has no such setting."
-
-// embed requests vectors at /embeddings, as base64 unless the server refuses that format: the answer is a fifth as long.
 func (d *Dialect) embed(ask dialect.Ask, ep *catalog.Endpoint, req *completion.Request, t *task.Embedding) iter.Seq2[*completion.Event, error] {
 	q := &ep.Provider.Quirks
 	limits := embed.Limits{Inputs: cmp.Or(q.MaxInputs, maxInputs), Tokens: cmp.Or(int64(q.MaxInputTokens), maxInputTokens)}
-	vectors := embed.Perform(ask, ep, t, limits, func(batch []task.Input) (embed.Answer, error) {
-		body, err := dialect.Object(ask, dialect.Call{Path: "/embeddings", Body: encodeEmbedding(ep, req, t, batch)})
+	var unsent []string
+	if t.InputType != "" && !slices.Contains(q.ForwardExtra, "input_type") {
+		unsent = []string{"input_type"}
+	}
+	return embed.Perform(ask, ep, t, limits, func(batch []task.Input) (embed.Answer, error) {
+		body, err := dialect.Object(ask, dialect.Call{Path: "/embeddings", Body: encodeEmbedding(ep, req, t, batch), Unsent: unsent})
 		if err != nil {
 			return embed.Answer{}, err
 		}
 		return readEmbeddings(ep, body, len(batch))
 	})
-	if t.InputType == "" || slices.Contains(q.ForwardExtra, "input_type") {
-		return vectors
-	}
-	return func(yield func(*completion.Event, error) bool) {
-		for ev, err := range vectors {
-			if err == nil {
-				ev.Head.Notice = noticeInputType
-			}
-			if !yield(ev, err) {
-				return
-			}
-		}
-	}
 }
 
 func encodeEmbedding(ep *catalog.Endpoint, req *completion.Request, t *task.Embedding, batch []task.Input) []byte {

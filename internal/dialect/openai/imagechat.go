@@ -20,12 +20,12 @@ const (
 // message.images).
 func (p *painter) converse(first, _ int) (dialect.MadeImages, error) {
 	m, unsent := p.conversation(first)
-	body, err := dialect.Object(p.ask, dialect.Call{Path: path, Body: m.JSON()})
+	body, err := dialect.Object(p.ask, dialect.Call{Path: path, Body: m.JSON(), Unsent: unsent})
 	if err != nil {
 		return dialect.MadeImages{}, err
 	}
 	out := dialect.MadeImages{Head: completion.Head{
-		ID: rawjson.TextAt(body, "id"), Model: rawjson.TextAt(body, "model"), Notice: dialect.NotSent(unsent),
+		ID: rawjson.TextAt(body, "id"), Model: rawjson.TextAt(body, "model"),
 	}}
 	finish := ""
 	for c := rawjson.ElementsOf(rawjson.Find(body, "choices")); c.Next(); {
@@ -55,6 +55,7 @@ func (p *painter) converse(first, _ int) (dialect.MadeImages, error) {
 // conversation encodes the request for one image, and lists the properties of the task that it cannot carry.
 func (p *painter) conversation(index int) (m *dialect.Members, unsent []string) {
 	t := p.t
+	unsent = dialect.Previews(t)
 	m = new(dialect.Members)
 	m.Text("model", p.ep.UpstreamID)
 	var messages rawjson.Writer

@@ -43,8 +43,16 @@ var (
 	otherFamily = family{unknown: true}
 )
 
-// familyOf finds the family by the model's name at the provider. A deployment with another name counts as unknown.
-func familyOf(id string) *family {
+// familyOf finds the family by the model's name at the provider or, where that is a deployment's own, by the name that clients use.
+func familyOf(ep *catalog.Endpoint) *family {
+	f := familyNamed(ep.MakersID())
+	if f.unknown && ep.UpstreamModel == "" && ep.Model != nil {
+		f = familyNamed(ep.Model.Slug)
+	}
+	return f
+}
+
+func familyNamed(id string) *family {
 	id = strings.ToLower(id[strings.LastIndexByte(id, '/')+1:])
 	switch {
 	case strings.HasPrefix(id, "gpt-image-2"):
@@ -63,7 +71,7 @@ func familyOf(id string) *family {
 // at /images, or makes images by the chat wire.
 func (d *Dialect) paint(ask dialect.Ask, ep *catalog.Endpoint, req *completion.Request, t *task.Image) iter.Seq2[*completion.Event, error] {
 	return func(yield func(*completion.Event, error) bool) {
-		p := &painter{d: d, ask: ask, ep: ep, req: req, t: t, family: familyOf(ep.UpstreamID), router: ep.Provider.Quirks.ImagesWire == wireRouter}
+		p := &painter{d: d, ask: ask, ep: ep, req: req, t: t, family: familyOf(ep), router: ep.Provider.Quirks.ImagesWire == wireRouter}
 		if p.router {
 			p.family = &otherFamily
 		}
@@ -108,13 +116,13 @@ func (p *painter) whole(first, count int) (dialect.MadeImages, error) {
 	if err != nil {
 		return dialect.MadeImages{}, err
 	}
-	return p.read(body, first, call.Notice)
+	return p.read(body, first)
 }
 
 // call encodes the request for count images.
 func (p *painter) call(count int, stream bool) (dialect.Call, error) {
 	m, dropped := p.members(count, stream)
-	call := dialect.Call{Path: "/images/generations", Notice: dialect.NotSent(dropped), Stream: stream}
+	call := dialect.Call{Path: "/images/generations", Unsent: dropped, Stream: stream}
 	switch {
 	case p.router:
 		call.Path = "/images"
@@ -150,6 +158,9 @@ func (p *painter) members(count int, stream bool) (m *dialect.Members, dropped [
 	newer := f.gpt || f.unknown
 	p.size(m)
 	only(true, "quality", f.quality(t.Quality))
+	if f == &dalle2 && t.Quality != "standard" {
+		only(false, "quality", t.Quality)
+	}
 	only(newer, "background", t.Background)
 	only(f.unknown || f.gpt && t.Output != "svg", "output_format", t.Output)
 	if newer && t.Compression >= 0 {
@@ -172,9 +183,11 @@ func (p *painter) members(count int, stream bool) (m *dialect.Members, dropped [
 	}
 	if stream {
 		m.Raw("stream", []byte("true"))
-		if !p.router {
-			m.Int("partial_images", int64(t.Partial))
-		}
+	}
+	if stream && !p.router {
+		m.Int("partial_images", int64(t.Partial))
+	} else if t.Partial > 0 {
+		dropped = append(dropped, dialect.PartialImages)
 	}
 	m.Options(t, p.ep.Provider.ID)
 	m.Extra(t.Extra)
@@ -319,8 +332,8 @@ func file(w *multipart.Writer, name, address string) error {
 }
 
 // read reads a whole answer: {"data":[{"b64_json"}|{"url"}],"usage":{...}}.
-func (p *painter) read(body []byte, first int, notice string) (dialect.MadeImages, error) {
-	out := dialect.MadeImages{Head: completion.Head{ID: rawjson.TextAt(body, "id"), Model: rawjson.TextAt(body, "model"), Notice: notice}}
+func (p *painter) read(body []byte, first int) (dialect.MadeImages, error) {
+	out := dialect.MadeImages{Head: completion.Head{ID: rawjson.TextAt(body, "id"), Model: rawjson.TextAt(body, "model")}}
 	for e := rawjson.ElementsOf(rawjson.Find(body, "data")); e.Next(); {
 		made, err := p.image(first+len(out.Images), e.Value)
 		if err != nil {
@@ -385,10 +398,10 @@ func (p *painter) stream(yield func(*completion.Event, error) bool) {
 	}
 	defer answer.Close()
 	if c, err := answer.Body.Peek(); err == nil && c == '{' { // the server does not stream
-		p.late(answer, call.Notice, yield)
+		p.late(answer, yield)
 		return
 	}
-	head := &completion.Head{Notice: call.Notice}
+	head := new(completion.Head)
 	frames := sse.NewReader(answer.Body, sse.Limits{Line: answer.Limits.Whole, Total: answer.Limits.Stream})
 	for {
 		frame, err := frames.Next()
@@ -415,7 +428,7 @@ func (p *painter) stream(yield func(*completion.Event, error) bool) {
 }
 
 // late reads the whole answer of a server that was asked for a stream.
-func (p *painter) late(answer *dialect.Answer, notice string, yield func(*completion.Event, error) bool) {
+func (p *painter) late(answer *dialect.Answer, yield func(*completion.Event, error) bool) {
 	body, err := answer.ReadAll(nil)
 	if err == nil && !rawjson.Valid(body) {
 		err = dialect.NoImage(p.ep)
@@ -425,7 +438,7 @@ func (p *painter) late(answer *dialect.Answer, notice string, yield func(*comple
 	}
 	var out dialect.MadeImages
 	if err == nil {
-		out, err = p.read(body, 0, notice)
+		out, err = p.read(body, 0)
 	}
 	if err != nil {
 		yield(nil, err)

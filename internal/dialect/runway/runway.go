@@ -84,7 +84,7 @@ func (d *Dialect) SubmitVideo(ask dialect.Ask, ep *catalog.Endpoint, s *video.Su
 		m.Text("ratio", "1280:720") // the wire requires it
 	}
 	m.Int("duration", r.Seconds)
-	if strings.HasPrefix(ep.UpstreamID, "veo3.1") {
+	if strings.HasPrefix(ep.MakersID(), "veo3.1") {
 		m.Flag("audio", r.WithAudio())
 	}
 	if r.Seed != nil {

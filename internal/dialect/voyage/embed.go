@@ -32,13 +32,13 @@ func maxTokens(model string) int64 {
 // embedding requests vectors at /embeddings, as base64.
 func embedding(ask dialect.Ask, ep *catalog.Endpoint, t *task.Embedding) iter.Seq2[*completion.Event, error] {
 	q := &ep.Provider.Quirks
-	limits := embed.Limits{Inputs: cmp.Or(q.MaxInputs, maxInputs), Tokens: cmp.Or(int64(q.MaxInputTokens), maxTokens(ep.UpstreamID))}
+	limits := embed.Limits{Inputs: cmp.Or(q.MaxInputs, maxInputs), Tokens: cmp.Or(int64(q.MaxInputTokens), maxTokens(ep.MakersID()))}
 	return embed.Perform(ask, ep, t, limits, func(batch []task.Input) (out embed.Answer, err error) {
 		body, err := encodeEmbed(ep, t, batch)
 		if err != nil {
 			return out, err
 		}
-		if body, err = dialect.Object(ask, dialect.Call{Path: "/embeddings", Body: body}); err != nil {
+		if body, err = dialect.Object(ask, dialect.Call{Path: "/embeddings", Body: body, Unsent: embed.Purpose(t, inputTypes)}); err != nil {
 			return out, err
 		}
 		return readEmbed(ep, body, len(batch))

@@ -35,12 +35,12 @@ func art(ask dialect.Ask, ep *catalog.Endpoint, t *task.Image) iter.Seq2[*comple
 
 // operate starts an operation and waits for its end.
 func operate(ask dialect.Ask, ep *catalog.Endpoint, t *task.Image, index int) (dialect.MadeImages, error) {
-	body, notice := encodeArt(ep, t, index)
-	answer, err := dialect.Object(ask, dialect.Call{Path: "/foundationModels/v1/imageGenerationAsync", Body: body})
+	body, unsent := encodeArt(ep, t, index)
+	answer, err := dialect.Object(ask, dialect.Call{Path: "/foundationModels/v1/imageGenerationAsync", Body: body, Unsent: unsent})
 	if err != nil {
 		return dialect.MadeImages{}, err
 	}
-	out := dialect.MadeImages{Head: completion.Head{ID: rawjson.TextAt(answer, "id"), Notice: notice}}
+	out := dialect.MadeImages{Head: completion.Head{ID: rawjson.TextAt(answer, "id")}}
 	if out.Head.ID == "" {
 		return out, dialect.Empty(ep)
 	}
@@ -82,7 +82,7 @@ func operation(base, id string) dialect.Call {
 	return call
 }
 
-func encodeArt(ep *catalog.Endpoint, t *task.Image, index int) (body []byte, notice string) {
+func encodeArt(ep *catalog.Endpoint, t *task.Image, index int) (body []byte, unsent []string) {
 	var m, options dialect.Members
 	m.Text("modelUri", ep.UpstreamID)
 	m.Raw("messages", append(rawjson.AppendText([]byte(`[{"weight":"1","text":`), t.Prompt), "}]"...))
@@ -97,7 +97,7 @@ func encodeArt(ep *catalog.Endpoint, t *task.Image, index int) (body []byte, not
 	if b := options.JSON(); len(b) > 2 {
 		m.Raw("generationOptions", b)
 	}
-	var unsent []string
+	unsent = dialect.Previews(t)
 	for _, x := range []struct{ name, value string }{
 		{"quality", t.Quality}, {"background", t.Background}, {"moderation", t.Moderation}, {"style", t.Style}, {"resolution", t.Resolution},
 		{"output_format", strings.TrimPrefix(t.Output, "jpeg")},
@@ -112,7 +112,7 @@ func encodeArt(ep *catalog.Endpoint, t *task.Image, index int) (body []byte, not
 	for i := range t.Extra {
 		unsent = append(unsent, t.Extra[i].Name)
 	}
-	return m.JSON(), dialect.NotSent(unsent)
+	return m.JSON(), unsent
 }
 
 // whole returns a ratio as two small whole numbers.

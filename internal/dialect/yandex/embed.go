@@ -27,7 +27,7 @@ func embedding(ask dialect.Ask, ep *catalog.Endpoint, t *task.Embedding) iter.Se
 			b = strconv.AppendInt(append(b, `,"dim":"`...), int64(t.Dimensions), 10) // JSON of protocol buffers has 64-bit numbers as strings
 			b = append(b, '"')
 		}
-		body, err := dialect.Object(ask, dialect.Call{Path: "/foundationModels/v1/textEmbedding", Body: append(b, '}')})
+		body, err := dialect.Object(ask, dialect.Call{Path: "/foundationModels/v1/textEmbedding", Body: append(b, '}'), Unsent: purpose(ep, t)})
 		if err != nil {
 			return out, err
 		}
@@ -48,6 +48,15 @@ func address(id, inputType string) string {
 		return replaceLast(id, "-query", "-doc")
 	}
 	return id
+}
+
+// purpose lists the client's purpose if the model is not one of a pair, or the pair has none for it.
+func purpose(ep *catalog.Endpoint, t *task.Embedding) []string {
+	known := map[string]string{}
+	if strings.Contains(ep.UpstreamID, "-doc") || strings.Contains(ep.UpstreamID, "-query") {
+		known = map[string]string{"search_query": "", "query": "", "search_document": "", "document": "", "passage": ""}
+	}
+	return embed.Purpose(t, known)
 }
 
 // replaceLast changes the suffix of one of the parts of an address.

@@ -85,7 +85,7 @@ func recognize(ask dialect.Ask, ep *catalog.Endpoint, t *task.Transcription) (*c
 		return nil, err
 	}
 	_, _ = dialect.Whole(ask, dialect.Call{Method: http.MethodDelete, Path: "/stt/v3/deleteRecognition" + query}) // else the service deletes it after three days
-	ev.Head = &completion.Head{ID: id, Notice: dialect.LeftOut(t, nil)}
+	ev.Head = &completion.Head{ID: id}
 	return ev, nil
 }
 
@@ -127,7 +127,7 @@ func submission(ep *catalog.Endpoint, t *task.Transcription) dialect.Call {
 		file := &inBase64{r: io.NewSectionReader(t.File, 0, t.File.Size())}
 		return io.MultiReader(bytes.NewReader(b), file, strings.NewReader(end)), size
 	}
-	return dialect.Call{Path: "/stt/v3/recognizeFileAsync", Header: http.Header{"Content-Type": {"application/json"}}, Content: content}
+	return dialect.Call{Path: "/stt/v3/recognizeFileAsync", Header: http.Header{"Content-Type": {"application/json"}}, Content: content, Unsent: dialect.LeftOut(t, nil)}
 }
 
 // inBase64 reads the data of r as base64, a piece at a time.

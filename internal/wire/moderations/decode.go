@@ -87,7 +87,9 @@ func (d *decoder) field(name string) {
 	case "provider":
 		d.req.Preferences = d.Preferences()
 	default:
-		d.Skip()
+		if v := d.Skip(); !rawjson.IsNull(v) && !completion.GatewayOnly(name) {
+			d.req.Unknown = append(d.req.Unknown, name)
+		}
 	}
 }
 
