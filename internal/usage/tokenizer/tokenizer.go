@@ -9,15 +9,12 @@ import (
 	"sync/atomic"
 	"unicode/utf8"
 
-	"github.com/tiktoken-go/tokenizer/codec"
+	"weir/internal/usage/o200k"
 )
 
 // exactBytes is how much of a text is counted token by token; what is beyond it counts in proportion. It bounds the time and the memory that
-// a count can take, whatever a client sends: some 20 ms and 5 MB.
+// a count can take, whatever a client sends: some 15 ms and 3 MB.
 const exactBytes = 64 << 10
-
-// vocabulary is loaded at the first count: it takes megabytes, and most nodes never estimate.
-var vocabulary = sync.OnceValue(codec.NewO200kBase)
 
 // Tokenizer counts tokens with OpenAI's o200k_base vocabulary, which is near enough to other vendors' to estimate by. Few counts run at a
 // time and few wait for them, over the whole process: when a thousand calls end at once, most of them are estimated by a Gauge.
@@ -100,7 +97,7 @@ func (c *counter) add(piece []byte) {
 	}
 	if len(first) > 0 {
 		c.counted += int64(len(first))
-		c.tokens += countExactly(first)
+		c.tokens += o200k.Count(first)
 		c.sample.Add(first)
 	}
 	c.rest.Add(piece[len(first):])
@@ -118,19 +115,6 @@ func Beyond(tokens int64, sample, rest *Gauge) int64 {
 		return int64((float64(most)*float64(tokens) + float64(reported) - 1) / float64(reported)) // an estimate: it need not be exact
 	}
 	return most
-}
-
-// longestToken of the vocabulary, in bytes. The codec passes over some control characters as if they were nothing; a text of them
-// is not free.
-const longestToken = 128
-
-func countExactly(piece []byte) int64 {
-	n, err := vocabulary().Count(string(piece))
-	if err != nil {
-		// the splitting expression gave up: a token is about four bytes
-		return (int64(len(piece)) + 3) / 4
-	}
-	return max(int64(n), (int64(len(piece))+longestToken-1)/longestToken)
 }
 
 // wholeRunes is b without a character that was cut at its end.
