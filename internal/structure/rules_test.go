@@ -45,6 +45,8 @@ var rules = map[string]rule{
 	// Formats of recordings and subtitles: functions over bytes, for wires and dialects.
 	"internal/audio":    {layer: foundation, beside: []string{"internal/fault", "internal/mediatype"}},
 	"internal/subtitle": {layer: foundation, beside: []string{"internal/fault"}},
+	// Numbers of embeddings: functions over bytes, for the domain, dialects and wires.
+	"internal/vector": {layer: foundation},
 
 	"internal/completion":      {layer: domain},
 	"internal/task":            {layer: domain},
