@@ -9,6 +9,7 @@ import (
 	"math"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -470,4 +471,27 @@ func TestNamedTasks(t *testing.T) {
 		}
 	}
 	gw.wantBalanced(t)
+}
+
+// Answers are passed on in memory that serves other calls afterwards: each user gets the vectors of its own text, in either form.
+func TestEmbeddingsAtOnce(t *testing.T) {
+	t.Parallel()
+	gw := startGateway(t, func(s *setup) { declareTasks(t, &s.Declared, embedders...) })
+	model := embedders[0].slug("")
+	for i := range 6 {
+		t.Run(strconv.Itoa(i), func(t *testing.T) {
+			t.Parallel()
+			a, text := gw.newAccount(t), strings.Repeat("A weir. ", i+1)
+			want := a.embed(t, map[string]any{"model": model, "input": []string{text, "b"}})
+			for j := range 15 {
+				body := map[string]any{"model": model, "input": []string{text, "b"}}
+				if j%3 == 0 {
+					body["encoding_format"] = "base64"
+				}
+				if got := a.embed(t, body); len(got.Data) != 2 || !slices.Equal(got.values(t, 0), want.values(t, 0)) || !slices.Equal(got.values(t, 1), want.values(t, 1)) {
+					t.Fatalf("call %d has other vectors", j)
+				}
+			}
+		})
+	}
 }

@@ -33,6 +33,15 @@ type Memory interface {
 	Force(n int64)
 }
 
+// Buffers lends memory for large answers. What is lent is counted, as by Memory, and serves other calls after this one has ended: nothing
+// that outlives the call may keep a view of it. Its methods are safe for concurrent use.
+type Buffers interface {
+	// Lend returns an empty slice with room for at least n bytes.
+	Lend(n int) []byte
+	// Return gives back early what Lend returned, which nothing may have a view of.
+	Return(b []byte)
+}
+
 // Request is one request. It is not changed after decoding, because the next attempt starts from the same request.
 //
 // A dialect that uses the client's wire copies Body in parts, so that fields unknown here go upstream byte for byte.
@@ -73,7 +82,8 @@ type Request struct {
 	Format           *Format  // required format of the answer, nil: any text
 	Search           *Search  // web search requested by a plugin or a suffix, in addition to the body; nil: none
 
-	Memory Memory // counts the memory that answers take; nil: not counted
+	Memory  Memory  // counts the memory that answers take; nil: not counted
+	Buffers Buffers // memory for an answer that is passed on as bytes; nil: it is allocated
 }
 
 // Chats reports whether the request is a chat and not a task.

@@ -169,24 +169,62 @@ func (a *Answer) ReadAll(buf []byte) ([]byte, error) {
 		n, err := a.Body.Read(buf[len(buf):cap(buf)])
 		buf = buf[:len(buf)+n]
 		if int64(len(buf)) > a.Limits.Whole {
-			a.holds(cap(buf))
+			a.Holds(cap(buf))
 			return buf, TooLarge(a.Endpoint, nil)
 		}
 		if err != nil {
 			if err == io.EOF {
 				err = nil
 			}
-			a.holds(cap(buf))
+			a.Holds(cap(buf))
 			return buf, err
 		}
 	}
 }
 
+// ReadLent reads the whole body, up to the limit for whole answers, into memory that the call's Buffers lend: it is valid until the call has
+// ended. Without Buffers it is allocated.
+func (a *Answer) ReadLent() ([]byte, error) {
+	lend, back := func(n int) []byte { return make([]byte, 0, n) }, func([]byte) {}
+	if a.Request != nil && a.Request.Buffers != nil {
+		lend, back = a.Request.Buffers.Lend, a.Request.Buffers.Return
+	}
+	size := int64(firstLent)
+	if a.Length >= 0 {
+		size = min(a.Length+1, mostLent) // one more, so that the read that finds the end needs no growth
+	}
+	buf := lend(int(size))
+	for {
+		if len(buf) == cap(buf) {
+			old := buf
+			buf = append(lend(int(min(4*int64(cap(old)), a.Limits.Whole+1))), old...)
+			back(old)
+		}
+		n, err := a.Body.Read(buf[len(buf):cap(buf)])
+		buf = buf[:len(buf)+n]
+		if int64(len(buf)) > a.Limits.Whole {
+			return nil, TooLarge(a.Endpoint, nil)
+		}
+		if err == io.EOF {
+			return buf, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// First sizes of a lent buffer, which then grows as bytes arrive.
+const (
+	firstLent = 64 << 10 // of an answer without a length
+	mostLent  = 1 << 20  // whatever length a provider declares
+)
+
 // smallAnswer is the memory of an answer that is not counted, in bytes.
 const smallAnswer = 64 << 10
 
-// holds reports the memory of a large answer to its counter.
-func (a *Answer) holds(n int) {
+// Holds reports memory that is kept of a large answer to the counter of its call.
+func (a *Answer) Holds(n int) {
 	if n > smallAnswer && a.Request != nil && a.Request.Memory != nil {
 		a.Request.Memory.Force(int64(n))
 	}

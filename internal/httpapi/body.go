@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"weir/internal/fault"
+	"weir/internal/limit"
 )
 
 // buffer is a body's memory. Buffers come in powers of two, so that few sizes serve all bodies.
@@ -211,8 +212,56 @@ func (x *exchange) charge(n int64) error {
 	return x.api.quotas.Short(x.memory.Take(n), "httpapi.charge")
 }
 
+// lent are the buffers of an exchange for answers that are passed on as bytes, charged for. It implements completion.Buffers.
+type lent struct {
+	memory *limit.Tab
+
+	mu  sync.Mutex
+	all []*buffer
+}
+
+// Lend takes a buffer until the exchange ends. What a provider sends is paid for: it counts, and is not refused.
+func (l *lent) Lend(n int) []byte {
+	b := takeBuffer(n)
+	l.memory.Force(int64(cap(b.b)))
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.all = append(l.all, b)
+	return b.b
+}
+
+// Return ends a loan early.
+func (l *lent) Return(b []byte) {
+	if cap(b) == 0 {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i, one := range l.all {
+		if &one.b[:1][0] == &b[:1][0] {
+			l.all[i] = l.all[len(l.all)-1]
+			l.all = l.all[:len(l.all)-1]
+			l.memory.Give(int64(cap(one.b)))
+			one.release()
+			return
+		}
+	}
+}
+
+// forget leaves all buffers to the collector: the HTTP/2 server may be reading one when it reports that its client is gone.
+func (l *lent) forget() { l.all = nil }
+
+// release ends all loans. The charge ends with the tab.
+func (l *lent) release() {
+	for _, b := range l.all {
+		b.release()
+	}
+	l.all = nil
+}
+
 func (x *exchange) releaseBody() {
 	x.memory.Close()
+	x.lent.release()
 	if x.body != nil {
 		x.body.release()
 		x.body = nil

@@ -49,6 +49,7 @@ type exchange struct {
 	read      int64     // bytes of the request's body
 	memory    limit.Tab // bytes that the request takes of its user's and the node's budget
 	body      *buffer
+	lent      lent
 	bodyDone  bool // the request's body was read to its end
 	deadline  time.Time
 	fault     *fault.Error // what the client was sent, nil on success
@@ -144,8 +145,11 @@ func (x *exchange) writeBody(status int, contentType []string, body []byte) {
 	x.beforeWrite()
 	x.writeHead(status)
 	if len(body) > 0 && x.r.Method != http.MethodHead {
-		n, _ := x.w.Write(body) // a client that is gone shows in the request's context
+		n, err := x.w.Write(body) // a client that is gone shows in the request's context
 		x.sent += int64(n)
+		if err != nil {
+			x.lent.forget()
+		}
 	}
 }
 

@@ -66,7 +66,8 @@ func whole(api string, decode func(x *exchange, body []byte) (*completion.Reques
 // admitTask adds the exchange's client to a decoded task, and admits the task by what it requires.
 func (x *exchange) admitTask(req *completion.Request) error {
 	req.Account = x.caller.Wallet
-	req.Memory = &x.memory
+	x.lent.memory = &x.memory
+	req.Memory, req.Buffers = &x.memory, &x.lent
 	req.N = max(req.N, 1)
 	x.asked = req.Models[0]
 	return x.reserve(&req.Preferences, req.Models, req.Needs.PromptTokens, req.Stream)

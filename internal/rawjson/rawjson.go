@@ -64,6 +64,10 @@ func skipSpace(b []byte, i int) int {
 	return i
 }
 
+// StringEnd returns the index after the closing quote of the string that opens at b[i], or -1 when it does not close. What is inside is not
+// checked.
+func StringEnd(b []byte, i int) int { return stringEnd(b, i) }
+
 // stringEnd returns the index after the closing quote of the string that opens at b[i], or -1 when it does not close.
 // In valid JSON a quote closes unless an odd number of backslashes precedes it, so plain text is skipped at the
 // speed of IndexByte; each backslash is counted once at most, because counting stops at the quote before.

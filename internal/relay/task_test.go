@@ -14,6 +14,7 @@ import (
 	"weir/internal/relay"
 	"weir/internal/task"
 	"weir/internal/usage"
+	"weir/internal/vector"
 )
 
 // tasked is a world whose model v/m is of the type that does what.
@@ -45,7 +46,7 @@ func asks(what task.Task) func(*relay.Call) {
 
 func gives(r task.Result) step { return step{ev: &completion.Event{Result: &r}} }
 
-var vectors = gives(task.Result{Vectors: []task.Vector{{Values: []float32{1, 0}}}})
+var vectors = gives(task.Result{Vectors: []task.Vector{{Numbers: vector.Of([]float32{1, 0})}}})
 
 // image is an image of 1000 x 1000 pixels.
 func image(size, quality string) step {

@@ -1,6 +1,10 @@
 package task
 
-import "time"
+import (
+	"time"
+
+	"weir/internal/vector"
+)
 
 // Result is a piece of what a task gives: one of its fields is set. Byte slices and lists belong to the receiver.
 type Result struct {
@@ -14,8 +18,8 @@ type Result struct {
 
 // Vector is the embedding of one input.
 type Vector struct {
-	Index  int // of the input, 0, 1, ...
-	Values []float32
+	Index   int           // of the input, 0, 1, ...
+	Numbers vector.Vector // may be a view of the upstream's answer: valid until the call has ended
 }
 
 // Categories are the names of what a moderation model judges, in the order of Verdict's fields.

@@ -470,7 +470,7 @@ func dumpResult(r *task.Result) string {
 		tr.Segments, tr.Words = nil, nil
 		return fmt.Sprintf("transcript %+v%s", tr, s)
 	case r.Vectors != nil:
-		return fmt.Sprintf("vectors %v", r.Vectors)
+		return fmt.Sprintf("vectors %v", upstreamtest.Numbers(r.Vectors))
 	case r.Ranks != nil:
 		return fmt.Sprintf("ranks %v", r.Ranks)
 	}

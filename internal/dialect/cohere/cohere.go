@@ -9,13 +9,14 @@ import (
 	"weir/internal/catalog"
 	"weir/internal/completion"
 	"weir/internal/dialect"
+	"weir/internal/dialect/embed"
 	"weir/internal/fault"
 	"weir/internal/rawjson"
 	"weir/internal/task"
 )
 
 // Dialect implements dialect.Dialect and dialect.Performer. It is safe for concurrent use.
-type Dialect struct{}
+type Dialect struct{ forms embed.Forms }
 
 var (
 	_ dialect.Dialect   = (*Dialect)(nil)
@@ -31,7 +32,7 @@ func (d *Dialect) Header(p *catalog.Provider) http.Header {
 func (d *Dialect) Perform(ask dialect.Ask, ep *catalog.Endpoint, req *completion.Request) iter.Seq2[*completion.Event, error] {
 	switch t := req.Task.(type) {
 	case *task.Embedding:
-		return embedding(ask, ep, t)
+		return d.embedding(ask, ep, t)
 	case *task.Rerank:
 		return rank(ask, ep, t)
 	}

@@ -16,18 +16,22 @@ import (
 // maxInputs is how many inputs a call may have (Cohere, API reference, Embed v2).
 const maxInputs = 96
 
-// embedding requests vectors at /v2/embed, as base64.
-func embedding(ask dialect.Ask, ep *catalog.Endpoint, t *task.Embedding) iter.Seq2[*completion.Event, error] {
+// embedding requests vectors at /v2/embed in the client's form.
+func (d *Dialect) embedding(ask dialect.Ask, ep *catalog.Endpoint, t *task.Embedding) iter.Seq2[*completion.Event, error] {
 	limits := embed.Limits{Inputs: limit(ep.Provider.Quirks.MaxInputs, maxInputs), Tokens: int64(ep.Provider.Quirks.MaxInputTokens)}
 	return embed.Perform(ask, ep, t, limits, func(batch []task.Input) (out embed.Answer, err error) {
-		body, err := encodeEmbed(ep, t, batch)
+		packed := d.forms.Packed(ask, t)
+		body, err := encodeEmbed(ep, t, batch, packed)
 		if err != nil {
 			return out, err
 		}
-		if body, err = dialect.Object(ask, dialect.Call{Path: "/v2/embed", Body: body}); err != nil {
+		doc, err := embed.Get(ask, dialect.Call{Path: "/v2/embed", Body: body}, len(batch))
+		if err != nil {
 			return out, err
 		}
-		return readEmbed(ep, body)
+		out, err = readEmbed(ep, &doc)
+		d.forms.Answered(ask, packed, out.Vectors)
+		return out, err
 	})
 }
 
@@ -58,7 +62,7 @@ func inputType(ep *catalog.Endpoint, t *task.Embedding) (string, error) {
 	return "", f
 }
 
-func encodeEmbed(ep *catalog.Endpoint, t *task.Embedding, batch []task.Input) ([]byte, error) {
+func encodeEmbed(ep *catalog.Endpoint, t *task.Embedding, batch []task.Input, packed bool) ([]byte, error) {
 	word, err := inputType(ep, t)
 	if err != nil {
 		return nil, err
@@ -67,7 +71,11 @@ func encodeEmbed(ep *catalog.Endpoint, t *task.Embedding, batch []task.Input) ([
 	w.Object()
 	w.Name("model").Text(ep.UpstreamID)
 	w.Name("input_type").Text(word)
-	w.Name("embedding_types").Literal(`["base64"]`)
+	if packed {
+		w.Name("embedding_types").Literal(`["base64"]`)
+	} else {
+		w.Name("embedding_types").Literal(`["float"]`)
+	}
 	if t.Dimensions > 0 {
 		w.Name("output_dimension").Int(int64(t.Dimensions))
 	}
@@ -94,14 +102,14 @@ func encodeEmbed(ep *catalog.Endpoint, t *task.Embedding, batch []task.Input) ([
 
 // readEmbed reads {"embeddings":{"base64":[...]},"meta":{"billed_units":{...}}}. A server that does not support base64 answers with
 // floats.
-func readEmbed(ep *catalog.Endpoint, body []byte) (out embed.Answer, err error) {
-	out.ID = rawjson.TextAt(body, "id")
-	for m := rawjson.MembersOf(rawjson.Find(body, "embeddings")); m.Next(); {
+func readEmbed(ep *catalog.Endpoint, d *embed.Document) (out embed.Answer, err error) {
+	out.ID = rawjson.TextAt(d.JSON, "id")
+	for m := rawjson.MembersOf(rawjson.Find(d.JSON, "embeddings")); m.Next(); {
 		if name := string(m.Name); name != "base64" && name != "float" || out.Vectors != nil {
 			continue
 		}
 		for e := rawjson.ElementsOf(m.Value); e.Next(); {
-			v, err := embed.Vector(e.Value)
+			v, err := d.Vector(e.Value)
 			if err != nil {
 				return out, dialect.Broken(ep, err)
 			}
@@ -111,7 +119,7 @@ func readEmbed(ep *catalog.Endpoint, body []byte) (out embed.Answer, err error) 
 	if out.Vectors == nil {
 		return out, dialect.Empty(ep)
 	}
-	billed := rawjson.FindPath(body, "meta", "billed_units")
+	billed := rawjson.FindPath(d.JSON, "meta", "billed_units")
 	texts, images := count(rawjson.Find(billed, "input_tokens")), count(rawjson.Find(billed, "image_tokens"))
 	if texts.Reported || images.Reported {
 		out.Usage.Prompt = usage.Count{N: texts.N + images.N, Reported: texts.N <= most && images.N <= most}

@@ -18,12 +18,12 @@ func declare(ep *catalog.Endpoint) {
 func TestPerform(t *testing.T) {
 	t.Parallel()
 	upstreamtest.Exchanges(t, new(cohere.Dialect), declare, []upstreamtest.Exchange{
-		{Name: `texts`, Task: &task.Embedding{Inputs: upstreamtest.Texts("a", "b"), InputType: "query", Dimensions: 2}, Path: `/v2/embed`,
+		{Name: `texts`, Task: &task.Embedding{Inputs: upstreamtest.Texts("a", "b"), InputType: "query", Dimensions: 2, Base64: true}, Path: `/v2/embed`,
 			Request: `{"model":"acme-large","input_type":"search_query","embedding_types":["base64"],"output_dimension":2,"texts":["a","b"]}`,
 			Answer:  `{"id":"x","embeddings":{"base64":["AACAPwAAAEA=","AACAPwAAAEA="]},"meta":{"billed_units":{"input_tokens":7}}}`,
 			Want:    `[{0 [1 2]} {1 [1 2]}] [] {7 true} {0 false}`},
-		{Name: `a picture, and numbers in the answer`, Task: &task.Embedding{Inputs: []task.Input{{Parts: []task.Part{{Text: "a"}, {ImageURL: "data:image/png;base64,AA"}}}}}, Path: `/v2/embed`,
-			Request: `{"model":"acme-large","input_type":"search_document","embedding_types":["base64"],"inputs":[{"content":[{"type":"text","text":"a"},{"type":"image_url","image_url":{"url":"data:image/png;base64,AA"}}]}]}`,
+		{Name: `an image, and numbers`, Task: &task.Embedding{Inputs: []task.Input{{Parts: []task.Part{{Text: "a"}, {ImageURL: "data:image/png;base64,AA"}}}}}, Path: `/v2/embed`,
+			Request: `{"model":"acme-large","input_type":"search_document","embedding_types":["float"],"inputs":[{"content":[{"type":"text","text":"a"},{"type":"image_url","image_url":{"url":"data:image/png;base64,AA"}}]}]}`,
 			Answer:  `{"embeddings":{"float":[[1,2]]},"meta":{"billed_units":{"images":1,"input_tokens":2,"image_tokens":5}}}`,
 			Want:    `[{0 [1 2]}] [] {7 true} {0 false}`},
 		{Name: `ranks`, Task: &task.Rerank{Query: "q", Documents: []string{"a", "b"}, TopN: 1}, Path: `/v2/rerank`,

@@ -16,6 +16,7 @@ import (
 	"weir/internal/rawjson"
 	"weir/internal/task"
 	"weir/internal/usage"
+	"weir/internal/vector"
 )
 
 // Limits are the limits of one call of a wire.
@@ -29,9 +30,9 @@ const parallel = 4
 
 // Answer has the results for the inputs of one call.
 type Answer struct {
-	ID, Model string      // as the upstream reports them, "" missing
-	Vectors   [][]float32 // one for each input, in their order; nil for a missing one
-	Usage     usage.Usage // counts that are not Reported are missing
+	ID, Model string          // as the upstream reports them, "" missing
+	Vectors   []vector.Vector // one for each input, in their order; an empty one is missing
+	Usage     usage.Usage     // counts that are not Reported are missing
 }
 
 // Perform distributes the inputs of t among as few calls as the limits allow and yields all vectors together. A call that fails fails the
@@ -165,15 +166,15 @@ func join(ep *catalog.Endpoint, t *task.Embedding, answers []Answer) (*completio
 	vectors := make([]task.Vector, 0, len(t.Inputs))
 	used := usage.Usage{Prompt: usage.Of(0), PromptImage: usage.Of(0), Completion: usage.Of(0)}
 	for i := range answers {
-		for _, values := range answers[i].Vectors {
-			vectors = append(vectors, task.Vector{Index: len(vectors), Values: values})
+		for _, v := range answers[i].Vectors {
+			vectors = append(vectors, task.Vector{Index: len(vectors), Numbers: v})
 		}
 		Add(&used.Prompt, answers[i].Usage.Prompt)
 		Add(&used.PromptImage, answers[i].Usage.PromptImage)
 	}
-	size := len(vectors[0].Values)
+	size := vectors[0].Numbers.Len()
 	for i := range vectors {
-		if n := len(vectors[i].Values); n == 0 || n != size {
+		if n := vectors[i].Numbers.Len(); n == 0 || n != size {
 			return nil, dialect.Broken(ep, errors.New("a vector is missing, or of another size than the others"))
 		}
 	}

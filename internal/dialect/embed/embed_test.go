@@ -1,9 +1,6 @@
 package embed_test
 
 import (
-	"encoding/base64"
-	"encoding/binary"
-	"math"
 	"strconv"
 	"strings"
 	"testing"
@@ -49,37 +46,6 @@ func TestShare(t *testing.T) {
 	})
 }
 
-func TestVector(t *testing.T) {
-	t.Parallel()
-	packed := func(values ...float32) string {
-		var raw []byte
-		for _, v := range values {
-			raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(v))
-		}
-		return `"` + base64.StdEncoding.EncodeToString(raw) + `"`
-	}
-	for name, tt := range map[string]struct {
-		in   string
-		want []float32
-	}{
-		"numbers": {`[1, -0.5,2e-3]`, []float32{1, -0.5, 0.002}}, "packed": {packed(1, -0.5, 0.002), []float32{1, -0.5, 0.002}},
-		"without padding": {strings.ReplaceAll(packed(1), "=", ""), []float32{1}}, "escaped": {strings.ReplaceAll(packed(-2), "/", `\/`), []float32{-2}},
-		"nothing": {``, nil}, "null": {`null`, nil}, "empty list": {`[]`, nil}, "empty text": {`""`, nil}, "no base64": {`"weir!"`, nil}, "half a number": {`"AAA="`, nil},
-		"a text among numbers": {`[1,"2"]`, nil}, "a number too large": {`[1e99]`, nil}, "no number": {packed(float32(math.NaN())), nil}, "infinite": {packed(float32(math.Inf(1))), nil}, "object": {`{}`, nil},
-	} {
-		got, err := embed.Vector([]byte(tt.in))
-		if (err == nil) != (tt.want != nil) || len(got) != len(tt.want) {
-			t.Errorf("%s: %v, %v", name, got, err)
-			continue
-		}
-		for i := range got {
-			if got[i] != tt.want[i] {
-				t.Errorf("%s: %v, want %v", name, got, tt.want)
-			}
-		}
-	}
-}
-
 func TestNormalize(t *testing.T) {
 	t.Parallel()
 	v := []float32{3, 4}
@@ -90,22 +56,4 @@ func TestNormalize(t *testing.T) {
 	if embed.Normalize(zero); zero[0] != 0 {
 		t.Errorf("%v", zero)
 	}
-}
-
-// A vector is read as numbers that there are, or not at all; what was packed comes out as it was.
-func FuzzVector(f *testing.F) {
-	for _, s := range []string{`[1,2]`, `"AACAPw=="`, `"AACAPw"`, `[`, `[1,`, `"`, `[[1]]`, `"\u0041AAA"`} {
-		f.Add([]byte(s))
-	}
-	f.Fuzz(func(t *testing.T, in []byte) {
-		v, err := embed.Vector(in)
-		if (err == nil) == (len(v) == 0) {
-			t.Fatalf("%d numbers with error %v", len(v), err)
-		}
-		for _, x := range v {
-			if math.IsNaN(float64(x)) || math.IsInf(float64(x), 0) {
-				t.Fatalf("%v", v)
-			}
-		}
-	})
 }

@@ -14,6 +14,7 @@ import (
 	"weir/internal/rawjson"
 	"weir/internal/task"
 	"weir/internal/usage"
+	"weir/internal/vector"
 )
 
 // maxEmbeds is how many requests a batch may have (Gemini API, models.batchEmbedContents).
@@ -38,13 +39,16 @@ func (d *Dialect) embed(ask dialect.Ask, ep *catalog.Endpoint, t *task.Embedding
 			return out, err
 		}
 		path := "/models/" + url.PathEscape(ep.UpstreamID) + ":batchEmbedContents"
-		if body, err = dialect.Object(ask, dialect.Call{Path: path, Body: body, Unsent: embed.Purpose(t, taskTypes)}); err != nil {
+		d, err := embed.Get(ask, dialect.Call{Path: path, Body: body, Unsent: embed.Purpose(t, taskTypes)}, len(batch))
+		if err != nil {
 			return out, err
 		}
-		out, err = readEmbeds(ep, body)
+		out, err = readEmbeds(ep, &d)
 		if t.Dimensions > 0 {
-			for _, v := range out.Vectors {
+			for i := range out.Vectors {
+				v := out.Vectors[i].Values()
 				embed.Normalize(v)
+				out.Vectors[i] = vector.Of(v)
 			}
 		}
 		return out, err
@@ -75,9 +79,9 @@ func encodeEmbeds(ep *catalog.Endpoint, t *task.Embedding, batch []task.Input) (
 }
 
 // readEmbeds reads {"embeddings":[{"values":[...]}],"usageMetadata":{"promptTokenCount":9}}. Older models report no usage.
-func readEmbeds(ep *catalog.Endpoint, body []byte) (out embed.Answer, err error) {
-	for e := rawjson.ElementsOf(rawjson.Find(body, "embeddings")); e.Next(); {
-		v, err := embed.Vector(rawjson.Find(e.Value, "values"))
+func readEmbeds(ep *catalog.Endpoint, d *embed.Document) (out embed.Answer, err error) {
+	for e := rawjson.ElementsOf(rawjson.Find(d.JSON, "embeddings")); e.Next(); {
+		v, err := d.Vector(rawjson.Find(e.Value, "values"))
 		if err != nil {
 			return embed.Answer{}, dialect.Broken(ep, err)
 		}
@@ -86,7 +90,7 @@ func readEmbeds(ep *catalog.Endpoint, body []byte) (out embed.Answer, err error)
 	if out.Vectors == nil {
 		return out, dialect.Empty(ep)
 	}
-	n, ok := rawjson.Int(rawjson.FindPath(body, "usageMetadata", "promptTokenCount"))
+	n, ok := rawjson.Int(rawjson.FindPath(d.JSON, "usageMetadata", "promptTokenCount"))
 	out.Usage.Prompt = usage.Count{N: max(n, 0), Reported: ok && n >= 0}
 	return out, nil
 }

@@ -2,7 +2,6 @@ package gigachat
 
 import (
 	"cmp"
-	"errors"
 	"iter"
 
 	"weir/internal/catalog"
@@ -34,36 +33,27 @@ func embedding(ask dialect.Ask, ep *catalog.Endpoint, t *task.Embedding) iter.Se
 		w.Name("model").Text(ep.UpstreamID)
 		w.Name("input").Texts(texts)
 		w.EndObject()
-		body, err := dialect.Object(ask, dialect.Call{Path: "/embeddings", Body: w.B, Unsent: embed.Purpose(t, nil)})
+		d, err := embed.Get(ask, dialect.Call{Path: "/embeddings", Body: w.B, Unsent: embed.Purpose(t, nil)}, len(batch))
 		if err != nil {
 			return out, err
 		}
-		return readEmbeddings(ep, body, len(batch))
+		return readEmbeddings(ep, &d, len(batch))
 	})
 }
 
 // readEmbeddings reads {"data":[{"embedding":[...],"index":0,"usage":{"prompt_tokens":6}}],"model":"Embeddings"}: each vector has its usage.
-func readEmbeddings(ep *catalog.Endpoint, body []byte, inputs int) (embed.Answer, error) {
-	out := embed.Answer{Model: rawjson.TextAt(body, "model")}
+func readEmbeddings(ep *catalog.Endpoint, d *embed.Document, inputs int) (out embed.Answer, err error) {
 	tokens := usage.Of(0)
-	for e := rawjson.ElementsOf(rawjson.Find(body, "data")); e.Next(); {
-		if out.Vectors == nil {
-			out.Vectors = make([][]float32, inputs)
-		}
-		i, ok := rawjson.Int(rawjson.Find(e.Value, "index"))
-		if !ok || i < 0 || i >= int64(inputs) || out.Vectors[i] != nil {
-			return out, dialect.Broken(ep, errors.New("the vectors are not those of the inputs"))
-		}
-		var err error
-		if out.Vectors[i], err = embed.Vector(rawjson.Find(e.Value, "embedding")); err != nil {
-			return out, dialect.Broken(ep, err)
-		}
-		n, reported := rawjson.Int(rawjson.FindPath(e.Value, "usage", "prompt_tokens"))
+	out.Vectors, err = d.Indexed(rawjson.Find(d.JSON, "data"), inputs, func(element []byte) {
+		n, reported := rawjson.Int(rawjson.FindPath(element, "usage", "prompt_tokens"))
 		embed.Add(&tokens, usage.Count{N: n, Reported: reported})
+	})
+	if err != nil {
+		return out, dialect.Broken(ep, err)
 	}
 	if out.Vectors == nil {
 		return out, dialect.Empty(ep)
 	}
-	out.Usage.Prompt = tokens
+	out.Model, out.Usage.Prompt = rawjson.TextAt(d.JSON, "model"), tokens
 	return out, nil
 }

@@ -2,7 +2,6 @@ package openai
 
 import (
 	"cmp"
-	"errors"
 	"iter"
 	"slices"
 
@@ -21,6 +20,7 @@ const (
 	maxInputTokens = 300_000
 )
 
+// embed requests vectors at /embeddings in the client's form, so that they are passed on as bytes.
 func (d *Dialect) embed(ask dialect.Ask, ep *catalog.Endpoint, req *completion.Request, t *task.Embedding) iter.Seq2[*completion.Event, error] {
 	q := &ep.Provider.Quirks
 	limits := embed.Limits{Inputs: cmp.Or(q.MaxInputs, maxInputs), Tokens: cmp.Or(int64(q.MaxInputTokens), maxInputTokens)}
@@ -29,15 +29,18 @@ func (d *Dialect) embed(ask dialect.Ask, ep *catalog.Endpoint, req *completion.R
 		unsent = []string{"input_type"}
 	}
 	return embed.Perform(ask, ep, t, limits, func(batch []task.Input) (embed.Answer, error) {
-		body, err := dialect.Object(ask, dialect.Call{Path: "/embeddings", Body: encodeEmbedding(ep, req, t, batch), Unsent: unsent})
+		packed := d.forms.Packed(ask, t)
+		doc, err := embed.Get(ask, dialect.Call{Path: "/embeddings", Body: encodeEmbedding(ep, req, t, batch, packed), Unsent: unsent}, len(batch))
 		if err != nil {
 			return embed.Answer{}, err
 		}
-		return readEmbeddings(ep, body, len(batch))
+		out, err := readEmbeddings(ep, &doc, len(batch))
+		d.forms.Answered(ask, packed, out.Vectors)
+		return out, err
 	})
 }
 
-func encodeEmbedding(ep *catalog.Endpoint, req *completion.Request, t *task.Embedding, batch []task.Input) []byte {
+func encodeEmbedding(ep *catalog.Endpoint, req *completion.Request, t *task.Embedding, batch []task.Input, packed bool) []byte {
 	q := &ep.Provider.Quirks
 	named := func(name string) string { return cmp.Or(q.Rename[name], name) }
 	w := rawjson.Writer{B: make([]byte, 0, 256+sizeOf(batch))}
@@ -49,7 +52,11 @@ func encodeEmbedding(ep *catalog.Endpoint, req *completion.Request, t *task.Embe
 	}
 	w.EndArray()
 	if name := "encoding_format"; !slices.Contains(q.Drop, name) {
-		w.Name(named(name)).Text("base64")
+		format := "float"
+		if packed {
+			format = "base64"
+		}
+		w.Name(named(name)).Text(format)
 	}
 	if t.Dimensions > 0 {
 		w.Name(named("dimensions")).Int(int64(t.Dimensions))
@@ -96,34 +103,16 @@ func writeInput(w *rawjson.Writer, in *task.Input) {
 	w.Close("]}")
 }
 
-// readEmbeddings reads {"data":[{"index":0,"embedding":...}],"usage":{...}}. Servers may list the vectors in any order.
-func readEmbeddings(ep *catalog.Endpoint, body []byte, inputs int) (embed.Answer, error) {
-	out := embed.Answer{ID: text(rawjson.Find(body, "id")), Model: text(rawjson.Find(body, "model"))}
-	list := rawjson.ElementsOf(rawjson.Find(body, "data"))
-	for i := 0; list.Next(); i++ {
-		if out.Vectors == nil {
-			out.Vectors = make([][]float32, inputs)
-		}
-		at := int64(i)
-		if v := rawjson.Find(list.Value, "index"); v != nil {
-			n, ok := rawjson.Int(v)
-			if !ok {
-				return out, dialect.Broken(ep, errors.New("the index of a vector is no number"))
-			}
-			at = n
-		}
-		if at < 0 || at >= int64(inputs) || out.Vectors[at] != nil {
-			return out, dialect.Broken(ep, errors.New("the vectors are not those of the inputs"))
-		}
-		var err error
-		if out.Vectors[at], err = embed.Vector(rawjson.Find(list.Value, "embedding")); err != nil {
-			return out, dialect.Broken(ep, err)
-		}
+// readEmbeddings reads {"data":[{"index":0,"embedding":...}],"usage":{...}}.
+func readEmbeddings(ep *catalog.Endpoint, d *embed.Document, inputs int) (out embed.Answer, err error) {
+	if out.Vectors, err = d.Indexed(rawjson.Find(d.JSON, "data"), inputs, nil); err != nil {
+		return out, dialect.Broken(ep, err)
 	}
 	if out.Vectors == nil {
 		return out, dialect.Empty(ep)
 	}
-	out.Usage = taskUsage(body, &ep.Provider.Quirks)
+	out.ID, out.Model = text(rawjson.Find(d.JSON, "id")), text(rawjson.Find(d.JSON, "model"))
+	out.Usage = taskUsage(d.JSON, &ep.Provider.Quirks)
 	return out, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"weir/internal/catalog"
+	"weir/internal/dialect/embed"
 	"weir/internal/dialect/rerank"
 	"weir/internal/rawjson"
 	"weir/internal/task"
@@ -20,8 +21,10 @@ func FuzzTaskAnswers(f *testing.F) {
 		if !rawjson.Valid(body) {
 			return
 		}
-		if a, err := readEmbeddings(ep, body, 2); err == nil && len(a.Vectors) != 2 {
-			t.Fatalf("%d vectors", len(a.Vectors))
+		if d, err := embed.Read(body, 2); err == nil {
+			if a, err := readEmbeddings(ep, &d, 2); err == nil && len(a.Vectors) != 2 {
+				t.Fatalf("%d vectors", len(a.Vectors))
+			}
 		}
 		if v, err := readVerdicts(ep, body, &task.Moderation{Inputs: make([]task.ModerationInput, 2)}); err == nil && len(v) != 2 {
 			t.Fatalf("%d verdicts", len(v))

@@ -9,12 +9,13 @@ import (
 	"weir/internal/catalog"
 	"weir/internal/completion"
 	"weir/internal/dialect"
+	"weir/internal/dialect/embed"
 )
 
 const path = "/chat/completions"
 
 // Dialect implements dialect.Dialect. It is safe for concurrent use.
-type Dialect struct{}
+type Dialect struct{ forms embed.Forms }
 
 var _ dialect.Texter = (*Dialect)(nil)
 

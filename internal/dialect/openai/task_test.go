@@ -34,10 +34,10 @@ func TestPerform(t *testing.T) {
 		path, request string
 		answer, want  string // the result as Go prints it
 	}{
-		{"vectors in any order and form", &task.Embedding{Inputs: texts("a", "b"), InputType: "search_query"}, catalog.Quirks{}, "/embeddings",
+		{"vectors in any order and form", &task.Embedding{Inputs: texts("a", "b"), InputType: "search_query", Base64: true}, catalog.Quirks{}, "/embeddings",
 			`{"model":"acme-large","input":["a","b"],"encoding_format":"base64"}`, vectors, "[{0 [1 2]} {1 [3 4]}]"},
 		{"tokens and parts", &task.Embedding{Inputs: []task.Input{{Tokens: []int32{1, 2}}, {Parts: []task.Part{{Text: "a"}, {ImageURL: "https://x.y/z"}}}}, Dimensions: 2}, catalog.Quirks{}, "/embeddings",
-			`{"model":"acme-large","input":[[1,2],{"content":[{"type":"text","text":"a"},{"type":"image_url","image_url":{"url":"https://x.y/z"}}]}],"encoding_format":"base64","dimensions":2}`, vectors, "[{0 [1 2]} {1 [3 4]}]"},
+			`{"model":"acme-large","input":[[1,2],{"content":[{"type":"text","text":"a"},{"type":"image_url","image_url":{"url":"https://x.y/z"}}]}],"encoding_format":"float","dimensions":2}`, vectors, "[{0 [1 2]} {1 [3 4]}]"},
 		{"a server with names of its own", &task.Embedding{Inputs: texts("a", "b"), InputType: "passage", Dimensions: 2}, catalog.Quirks{Drop: []string{"encoding_format"}, Rename: map[string]string{"dimensions": "output_dimension"}, ForwardExtra: []string{"input_type"}}, "/embeddings",
 			`{"model":"acme-large","input":["a","b"],"output_dimension":2,"input_type":"passage"}`, vectors, "[{0 [1 2]} {1 [3 4]}]"},
 		{"one bare text to judge", &task.Moderation{Inputs: []task.ModerationInput{{Parts: []task.Part{{Text: "a"}}}}, Single: true}, catalog.Quirks{}, "/moderations",
@@ -60,7 +60,7 @@ func TestPerform(t *testing.T) {
 			var result any
 			switch r := got.All[0]; tt.task.(type) {
 			case *task.Embedding:
-				result = r.Vectors
+				result = upstreamtest.Numbers(r.Vectors)
 			case *task.Moderation:
 				result = r.Verdicts
 			default:
@@ -147,10 +147,26 @@ func TestEmbeddingBatches(t *testing.T) {
 		if got.Err != nil || len(got.All) != 1 || len(got.All[0].Vectors) != len(list) || got.Usage.Prompt.N != int64(len(list)) {
 			rt.Fatalf("%+v", got)
 		}
-		for i, v := range got.All[0].Vectors {
+		for i, v := range upstreamtest.Numbers(got.All[0].Vectors) {
 			if v.Index != i || v.Values[0] != float32(i) {
 				rt.Fatalf("vector %d is %+v", i, v)
 			}
 		}
 	})
+}
+
+// A server that answers with numbers although base64 was asked for is asked for numbers from then on; the client gets base64 all the same.
+func TestEmbeddingFormRemembered(t *testing.T) {
+	t.Parallel()
+	p := upstreamtest.NewProvider(t, upstreamtest.Send(upstreamtest.JSON(`{"data":[{"index":0,"embedding":[1,2]}],"usage":{"prompt_tokens":7}}`)))
+	d := new(openai.Dialect)
+	for i, format := range []string{"base64", "float", "float"} {
+		got := upstreamtest.Perform(t, d, p, nil, &task.Embedding{Inputs: texts("a"), Base64: true})
+		if got.Err != nil || len(got.All) != 1 || string(got.All[0].Vectors[0].Numbers.AppendBase64(nil)) != `"AACAPwAAAEA="` {
+			t.Fatalf("%+v", got)
+		}
+		if want := `{"model":"acme-large","input":["a"],"encoding_format":"` + format + `"}`; p.Seen()[i].Body != want {
+			t.Errorf("call %d sent %s, want %s", i, p.Seen()[i].Body, want)
+		}
+	}
 }

@@ -2,7 +2,6 @@ package voyage
 
 import (
 	"cmp"
-	"errors"
 	"iter"
 	"strings"
 
@@ -29,26 +28,30 @@ func maxTokens(model string) int64 {
 	return 120_000
 }
 
-// embedding requests vectors at /embeddings, as base64.
-func embedding(ask dialect.Ask, ep *catalog.Endpoint, t *task.Embedding) iter.Seq2[*completion.Event, error] {
+// embedding requests vectors at /embeddings in the client's form.
+func (d *Dialect) embedding(ask dialect.Ask, ep *catalog.Endpoint, t *task.Embedding) iter.Seq2[*completion.Event, error] {
 	q := &ep.Provider.Quirks
 	limits := embed.Limits{Inputs: cmp.Or(q.MaxInputs, maxInputs), Tokens: cmp.Or(int64(q.MaxInputTokens), maxTokens(ep.MakersID()))}
 	return embed.Perform(ask, ep, t, limits, func(batch []task.Input) (out embed.Answer, err error) {
-		body, err := encodeEmbed(ep, t, batch)
+		packed := d.forms.Packed(ask, t)
+		body, err := encodeEmbed(ep, t, batch, packed)
 		if err != nil {
 			return out, err
 		}
-		if body, err = dialect.Object(ask, dialect.Call{Path: "/embeddings", Body: body, Unsent: embed.Purpose(t, inputTypes)}); err != nil {
+		doc, err := embed.Get(ask, dialect.Call{Path: "/embeddings", Body: body, Unsent: embed.Purpose(t, inputTypes)}, len(batch))
+		if err != nil {
 			return out, err
 		}
-		return readEmbed(ep, body, len(batch))
+		out, err = readEmbed(ep, &doc, len(batch))
+		d.forms.Answered(ask, packed, out.Vectors)
+		return out, err
 	})
 }
 
 // inputTypes maps the purposes that clients name to the wire's words. It has none for other purposes.
 var inputTypes = map[string]string{"search_query": "query", "query": "query", "search_document": "document", "document": "document", "passage": "document"}
 
-func encodeEmbed(ep *catalog.Endpoint, t *task.Embedding, batch []task.Input) ([]byte, error) {
+func encodeEmbed(ep *catalog.Endpoint, t *task.Embedding, batch []task.Input, packed bool) ([]byte, error) {
 	texts, err := embed.Texts(ep, batch)
 	if err != nil {
 		return nil, err
@@ -56,7 +59,9 @@ func encodeEmbed(ep *catalog.Endpoint, t *task.Embedding, batch []task.Input) ([
 	var w rawjson.Writer
 	w.Object()
 	w.Name("model").Text(ep.UpstreamID)
-	w.Name("encoding_format").Text("base64")
+	if packed { // numbers have no name there
+		w.Name("encoding_format").Text("base64")
+	}
 	w.Name("truncation").Bool(false)
 	if t.Dimensions > 0 {
 		w.Name("output_dimension").Int(int64(t.Dimensions))
@@ -70,24 +75,14 @@ func encodeEmbed(ep *catalog.Endpoint, t *task.Embedding, batch []task.Input) ([
 }
 
 // readEmbed reads {"data":[{"embedding":"...","index":0}],"model":"...","usage":{"total_tokens":9}}.
-func readEmbed(ep *catalog.Endpoint, body []byte, inputs int) (embed.Answer, error) {
-	out := embed.Answer{Model: rawjson.TextAt(body, "model"), Usage: used(body)}
-	for e := rawjson.ElementsOf(rawjson.Find(body, "data")); e.Next(); {
-		if out.Vectors == nil {
-			out.Vectors = make([][]float32, inputs)
-		}
-		i, ok := rawjson.Int(rawjson.Find(e.Value, "index"))
-		if !ok || i < 0 || i >= int64(inputs) || out.Vectors[i] != nil {
-			return out, dialect.Broken(ep, errors.New("the vectors are not those of the inputs"))
-		}
-		var err error
-		if out.Vectors[i], err = embed.Vector(rawjson.Find(e.Value, "embedding")); err != nil {
-			return out, dialect.Broken(ep, err)
-		}
+func readEmbed(ep *catalog.Endpoint, d *embed.Document, inputs int) (out embed.Answer, err error) {
+	if out.Vectors, err = d.Indexed(rawjson.Find(d.JSON, "data"), inputs, nil); err != nil {
+		return out, dialect.Broken(ep, err)
 	}
 	if out.Vectors == nil {
 		return out, dialect.Empty(ep)
 	}
+	out.Model, out.Usage = rawjson.TextAt(d.JSON, "model"), used(d.JSON)
 	return out, nil
 }
 

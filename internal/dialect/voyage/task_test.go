@@ -18,7 +18,7 @@ func declare(ep *catalog.Endpoint) {
 func TestPerform(t *testing.T) {
 	t.Parallel()
 	upstreamtest.Exchanges(t, new(voyage.Dialect), declare, []upstreamtest.Exchange{
-		{Name: `texts`, Task: &task.Embedding{Inputs: upstreamtest.Texts("a", "b"), InputType: "search_document", Dimensions: 2}, Path: `/embeddings`,
+		{Name: `texts`, Task: &task.Embedding{Inputs: upstreamtest.Texts("a", "b"), InputType: "search_document", Dimensions: 2, Base64: true}, Path: `/embeddings`,
 			Request: `{"model":"acme-large","encoding_format":"base64","truncation":false,"output_dimension":2,"input_type":"document","input":["a","b"]}`,
 			Answer:  `{"data":[{"index":1,"embedding":"AABAQAAAgEA="},{"index":0,"embedding":"AACAPwAAAEA="}],"usage":{"total_tokens":7}}`,
 			Want:    `[{0 [1 2]} {1 [3 4]}] [] {7 true} {0 false}`},

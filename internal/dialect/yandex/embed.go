@@ -12,6 +12,7 @@ import (
 	"weir/internal/rawjson"
 	"weir/internal/task"
 	"weir/internal/usage"
+	"weir/internal/vector"
 )
 
 // embedding requests one vector per call at /foundationModels/v1/textEmbedding: a call has one text.
@@ -27,11 +28,11 @@ func embedding(ask dialect.Ask, ep *catalog.Endpoint, t *task.Embedding) iter.Se
 			b = strconv.AppendInt(append(b, `,"dim":"`...), int64(t.Dimensions), 10) // JSON of protocol buffers has 64-bit numbers as strings
 			b = append(b, '"')
 		}
-		body, err := dialect.Object(ask, dialect.Call{Path: "/foundationModels/v1/textEmbedding", Body: append(b, '}'), Unsent: purpose(ep, t)})
+		d, err := embed.Get(ask, dialect.Call{Path: "/foundationModels/v1/textEmbedding", Body: append(b, '}'), Unsent: purpose(ep, t)}, 1)
 		if err != nil {
 			return out, err
 		}
-		return readEmbedding(ep, body)
+		return readEmbedding(ep, &d)
 	})
 }
 
@@ -71,17 +72,17 @@ func replaceLast(id, from, to string) string {
 }
 
 // readEmbedding reads {"embedding":[...],"numTokens":"9","modelVersion":"..."}.
-func readEmbedding(ep *catalog.Endpoint, body []byte) (out embed.Answer, err error) {
-	values := rawjson.Find(body, "embedding")
+func readEmbedding(ep *catalog.Endpoint, d *embed.Document) (out embed.Answer, err error) {
+	values := rawjson.Find(d.JSON, "embedding")
 	if e := rawjson.ElementsOf(values); !e.Next() {
 		return out, dialect.Empty(ep)
 	}
-	v, err := embed.Vector(values)
+	v, err := d.Vector(values)
 	if err != nil {
 		return out, dialect.Broken(ep, err)
 	}
-	out.Vectors, out.Model = [][]float32{v}, rawjson.TextAt(body, "modelVersion")
-	tokens := rawjson.Find(body, "numTokens")
+	out.Vectors, out.Model = []vector.Vector{v}, rawjson.TextAt(d.JSON, "modelVersion")
+	tokens := rawjson.Find(d.JSON, "numTokens")
 	if text, is := rawjson.Unquote(tokens); is {
 		tokens = text
 	}

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"weir/internal/catalog"
-	"weir/internal/rawjson"
+	"weir/internal/dialect/embed"
 )
 
 // What the provider answers is read as vectors that there are, or not at all.
@@ -14,10 +14,11 @@ func FuzzEmbedding(f *testing.F) {
 	}
 	ep := &catalog.Endpoint{Provider: &catalog.Provider{}}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		if !rawjson.Valid(body) {
+		d, err := embed.Read(body, 2)
+		if err != nil {
 			return
 		}
-		a, err := readEmbedding(ep, body)
+		a, err := readEmbedding(ep, &d)
 		if err == nil && len(a.Vectors) == 0 || a.Usage.Prompt.N < 0 {
 			t.Fatalf("%+v", a)
 		}

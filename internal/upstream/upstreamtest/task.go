@@ -60,6 +60,21 @@ func Texts(list ...string) (out []task.Input) {
 	return out
 }
 
+// Vector is an embedding in numbers.
+type Vector struct {
+	Index  int
+	Values []float32
+}
+
+// Numbers are the numbers of vectors.
+func Numbers(vectors []task.Vector) []Vector {
+	out := make([]Vector, len(vectors))
+	for i := range vectors {
+		out[i] = Vector{vectors[i].Index, vectors[i].Numbers.Values()}
+	}
+	return out
+}
+
 // Exchange is a task with the one request that it becomes, the answer to that, and what is read of it: vectors, ranks, tokens and searches as
 // Go prints them.
 type Exchange struct {
@@ -81,7 +96,7 @@ func Exchanges(t *testing.T, d dialect.Dialect, declare func(*catalog.Endpoint),
 			if seen := p.Seen(); len(seen) != 1 || seen[0].Path != x.Path || seen[0].Body != x.Request {
 				t.Errorf("sent %+v", seen)
 			}
-			if s := fmt.Sprint(got.All[0].Vectors, got.All[0].Ranks, got.Usage.Prompt, got.Usage.Requests); s != x.Want {
+			if s := fmt.Sprint(Numbers(got.All[0].Vectors), got.All[0].Ranks, got.Usage.Prompt, got.Usage.Requests); s != x.Want {
 				t.Errorf("%s, want %s", s, x.Want)
 			}
 		})

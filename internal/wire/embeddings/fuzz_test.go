@@ -7,6 +7,7 @@ import (
 	"weir/internal/completion"
 	"weir/internal/relay"
 	"weir/internal/task"
+	"weir/internal/vector"
 	"weir/internal/wire/embeddings"
 	"weir/internal/wire/wiretest"
 )
@@ -21,7 +22,7 @@ var style = wiretest.Style{
 	Whole: func(out *bytes.Buffer, req *completion.Request) relay.Sink {
 		return embeddings.NewWhole(out, req, "gen-1")
 	},
-	Result: task.Result{Vectors: []task.Vector{{Values: []float32{0.25, -1e-9}}}},
+	Result: task.Result{Vectors: []task.Vector{{Numbers: vector.Of([]float32{0.25, -1e-9})}}},
 }
 
 func FuzzDecode(f *testing.F) { style.Fuzz(f) }

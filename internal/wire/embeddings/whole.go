@@ -1,10 +1,7 @@
 package embeddings
 
 import (
-	"encoding/base64"
-	"encoding/binary"
 	"io"
-	"math"
 	"strconv"
 
 	"weir/internal/completion"
@@ -14,11 +11,13 @@ import (
 	"weir/internal/wire"
 )
 
-// Whole collects vectors and writes them as one JSON document, in one Write, when all are there. It is a relay.Sink.
+// Whole collects vectors and writes them as one JSON document, in one Write, when all are there. It is a relay.Sink. Vectors that arrived in
+// the client's form are copied as text.
 type Whole struct {
-	w      io.Writer
-	id     string
-	base64 bool
+	w       io.Writer
+	id      string
+	base64  bool
+	buffers completion.Buffers // may be nil
 
 	served  relay.Served
 	vectors []task.Vector
@@ -26,10 +25,10 @@ type Whole struct {
 
 var _ relay.Sink = (*Whole)(nil)
 
-// NewWhole writes the answer to req, a request of Decode, to w. id is the answer's.
+// NewWhole writes the answer to req, a request of Decode, to w, which must not keep it. id is the answer's.
 func NewWhole(w io.Writer, req *completion.Request, id string) *Whole {
 	t, _ := req.Task.(*task.Embedding)
-	return &Whole{w: w, id: id, base64: t.Base64}
+	return &Whole{w: w, id: id, base64: t.Base64, buffers: req.Buffers}
 }
 
 // Start begins an answer; data of an earlier attempt is dropped.
@@ -48,7 +47,7 @@ func (x *Whole) Event(ev *completion.Event) error {
 
 // End writes the document.
 func (x *Whole) End(receipt relay.Receipt) error {
-	b := rawjson.AppendText(append(make([]byte, 0, x.size()), `{"id":`...), x.id)
+	b := rawjson.AppendText(append(x.buffer(), `{"id":`...), x.id)
 	b = append(b, `,"object":"list","data":[`...)
 	for i := range x.vectors {
 		if i > 0 {
@@ -58,9 +57,9 @@ func (x *Whole) End(receipt relay.Receipt) error {
 		b = strconv.AppendInt(b, int64(x.vectors[i].Index), 10)
 		b = append(b, `,"embedding":`...)
 		if x.base64 {
-			b = appendPacked(b, x.vectors[i].Values)
+			b = x.vectors[i].Numbers.AppendBase64(b)
 		} else {
-			b = appendNumbers(b, x.vectors[i].Values)
+			b = x.vectors[i].Numbers.AppendNumbers(b)
 		}
 		b = append(b, '}')
 	}
@@ -75,37 +74,14 @@ func (x *Whole) End(receipt relay.Receipt) error {
 	return err
 }
 
-// size is the approximate length of the document.
-func (x *Whole) size() int {
-	const numberBytes, packedBytes = 14, 6
+// buffer has room for the document.
+func (x *Whole) buffer() []byte {
 	n := 512 + len(x.served.Head.Notice)
 	for i := range x.vectors {
-		if x.base64 {
-			n += 64 + packedBytes*len(x.vectors[i].Values)
-		} else {
-			n += 64 + numberBytes*len(x.vectors[i].Values)
-		}
+		n += 64 + x.vectors[i].Numbers.Room(x.base64)
 	}
-	return n
-}
-
-// appendPacked writes the base64 of 32-bit floats in little-endian order.
-func appendPacked(b []byte, v []float32) []byte {
-	raw := make([]byte, 4*len(v))
-	for i, x := range v {
-		binary.LittleEndian.PutUint32(raw[4*i:], math.Float32bits(x))
+	if x.buffers == nil {
+		return make([]byte, 0, n)
 	}
-	return append(base64.StdEncoding.AppendEncode(append(b, '"'), raw), '"')
-}
-
-// appendNumbers writes each number in the fewest digits that identify it as a 32-bit float.
-func appendNumbers(b []byte, v []float32) []byte {
-	b = append(b, '[')
-	for i, x := range v {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = strconv.AppendFloat(b, float64(x), 'g', -1, 32)
-	}
-	return append(b, ']')
+	return x.buffers.Lend(n)
 }
