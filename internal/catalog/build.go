@@ -157,7 +157,7 @@ func (b *builder) provider(p Provider) {
 	}
 	p.Name = cmp.Or(p.Name, p.ID)
 	p.DataPolicy = cmp.Or(p.DataPolicy, PolicyUnknown)
-	p.BaseURL = strings.TrimRight(p.BaseURL, "/")
+	p.BaseURL = baseURL(p.Dialect, p.BaseURL)
 	if b.snap.Providers[p.ID] != nil {
 		b.fail(what, "this id is declared twice")
 		return
@@ -211,7 +211,8 @@ func (b *builder) over(p *Provider, kind string) *Provider {
 		return have
 	}
 	q := *p
-	q.wire, q.Dialect, q.BaseURL = name, cmp.Or(w.Dialect, p.Dialect), cmp.Or(strings.TrimRight(w.BaseURL, "/"), p.BaseURL)
+	q.wire, q.Dialect = name, cmp.Or(w.Dialect, p.Dialect)
+	q.BaseURL = baseURL(q.Dialect, cmp.Or(strings.TrimRight(w.BaseURL, "/"), p.BaseURL))
 	b.wires[name] = &q
 	return &q
 }

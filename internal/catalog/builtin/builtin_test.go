@@ -155,8 +155,10 @@ func TestProviders(t *testing.T) {
 			variables[name] = p.ID
 		}
 		p.BaseURL, _ = builtin.Expand(p.BaseURL, placed)
-		if _, err := catalog.Build(catalog.Declared{Providers: []catalog.Provider{p.Provider}}); err != nil {
+		if snap, err := catalog.Build(catalog.Declared{Providers: []catalog.Provider{p.Provider}}); err != nil {
 			t.Error(err)
+		} else if used := snap.Providers[p.ID].BaseURL; used != p.BaseURL {
+			t.Errorf("%s: %s is used as %s", p.ID, p.BaseURL, used)
 		}
 	}
 	for _, id := range []string{"openai", "azure", "deepseek", "mistral", "groq", "cerebras", "together", "fireworks", "deepinfra", "novita", "xai", "openrouter", "moonshotai", "zai", "minimax",
