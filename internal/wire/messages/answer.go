@@ -69,7 +69,7 @@ type composer struct {
 
 func (c *composer) event(ev *completion.Event) {
 	c.reasoning(ev)
-	for _, text := range [...][]byte{ev.Text, ev.Refusal} {
+	for _, text := range [...][]byte{ev.Text, wire.Transcript(ev.Audio), wire.AppendPictured(nil, ev.Images), ev.Refusal} {
 		if len(text) > 0 {
 			c.in(textBlock)
 			c.page.text(text)

@@ -180,10 +180,17 @@ func (c *composer) event(ev *completion.Event) {
 	if !c.o.exclude {
 		c.reasoning(ev)
 	}
-	if len(ev.Text) > 0 {
+	for i, text := range [...][]byte{ev.Text, wire.Transcript(ev.Audio)} {
+		if len(text) == 0 {
+			continue
+		}
+		logprobs := ev.Logprobs
+		if i > 0 {
+			logprobs = nil // they are those of the text
+		}
 		c.inPart(messageItem, "output_text", false)
-		c.delta("response.output_text.delta", ev.Text, ev.Logprobs)
-		c.said = append(c.said, ev.Text...)
+		c.delta("response.output_text.delta", text, logprobs)
+		c.said = append(c.said, text...)
 	}
 	if len(ev.Annotations) > 0 {
 		c.annotations(ev.Annotations)

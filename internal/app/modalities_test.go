@@ -1,0 +1,66 @@
+package app_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"weir/internal/catalog"
+)
+
+// Whatever a model makes reaches the client in every style, and nothing is charged that was not delivered: a style that cannot carry audio
+// delivers its transcript, and one that cannot carry images writes them as Markdown.
+func TestModalitiesReachEveryStyle(t *testing.T) {
+	t.Parallel()
+	c := startConformer(t, func(s *setup) {
+		for _, persona := range []string{"audio", "image"} {
+			o := offerOf(t, "on-openai", "made/"+persona, persona)
+			o.Output = catalog.Text | catalog.Audio | catalog.Image
+			o.Pricing.Base.ImageOutput, o.Pricing.Base.AudioOutput = price(t, "2"), price(t, "2")
+			s.Declared.Offers = append(s.Declared.Offers, o)
+		}
+	})
+	a := c.newAccount(t)
+	for _, s := range styles {
+		for model, made := range map[string]string{"made/audio": "audio", "made/image": "image"} {
+			for _, stream := range []bool{false, true} {
+				name := s.name() + " " + made
+				body := map[string]any{"model": model, "stream": stream}
+				switch s.name() {
+				case "responses":
+					body["input"] = "Draw or say a weir."
+				default:
+					body["messages"] = []any{map[string]any{"role": "user", "content": "Draw or say a weir."}}
+					body["max_tokens"] = 500
+				}
+				if s.name() == "chat" && made == "audio" {
+					format := "wav"
+					if stream {
+						format = "pcm16"
+					}
+					body["modalities"], body["audio"] = []string{"text", "audio"}, map[string]string{"voice": "alloy", "format": format}
+				}
+				b, err := json.Marshal(body)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got := a.send(t, http.MethodPost, s.path(), b, s.header())
+				if got.status != http.StatusOK {
+					t.Fatalf("%s: status %d: %s", name, got.status, got.body)
+				}
+				text := string(got.body)
+				carries := map[string]string{
+					"chat audio": `"data":"`, "messages audio": "weir", "responses audio": `output_text`,
+					"chat image": `"image_url"`, "messages image": "![image](data:image/", "responses image": `image_generation_call`,
+				}
+				if !strings.Contains(text, carries[name]) {
+					t.Errorf("%s, stream %t: %.900s", name, stream, text)
+				}
+				if s.name() == "messages" && made == "audio" && strings.Count(text, `"text"`) < 2 {
+					t.Errorf("%s, stream %t: no transcript in %.900s", name, stream, text)
+				}
+			}
+		}
+	}
+}
