@@ -2,6 +2,7 @@ package dialect_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -236,7 +237,9 @@ func checkSample(t *testing.T, d dialect.Texter, ep *catalog.Endpoint, s *style,
 			continue
 		}
 		sent := err == nil && !bytes.Equal(before.Body, after.Body)
-		switch f, _ := err.(*fault.Error); {
+		var f *fault.Error
+		errors.As(err, &f)
+		switch {
 		case sent:
 		case err != nil && (f == nil || f.Param == ""):
 			t.Errorf("%s: refused without the field: %v", where, err)

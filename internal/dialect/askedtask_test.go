@@ -216,7 +216,7 @@ func performed(d dialect.Performer, ep *catalog.Endpoint, decode func([]byte) (*
 		return nil, nil, err
 	}
 	ask := &asker{ep: ep, req: req}
-	for range d.Perform(ask, ep, req) { //nolint:revive // it ends with an error
+	for range d.Perform(ask, ep, req) { // it ends with an error
 	}
 	return ask.call, req, nil
 }
