@@ -185,7 +185,11 @@ type catalogImportCmd struct {
 }
 
 func (c *catalogImportCmd) Run() error {
-	return app.ImportCatalog(cmp.Or(c.Dir, "internal/catalog/sources"), c.Out, c.Report, os.Stdout)
+	dir := cmp.Or(c.Dir, "internal/catalog/sources")
+	if err := app.ImportCatalog(dir, c.Out, c.Report, os.Stdout); err != nil {
+		return fmt.Errorf("import from %s: %s", dir, sentence(err))
+	}
+	return nil
 }
 
 type catalogUpdateCmd struct {
