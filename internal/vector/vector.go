@@ -167,7 +167,7 @@ func finite(raw []byte) bool {
 
 // Room is how many bytes AppendBase64, or else AppendNumbers, appends at most.
 func (v *Vector) Room(base64 bool) int {
-	const longest = len("-1.1754944e-38,")
+	const longest = len("-1.17549435e-38,") // nine digits identify any
 	switch {
 	case base64:
 		return packedLen(v.n) + len(`""`)
