@@ -42,9 +42,17 @@ vet:
 	go -C e2e vet ./...
 
 .PHONY: lint
-lint: bin/golangci-lint vuln ## run the linters, and check for known vulnerabilities
+lint: bin/golangci-lint lint-openapi vuln ## run the linters, and check for known vulnerabilities
 	bin/golangci-lint run ./...
 	cd e2e && ../bin/golangci-lint run ./...
+
+.PHONY: lint-openapi
+lint-openapi: tools/openapi/node_modules/.package-lock.json ## check the OpenAPI document; a warning fails
+	cd tools/openapi && REDOCLY_SUPPRESS_UPDATE_NOTICE=true npm exec -- redocly lint ../../internal/httpapi/openapi.yaml
+
+tools/openapi/node_modules/.package-lock.json: tools/openapi/package.json tools/openapi/package-lock.json
+	cd tools/openapi && npm ci --no-audit --no-fund
+	@touch $@
 
 .PHONY: vuln
 vuln: bin/govulncheck ## check for calls of known vulnerabilities (GOVULNDB=file:///dir: a mirror, VULN=required: fail without a database)
@@ -158,4 +166,4 @@ fmt: ## format the Go code
 
 .PHONY: clean
 clean: ## remove the files that other tasks built
-	rm -rf bin e2e/node/node_modules e2e/clients/node_modules
+	rm -rf bin e2e/node/node_modules e2e/clients/node_modules tools/openapi/node_modules

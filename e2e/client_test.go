@@ -14,10 +14,11 @@ import (
 	"github.com/openai/openai-go/v3/option"
 )
 
+// site is the address of the demo, without a slash at its end.
+func (d *demo) site() string { return strings.TrimSuffix(strings.TrimSuffix(d.BaseURL, "/"), "/v1") }
+
 // api returns the base URL for SDKs.
-func (d *demo) api() string {
-	return strings.TrimSuffix(strings.TrimSuffix(d.BaseURL, "/"), "/v1") + "/v1/"
-}
+func (d *demo) api() string { return d.site() + "/v1/" }
 
 // client returns the unmodified SDK with a checking transport. It does not retry, so that a test gets the first answer.
 func (d *demo) client(t *testing.T, more ...option.RequestOption) *openai.Client {

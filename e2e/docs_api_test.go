@@ -34,7 +34,7 @@ func TestDocumentedAPI(t *testing.T) {
 				}
 				run := exec.CommandContext(t.Context(), "sh", "-ec", command)
 				run.Dir = dir
-				run.Env = append(os.Environ(), "CURL_HOME="+dir, "BASE="+strings.TrimSuffix(strings.TrimSuffix(d.BaseURL, "/"), "/v1"),
+				run.Env = append(os.Environ(), "CURL_HOME="+dir, "BASE="+d.site(),
 					"KEY="+d.APIKey, "MANAGEMENT_KEY="+d.ManagementKey, "ADMIN="+d.AdminURL, "RESPONSE="+response)
 				out, err := run.CombinedOutput()
 				if err != nil || len(out) == 0 {

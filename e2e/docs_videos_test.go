@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 )
@@ -22,7 +21,7 @@ func TestDocumentedVideos(t *testing.T) {
 	run := func(command string) []byte {
 		c := exec.CommandContext(t.Context(), "sh", "-ec", command)
 		c.Dir = dir
-		c.Env = append(os.Environ(), "BASE="+strings.TrimSuffix(strings.TrimSuffix(d.BaseURL, "/"), "/v1"), "KEY="+d.APIKey, "JOB="+job)
+		c.Env = append(os.Environ(), "BASE="+d.site(), "KEY="+d.APIKey, "JOB="+job)
 		out, err := c.Output()
 		if err != nil || bytes.Contains(out, []byte(`"error"`)) {
 			t.Fatalf("%s: %v\n%s", command, err, out)

@@ -1,0 +1,215 @@
+package e2e_test
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"mime/multipart"
+	"net/http"
+	"net/textproto"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/option"
+)
+
+// Every operation of the document has an example that the demo answers with success. What an operation makes is an example for those that
+// read, change and remove it.
+func TestExamples(t *testing.T) {
+	t.Parallel()
+	own := ownDemo(t)
+	x := &examples{t: t, demo: own, client: &http.Client{Transport: &checked{t, own.contract}, Timeout: time.Minute}, made: map[string]string{}}
+	type operation struct {
+		method, path string
+		*openapi3.Operation
+	}
+	var all []operation
+	for at, item := range own.contract.doc.Paths.Map() {
+		for method, op := range item.Operations() {
+			op.Parameters = append(slices.Clone(op.Parameters), item.Parameters...)
+			all = append(all, operation{method, at, op})
+		}
+	}
+	stage := []string{http.MethodPost, http.MethodPut, http.MethodGet, http.MethodPatch, http.MethodDelete}
+	first := func(path string) bool { return path == "/v1/chat/completions" || path == "/v1/videos" } // others refer to what they make
+	slices.SortFunc(all, func(a, b operation) int {
+		if first(a.path) != first(b.path) {
+			if first(a.path) {
+				return -1
+			}
+			return 1
+		}
+		made := func(path string) int { return strings.Count(path, "{") }
+		order := cmp.Or(cmp.Compare(made(a.path), made(b.path)), -cmp.Compare(a.path, b.path)) // providers before their endpoints
+		if a.method == http.MethodDelete {
+			order = -order
+		}
+		return cmp.Or(cmp.Compare(slices.Index(stage, a.method), slices.Index(stage, b.method)), order)
+	})
+	for _, op := range all {
+		x.send(op.method, op.path, op.Operation)
+	}
+}
+
+// examples sends examples to a demo.
+type examples struct {
+	t      *testing.T
+	demo   *demo
+	client *http.Client
+	made   map[string]string // the id that a path made, and those of the call
+}
+
+func (x *examples) send(method, at string, op *openapi3.Operation) {
+	name := op.OperationID
+	target := x.target(name, at, op)
+	if op.RequestBody == nil {
+		x.answer(name, method, at, target, "", nil)
+		return
+	}
+	for _, media := range slices.Sorted(maps.Keys(op.RequestBody.Value.Content)) {
+		content := op.RequestBody.Value.Content[media]
+		example, ok := content.Example.(map[string]any)
+		if !ok {
+			x.t.Errorf("%s: %s has no example", name, media)
+			continue
+		}
+		if _, ok := example["generation"]; ok {
+			example["generation"] = x.made["generation"]
+		}
+		if _, ok := example["user"]; ok && strings.HasPrefix(at, "/api/admin/") {
+			example["user"] = x.made["user"]
+		}
+		if media == "application/json" {
+			body, err := json.Marshal(example)
+			if err != nil {
+				x.t.Fatal(err)
+			}
+			x.answer(name, method, at, target, media, body)
+			continue
+		}
+		media, body := x.form(content, example)
+		x.answer(name, method, at, target, media, body)
+	}
+}
+
+// target is the address of an example: its parameters have the values of the document, or the id of what another example made.
+func (x *examples) target(name, at string, op *openapi3.Operation) string {
+	query := url.Values{}
+	target := at
+	for _, p := range op.Parameters {
+		if p := p.Value; p.Required {
+			value, _ := p.Example.(string)
+			switch parent, _, found := strings.Cut(at, "/{"+p.Name+"}"); {
+			case value != "":
+			case found && x.made[parent] != "":
+				value = url.PathEscape(x.made[parent])
+			default:
+				value = x.made["generation"] // the id of a call
+			}
+			target = strings.Replace(target, "{"+p.Name+"}", value, 1)
+			if p.In == "query" {
+				query.Set(p.Name, value)
+			}
+		}
+	}
+	base := x.demo.site()
+	if strings.HasPrefix(at, "/api/admin/") {
+		base = x.demo.AdminURL
+	}
+	if len(query) > 0 {
+		target += "?" + query.Encode()
+	}
+	return strings.TrimSuffix(base, "/") + target
+}
+
+// form returns the media type and the body of a form. An example names its files.
+func (x *examples) form(content *openapi3.MediaType, example map[string]any) (string, []byte) {
+	var b bytes.Buffer
+	w := multipart.NewWriter(&b)
+	for _, field := range slices.Sorted(maps.Keys(example)) {
+		value := fmt.Sprint(example[field])
+		var media string
+		var file []byte
+		switch path.Ext(value) {
+		case ".wav":
+			file, media = recording(time.Second), "audio/wav"
+		case ".png":
+			_, encoded, _ := strings.Cut(pixel, ",")
+			file, _ = base64.StdEncoding.DecodeString(encoded)
+			media = "image/png"
+		default:
+			_ = w.WriteField(field, value)
+			continue
+		}
+		part, _ := w.CreatePart(textproto.MIMEHeader{"Content-Disposition": {fmt.Sprintf(`form-data; name=%q; filename=%q`, field, value)}, "Content-Type": {media}})
+		_, _ = part.Write(file)
+	}
+	_ = w.Close()
+	return w.FormDataContentType(), b.Bytes()
+}
+
+func (x *examples) answer(name, method, at, target, media string, body []byte) {
+	request, err := http.NewRequestWithContext(x.t.Context(), method, target, bytes.NewReader(body))
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	if body == nil {
+		request.Body = nil
+	}
+	key := x.demo.APIKey
+	if strings.HasPrefix(at, "/v1/keys") || strings.HasPrefix(at, "/api/") {
+		key = x.demo.ManagementKey
+	}
+	request.Header.Set("Authorization", "Bearer "+key)
+	if media != "" {
+		request.Header.Set("Content-Type", media)
+	}
+	response, err := x.client.Do(request)
+	if err != nil {
+		x.t.Fatalf("%s: %v", name, err)
+	}
+	defer response.Body.Close()
+	got, err := io.ReadAll(response.Body)
+	if err != nil {
+		x.t.Fatalf("%s: %v", name, err)
+	}
+	if response.StatusCode/100 != 2 {
+		x.t.Errorf("%s: status %d for the example\n%s %s\n%s\n%s", name, response.StatusCode, method, target, body, got[:min(len(got), 1000)])
+		return
+	}
+	var is struct {
+		ID   string `json:"id"`
+		Data struct{ ID, Hash string }
+	}
+	_ = json.Unmarshal(got, &is)
+	if method == http.MethodPost {
+		x.made[at] = cmp.Or(is.ID, is.Data.Hash, is.Data.ID)
+	}
+	switch method + at {
+	case "POST/v1/chat/completions":
+		x.made["generation"] = response.Header.Get("X-Generation-Id")
+		type record struct {
+			Data struct {
+				User string `json:"user"`
+			} `json:"data"`
+		}
+		call := get[record](x.t, x.demo.client(x.t, withKey(x.demo.ManagementKey), option.WithBaseURL(x.demo.site()+"/api/")), "calls/"+x.made["generation"], nil)
+		x.made["user"] = call.Data.User
+	case "POST/v1/videos": // its content exists at the end
+		tick := time.NewTicker(200 * time.Millisecond)
+		defer tick.Stop()
+		for get[openai.Video](x.t, x.demo.client(x.t), "videos/"+is.ID, nil).Status != "completed" {
+			<-tick.C
+		}
+	}
+}
