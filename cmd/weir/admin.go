@@ -67,6 +67,9 @@ type userCmd struct {
 	List        userListCmd        `cmd:"" help:"List users and their balances."`
 	Role        userRoleCmd        `cmd:"" help:"Change what a user's management keys may do."`
 	Preferences userPreferencesCmd `cmd:"" help:"Show or set the provider preferences for all requests of a user."`
+	Setup       userSetupCmd       `cmd:"" help:"Make the link with which the first administrator signs in with a browser."`
+	Invite      userInviteCmd      `cmd:"" help:"Make a link with which somebody makes an account."`
+	Reset       userResetCmd       `cmd:"" help:"Make a link with which a user chooses a new password."`
 	Disable     userSetCmd         `cmd:"" help:"Refuse all keys of a user."`
 	Enable      userSetCmd         `cmd:"" help:"Accept a disabled user's keys again."`
 }
@@ -165,6 +168,69 @@ func (c *userRoleCmd) Run(ctx context.Context) error {
 		return err
 	}
 	fmt.Printf("%s is %s now; %s\n", u.Name, c.Role, soon)
+	return nil
+}
+
+type userSetupCmd struct{ place }
+
+func (c *userSetupCmd) Run(ctx context.Context) error {
+	o, err := c.office(ctx, true)
+	if err != nil {
+		return err
+	}
+	defer o.Close()
+	link, err := o.SetupLink(ctx)
+	if err != nil {
+		return err
+	}
+	if link == "" {
+		return errors.New("an administrator can sign in already; for a lost password: weir user reset NAME")
+	}
+	fmt.Printf("Open within 24 hours, in one browser:\n\n  %s\n", link)
+	return nil
+}
+
+type userInviteCmd struct {
+	place
+	Email string `arg:"" optional:"" help:"Whom the link is for: their address is then fixed. Without it, who has the link gives one."`
+	Role  string `help:"user, operator or administrator (${default})." enum:"user,operator,administrator" default:"user"`
+	Note  string `help:"What the list of invitations says of it."`
+}
+
+func (c *userInviteCmd) Run(ctx context.Context) error {
+	o, err := c.office(ctx, false)
+	if err != nil {
+		return err
+	}
+	defer o.Close()
+	link, err := o.Invite(ctx, c.Email, c.Note, apikey.Role(c.Role), operator)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("Hand this over; it works once, for 7 days, while sign_in.sign_up is invitation or open:\n\n  %s\n", link)
+	return nil
+}
+
+type userResetCmd struct {
+	place
+	User string `arg:"" help:"Name or id of the user."`
+}
+
+func (c *userResetCmd) Run(ctx context.Context) error {
+	o, err := c.office(ctx, false)
+	if err != nil {
+		return err
+	}
+	defer o.Close()
+	u, err := o.UserNamed(ctx, c.User)
+	if err != nil {
+		return err
+	}
+	link, err := o.ResetLink(ctx, u, operator)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("Hand this over to %s; it works once, for an hour:\n\n  %s\n", u.Name, link)
 	return nil
 }
 

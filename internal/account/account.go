@@ -4,6 +4,7 @@ package account
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"weir/internal/apikey"
@@ -60,11 +61,11 @@ func (m *Manager) Create(ctx context.Context, name string, by audit.Actor) (User
 
 // CreateAs is Create with a role.
 func (m *Manager) CreateAs(ctx context.Context, name string, role apikey.Role, by audit.Actor) (User, error) {
-	if err := checkName(name); err != nil {
+	if err := CheckName(name); err != nil {
 		return User{}, err
 	}
 	u := newUser(name, role, m.now())
-	if err := m.store.CreateUser(ctx, u, created(&u, by)); err != nil {
+	if err := m.store.CreateUser(ctx, u, CreatedEvent(&u, by)); err != nil {
 		return User{}, err
 	}
 	return u, nil
@@ -131,7 +132,7 @@ type First struct {
 // Bootstrap makes the first user, an administrator, with an API key and a management key, both random. It returns nil when the store has a user:
 // there are no default secrets, and none is shown twice.
 func (m *Manager) Bootstrap(ctx context.Context, name string) (*First, error) {
-	if err := checkName(name); err != nil {
+	if err := CheckName(name); err != nil {
 		return nil, err
 	}
 	by := audit.Actor{Name: "bootstrap"}
@@ -139,7 +140,7 @@ func (m *Manager) Bootstrap(ctx context.Context, name string) (*First, error) {
 	f.Key, f.KeyText = apikey.Make(apikey.NewKey{Name: "first", User: f.User.ID, Creator: f.User.ID}, m.now())
 	f.Management, f.ManagementKey = apikey.Make(apikey.NewKey{Name: "management", User: f.User.ID, Creator: f.User.ID, Management: true}, m.now())
 	done, err := m.store.Bootstrap(ctx, f.User, []apikey.Key{f.Key, f.Management}, []audit.Event{
-		created(&f.User, by), apikey.CreatedEvent(&f.Key, by), apikey.CreatedEvent(&f.Management, by),
+		CreatedEvent(&f.User, by), apikey.CreatedEvent(&f.Key, by), apikey.CreatedEvent(&f.Management, by),
 	})
 	if err != nil || !done {
 		return nil, err
@@ -147,19 +148,29 @@ func (m *Manager) Bootstrap(ctx context.Context, name string) (*First, error) {
 	return f, nil
 }
 
+// Make makes a user with a wallet of their own. Nothing is stored.
+func Make(name string, role apikey.Role, now time.Time) (User, error) {
+	return newUser(name, role, now), CheckName(name)
+}
+
 func newUser(name string, role apikey.Role, now time.Time) User {
 	return User{ID: apikey.NewID("usr_"), Name: name, Role: role, Wallet: apikey.NewID("wal_"), CreatedAt: now.UTC().Truncate(time.Microsecond)}
 }
 
-func created(u *User, by audit.Actor) audit.Event {
+// CreatedEvent is the audit event of a new user.
+func CreatedEvent(u *User, by audit.Actor) audit.Event {
 	return audit.Event{Actor: by, Action: audit.UserCreated, Target: u.ID, After: string(u.Role) + " with wallet " + u.Wallet}
 }
 
 const maxNameLen = 256
 
-func checkName(name string) error {
+// CheckName refuses a name that is empty, too long, has control characters or looks like an id.
+func CheckName(name string) error {
 	if name == "" || len(name) > maxNameLen {
 		return fault.Field("account.Name", "name", "name must have 1 to %d bytes.", maxNameLen)
+	}
+	if strings.HasPrefix(name, "usr_") || strings.HasPrefix(name, "wal_") {
+		return fault.Field("account.Name", "name", "name must not begin with usr_ or wal_, as ids do.")
 	}
 	for _, r := range name {
 		if r < ' ' || r == 0x7f || r == '\uFFFD' {

@@ -28,6 +28,7 @@ import (
 	"weir/internal/idempotency"
 	"weir/internal/ledger"
 	"weir/internal/loop"
+	"weir/internal/person"
 	"weir/internal/plugin"
 	"weir/internal/plugin/pdftext"
 	"weir/internal/redact"
@@ -60,6 +61,7 @@ type Gateway struct {
 	history  *history.Manager
 	events   *webhook.Courier
 	videos   *video.Service
+	people   *person.Manager
 	api      *httpapi.API
 	server   *httpapi.Server
 	admin    *http.Server
@@ -174,11 +176,15 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 		}
 	}
 	g.onClose(func(context.Context) { _ = g.listener.Close() })
+	keys := apikey.NewManager(g.store, verifier, time.Now, 0)
+	if g.people, err = g.makePeople(keys); err != nil {
+		return g, err
+	}
 	g.history.Start()
 	g.videos.Start() // after the listener: events contain the gateway's address
 	g.api = httpapi.New(httpapi.Deps{
 		Relay: calls, Explainer: calls, Counter: calls, Stats: g.health,
-		Verifier: verifier, Keys: apikey.NewManager(g.store, verifier, time.Now, 0), Ledger: g.book, Corrections: g.book, Catalog: g.catalog.Load, Tokens: tokenizer.Tokenizer{},
+		Verifier: verifier, CallerOf: verifier.Of, People: g.people, Keys: keys, Ledger: g.book, Corrections: g.book, Catalog: g.catalog.Load, Tokens: tokenizer.Tokenizer{},
 		Accounts: account.NewManager(g.store, verifier, time.Now),
 		Editor:   edit.NewEditor(g.store, g.live, ring, time.Now, g.live.refresh),
 		Log:      access, Slog: g.slog, Metrics: metrics, Now: now, Redact: g.redactor.Redact, Ready: g.book.Ready, Aside: g.book.Aside,

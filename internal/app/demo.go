@@ -38,7 +38,7 @@ const demoListen = "127.0.0.1:8080"
 
 // Demo runs the gateway and the simulator in one process, with a user, keys and a balance.
 func Demo(ctx context.Context, o DemoOptions) error {
-	overlay := config.Overlay{"data_dir": o.Data, "server.admin_listen": "127.0.0.1:0", "server.shutdown_delay": "0s", "log.level": "warn", "log.access": "false"}
+	overlay := config.Overlay{"data_dir": o.Data, "server.admin_listen": "127.0.0.1:0", "server.shutdown_delay": "0s", "log.level": "warn", "log.access": "false", "sign_in.sign_up": "invitation"}
 	load := func() (config.Config, error) {
 		cfg, err := config.Load("", os.LookupEnv, overlay)
 		demoVideos(&cfg)
@@ -129,6 +129,7 @@ func (g *Gateway) demoAccess(ctx context.Context, balance string) (demoAccess, e
 	if err := deleteKeys(ctx, keys, user.ID, by); err != nil {
 		return demoAccess{}, err
 	}
+	g.people.OpenDemo(user.ID)
 	var a demoAccess
 	if _, a.key, err = keys.Create(ctx, apikey.NewKey{Name: "demo", User: user.ID, Creator: user.ID}, by); err != nil {
 		return a, err

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -137,6 +138,8 @@ func (a *account) press(ctx context.Context, t *testing.T, workers int, status i
 	refused := make(chan struct{})
 	var once sync.Once
 	var done sync.WaitGroup
+	var mu sync.Mutex
+	others := map[string]int{} // answers of other sorts, for the message
 	t.Cleanup(done.Wait)
 	for i := range workers {
 		done.Go(func() {
@@ -149,8 +152,11 @@ func (a *account) press(ctx context.Context, t *testing.T, workers int, status i
 					req.Header.Set("Content-Type", "application/json")
 				}
 				res, err := a.gw.client.Do(req)
-				if err != nil {
-					continue // ctx has ended it, or the node has cut it
+				if err != nil { // ctx has ended it, or the node has cut it
+					mu.Lock()
+					others[err.Error()]++
+					mu.Unlock()
+					continue
 				}
 				body, _ := io.ReadAll(res.Body)
 				_ = res.Body.Close()
@@ -160,14 +166,20 @@ func (a *account) press(ctx context.Context, t *testing.T, workers int, status i
 					case <-ctx.Done():
 					case <-time.After(200 * time.Millisecond):
 					}
+					continue
 				}
+				mu.Lock()
+				others[strconv.Itoa(res.StatusCode)+" "+string(body[:min(len(body), 200)])]++
+				mu.Unlock()
 			}
 		})
 	}
 	select {
 	case <-refused:
 	case <-time.After(time.Minute):
-		t.Fatalf("nothing was refused with %d and %q", status, by)
+		mu.Lock()
+		defer mu.Unlock()
+		t.Fatalf("nothing was refused with %d and %q, but answered: %v", status, by, others)
 	}
 }
 

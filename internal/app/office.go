@@ -26,6 +26,7 @@ type Office struct {
 	Users *account.Manager
 	Keys  *apikey.Manager
 
+	cfg      config.Config
 	webhooks *webhook.Secrets // nil before Editor was called
 }
 
@@ -44,7 +45,7 @@ func OpenOffice(ctx context.Context, cfg config.Config, create bool) (*Office, e
 	if err != nil {
 		return nil, err
 	}
-	return &Office{Store: store, Users: account.NewManager(store, nil, time.Now), Keys: apikey.NewManager(store, nil, time.Now, 0)}, nil
+	return &Office{cfg: cfg, Store: store, Users: account.NewManager(store, nil, time.Now), Keys: apikey.NewManager(store, nil, time.Now, 0)}, nil
 }
 
 // noLedger is the path of a missing store, as an error.
@@ -57,16 +58,27 @@ func (path noLedger) Error() string {
 // Close closes the store.
 func (o *Office) Close() { _ = o.Store.Close() }
 
-// UserNamed finds a user by name, user id or wallet id.
+// UserNamed finds a user by user id, wallet id, or a name that only one has.
 func (o *Office) UserNamed(ctx context.Context, name string) (account.User, error) {
 	users, err := o.Users.List(ctx)
 	if err != nil {
 		return account.User{}, err
 	}
+	var named []account.User
 	for _, u := range users {
-		if u.Name == name || u.ID == name || u.Wallet == name {
+		if u.ID == name || u.Wallet == name {
 			return u, nil
 		}
+		if u.Name == name {
+			named = append(named, u)
+		}
+	}
+	switch len(named) {
+	case 1:
+		return named[0], nil
+	case 0:
+	default: // people choose their names themselves
+		return account.User{}, fmt.Errorf("%d users are named %q; give the id of one, see: weir user list", len(named), name)
 	}
 	return account.User{}, fmt.Errorf("there is no user %q; see: weir user list, or add one: weir user add NAME", name)
 }

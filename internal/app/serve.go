@@ -38,6 +38,7 @@ func Serve(ctx context.Context, cfg config.Config, o Options) error {
 		g.slog.Warn("server.public_url is https, so there is a proxy in front of this node, but server.trusted_proxies is empty: all clients count as one address, " +
 			"and share the limits by address; name the proxy in server.trusted_proxies")
 	}
+	g.offerSetup(ctx)
 	if users, err := g.store.ListUsers(ctx); err == nil && len(users) == 0 {
 		g.slog.Warn("there are no users yet; create the first one with its keys: weir user bootstrap NAME")
 	}

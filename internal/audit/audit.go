@@ -25,6 +25,18 @@ const (
 	KeyRevoked      = "key.revoke"
 	TopUp           = "topup"
 
+	SignedIn        = "sign_in"
+	SessionsEnded   = "session.end"
+	LoginAdded      = "login.add"
+	PasswordSet     = "password.set"
+	ResetLink       = "password.link"
+	Invited         = "invitation.create"
+	Uninvited       = "invitation.delete"
+	PasskeyAdded    = "passkey.add"
+	PasskeyRemoved  = "passkey.remove"
+	IdentityAdded   = "identity.add"
+	IdentityRemoved = "identity.remove"
+
 	CatalogAdded   = "catalog.add"
 	CatalogChanged = "catalog.change"
 	CatalogRemoved = "catalog.remove"

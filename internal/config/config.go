@@ -25,6 +25,8 @@ type Config struct {
 	Shaping     Shaping     `yaml:"shaping" reload:"restart"`
 	Health      Health      `yaml:"health" reload:"restart"`
 	Keys        Keys        `yaml:"keys" reload:"restart"`
+	SignIn      SignIn      `yaml:"sign_in" reload:"restart"`
+	Mail        Mail        `yaml:"mail" reload:"restart"`
 	Idempotency Idempotency `yaml:"idempotency" reload:"restart"`
 	Responses   Responses   `yaml:"responses" reload:"restart"`
 	Fetch       Fetch       `yaml:"fetch" reload:"restart"`
@@ -177,6 +179,24 @@ type Health struct {
 	Ejection      time.Duration `yaml:"ejection"`
 	MaxEjection   time.Duration `yaml:"max_ejection"`
 	SaveEvery     time.Duration `yaml:"save_every"`
+}
+
+// SignIn decides who may sign in with a browser.
+type SignIn struct {
+	SignUp      string        `yaml:"sign_up"`   // "closed", "invitation", "open"
+	Passwords   bool          `yaml:"passwords"` // e-mail and password
+	SessionIdle time.Duration `yaml:"session_idle"`
+	SessionMax  time.Duration `yaml:"session_max"`
+}
+
+// Mail is the SMTP server that sends links to people.
+type Mail struct {
+	Host       string `yaml:"host"` // "": no mail is sent
+	Port       int64  `yaml:"port"`
+	Encryption string `yaml:"encryption"` // "starttls", "tls", "none"
+	Username   string `yaml:"username"`
+	Password   Secret `yaml:"password"`
+	From       string `yaml:"from"`
 }
 
 // Keys are the defaults of clients' keys.
@@ -516,6 +536,8 @@ func Default() Config {
 		},
 		Keys:        Keys{RateLimits: RateLimits{RublesPerMinute: "0"}, FreeModels: FreeModels{RequestsPerMinute: 20, RequestsPerDay: 50, PaidRequestsPerDay: 1000}},
 		Idempotency: Idempotency{KeepFor: 24 * time.Hour, MaxAnswerBytes: 4 << 20, MaxAnswersPerUser: 10_000, MaxBytesPerUser: 256 << 20},
+		SignIn:      SignIn{SignUp: "closed", Passwords: true, SessionIdle: 7 * 24 * time.Hour, SessionMax: 30 * 24 * time.Hour},
+		Mail:        Mail{Port: 587, Encryption: "starttls"},
 		Responses:   Responses{Retention: 30 * 24 * time.Hour, MaxInputBytes: 8 << 20, MaxPerUser: 100_000, MaxBytesPerUser: 1 << 30, MaxBackground: 50},
 		Fetch: Fetch{
 			ConnectTimeout: 5 * time.Second, FirstByteTimeout: 30 * time.Second, IdleTimeout: 30 * time.Second, TotalTimeout: 120 * time.Second, MaxBytes: 64 << 20,

@@ -38,6 +38,7 @@ var notShared = map[string]string{
 	"video.s3.part_bytes":                     "one copy",
 	"runtime.memory_limit":                    "what the other limits add up to; heap_percent guards it",
 	"price_lists.max_bytes":                   "one file, which no user asks for",
+	"mail.port":                               "a port",
 	"runtime.gogc":                            "a setting of the garbage collector",
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/big"
 	"net"
+	"net/mail"
 	"net/netip"
 	"net/url"
 	"path/filepath"
@@ -86,6 +87,7 @@ func (c *Config) Validate() error {
 	k.positive("responses.max_per_user", c.Responses.MaxPerUser)
 	k.positive("responses.max_bytes_per_user", int64(c.Responses.MaxBytesPerUser))
 	k.positive("responses.max_background_per_user", c.Responses.MaxBackground)
+	k.signIn()
 	k.fetch()
 	k.video()
 	if c.Ledger.LapseAfter <= c.Ledger.LeaseFor {
@@ -105,6 +107,36 @@ func (c *Config) Validate() error {
 	}
 	k.catalog()
 	return errors.Join(k.errs...)
+}
+
+func (k *checker) signIn() {
+	s, m := &k.c.SignIn, &k.c.Mail
+	k.oneOf("sign_in.sign_up", s.SignUp, "closed", "invitation", "open")
+	k.positive("sign_in.session_idle", int64(s.SessionIdle))
+	if s.SessionMax < s.SessionIdle {
+		k.fail("sign_in.session_max", "it must be at least session_idle (%s)", s.SessionIdle)
+	}
+	k.oneOf("mail.encryption", m.Encryption, "starttls", "tls", "none")
+	if m.Port < 1 || m.Port > 65535 {
+		k.fail("mail.port", "it must be a port, from 1 to 65535")
+	}
+	switch {
+	case m.Host == "":
+		if s.SignUp == "open" {
+			k.fail("sign_in.sign_up", "open sign-up needs mail.host: without mail nobody shows that an address is theirs, and anybody could make accounts without end")
+		}
+		return
+	case strings.ContainsAny(m.Host, ":/ "):
+		k.fail("mail.host", "%q is not a host; write a name such as smtp.example.org, and the port in mail.port", m.Host)
+	case m.Encryption == "none" && m.Host != "localhost" && m.Host != "127.0.0.1" && m.Host != "::1":
+		k.fail("mail.encryption", "only a mail server on this machine can be used without encryption: links in mails let people in")
+	}
+	if _, err := mail.ParseAddress(m.From); err != nil {
+		k.fail("mail.from", "%q is not an address; write one such as \"Weir <weir@example.org>\"", m.From)
+	}
+	if k.c.Server.PublicURL == "" {
+		k.fail("server.public_url", "mails contain links, so the gateway must know its address; write it, such as https://weir.example.org")
+	}
 }
 
 func (k *checker) priceLists() {

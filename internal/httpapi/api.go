@@ -20,6 +20,7 @@ import (
 	"weir/internal/idempotency"
 	"weir/internal/ledger"
 	"weir/internal/limit/quota"
+	"weir/internal/person"
 	"weir/internal/relay"
 )
 
@@ -74,6 +75,10 @@ type Deps struct {
 	Aside     func() int64                // charges that wait for a decision, shown by /readyz; nil: not shown
 	Redact    func([]byte) []byte         // takes configured secrets out of error bodies; what looks like a secret goes out anyway
 	Now       func() time.Time
+
+	// People signs browsers in; nil: nobody. CallerOf finds the caller of a key by its hash, for their calls.
+	People   *person.Manager
+	CallerOf func(ctx context.Context, hash string) (*apikey.Caller, error)
 
 	Accounts    Accounts              // nil only where its routes are not used
 	Editor      Editor                // nil only where its routes are not used
@@ -189,31 +194,49 @@ func (a *API) declare() []*Route {
 		{Method: "GET", Pattern: "/v1/generation", access: anyKey, handle: (*exchange).getGeneration},
 		{Method: "GET", Pattern: "/v1/key", access: anyKey, handle: (*exchange).getKey},
 		{Method: "GET", Pattern: "/v1/keys", access: management, handle: (*exchange).listKeys},
-		{Method: "POST", Pattern: "/v1/keys", access: management, body: managementBody, handle: (*exchange).postKey},
+		{Method: "POST", Pattern: "/v1/keys", access: management, fresh: true, body: managementBody, handle: (*exchange).postKey},
 		{Method: "GET", Pattern: "/v1/keys/{hash}", access: management, handle: (*exchange).getKeyByHash},
-		{Method: "PATCH", Pattern: "/v1/keys/{hash}", access: management, body: managementBody, handle: (*exchange).patchKey},
-		{Method: "DELETE", Pattern: "/v1/keys/{hash}", access: management, handle: (*exchange).deleteKey},
+		{Method: "PATCH", Pattern: "/v1/keys/{hash}", access: management, fresh: true, body: managementBody, handle: (*exchange).patchKey},
+		{Method: "DELETE", Pattern: "/v1/keys/{hash}", access: management, fresh: true, handle: (*exchange).deleteKey},
 		{Method: "GET", Pattern: "/api/admin/catalog", access: administration, handle: (*exchange).getAdminCatalog},
 		{Method: "GET", Pattern: "/api/admin/catalog/history", access: administration, handle: (*exchange).getAdminHistory},
 		{Method: "GET", Pattern: "/api/admin/providers", access: administration, handle: (*exchange).listAdminProviders},
-		{Method: "POST", Pattern: "/api/admin/providers", access: administration, body: managementBody, handle: providerRows.post},
+		{Method: "POST", Pattern: "/api/admin/providers", access: administration, fresh: true, body: managementBody, handle: providerRows.post},
 		{Method: "GET", Pattern: "/api/admin/providers/{id}", access: administration, handle: providerRows.get},
-		{Method: "PATCH", Pattern: "/api/admin/providers/{id}", access: administration, body: managementBody, handle: providerRows.patch},
-		{Method: "DELETE", Pattern: "/api/admin/providers/{id}", access: administration, handle: providerRows.remove},
+		{Method: "PATCH", Pattern: "/api/admin/providers/{id}", access: administration, fresh: true, body: managementBody, handle: providerRows.patch},
+		{Method: "DELETE", Pattern: "/api/admin/providers/{id}", access: administration, fresh: true, handle: providerRows.remove},
 		{Method: "GET", Pattern: "/api/admin/endpoints", access: administration, handle: (*exchange).listAdminEndpoints},
-		{Method: "POST", Pattern: "/api/admin/endpoints", access: administration, body: managementBody, handle: endpointRows.post},
+		{Method: "POST", Pattern: "/api/admin/endpoints", access: administration, fresh: true, body: managementBody, handle: endpointRows.post},
 		{Method: "GET", Pattern: "/api/admin/endpoints/{id}", access: administration, handle: endpointRows.get},
-		{Method: "PATCH", Pattern: "/api/admin/endpoints/{id}", access: administration, body: managementBody, handle: endpointRows.patch},
-		{Method: "DELETE", Pattern: "/api/admin/endpoints/{id}", access: administration, handle: endpointRows.remove},
+		{Method: "PATCH", Pattern: "/api/admin/endpoints/{id}", access: administration, fresh: true, body: managementBody, handle: endpointRows.patch},
+		{Method: "DELETE", Pattern: "/api/admin/endpoints/{id}", access: administration, fresh: true, handle: endpointRows.remove},
 		{Method: "GET", Pattern: "/api/admin/rates", access: administration, handle: (*exchange).getAdminRates},
-		{Method: "POST", Pattern: "/api/admin/rates", access: administration, body: managementBody, handle: (*exchange).postAdminRate},
-		{Method: "POST", Pattern: "/api/admin/adjustments", access: administration, body: managementBody, handle: (*exchange).postAdminAdjustment},
-		{Method: "POST", Pattern: "/api/admin/refunds", access: administration, body: managementBody, handle: (*exchange).postAdminRefund},
+		{Method: "POST", Pattern: "/api/admin/rates", access: administration, fresh: true, body: managementBody, handle: (*exchange).postAdminRate},
+		{Method: "POST", Pattern: "/api/admin/adjustments", access: administration, fresh: true, body: managementBody, handle: (*exchange).postAdminAdjustment},
+		{Method: "POST", Pattern: "/api/admin/refunds", access: administration, fresh: true, body: managementBody, handle: (*exchange).postAdminRefund},
 		{Method: "GET", Pattern: "/api/account/statement", access: anyKey, handle: (*exchange).getStatement},
 		{Method: "GET", Pattern: "/api/account/webhook-secret", access: management, handle: (*exchange).getWebhookSecret},
-		{Method: "POST", Pattern: "/api/account/webhook-secret", access: management, handle: (*exchange).rotateWebhookSecret},
+		{Method: "POST", Pattern: "/api/account/webhook-secret", access: management, fresh: true, handle: (*exchange).rotateWebhookSecret},
 		{Method: "GET", Pattern: "/api/account/preferences", access: management, handle: (*exchange).getPreferences},
 		{Method: "PUT", Pattern: "/api/account/preferences", access: management, body: managementBody, handle: (*exchange).putPreferences},
+		{Method: "GET", Pattern: "/api/me", access: visiting, handle: (*exchange).getMe},
+		{Method: "POST", Pattern: "/api/auth/sign-in", access: visiting, body: atMost(maxForm), handle: (*exchange).postSignIn},
+		{Method: "POST", Pattern: "/api/auth/sign-up", access: visiting, body: atMost(maxForm), handle: (*exchange).postSignUp},
+		{Method: "POST", Pattern: "/api/auth/confirm", access: visiting, body: atMost(maxForm), handle: (*exchange).postConfirm},
+		{Method: "POST", Pattern: "/api/auth/setup", access: visiting, body: atMost(maxForm), handle: (*exchange).postSetup},
+		{Method: "POST", Pattern: "/api/auth/demo", access: visiting, body: atMost(maxForm), handle: (*exchange).postDemo},
+		{Method: "POST", Pattern: "/api/auth/recover", access: visiting, body: atMost(maxForm), handle: (*exchange).postRecover},
+		{Method: "POST", Pattern: "/api/auth/reset", access: visiting, body: atMost(maxForm), handle: (*exchange).postReset},
+		{Method: "POST", Pattern: "/api/auth/link", access: visiting, body: atMost(maxForm), handle: (*exchange).postLink},
+		{Method: "POST", Pattern: "/api/auth/sign-out", access: visiting, body: atMost(maxForm), handle: (*exchange).postSignOut},
+		{Method: "POST", Pattern: "/api/auth/prove", access: signedIn, body: atMost(maxForm), handle: (*exchange).postProve},
+		{Method: "POST", Pattern: "/api/auth/password", access: signedIn, body: atMost(maxForm), handle: (*exchange).postPassword},
+		{Method: "GET", Pattern: "/api/auth/sessions", access: signedIn, handle: (*exchange).getSessions},
+		{Method: "DELETE", Pattern: "/api/auth/sessions", access: signedIn, handle: (*exchange).deleteSessions},
+		{Method: "DELETE", Pattern: "/api/auth/sessions/{id}", access: signedIn, handle: (*exchange).deleteSession},
+		{Method: "GET", Pattern: "/api/invitations", access: management, handle: (*exchange).getInvitations},
+		{Method: "POST", Pattern: "/api/invitations", access: management, fresh: true, body: managementBody, handle: (*exchange).postInvitation},
+		{Method: "DELETE", Pattern: "/api/invitations/{id}", access: management, handle: (*exchange).deleteInvitation},
 		{Method: "GET", Pattern: "/api/calls/{id}", access: anyKey, handle: (*exchange).getCall},
 		{Method: "GET", Pattern: "/openapi.yaml", access: unlimited, handle: (*exchange).getOpenAPI},
 		{Method: "GET", Pattern: "/healthz", access: unlimited, handle: (*exchange).getHealth},

@@ -15,6 +15,8 @@ func (x *exchange) authorize() error {
 		return nil
 	case public:
 		return x.admitPublic()
+	case visiting:
+		return x.admitVisitor()
 	}
 	caller, err := x.authenticate()
 	if err != nil {
@@ -23,6 +25,8 @@ func (x *exchange) authorize() error {
 	x.caller = caller
 	x.memory.Open(x.api.quotas.Bytes, caller.User)
 	switch {
+	case x.route.access == signedIn && x.session == nil:
+		return fault.New(fault.PermissionDenied, "httpapi.authorize", "This route is for people who are signed in with a browser.")
 	case x.route.access == management && !caller.Management:
 		return fault.New(fault.PermissionDenied, "httpapi.authorize", "This route needs a management key.")
 	case x.route.access == administration && (!caller.Management || caller.Role != apikey.Administrator):
@@ -52,6 +56,9 @@ func (x *exchange) authenticate() (*apikey.Caller, error) {
 // verify finds the caller by the request's key. Every reason to refuse it has the same answer.
 func (x *exchange) verify() (*apikey.Caller, error) {
 	x.watchPeer()
+	if token := x.sessionToken(); token != "" {
+		return x.verifySession(token)
+	}
 	text, why := credential(x.r.Header, x.ofMessages())
 	if why != "" {
 		return nil, x.unauthorized("httpapi.credential: " + why)
@@ -152,7 +159,7 @@ func (x *exchange) admitStray() error {
 // admitKnown counts a request with a valid key for its user, and reports whether it has one.
 func (x *exchange) admitKnown() (bool, error) {
 	h := x.r.Header
-	if len(h["Authorization"]) == 0 && len(h["X-Api-Key"]) == 0 {
+	if len(h["Authorization"]) == 0 && len(h["X-Api-Key"]) == 0 && x.sessionToken() == "" {
 		x.watchPeer()
 		return false, nil
 	}

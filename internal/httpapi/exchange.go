@@ -17,6 +17,7 @@ import (
 	"weir/internal/fault"
 	"weir/internal/limit"
 	"weir/internal/limit/quota"
+	"weir/internal/person"
 	"weir/internal/record"
 	"weir/internal/relay"
 )
@@ -35,7 +36,10 @@ type exchange struct {
 	route  *Route // nil until found
 	values [2]string
 	caller *apikey.Caller // nil on public routes
-	work   limit.Named    // the request's context, once it is the caller's
+	// session and person are whose browser it is; nil for programs with a key
+	session *person.Session
+	person  *person.Person
+	work    limit.Named // the request's context, once it is the caller's
 
 	generation string
 	record     *record.Call // nil unless the call reached the relay
@@ -276,6 +280,9 @@ func logLevel(e *fault.Error) string {
 }
 
 func (x *exchange) actor() Actor {
+	if x.session != nil {
+		return Actor{Name: "user:" + x.session.User, From: shown(x.api.clientAddress(x.r))}
+	}
 	return Actor{Name: "key:" + x.caller.Key, From: shown(x.api.clientAddress(x.r))}
 }
 

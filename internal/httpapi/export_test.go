@@ -12,6 +12,11 @@ func ScoreMeaning(reason string) string { return scoreMeanings[reason] }
 // ReadsBody reports whether requests of the route have bodies.
 func (r *Route) ReadsBody() bool { return r.body != nil }
 
+// OfPages reports whether a route is for pages of the interface only: of visitors, or of people who are signed in.
+func (r *Route) OfPages() (visitors, people bool) {
+	return r.access == visiting, r.access == signedIn
+}
+
 // LingeringListener is a listener that limits, of whose connections so many linger.
 func LingeringListener(l net.Listener, most int64) (net.Listener, *limit.Budget) {
 	c := Default()

@@ -28,6 +28,7 @@ import (
 	"weir/internal/httpapi"
 	"weir/internal/ledger"
 	"weir/internal/money"
+	"weir/internal/person"
 	"weir/internal/record"
 	"weir/internal/relay"
 	"weir/internal/routing"
@@ -144,6 +145,7 @@ type node struct {
 	first  *account.First
 	users  *account.Manager
 	keys   *apikey.Manager
+	people *person.Manager
 	books  *books
 	log    *accesslog.Log
 	output *bytes.Buffer
@@ -196,6 +198,8 @@ func startWith(t testing.TB, r httpapi.Completer, edit func(*httpapi.Config), pa
 		Redact: func(b []byte) []byte { return bytes.ReplaceAll(b, []byte(configuredSecret), []byte("***")) },
 		Log:    n.log, Slog: slog.New(n.log.Handler(slog.LevelInfo)), Now: time.Now, History: history.New(nil, history.Config{}), // it stores nothing
 	}
+	n.people = person.NewManager(store, n.keys, nil, func() time.Time { return deps.Now() }, person.Config{SignUp: person.ByInvite})
+	deps.People, deps.CallerOf = n.people, verifier.Of
 	if parts != nil {
 		parts(&deps)
 	}
@@ -332,6 +336,22 @@ func (n *node) tryIn(ctx context.Context, method, path, body string, headers ...
 	defer func() { _ = resp.Body.Close() }()
 	b, err := io.ReadAll(resp.Body)
 	return &response{resp, b}, err
+}
+
+// signIn begins a session of the node's first user, and returns the headers of a page's requests.
+func (n *node) signIn() []string {
+	n.t.Helper()
+	n.people.OpenDemo(n.first.User.ID)
+	s, err := n.people.Demo(n.t.Context(), person.Client{})
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	return n.page("Cookie", "__Host-weir="+s.Token)
+}
+
+// page are the headers of a request that a page sends.
+func (n *node) page(more ...string) []string {
+	return append([]string{"Authorization", "", "Origin", n.url, "X-Weir", "1"}, more...)
 }
 
 // manage is do with the management key.

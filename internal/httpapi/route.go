@@ -17,6 +17,8 @@ const (
 	management                   // a management key
 	unlimited                    // public and never refused: health and the document
 	administration               // a management key of an administrator; not on the public listener unless it is configured
+	visiting                     // anybody's browser, from a page of ours: what surrounds a sign-in
+	signedIn                     // a person's browser
 )
 
 // Route is one operation of the API.
@@ -27,6 +29,7 @@ type Route struct {
 	access   access
 	body     func(*Config) int64 // largest body; nil: it reads none
 	asks     bool                // it asks a provider though it reads no body
+	fresh    bool                // a session must have begun, or its person have proved who they are, a short time ago
 	messages bool                // errors have the envelope of the messages style
 	handle   func(*exchange) error
 	segments []string
@@ -34,8 +37,10 @@ type Route struct {
 }
 
 // admitted reports whether requests pass admit: all that read a body or ask a provider. The operators' routes do not: they are the way out
-// of an overload.
-func (r *Route) admitted() bool { return (r.body != nil || r.asks) && r.access != administration }
+// of an overload. Neither do the small forms of a sign-in, which are counted by address.
+func (r *Route) admitted() bool {
+	return (r.body != nil || r.asks) && r.access != administration && r.access != visiting && r.access != signedIn
+}
 
 // rated reports whether requests use the allowances of their key.
 func (r *Route) rated() bool { return r.body != nil && (r.access == inference || r.access == anyKey) }

@@ -16,6 +16,7 @@ import (
 	"weir/internal/idempotency"
 	"weir/internal/ledger"
 	"weir/internal/limit"
+	"weir/internal/person"
 	"weir/internal/video"
 	"weir/internal/webhook"
 )
@@ -37,6 +38,8 @@ var (
 	_ history.Store     = (*Store)(nil)
 
 	_ video.Store = (*Store)(nil)
+
+	_ person.Store = (*Store)(nil)
 
 	_ webhook.Outbox      = (*Store)(nil)
 	_ webhook.SecretStore = (*Store)(nil)

@@ -1,0 +1,123 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"weir/internal/account"
+	"weir/internal/apikey"
+	"weir/internal/audit"
+	"weir/internal/config"
+	"weir/internal/loop"
+	"weir/internal/mail"
+	"weir/internal/person"
+)
+
+// makePeople makes what signs people in, and what sends them mail.
+func (g *Gateway) makePeople(keys person.Keys) (*person.Manager, error) {
+	var mailer person.Mailer
+	if m := &g.cfg.Mail; m.Host != "" {
+		sender, err := mail.New(mail.Config{
+			Host: m.Host, Port: int(m.Port), Encryption: m.Encryption, Username: m.Username, Password: m.Password.Reveal(), From: m.From, BaseURL: g.publicURL,
+		}, g.slog, time.Now)
+		if err != nil {
+			return nil, err
+		}
+		sender.Start()
+		g.onClose(func(context.Context) { sender.Stop() })
+		mailer = sender
+	}
+	people := person.NewManager(g.store, keys, mailer, time.Now, signIn(&g.cfg))
+	g.keep(loop.Every(sweepPeopleEvery, func(ctx context.Context) {
+		for more := true; more && ctx.Err() == nil; {
+			n, err := people.Sweep(ctx, sweepPeopleAt)
+			if err != nil {
+				g.slog.Warn("sessions and links that have expired could not be deleted; it is tried again", "error", err)
+			}
+			more = err == nil && n >= sweepPeopleAt
+		}
+	}))
+	return people, nil
+}
+
+const (
+	sweepPeopleEvery = 10 * time.Minute
+	sweepPeopleAt    = 1000 // sessions, and links, of one transaction
+)
+
+func signIn(cfg *config.Config) person.Config {
+	s := &cfg.SignIn
+	return person.Config{SignUp: person.SignUp(s.SignUp), Idle: s.SessionIdle, Longest: s.SessionMax, NoPassword: !s.Passwords}
+}
+
+// setupFile keeps the link that makes the first administrator, in the data directory.
+const setupFile = "setup-link"
+
+// offerSetup shows the operator the link that makes the first administrator, if there is none who can sign in. It is printed on a terminal. A log
+// that others may collect gets only the path of the file in which it is.
+func (g *Gateway) offerSetup(ctx context.Context) {
+	path := filepath.Join(g.cfg.DataDir, setupFile)
+	link, err := g.people.BeginSetup(ctx)
+	if err == nil && link == "" {
+		_ = os.Remove(path) // of an earlier start; it does not work any more
+		return
+	}
+	if err == nil {
+		err = os.WriteFile(path, []byte(g.publicURL()+link+"\n"), 0o600)
+	}
+	if err != nil {
+		g.slog.Warn("there is no link for the first administrator; make one with: weir user setup", "error", err)
+		return
+	}
+	if info, err := os.Stderr.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
+		fmt.Fprintf(os.Stderr, "\nNobody can administer this gateway in a browser yet. Open this link within 24 hours:\n\n  %s%s\n\n", g.publicURL(), link)
+		return
+	}
+	g.slog.Info("nobody can administer this gateway in a browser yet; open the link in the file, which works once and for 24 hours", "file", path)
+}
+
+// people makes a manager for commands. It sends no mail: commands print their links.
+func (o *Office) people() *person.Manager {
+	c := signIn(&o.cfg)
+	if c.SignUp == person.Closed {
+		c.SignUp = person.ByInvite // who runs commands decides
+	}
+	return person.NewManager(o.Store, o.Keys, nil, time.Now, c)
+}
+
+// link makes a path of the interface a whole address.
+func (o *Office) link(path string) string {
+	if url := o.cfg.Server.PublicURL; url != "" {
+		return url + path
+	}
+	host, port, err := net.SplitHostPort(o.cfg.Server.Listen)
+	if ip := net.ParseIP(host); err == nil && (host == "" || ip != nil && ip.IsUnspecified()) {
+		return "http://" + net.JoinHostPort("localhost", port) + path
+	}
+	return "http://" + o.cfg.Server.Listen + path
+}
+
+// SetupLink makes the link with which the first administrator signs in, "" when one can already.
+func (o *Office) SetupLink(ctx context.Context) (string, error) {
+	path, err := o.people().BeginSetup(ctx)
+	if err != nil || path == "" {
+		return "", err
+	}
+	return o.link(path), nil
+}
+
+// Invite makes a link with which somebody signs up.
+func (o *Office) Invite(ctx context.Context, email, note string, role apikey.Role, by audit.Actor) (string, error) {
+	path, _, err := o.people().Invite(ctx, email, note, role, by, "")
+	return o.link(path), err
+}
+
+// ResetLink makes a link with which a user chooses a new password.
+func (o *Office) ResetLink(ctx context.Context, u account.User, by audit.Actor) (string, error) {
+	path, err := o.people().ResetLink(ctx, u.ID, by)
+	return o.link(path), err
+}

@@ -1,0 +1,146 @@
+package httpapi
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"weir/internal/apikey"
+	"weir/internal/fault"
+	"weir/internal/person"
+)
+
+// sessionCookie has the prefix that keeps a browser from sending it to another host or over a plain connection, and from taking it from one.
+const sessionCookie = "__Host-weir"
+
+// sessionToken is the token of the browser's session; "" without one. Only paths under /api/ read it, and a key goes before it.
+func (x *exchange) sessionToken() string {
+	h := x.r.Header
+	if x.api.People == nil || len(h["Cookie"]) == 0 || len(h["Authorization"]) > 0 || len(h["X-Api-Key"]) > 0 || !strings.HasPrefix(x.r.URL.Path, "/api/") {
+		return ""
+	}
+	c, err := x.r.Cookie(sessionCookie)
+	if err != nil {
+		return ""
+	}
+	return c.Value
+}
+
+// verifySession finds the person whose browser sent the request. What changes something must come from a page of ours.
+func (x *exchange) verifySession(token string) (*apikey.Caller, error) {
+	if err := x.checkOrigin(); err != nil {
+		return nil, err
+	}
+	s, p, err := x.api.People.Session(x.context(), token, x)
+	if err != nil {
+		return nil, err
+	}
+	if x.route != nil && x.route.fresh && !s.Fresh(x.at) {
+		e := fault.New(fault.PermissionDenied, "httpapi.session", "This needs a recent sign-in. Give your password or passkey again.")
+		e.Details = map[string]any{"sign_in": "again"}
+		return nil, e
+	}
+	x.session, x.person = &s, &p
+	if x.route == nil || x.route.access != inference && !x.route.rated() {
+		return &apikey.Caller{Key: s.ID, Label: "session", User: p.ID, Wallet: p.Wallet, Management: true, Role: p.Role}, nil
+	}
+	hash, err := x.api.People.WebKey(x.context(), &p)
+	if err != nil {
+		return nil, err
+	}
+	caller, err := x.api.CallerOf(x.context(), hash)
+	if fault.Is(err, fault.Authentication) {
+		err = fault.New(fault.PermissionDenied, "httpapi.session", `The key of your browser's calls, "web", is disabled or expired. Enable it among your keys, or delete it: then a new one is made.`)
+	}
+	return caller, err
+}
+
+// checkOrigin refuses requests that another site's page has made a browser send. A page of ours sends X-Weir, which others cannot without asking
+// first, and the browser says where a page is from.
+func (x *exchange) checkOrigin() error {
+	if m := x.r.Method; m == http.MethodGet || m == http.MethodHead {
+		return nil
+	}
+	site := x.header("Sec-Fetch-Site")
+	if x.header("X-Weir") == "1" && x.ownOrigin(x.header("Origin")) && (site == "" || site == "same-origin") {
+		return nil
+	}
+	return fault.New(fault.PermissionDenied, "httpapi.checkOrigin", "Sessions are for pages of this gateway: the request needs its own Origin and the header X-Weir: 1. Programs use a management key instead.")
+}
+
+// ownOrigin reports whether an Origin is the address at which the browser has this gateway.
+func (x *exchange) ownOrigin(origin string) bool {
+	u, err := url.Parse(origin)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return false
+	}
+	if own, err := url.Parse(x.base()); err == nil && strings.EqualFold(own.Host, u.Host) {
+		return true
+	}
+	return strings.EqualFold(u.Host, x.r.Host)
+}
+
+// secure refuses to sign anybody in over a connection that others can read.
+func (x *exchange) secure() error {
+	if strings.HasPrefix(x.base(), "https://") || loopback(x.r.Host) {
+		return nil
+	}
+	return fault.New(fault.PermissionDenied, "httpapi.secure", "Sign-in needs an encrypted connection. Put TLS in front of this gateway, and set server.public_url to its https address.")
+}
+
+// loopback reports whether a host, with or without a port, is this machine.
+func loopback(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
+	ip, err := netip.ParseAddr(host)
+	return strings.EqualFold(host, "localhost") || err == nil && ip.Unmap().IsLoopback()
+}
+
+// local reports whether the browser is on this machine: its connection, what it asked for, and no proxy between.
+func (x *exchange) local() bool {
+	return peer(x.r).IsLoopback() && loopback(x.r.Host) && len(x.r.Header["X-Forwarded-For"]) == 0 && len(x.r.Header["Forwarded"]) == 0
+}
+
+// admitVisitor admits what a page asks for before and around a sign-in. With a session that still works the person is known.
+func (x *exchange) admitVisitor() error {
+	if x.api.People == nil {
+		return noPeople()
+	}
+	if err := x.checkOrigin(); err != nil {
+		return err
+	}
+	token := x.sessionToken()
+	if token == "" {
+		return x.api.quotas.Anonymous(x.at, x.addressName())
+	}
+	caller, err := x.verifySession(token)
+	switch {
+	case fault.Is(err, fault.Authentication):
+		x.setSession("", 0)
+		return x.api.quotas.Anonymous(x.at, x.addressName())
+	case err != nil:
+		return err
+	}
+	x.caller = caller
+	return x.api.quotas.Call(x.at, caller.User)
+}
+
+// setSession gives the browser a session's cookie, or takes it away with "".
+func (x *exchange) setSession(token string, life time.Duration) {
+	seconds := int64(life / time.Second)
+	if token == "" {
+		seconds = 0
+	}
+	x.w.Header().Add("Set-Cookie", sessionCookie+"="+token+"; Path=/; Max-Age="+strconv.FormatInt(seconds, 10)+"; HttpOnly; Secure; SameSite=Lax")
+}
+
+// visitor is the browser, for records of its session.
+func (x *exchange) visitor() person.Client {
+	return person.Client{Address: shown(x.api.clientAddress(x.r)), Agent: x.header("User-Agent")}
+}

@@ -1,0 +1,443 @@
+package httpapi
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"weir/internal/apikey"
+	"weir/internal/fault"
+	"weir/internal/person"
+	"weir/internal/rawjson"
+)
+
+// maxForm is the largest form of a sign-in, in bytes.
+const maxForm = 16 << 10
+
+// form reads a JSON object of texts into the given places. Other members, and values that are no text, are refused; null is as good as none.
+func (x *exchange) form(places map[string]*string) error {
+	body, err := x.readBody()
+	if err != nil {
+		return err
+	}
+	if err := rawjson.Check(body, rawjson.Limits{Depth: 4, Keys: 20, Values: 20}); err != nil {
+		return err
+	}
+	if rawjson.KindOf(body) != rawjson.Object {
+		return fault.New(fault.Invalid, "httpapi.form", "The body must be a JSON object.")
+	}
+	for m := rawjson.MembersOf(body); m.Next(); {
+		place := places[string(m.Name)]
+		switch kind := rawjson.KindOf(m.Value); {
+		case place == nil:
+			return fault.Field("httpapi.form", clip(string(m.Name)), "This route has no field of this name.")
+		case kind == rawjson.String:
+			*place = rawjson.Text(m.Value)
+		case kind != rawjson.Null:
+			return fault.Field("httpapi.form", string(m.Name), "%s must be a text.", string(m.Name))
+		}
+	}
+	return nil
+}
+
+// needed refuses a form without one of its fields.
+func needed(name, value string) error {
+	if value == "" {
+		return fault.Field("httpapi.form", name, "%s is missing.", name)
+	}
+	return nil
+}
+
+// begun answers with the session that a sign-in has begun. The browser's earlier one ends.
+func (x *exchange) begun(s person.Started, err error) error {
+	if err != nil {
+		if fault.Is(err, fault.Authentication) {
+			if refused := x.api.quotas.Failure(x.at, x.addressName()); refused != nil {
+				return refused
+			}
+		}
+		return err
+	}
+	if x.session != nil {
+		if err := x.api.People.SignOut(x.context(), x.session, x.visitor()); err != nil && !fault.Is(err, fault.NotFound) {
+			return err
+		}
+	}
+	x.setSession(s.Token, s.ExpiresAt.Sub(x.at))
+	session, p, err := x.api.People.Session(x.context(), s.Token, nil)
+	if err != nil {
+		return err
+	}
+	x.session, x.person = &session, &p
+	return x.getMe()
+}
+
+// getMe serves GET /api/me: who is signed in, and which ways in there are.
+func (x *exchange) getMe() error {
+	f, err := x.api.People.Features(x.context())
+	if err != nil {
+		return err
+	}
+	var o object
+	o.Object()
+	if p := x.person; p == nil {
+		o.null("user")
+		o.Name("accounts").Array()
+		o.EndArray()
+		o.boolean("operator", false)
+		o.null("session")
+	} else {
+		o.Name("user").Object()
+		o.text("id", p.ID)
+		o.text("name", p.Name)
+		o.textOrNull("email", p.Email)
+		o.boolean("confirmed", p.Confirmed)
+		o.boolean("has_password", p.HasPassword)
+		o.text("role", string(p.Role))
+		o.moment("created_at", p.CreatedAt)
+		o.EndObject()
+		o.Name("accounts").Array()
+		o.Object()
+		o.text("id", p.ID)
+		o.text("name", p.Name)
+		o.text("kind", "person")
+		o.text("role", "owner")
+		o.EndObject()
+		o.EndArray()
+		o.boolean("operator", p.Role != apikey.User)
+		o.Name("session")
+		appendSession(&o, x.session, true, x.at)
+	}
+	o.Name("features").Object()
+	o.text("sign_up", string(f.SignUp))
+	o.boolean("passwords", f.Passwords)
+	o.boolean("mail", f.Mail)
+	o.boolean("demo", f.Demo && x.local())
+	o.boolean("setup", f.Setup)
+	o.EndObject()
+	o.EndObject()
+	x.w.Header().Set("Cache-Control", "no-store")
+	return x.reply(&o)
+}
+
+// postSignIn serves POST /api/auth/sign-in.
+func (x *exchange) postSignIn() error {
+	if err := x.secure(); err != nil {
+		return err
+	}
+	var email, password string
+	if err := x.form(map[string]*string{"email": &email, "password": &password}); err != nil {
+		return err
+	}
+	if err := errors.Join(needed("email", email), needed("password", password)); err != nil {
+		return err
+	}
+	return x.begun(x.api.People.SignIn(x.context(), email, password, x.visitor()))
+}
+
+// postSignUp serves POST /api/auth/sign-up.
+func (x *exchange) postSignUp() error {
+	if err := x.secure(); err != nil {
+		return err
+	}
+	var f person.Form
+	if err := x.form(map[string]*string{"email": &f.Email, "name": &f.Name, "password": &f.Password, "invitation": &f.Token, "locale": &f.Locale}); err != nil {
+		return err
+	}
+	s, err := x.api.People.SignUp(x.context(), f, x.visitor())
+	if err == nil && s.Token == "" {
+		return x.mailed()
+	}
+	return x.begun(s, err)
+}
+
+// mailed answers where a mail was sent, or would have been.
+func (x *exchange) mailed() error {
+	var o object
+	o.Object()
+	o.boolean("sent", true)
+	o.EndObject()
+	x.writeBody(http.StatusAccepted, jsonType, o.B)
+	return nil
+}
+
+// done answers where there is nothing to say.
+func (x *exchange) done() error {
+	x.writeBody(http.StatusNoContent, nil, nil)
+	return nil
+}
+
+// postConfirm serves POST /api/auth/confirm.
+func (x *exchange) postConfirm() error {
+	if err := x.secure(); err != nil {
+		return err
+	}
+	var token string
+	if err := x.form(map[string]*string{"token": &token}); err != nil {
+		return err
+	}
+	return x.begun(x.api.People.Confirm(x.context(), token, x.visitor()))
+}
+
+// postSetup serves POST /api/auth/setup.
+func (x *exchange) postSetup() error {
+	if err := x.secure(); err != nil {
+		return err
+	}
+	var f person.Form
+	if err := x.form(map[string]*string{"email": &f.Email, "name": &f.Name, "password": &f.Password, "token": &f.Token}); err != nil {
+		return err
+	}
+	return x.begun(x.api.People.Setup(x.context(), f, x.visitor()))
+}
+
+// postDemo serves POST /api/auth/demo: one click signs in to a demo, from a browser on its machine.
+func (x *exchange) postDemo() error {
+	if err := x.form(nil); err != nil {
+		return err
+	}
+	if !x.local() {
+		return fault.New(fault.PermissionDenied, "httpapi.postDemo", "Only a browser on the demo's own machine can sign in to it without a password.")
+	}
+	return x.begun(x.api.People.Demo(x.context(), x.visitor()))
+}
+
+// postRecover serves POST /api/auth/recover.
+func (x *exchange) postRecover() error {
+	var email, locale string
+	if err := x.form(map[string]*string{"email": &email, "locale": &locale}); err != nil {
+		return err
+	}
+	if err := x.api.People.Recover(x.context(), email, locale); err != nil {
+		return err
+	}
+	return x.mailed()
+}
+
+// postReset serves POST /api/auth/reset.
+func (x *exchange) postReset() error {
+	if err := x.secure(); err != nil {
+		return err
+	}
+	var token, password string
+	if err := x.form(map[string]*string{"token": &token, "password": &password}); err != nil {
+		return err
+	}
+	return x.begun(x.api.People.Reset(x.context(), token, password, x.visitor()))
+}
+
+// postLink serves POST /api/auth/link: what a link is for, without using it. The token is in the body, because addresses are logged.
+func (x *exchange) postLink() error {
+	var kind, token string
+	if err := x.form(map[string]*string{"kind": &kind, "token": &token}); err != nil {
+		return err
+	}
+	t, err := x.api.People.LookAt(x.context(), kind, token)
+	if err != nil {
+		if refused := x.api.quotas.Failure(x.at, x.addressName()); refused != nil {
+			return refused
+		}
+		return err
+	}
+	var o object
+	o.Object()
+	o.text("kind", t.Kind)
+	o.textOrNull("email", t.Email)
+	o.textOrNull("role", string(t.Role))
+	o.moment("expires_at", t.ExpiresAt)
+	o.EndObject()
+	return x.reply(&o)
+}
+
+// postSignOut serves POST /api/auth/sign-out.
+func (x *exchange) postSignOut() error {
+	if err := x.form(nil); err != nil {
+		return err
+	}
+	if x.session != nil {
+		if err := x.api.People.SignOut(x.context(), x.session, x.visitor()); err != nil && !fault.Is(err, fault.NotFound) {
+			return err
+		}
+	}
+	x.setSession("", 0)
+	x.w.Header().Set("Clear-Site-Data", `"cache"`)
+	return x.done()
+}
+
+// postProve serves POST /api/auth/prove: the person gives the password again, before something that matters.
+func (x *exchange) postProve() error {
+	var password string
+	if err := x.form(map[string]*string{"password": &password}); err != nil {
+		return err
+	}
+	if err := x.api.People.Prove(x.context(), x.session, x.person, password, x.visitor()); err != nil {
+		if fault.Is(err, fault.Authentication) { // the session goes on
+			return fault.Field("httpapi.postProve", "password", "password must be your present password.").Because(err)
+		}
+		return err
+	}
+	return x.done()
+}
+
+// postPassword serves POST /api/auth/password.
+func (x *exchange) postPassword() error {
+	var current, password string
+	if err := x.form(map[string]*string{"current": &current, "password": &password}); err != nil {
+		return err
+	}
+	if err := x.api.People.SetPassword(x.context(), x.session, x.person, current, password, x.visitor()); err != nil {
+		return err
+	}
+	return x.done()
+}
+
+func appendSession(o *object, s *person.Session, current bool, now time.Time) {
+	o.Object()
+	o.text("id", s.ID)
+	o.text("method", s.Method)
+	o.moment("created_at", s.CreatedAt)
+	o.moment("seen_at", s.SeenAt)
+	o.moment("expires_at", s.ExpiresAt)
+	o.textOrNull("address", s.Address)
+	o.textOrNull("user_agent", s.Agent)
+	o.boolean("current", current)
+	o.boolean("fresh", s.Fresh(now))
+	o.EndObject()
+}
+
+// getSessions serves GET /api/auth/sessions.
+func (x *exchange) getSessions() error {
+	all, err := x.api.People.Sessions(x.context(), x.caller.User)
+	if err != nil {
+		return err
+	}
+	var o object
+	o.Object()
+	o.Name("data").Array()
+	for i := range all {
+		appendSession(&o, &all[i], all[i].ID == x.session.ID, x.at)
+	}
+	o.EndArray()
+	o.EndObject()
+	return x.reply(&o)
+}
+
+// deleteSessions serves DELETE /api/auth/sessions: all but this one.
+func (x *exchange) deleteSessions() error {
+	n, err := x.api.People.EndOthers(x.context(), x.session, x.visitor())
+	if err != nil {
+		return err
+	}
+	var o object
+	o.Object()
+	o.integer("ended", int64(n))
+	o.EndObject()
+	return x.reply(&o)
+}
+
+// deleteSession serves DELETE /api/auth/sessions/{id}.
+func (x *exchange) deleteSession() error {
+	if err := x.api.People.EndSession(x.context(), x.caller.User, x.values[0], x.visitor()); err != nil {
+		return err
+	}
+	if x.values[0] == x.session.ID {
+		x.setSession("", 0)
+	}
+	return x.done()
+}
+
+// noPeople is the error where nobody signs in.
+func noPeople() error {
+	return fault.New(fault.NotFound, "httpapi.people", "Sign-in is switched off on this gateway.")
+}
+
+// operates refuses callers who are only users, and roles above the caller's own.
+func (x *exchange) operates(role apikey.Role) error {
+	if x.api.People == nil {
+		return noPeople()
+	}
+	if x.caller.Role == apikey.Administrator || x.caller.Role == apikey.Operator && role == apikey.User {
+		return nil
+	}
+	return fault.New(fault.PermissionDenied, "httpapi.operates", "This is for operators; roles above user are given by administrators.")
+}
+
+// postInvitation serves POST /api/invitations.
+func (x *exchange) postInvitation() error {
+	var email, note, role string
+	if err := x.form(map[string]*string{"email": &email, "note": &note, "role": &role}); err != nil {
+		return err
+	}
+	if role == "" {
+		role = string(apikey.User)
+	}
+	r := apikey.Role(role)
+	if r != apikey.User && r != apikey.Operator && r != apikey.Administrator {
+		return fault.Field("httpapi.postInvitation", "role", "role must be user, operator or administrator.")
+	}
+	if err := x.operates(r); err != nil {
+		return err
+	}
+	link, t, err := x.api.People.Invite(x.context(), email, note, r, x.actor(), x.caller.User)
+	if err != nil {
+		return err
+	}
+	var o object
+	o.Object()
+	o.Name("data")
+	appendInvitation(&o, &t, x.base()+link)
+	o.EndObject()
+	x.w.Header().Set("Cache-Control", "no-store")
+	x.writeBody(http.StatusCreated, jsonType, o.B)
+	return nil
+}
+
+func appendInvitation(o *object, t *person.Token, link string) {
+	o.Object()
+	o.text("id", t.ID)
+	o.textOrNull("email", t.Email)
+	o.text("role", string(t.Role))
+	o.text("note", t.Note)
+	o.textOrNull("creator_user_id", t.User)
+	o.moment("created_at", t.CreatedAt)
+	o.moment("expires_at", t.ExpiresAt)
+	if link != "" {
+		o.text("url", link)
+	}
+	o.EndObject()
+}
+
+// getInvitations serves GET /api/invitations: those that are open. Their links were shown once.
+func (x *exchange) getInvitations() error {
+	if err := x.operates(apikey.User); err != nil {
+		return err
+	}
+	all, err := x.api.People.Invitations(x.context())
+	if err != nil {
+		return err
+	}
+	var o object
+	o.Object()
+	o.Name("data").Array()
+	for i := range all {
+		appendInvitation(&o, &all[i], "")
+	}
+	o.EndArray()
+	o.EndObject()
+	return x.reply(&o)
+}
+
+// deleteInvitation serves DELETE /api/invitations/{id}.
+func (x *exchange) deleteInvitation() error {
+	if err := x.operates(apikey.User); err != nil {
+		return err
+	}
+	if !strings.HasPrefix(x.values[0], "tok_") {
+		return fault.New(fault.NotFound, "httpapi.deleteInvitation", "There is no such invitation.")
+	}
+	if err := x.api.People.Uninvite(x.context(), x.values[0], x.actor()); err != nil {
+		return err
+	}
+	return x.done()
+}

@@ -1,0 +1,309 @@
+package mail_test
+
+import (
+	"bufio"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"log/slog"
+	"mime"
+	"mime/multipart"
+	"mime/quotedprintable"
+	"net"
+	"net/http/httptest"
+	netmail "net/mail"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"weir/internal/mail"
+	"weir/internal/person"
+)
+
+// server is an SMTP server: it takes mails as RFC 5321 says, or refuses them as the test says.
+type server struct {
+	t    *testing.T
+	host string
+	port int
+
+	mu       sync.Mutex
+	refuse   []int // statuses of the next RCPT commands; 0 takes it
+	received chan string
+	tried    chan int      // the status of each RCPT
+	ended    chan struct{} // a connection has ended
+	tls      *tls.Config   // nil: plain text
+
+	authenticated chan string
+}
+
+func serve(t *testing.T) *server {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	s := &server{t: t, host: "127.0.0.1", port: l.Addr().(*net.TCPAddr).Port, received: make(chan string, 100), tried: make(chan int, 100), ended: make(chan struct{}, 100), authenticated: make(chan string, 100)}
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go s.talk(c)
+		}
+	}()
+	return s
+}
+
+func (s *server) talk(c net.Conn) {
+	defer func() { _ = c.Close(); s.ended <- struct{}{} }()
+	s.mu.Lock()
+	if s.tls != nil {
+		c = tls.Server(c, s.tls)
+	}
+	s.mu.Unlock()
+	r := bufio.NewReader(c)
+	say := func(format string, args ...any) { fmt.Fprintf(c, format+"\r\n", args...) }
+	say("220 test ESMTP")
+	for {
+		line, err := r.ReadString('\n')
+		if err != nil {
+			return
+		}
+		switch verb, _, _ := strings.Cut(strings.ToUpper(strings.TrimSpace(line)), " "); verb {
+		case "EHLO", "HELO":
+			say("250-test")
+			say("250-8BITMIME")
+			say("250 AUTH PLAIN")
+		case "AUTH":
+			_, secret, _ := strings.Cut(strings.TrimSpace(line), "PLAIN ")
+			who, _ := base64.StdEncoding.DecodeString(secret)
+			s.authenticated <- string(who)
+			say("235 welcome")
+		case "RCPT":
+			s.mu.Lock()
+			status := 0
+			if len(s.refuse) > 0 {
+				status, s.refuse = s.refuse[0], s.refuse[1:]
+			}
+			s.mu.Unlock()
+			s.tried <- status
+			if status != 0 {
+				say("%d no", status)
+				continue
+			}
+			say("250 ok")
+		case "DATA":
+			say("354 go on")
+			var b strings.Builder
+			for {
+				line, err := r.ReadString('\n')
+				if err != nil {
+					return
+				}
+				if line == ".\r\n" {
+					break
+				}
+				b.WriteString(strings.TrimPrefix(line, "."))
+			}
+			say("250 taken")
+			s.received <- b.String()
+		case "QUIT":
+			say("221 bye")
+			return
+		default:
+			say("250 ok")
+		}
+	}
+}
+
+// sender is a Sender to a server, with a log and a clock of the test's.
+func (s *server) sender(edit func(*mail.Config)) (*mail.Sender, *strings.Builder) {
+	s.t.Helper()
+	c := mail.Config{Host: s.host, Port: s.port, Encryption: mail.Plain, From: "Weir <weir@example.org>", BaseURL: func() string { return "https://weir.example.org" }}
+	if edit != nil {
+		edit(&c)
+	}
+	logged := &strings.Builder{}
+	m, err := mail.New(c, slog.New(slog.NewTextHandler(&locked{w: logged}, nil)), time.Now)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	m.Start()
+	s.t.Cleanup(m.Stop)
+	return m, logged
+}
+
+type locked struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+func (l *locked) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.w.Write(p)
+}
+
+func got[T any](t *testing.T, c chan T) T {
+	t.Helper()
+	select {
+	case v := <-c:
+		return v
+	case <-time.After(30 * time.Second):
+		t.Fatal("nothing arrived")
+		panic("not reached")
+	}
+}
+
+// read takes a mail apart: its headers, its text, its HTML.
+func read(t *testing.T, raw string) (netmail.Header, string, string) {
+	t.Helper()
+	m, err := netmail.ReadMessage(strings.NewReader(raw))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, params, err := mime.ParseMediaType(m.Header.Get("Content-Type"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := multipart.NewReader(m.Body, params["boundary"])
+	var texts []string
+	for {
+		p, err := parts.NextRawPart()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := io.ReadAll(quotedprintable.NewReader(p))
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts = append(texts, string(b))
+	}
+	if len(texts) != 2 {
+		t.Fatalf("%d parts: %s", len(texts), raw)
+	}
+	return m.Header, texts[0], texts[1]
+}
+
+var kinds = []person.MailKind{person.MailConfirm, person.MailExists, person.MailReset, person.MailInvited, person.MailPassword}
+
+// Every kind of mail, in both languages, arrives as text and HTML with its link.
+func TestMails(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	m, _ := s.sender(nil)
+	for _, kind := range kinds {
+		for _, locale := range []string{"en", "ru"} {
+			link := "/x#tok"
+			if kind == person.MailPassword {
+				link = ""
+			}
+			if !m.Send(person.Mail{To: "anna@example.org", Kind: kind, Link: link, Locale: locale}) {
+				t.Fatal("there was no room")
+			}
+			head, text, html := read(t, got(t, s.received))
+			decoded, err := new(mime.WordDecoder).DecodeHeader(head.Get("Subject"))
+			if err != nil || !strings.Contains(decoded, "weir.example.org") || strings.Contains(decoded+text+html, "{host}") {
+				t.Errorf("%s %s: subject %q, %v\n%s", kind, locale, decoded, err, text)
+			}
+			if head.Get("Auto-Submitted") != "auto-generated" || head.Get("Message-Id") == "" || !strings.Contains(head.Get("To"), "anna@example.org") {
+				t.Errorf("%s: %v", kind, head)
+			}
+			for _, part := range []string{text, html} {
+				if link != "" != strings.Contains(part, "https://weir.example.org/x#tok") {
+					t.Errorf("%s %s: the link is missing, or there is one too many:\n%s", kind, locale, part)
+				}
+				if cyrillic := strings.ContainsFunc(part, func(r rune) bool { return r >= 'А' && r <= 'я' }); cyrillic != (locale == "ru") {
+					t.Errorf("%s: not in %s:\n%s", kind, locale, part)
+				}
+			}
+			if !strings.Contains(html, `<html lang="`+locale+`">`) || strings.Contains(html, "<img") || strings.Contains(html, "<script") {
+				t.Errorf("%s: %s", kind, html)
+			}
+		}
+	}
+}
+
+// A refusal for now is tried again, later than other mails; a refusal for good is not. No address gets into the log.
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	s.refuse = []int{450, 550}
+	m, logged := s.sender(nil)
+	m.Send(person.Mail{To: "later@example.org", Kind: person.MailReset, Link: "/a"})
+	m.Send(person.Mail{To: "never@example.org", Kind: person.MailReset, Link: "/b"})
+	m.Send(person.Mail{To: "now@example.org", Kind: person.MailReset, Link: "/c"})
+	for _, want := range []int{450, 550, 0} {
+		if status := got(t, s.tried); status != want {
+			t.Fatalf("status %d, want %d", status, want)
+		}
+	}
+	for _, want := range []string{"now@example.org", "later@example.org"} {
+		if head, _, _ := read(t, got(t, s.received)); !strings.Contains(head.Get("To"), want) {
+			t.Fatalf("%v, want %s", head, want)
+		}
+	}
+	m.Stop()
+	if text := logged.String(); strings.Contains(text, "@example.org") || strings.Count(text, "could not be sent") != 1 || strings.Count(text, "tried again") != 1 {
+		t.Errorf("%s", text)
+	}
+}
+
+// A server without encryption gets neither mail nor password where encryption is asked for.
+func TestEncryptionIsNotOptional(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	m, logged := s.sender(func(c *mail.Config) { c.Encryption, c.Username, c.Password = mail.StartTLS, "weir", "hunter2hunter2" })
+	m.Send(person.Mail{To: "anna@example.org", Kind: person.MailReset, Link: "/a"})
+	m.Send(person.Mail{To: "boris@example.org", Kind: person.MailReset, Link: "/a"})
+	got(t, s.ended)
+	got(t, s.ended)
+	m.Stop()
+	if len(s.received) != 0 || len(s.tried) != 0 || strings.Contains(logged.String(), "hunter2") {
+		t.Errorf("%d mails; %s", len(s.received), logged)
+	}
+}
+
+// An encrypted server gets the mail and the password, one whose certificate is not trusted neither.
+func TestEncrypted(t *testing.T) {
+	t.Parallel()
+	web := httptest.NewTLSServer(nil) // for its certificate
+	t.Cleanup(web.Close)
+	s := serve(t)
+	s.mu.Lock()
+	s.tls = web.TLS
+	s.mu.Unlock()
+	roots := x509.NewCertPool()
+	roots.AddCert(web.Certificate())
+	m, _ := s.sender(func(c *mail.Config) {
+		c.Encryption, c.Username, c.Password, c.Roots = mail.TLS, "weir", "hunter2hunter2", roots
+	})
+	m.Send(person.Mail{To: "anna@example.org", Kind: person.MailReset, Link: "/a"})
+	got(t, s.received)
+	if who := got(t, s.authenticated); who != "\x00weir\x00hunter2hunter2" {
+		t.Errorf("%q", who)
+	}
+	m, logged := s.sender(func(c *mail.Config) { c.Encryption = mail.TLS })
+	m.Send(person.Mail{To: "anna@example.org", Kind: person.MailReset, Link: "/a"})
+	got(t, s.ended)
+	got(t, s.ended)
+	m.Stop()
+	if len(s.received) != 0 || strings.Contains(logged.String(), "anna") {
+		t.Errorf("%d mails; %s", len(s.received), logged)
+	}
+}
+
+func TestFrom(t *testing.T) {
+	t.Parallel()
+	if _, err := mail.New(mail.Config{From: "nobody"}, slog.Default(), time.Now); err == nil {
+		t.Error("it takes a sender without an address")
+	}
+}

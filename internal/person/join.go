@@ -1,0 +1,286 @@
+package person
+
+import (
+	"context"
+	"strings"
+
+	"weir/internal/account"
+	"weir/internal/apikey"
+	"weir/internal/audit"
+	"weir/internal/fault"
+)
+
+// Form is what somebody writes to make an account.
+type Form struct {
+	Email    string
+	Name     string // "" takes the part of the address before the @
+	Password string
+	Token    string // of an invitation, or of the set-up
+	Locale   string // language of the mails, "en" or "ru"
+}
+
+// read checks a form, except its token, and hashes the password.
+func (m *Manager) read(ctx context.Context, f *Form) (hash string, err error) {
+	if m.cfg.NoPassword {
+		return "", fault.New(fault.PermissionDenied, "person.SignUp", "Passwords are switched off here. Sign in with one of the providers.")
+	}
+	if f.Email, err = CheckEmail("email", f.Email); err != nil {
+		return "", err
+	}
+	if f.Name == "" {
+		f.Name, _, _ = strings.Cut(f.Email, "@")
+	}
+	if err := account.CheckName(f.Name); err != nil {
+		return "", err
+	}
+	if err := CheckPassword("password", f.Password, f.Email); err != nil {
+		return "", err
+	}
+	return m.hash.hash(ctx, f.Password)
+}
+
+func taken(err error) error {
+	if fault.Is(err, fault.Conflict) {
+		return fault.Field("person.SignUp", "email", "There is an account with this address already. Sign in, or recover the password.").Because(err)
+	}
+	return linkError("person.SignUp", err)
+}
+
+// SignUp makes an account. With an invitation it begins a session at once. Without one a mail is sent, whether or not the address has an
+// account, and the session begins with the link in it: then Started is empty.
+func (m *Manager) SignUp(ctx context.Context, f Form, c Client) (Started, error) {
+	switch {
+	case m.cfg.SignUp == Closed:
+		return Started{}, fault.New(fault.PermissionDenied, "person.SignUp", "Sign-up is closed here. Ask the operator for an account.")
+	case f.Token != "":
+		return m.accept(ctx, f, c)
+	case m.cfg.SignUp != Open || m.mail == nil:
+		return Started{}, fault.New(fault.PermissionDenied, "person.SignUp", "Sign-up needs an invitation here. Ask the operator for one.")
+	}
+	hash, err := m.read(ctx, &f)
+	if err != nil {
+		return Started{}, err
+	}
+	if _, err := m.store.LoginByEmail(ctx, f.Email); err == nil {
+		m.tell(Mail{To: f.Email, Kind: MailExists, Link: "/sign-in", Locale: f.Locale})
+		return Started{}, nil
+	} else if !fault.Is(err, fault.NotFound) {
+		return Started{}, err
+	}
+	text, sum := newToken()
+	now := m.moment()
+	err = m.store.AddToken(ctx, Token{Hash: sum, ID: apikey.NewID("tok_"), Kind: Confirm, Email: f.Email, Note: f.Name, Data: hash, CreatedAt: now, ExpiresAt: now.Add(confirmFor)}, maxLinks)
+	if fault.Is(err, fault.RateLimited) {
+		return Started{}, nil // the mails that were sent are enough, and the answer is the same
+	}
+	if err != nil {
+		return Started{}, err
+	}
+	m.tell(Mail{To: f.Email, Kind: MailConfirm, Link: "/sign-up#" + text, Locale: f.Locale})
+	return Started{}, nil
+}
+
+// Confirm ends a sign-up with the token of its mail.
+func (m *Manager) Confirm(ctx context.Context, token string, c Client) (Started, error) {
+	now := m.moment()
+	t, err := m.store.TokenBy(ctx, Confirm, SumOf(token), now)
+	if err != nil {
+		return Started{}, linkError("person.Confirm", err)
+	}
+	u, err := account.Make(t.Note, apikey.User, now)
+	if err != nil {
+		return Started{}, err
+	}
+	return m.add(ctx, u, Login{User: u.ID, Email: t.Email, Password: t.Data, Confirmed: true, CreatedAt: now}, nil, t.Hash, "password", c)
+}
+
+// add makes a user with a login, and begins their first session.
+func (m *Manager) add(ctx context.Context, u account.User, l Login, i *Identity, use, method string, c Client) (Started, error) {
+	err := m.store.AddPerson(ctx, u, l, i, use, account.CreatedEvent(&u, by(u.ID, c.Address)))
+	if err != nil {
+		return Started{}, taken(err)
+	}
+	return m.begin(ctx, u.ID, method, c)
+}
+
+// accept makes an account with an invitation.
+func (m *Manager) accept(ctx context.Context, f Form, c Client) (Started, error) {
+	now := m.moment()
+	t, err := m.store.TokenBy(ctx, Invitation, SumOf(f.Token), now)
+	if err != nil {
+		return Started{}, linkError("person.SignUp", err)
+	}
+	if t.Email != "" {
+		f.Email = t.Email
+	}
+	hash, err := m.read(ctx, &f)
+	if err != nil {
+		return Started{}, err
+	}
+	u, err := account.Make(f.Name, t.Role, now)
+	if err != nil {
+		return Started{}, err
+	}
+	return m.add(ctx, u, Login{User: u.ID, Email: f.Email, Password: hash, Confirmed: t.Email != "" && m.mail != nil, CreatedAt: now}, nil, t.Hash, "password", c)
+}
+
+// Invite makes a link with which somebody may sign up, and sends it if mail is on and there is an address. The text of the link is returned once.
+func (m *Manager) Invite(ctx context.Context, email, note string, role apikey.Role, maker audit.Actor, owner string) (link string, t Token, err error) {
+	if email != "" {
+		if email, err = CheckEmail("email", email); err != nil {
+			return "", t, err
+		}
+		if _, err := m.store.LoginByEmail(ctx, email); err == nil {
+			return "", t, fault.Field("person.Invite", "email", "There is an account with this address already.")
+		}
+	}
+	if len(note) > 200 || note != cut(note, 200) {
+		return "", t, fault.Field("person.Invite", "note", "note must have at most 200 bytes and no control characters.")
+	}
+	if m.cfg.SignUp == Closed {
+		return "", t, fault.New(fault.Conflict, "person.Invite", "Sign-up is closed: set sign_in.sign_up to invitation.")
+	}
+	now := m.moment()
+	text, sum := newToken()
+	t = Token{Hash: sum, ID: apikey.NewID("tok_"), Kind: Invitation, User: owner, Email: email, Role: role, Note: note, CreatedAt: now, ExpiresAt: now.Add(inviteFor)}
+	e := audit.Event{Actor: maker, Action: audit.Invited, Target: t.ID, After: string(role) + " " + email}
+	if err := m.store.AddToken(ctx, t, maxInvitations, e); err != nil {
+		return "", t, err
+	}
+	link = "/invite#" + text
+	if email != "" {
+		m.tell(Mail{To: email, Kind: MailInvited, Link: link})
+	}
+	return link, t, nil
+}
+
+// Invitations lists those that are open, the newest first.
+func (m *Manager) Invitations(ctx context.Context) ([]Token, error) {
+	return m.store.Tokens(ctx, Invitation, m.moment())
+}
+
+// Uninvite withdraws an invitation.
+func (m *Manager) Uninvite(ctx context.Context, id string, maker audit.Actor) error {
+	return m.store.DeleteToken(ctx, Invitation, id, m.moment(), audit.Event{Actor: maker, Action: audit.Uninvited, Target: id})
+}
+
+// LookAt says what a link is for, without using it.
+func (m *Manager) LookAt(ctx context.Context, kind, token string) (Token, error) {
+	if kind != Invitation && kind != Reset && kind != Setup && kind != Confirm {
+		return Token{}, fault.Field("person.LookAt", "kind", "kind must be invitation, reset, setup or confirm.")
+	}
+	t, err := m.store.TokenBy(ctx, kind, SumOf(token), m.moment())
+	return t, linkError("person.LookAt", err)
+}
+
+// Recover sends a link for a new password, if the address has an account. The answer does not say whether it has.
+func (m *Manager) Recover(ctx context.Context, email, locale string) error {
+	if m.mail == nil {
+		return fault.New(fault.PermissionDenied, "person.Recover", "This gateway sends no mail. Ask its operator for a link to set a new password.")
+	}
+	email, err := CheckEmail("email", email)
+	if err != nil {
+		return err
+	}
+	l, err := m.store.LoginByEmail(ctx, email)
+	if fault.Is(err, fault.NotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	link, err := m.resetLink(ctx, &l, nil)
+	if fault.Is(err, fault.RateLimited) {
+		return nil
+	}
+	if err == nil {
+		m.tell(Mail{To: l.Email, Kind: MailReset, Link: link, Locale: locale})
+	}
+	return err
+}
+
+// ResetLink makes a link for a new password, which an operator hands over.
+func (m *Manager) ResetLink(ctx context.Context, user string, maker audit.Actor) (string, error) {
+	l, err := m.store.LoginOf(ctx, user)
+	if fault.Is(err, fault.NotFound) {
+		return "", fault.New(fault.NotFound, "person.ResetLink", "This user has no login. Invite them instead.")
+	}
+	if err != nil {
+		return "", err
+	}
+	return m.resetLink(ctx, &l, []audit.Event{{Actor: maker, Action: audit.ResetLink, Target: user}})
+}
+
+func (m *Manager) resetLink(ctx context.Context, l *Login, events []audit.Event) (string, error) {
+	now := m.moment()
+	text, sum := newToken()
+	t := Token{Hash: sum, ID: apikey.NewID("tok_"), Kind: Reset, User: l.User, Email: l.Email, CreatedAt: now, ExpiresAt: now.Add(resetFor)}
+	return "/reset#" + text, m.store.AddToken(ctx, t, maxLinks, events...)
+}
+
+// Reset sets a new password with the token of a link, ends all sessions and begins one.
+func (m *Manager) Reset(ctx context.Context, token, password string, c Client) (Started, error) {
+	now := m.moment()
+	t, err := m.store.TokenBy(ctx, Reset, SumOf(token), now)
+	if err != nil {
+		return Started{}, linkError("person.Reset", err)
+	}
+	if err := CheckPassword("password", password, t.Email); err != nil {
+		return Started{}, err
+	}
+	hash, err := m.hash.hash(ctx, password)
+	if err != nil {
+		return Started{}, err
+	}
+	e := audit.Event{Actor: by(t.User, c.Address), Action: audit.PasswordSet, Target: t.User, After: "by a link"}
+	if err := m.store.SetPassword(ctx, t.User, hash, "", t.Hash, m.mail != nil, now, e); err != nil {
+		return Started{}, linkError("person.Reset", err)
+	}
+	m.tell(Mail{To: t.Email, Kind: MailPassword})
+	return m.begin(ctx, t.User, "password", c)
+}
+
+// maxSetups is how many set-up links work at one time: each start of a node prints another.
+const maxSetups = 100
+
+// BeginSetup makes the link with which the first administrator signs in. It is "" when an administrator can sign in already.
+func (m *Manager) BeginSetup(ctx context.Context) (string, error) {
+	f, err := m.Features(ctx)
+	if err != nil || !f.Setup {
+		return "", err
+	}
+	now := m.moment()
+	text, sum := newToken()
+	t := Token{Hash: sum, ID: apikey.NewID("tok_"), Kind: Setup, CreatedAt: now, ExpiresAt: now.Add(setupFor)}
+	return "/welcome#" + text, m.store.AddToken(ctx, t, maxSetups)
+}
+
+// Setup makes the first administrator, or lets the one sign in that a command has made.
+func (m *Manager) Setup(ctx context.Context, f Form, c Client) (Started, error) {
+	now := m.moment()
+	t, err := m.store.TokenBy(ctx, Setup, SumOf(f.Token), now)
+	if err != nil {
+		return Started{}, linkError("person.Setup", err)
+	}
+	hash, err := m.read(ctx, &f)
+	if err != nil {
+		return Started{}, err
+	}
+	u, ready, err := m.store.FirstAdministrator(ctx)
+	switch {
+	case fault.Is(err, fault.NotFound):
+		if u, err = account.Make(f.Name, apikey.Administrator, now); err != nil {
+			return Started{}, err
+		}
+		return m.add(ctx, u, Login{User: u.ID, Email: f.Email, Password: hash, CreatedAt: now}, nil, t.Hash, "link", c)
+	case err != nil:
+		return Started{}, err
+	case ready:
+		return Started{}, fault.New(fault.Conflict, "person.Setup", "There is an administrator already. Sign in.")
+	}
+	l := Login{User: u.ID, Email: f.Email, Password: hash, CreatedAt: now}
+	if err := m.store.AddLogin(ctx, l, t.Hash, audit.Event{Actor: by(u.ID, c.Address), Action: audit.LoginAdded, Target: u.ID, After: "by the set-up link"}); err != nil {
+		return Started{}, taken(err)
+	}
+	return m.begin(ctx, u.ID, "link", c)
+}

@@ -1,0 +1,422 @@
+package person
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"weir/internal/apikey"
+	"weir/internal/audit"
+	"weir/internal/fault"
+	"weir/internal/limit"
+)
+
+// SignUp says who may make an account.
+type SignUp string
+
+// The ways.
+const (
+	Closed   SignUp = "closed"     // nobody; operators add users
+	ByInvite SignUp = "invitation" // who has a link from an operator
+	Open     SignUp = "open"       // anybody whose e-mail address receives a link
+)
+
+// Config decides who may sign in and for how long. Zero durations take the default.
+type Config struct {
+	SignUp     SignUp
+	Idle       time.Duration // a session ends when it was not used for so long; default 7 days
+	Longest    time.Duration // and in any case after so long; default 30 days
+	NoPassword bool          // passwords do not sign anybody in
+}
+
+const (
+	freshFor = 10 * time.Minute // a sign-in is recent for so long
+
+	setupFor   = 24 * time.Hour
+	inviteFor  = 7 * 24 * time.Hour
+	confirmFor = 24 * time.Hour
+	resetFor   = time.Hour
+
+	maxSessions    = 20  // of one person
+	maxInvitations = 500 // that are open, of one operator
+	maxLinks       = 3   // for one address, until they expire
+)
+
+// Mail tells somebody something. Link is empty where there is nothing to do.
+type Mail struct {
+	To     string
+	Kind   MailKind
+	Link   string // a path of the interface and a fragment, such as "/reset#..."
+	Locale string // "en" or "ru"
+}
+
+// MailKind is what a mail says.
+type MailKind string
+
+// The kinds of mails.
+const (
+	MailConfirm  MailKind = "confirm"  // open this link to end your sign-up
+	MailExists   MailKind = "exists"   // somebody tried to sign up with your address, which has an account
+	MailReset    MailKind = "reset"    // open this link to choose a new password
+	MailInvited  MailKind = "invited"  // somebody invites you
+	MailPassword MailKind = "password" // your password was changed
+)
+
+// Mailer sends mails, in the background.
+type Mailer interface {
+	// Send takes a mail, and reports whether there was room for it.
+	Send(m Mail) bool
+}
+
+// Keys makes the keys of calls from the browser. *apikey.Manager is one.
+type Keys interface {
+	Create(ctx context.Context, n apikey.NewKey, by audit.Actor) (apikey.Key, string, error)
+	ByHash(ctx context.Context, user, hash string) (apikey.Key, error)
+}
+
+// Manager signs people in. It is safe for concurrent use.
+type Manager struct {
+	store Store
+	keys  Keys
+	mail  Mailer // nil: there is no mail, so sign-up is not open and only operators make links for lost passwords
+	now   func() time.Time
+	cfg   Config
+	hash  *hasher
+
+	demo atomic.Pointer[string] // id of the user whom anybody on this machine may sign in as; nil: none
+
+	guesses, pairs *limit.Gate // wrong passwords by address of the account, and by that and the client's address
+}
+
+// Failures of one account that are counted: from one network address, and from all.
+var (
+	pairRate  = limit.Rates{{Amount: 10, Per: 15 * time.Minute}}
+	guessRate = limit.Rates{{Amount: 100, Per: time.Hour}}
+)
+
+const guessNames = 20000 // accounts whose failures are remembered
+
+// NewManager makes a Manager. mail may be nil, and keys where nobody calls models.
+func NewManager(s Store, keys Keys, mail Mailer, now func() time.Time, c Config) *Manager {
+	if c.Idle == 0 {
+		c.Idle = 7 * 24 * time.Hour
+	}
+	if c.Longest == 0 {
+		c.Longest = 30 * 24 * time.Hour
+	}
+	if c.SignUp == "" {
+		c.SignUp = Closed
+	}
+	return &Manager{store: s, keys: keys, mail: mail, now: now, cfg: c, hash: newHasher(),
+		guesses: limit.NewGate(now(), guessNames), pairs: limit.NewGate(now(), guessNames)}
+}
+
+// Features are the ways in that are open.
+type Features struct {
+	SignUp    SignUp
+	Passwords bool
+	Mail      bool // lost passwords can be recovered by mail
+	Demo      bool
+	Setup     bool // no administrator can sign in yet
+}
+
+// Features returns the ways in that are open.
+func (m *Manager) Features(ctx context.Context) (Features, error) {
+	f := Features{SignUp: m.cfg.SignUp, Passwords: !m.cfg.NoPassword, Mail: m.mail != nil, Demo: m.demo.Load() != nil}
+	if f.Demo {
+		return f, nil
+	}
+	_, ready, err := m.store.FirstAdministrator(ctx)
+	f.Setup = !ready && err == nil
+	if fault.Is(err, fault.NotFound) {
+		f.Setup, err = true, nil
+	}
+	return f, err
+}
+
+// Client is the browser that asks.
+type Client struct {
+	Address string // network address
+	Agent   string
+}
+
+// Started is a session that has just begun. Token is stored nowhere else.
+type Started struct {
+	Token string
+	Session
+}
+
+// SumOf is the hash of a token, as it is stored.
+func SumOf(token string) string {
+	sum := sha256.Sum256([]byte(token))
+	return hex.EncodeToString(sum[:])
+}
+
+func newToken() (text, hash string) {
+	text = apikey.NewID("")
+	return text, SumOf(text)
+}
+
+// moment is now in the precision of the store.
+func (m *Manager) moment() time.Time { return m.now().UTC().Truncate(time.Microsecond) }
+
+func by(user, address string) audit.Actor { return audit.Actor{Name: "user:" + user, From: address} }
+
+// begin starts a session of a user who has proved who they are.
+func (m *Manager) begin(ctx context.Context, user, method string, c Client) (Started, error) {
+	now := m.moment()
+	text, hash := newToken()
+	s := Session{ID: apikey.NewID("ses_"), Hash: hash, User: user, Method: method, CreatedAt: now, ProvedAt: now, SeenAt: now,
+		ExpiresAt: now.Add(m.cfg.Longest), Address: c.Address, Agent: cut(c.Agent, 200)}
+	err := m.store.AddSession(ctx, s, maxSessions, audit.Event{Actor: by(user, c.Address), Action: audit.SignedIn, Target: user, After: method})
+	return Started{text, s}, err
+}
+
+func cut(text string, n int) string {
+	if len(text) > n {
+		text = text[:n]
+	}
+	clean := []rune{}
+	for _, r := range text {
+		if r >= ' ' && r != 0x7f && r != '\uFFFD' {
+			clean = append(clean, r)
+		}
+	}
+	return string(clean)
+}
+
+// refuse is the one answer to every sign-in that fails: it does not say whether there is such an account.
+func refuse(why string) error {
+	return fault.New(fault.Authentication, "person.SignIn: "+why, "The e-mail address or the password is wrong.")
+}
+
+// SignIn begins a session with an e-mail address and a password.
+func (m *Manager) SignIn(ctx context.Context, email, password string, c Client) (Started, error) {
+	if m.cfg.NoPassword {
+		return Started{}, fault.New(fault.PermissionDenied, "person.SignIn", "Passwords are switched off here. Sign in with one of the providers, or with a passkey.")
+	}
+	l, err := m.prove(ctx, email, password, c)
+	if err != nil {
+		return Started{}, err
+	}
+	return m.begin(ctx, l.User, "password", c)
+}
+
+// prove finds the login of an address and a password.
+func (m *Manager) prove(ctx context.Context, email, password string, c Client) (Login, error) {
+	if email, err := CheckEmail("email", email); err != nil || len(password) > maxPassword {
+		return Login{}, refuse("no address")
+	} else if err := m.mayGuess(email, c.Address); err != nil {
+		return Login{}, err
+	}
+	email, _ = CheckEmail("email", email)
+	l, err := m.store.LoginByEmail(ctx, email)
+	if err != nil && !fault.Is(err, fault.NotFound) {
+		return Login{}, err
+	}
+	ok, failed := m.hash.matches(ctx, password, l.Password)
+	if failed != nil {
+		return Login{}, failed
+	}
+	if ok && err == nil {
+		p, err := m.store.PersonOf(ctx, l.User)
+		if err != nil {
+			return Login{}, err
+		}
+		if !p.Disabled {
+			m.forgive(email, c.Address)
+			return l, nil
+		}
+	}
+	return Login{}, refuse("wrong")
+}
+
+// mayGuess counts a sign-in as if it failed; forgive takes that back. So that guesses sent all at once count, too.
+func (m *Manager) mayGuess(email, address string) error {
+	now := m.now()
+	verdict := m.pairs.Take(now, email+" "+address, &pairRate, limit.Cost{1})
+	if verdict.OK {
+		if verdict = m.guesses.Take(now, email, &guessRate, limit.Cost{1}); verdict.OK {
+			return nil
+		}
+	}
+	e := fault.New(fault.RateLimited, "person.SignIn", "Too many attempts to sign in to this account. Wait, or recover the password.")
+	e.RetryAfter = verdict.Wait
+	return e
+}
+
+func (m *Manager) forgive(email, address string) {
+	now := m.now()
+	m.pairs.Charge(now, email+" "+address, &pairRate, limit.Cost{-1})
+	m.guesses.Charge(now, email, &guessRate, limit.Cost{-1})
+}
+
+// Prove notes that a signed-in person has given their password again.
+func (m *Manager) Prove(ctx context.Context, s *Session, p *Person, password string, c Client) error {
+	l, err := m.prove(ctx, p.Email, password, c)
+	if err != nil {
+		return err
+	}
+	if l.User != s.User {
+		return refuse("another user")
+	}
+	return m.store.TouchSession(ctx, s.Hash, m.moment(), true)
+}
+
+// OpenDemo lets anybody on this machine sign in as a user.
+func (m *Manager) OpenDemo(user string) { m.demo.Store(&user) }
+
+// Demo begins a session of the demo's user. The caller has checked that the browser is on this machine.
+func (m *Manager) Demo(ctx context.Context, c Client) (Started, error) {
+	user := m.demo.Load()
+	if user == nil {
+		return Started{}, fault.New(fault.PermissionDenied, "person.Demo", "This is not a demo. Sign in with an account.")
+	}
+	return m.begin(ctx, *user, "demo", c)
+}
+
+// Session finds who has a session's token, which must not be "". It fails with fault.Authentication when there is no such session any more, and
+// with what by says. by may be nil.
+func (m *Manager) Session(ctx context.Context, token string, by apikey.Stranger) (Session, Person, error) {
+	if len(token) > 64 {
+		return Session{}, Person{}, ended("malformed")
+	}
+	if by != nil {
+		if err := by.MayAsk(); err != nil {
+			return Session{}, Person{}, err
+		}
+	}
+	s, p, err := m.store.SessionBy(ctx, SumOf(token))
+	if fault.Is(err, fault.NotFound) {
+		if by != nil {
+			by.Missed()
+		}
+		return s, p, ended("unknown")
+	}
+	if err != nil {
+		return s, p, err
+	}
+	now := m.moment()
+	switch {
+	case p.Disabled:
+		return s, p, ended("disabled")
+	case !now.Before(s.ExpiresAt), now.Sub(s.SeenAt) >= m.cfg.Idle:
+		return s, p, ended("expired")
+	case now.Sub(s.SeenAt) >= time.Minute:
+		if err := m.store.TouchSession(ctx, s.Hash, now, false); err != nil && !fault.Is(err, fault.NotFound) {
+			return s, p, err
+		}
+	}
+	return s, p, nil
+}
+
+func ended(why string) error {
+	return fault.New(fault.Authentication, "person.Session: "+why, "You are not signed in, or the session has ended. Sign in again.")
+}
+
+// SignOut ends a session.
+func (m *Manager) SignOut(ctx context.Context, s *Session, c Client) error {
+	return m.EndSession(ctx, s.User, s.ID, c)
+}
+
+// EndSession ends one session of a user, by its id.
+func (m *Manager) EndSession(ctx context.Context, user, id string, c Client) error {
+	return m.store.EndSession(ctx, user, id, m.moment(), audit.Event{Actor: by(user, c.Address), Action: audit.SessionsEnded, Target: user, Before: id})
+}
+
+// EndOthers ends all sessions of a person but this one, and returns how many.
+func (m *Manager) EndOthers(ctx context.Context, s *Session, c Client) (int, error) {
+	return m.store.EndSessions(ctx, s.User, s.Hash, m.moment(), audit.Event{Actor: by(s.User, c.Address), Action: audit.SessionsEnded, Target: s.User, Before: "all others"})
+}
+
+// Sessions lists a user's sessions, the last used first.
+func (m *Manager) Sessions(ctx context.Context, user string) ([]Session, error) {
+	all, err := m.store.SessionsOf(ctx, user, m.moment())
+	idle := m.moment().Add(-m.cfg.Idle)
+	live := all[:0]
+	for _, s := range all {
+		if s.SeenAt.After(idle) {
+			live = append(live, s)
+		}
+	}
+	return live, err
+}
+
+// SetPassword gives a signed-in person a new password. current is the one before, and not asked for when there is none or the sign-in is recent. All other
+// sessions end.
+func (m *Manager) SetPassword(ctx context.Context, s *Session, p *Person, current, password string, c Client) error {
+	if p.Email == "" {
+		return fault.New(fault.Conflict, "person.SetPassword", "This account has no e-mail address, so it cannot have a password.")
+	}
+	if p.HasPassword && !s.Fresh(m.now()) || current != "" {
+		if err := m.Prove(ctx, s, p, current, c); err != nil {
+			return fault.Field("person.SetPassword", "current", "current must be your present password.").Because(err)
+		}
+	}
+	if err := CheckPassword("password", password, p.Email); err != nil {
+		return err
+	}
+	hash, err := m.hash.hash(ctx, password)
+	if err != nil {
+		return err
+	}
+	err = m.store.SetPassword(ctx, p.ID, hash, s.Hash, "", false, m.moment(), audit.Event{Actor: by(p.ID, c.Address), Action: audit.PasswordSet, Target: p.ID})
+	if err == nil {
+		m.tell(Mail{To: p.Email, Kind: MailPassword})
+	}
+	return err
+}
+
+func (m *Manager) tell(mail Mail) {
+	if m.mail != nil {
+		m.mail.Send(mail)
+	}
+}
+
+// WebKey is the hash of the API key that a person's calls from the browser use: it has the limits and the records of any other key. It is made with the
+// first call, and again when it was deleted. Nobody knows its text.
+func (m *Manager) WebKey(ctx context.Context, p *Person) (string, error) {
+	for range 3 {
+		if p.WebKey != "" {
+			k, err := m.keys.ByHash(ctx, p.ID, p.WebKey)
+			if err == nil && k.DeletedAt.IsZero() {
+				return p.WebKey, nil
+			}
+			if err != nil && !fault.Is(err, fault.NotFound) {
+				return "", err
+			}
+		}
+		k, _, err := m.keys.Create(ctx, apikey.NewKey{Name: "web", User: p.ID, Creator: p.ID}, audit.Actor{Name: "user:" + p.ID})
+		if err != nil {
+			return "", err
+		}
+		done, err := m.store.SetWebKey(ctx, p.ID, p.WebKey, k.Hash)
+		if done || err != nil {
+			return k.Hash, err
+		}
+		now, err := m.store.PersonOf(ctx, p.ID) // another call was quicker; the key made here stays, unused and without a known text
+		if err != nil {
+			return "", err
+		}
+		p.WebKey = now.WebKey
+	}
+	return "", fault.New(fault.Overloaded, "person.WebKey", "The key of your browser's calls is being changed. Try again.")
+}
+
+// Sweep deletes what has expired, at most n sessions and n tokens, and returns how many.
+func (m *Manager) Sweep(ctx context.Context, n int) (int, error) {
+	now := m.moment()
+	return m.store.SweepPeople(ctx, now, now.Add(-m.cfg.Idle), n)
+}
+
+// notFound turns a link that does not work into an error that a person understands.
+func linkError(op string, err error) error {
+	var f *fault.Error
+	if fault.Is(err, fault.NotFound) && errors.As(err, &f) {
+		return fault.Field(op, "token", "This link was used already, or has expired. Ask for another.")
+	}
+	return err
+}

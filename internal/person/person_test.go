@@ -1,0 +1,393 @@
+package person_test
+
+import (
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"weir/internal/account"
+	"weir/internal/apikey"
+	"weir/internal/audit"
+	"weir/internal/fault"
+	"weir/internal/person"
+	"weir/internal/store"
+	"weir/internal/store/sqlite"
+	"weir/internal/store/sqlite/sqlitetest"
+)
+
+var (
+	began  = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	here   = person.Client{Address: "192.0.2.1", Agent: "Firefox"}
+	secret = "correct horse battery"
+)
+
+// office is a Manager over a real store, with a clock that the test moves and mails that are kept.
+type office struct {
+	*person.Manager
+	store *store.Store
+
+	mu    sync.Mutex
+	now   time.Time
+	mails []person.Mail
+}
+
+func (o *office) clock() time.Time { o.mu.Lock(); defer o.mu.Unlock(); return o.now }
+
+func (o *office) wait(d time.Duration) { o.mu.Lock(); defer o.mu.Unlock(); o.now = o.now.Add(d) }
+
+func (o *office) Send(m person.Mail) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.mails = append(o.mails, m)
+	return true
+}
+
+// token is the fragment of the last mail's link.
+func (o *office) token(t *testing.T, kind person.MailKind) string {
+	t.Helper()
+	if len(o.mails) == 0 || o.mails[len(o.mails)-1].Kind != kind {
+		t.Fatalf("the last of %d mails is not of kind %s: %+v", len(o.mails), kind, o.mails)
+	}
+	_, token, _ := strings.Cut(o.mails[len(o.mails)-1].Link, "#")
+	return token
+}
+
+func open(t *testing.T, c person.Config, mail bool) *office {
+	t.Helper()
+	s, err := sqlite.Open(t.Context(), sqlitetest.New(t, t.TempDir()))
+	ok(t, err)
+	t.Cleanup(func() { _ = s.Close() })
+	o := &office{now: began, store: s}
+	var mailer person.Mailer
+	if mail {
+		mailer = o
+	}
+	o.Manager = person.NewManager(o.store, apikey.NewManager(o.store, nil, o.clock, 0), mailer, o.clock, c)
+	return o
+}
+
+func ok(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func wantKind(t *testing.T, err error, k fault.Kind) {
+	t.Helper()
+	if !fault.Is(err, k) {
+		t.Fatalf("%v; want %s", err, k)
+	}
+}
+
+// join makes a person with an invitation.
+func (o *office) join(t *testing.T, email string) person.Started {
+	t.Helper()
+	link, _, err := o.Invite(t.Context(), "", "", apikey.User, audit.Actor{Name: "operator"}, "")
+	ok(t, err)
+	_, token, _ := strings.Cut(link, "#")
+	s, err := o.SignUp(t.Context(), person.Form{Email: email, Password: secret, Token: token}, here)
+	ok(t, err)
+	return s
+}
+
+func TestSignUpByInvitation(t *testing.T) {
+	o := open(t, person.Config{SignUp: person.ByInvite}, false)
+	_, err := o.SignUp(t.Context(), person.Form{Email: "a@example.org", Password: secret}, here)
+	wantKind(t, err, fault.PermissionDenied)
+	s := o.join(t, " Anna@Example.org ")
+	got, p, err := o.Session(t.Context(), s.Token, nil)
+	ok(t, err)
+	if got.ID != s.ID || p.Email != "anna@example.org" || p.Name != "anna" || p.Role != apikey.User || !got.Fresh(o.clock()) {
+		t.Fatalf("%+v %+v", got, p)
+	}
+	_, err = o.SignIn(t.Context(), "ANNA@example.org", secret, here)
+	ok(t, err)
+	link, _, err := o.Invite(t.Context(), "boss@example.org", "for the boss", apikey.Operator, audit.Actor{Name: "operator"}, "")
+	ok(t, err)
+	_, token, _ := strings.Cut(link, "#")
+	s, err = o.SignUp(t.Context(), person.Form{Email: "other@example.org", Password: secret, Token: token}, here)
+	ok(t, err)
+	if _, p, err = o.Session(t.Context(), s.Token, nil); err != nil || p.Email != "boss@example.org" || p.Role != apikey.Operator {
+		t.Fatalf("an invitation decides address and role: %+v, %v", p, err)
+	}
+	_, err = o.SignUp(t.Context(), person.Form{Email: "third@example.org", Password: secret, Token: token}, here)
+	wantKind(t, err, fault.Invalid)
+	_, _, err = o.Invite(t.Context(), "boss@example.org", "", apikey.User, audit.Actor{}, "")
+	wantKind(t, err, fault.Invalid)
+}
+
+func TestSignUpByMail(t *testing.T) {
+	o := open(t, person.Config{SignUp: person.Open}, true)
+	s, err := o.SignUp(t.Context(), person.Form{Email: "anna@example.org", Password: secret, Locale: "ru"}, here)
+	if err != nil || s.Token != "" || o.mails[0].Locale != "ru" {
+		t.Fatalf("%+v, %v, %v", s, err, o.mails)
+	}
+	token := o.token(t, person.MailConfirm)
+	_, err = o.SignIn(t.Context(), "anna@example.org", secret, here)
+	wantKind(t, err, fault.Authentication)
+	s, err = o.Confirm(t.Context(), token, here)
+	ok(t, err)
+	if _, p, err := o.Session(t.Context(), s.Token, nil); err != nil || !p.Confirmed || p.Email != "anna@example.org" {
+		t.Fatalf("%+v, %v", p, err)
+	}
+	_, err = o.Confirm(t.Context(), token, here)
+	wantKind(t, err, fault.Invalid)
+	// somebody who asks again learns nothing, and the owner of the address is told
+	s, err = o.SignUp(t.Context(), person.Form{Email: "anna@example.org", Password: secret}, here)
+	if err != nil || s.Token != "" {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	o.token(t, person.MailExists)
+	// nobody's mailbox is filled
+	before := len(o.mails)
+	for range 10 {
+		_, err = o.SignUp(t.Context(), person.Form{Email: "boris@example.org", Password: secret}, here)
+		ok(t, err)
+	}
+	if n := len(o.mails) - before; n != 3 {
+		t.Fatalf("%d mails were sent to one address; want 3", n)
+	}
+}
+
+func TestSignUpClosed(t *testing.T) {
+	o := open(t, person.Config{}, true)
+	_, err := o.SignUp(t.Context(), person.Form{Email: "anna@example.org", Password: secret, Token: "x"}, here)
+	wantKind(t, err, fault.PermissionDenied)
+	_, _, err = o.Invite(t.Context(), "", "", apikey.User, audit.Actor{}, "")
+	wantKind(t, err, fault.Conflict)
+}
+
+// Who has no account and who gives a wrong password get the same answer.
+func TestSignInRefusals(t *testing.T) {
+	o := open(t, person.Config{SignUp: person.ByInvite}, false)
+	s := o.join(t, "anna@example.org")
+	disabled := o.join(t, "off@example.org")
+	ok(t, o.store.SetUserDisabled(t.Context(), disabled.User, true, began, audit.Event{Action: audit.UserDisabled}))
+	var texts []string
+	for _, try := range []struct{ email, password string }{
+		{"anna@example.org", "wrong password"}, {"nobody@example.org", secret}, {"off@example.org", secret}, {"no address", secret}, {"anna@example.org", ""},
+		{"anna@example.org", strings.Repeat("x", 1000)},
+	} {
+		_, err := o.SignIn(t.Context(), try.email, try.password, here)
+		wantKind(t, err, fault.Authentication)
+		texts = append(texts, fault.From(err).Public)
+	}
+	for _, text := range texts {
+		if text != texts[0] {
+			t.Fatalf("the answers differ: %q", texts)
+		}
+	}
+	_, _, err := o.Session(t.Context(), disabled.Token, nil)
+	wantKind(t, err, fault.Authentication)
+	_, _, err = o.Session(t.Context(), s.Token, nil)
+	ok(t, err)
+}
+
+func TestGuessesAreBounded(t *testing.T) {
+	o := open(t, person.Config{SignUp: person.ByInvite}, false)
+	o.join(t, "anna@example.org")
+	elsewhere := person.Client{Address: "198.51.100.9"}
+	for range 10 {
+		_, err := o.SignIn(t.Context(), "anna@example.org", "wrong password", here)
+		wantKind(t, err, fault.Authentication)
+	}
+	_, err := o.SignIn(t.Context(), "anna@example.org", secret, here)
+	wantKind(t, err, fault.RateLimited)
+	if fault.From(err).RetryAfter <= 0 {
+		t.Fatal("the refusal does not say how long to wait")
+	}
+	// the owner, at another address, is not kept out
+	for range 30 {
+		_, err = o.SignIn(t.Context(), "anna@example.org", secret, elsewhere)
+		ok(t, err)
+	}
+	o.wait(15 * time.Minute)
+	_, err = o.SignIn(t.Context(), "anna@example.org", secret, here)
+	ok(t, err)
+}
+
+func TestSessionsExpire(t *testing.T) {
+	o := open(t, person.Config{SignUp: person.ByInvite, Idle: time.Hour, Longest: 3 * time.Hour}, false)
+	idle, used := o.join(t, "anna@example.org"), o.join(t, "boris@example.org")
+	for range 3 {
+		o.wait(59 * time.Minute)
+		_, _, err := o.Session(t.Context(), used.Token, nil)
+		ok(t, err)
+	}
+	_, _, err := o.Session(t.Context(), idle.Token, nil)
+	wantKind(t, err, fault.Authentication)
+	if all, err := o.Sessions(t.Context(), idle.User); err != nil || len(all) != 0 {
+		t.Fatalf("%v, %v: an idle session is listed", all, err)
+	}
+	o.wait(4 * time.Minute) // three hours and a minute after it began
+	_, _, err = o.Session(t.Context(), used.Token, nil)
+	wantKind(t, err, fault.Authentication)
+	if n, err := o.Sweep(t.Context(), 100); err != nil || n != 2 {
+		t.Fatalf("%d, %v", n, err)
+	}
+	_, _, err = o.Session(t.Context(), strings.Repeat("x", 1<<16), nil)
+	wantKind(t, err, fault.Authentication)
+}
+
+func TestPasswordChange(t *testing.T) {
+	o := open(t, person.Config{SignUp: person.ByInvite}, true)
+	s := o.join(t, "anna@example.org")
+	other, err := o.SignIn(t.Context(), "anna@example.org", secret, here)
+	ok(t, err)
+	session, p, err := o.Session(t.Context(), s.Token, nil)
+	ok(t, err)
+	o.wait(11 * time.Minute)
+	wantKind(t, o.SetPassword(t.Context(), &session, &p, "", "another long one", here), fault.Invalid)
+	wantKind(t, o.SetPassword(t.Context(), &session, &p, "wrong password", "another long one", here), fault.Invalid)
+	ok(t, o.SetPassword(t.Context(), &session, &p, secret, "another long one", here))
+	o.token(t, person.MailPassword)
+	_, _, err = o.Session(t.Context(), s.Token, nil)
+	ok(t, err)
+	_, _, err = o.Session(t.Context(), other.Token, nil)
+	wantKind(t, err, fault.Authentication)
+	_, err = o.SignIn(t.Context(), "anna@example.org", secret, here)
+	wantKind(t, err, fault.Authentication)
+	_, err = o.SignIn(t.Context(), "anna@example.org", "another long one", here)
+	ok(t, err)
+}
+
+func TestRecovery(t *testing.T) {
+	o := open(t, person.Config{SignUp: person.ByInvite}, true)
+	s := o.join(t, "anna@example.org")
+	ok(t, o.Recover(t.Context(), "nobody@example.org", "en"))
+	if len(o.mails) != 0 {
+		t.Fatalf("a mail to nobody: %v", o.mails)
+	}
+	ok(t, o.Recover(t.Context(), "anna@example.org", "ru"))
+	token := o.token(t, person.MailReset)
+	_, err := o.Reset(t.Context(), token, "short", here)
+	wantKind(t, err, fault.Invalid)
+	fresh, err := o.Reset(t.Context(), token, "another long one", here)
+	ok(t, err)
+	_, _, err = o.Session(t.Context(), s.Token, nil)
+	wantKind(t, err, fault.Authentication)
+	_, _, err = o.Session(t.Context(), fresh.Token, nil)
+	ok(t, err)
+	_, err = o.Reset(t.Context(), token, "a third long one", here)
+	wantKind(t, err, fault.Invalid)
+	ok(t, o.Recover(t.Context(), "anna@example.org", "ru"))
+	token = o.token(t, person.MailReset)
+	o.wait(time.Hour)
+	_, err = o.Reset(t.Context(), token, "a third long one", here)
+	wantKind(t, err, fault.Invalid)
+	link, err := o.ResetLink(t.Context(), s.User, audit.Actor{Name: "operator"})
+	ok(t, err)
+	_, token, _ = strings.Cut(link, "#")
+	_, err = o.Reset(t.Context(), token, "a third long one", here)
+	ok(t, err)
+}
+
+func TestSetup(t *testing.T) {
+	for name, made := range map[string]bool{"an empty store": false, "an administrator made by a command": true} {
+		t.Run(name, func(t *testing.T) {
+			o := open(t, person.Config{}, false)
+			var first *account.First
+			if made {
+				var err error
+				first, err = account.NewManager(o.store, nil, o.clock).Bootstrap(t.Context(), "root")
+				ok(t, err)
+			}
+			link, err := o.BeginSetup(t.Context())
+			ok(t, err)
+			_, token, _ := strings.Cut(link, "#")
+			form := person.Form{Email: "root@example.org", Name: "Root", Password: secret, Token: token}
+			wrong := form
+			wrong.Token = "x"
+			_, err = o.Setup(t.Context(), wrong, here)
+			wantKind(t, err, fault.Invalid)
+			s, err := o.Setup(t.Context(), form, here)
+			ok(t, err)
+			if made && s.User != first.User.ID {
+				t.Fatalf("another administrator was made: %s", s.User)
+			}
+			_, p, err := o.Session(t.Context(), s.Token, nil)
+			if err != nil || p.Role != apikey.Administrator {
+				t.Fatalf("%+v, %v", p, err)
+			}
+			if link, err := o.BeginSetup(t.Context()); err != nil || link != "" {
+				t.Fatalf("a second set-up: %q, %v", link, err)
+			}
+			_, err = o.Setup(t.Context(), form, here)
+			wantKind(t, err, fault.Invalid)
+		})
+	}
+}
+
+// Two browsers with two set-up links make one administrator.
+func TestSetupOnce(t *testing.T) {
+	o := open(t, person.Config{}, false)
+	one, err := o.BeginSetup(t.Context())
+	ok(t, err)
+	two, err := o.BeginSetup(t.Context())
+	ok(t, err)
+	_, token, _ := strings.Cut(one, "#")
+	_, err = o.Setup(t.Context(), person.Form{Email: "a@example.org", Password: secret, Token: token}, here)
+	ok(t, err)
+	_, token, _ = strings.Cut(two, "#")
+	_, err = o.Setup(t.Context(), person.Form{Email: "b@example.org", Password: secret, Token: token}, here)
+	wantKind(t, err, fault.Conflict)
+}
+
+func TestDemo(t *testing.T) {
+	o := open(t, person.Config{}, false)
+	_, err := o.Demo(t.Context(), here)
+	wantKind(t, err, fault.PermissionDenied)
+	u, err := account.NewManager(o.store, nil, o.clock).Create(t.Context(), "demo", audit.Actor{Name: "demo"})
+	ok(t, err)
+	o.OpenDemo(u.ID)
+	s, err := o.Demo(t.Context(), here)
+	ok(t, err)
+	if _, p, err := o.Session(t.Context(), s.Token, nil); err != nil || p.ID != u.ID || p.Email != "" {
+		t.Fatalf("%+v, %v", p, err)
+	}
+}
+
+func TestWebKey(t *testing.T) {
+	o := open(t, person.Config{SignUp: person.ByInvite}, false)
+	s := o.join(t, "anna@example.org")
+	of := func() string {
+		t.Helper()
+		_, p, err := o.Session(t.Context(), s.Token, nil)
+		ok(t, err)
+		hash, err := o.WebKey(t.Context(), &p)
+		ok(t, err)
+		return hash
+	}
+	first := of()
+	if again := of(); again != first {
+		t.Fatal("each call makes a key")
+	}
+	ok(t, o.store.DeleteKey(t.Context(), s.User, first, began, audit.Event{Action: audit.KeyRevoked}))
+	second := of()
+	if second == first || of() != second {
+		t.Fatal("a deleted key is not replaced once")
+	}
+}
+
+func TestPasswordsAndAddresses(t *testing.T) {
+	for _, bad := range []string{"", "short", "aaaaaaaaaaaaaaaa", "password123", "Anna.Petrova", "anna.petrova@example.org", strings.Repeat("я", 129), "\xff0123456789"} {
+		if err := person.CheckPassword("password", bad, "anna.petrova@example.org"); !fault.Is(err, fault.Invalid) {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+	for _, good := range []string{secret, "десять знаков", "0123456789x"} {
+		ok(t, person.CheckPassword("password", good, "anna@example.org"))
+	}
+	for _, bad := range []string{"", "x", "@example.org", "a@", "a@b", "a@b@c.org", "a b@c.org", "a@c.org\r\nBcc: x@y.org", "<a@b.org>", "a@.org", "a@org.", "a@b..org", strings.Repeat("a", 250) + "@b.org"} {
+		if _, err := person.CheckEmail("email", bad); !fault.Is(err, fault.Invalid) {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+	for in, want := range map[string]string{" A+b@Example.ORG\n": "a+b@example.org", "почта@пример.рф": "почта@пример.рф"} {
+		if got, err := person.CheckEmail("email", in); err != nil || got != want {
+			t.Errorf("%q: %q, %v", in, got, err)
+		}
+	}
+}

@@ -1,0 +1,458 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"weir/internal/account"
+	"weir/internal/apikey"
+	"weir/internal/audit"
+	"weir/internal/fault"
+	"weir/internal/person"
+)
+
+// recordAll appends several events to the audit chain.
+func (t *tx) recordAll(events []audit.Event, now time.Time) error {
+	for _, e := range events {
+		if err := t.record(e, now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addNew runs an insert, whose key may be there already.
+func (t *tx) addNew(op, exists, text string, args ...any) error {
+	n, err := t.exec(text+` ON CONFLICT DO NOTHING`, args...)
+	if err == nil && n == 0 {
+		err = fault.New(fault.Conflict, op, exists)
+	}
+	return err
+}
+
+func nullText(text string) sql.NullString { return sql.NullString{String: text, Valid: text != ""} }
+
+// AddPerson is person.Store.AddPerson.
+func (s *Store) AddPerson(ctx context.Context, u account.User, l person.Login, i *person.Identity, use string, events ...audit.Event) error {
+	return s.write(ctx, func(t *tx) error {
+		if err := t.insertUser(u); err != nil {
+			return err
+		}
+		if l.Email != "" {
+			if err := t.insertLogin(&l); err != nil {
+				return err
+			}
+		}
+		if i != nil {
+			if err := t.insertIdentity(i); err != nil {
+				return err
+			}
+		}
+		if err := t.use(use, u.CreatedAt); err != nil {
+			return err
+		}
+		return t.recordAll(events, u.CreatedAt)
+	})
+}
+
+// AddLogin is person.Store.AddLogin.
+func (s *Store) AddLogin(ctx context.Context, l person.Login, use string, events ...audit.Event) error {
+	return s.write(ctx, func(t *tx) error {
+		if err := t.insertLogin(&l); err != nil {
+			return err
+		}
+		if err := t.use(use, l.CreatedAt); err != nil {
+			return err
+		}
+		return t.recordAll(events, l.CreatedAt)
+	})
+}
+
+func (t *tx) insertLogin(l *person.Login) error {
+	return t.addNew("store.AddLogin", "This address or this user has a login already.",
+		`INSERT INTO logins (user_id, email, password, confirmed, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $5)`,
+		l.User, nullText(l.Email), l.Password, l.Confirmed, l.CreatedAt.UnixMicro())
+}
+
+func (t *tx) insertIdentity(i *person.Identity) error {
+	return t.addNew("store.AddIdentity", "This identity belongs to an account already.",
+		`INSERT INTO identities (issuer, subject, user_id, email, created_at) VALUES ($1, $2, $3, $4, $5)`, i.Issuer, i.Subject, i.User, i.Email, i.CreatedAt.UnixMicro())
+}
+
+// use deletes a token that must still be there; "" is none.
+func (t *tx) use(hash string, now time.Time) error {
+	if hash == "" {
+		return nil
+	}
+	return noToken("store.UseToken", t.one(`DELETE FROM tokens WHERE hash = $1 AND expires_at > $2`, hash, now.UnixMicro()))
+}
+
+func noToken(op string, err error) error { return missing(op, "There is no such token.", err) }
+
+// missing turns a row that is not there into fault.NotFound with a sentence.
+func missing(op, sentence string, err error) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return fault.New(fault.NotFound, op, sentence)
+	}
+	return failure(op, err)
+}
+
+const personColumns = `u.id, u.name, u.wallet, u.role, u.disabled, u.preferences, u.created_at, u.web_key, l.email, l.confirmed, l.password IS NOT NULL AND l.password <> ''`
+
+func scanPerson(row Scanner, before ...any) (p person.Person, err error) {
+	var created int64
+	var email sql.NullString
+	var confirmed sql.NullBool
+	err = row.Scan(append(before, &p.ID, &p.Name, &p.Wallet, &p.Role, &p.Disabled, &p.Preferences, &created, &p.WebKey, &email, &confirmed, &p.HasPassword)...)
+	p.CreatedAt, p.Email, p.Confirmed = time.UnixMicro(created).UTC(), email.String, confirmed.Bool
+	return p, err
+}
+
+// PersonOf is person.Store.PersonOf.
+func (s *Store) PersonOf(ctx context.Context, user string) (p person.Person, err error) {
+	err = s.find(ctx, func(row Scanner) (err error) { p, err = scanPerson(row); return err },
+		`SELECT `+personColumns+` FROM users u LEFT JOIN logins l ON l.user_id = u.id WHERE u.id = $1`, user)
+	return p, noUser("store.PersonOf", err)
+}
+
+const loginColumns = `user_id, email, password, confirmed, created_at`
+
+func scanLogin(row Scanner) (l person.Login, err error) {
+	var created int64
+	var email sql.NullString
+	err = row.Scan(&l.User, &email, &l.Password, &l.Confirmed, &created)
+	l.Email, l.CreatedAt = email.String, time.UnixMicro(created).UTC()
+	return l, err
+}
+
+func (s *Store) login(ctx context.Context, op, where, value string) (l person.Login, err error) {
+	err = s.find(ctx, func(row Scanner) (err error) { l, err = scanLogin(row); return err }, `SELECT `+loginColumns+` FROM logins WHERE `+where+` = $1`, value)
+	return l, missing(op, "There is no such login.", err)
+}
+
+// LoginByEmail is person.Store.LoginByEmail.
+func (s *Store) LoginByEmail(ctx context.Context, email string) (person.Login, error) {
+	return s.login(ctx, "store.LoginByEmail", "email", email)
+}
+
+// LoginOf is person.Store.LoginOf.
+func (s *Store) LoginOf(ctx context.Context, user string) (person.Login, error) {
+	return s.login(ctx, "store.LoginOf", "user_id", user)
+}
+
+// SetPassword is person.Store.SetPassword.
+func (s *Store) SetPassword(ctx context.Context, user, password, keep, use string, confirm bool, now time.Time, e audit.Event) error {
+	return s.write(ctx, func(t *tx) error {
+		err := t.one(`UPDATE logins SET password = $1, confirmed = confirmed OR $2, updated_at = $3 WHERE user_id = $4`, password, confirm, now.UnixMicro(), user)
+		if err != nil {
+			return missing("store.SetPassword", "There is no such login.", err)
+		}
+		if _, err := t.exec(`DELETE FROM sessions WHERE user_id = $1 AND hash <> $2`, user, keep); err != nil {
+			return err
+		}
+		if err := t.use(use, now); err != nil {
+			return err
+		}
+		return t.record(e, now)
+	})
+}
+
+// SetWebKey is person.Store.SetWebKey.
+func (s *Store) SetWebKey(ctx context.Context, user, before, hash string) (done bool, err error) {
+	err = s.write(ctx, func(t *tx) error {
+		n, err := t.exec(`UPDATE users SET web_key = $1 WHERE id = $2 AND web_key = $3`, hash, user, before)
+		done = n == 1
+		return err
+	})
+	return done && err == nil, err
+}
+
+// FirstAdministrator is person.Store.FirstAdministrator.
+func (s *Store) FirstAdministrator(ctx context.Context) (u account.User, canSignIn bool, err error) {
+	err = s.find(ctx, func(row Scanner) (err error) { u, err = scanUser(row); return err },
+		`SELECT `+userColumns+` FROM users WHERE role = $1 AND NOT disabled ORDER BY created_at, id LIMIT 1`, string(apikey.Administrator))
+	if err != nil {
+		return u, false, noUser("store.FirstAdministrator", err)
+	}
+	err = s.find(ctx, func(row Scanner) error { return row.Scan(&canSignIn) }, `SELECT EXISTS (SELECT 1 FROM users u WHERE u.role = $1 AND NOT u.disabled AND
+		(EXISTS (SELECT 1 FROM logins l WHERE l.user_id = u.id) OR EXISTS (SELECT 1 FROM identities i WHERE i.user_id = u.id) OR EXISTS (SELECT 1 FROM passkeys p WHERE p.user_id = u.id)))`,
+		string(apikey.Administrator))
+	return u, canSignIn, failure("store.FirstAdministrator", err)
+}
+
+// AddSession is person.Store.AddSession.
+func (s *Store) AddSession(ctx context.Context, n person.Session, most int, e audit.Event) error {
+	return s.write(ctx, func(t *tx) error {
+		_, err := t.exec(`INSERT INTO sessions (hash, id, user_id, method, created_at, proved_at, seen_at, expires_at, address, agent) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+			n.Hash, n.ID, n.User, n.Method, n.CreatedAt.UnixMicro(), n.ProvedAt.UnixMicro(), n.SeenAt.UnixMicro(), n.ExpiresAt.UnixMicro(), n.Address, n.Agent)
+		if err != nil {
+			return err
+		}
+		_, err = t.exec(`DELETE FROM sessions WHERE user_id = $1 AND hash <> $2 AND hash NOT IN
+			(SELECT hash FROM sessions WHERE user_id = $1 AND hash <> $2 ORDER BY seen_at DESC, hash LIMIT $3)`, n.User, n.Hash, most-1)
+		if err != nil {
+			return err
+		}
+		return t.record(e, n.CreatedAt)
+	})
+}
+
+const sessionColumns = `s.id, s.hash, s.user_id, s.method, s.created_at, s.proved_at, s.seen_at, s.expires_at, s.address, s.agent`
+
+// sessionFields are where the columns of a session go; end sets the times.
+func sessionFields(n *person.Session) (fields []any, end func()) {
+	var times [4]int64
+	return []any{&n.ID, &n.Hash, &n.User, &n.Method, &times[0], &times[1], &times[2], &times[3], &n.Address, &n.Agent}, func() {
+		for i, at := range []*time.Time{&n.CreatedAt, &n.ProvedAt, &n.SeenAt, &n.ExpiresAt} {
+			*at = time.UnixMicro(times[i]).UTC()
+		}
+	}
+}
+
+// SessionBy is person.Store.SessionBy.
+func (s *Store) SessionBy(ctx context.Context, hash string) (n person.Session, p person.Person, err error) {
+	err = s.find(ctx, func(row Scanner) (err error) {
+		fields, end := sessionFields(&n)
+		p, err = scanPerson(row, fields...)
+		end()
+		return err
+	}, `SELECT `+sessionColumns+`, `+personColumns+` FROM sessions s JOIN users u ON u.id = s.user_id LEFT JOIN logins l ON l.user_id = u.id WHERE s.hash = $1`, hash)
+	return n, p, noSession("store.SessionBy", err)
+}
+
+func noSession(op string, err error) error { return missing(op, "There is no such session.", err) }
+
+// TouchSession is person.Store.TouchSession.
+func (s *Store) TouchSession(ctx context.Context, hash string, at time.Time, proved bool) error {
+	return s.writeLazily(ctx, func(t *tx) error {
+		return noSession("store.TouchSession", t.one(`UPDATE sessions SET seen_at = $1, proved_at = CASE WHEN $2 THEN $1 ELSE proved_at END WHERE hash = $3`, at.UnixMicro(), proved, hash))
+	})
+}
+
+// SessionsOf is person.Store.SessionsOf.
+func (s *Store) SessionsOf(ctx context.Context, user string, now time.Time) ([]person.Session, error) {
+	return list(ctx, s, "store.SessionsOf", func(row Scanner) (n person.Session, err error) {
+		fields, end := sessionFields(&n)
+		err = row.Scan(fields...)
+		end()
+		return n, err
+	}, `SELECT `+sessionColumns+` FROM sessions s WHERE s.user_id = $1 AND s.expires_at > $2 ORDER BY s.seen_at DESC, s.id`, user, now.UnixMicro())
+}
+
+// EndSession is person.Store.EndSession.
+func (s *Store) EndSession(ctx context.Context, user, id string, now time.Time, e audit.Event) error {
+	return s.write(ctx, func(t *tx) error {
+		if err := t.one(`DELETE FROM sessions WHERE user_id = $1 AND id = $2`, user, id); err != nil {
+			return noSession("store.EndSession", err)
+		}
+		return t.record(e, now)
+	})
+}
+
+// EndSessions is person.Store.EndSessions.
+func (s *Store) EndSessions(ctx context.Context, user, keep string, now time.Time, e audit.Event) (ended int, err error) {
+	err = s.write(ctx, func(t *tx) error {
+		n, err := t.exec(`DELETE FROM sessions WHERE user_id = $1 AND hash <> $2`, user, keep)
+		if ended = int(n); err != nil || n == 0 {
+			return err
+		}
+		return t.record(e, now)
+	})
+	return ended, err
+}
+
+// AddToken is person.Store.AddToken.
+func (s *Store) AddToken(ctx context.Context, n person.Token, most int, events ...audit.Event) error {
+	return s.write(ctx, func(t *tx) error {
+		if err := t.lockTable("tokens"); err != nil {
+			return err
+		}
+		var open int
+		owner := n.Email
+		if n.Kind == person.Invitation {
+			owner = "" // counted by who makes them
+		}
+		err := t.row(`SELECT COUNT(*) FROM tokens WHERE kind = $1 AND user_id = $2 AND ($3 = '' OR email = $3) AND expires_at > $4`,
+			n.Kind, n.User, owner, n.CreatedAt.UnixMicro()).Scan(&open)
+		if err != nil {
+			return err
+		}
+		if open >= most {
+			return fault.Newf(fault.RateLimited, "store.AddToken", "There are %d links or steps of this sort open already. Use one, or wait until they expire.", most)
+		}
+		_, err = t.exec(`INSERT INTO tokens (hash, id, kind, user_id, email, role, note, data, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+			n.Hash, n.ID, n.Kind, n.User, n.Email, string(n.Role), n.Note, n.Data, n.CreatedAt.UnixMicro(), n.ExpiresAt.UnixMicro())
+		if err != nil {
+			return err
+		}
+		return t.recordAll(events, n.CreatedAt)
+	})
+}
+
+const linkColumns = `hash, id, kind, user_id, email, role, note, data, created_at, expires_at`
+
+func scanToken(row Scanner) (n person.Token, err error) {
+	var created, expires int64
+	err = row.Scan(&n.Hash, &n.ID, &n.Kind, &n.User, &n.Email, &n.Role, &n.Note, &n.Data, &created, &expires)
+	n.CreatedAt, n.ExpiresAt = time.UnixMicro(created).UTC(), time.UnixMicro(expires).UTC()
+	return n, err
+}
+
+// TokenBy is person.Store.TokenBy.
+func (s *Store) TokenBy(ctx context.Context, kind, hash string, now time.Time) (n person.Token, err error) {
+	err = s.find(ctx, func(row Scanner) (err error) { n, err = scanToken(row); return err },
+		`SELECT `+linkColumns+` FROM tokens WHERE hash = $1 AND kind = $2 AND expires_at > $3`, hash, kind, now.UnixMicro())
+	return n, noToken("store.TokenBy", err)
+}
+
+// UseToken is person.Store.UseToken.
+func (s *Store) UseToken(ctx context.Context, kind, hash string, now time.Time) (n person.Token, err error) {
+	err = s.write(ctx, func(t *tx) (err error) {
+		n, err = scanToken(t.row(`DELETE FROM tokens WHERE hash = $1 AND kind = $2 AND expires_at > $3 RETURNING `+linkColumns, hash, kind, now.UnixMicro()))
+		return noToken("store.UseToken", err)
+	})
+	return n, err
+}
+
+// Tokens is person.Store.Tokens.
+func (s *Store) Tokens(ctx context.Context, kind string, now time.Time) ([]person.Token, error) {
+	return list(ctx, s, "store.Tokens", scanToken, `SELECT `+linkColumns+` FROM tokens WHERE kind = $1 AND expires_at > $2 ORDER BY created_at DESC, id LIMIT 1000`, kind, now.UnixMicro())
+}
+
+// DeleteToken is person.Store.DeleteToken.
+func (s *Store) DeleteToken(ctx context.Context, kind, id string, now time.Time, e audit.Event) error {
+	return s.write(ctx, func(t *tx) error {
+		if err := t.one(`DELETE FROM tokens WHERE kind = $1 AND id = $2`, kind, id); err != nil {
+			return noToken("store.DeleteToken", err)
+		}
+		return t.record(e, now)
+	})
+}
+
+// SweepPeople is person.Store.SweepPeople.
+func (s *Store) SweepPeople(ctx context.Context, now, idle time.Time, n int) (gone int, err error) {
+	err = s.write(ctx, func(t *tx) error {
+		gone = 0
+		for _, step := range []struct {
+			text string
+			args []any
+		}{
+			{`DELETE FROM sessions WHERE hash IN (SELECT hash FROM sessions WHERE expires_at <= $1 OR seen_at <= $2 LIMIT $3)`, []any{now.UnixMicro(), idle.UnixMicro(), n}},
+			{`DELETE FROM tokens WHERE hash IN (SELECT hash FROM tokens WHERE expires_at <= $1 LIMIT $2)`, []any{now.UnixMicro(), n}},
+		} {
+			changed, err := t.exec(step.text, step.args...)
+			if err != nil {
+				return err
+			}
+			gone += int(changed)
+		}
+		return nil
+	})
+	return gone, err
+}
+
+// AddPasskey is person.Store.AddPasskey.
+func (s *Store) AddPasskey(ctx context.Context, p person.Passkey, most int, e audit.Event) error {
+	return s.write(ctx, func(t *tx) error {
+		var user string // locked, so that passkeys are counted one insert after another
+		if err := t.lockedRow(`SELECT id FROM users WHERE id = $1`, p.User).Scan(&user); err != nil {
+			return noUser("store.AddPasskey", err)
+		}
+		var have int
+		if err := t.row(`SELECT COUNT(*) FROM passkeys WHERE user_id = $1`, p.User).Scan(&have); err != nil {
+			return err
+		}
+		if have >= most {
+			return fault.Newf(fault.Invalid, "store.AddPasskey", "An account may have %d passkeys. Remove one that is not used.", most)
+		}
+		err := t.addNew("store.AddPasskey", "This passkey belongs to an account already.",
+			`INSERT INTO passkeys (id, user_id, name, data, created_at) VALUES ($1, $2, $3, $4, $5)`, p.ID, p.User, p.Name, p.Data, p.CreatedAt.UnixMicro())
+		if err != nil {
+			return err
+		}
+		return t.record(e, p.CreatedAt)
+	})
+}
+
+const deviceColumns = `id, user_id, name, data, created_at, used_at`
+
+func scanPasskey(row Scanner) (p person.Passkey, err error) {
+	var created int64
+	var used sql.NullInt64
+	err = row.Scan(&p.ID, &p.User, &p.Name, &p.Data, &created, &used)
+	p.CreatedAt, p.UsedAt = time.UnixMicro(created).UTC(), moment(used)
+	return p, err
+}
+
+// PasskeysOf is person.Store.PasskeysOf.
+func (s *Store) PasskeysOf(ctx context.Context, user string) ([]person.Passkey, error) {
+	return list(ctx, s, "store.PasskeysOf", scanPasskey, `SELECT `+deviceColumns+` FROM passkeys WHERE user_id = $1 ORDER BY created_at, id`, user)
+}
+
+// PasskeyBy is person.Store.PasskeyBy.
+func (s *Store) PasskeyBy(ctx context.Context, id string) (p person.Passkey, err error) {
+	err = s.find(ctx, func(row Scanner) (err error) { p, err = scanPasskey(row); return err }, `SELECT `+deviceColumns+` FROM passkeys WHERE id = $1`, id)
+	return p, noPasskey("store.PasskeyBy", err)
+}
+
+func noPasskey(op string, err error) error { return missing(op, "There is no such passkey.", err) }
+
+// UsedPasskey is person.Store.UsedPasskey.
+func (s *Store) UsedPasskey(ctx context.Context, id, data string, at time.Time) error {
+	return s.write(ctx, func(t *tx) error {
+		return noPasskey("store.UsedPasskey", t.one(`UPDATE passkeys SET data = $1, used_at = $2 WHERE id = $3`, data, at.UnixMicro(), id))
+	})
+}
+
+// DeletePasskey is person.Store.DeletePasskey.
+func (s *Store) DeletePasskey(ctx context.Context, user, id string, now time.Time, e audit.Event) error {
+	return s.write(ctx, func(t *tx) error {
+		if err := t.one(`DELETE FROM passkeys WHERE user_id = $1 AND id = $2`, user, id); err != nil {
+			return noPasskey("store.DeletePasskey", err)
+		}
+		return t.record(e, now)
+	})
+}
+
+// AddIdentity is person.Store.AddIdentity.
+func (s *Store) AddIdentity(ctx context.Context, i person.Identity, e audit.Event) error {
+	return s.write(ctx, func(t *tx) error {
+		if err := t.insertIdentity(&i); err != nil {
+			return err
+		}
+		return t.record(e, i.CreatedAt)
+	})
+}
+
+const identityColumns = `issuer, subject, user_id, email, created_at`
+
+func scanIdentity(row Scanner) (i person.Identity, err error) {
+	var created int64
+	err = row.Scan(&i.Issuer, &i.Subject, &i.User, &i.Email, &created)
+	i.CreatedAt = time.UnixMicro(created).UTC()
+	return i, err
+}
+
+// IdentityBy is person.Store.IdentityBy.
+func (s *Store) IdentityBy(ctx context.Context, issuer, subject string) (i person.Identity, err error) {
+	err = s.find(ctx, func(row Scanner) (err error) { i, err = scanIdentity(row); return err },
+		`SELECT `+identityColumns+` FROM identities WHERE issuer = $1 AND subject = $2`, issuer, subject)
+	return i, missing("store.IdentityBy", "There is no such identity.", err)
+}
+
+// IdentitiesOf is person.Store.IdentitiesOf.
+func (s *Store) IdentitiesOf(ctx context.Context, user string) ([]person.Identity, error) {
+	return list(ctx, s, "store.IdentitiesOf", scanIdentity, `SELECT `+identityColumns+` FROM identities WHERE user_id = $1 ORDER BY created_at, issuer, subject`, user)
+}
+
+// DeleteIdentity is person.Store.DeleteIdentity.
+func (s *Store) DeleteIdentity(ctx context.Context, user, issuer, subject string, now time.Time, e audit.Event) error {
+	return s.write(ctx, func(t *tx) error {
+		if err := t.one(`DELETE FROM identities WHERE user_id = $1 AND issuer = $2 AND subject = $3`, user, issuer, subject); err != nil {
+			return missing("store.DeleteIdentity", "There is no such identity.", err)
+		}
+		return t.record(e, now)
+	})
+}

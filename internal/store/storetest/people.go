@@ -1,0 +1,481 @@
+package storetest
+
+import (
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"weir/internal/account"
+	"weir/internal/apikey"
+	"weir/internal/audit"
+	"weir/internal/fault"
+	"weir/internal/person"
+)
+
+// PeopleStore is what People checks.
+type PeopleStore interface {
+	AccountStore
+	person.Store
+}
+
+// People checks what a store does for those who sign in. open gives an empty store, and closes it after the test.
+func People(t *testing.T, open func(*testing.T) PeopleStore) {
+	cases := map[string]func(*testing.T, PeopleStore){
+		"a person comes back as stored":              personRoundTrip,
+		"an address is one person's":                 personTwice,
+		"a link makes one person, whoever is first":  personRace,
+		"a login for a user who has none":            loginLater,
+		"who administers":                            firstAdministrator,
+		"a session comes back as stored":             sessionRoundTrip,
+		"the oldest session ends":                    sessionsMost,
+		"sessions end":                               sessionsEnd,
+		"a password ends sessions":                   passwordEnds,
+		"a token works once":                         tokenOnce,
+		"a token in a race":                          tokenRace,
+		"no more tokens than allowed":                tokensMost,
+		"a used link changes nothing a second time":  usedLink,
+		"the key of the browser":                     webKey,
+		"a sweep of sessions and tokens":             peopleSweep,
+		"passkeys":                                   passkeys,
+		"identities":                                 identities,
+		"a change and its audit row, or neither one": peopleAudit,
+	}
+	for name, check := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			check(t, open(t))
+		})
+	}
+}
+
+func ok(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func newPerson(role apikey.Role, email string) (account.User, person.Login) {
+	u := account.User{ID: apikey.NewID("usr_"), Name: "Анна", Wallet: apikey.NewID("wal_"), Role: role, CreatedAt: at}
+	return u, person.Login{User: u.ID, Email: email, Password: "$argon2id$...", CreatedAt: at}
+}
+
+func mustPerson(t *testing.T, s PeopleStore, email string) account.User {
+	t.Helper()
+	u, l := newPerson(apikey.User, email)
+	ok(t, s.AddPerson(t.Context(), u, l, nil, "", event(audit.UserCreated)))
+	return u
+}
+
+func newSession(user string) person.Session {
+	return person.Session{ID: apikey.NewID("ses_"), Hash: person.SumOf(apikey.NewID("")), User: user, Method: "password", CreatedAt: at, ProvedAt: at, SeenAt: at.Add(time.Second),
+		ExpiresAt: at.Add(time.Hour), Address: "192.0.2.7", Agent: "Firefox"}
+}
+
+func mustSession(t *testing.T, s PeopleStore, user string, edit func(*person.Session)) person.Session {
+	t.Helper()
+	n := newSession(user)
+	if edit != nil {
+		edit(&n)
+	}
+	ok(t, s.AddSession(t.Context(), n, 20, event(audit.SignedIn)))
+	return n
+}
+
+func mustToken(t *testing.T, s PeopleStore, kind string, edit func(*person.Token)) person.Token {
+	t.Helper()
+	n := person.Token{Hash: person.SumOf(apikey.NewID("")), ID: apikey.NewID("tok_"), Kind: kind, CreatedAt: at, ExpiresAt: at.Add(time.Hour)}
+	if edit != nil {
+		edit(&n)
+	}
+	ok(t, s.AddToken(t.Context(), n, 100))
+	return n
+}
+
+func personRoundTrip(t *testing.T, s PeopleStore) {
+	u, l := newPerson(apikey.Operator, "anna@example.org")
+	l.Confirmed = true
+	i := person.Identity{Issuer: "https://id.example.org", Subject: "42", User: u.ID, Email: "a@example.org", CreatedAt: at}
+	ok(t, s.AddPerson(t.Context(), u, l, &i, "", event(audit.UserCreated)))
+	p, err := s.PersonOf(t.Context(), u.ID)
+	ok(t, err)
+	if d := cmp.Diff(person.Person{User: u, Email: l.Email, Confirmed: true, HasPassword: true}, p); d != "" {
+		t.Fatal(d)
+	}
+	for _, find := range []func() (person.Login, error){
+		func() (person.Login, error) { return s.LoginByEmail(t.Context(), l.Email) },
+		func() (person.Login, error) { return s.LoginOf(t.Context(), u.ID) },
+	} {
+		got, err := find()
+		ok(t, err)
+		if d := cmp.Diff(l, got); d != "" {
+			t.Fatal(d)
+		}
+	}
+	got, err := s.IdentityBy(t.Context(), i.Issuer, i.Subject)
+	ok(t, err)
+	if d := cmp.Diff(i, got); d != "" {
+		t.Fatal(d)
+	}
+	_, err = s.LoginByEmail(t.Context(), "other@example.org")
+	wantKind(t, err, fault.NotFound)
+	_, err = s.PersonOf(t.Context(), "usr_none")
+	wantKind(t, err, fault.NotFound)
+	bare := mustUser(t, s)
+	p, err = s.PersonOf(t.Context(), bare.ID)
+	ok(t, err)
+	if d := cmp.Diff(person.Person{User: bare}, p); d != "" {
+		t.Fatal(d)
+	}
+}
+
+func personTwice(t *testing.T, s PeopleStore) {
+	mustPerson(t, s, "anna@example.org")
+	u, l := newPerson(apikey.User, "anna@example.org")
+	wantKind(t, s.AddPerson(t.Context(), u, l, nil, "", event(audit.UserCreated)), fault.Conflict)
+	_, err := s.UserByID(t.Context(), u.ID)
+	wantKind(t, err, fault.NotFound)
+	// people without an address are no conflict
+	for range 2 {
+		u, l := newPerson(apikey.User, "")
+		ok(t, s.AddPerson(t.Context(), u, l, nil, "", event(audit.UserCreated)))
+		_, err := s.LoginOf(t.Context(), u.ID)
+		wantKind(t, err, fault.NotFound)
+	}
+}
+
+func personRace(t *testing.T, s PeopleStore) {
+	token := mustToken(t, s, person.Invitation, nil)
+	var made atomic.Int64
+	var wg sync.WaitGroup
+	for range 6 {
+		wg.Go(func() {
+			u, l := newPerson(apikey.User, apikey.NewID("")+"@example.org")
+			switch err := s.AddPerson(t.Context(), u, l, nil, token.Hash, event(audit.UserCreated)); {
+			case err == nil:
+				made.Add(1)
+			case !fault.Is(err, fault.NotFound):
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	users, err := s.ListUsers(t.Context())
+	ok(t, err)
+	if made.Load() != 1 || len(users) != 1 {
+		t.Fatalf("one invitation made %d people, %d users", made.Load(), len(users))
+	}
+}
+
+func loginLater(t *testing.T, s PeopleStore) {
+	u := mustUser(t, s)
+	l := person.Login{User: u.ID, Email: "anna@example.org", Password: "x", CreatedAt: at}
+	ok(t, s.AddLogin(t.Context(), l, "", event(audit.LoginAdded)))
+	l.Email = "other@example.org"
+	wantKind(t, s.AddLogin(t.Context(), l, "", event(audit.LoginAdded)), fault.Conflict)
+	p, err := s.PersonOf(t.Context(), u.ID)
+	ok(t, err)
+	if p.Email != "anna@example.org" {
+		t.Fatalf("the address is %q", p.Email)
+	}
+}
+
+func firstAdministrator(t *testing.T, s PeopleStore) {
+	_, _, err := s.FirstAdministrator(t.Context())
+	wantKind(t, err, fault.NotFound)
+	mustPerson(t, s, "user@example.org")
+	_, _, err = s.FirstAdministrator(t.Context())
+	wantKind(t, err, fault.NotFound)
+	u := account.User{ID: apikey.NewID("usr_"), Name: "root", Wallet: apikey.NewID("wal_"), Role: apikey.Administrator, CreatedAt: at}
+	ok(t, s.CreateUser(t.Context(), u, event(audit.UserCreated)))
+	got, canSignIn, err := s.FirstAdministrator(t.Context())
+	ok(t, err)
+	if got.ID != u.ID || canSignIn {
+		t.Fatalf("%s, can sign in: %v; want %s, who cannot", got.ID, canSignIn, u.ID)
+	}
+	ok(t, s.AddPasskey(t.Context(), person.Passkey{ID: "k", User: u.ID, CreatedAt: at}, 1, event(audit.PasskeyAdded)))
+	if _, canSignIn, err = s.FirstAdministrator(t.Context()); err != nil || !canSignIn {
+		t.Fatalf("an administrator with a passkey cannot sign in: %v", err)
+	}
+	ok(t, s.SetUserDisabled(t.Context(), u.ID, true, at, event(audit.UserDisabled)))
+	_, _, err = s.FirstAdministrator(t.Context())
+	wantKind(t, err, fault.NotFound)
+}
+
+func sessionRoundTrip(t *testing.T, s PeopleStore) {
+	u := mustPerson(t, s, "anna@example.org")
+	want := mustSession(t, s, u.ID, nil)
+	got, p, err := s.SessionBy(t.Context(), want.Hash)
+	ok(t, err)
+	if d := cmp.Diff(want, got); d != "" || p.ID != u.ID || p.Email != "anna@example.org" || p.Wallet != u.Wallet {
+		t.Fatalf("%s\n%+v", d, p)
+	}
+	later := at.Add(time.Minute)
+	ok(t, s.TouchSession(t.Context(), want.Hash, later, false))
+	want.SeenAt = later
+	if got, _, err = s.SessionBy(t.Context(), want.Hash); err != nil || got != want {
+		t.Fatalf("after a use: %+v, %v", got, err)
+	}
+	ok(t, s.TouchSession(t.Context(), want.Hash, later, true))
+	want.ProvedAt = later
+	if got, _, err = s.SessionBy(t.Context(), want.Hash); err != nil || got != want {
+		t.Fatalf("after a proof: %+v, %v", got, err)
+	}
+	_, _, err = s.SessionBy(t.Context(), person.SumOf("other"))
+	wantKind(t, err, fault.NotFound)
+	wantKind(t, s.TouchSession(t.Context(), person.SumOf("other"), later, true), fault.NotFound)
+}
+
+func sessionsMost(t *testing.T, s PeopleStore) {
+	u, other := mustPerson(t, s, "anna@example.org"), mustPerson(t, s, "boris@example.org")
+	kept := mustSession(t, s, other.ID, nil)
+	var all []person.Session
+	for i := range 5 {
+		n := newSession(u.ID)
+		n.SeenAt = at.Add(time.Duration(i) * time.Second)
+		ok(t, s.AddSession(t.Context(), n, 3, event(audit.SignedIn)))
+		all = append(all, n)
+	}
+	got, err := s.SessionsOf(t.Context(), u.ID, at)
+	ok(t, err)
+	if d := cmp.Diff([]person.Session{all[4], all[3], all[2]}, got); d != "" {
+		t.Fatal(d)
+	}
+	if got, err = s.SessionsOf(t.Context(), other.ID, at); err != nil || len(got) != 1 || got[0] != kept {
+		t.Fatalf("another user's sessions: %v, %v", got, err)
+	}
+	if got, err = s.SessionsOf(t.Context(), u.ID, at.Add(time.Hour)); err != nil || len(got) != 0 {
+		t.Fatalf("expired sessions are listed: %v, %v", got, err)
+	}
+}
+
+func sessionsEnd(t *testing.T, s PeopleStore) {
+	u, other := mustPerson(t, s, "anna@example.org"), mustPerson(t, s, "boris@example.org")
+	one, two, foreign := mustSession(t, s, u.ID, nil), mustSession(t, s, u.ID, nil), mustSession(t, s, other.ID, nil)
+	wantKind(t, s.EndSession(t.Context(), u.ID, foreign.ID, at, event(audit.SessionsEnded)), fault.NotFound)
+	ok(t, s.EndSession(t.Context(), u.ID, one.ID, at, event(audit.SessionsEnded)))
+	_, _, err := s.SessionBy(t.Context(), one.Hash)
+	wantKind(t, err, fault.NotFound)
+	mustSession(t, s, u.ID, nil)
+	n, err := s.EndSessions(t.Context(), u.ID, two.Hash, at, event(audit.SessionsEnded))
+	if err != nil || n != 1 {
+		t.Fatalf("%d sessions ended, %v; want 1", n, err)
+	}
+	for _, left := range []person.Session{two, foreign} {
+		if _, _, err := s.SessionBy(t.Context(), left.Hash); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func passwordEnds(t *testing.T, s PeopleStore) {
+	u, other := mustPerson(t, s, "anna@example.org"), mustPerson(t, s, "boris@example.org")
+	one, two, foreign := mustSession(t, s, u.ID, nil), mustSession(t, s, u.ID, nil), mustSession(t, s, other.ID, nil)
+	ok(t, s.SetPassword(t.Context(), u.ID, "new", two.Hash, "", true, at, event(audit.PasswordSet)))
+	_, _, err := s.SessionBy(t.Context(), one.Hash)
+	wantKind(t, err, fault.NotFound)
+	for _, left := range []person.Session{two, foreign} {
+		if _, _, err := s.SessionBy(t.Context(), left.Hash); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if l, err := s.LoginOf(t.Context(), u.ID); err != nil || l.Password != "new" || !l.Confirmed {
+		t.Fatalf("%+v, %v", l, err)
+	}
+	wantKind(t, s.SetPassword(t.Context(), mustUser(t, s).ID, "new", "", "", false, at, event(audit.PasswordSet)), fault.NotFound)
+}
+
+func tokenOnce(t *testing.T, s PeopleStore) {
+	want := mustToken(t, s, person.Invitation, func(n *person.Token) {
+		n.User, n.Email, n.Role, n.Note, n.Data = "usr_x", "a@example.org", apikey.Operator, "for Anna", "{}"
+	})
+	got, err := s.TokenBy(t.Context(), person.Invitation, want.Hash, at)
+	ok(t, err)
+	if d := cmp.Diff(want, got); d != "" {
+		t.Fatal(d)
+	}
+	for name, try := range map[string]struct {
+		kind, hash string
+		at         time.Time
+	}{"another kind": {person.Reset, want.Hash, at}, "another text": {person.Invitation, person.SumOf("x"), at}, "too late": {person.Invitation, want.Hash, want.ExpiresAt}} {
+		if _, err := s.UseToken(t.Context(), try.kind, try.hash, try.at); !fault.Is(err, fault.NotFound) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	list, err := s.Tokens(t.Context(), person.Invitation, at)
+	ok(t, err)
+	if d := cmp.Diff([]person.Token{want}, list); d != "" {
+		t.Fatal(d)
+	}
+	if got, err = s.UseToken(t.Context(), person.Invitation, want.Hash, at); err != nil || got != want {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	_, err = s.UseToken(t.Context(), person.Invitation, want.Hash, at)
+	wantKind(t, err, fault.NotFound)
+	gone := mustToken(t, s, person.Invitation, nil)
+	wantKind(t, s.DeleteToken(t.Context(), person.Reset, gone.ID, at, event(audit.Uninvited)), fault.NotFound)
+	ok(t, s.DeleteToken(t.Context(), person.Invitation, gone.ID, at, event(audit.Uninvited)))
+	_, err = s.TokenBy(t.Context(), person.Invitation, gone.Hash, at)
+	wantKind(t, err, fault.NotFound)
+}
+
+func tokenRace(t *testing.T, s PeopleStore) {
+	token := mustToken(t, s, person.Step, nil)
+	var used atomic.Int64
+	var wg sync.WaitGroup
+	for range 6 {
+		wg.Go(func() {
+			switch _, err := s.UseToken(t.Context(), person.Step, token.Hash, at); {
+			case err == nil:
+				used.Add(1)
+			case !fault.Is(err, fault.NotFound):
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if used.Load() != 1 {
+		t.Fatalf("a token worked %d times", used.Load())
+	}
+}
+
+func tokensMost(t *testing.T, s PeopleStore) {
+	add := func(email string, created time.Time) error {
+		return s.AddToken(t.Context(), person.Token{Hash: person.SumOf(apikey.NewID("")), ID: apikey.NewID("tok_"), Kind: person.Confirm, Email: email, CreatedAt: created, ExpiresAt: created.Add(time.Hour)}, 2)
+	}
+	ok(t, add("a@example.org", at))
+	ok(t, add("a@example.org", at))
+	wantKind(t, add("a@example.org", at), fault.RateLimited)
+	ok(t, add("b@example.org", at))
+	ok(t, add("a@example.org", at.Add(2*time.Hour)))
+	var made atomic.Int64
+	var wg sync.WaitGroup
+	for range 6 {
+		wg.Go(func() {
+			if add("c@example.org", at) == nil {
+				made.Add(1)
+			}
+		})
+	}
+	wg.Wait()
+	if made.Load() != 2 {
+		t.Fatalf("%d tokens were made; want 2", made.Load())
+	}
+}
+
+func usedLink(t *testing.T, s PeopleStore) {
+	u := mustPerson(t, s, "anna@example.org")
+	link := mustToken(t, s, person.Reset, nil)
+	ok(t, s.SetPassword(t.Context(), u.ID, "first", "", link.Hash, false, at, event(audit.PasswordSet)))
+	wantKind(t, s.SetPassword(t.Context(), u.ID, "second", "", link.Hash, false, at, event(audit.PasswordSet)), fault.NotFound)
+	if l, err := s.LoginOf(t.Context(), u.ID); err != nil || l.Password != "first" {
+		t.Fatalf("the password is %q, %v", l.Password, err)
+	}
+	bare := mustUser(t, s)
+	wantKind(t, s.AddLogin(t.Context(), person.Login{User: bare.ID, Email: "b@example.org", CreatedAt: at}, link.Hash, event(audit.LoginAdded)), fault.NotFound)
+	_, err := s.LoginOf(t.Context(), bare.ID)
+	wantKind(t, err, fault.NotFound)
+}
+
+func webKey(t *testing.T, s PeopleStore) {
+	u := mustUser(t, s)
+	for i, try := range []struct {
+		before, hash string
+		done         bool
+	}{{"", "one", true}, {"", "two", false}, {"one", "two", true}} {
+		if done, err := s.SetWebKey(t.Context(), u.ID, try.before, try.hash); err != nil || done != try.done {
+			t.Fatalf("%d: %v, %v", i, done, err)
+		}
+	}
+	if p, err := s.PersonOf(t.Context(), u.ID); err != nil || p.WebKey != "two" {
+		t.Fatalf("%q, %v", p.WebKey, err)
+	}
+}
+
+func peopleSweep(t *testing.T, s PeopleStore) {
+	u := mustPerson(t, s, "anna@example.org")
+	now := at.Add(time.Hour)
+	left := mustSession(t, s, u.ID, func(n *person.Session) { n.ExpiresAt, n.SeenAt = now.Add(time.Second), now })
+	mustSession(t, s, u.ID, func(n *person.Session) { n.ExpiresAt, n.SeenAt = now, now })
+	mustSession(t, s, u.ID, func(n *person.Session) { n.ExpiresAt, n.SeenAt = now.Add(time.Hour), at.Add(-time.Hour) })
+	mustToken(t, s, person.Reset, func(n *person.Token) { n.ExpiresAt = now })
+	link := mustToken(t, s, person.Reset, func(n *person.Token) { n.ExpiresAt = now.Add(time.Second) })
+	total := 0
+	for range 3 { // one at a time
+		n, err := s.SweepPeople(t.Context(), now, at, 1)
+		ok(t, err)
+		total += n
+	}
+	if total != 3 {
+		t.Fatalf("%d were swept; want 3", total)
+	}
+	if _, _, err := s.SessionBy(t.Context(), left.Hash); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.TokenBy(t.Context(), person.Reset, link.Hash, now); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func passkeys(t *testing.T, s PeopleStore) {
+	u, other := mustPerson(t, s, "anna@example.org"), mustPerson(t, s, "boris@example.org")
+	want := person.Passkey{ID: "c29tZQ", User: u.ID, Name: "телефон", Data: `{"a":1}`, CreatedAt: at}
+	ok(t, s.AddPasskey(t.Context(), want, 2, event(audit.PasskeyAdded)))
+	wantKind(t, s.AddPasskey(t.Context(), person.Passkey{ID: want.ID, User: other.ID, CreatedAt: at}, 2, event(audit.PasskeyAdded)), fault.Conflict)
+	ok(t, s.AddPasskey(t.Context(), person.Passkey{ID: "b", User: u.ID, CreatedAt: at.Add(time.Second)}, 2, event(audit.PasskeyAdded)))
+	wantKind(t, s.AddPasskey(t.Context(), person.Passkey{ID: "c", User: u.ID, CreatedAt: at}, 2, event(audit.PasskeyAdded)), fault.Invalid)
+	ok(t, s.UsedPasskey(t.Context(), want.ID, `{"a":2}`, at.Add(time.Minute)))
+	want.Data, want.UsedAt = `{"a":2}`, at.Add(time.Minute)
+	got, err := s.PasskeyBy(t.Context(), want.ID)
+	ok(t, err)
+	if d := cmp.Diff(want, got); d != "" {
+		t.Fatal(d)
+	}
+	list, err := s.PasskeysOf(t.Context(), u.ID)
+	if err != nil || len(list) != 2 || list[0] != want {
+		t.Fatalf("%v, %v", list, err)
+	}
+	wantKind(t, s.DeletePasskey(t.Context(), other.ID, want.ID, at, event(audit.PasskeyRemoved)), fault.NotFound)
+	ok(t, s.DeletePasskey(t.Context(), u.ID, want.ID, at, event(audit.PasskeyRemoved)))
+	_, err = s.PasskeyBy(t.Context(), want.ID)
+	wantKind(t, err, fault.NotFound)
+	wantKind(t, s.UsedPasskey(t.Context(), want.ID, "", at), fault.NotFound)
+}
+
+func identities(t *testing.T, s PeopleStore) {
+	u, other := mustPerson(t, s, "anna@example.org"), mustPerson(t, s, "boris@example.org")
+	want := person.Identity{Issuer: "https://id.example.org", Subject: "42", User: u.ID, Email: "a@example.org", CreatedAt: at}
+	ok(t, s.AddIdentity(t.Context(), want, event(audit.IdentityAdded)))
+	twice := want
+	twice.User = other.ID
+	wantKind(t, s.AddIdentity(t.Context(), twice, event(audit.IdentityAdded)), fault.Conflict)
+	list, err := s.IdentitiesOf(t.Context(), u.ID)
+	ok(t, err)
+	if d := cmp.Diff([]person.Identity{want}, list); d != "" {
+		t.Fatal(d)
+	}
+	wantKind(t, s.DeleteIdentity(t.Context(), other.ID, want.Issuer, want.Subject, at, event(audit.IdentityRemoved)), fault.NotFound)
+	ok(t, s.DeleteIdentity(t.Context(), u.ID, want.Issuer, want.Subject, at, event(audit.IdentityRemoved)))
+	_, err = s.IdentityBy(t.Context(), want.Issuer, want.Subject)
+	wantKind(t, err, fault.NotFound)
+}
+
+func peopleAudit(t *testing.T, s PeopleStore) {
+	u := mustPerson(t, s, "anna@example.org")
+	mustSession(t, s, u.ID, nil)
+	wantKind(t, s.EndSession(t.Context(), u.ID, "ses_none", at, event(audit.SessionsEnded)), fault.NotFound)
+	var actions []string
+	for row, err := range s.AuditRows(t.Context()) {
+		ok(t, err)
+		actions = append(actions, row.Action)
+	}
+	if d := cmp.Diff([]string{audit.UserCreated, audit.SignedIn}, actions); d != "" {
+		t.Fatal(d)
+	}
+	if n, err := audit.Verify(s.AuditRows(t.Context())); err != nil || n != 2 {
+		t.Fatalf("%d, %v", n, err)
+	}
+}
