@@ -92,6 +92,7 @@ func startGateway(t *testing.T, change ...func(*setup)) *gateway {
 	cfg.Ledger.StoreFor = time.Minute                                               // many tests share a slow disk; other tests cover a missing store
 	cfg.Journal.SegmentBytes = 2 << 20                                              // each node allocates one, and each check of the ledger reads it
 	cfg.Upstream.MaxResponseBytes, cfg.Upstream.MaxStreamBytes, cfg.Upstream.SSEMaxLineBytes = 2<<20, 4<<20, 256<<10
+	cfg.Server.Limits.BodyBudgetBytes = 2 << 30 // cells with endless answers run at a time; other tests fill a budget
 	made := &setup{Config: cfg, Declared: matrixCatalog(t, "http://"+simListener.Addr().String()+"/v1", "http://"+refusing+"/v1")}
 	for _, f := range change {
 		f(made)
