@@ -266,6 +266,7 @@ func (x *examples) answer(name, method, at, target, media string, body []byte) {
 		call := get[record](x.t, x.demo.client(x.t, withKey(x.demo.ManagementKey), option.WithBaseURL(x.demo.site()+"/api/")), "calls/"+x.made["generation"], nil)
 		x.made["user"] = call.Data.User
 	case "POST/v1/videos": // its content exists at the end
+		x.made["/api/jobs"] = is.ID
 		tick := time.NewTicker(200 * time.Millisecond)
 		defer tick.Stop()
 		for get[openai.Video](x.t, x.demo.client(x.t), "videos/"+is.ID, nil).Status != "completed" {
