@@ -182,6 +182,10 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 	}
 	g.history.Start()
 	g.videos.Start() // after the listener: events contain the gateway's address
+	pages, err := g.pages()
+	if err != nil {
+		return g, err
+	}
 	g.api = httpapi.New(httpapi.Deps{
 		Relay: calls, Explainer: calls, Counter: calls, Stats: g.health,
 		Verifier: verifier, CallerOf: verifier.Of, People: g.people, Keys: keys, Ledger: g.book, Corrections: g.book, Catalog: g.catalog.Load, Tokens: tokenizer.Tokenizer{},
@@ -189,7 +193,7 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 		Editor:   edit.NewEditor(g.store, g.live, ring, time.Now, g.live.refresh),
 		Log:      access, Slog: g.slog, Metrics: metrics, Now: now, Redact: g.redactor.Redact, Ready: g.book.Ready, Aside: g.book.Aside,
 		Idempotency: g.named, History: g.history, Videos: g.videos, FreeDisk: freeDisk(spoolDir(cfg.DataDir)),
-		WebhookSecrets: secrets, CheckCallback: callbackCheck(fetcher, secrets),
+		WebhookSecrets: secrets, CheckCallback: callbackCheck(fetcher, secrets), Pages: pages,
 	}, apiConfig)
 	g.server = httpapi.NewServer(g.api)
 	return g, g.listenAdmin()

@@ -27,6 +27,7 @@ type Config struct {
 	Keys        Keys        `yaml:"keys" reload:"restart"`
 	SignIn      SignIn      `yaml:"sign_in" reload:"restart"`
 	Mail        Mail        `yaml:"mail" reload:"restart"`
+	Web         Web         `yaml:"web" reload:"restart"`
 	Idempotency Idempotency `yaml:"idempotency" reload:"restart"`
 	Responses   Responses   `yaml:"responses" reload:"restart"`
 	Fetch       Fetch       `yaml:"fetch" reload:"restart"`
@@ -197,6 +198,11 @@ type Mail struct {
 	Username   string `yaml:"username"`
 	Password   Secret `yaml:"password"`
 	From       string `yaml:"from"`
+}
+
+// Web decides which pages the listener for clients serves beside the API.
+type Web struct {
+	Interface bool `yaml:"interface"` // catalog, account, playground
 }
 
 // Keys are the defaults of clients' keys.
@@ -538,6 +544,7 @@ func Default() Config {
 		Idempotency: Idempotency{KeepFor: 24 * time.Hour, MaxAnswerBytes: 4 << 20, MaxAnswersPerUser: 10_000, MaxBytesPerUser: 256 << 20},
 		SignIn:      SignIn{SignUp: "closed", Passwords: true, SessionIdle: 7 * 24 * time.Hour, SessionMax: 30 * 24 * time.Hour},
 		Mail:        Mail{Port: 587, Encryption: "starttls"},
+		Web:         Web{Interface: true},
 		Responses:   Responses{Retention: 30 * 24 * time.Hour, MaxInputBytes: 8 << 20, MaxPerUser: 100_000, MaxBytesPerUser: 1 << 30, MaxBackground: 50},
 		Fetch: Fetch{
 			ConnectTimeout: 5 * time.Second, FirstByteTimeout: 30 * time.Second, IdleTimeout: 30 * time.Second, TotalTimeout: 120 * time.Second, MaxBytes: 64 << 20,

@@ -89,6 +89,8 @@ type Deps struct {
 	History     History               // nil only where the routes of responses are not used
 	Videos      Videos                // nil only where the routes of videos are not used
 
+	Pages []Pages // asked in order for what is no route of the API; none: all else is 404
+
 	WebhookSecrets WebhookSecrets // nil: events are not signed, so none are sent
 
 	CheckCallback func(param, address string) error // refuses addresses that must not be called; nil: none is refused
@@ -105,6 +107,8 @@ type API struct {
 	disk   *disk
 	peers  onePeer
 	models *listing.Cache
+
+	pageRoute, fileRoute *Route // of what Pages answer
 
 	draining atomic.Bool
 }
@@ -137,6 +141,8 @@ func New(d Deps, c Config) *API {
 	for _, r := range a.routes {
 		r.metrics = d.Metrics.route(r.Method + " " + r.Pattern)
 	}
+	a.pageRoute = &Route{Method: http.MethodGet, Pattern: "/{page}", access: public, metrics: d.Metrics.route("GET page")}
+	a.fileRoute = &Route{Method: http.MethodGet, Pattern: "/{file}", access: unlimited, metrics: d.Metrics.route("GET file")}
 	d.Metrics.watch(a)
 	return a
 }
@@ -275,6 +281,9 @@ func (x *exchange) serve() error {
 	}
 	route, values, allow := x.table.find(x.r.Method, x.r.URL)
 	if route == nil {
+		if h, cheap := x.openPage(); h != nil {
+			return x.servePage(h, cheap)
+		}
 		if err := x.admitStray(); err != nil {
 			return err
 		}

@@ -94,6 +94,7 @@ var rules = map[string]rule{
 	"internal/wire/...":                {layer: edge, beside: []string{"internal/wire", "internal/wire/pack", "internal/wire/sse"}},
 	"internal/fetch":                   {layer: edge},
 	"internal/mail":                    {layer: edge},
+	"internal/webui":                   {layer: edge},
 	"internal/blob/blobtest":           {layer: edge, suite: true},
 	"internal/ledger/ledgertest":       {layer: domain, suite: true},
 	"internal/blob/...":                {layer: edge},

@@ -60,6 +60,7 @@ type Quotas struct {
 
 	calls     gate // by user
 	anonymous gate // the rest by address
+	files     gate
 	visits    gate
 	failures  gate
 	misses    gate
@@ -79,6 +80,12 @@ const maxNames = 1 << 17
 // missesByAddress is far above what mistakes cause, and far below what loads the store.
 var missesByAddress = limit.Rate{Amount: 20, Per: time.Second, Burst: 600}
 
+// filesByAddress is ten times what is allowed of other requests without a key: a page has some twenty files.
+func filesByAddress(r limit.Rate) limit.Rate {
+	r.Amount, r.Burst = r.Amount*10, r.Burst*10
+	return r
+}
+
 // New makes the quotas of a node.
 func New(c Config, money Money, now time.Time) *Quotas {
 	names := func() *limit.Gate { return limit.NewGate(now, maxNames) }
@@ -88,6 +95,7 @@ func New(c Config, money Money, now time.Time) *Quotas {
 		keys: names(), free: names(),
 		calls:     gate{names(), limit.Rates{limit.PerMinute(c.CallsByUser)}, "user_calls_per_minute", "This user has reached the limit of calls per minute that ask no model."},
 		anonymous: gate{names(), limit.Rates{c.Anonymous}, "anonymous", "Too many requests without a key from this address."},
+		files:     gate{names(), limit.Rates{filesByAddress(c.Anonymous)}, "anonymous", "Too many files from this address."},
 		visits:    gate{names(), limit.Rates{limit.PerMinute(c.VisitsByAddress)}, "public_per_minute", "Too many requests without a key from this address."},
 		failures:  gate{names(), limit.Rates{limit.PerMinute(c.FailuresByAddress)}, "failed_auth_per_minute", "Too many requests with invalid keys from this address."},
 		misses:    gate{names(), limit.Rates{missesByAddress}, "unknown_keys", "Too many unknown keys from this address."},
@@ -176,6 +184,9 @@ func (q *Quotas) Call(now time.Time, user string) error { return q.calls.take(no
 func (q *Quotas) Anonymous(now time.Time, address string) error {
 	return q.anonymous.take(now, address)
 }
+
+// File counts a request of an address for a file that is in memory.
+func (q *Quotas) File(now time.Time, address string) error { return q.files.take(now, address) }
 
 // Visit counts a request of an address for something that needs no key.
 func (q *Quotas) Visit(now time.Time, address string) error { return q.visits.take(now, address) }
