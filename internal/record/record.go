@@ -61,6 +61,23 @@ type Call struct {
 	Metadata   string // JSON object, "" when none
 }
 
+// The results of calls that have no error_type.
+const (
+	OK       = "ok"
+	Canceled = "canceled"
+)
+
+// Result is how a call ended, in one word: OK, Canceled or the error_type.
+func (c *Call) Result() string {
+	switch {
+	case c.Cancelled:
+		return Canceled
+	case c.Error != "":
+		return c.Error
+	}
+	return OK
+}
+
 // Candidate is an endpoint that routing looked at, as in routing.Candidate.
 type Candidate struct {
 	Endpoint  string

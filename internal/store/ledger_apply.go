@@ -237,6 +237,13 @@ func (t *tx) rollUp(sums *tally) error {
 	for _, h := range inOrder(sums.hours, hourKey.order) {
 		args = h.args(args, sums.hours[h])
 	}
-	_, err := t.ExecEach(upsertHour, len(hourColumns)+len(sumColumns), args)
+	if _, err := t.ExecEach(upsertHour, len(hourColumns)+len(sumColumns), args); err != nil {
+		return err
+	}
+	args = args[:0]
+	for _, g := range inOrder(sums.groups, groupKey.order) {
+		args = g.args(args, sums.groups[g])
+	}
+	_, err := t.ExecEach(upsertGroup, len(groupColumns)+len(sumColumns), args)
 	return err
 }

@@ -219,7 +219,7 @@ func (b *books) refund(c *record.Call, hour *sums) string {
 	if !r.sum.n.IsInt64() || r.sum.n.Int64() > int64(c.Cost) {
 		return fmt.Sprintf("generation %s was charged %s rubles, and %s were given back", c.Generation, c.Cost, &r.sum)
 	}
-	hour[14] += r.sum.n.Int64()
+	hour[lastAt-1] += r.sum.n.Int64()
 	return ""
 }
 

@@ -144,6 +144,7 @@ var (
 	selectGenerations = selectAll(generations.Name, generations.Columns)
 	selectHours       = selectAll("usage_hourly", hourColumns, sumColumns)
 	selectDays        = selectAll("usage_daily", dayColumns, sumColumns)
+	selectGroups      = selectAll("usage_groups", groupColumns, sumColumns)
 )
 
 func selectAll(table string, columns ...[]string) string {
@@ -230,42 +231,33 @@ func sumsOf(values []any) (s sums) {
 
 // rollUps compares the hours with the calls, and days and keys with the hours.
 func (c *checker) rollUps(hours map[hourKey]*sums) {
-	t := tally{hours: hours, charged: map[string]money.Nano{}, keys: map[ledger.Fund]money.Nano{}, days: map[dayKey]*sums{}}
-	for h, s := range hours {
-		t.fold(h, s)
-	}
-	c.compareHours(t.hours)
-	c.compareDays(t.days)
+	t := tallyOf(hours)
+	compareSums(c, "usage by hour", selectHours, len(hourColumns), t.hours, func(v []any) hourKey {
+		start, _ := v[0].(int64)
+		return hourKey{start, text(v[1]), text(v[2]), text(v[3]), text(v[4]), text(v[5]), text(v[6]), text(v[7]), text(v[8])}
+	})
+	compareSums(c, "usage by day", selectDays, len(dayColumns), t.days, func(v []any) dayKey {
+		return dayKey{text(v[0]), text(v[1]), text(v[2]), text(v[3]), text(v[4]), text(v[5]), text(v[6]), text(v[7])}
+	})
+	compareSums(c, "usage by group", selectGroups, len(groupColumns), t.groups, func(v []any) groupKey {
+		return groupKey{text(v[0]), text(v[1]), text(v[2]), text(v[3])}
+	})
 	c.compareKeys(t.keys)
 }
 
-func (c *checker) compareHours(want map[hourKey]*sums) {
+// compareSums compares the rows of a roll-up, whose key has so many columns, with what they should be.
+func compareSums[K comparable](c *checker, name, query string, keys int, want map[K]*sums, key func([]any) K) {
 	n := len(want)
 	var diff differences
-	c.each(selectHours, func(v []any) {
-		start, _ := v[0].(int64)
-		h := hourKey{start, text(v[1]), text(v[2]), text(v[3]), text(v[4]), text(v[5]), text(v[6])}
-		compare(&diff, h, sumsOf(v[7:]), *at(want, h))
-		delete(want, h)
+	c.each(query, func(v []any) {
+		k := key(v)
+		compare(&diff, k, sumsOf(v[keys:]), *at(want, k))
+		delete(want, k)
 	})
-	for h := range want {
-		diff.add(fmt.Sprintf("%v is missing", h))
+	for k := range want {
+		diff.add(fmt.Sprintf("%v is missing", k))
 	}
-	c.add("usage by hour", diff, "%d rows agree with the calls", n)
-}
-
-func (c *checker) compareDays(want map[dayKey]*sums) {
-	n := len(want)
-	var diff differences
-	c.each(selectDays, func(v []any) {
-		d := dayKey{text(v[0]), text(v[1]), text(v[2]), text(v[3]), text(v[4]), text(v[5])}
-		compare(&diff, d, sumsOf(v[6:]), *at(want, d))
-		delete(want, d)
-	})
-	for d := range want {
-		diff.add(fmt.Sprintf("%v is missing", d))
-	}
-	c.add("usage by day", diff, "%d rows agree with the calls", n)
+	c.add(name, diff, "%d rows agree with the calls", n)
 }
 
 func (c *checker) compareKeys(want map[ledger.Fund]money.Nano) {

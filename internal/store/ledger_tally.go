@@ -14,23 +14,26 @@ import (
 
 // sumColumns are the figures of a roll-up, in the order of sums.
 var sumColumns = []string{"calls", "requests", "errors", "cancelled", "prompt", "cache_read", "cache_write", "completion", "reasoning", "cost",
-	"first_content_us", "first_contents", "generating_us", "duration_us", "refunded"}
+	"first_content_us", "first_contents", "generating_us", "duration_us", "refunded", "last_at"}
 
-// sums are the figures of one row of a roll-up.
-type sums [15]int64
+// sums are the figures of one row of a roll-up. The last is no sum, but when the last call began.
+type sums [16]int64
+
+const lastAt = len(sums{}) - 1
 
 // add adds a call.
 func (s *sums) add(c *record.Call) {
 	u := &c.Usage
 	s.plus(&sums{1, bit(c.Settled), bit(c.Error != ""), bit(c.Cancelled), u.Prompt.N, u.CacheRead.N, u.Written().N,
-		u.Completion.N, u.Reasoning.N, int64(c.Cost), c.FirstContent.Microseconds(), bit(c.FirstContent > 0), c.Generating.Microseconds(), c.Duration.Microseconds(), 0})
+		u.Completion.N, u.Reasoning.N, int64(c.Cost), c.FirstContent.Microseconds(), bit(c.FirstContent > 0), c.Generating.Microseconds(), c.Duration.Microseconds(), 0, c.At.UnixMicro()})
 }
 
 // plus adds another row.
 func (s *sums) plus(other *sums) {
-	for i, n := range other {
+	for i, n := range other[:lastAt] {
 		s[i] += n
 	}
+	s[lastAt] = max(s[lastAt], other[lastAt])
 }
 
 // requests is how many calls were charged for.
@@ -42,42 +45,50 @@ func (s *sums) cost() money.Nano { return money.Nano(s[9]) }
 // spent is their cost minus refunds, which counts against a key's limit.
 func (s *sums) spent() money.Nano { return s.cost() - money.Nano(s[14]) }
 
-// dayKey and hourKey are the keys of the roll-ups.
+// dayKey, hourKey and groupKey are the keys of the roll-ups.
 type (
-	dayKey  struct{ day, wallet, key, user, model, provider string }
+	dayKey  struct{ day, wallet, key, user, model, provider, api, result string }
 	hourKey struct {
-		hour                                         int64 // Unix seconds
-		wallet, key, user, model, provider, endpoint string
+		hour                                                      int64 // Unix seconds
+		wallet, key, user, model, provider, endpoint, api, result string
 	}
+	groupKey struct{ wallet, part, day, value string }
 )
 
 // dayColumns and hourColumns are the key columns of the roll-ups.
 var (
-	dayColumns  = []string{"day", "wallet", "key_id", "user_id", "model", "provider"}
-	hourColumns = []string{"hour", "wallet", "key_id", "user_id", "model", "provider", "endpoint"}
+	dayColumns   = []string{"day", "wallet", "key_id", "user_id", "model", "provider", "api", "result"}
+	hourColumns  = []string{"hour", "wallet", "key_id", "user_id", "model", "provider", "endpoint", "api", "result"}
+	groupColumns = []string{"wallet", "part", "day", "value"}
 )
 
 var (
-	upsertDay  = insertRow("usage_daily", slices.Concat(dayColumns, sumColumns), addSums("usage_daily", dayColumns))
-	upsertHour = insertRow("usage_hourly", slices.Concat(hourColumns, sumColumns), addSums("usage_hourly", hourColumns))
+	upsertDay   = insertRow("usage_daily", slices.Concat(dayColumns, sumColumns), addSums("usage_daily", dayColumns))
+	upsertHour  = insertRow("usage_hourly", slices.Concat(hourColumns, sumColumns), addSums("usage_hourly", hourColumns))
+	upsertGroup = insertRow("usage_groups", slices.Concat(groupColumns, sumColumns), addSums("usage_groups", groupColumns))
 )
 
 // addSums is the end of an INSERT that adds to an existing row.
 func addSums(table string, key []string) string {
 	set := make([]string, len(sumColumns))
-	for i, c := range sumColumns {
+	for i, c := range sumColumns[:lastAt] {
 		set[i] = c + " = " + table + "." + c + " + excluded." + c
 	}
+	set[lastAt] = "last_at = CASE WHEN " + table + ".last_at < excluded.last_at THEN excluded.last_at ELSE " + table + ".last_at END"
 	return "ON CONFLICT (" + strings.Join(key, ", ") + ") DO UPDATE SET " + strings.Join(set, ", ")
 }
 
 // args appends the row of a roll-up to args.
 func (d *dayKey) args(args []any, s *sums) []any {
-	return s.args(append(args, d.day, d.wallet, d.key, d.user, d.model, d.provider))
+	return s.args(append(args, d.day, d.wallet, d.key, d.user, d.model, d.provider, d.api, d.result))
+}
+
+func (g *groupKey) args(args []any, s *sums) []any {
+	return s.args(append(args, g.wallet, g.part, g.day, g.value))
 }
 
 func (h *hourKey) args(args []any, s *sums) []any {
-	return s.args(append(args, h.hour, h.wallet, h.key, h.user, h.model, h.provider, h.endpoint))
+	return s.args(append(args, h.hour, h.wallet, h.key, h.user, h.model, h.provider, h.endpoint, h.api, h.result))
 }
 
 func (s *sums) args(args []any) []any {
@@ -90,12 +101,16 @@ func (s *sums) args(args []any) []any {
 // order is the order in which rows are locked.
 func (d dayKey) order(e dayKey) int {
 	return cmp.Or(cmp.Compare(d.day, e.day), cmp.Compare(d.wallet, e.wallet), cmp.Compare(d.key, e.key), cmp.Compare(d.user, e.user),
-		cmp.Compare(d.model, e.model), cmp.Compare(d.provider, e.provider))
+		cmp.Compare(d.model, e.model), cmp.Compare(d.provider, e.provider), cmp.Compare(d.api, e.api), cmp.Compare(d.result, e.result))
+}
+
+func (g groupKey) order(e groupKey) int {
+	return cmp.Or(cmp.Compare(g.wallet, e.wallet), cmp.Compare(g.part, e.part), cmp.Compare(g.day, e.day), cmp.Compare(g.value, e.value))
 }
 
 func (h hourKey) order(e hourKey) int {
 	return cmp.Or(cmp.Compare(h.hour, e.hour), cmp.Compare(h.wallet, e.wallet), cmp.Compare(h.key, e.key), cmp.Compare(h.user, e.user),
-		cmp.Compare(h.model, e.model), cmp.Compare(h.provider, e.provider), cmp.Compare(h.endpoint, e.endpoint))
+		cmp.Compare(h.model, e.model), cmp.Compare(h.provider, e.provider), cmp.Compare(h.endpoint, e.endpoint), cmp.Compare(h.api, e.api), cmp.Compare(h.result, e.result))
 }
 
 // fundOrder is the order in which funds are locked.
@@ -128,49 +143,62 @@ type tally struct {
 	charged map[string]money.Nano // by wallet; present for each settled call, also of zero
 	keys    map[ledger.Fund]money.Nano
 	days    map[dayKey]*sums
+	groups  map[groupKey]*sums
+}
+
+// tallyOf is what follows from hours.
+func tallyOf(hours map[hourKey]*sums) *tally {
+	t := &tally{hours: hours, charged: map[string]money.Nano{}, keys: map[ledger.Fund]money.Nano{}, days: map[dayKey]*sums{}, groups: map[groupKey]*sums{}}
+	for h, s := range hours {
+		t.fold(h, s)
+	}
+	return t
 }
 
 // newTally adds up the items of a batch. It fails when the sum of costs does not fit.
 func newTally(items []ledger.Recorded) (*tally, error) {
-	t := &tally{settled: make([]*record.Call, 0, len(items)), leases: map[leaseUse]money.Nano{}, hours: map[hourKey]*sums{},
-		charged: map[string]money.Nano{}, keys: map[ledger.Fund]money.Nano{}, days: map[dayKey]*sums{}}
+	var revenue money.Nano
+	settled, leases, hours := make([]*record.Call, 0, len(items)), map[leaseUse]money.Nano{}, map[hourKey]*sums{}
 	for i := range items {
 		it := &items[i]
 		c := &it.Call
-		at(t.hours, hourOf(c)).add(c)
+		at(hours, hourOf(c)).add(c)
 		if !c.Settled {
 			continue
 		}
 		var err error
-		if t.revenue, err = t.revenue.Add(c.Cost); err != nil {
+		if revenue, err = revenue.Add(c.Cost); err != nil {
 			return nil, err
 		}
-		t.settled = append(t.settled, c)
+		settled = append(settled, c)
 		for _, lease := range [...]int64{it.WalletLease, it.KeyLease} {
 			if lease != 0 && c.Cost != 0 {
-				t.leases[leaseUse{c.Wallet, lease}] += c.Cost
+				leases[leaseUse{c.Wallet, lease}] += c.Cost
 			}
 		}
 	}
-	for h, s := range t.hours {
-		t.fold(h, s)
-	}
+	t := tallyOf(hours)
+	t.revenue, t.settled, t.leases = revenue, settled, leases
 	return t, nil
 }
 
 // givenBack is the effect of a refund of a call: it belongs to the hour of the call, and so to the interval of a key's limit in which the
 // call was.
 func givenBack(c *record.Call, n money.Nano) *tally {
-	h := hourOf(c)
-	t := &tally{hours: map[hourKey]*sums{h: {14: int64(n)}}, keys: map[ledger.Fund]money.Nano{}, days: map[dayKey]*sums{}}
-	t.fold(h, t.hours[h])
-	return t
+	return tallyOf(map[hourKey]*sums{hourOf(c): {lastAt - 1: int64(n)}})
 }
 
 // fold adds an hour to the day, week and month that contain it. Calls that are not settled cost nothing.
 func (t *tally) fold(h hourKey, s *sums) {
 	start := time.Unix(h.hour, 0).UTC()
-	at(t.days, dayOf(h, start)).plus(s)
+	day := dayOf(h, start)
+	at(t.days, day).plus(s)
+	for _, g := range [...]groupKey{
+		{h.wallet, "model", day.day, h.model}, {h.wallet, "key", day.day, h.key}, {h.wallet, "provider", day.day, h.provider},
+		{h.wallet, "kind", day.day, h.api}, {h.wallet, "result", day.day, h.result},
+	} {
+		at(t.groups, g).plus(s)
+	}
 	if s.requests() > 0 {
 		t.charged[h.wallet] += s.cost()
 	}
@@ -195,10 +223,10 @@ func at[K comparable](m map[K]*sums, k K) *sums {
 func hourOf(c *record.Call) hourKey {
 	const hour = 3600
 	at := c.At.Unix()
-	return hourKey{at - (at%hour+hour)%hour, c.Wallet, c.Key, c.User, c.Model, c.Provider, c.Endpoint}
+	return hourKey{at - (at%hour+hour)%hour, c.Wallet, c.Key, c.User, c.Model, c.Provider, c.Endpoint, c.API, c.Result()}
 }
 
 // dayOf is the day of an hour that begins then.
 func dayOf(h hourKey, start time.Time) dayKey {
-	return dayKey{start.Format(time.DateOnly), h.wallet, h.key, h.user, h.model, h.provider}
+	return dayKey{start.Format(time.DateOnly), h.wallet, h.key, h.user, h.model, h.provider, h.api, h.result}
 }

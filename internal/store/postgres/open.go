@@ -84,7 +84,7 @@ func Open(ctx context.Context, dsn string, opts ...Option) (*store.Store, error)
 		Unhurried: "SET LOCAL statement_timeout = 0",
 		Write:     e.write, Duplicate: isDuplicate, Refused: isRefused, Close: e.close,
 	}, o.now)
-	if err := s.TakeOver(ctx); err != nil {
+	if err := errors.Join(s.TakeOver(ctx), s.FillRollUps(ctx)); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil

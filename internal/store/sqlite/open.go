@@ -71,7 +71,7 @@ func Open(ctx context.Context, path string, opts ...Option) (*store.Store, error
 		Places: readers(), Read: e.read, Snapshot: sql.TxOptions{ReadOnly: true}, Triggers: `SELECT tbl_name, name, COALESCE(sql, '') FROM sqlite_master WHERE type = 'trigger'`,
 		Guards: func(context.Context) (map[string]store.Guard, error) { return store.Guards(migrations, "END;") }, Write: e.write, Scrub: e.scrub, Duplicate: isDuplicate, Refused: isRefused, Close: e.close,
 	}, o.now)
-	if err := s.TakeOver(ctx); err != nil {
+	if err := errors.Join(s.TakeOver(ctx), s.FillRollUps(ctx)); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil

@@ -27,6 +27,7 @@ type Books struct {
 		AccountStore
 		video.Store
 		TakeOver(context.Context) error
+		RebuildRollUps(context.Context) error
 	}
 	// SQL runs a statement on a separate connection. Once Unlock has run there, triggers and references stop it no more.
 	SQL    func(text string, args ...any) error
@@ -91,7 +92,7 @@ func Tampering(t *testing.T, open func(*testing.T) Books) {
 
 // refundOf8 makes the refund of 3 one of 8, everywhere but in the audit chain; the call was charged 7.
 const refundOf8 = "UPDATE entries SET amount = 8 WHERE ref = 'refund:1' AND line = 0; UPDATE entries SET amount = -8 WHERE ref = 'refund:1' AND line = 1; UPDATE wallets SET credited = credited - 3 + 8; " +
-	"UPDATE usage_hourly SET refunded = 8 WHERE refunded = 3; UPDATE usage_daily SET refunded = 8 WHERE refunded = 3; UPDATE key_spend SET spent = spent + 3 - 8"
+	"UPDATE usage_hourly SET refunded = 8 WHERE refunded = 3; UPDATE usage_daily SET refunded = 8 WHERE refunded = 3; UPDATE usage_groups SET refunded = 8 WHERE refunded = 3; UPDATE key_spend SET spent = spent + 3 - 8"
 
 // tamperings are changes of the rows that kept makes, each with the check that finds it.
 var tamperings = map[string]struct{ text, check string }{
@@ -118,7 +119,11 @@ var tamperings = map[string]struct{ text, check string }{
 	"a status changed":               {"UPDATE generations SET status = 500 WHERE id = 'gen-1'", "records"},
 	"an hour gone":                   {"DELETE FROM usage_hourly", "usage by hour"},
 	"a day changed":                  {"UPDATE usage_daily SET cost = cost + 1", "usage by day"},
-	"a day added":                    {"INSERT INTO usage_daily SELECT '2026-03-05', wallet, key_id, user_id, model, provider, 1, 1, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0 FROM usage_daily", "usage by day"},
+	"a day added":                    {"INSERT INTO usage_daily SELECT '2026-03-05', wallet, key_id, user_id, model, provider, api, result, 1, 1, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0 FROM usage_daily", "usage by day"},
+	"a group changed":                {"UPDATE usage_groups SET calls = calls + 1 WHERE part = 'kind'", "usage by group"},
+	"a group gone":                   {"DELETE FROM usage_groups WHERE part = 'result'", "usage by group"},
+	"a call moved to another result": {"UPDATE usage_hourly SET result = 'canceled' WHERE model = 'a/none'", "usage by hour"},
+	"a last call at another time":    {"UPDATE usage_daily SET last_at = last_at + 1", "usage by day"},
 	"a key's spending forgotten":     {"UPDATE key_spend SET spent = 0 WHERE period = 'month'", "spending of keys"},
 	"a top-up enlarged, with its wallet": {"UPDATE entries SET amount = CASE WHEN account = 'wallet:wal_1' THEN 2000 ELSE -2000 END WHERE ref = 'topup:test:1'; " +
 		"UPDATE wallets SET credited = 2000", "top-ups"},
@@ -156,26 +161,27 @@ var tamperings = map[string]struct{ text, check string }{
 	"the count of links changed":              {"UPDATE ledger_head SET length = length + 1", "chain"},
 	"all links gone":                          {"DELETE FROM ledger_chain; DELETE FROM ledger_head", "chain"},
 	"a charge made smaller everywhere": {"UPDATE entries SET amount = -6 WHERE ref = 'settle:gen-1'; UPDATE entries SET amount = amount - 1 WHERE account = 'revenue' AND amount = 14; UPDATE wallets SET charged = charged - 1; " +
-		"UPDATE generations SET cost = 6 WHERE id = 'gen-1'; UPDATE usage_hourly SET cost = cost - 1 WHERE cost > 0; UPDATE usage_daily SET cost = cost - 1 WHERE cost > 0; UPDATE key_spend SET spent = spent - 1 WHERE spent > 0", "chain"},
-	"two calls exchanged":                             {"UPDATE generations SET id = 'gen-x' WHERE id = 'gen-1'; UPDATE generations SET id = 'gen-1' WHERE id = 'gen-2'; UPDATE generations SET id = 'gen-2' WHERE id = 'gen-x'", "chain"},
-	"a call without a charge gone, with its roll-ups": {"DELETE FROM generations WHERE id = 'gen-0'; DELETE FROM usage_hourly WHERE model = 'a/none'; DELETE FROM usage_daily WHERE model = 'a/none'", "chain"},
-	"leases above int64":                              {"INSERT INTO leases (wallet, node, id, epoch, granted, at) VALUES ('wal_1', 'job:vj_1', 8, 0, 9000000000000000000, 1), ('wal_1', 'job:vj_1', 9, 0, 9000000000000000000, 1)", "leases"},
-	"a lease that consumed less than nothing":         {"UPDATE leases SET granted = 9000000000000000000, consumed = -9000000000000000000 WHERE key_id = '' AND epoch > 0", "leases"},
-	"a key's leases above int64":                      {"UPDATE leases SET granted = 9000000000000000000, consumed = -9000000000000000000 WHERE key_id <> ''", "leases"},
-	"jobs above int64":                                {"UPDATE video_jobs SET hold = 9000000000000000000", "video jobs"},
-	"a lease of no node":                              {"UPDATE leases SET node = 'nobody' WHERE key_id = '' AND epoch > 0", "leases"},
-	"a lease of a node that left":                     {"UPDATE nodes SET epoch = epoch + 1, live = 0", "leases"},
-	"a lease of another wallet":                       {"INSERT INTO leases (wallet, node, id, epoch, granted, at) VALUES ('wal_9', 'job:vj_9', 1, 0, 5, 1)", "leases"},
-	"a job's escrow gone":                             {"DELETE FROM leases WHERE node = 'job:vj_1'", "video jobs"},
-	"a job's hold changed":                            {"UPDATE video_jobs SET hold = hold + 1 WHERE id = 'vj_1'", "video jobs"},
-	"an active job gone":                              {"DELETE FROM video_jobs WHERE id = 'vj_1'", "video jobs"},
-	"a voided job called settled":                     {"UPDATE video_jobs SET state = 'completed', ended = 'settled' WHERE id = 'vj_2'", "video jobs"},
-	"a voided job called active":                      {"UPDATE video_jobs SET state = 'pending', ended = '' WHERE id = 'vj_2'", "video jobs"},
-	"a voided job with a cost":                        {"UPDATE video_jobs SET cost = 5 WHERE id = 'vj_2'", "video jobs"},
-	"the record of a job gone":                        {"DELETE FROM generations WHERE id = 'gen-4'", "video jobs"},
-	"the place of a job gone":                         {"DELETE FROM video_slots", "video jobs"},
-	"an event changed":                                {"UPDATE audit SET after = 'nothing' WHERE seq = 1", "audit chain"},
-	"an event gone":                                   {"DELETE FROM audit WHERE seq = 1", "audit chain"},
+		"UPDATE generations SET cost = 6 WHERE id = 'gen-1'; UPDATE usage_hourly SET cost = cost - 1 WHERE cost > 0; UPDATE usage_daily SET cost = cost - 1 WHERE cost > 0; UPDATE usage_groups SET cost = cost - 1 WHERE cost > 0; UPDATE key_spend SET spent = spent - 1 WHERE spent > 0", "chain"},
+	"two calls exchanged": {"UPDATE generations SET id = 'gen-x' WHERE id = 'gen-1'; UPDATE generations SET id = 'gen-1' WHERE id = 'gen-2'; UPDATE generations SET id = 'gen-2' WHERE id = 'gen-x'", "chain"},
+	"a call without a charge gone, with its roll-ups": {"DELETE FROM generations WHERE id = 'gen-0'; DELETE FROM usage_hourly WHERE model = 'a/none'; DELETE FROM usage_daily WHERE model = 'a/none'; " +
+		"DELETE FROM usage_groups WHERE value IN ('a/none', '') AND part IN ('model', 'key'); UPDATE usage_groups SET calls = calls - 1 WHERE part IN ('provider', 'kind', 'result')", "chain"},
+	"leases above int64":                      {"INSERT INTO leases (wallet, node, id, epoch, granted, at) VALUES ('wal_1', 'job:vj_1', 8, 0, 9000000000000000000, 1), ('wal_1', 'job:vj_1', 9, 0, 9000000000000000000, 1)", "leases"},
+	"a lease that consumed less than nothing": {"UPDATE leases SET granted = 9000000000000000000, consumed = -9000000000000000000 WHERE key_id = '' AND epoch > 0", "leases"},
+	"a key's leases above int64":              {"UPDATE leases SET granted = 9000000000000000000, consumed = -9000000000000000000 WHERE key_id <> ''", "leases"},
+	"jobs above int64":                        {"UPDATE video_jobs SET hold = 9000000000000000000", "video jobs"},
+	"a lease of no node":                      {"UPDATE leases SET node = 'nobody' WHERE key_id = '' AND epoch > 0", "leases"},
+	"a lease of a node that left":             {"UPDATE nodes SET epoch = epoch + 1, live = 0", "leases"},
+	"a lease of another wallet":               {"INSERT INTO leases (wallet, node, id, epoch, granted, at) VALUES ('wal_9', 'job:vj_9', 1, 0, 5, 1)", "leases"},
+	"a job's escrow gone":                     {"DELETE FROM leases WHERE node = 'job:vj_1'", "video jobs"},
+	"a job's hold changed":                    {"UPDATE video_jobs SET hold = hold + 1 WHERE id = 'vj_1'", "video jobs"},
+	"an active job gone":                      {"DELETE FROM video_jobs WHERE id = 'vj_1'", "video jobs"},
+	"a voided job called settled":             {"UPDATE video_jobs SET state = 'completed', ended = 'settled' WHERE id = 'vj_2'", "video jobs"},
+	"a voided job called active":              {"UPDATE video_jobs SET state = 'pending', ended = '' WHERE id = 'vj_2'", "video jobs"},
+	"a voided job with a cost":                {"UPDATE video_jobs SET cost = 5 WHERE id = 'vj_2'", "video jobs"},
+	"the record of a job gone":                {"DELETE FROM generations WHERE id = 'gen-4'", "video jobs"},
+	"the place of a job gone":                 {"DELETE FROM video_slots", "video jobs"},
+	"an event changed":                        {"UPDATE audit SET after = 'nothing' WHERE seq = 1", "audit chain"},
+	"an event gone":                           {"DELETE FROM audit WHERE seq = 1", "audit chain"},
 }
 
 // kept has a user, a top-up and two calls in the books. Their leases stay open: they are rows to tamper with, too.

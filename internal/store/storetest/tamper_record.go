@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"errors"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -151,7 +152,6 @@ func (b *Books) rewrite(t *testing.T, generation string, change func(*record.Cal
 	if err := b.Unlock(); err != nil {
 		t.Fatal(err)
 	}
-	u := &c.Usage
 	for _, x := range []struct {
 		text string
 		args []any
@@ -161,10 +161,6 @@ func (b *Books) rewrite(t *testing.T, generation string, change func(*record.Cal
 		{"UPDATE entries SET amount = amount + $1 WHERE account = 'revenue' AND transaction_id = (SELECT e.transaction_id FROM entries e WHERE e.ref = $2)", []any{more, "settle:" + generation}},
 		{"UPDATE wallets SET charged = charged + $1 WHERE id = $2", []any{more, c.Wallet}},
 		{"UPDATE key_spend SET spent = spent + $1 WHERE key_id = $2", []any{more, c.Key}},
-		{"UPDATE usage_hourly SET cost = cost + $1, prompt = $2, cache_read = $3, cache_write = $4, completion = $5, reasoning = $6 WHERE model = $7",
-			[]any{more, u.Prompt.N, u.CacheRead.N, u.Written().N, u.Completion.N, u.Reasoning.N, c.Model}},
-		{"UPDATE usage_daily SET cost = cost + $1, prompt = $2, cache_read = $3, cache_write = $4, completion = $5, reasoning = $6 WHERE model = $7",
-			[]any{more, u.Prompt.N, u.CacheRead.N, u.Written().N, u.Completion.N, u.Reasoning.N, c.Model}},
 		{"DELETE FROM ledger_chain", nil},
 		{"DELETE FROM ledger_head", nil},
 	} {
@@ -175,7 +171,7 @@ func (b *Books) rewrite(t *testing.T, generation string, change func(*record.Cal
 	if err := b.Lock(); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.Store.TakeOver(t.Context()); err != nil {
+	if err := errors.Join(b.Store.RebuildRollUps(t.Context()), b.Store.TakeOver(t.Context())); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -1,0 +1,114 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"weir/internal/ledger"
+	"weir/internal/money"
+)
+
+const (
+	// rollUpForm is the form of the roll-ups that this program writes.
+	rollUpForm = 1
+
+	formRead  = `SELECT form FROM usage_form WHERE one = 1`
+	formWrite = `UPDATE usage_form SET form = $1 WHERE one = 1`
+	// refundSums are what was given back, by the generation that each refund is of.
+	refundSums = `SELECT w.account, o.account, w.amount FROM entries w JOIN entries o ON o.transaction_id = w.transaction_id AND o.line <> w.line
+		WHERE substr(w.account, 1, 7) = 'wallet:' AND substr(o.account, 1, 7) = 'refund:' AND substr(w.ref, 1, 7) <> 'settle:' AND substr(o.ref, 1, 7) <> 'settle:'`
+	recordsOf = `SELECT record FROM generations`
+)
+
+// rebuildFor is ample for all records of a large installation: ten million take some minutes.
+const rebuildFor = 12 * time.Hour
+
+// FillRollUps fills the roll-ups from the records if they have another form than this program's, as after an upgrade. Engines call it when
+// they open.
+func (s *Store) FillRollUps(ctx context.Context) error {
+	form := 0
+	if err := s.find(ctx, func(row Scanner) error { return row.Scan(&form) }, formRead); err != nil || form == rollUpForm {
+		return failure("store.FillRollUps", err)
+	}
+	return s.rebuild(ctx, func(t *tx) (bool, error) {
+		err := t.lockedRow(formRead).Scan(&form)
+		return form != rollUpForm, err // another node may have been first
+	})
+}
+
+// RebuildRollUps makes the roll-ups anew from the records and the refunds. What they were before does not matter.
+func (s *Store) RebuildRollUps(ctx context.Context) error {
+	return s.rebuild(ctx, func(*tx) (bool, error) { return true, nil })
+}
+
+func (s *Store) rebuild(ctx context.Context, wanted func(*tx) (bool, error)) error {
+	ctx, cancel := context.WithTimeout(ctx, rebuildFor)
+	defer cancel()
+	return s.write(ctx, func(t *tx) error {
+		if s.engine.Unhurried != "" {
+			if _, err := t.exec(s.engine.Unhurried); err != nil {
+				return err
+			}
+		}
+		for _, table := range []string{"transactions", "generations"} { // nothing is posted meanwhile
+			if err := t.lockTable(table); err != nil {
+				return err
+			}
+		}
+		if ok, err := wanted(t); !ok || err != nil {
+			return err
+		}
+		for _, table := range []string{"usage_hourly", "usage_daily", "usage_groups"} {
+			if _, err := t.exec(`DELETE FROM ` + table); err != nil {
+				return err
+			}
+		}
+		hours, err := t.hoursOfRecords()
+		if err != nil {
+			return err
+		}
+		if err := t.rollUp(tallyOf(hours)); err != nil {
+			return err
+		}
+		_, err = t.exec(formWrite, rollUpForm)
+		return err
+	})
+}
+
+// hoursOfRecords adds all records and refunds up.
+func (t *tx) hoursOfRecords() (map[hourKey]*sums, error) {
+	type refund struct {
+		wallet, against string
+		amount          int64
+	}
+	rows, err := t.Rows(refundSums, nil)
+	refunds, err := collect(rows, err, columns(func(r *refund) []any { return []any{&r.wallet, &r.against, &r.amount} }))
+	if err != nil {
+		return nil, err
+	}
+	back := map[[2]string]money.Nano{}
+	for _, r := range refunds {
+		back[[2]string{r.wallet, r.against}] += money.Nano(r.amount)
+	}
+	if rows, err = t.Rows(recordsOf, nil); err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	hours := map[hourKey]*sums{}
+	for rows.Next() {
+		var rec []byte
+		if err := rows.Scan(&rec); err != nil {
+			return nil, err
+		}
+		it, err := ledger.DecodeItem(rec)
+		if err != nil {
+			return nil, err
+		}
+		c := &it.Call
+		tidy(c)
+		hour := at(hours, hourOf(c))
+		hour.add(c)
+		hour[lastAt-1] += int64(back[[2]string{ledger.WalletAccount + c.Wallet, ledger.RefundAccount + c.Generation}])
+	}
+	return hours, rows.Err()
+}
