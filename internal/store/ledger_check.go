@@ -240,7 +240,7 @@ func (c *checker) rollUps(hours map[hourKey]*sums) {
 		return dayKey{text(v[0]), text(v[1]), text(v[2]), text(v[3]), text(v[4]), text(v[5]), text(v[6]), text(v[7])}
 	})
 	compareSums(c, "usage by group", selectGroups, len(groupColumns), t.groups, func(v []any) groupKey {
-		return groupKey{text(v[0]), text(v[1]), text(v[2]), text(v[3])}
+		return groupKey{text(v[0]), text(v[1]), text(v[2]), text(v[3]), text(v[4])}
 	})
 	c.compareKeys(t.keys)
 }

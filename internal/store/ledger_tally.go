@@ -52,14 +52,22 @@ type (
 		hour                                                      int64 // Unix seconds
 		wallet, key, user, model, provider, endpoint, api, result string
 	}
-	groupKey struct{ wallet, part, day, value string }
+	// groupKey is two properties of calls, which part names.
+	groupKey struct{ wallet, part, day, value, beside string }
+)
+
+// The parts of usage_groups, by their first column: model and provider, key and user, kind and result.
+const (
+	byModel = "model"
+	byKey   = "key"
+	byKind  = "kind"
 )
 
 // dayColumns and hourColumns are the key columns of the roll-ups.
 var (
 	dayColumns   = []string{"day", "wallet", "key_id", "user_id", "model", "provider", "api", "result"}
 	hourColumns  = []string{"hour", "wallet", "key_id", "user_id", "model", "provider", "endpoint", "api", "result"}
-	groupColumns = []string{"wallet", "part", "day", "value"}
+	groupColumns = []string{"wallet", "part", "day", "value", "beside"}
 )
 
 var (
@@ -84,7 +92,7 @@ func (d *dayKey) args(args []any, s *sums) []any {
 }
 
 func (g *groupKey) args(args []any, s *sums) []any {
-	return s.args(append(args, g.wallet, g.part, g.day, g.value))
+	return s.args(append(args, g.wallet, g.part, g.day, g.value, g.beside))
 }
 
 func (h *hourKey) args(args []any, s *sums) []any {
@@ -105,7 +113,8 @@ func (d dayKey) order(e dayKey) int {
 }
 
 func (g groupKey) order(e groupKey) int {
-	return cmp.Or(cmp.Compare(g.wallet, e.wallet), cmp.Compare(g.part, e.part), cmp.Compare(g.day, e.day), cmp.Compare(g.value, e.value))
+	return cmp.Or(cmp.Compare(g.wallet, e.wallet), cmp.Compare(g.part, e.part), cmp.Compare(g.day, e.day), cmp.Compare(g.value, e.value),
+		cmp.Compare(g.beside, e.beside))
 }
 
 func (h hourKey) order(e hourKey) int {
@@ -194,8 +203,7 @@ func (t *tally) fold(h hourKey, s *sums) {
 	day := dayOf(h, start)
 	at(t.days, day).plus(s)
 	for _, g := range [...]groupKey{
-		{h.wallet, "model", day.day, h.model}, {h.wallet, "key", day.day, h.key}, {h.wallet, "provider", day.day, h.provider},
-		{h.wallet, "kind", day.day, h.api}, {h.wallet, "result", day.day, h.result},
+		{h.wallet, byModel, day.day, h.model, h.provider}, {h.wallet, byKey, day.day, h.key, h.user}, {h.wallet, byKind, day.day, h.api, h.result},
 	} {
 		at(t.groups, g).plus(s)
 	}

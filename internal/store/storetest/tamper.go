@@ -121,7 +121,7 @@ var tamperings = map[string]struct{ text, check string }{
 	"a day changed":                  {"UPDATE usage_daily SET cost = cost + 1", "usage by day"},
 	"a day added":                    {"INSERT INTO usage_daily SELECT '2026-03-05', wallet, key_id, user_id, model, provider, api, result, 1, 1, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0 FROM usage_daily", "usage by day"},
 	"a group changed":                {"UPDATE usage_groups SET calls = calls + 1 WHERE part = 'kind'", "usage by group"},
-	"a group gone":                   {"DELETE FROM usage_groups WHERE part = 'result'", "usage by group"},
+	"a group gone":                   {"DELETE FROM usage_groups WHERE part = 'key'", "usage by group"},
 	"a call moved to another result": {"UPDATE usage_hourly SET result = 'canceled' WHERE model = 'a/none'", "usage by hour"},
 	"a last call at another time":    {"UPDATE usage_daily SET last_at = last_at + 1", "usage by day"},
 	"a key's spending forgotten":     {"UPDATE key_spend SET spent = 0 WHERE period = 'month'", "spending of keys"},
@@ -164,7 +164,7 @@ var tamperings = map[string]struct{ text, check string }{
 		"UPDATE generations SET cost = 6 WHERE id = 'gen-1'; UPDATE usage_hourly SET cost = cost - 1 WHERE cost > 0; UPDATE usage_daily SET cost = cost - 1 WHERE cost > 0; UPDATE usage_groups SET cost = cost - 1 WHERE cost > 0; UPDATE key_spend SET spent = spent - 1 WHERE spent > 0", "chain"},
 	"two calls exchanged": {"UPDATE generations SET id = 'gen-x' WHERE id = 'gen-1'; UPDATE generations SET id = 'gen-1' WHERE id = 'gen-2'; UPDATE generations SET id = 'gen-2' WHERE id = 'gen-x'", "chain"},
 	"a call without a charge gone, with its roll-ups": {"DELETE FROM generations WHERE id = 'gen-0'; DELETE FROM usage_hourly WHERE model = 'a/none'; DELETE FROM usage_daily WHERE model = 'a/none'; " +
-		"DELETE FROM usage_groups WHERE value IN ('a/none', '') AND part IN ('model', 'key'); UPDATE usage_groups SET calls = calls - 1 WHERE part IN ('provider', 'kind', 'result')", "chain"},
+		"DELETE FROM usage_groups WHERE value IN ('a/none', '') AND part IN ('model', 'key'); UPDATE usage_groups SET calls = calls - 1 WHERE part = 'kind'", "chain"},
 	"leases above int64":                      {"INSERT INTO leases (wallet, node, id, epoch, granted, at) VALUES ('wal_1', 'job:vj_1', 8, 0, 9000000000000000000, 1), ('wal_1', 'job:vj_1', 9, 0, 9000000000000000000, 1)", "leases"},
 	"a lease that consumed less than nothing": {"UPDATE leases SET granted = 9000000000000000000, consumed = -9000000000000000000 WHERE key_id = '' AND epoch > 0", "leases"},
 	"a key's leases above int64":              {"UPDATE leases SET granted = 9000000000000000000, consumed = -9000000000000000000 WHERE key_id <> ''", "leases"},

@@ -63,12 +63,13 @@ CREATE TABLE usage_hourly (
 ) WITH (fillfactor = 80);
 CREATE INDEX usage_hourly_hour ON usage_hourly (hour);
 
--- Days of a wallet by one property of its calls: few rows, for pages over long periods.
+-- Days of a wallet by two properties of its calls: few rows, for pages over long periods.
 CREATE TABLE usage_groups (
     wallet           TEXT COLLATE "C" NOT NULL,
-    part             TEXT COLLATE "C" NOT NULL, -- model, key, provider, kind, result
+    part             TEXT COLLATE "C" NOT NULL, -- model (and provider), key (and user), kind (and result)
     day              TEXT COLLATE "C" NOT NULL,
     value            TEXT COLLATE "C" NOT NULL,
+    beside           TEXT COLLATE "C" NOT NULL,
     calls            BIGINT NOT NULL,
     requests         BIGINT NOT NULL,
     errors           BIGINT NOT NULL,
@@ -85,7 +86,7 @@ CREATE TABLE usage_groups (
     duration_us      BIGINT NOT NULL,
     refunded         BIGINT NOT NULL, -- of these calls; the other columns remain as consumed
     last_at          BIGINT NOT NULL, -- when the last of them began
-    PRIMARY KEY (wallet, part, day, value)
+    PRIMARY KEY (wallet, part, day, value, beside)
 ) WITH (fillfactor = 80);
 
 -- Which form of the roll-ups is filled. One row.

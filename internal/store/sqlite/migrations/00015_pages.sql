@@ -63,12 +63,13 @@ CREATE TABLE usage_hourly (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX usage_hourly_hour ON usage_hourly (hour);
 
--- Days of a wallet by one property of its calls: few rows, for pages over long periods.
+-- Days of a wallet by two properties of its calls: few rows, for pages over long periods.
 CREATE TABLE usage_groups (
     wallet           TEXT NOT NULL,
-    part             TEXT NOT NULL, -- model, key, provider, kind, result
+    part             TEXT NOT NULL, -- model (and provider), key (and user), kind (and result)
     day              TEXT NOT NULL,
     value            TEXT NOT NULL,
+    beside           TEXT NOT NULL,
     calls            INTEGER NOT NULL,
     requests         INTEGER NOT NULL,
     errors           INTEGER NOT NULL,
@@ -85,7 +86,7 @@ CREATE TABLE usage_groups (
     duration_us      INTEGER NOT NULL,
     refunded         INTEGER NOT NULL, -- of these calls; the other columns remain as consumed
     last_at          INTEGER NOT NULL, -- when the last of them began
-    PRIMARY KEY (wallet, part, day, value)
+    PRIMARY KEY (wallet, part, day, value, beside)
 ) STRICT, WITHOUT ROWID;
 
 -- Which form of the roll-ups is filled. One row.
