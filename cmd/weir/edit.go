@@ -345,6 +345,9 @@ func (c *rateShowCmd) Run(ctx context.Context) error {
 		return err
 	}
 	fmt.Printf("rate     %s rubles per dollar\nmargin   %s\nsource   %s\nversion  %s\n", b.Rate.RubPerUSD, b.Rate.Margin, b.Rate.Source, b.Rate.Version)
+	if v := b.Rate.VAT; v.Mode != "" {
+		fmt.Printf("VAT      %s %%, %s\n", v.Percent, strings.ReplaceAll(v.Mode, "_", " "))
+	}
 	return nil
 }
 

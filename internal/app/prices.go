@@ -14,6 +14,7 @@ import (
 	"weir/internal/catalog/update"
 	"weir/internal/config"
 	"weir/internal/loop"
+	"weir/internal/rate"
 )
 
 // updaterOf makes the updater of the configuration's price lists.
@@ -85,7 +86,7 @@ func reportPrices(log *slog.Logger, asOf, now time.Time, stale time.Duration) {
 
 // warnOfDefaultRate logs that prices in dollars are charged at a rate that nobody chose.
 func warnOfDefaultRate(log *slog.Logger, snap *catalog.Snapshot, isDefault bool, rubPerUSD string) {
-	inDollars := func(ep *catalog.Endpoint) bool { return ep.Pricing.Rate != "" }
+	inDollars := func(ep *catalog.Endpoint) bool { return rate.PartsOf(ep.Pricing.Rate).RubPerUSD != "" }
 	for _, m := range snap.Models() {
 		if isDefault && slices.ContainsFunc(m.Endpoints, inDollars) {
 			log.Warn("prices in dollars are charged at the default rate, which is nobody's; set pricing.rub_per_usd, or pricing.rate_source: cbr, or run: weir rate set",

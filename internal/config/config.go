@@ -320,12 +320,19 @@ type Pricing struct {
 	RubPerUSD Decimal `yaml:"rub_per_usd" reload:"live"`
 	Margin    Decimal `yaml:"margin" reload:"live"` // as a fraction: 0.15 is 15 %
 	Version   string  `yaml:"version" reload:"live"`
+	VAT       VAT     `yaml:"vat" reload:"live"`
 	// RateSource is "static", or "cbr" for the Bank of Russia's daily list at CBRURL. RubPerUSD is used until there is a list.
 	RateSource string `yaml:"rate_source" reload:"restart"`
 	CBRURL     string `yaml:"cbr_url" reload:"restart"`
 	// A rate of the bank outside this range is not used.
 	CBRLowest  Decimal `yaml:"cbr_lowest" reload:"restart"`
 	CBRHighest Decimal `yaml:"cbr_highest" reload:"restart"`
+}
+
+// VAT is the value-added tax that ruble prices contain.
+type VAT struct {
+	Mode    string  `yaml:"mode"`    // "none", "included", "on_top"
+	Percent Decimal `yaml:"percent"` // 22 is 22 %
 }
 
 // PriceLists configures how the prices of built-in models are updated.
@@ -555,7 +562,7 @@ func Default() Config {
 			S3:        S3{Prefix: "weir/", PartBytes: 8 << 20},
 			Callbacks: Callbacks{Timeout: 10 * time.Second, AtOnce: 8, Poll: 2 * time.Second, KeepFor: 7 * 24 * time.Hour},
 		},
-		Pricing: Pricing{RubPerUSD: "100", Margin: "0", RateSource: "static", CBRURL: "https://www.cbr.ru/scripts/XML_daily.asp", CBRLowest: "30", CBRHighest: "300"},
+		Pricing: Pricing{RubPerUSD: "100", Margin: "0", VAT: VAT{Mode: "none", Percent: "22"}, RateSource: "static", CBRURL: "https://www.cbr.ru/scripts/XML_daily.asp", CBRLowest: "30", CBRHighest: "300"},
 		PriceLists: PriceLists{
 			Publish: "by_hand", MaxDrop: "0.2", MaxRise: "1", MaxGone: "0.1", MaxNew: "0.1", StaleAfter: 30 * 24 * time.Hour, Timeout: 5 * time.Minute, MaxBytes: 32 << 20,
 			ModelsDev:   "https://models.dev/api.json",

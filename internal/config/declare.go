@@ -19,6 +19,7 @@ import (
 	"weir/internal/catalog/builtin"
 	"weir/internal/fault"
 	"weir/internal/money"
+	"weir/internal/rate"
 )
 
 // declared returns the catalog before it is checked as a whole, with prices at the given rate. more has credentials of built-in providers
@@ -183,12 +184,12 @@ type declaring struct {
 }
 
 func (d *declaring) all() {
-	p := &d.c.Pricing
-	rate, err := money.NewRate(string(p.RubPerUSD), string(p.Margin))
+	declared := d.c.Rate()
+	effective, err := rate.At(declared, nil, time.Time{})
 	if err != nil {
 		return // Validate has reported this
 	}
-	d.rate = builtin.Rate{Rate: rate, Version: p.version()}
+	d.rate = builtin.Rate{Rate: effective.Rate, Version: effective.Version}
 	if d.given != nil {
 		d.rate = *d.given
 	}

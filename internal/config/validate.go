@@ -16,6 +16,7 @@ import (
 
 	"weir/internal/catalog"
 	"weir/internal/catalog/builtin"
+	"weir/internal/fault"
 	"weir/internal/money"
 	"weir/internal/rate"
 )
@@ -98,6 +99,10 @@ func (c *Config) Validate() error {
 	}
 	if _, err := money.NewRate(string(c.Pricing.RubPerUSD), string(c.Pricing.Margin)); err != nil {
 		k.fail("pricing.rub_per_usd", "rub_per_usd must be a number above 0 and margin a number of 0 or more")
+	}
+	k.oneOf("pricing.vat.mode", c.Pricing.VAT.Mode, "none", rate.Included, rate.OnTop)
+	if err := c.Pricing.VAT.rate().Check(); err != nil {
+		k.fail("pricing.vat.percent", "%s", fault.From(err).Public)
 	}
 	k.priceLists()
 	for _, id := range c.Builtin.Only {

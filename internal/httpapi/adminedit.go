@@ -244,6 +244,8 @@ func appendEffective(o *object, e *rate.Effective) {
 	o.text("version", e.Version)
 	o.text("rate", e.RubPerUSD)
 	o.text("margin", e.Margin)
+	o.Name("vat")
+	appendVAT(o, e.VAT)
 	o.text("source", e.Source)
 	o.moment("from", e.From)
 	o.EndObject()

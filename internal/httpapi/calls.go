@@ -180,10 +180,29 @@ func appendPriceBasis(o *object, c *record.Call) {
 	o.Name("price").Object()
 	o.textOrNull("list", c.PriceList)
 	o.textOrNull("rate", c.Rate)
-	rubles, margin, _ := rate.Parts(c.Rate)
-	o.textOrNull("rubles_per_dollar", rubles)
-	o.textOrNull("margin", margin)
+	p := rate.PartsOf(c.Rate)
+	o.textOrNull("rubles_per_dollar", p.RubPerUSD)
+	o.textOrNull("margin", p.Margin)
+	o.Name("vat")
+	appendVAT(o, p.VAT)
+	if p.VAT.Mode != "" {
+		o.amountText("vat_amount", p.VAT.Part(c.Cost))
+	} else {
+		o.null("vat_amount")
+	}
 	o.textOrNull("source", c.SourcePrice)
+	o.EndObject()
+}
+
+// appendVAT writes which tax prices contain, null for none.
+func appendVAT(o *object, v rate.VAT) {
+	if v.Mode == "" {
+		o.Null()
+		return
+	}
+	o.Object()
+	o.text("mode", v.Mode)
+	o.text("percent", v.Percent)
 	o.EndObject()
 }
 

@@ -11,6 +11,7 @@ import (
 	"weir/internal/catalog"
 	"weir/internal/catalog/listing"
 	"weir/internal/money"
+	"weir/internal/rate"
 )
 
 // Stats reports how endpoints have been doing.
@@ -210,6 +211,10 @@ func appendHours(o *object, list []catalog.Hours) {
 // appendPricing writes all prices of an endpoint, in rubles per what the keys say.
 func appendPricing(o *object, p *catalog.Pricing) {
 	o.Name("pricing").Object()
+	if vat := rate.PartsOf(p.Rate).VAT; vat.Mode != "" { // the specification has no place for it
+		o.Name("vat")
+		appendVAT(o, vat)
+	}
 	o.Name("base").Object()
 	appendPrices(o, &p.Base)
 	o.priceIfSet("audio_per_minute", p.Minute)

@@ -184,11 +184,15 @@ func offered(k *record.Candidate) string {
 
 // timesRate continues a price in dollars with what makes rubles of it.
 func timesRate(version string) string {
-	rubles, margin, ok := rate.Parts(version)
-	if !ok {
+	p := rate.PartsOf(version)
+	if p.RubPerUSD == "" {
 		return ""
 	}
-	return " x " + rubles + " rubles x (1 + " + margin + ")"
+	times := " x " + p.RubPerUSD + " rubles x (1 + " + p.Margin + ")"
+	if p.VAT.Mode == rate.OnTop {
+		times += " x (1 + " + p.VAT.Percent + " % VAT)"
+	}
+	return times
 }
 
 func (x *Explanation) writeCost(w io.Writer) {
@@ -211,6 +215,9 @@ func (x *Explanation) writeCost(w io.Writer) {
 	field(w, "exact sum", "%s rubles", x.Exact)
 	field(w, "rounded up", "%s rubles", x.Cost)
 	field(w, "charged", "%s rubles", c.Cost)
+	if vat := rate.PartsOf(c.Rate).VAT; vat.Mode != "" {
+		field(w, "of that VAT", "%s rubles, %s %%", vat.Part(c.Cost), vat.Percent)
+	}
 	field(w, "price list", "%s", orNone(c.PriceList))
 	field(w, "rate", "%s", orNone(c.Rate))
 	field(w, "catalog", "%s", orNone(c.Catalog))

@@ -12,7 +12,7 @@ import (
 // clients see it and calls are charged by it, so that a charge can be recomputed from the price list alone. A Rate is immutable; the zero
 // value refuses every price.
 type Rate struct {
-	factor *big.Rat // rubles per dollar, margin included
+	factor *big.Rat // rubles per dollar, with margin and tax
 }
 
 // NewRate makes a Rate from rubles per dollar, such as "92.5", and a margin as a fraction of the price, such as "0.15" for 15 %. It fails
@@ -28,6 +28,17 @@ func NewRate(rublesPerDollar, margin string) (Rate, error) {
 	}
 	factor := new(big.Rat).Add(part, big.NewRat(1, 1))
 	return Rate{factor: factor.Mul(factor, rubles)}, nil
+}
+
+// Plus returns a Rate whose prices are higher by a percentage, such as "22" for a tax. It fails with fault.Invalid for other text.
+func (r Rate) Plus(percent string) (Rate, error) {
+	p, ok := parseDecimal(percent)
+	if !ok || r.factor == nil {
+		return Rate{}, fault.Newf(fault.Invalid, "money.Rate", "%s is not a percentage: write 22 for 22 %%.", clip(percent))
+	}
+	p.Add(p, big.NewRat(100, 1))
+	p.Mul(p, r.factor)
+	return Rate{factor: p.Quo(p, big.NewRat(100, 1))}, nil
 }
 
 // PerThousand returns the ruble price of 1000 tokens. dollars is the source's price of that number of tokens: 1, 1000 or 1,000,000. It is

@@ -36,7 +36,8 @@ type Record struct {
 type Declared struct {
 	RubPerUSD  string
 	Margin     string
-	Version    string // name of the pair
+	VAT        VAT
+	Version    string // name of the three
 	RateAt     string // position of the rate in the configuration, "" for the default
 	MarginAt   string // position of the margin
 	FromBank   bool   // the rate comes from the Bank of Russia; RubPerUSD is used until there is one
@@ -48,6 +49,7 @@ type Effective struct {
 	money.Rate
 	RubPerUSD string
 	Margin    string
+	VAT       VAT
 	Version   string // contains the values, too, so that two rates never share it
 	Source    string // of the rate: Static, Manual or CBR
 	From      time.Time
@@ -56,7 +58,7 @@ type Effective struct {
 // At returns the rate in effect at a time: the declared one, else that of the record that took effect last. records are all records in the
 // order of their versions. A declared rate does not override the Bank of Russia's when FromBank is set.
 func At(d Declared, records []Record, now time.Time) (Effective, error) {
-	e := Effective{RubPerUSD: d.RubPerUSD, Margin: d.Margin, Version: d.Version, Source: Static}
+	e := Effective{RubPerUSD: d.RubPerUSD, Margin: d.Margin, VAT: d.VAT, Version: d.Version, Source: Static}
 	rate := latest(records, now, func(r *Record) bool { return r.RubPerUSD != "" })
 	margin := latest(records, now, func(r *Record) bool { return r.Margin != "" })
 	if d.RateAt != "" && !d.FromBank {
@@ -75,7 +77,7 @@ func At(d Declared, records []Record, now time.Time) (Effective, error) {
 		e.Version = name(&e, rate)
 	}
 	var err error
-	e.Rate, err = money.NewRate(e.RubPerUSD, e.Margin)
+	e.Rate, err = convert(e.RubPerUSD, e.Margin, e.VAT)
 	return e, err
 }
 
@@ -91,13 +93,13 @@ func latest(records []Record, now time.Time, counts func(*Record) bool) *Record 
 	return found
 }
 
-// name returns a version such as "cbr-2026-11-21@81.2345+0.15".
+// name returns a version such as "cbr-2026-11-21@81.2345+0.15", with " vat=+22" at its end where a tax is added.
 func name(e *Effective, r *Record) string {
 	day := ""
 	if r != nil {
 		day = "-" + cmp.Or(r.Day, r.From.UTC().Format(time.DateOnly))
 	}
-	return e.Source + day + "@" + e.RubPerUSD + "+" + e.Margin
+	return e.Source + day + "@" + e.RubPerUSD + "+" + e.Margin + e.VAT.suffix()
 }
 
 // Refuse returns the reason why an administrator cannot set the rate or margin: the configuration declares it. It returns nil if it does

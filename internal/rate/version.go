@@ -6,10 +6,10 @@ import (
 	"weir/internal/money"
 )
 
-// Version returns a name for a declared rate and margin. It contains the values, so that two rates never share a version even if the
+// Version returns a name for a declared rate, margin and tax. It contains the values, so that two rates never share a version even if the
 // configured name was not changed.
-func Version(name, rubPerUSD, margin string) string {
-	text := usdIs + rubPerUSD + marginIs + margin
+func Version(name, rubPerUSD, margin string, vat VAT) string {
+	text := usdIs + rubPerUSD + marginIs + margin + vat.suffix()
 	if name != "" {
 		text = name + " " + text
 	}
@@ -19,26 +19,49 @@ func Version(name, rubPerUSD, margin string) string {
 const usdIs, marginIs = "usd=", " margin="
 
 // Named returns the rate of a version: one of Declared's, such as "autumn usd=90 margin=0.1", or one of Effective's, such as
-// "cbr-2026-11-21@81.2345+0.15". ok is false for other text.
+// "cbr-2026-11-21@81.2345+0.15 vat=+22". ok is false for other text.
 func Named(version string) (r money.Rate, ok bool) {
-	rubles, margin, ok := Parts(version)
-	if !ok {
+	p := PartsOf(version)
+	if p.RubPerUSD == "" {
 		return r, false
 	}
-	r, err := money.NewRate(rubles, margin)
+	r, err := convert(p.RubPerUSD, p.Margin, p.VAT)
 	return r, err == nil
 }
 
-// Parts returns the rubles per dollar and the margin of a version that Named accepts, as decimal text. ok is false for text without them.
-func Parts(version string) (rubles, margin string, ok bool) {
-	if rubles, margin, ok = declaredPair(version); ok {
-		return rubles, margin, true
+// convert returns the rate that converts prices in dollars.
+func convert(rubPerUSD, margin string, vat VAT) (money.Rate, error) {
+	r, err := money.NewRate(rubPerUSD, margin)
+	if err != nil {
+		return r, err
 	}
-	i := strings.LastIndexByte(version, '@')
-	if i < 0 {
-		return "", "", false
+	return vat.apply(r)
+}
+
+// Parts are what a version consists of, as decimal text.
+type Parts struct {
+	RubPerUSD, Margin string // "" for prices that no dollar rate made
+	VAT               VAT
+}
+
+// PartsOf returns the parts of a version; zero for text without them.
+func PartsOf(version string) (p Parts) {
+	rest, vat := cutVAT(version)
+	var ok bool
+	if p.RubPerUSD, p.Margin, ok = declaredPair(rest); ok {
+		p.VAT = vat
+		return p
 	}
-	return strings.Cut(version[i+1:], "+")
+	if i := strings.LastIndexByte(rest, '@'); i >= 0 {
+		if p.RubPerUSD, p.Margin, ok = strings.Cut(rest[i+1:], "+"); ok {
+			p.VAT = vat
+			return p
+		}
+	}
+	if rest == inRubles {
+		return Parts{VAT: vat}
+	}
+	return Parts{}
 }
 
 func declaredPair(version string) (rubles, margin string, ok bool) {

@@ -129,6 +129,7 @@ func Build(b *Base, s *State, r rate.Effective, credentials map[string]Credentia
 		}
 	}
 	for i := range m.out.Endpoints {
+		m.out.Endpoints[i].Pricing.Rate = cmp.Or(m.out.Endpoints[i].Pricing.Rate, r.VAT.InRubles())
 		if m.out.Endpoints[i].On {
 			d.Offers = append(d.Offers, m.out.Endpoints[i].Offer)
 			if d.Models, err = described(d.Models, &m.out.Endpoints[i]); err != nil {
