@@ -269,7 +269,14 @@ func (x *examples) answer(name, method, at, target, media string, body []byte) {
 		x.made["/api/jobs"] = is.ID
 		tick := time.NewTicker(200 * time.Millisecond)
 		defer tick.Stop()
-		for get[openai.Video](x.t, x.demo.client(x.t), "videos/"+is.ID, nil).Status != "completed" {
+		for {
+			job := get[openai.Video](x.t, x.demo.client(x.t), "videos/"+is.ID, nil)
+			if job.Status == "failed" {
+				x.t.Fatalf("%s: %s", name, job.RawJSON())
+			}
+			if job.Status == "completed" {
+				break
+			}
 			<-tick.C
 		}
 	}

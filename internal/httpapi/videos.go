@@ -27,11 +27,7 @@ type Videos interface {
 
 // postVideo serves POST /v1/videos: the job is on the disk, with its money reserved, before the answer leaves.
 func (x *exchange) postVideo() error {
-	body, err := x.readBody()
-	if err != nil {
-		return err
-	}
-	req, err := videos.Decode(body)
+	req, err := x.readVideo()
 	if err != nil {
 		return err
 	}
@@ -55,6 +51,26 @@ func (x *exchange) postVideo() error {
 	return nil
 }
 
+// readVideo reads a submission: JSON, or a form as OpenAI's clients send it.
+func (x *exchange) readVideo() (*video.Request, error) {
+	boundary, err := x.boundary()
+	if err != nil {
+		return nil, err
+	}
+	if boundary == "" {
+		body, err := x.readBody()
+		if err != nil {
+			return nil, err
+		}
+		return videos.Decode(body)
+	}
+	body, err := x.readForm(boundary)
+	if err != nil {
+		return nil, err
+	}
+	return videos.DecodeForm(body, boundary)
+}
+
 func (x *exchange) getVideo() error {
 	job, err := x.api.Videos.Get(x.context(), x.caller.User, x.values[0])
 	if err != nil {
@@ -68,6 +84,10 @@ func (x *exchange) deleteVideo() error {
 	job, err := x.api.Videos.Delete(x.context(), x.caller.User, x.values[0])
 	if err != nil {
 		return err
+	}
+	if job.Form {
+		x.writeBody(http.StatusOK, jsonType, videos.AppendDeleted(nil, job))
+		return nil
 	}
 	return x.replyJob(job)
 }
@@ -95,6 +115,9 @@ func (x *exchange) listVideos() error {
 		}
 		q.Limit = n
 	}
+	if order := query.Get("order"); order != "" && order != "desc" {
+		return fault.Field("httpapi.listVideos", "order", "order must be desc: the newest jobs come first.")
+	}
 	if q.State != "" && !q.State.Known() {
 		return fault.Field("httpapi.listVideos", "status", "status must be one of pending, in_progress, completed, failed, cancelled, expired.")
 	}
@@ -114,6 +137,9 @@ func (x *exchange) getVideoContent() error {
 	index, err := indexOf(x.r.URL.Query()["index"])
 	if err != nil {
 		return err
+	}
+	if variant := x.r.URL.Query().Get("variant"); variant != "" && variant != "video" {
+		return fault.Field("httpapi.getVideoContent", "variant", "variant must be video: there are no thumbnails and no sprite sheets.")
 	}
 	id := x.values[0]
 	tag := `"` + id + "-" + strconv.Itoa(index) + `"` // a finished video never changes

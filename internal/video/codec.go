@@ -183,8 +183,7 @@ func (d *decoder) done(what string) error {
 	return nil
 }
 
-// EncodeRequest encodes a request for DecodeRequest. The client's preferences and callback address are left out: planning has used the
-// former, and the job has the latter.
+// EncodeRequest encodes a request for DecodeRequest. What planning has used is left out, and what the job itself has.
 func EncodeRequest(r *Request) []byte {
 	e := encoder{[]byte{codecVersion}}
 	e.texts(r.Model, r.Prompt, r.Resolution, r.AspectRatio, r.Size, r.Upscale)
@@ -252,6 +251,8 @@ func EncodeDetail(j *Job) []byte {
 	e.bytes(ledger.Encode(ledger.Item{Call: j.Call}).Record)
 	e.moment(j.AskedAt)
 	e.text(j.Doubt)
+	e.text(j.Size)
+	e.flag(j.Form)
 	return e.b
 }
 
@@ -283,6 +284,12 @@ func DecodeDetail(b []byte, j *Job) error {
 			d.fail()
 		}
 		j.Doubt = d.text()
+	}
+	if len(d.b) > 0 { // and here, without these
+		if j.Size = d.text(); len(d.b) == 0 {
+			d.fail()
+		}
+		j.Form = d.flag()
 	}
 	if err := d.done("the detail"); err != nil {
 		return err

@@ -71,7 +71,7 @@ func (r *Request) fit(facts *catalog.VideoFacts) error {
 	if facts == nil {
 		facts = &catalog.VideoFacts{}
 	}
-	for _, check := range [...]func(*catalog.VideoFacts) error{r.fitSeconds, r.fitSize, r.fitShape, r.fitFrames, r.fitAudio} {
+	for _, check := range [...]func(*catalog.VideoFacts) error{r.fitSeconds, r.fitSize, r.fitShape, r.fitGuide, r.fitFrames, r.fitAudio} {
 		if err := check(facts); err != nil {
 			return err
 		}
@@ -166,6 +166,19 @@ func (r *Request) fitShape(facts *catalog.VideoFacts) error {
 	if r.AspectRatio != "" && len(facts.AspectRatios) > 0 && !slices.Contains(facts.AspectRatios, r.AspectRatio) {
 		return notAllowed("aspect_ratio", r.AspectRatio, facts.AspectRatios)
 	}
+	return nil
+}
+
+// fitGuide makes the image that guides the video what the model takes it as.
+func (r *Request) fitGuide(facts *catalog.VideoFacts) error {
+	switch {
+	case r.Guide == "":
+	case slices.Contains(facts.FrameImages, FirstFrame):
+		r.Frames = append(slices.Clone(r.Frames), Media{Kind: catalog.Image, URL: r.Guide, Frame: FirstFrame})
+	default:
+		r.References = append(slices.Clone(r.References), Media{Kind: catalog.Image, URL: r.Guide})
+	}
+	r.Guide = ""
 	return nil
 }
 

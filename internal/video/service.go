@@ -344,7 +344,7 @@ func (s *Service) newJob(c *Submit, r *Request, plan *Plan) *Job {
 	caller := c.Caller
 	return &Job{
 		ID: apikey.NewID(IDPrefix), User: caller.User, Wallet: caller.Wallet, Key: caller.Key, Generation: c.Generation, Model: plan.Model, State: Pending,
-		Request: *r, Offers: plan.Offers, Videos: max(r.Outputs, 1), Seconds: r.Seconds, Callback: r.CallbackURL,
+		Request: *r, Offers: plan.Offers, Videos: max(r.Outputs, 1), Seconds: r.Seconds, Size: r.Size, Form: r.Form, Callback: r.CallbackURL,
 		CreatedAt: now, UpdatedAt: now, DeadlineAt: now.Add(s.cfg.JobFor), DueAt: now.Add(confirmFor),
 		Call: record.Call{Generation: c.Generation, Request: c.RequestID, User: caller.User, Wallet: caller.Wallet, Key: caller.Key, API: API, At: now,
 			ModelAsked: r.Model, Status: StatusAccepted, Catalog: c.Catalog.Version, UserAgent: c.UserAgent, Referer: c.Referer, Title: c.Title},

@@ -41,7 +41,8 @@ type Request struct {
 	Size        string // "1280x720"; "": missing
 	Frames      []Media
 	References  []Media
-	Audio       *bool // nil: the default of the catalog
+	Guide       string // address of an image; Planner.Plan makes it the first frame where the model takes one, else a reference
+	Audio       *bool  // nil: the default of the catalog
 	Seed        *int64
 	Upscale     string // upscale_factor, decimal text; "": missing
 	Creativity  *int64
@@ -51,6 +52,7 @@ type Request struct {
 	Options     []ProviderOptions
 	CallbackURL string // "" none
 	Preferences routing.Preferences
+	Form        bool // it came as a form, as OpenAI's clients send it
 }
 
 // ProviderOptions are the further fields of a request that only one provider gets.
@@ -118,8 +120,10 @@ type Job struct {
 	Doubt      string    // the unclear answer to the submission; "" none
 	Progress   int       // percent, 0 unknown
 	Outputs    []Output
-	Videos     int64 // number of videos requested
-	Seconds    int64 // length of each: as requested, and after completion as charged
+	Videos     int64  // number of videos requested
+	Seconds    int64  // length of each: as requested, and after completion as charged
+	Size       string // as requested, "" not
+	Form       bool   // its clients are shown the job in OpenAI's shape
 
 	Hold     money.Nano // reserved when it was admitted
 	Cost     money.Nano // charged when it completed

@@ -5,6 +5,7 @@ package videos
 import (
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -38,8 +39,9 @@ var (
 
 type decoder struct {
 	wire.Reader
-	body []byte
-	req  *video.Request
+	body  []byte
+	req   *video.Request
+	named int64 // seconds, which OpenAI's clients send for duration
 }
 
 // Decode reads the body of a submission. The result has copies only: a job outlives its request. It fails with fault.Invalid and the
@@ -52,9 +54,19 @@ func Decode(body []byte) (*video.Request, error) {
 	if d.Kind() != rawjson.Object {
 		return nil, fault.New(fault.Invalid, op, "The body must be a JSON object.")
 	}
+	return d.decode()
+}
+
+func (d *decoder) decode() (*video.Request, error) {
 	d.Object()
 	for name, ok := d.Member(); ok; name, ok = d.Member() {
 		d.member(string(name))
+	}
+	if d.named > 0 {
+		if d.req.Seconds > 0 && d.req.Seconds != d.named {
+			d.FailAt(fault.Invalid, "seconds", "seconds and duration are two names of one field: send one of them.")
+		}
+		d.req.Seconds = d.named
 	}
 	if err := d.Err(); err != nil {
 		return nil, err
@@ -76,6 +88,10 @@ func (d *decoder) member(name string) {
 		r.Prompt, _ = d.Stored(maxPrompt)
 	case "duration":
 		r.Seconds, _ = d.Int(1, maxSeconds)
+	case "seconds":
+		d.seconds()
+	case "input_reference":
+		d.guide()
 	case "resolution":
 		r.Resolution, _ = d.Enum(resolutions)
 	case "aspect_ratio":
@@ -113,6 +129,45 @@ func (d *decoder) member(name string) {
 		d.provider()
 	default:
 		d.param(name)
+	}
+}
+
+// seconds reads OpenAI's name of the duration, whose values are strings there.
+func (d *decoder) seconds() {
+	if d.Kind() != rawjson.String {
+		d.named, _ = d.Int(1, maxSeconds)
+		return
+	}
+	text, ok := d.Stored(maxWord)
+	n, err := strconv.ParseInt(text, 10, 32)
+	if ok && (err != nil || n < 1 || n > maxSeconds) {
+		d.FailAt(fault.Invalid, "seconds", "seconds must be a whole number from 1 to %d.", maxSeconds)
+		return
+	}
+	d.named = n
+}
+
+// guide reads the image of OpenAI's clients: {"image_url": ...}, or its address.
+func (d *decoder) guide() {
+	if d.Kind() != rawjson.Object {
+		d.req.Guide = d.plainAddress()
+		return
+	}
+	d.Object()
+	for name, ok := d.Member(); ok; name, ok = d.Member() {
+		switch string(name) {
+		case "image_url":
+			d.req.Guide = d.address()
+		case "file_id":
+			if !rawjson.IsNull(d.Skip()) {
+				d.FailAt(fault.Invalid, "input_reference.file_id", "Images cannot be sent by the id of a file. Send image_url, which may be a data: URL, or the file itself in a form.")
+			}
+		default:
+			d.Skip()
+		}
+	}
+	if d.req.Guide == "" {
+		d.FailAt(fault.Invalid, "input_reference", "input_reference must be a file in a form, or an object with image_url.")
 	}
 }
 

@@ -9,8 +9,11 @@ import (
 )
 
 // AppendJob appends a job as clients see it: unknown members are left out. base is the public address of the gateway, without a slash at
-// its end.
+// its end. A job that came as a form has the shape that OpenAI's clients expect.
 func AppendJob(b []byte, j *video.Job, base string) []byte {
+	if j.Form {
+		return appendObject(b, j, base)
+	}
 	b = rawjson.AppendText(append(b, `{"id":`...), j.ID)
 	b = rawjson.AppendText(append(b, `,"polling_url":`...), Address(base, j.ID))
 	b = rawjson.AppendText(append(b, `,"status":`...), string(j.State))
@@ -32,6 +35,15 @@ func AppendJob(b []byte, j *video.Job, base string) []byte {
 
 // appendOutcome appends the outcome of a job: the addresses of its videos, its cost, its error.
 func appendOutcome(b []byte, j *video.Job, base string) []byte {
+	b = appendMade(b, j, base)
+	if j.Error != "" {
+		b = rawjson.AppendText(append(b, `,"error":`...), j.Error)
+	}
+	return b
+}
+
+// appendMade appends the addresses of the videos, and the cost.
+func appendMade(b []byte, j *video.Job, base string) []byte {
 	if j.State == video.Completed && len(j.Outputs) > 0 {
 		b = append(b, `,"unsigned_urls":[`...)
 		for i := range j.Outputs {
@@ -45,9 +57,6 @@ func appendOutcome(b []byte, j *video.Job, base string) []byte {
 	if j.Ended == video.Settled {
 		b = j.Cost.Append(append(b, `,"usage":{"cost":`...))
 		b = append(b, `,"is_byok":false}`...)
-	}
-	if j.Error != "" {
-		b = rawjson.AppendText(append(b, `,"error":`...), j.Error)
 	}
 	return b
 }
@@ -66,14 +75,19 @@ func appendMoment(b []byte, name string, t time.Time) []byte {
 
 // AppendPage appends a page of jobs.
 func AppendPage(b []byte, jobs []video.Job, more bool, base string) []byte {
-	b = append(b, `{"data":[`...)
+	b = append(b, `{"object":"list","data":[`...)
 	for i := range jobs {
 		if i > 0 {
 			b = append(b, ',')
 		}
 		b = AppendJob(b, &jobs[i], base)
 	}
-	b = append(b, `],"has_more":`...)
+	b = append(b, ']')
+	if n := len(jobs); n > 0 {
+		b = rawjson.AppendText(append(b, `,"first_id":`...), jobs[0].ID)
+		b = rawjson.AppendText(append(b, `,"last_id":`...), jobs[n-1].ID)
+	}
+	b = append(b, `,"has_more":`...)
 	return append(strconv.AppendBool(b, more), '}')
 }
 

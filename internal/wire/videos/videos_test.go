@@ -1,6 +1,10 @@
 package videos_test
 
 import (
+	"bytes"
+	"image"
+	"image/png"
+	"mime/multipart"
 	"strings"
 	"testing"
 	"time"
@@ -111,6 +115,118 @@ func TestJob(t *testing.T) {
 	}
 	if got := string(videos.AppendPage(nil, []video.Job{done, done}, true, "b")); !rawjson.Valid([]byte(got)) || strings.Count(got, `"id"`) != 2 || !strings.HasSuffix(got, `"has_more":true}`) {
 		t.Error(got)
+	}
+}
+
+// A form says the same as JSON, and its file is a data URL.
+func TestDecodeForm(t *testing.T) {
+	t.Parallel()
+	var img bytes.Buffer
+	if err := png.Encode(&img, image.NewGray(image.Rect(0, 0, 2, 2))); err != nil {
+		t.Fatal(err)
+	}
+	form := func(fields [][2]string, file []byte) ([]byte, string) {
+		var b bytes.Buffer
+		w := multipart.NewWriter(&b)
+		for _, f := range fields {
+			if err := w.WriteField(f[0], f[1]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if file != nil {
+			part, err := w.CreateFormFile("input_reference", "a.png")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := part.Write(file); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return b.Bytes(), w.Boundary()
+	}
+	all := [][2]string{{"model", "a/b"}, {"prompt", "a \"fox\"\n"}, {"seconds", "8"}, {"size", "1280x720"}, {"generate_audio", "true"}, {"provider", `{"order":["one"]}`}}
+	got, err := videos.DecodeForm(form(all, img.Bytes()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !got.Form || got.Model != "a/b" || got.Prompt != "a \"fox\"\n" || got.Seconds != 8 || got.Size != "1280x720" || !got.WithAudio() || got.Preferences.Order[0] != "one" ||
+		!strings.HasPrefix(got.Guide, "data:image/png;base64,") || len(got.Params) != 0 {
+		t.Errorf("%+v", got)
+	}
+	got, err = videos.DecodeForm(form([][2]string{{"model", "a/b"}, {"prompt", "a"}, {"input_reference[image_url]", "https://files.test/a.png"}}, nil))
+	if err != nil || got.Guide != "https://files.test/a.png" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	for _, c := range []struct {
+		fields [][2]string
+		file   string
+		param  string
+	}{
+		{[][2]string{{"model", "a/b"}}, "", "prompt"},
+		{nil, "", "model"},
+		{nil, img.String(), "model"},
+		{[][2]string{{"model", "a/b"}, {"prompt", "a"}}, "no image", "input_reference"},
+		{[][2]string{{"model", "a/b"}, {"prompt", "a"}, {"input_reference[image_url]", "https://files.test/a.png"}}, img.String(), "input_reference"},
+		{[][2]string{{"model", "a/b"}, {"prompt", "a"}, {"input_reference[image_url]", "file:///etc/passwd"}}, "", "input_reference"},
+		{[][2]string{{"model", "a/b"}, {"prompt", "a"}, {"input_reference[file_id]", "file-1"}}, "", "input_reference.file_id"},
+		{[][2]string{{"model", "a/b"}, {"prompt", "a"}, {"seconds", "soon"}}, "", "seconds"},
+		{[][2]string{{"model", "a/b"}, {"prompt", "a"}, {"seconds", "4"}, {"duration", "8"}}, "", "seconds"},
+		{[][2]string{{"model", "a/b"}, {"prompt", "a"}, {"prompt", "b"}}, "", "prompt"},
+	} {
+		var file []byte
+		if c.file != "" {
+			file = []byte(c.file)
+		}
+		_, err := videos.DecodeForm(form(c.fields, file))
+		if f := fault.From(err); f == nil || f.Param != c.param {
+			t.Errorf("%v: %+v, want a fault of %s", c.fields, f, c.param)
+		}
+	}
+}
+
+// A job that came as a form has the shape that OpenAI's clients expect, in every state.
+func TestObject(t *testing.T) {
+	t.Parallel()
+	at := time.Unix(1_772_000_000, 0)
+	job := func(edit func(*video.Job)) string {
+		j := video.Job{ID: "vj_1", Generation: "gen-1", Model: "a/b", State: video.Pending, CreatedAt: at, Seconds: 4, Form: true}
+		edit(&j)
+		return string(videos.AppendJob(nil, &j, "b"))
+	}
+	head := `{"id":"vj_1","object":"video","status":`
+	for _, c := range []struct {
+		name string
+		edit func(*video.Job)
+		want string
+	}{
+		{"new", func(j *video.Job) { j.Size = "1280x720" }, `"queued","model":"a/b","progress":0,"seconds":"4","size":"1280x720","prompt":null,"remixed_from_video_id":null,` +
+			`"created_at":1772000000,"completed_at":null,"expires_at":null,"error":null,"polling_url":"b/v1/videos/vj_1","generation_id":"gen-1"}`},
+		{"under way", func(j *video.Job) { j.State, j.Progress = video.InProgress, 40 }, `"in_progress","model":"a/b","progress":40,"seconds":"4","size":null,"prompt":null,` +
+			`"remixed_from_video_id":null,"created_at":1772000000,"completed_at":null,"expires_at":null,"error":null,"polling_url":"b/v1/videos/vj_1","generation_id":"gen-1"}`},
+		{"completed", func(j *video.Job) {
+			j.State, j.Ended, j.CompletedAt, j.ExpiresAt, j.Outputs, j.Cost = video.Completed, video.Settled, at, at, make([]video.Output, 1), money.Ruble
+		}, `"completed","model":"a/b","progress":100,"seconds":"4","size":null,"prompt":null,"remixed_from_video_id":null,"created_at":1772000000,"completed_at":1772000000,` +
+			`"expires_at":1772000000,"error":null,"polling_url":"b/v1/videos/vj_1","generation_id":"gen-1","unsigned_urls":["b/v1/videos/vj_1/content?index=0"],"usage":{"cost":1,"is_byok":false}}`},
+		{"deleted since", func(j *video.Job) {
+			j.State, j.Ended, j.CompletedAt, j.ExpiresAt = video.Expired, video.Settled, at, at
+		},
+			`"completed","model":"a/b","progress":100,"seconds":"4","size":null,"prompt":null,"remixed_from_video_id":null,"created_at":1772000000,"completed_at":1772000000,` +
+				`"expires_at":1772000000,"error":null,"polling_url":"b/v1/videos/vj_1","generation_id":"gen-1","usage":{"cost":0,"is_byok":false}}`},
+		{"cancelled", func(j *video.Job) { j.State, j.Ended, j.CompletedAt = video.Cancelled, video.Voided, at },
+			`"failed","model":"a/b","progress":0,"seconds":"4","size":null,"prompt":null,"remixed_from_video_id":null,"created_at":1772000000,"completed_at":null,"expires_at":null,` +
+				`"error":{"code":"cancelled","message":"The job was cancelled."},"polling_url":"b/v1/videos/vj_1","generation_id":"gen-1"}`},
+		{"too late", func(j *video.Job) {
+			j.State, j.Ended, j.CompletedAt, j.Error, j.Reason = video.Expired, video.Voided, at, "Too late.", "timeout"
+		},
+			`"failed","model":"a/b","progress":0,"seconds":"4","size":null,"prompt":null,"remixed_from_video_id":null,"created_at":1772000000,"completed_at":null,"expires_at":null,` +
+				`"error":{"code":"timeout","message":"Too late."},"polling_url":"b/v1/videos/vj_1","generation_id":"gen-1"}`},
+	} {
+		if got := job(c.edit); got != head+c.want {
+			t.Errorf("%s:\n%s\nwant\n%s", c.name, got, head+c.want)
+		}
 	}
 }
 
