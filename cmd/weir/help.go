@@ -59,6 +59,8 @@ var examples = map[string]string{
 	"catalog endpoint (offer) enable":  "weir catalog endpoint enable hut/acme/tiny",
 	"catalog endpoint (offer) remove":  "weir catalog endpoint remove hut/acme/tiny",
 	"catalog history":                  "weir catalog history",
+	"doctor":                           "weir doctor -c weir.yaml",
+	"provider test":                    "weir provider test openai",
 	"rate show":                        "weir rate show",
 	"rate list":                        "weir rate list",
 	"rate set":                         "weir rate set 81.50 --margin 0.15",

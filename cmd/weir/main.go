@@ -26,19 +26,21 @@ type place struct {
 }
 
 type commands struct {
-	Serve   serveCmd   `cmd:"" help:"Run the gateway with a configuration."`
-	Demo    demoCmd    `cmd:"" help:"Run gateway and provider simulator in one process, with a ready key and balance."`
-	Sim     simCmd     `cmd:"" help:"Run the provider simulator alone, to test programs against it."`
-	User    userCmd    `cmd:"" help:"Add, list, disable and enable users."`
-	Key     keyCmd     `cmd:"" help:"Create, list, disable, enable and delete API keys."`
-	Topup   topupCmd   `cmd:"" help:"Add rubles to a user's wallet."`
-	Ledger  ledgerCmd  `cmd:"" help:"Check and correct the ledger, explain charges."`
-	Audit   auditCmd   `cmd:"" help:"Check the audit log."`
-	Catalog catalogCmd `cmd:"" help:"Show and change models, providers and prices, or import open price lists."`
-	Rate    rateCmd    `cmd:"" help:"Show and set the dollar rate and the margin."`
-	Secrets secretsCmd `cmd:"" help:"Manage the secrets of the database."`
-	Route   routeCmd   `cmd:"" help:"Explain which providers a request would be sent to, and why."`
-	Version versionCmd `cmd:"" help:"Print the version."`
+	Serve    serveCmd     `cmd:"" help:"Run the gateway with a configuration."`
+	Demo     demoCmd      `cmd:"" help:"Run gateway and provider simulator in one process, with a ready key and balance."`
+	Sim      simCmd       `cmd:"" help:"Run the provider simulator alone, to test programs against it."`
+	User     userCmd      `cmd:"" help:"Add, list, disable and enable users."`
+	Key      keyCmd       `cmd:"" help:"Create, list, disable, enable and delete API keys."`
+	Topup    topupCmd     `cmd:"" help:"Add rubles to a user's wallet."`
+	Ledger   ledgerCmd    `cmd:"" help:"Check and correct the ledger, explain charges."`
+	Audit    auditCmd     `cmd:"" help:"Check the audit log."`
+	Catalog  catalogCmd   `cmd:"" help:"Show and change models, providers and prices, or import open price lists."`
+	Provider providersCmd `cmd:"" help:"Test whether a provider works as it is configured."`
+	Rate     rateCmd      `cmd:"" help:"Show and set the dollar rate and the margin."`
+	Secrets  secretsCmd   `cmd:"" help:"Manage the secrets of the database."`
+	Route    routeCmd     `cmd:"" help:"Explain which providers a request would be sent to, and why."`
+	Doctor   doctorCmd    `cmd:"" help:"Examine the installation, and say what to do about each finding."`
+	Version  versionCmd   `cmd:"" help:"Print the version."`
 }
 
 func main() { os.Exit(run(os.Args[1:])) }

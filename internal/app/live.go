@@ -137,7 +137,11 @@ func (l *live) defaultRate() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	effective, err := rate.At(l.cfg.Rate(), l.state.Rates, l.now())
-	return err == nil && effective.Source == rate.Static && l.cfg.Rate().RateAt == ""
+	return err == nil && isDefaultRate(&l.cfg, &effective)
+}
+
+func isDefaultRate(cfg *config.Config, e *rate.Effective) bool {
+	return e.Source == rate.Static && cfg.Rate().RateAt == ""
 }
 
 // build returns the catalog, and the credentials that it took from the database.

@@ -1,0 +1,357 @@
+package app
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"weir/internal/catalog"
+	"weir/internal/catalog/edit"
+	"weir/internal/config"
+	"weir/internal/ledger"
+	"weir/internal/ledger/journal"
+	"weir/internal/rate"
+)
+
+// Finding is one thing that was examined.
+type Finding struct {
+	Part string // "data directory", "database", "provider hut" and so on
+	Is   State
+	What string // a sentence
+	Do   string // what the operator should do, "" where nothing is to be done
+}
+
+// State is how bad a finding is.
+type State string
+
+// States of a finding.
+const (
+	Good State = "ok"
+	Bad  State = "error"   // calls fail, or will
+	Weak State = "warning" // works, but not as a real installation should
+)
+
+// Doctor examines an installation. It changes nothing but the version of the database's tables, as every command does, and sends no request
+// to a provider: it only connects.
+type Doctor struct {
+	Version string
+	Books   bool // also recompute the ledger and the audit chain, which reads all of them
+
+	cfg  config.Config
+	tell func(Finding)
+}
+
+// Examine reports its findings to tell, one after another.
+func (d Doctor) Examine(ctx context.Context, cfg config.Config, tell func(Finding)) {
+	d.cfg, d.tell = cfg, tell
+	d.good("version", "weir %s, %s, %s/%s", d.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	d.folder()
+	d.network()
+	o, err := OpenOffice(ctx, cfg, false)
+	if missing := new(noLedger); errors.As(err, missing) {
+		d.say(Weak, "database", "make the first user: weir user bootstrap NAME", "there is no database at %s yet", string(*missing))
+	} else if err != nil {
+		d.say(Bad, "database", "check store.dsn, the permissions of its folder, and whether the server runs", "it cannot be opened: %v", err)
+	} else {
+		defer o.Close()
+		d.database(ctx, o)
+		d.people(ctx, o)
+		if d.Books {
+			d.books(ctx, o)
+		}
+	}
+	d.journal()
+	b, err := BuildCatalog(ctx, cfg)
+	if err != nil {
+		d.say(Bad, "catalog", "correct the row or the file that it names", "it cannot be built: %v", err)
+		return
+	}
+	d.catalog(b)
+	d.providers(ctx, b.Snapshot)
+}
+
+func (d *Doctor) say(is State, part, do, format string, args ...any) {
+	d.tell(Finding{Part: part, Is: is, What: fmt.Sprintf(format, args...), Do: do})
+}
+
+func (d *Doctor) good(part, format string, args ...any) { d.say(Good, part, "", format, args...) }
+
+// lowDisk is how many free bytes are few: the journal and a database need room to go on.
+const lowDisk = 1 << 30
+
+func (d *Doctor) folder() {
+	const part = "data directory"
+	dir := d.cfg.DataDir
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		d.say(Weak, part, "weir serve and weir user bootstrap make it", "%s does not exist yet", dir)
+		return
+	case err != nil:
+		d.say(Bad, part, "check data_dir and who may read it", "%v", err)
+		return
+	case !info.IsDir():
+		d.say(Bad, part, "set data_dir to a folder", "%s is not a folder", dir)
+		return
+	}
+	f, err := os.CreateTemp(dir, ".doctor-*")
+	if err != nil {
+		d.say(Bad, part, "let the user who runs weir write there", "it cannot be written: %v", err)
+		return
+	}
+	_ = f.Close()
+	_ = os.Remove(f.Name())
+	if info.Mode().Perm()&0o077 != 0 {
+		d.say(Weak, part, "chmod 700 "+dir, "others on this machine can read %s", dir)
+	}
+	switch free, err := freeDisk(dir)(); {
+	case err != nil:
+		d.say(Weak, part, "", "the free space is unknown: %v", err)
+	case free < lowDisk:
+		d.say(Bad, part, "free space, or move data_dir: charges cannot be written to a full disk", "%d MiB are free", free>>20)
+	default:
+		d.good(part, "%s can be written, %d GiB are free", dir, free>>30)
+	}
+}
+
+// network examines how clients and browsers reach the node.
+func (d *Doctor) network() {
+	const part = "network"
+	s := &d.cfg.Server
+	host, _, err := net.SplitHostPort(s.Listen)
+	if err != nil {
+		d.say(Bad, part, "write HOST:PORT", "server.listen is %q: %v", s.Listen, err)
+		return
+	}
+	ip := net.ParseIP(host)
+	alone := host == "localhost" || ip != nil && ip.IsLoopback()
+	public, err := url.Parse(s.PublicURL)
+	named := err == nil && s.PublicURL != ""
+	proxied := len(s.TrustedProxies) > 0
+	switch {
+	case named && public.Scheme == "https" && !proxied:
+		d.say(Weak, part, "set server.trusted_proxies to the addresses of the proxy", "server.public_url is https, but no proxy is trusted: all clients seem to have the proxy's address, and share one limit")
+	case !alone && (!named || public.Scheme != "https"):
+		d.say(Weak, part, "put a proxy with TLS in front, and set server.public_url to its https:// address", "%s can be reached without encryption: keys travel readable, and nobody can sign in", s.Listen)
+	case alone && !named:
+		d.good(part, "listens on %s, for this machine alone", s.Listen)
+	default:
+		d.good(part, "listens on %s", s.Listen)
+	}
+}
+
+// clockOff is how far the clocks of a node and of its database may be apart: leases and limits go by both.
+const clockOff = 2 * time.Second
+
+func (d *Doctor) database(ctx context.Context, o *Office) {
+	const part = "database"
+	began := time.Now()
+	now, err := o.Store.Clock(ctx)
+	took := time.Since(began)
+	if err != nil {
+		d.say(Bad, part, "check the server and its log", "it does not answer: %v", err)
+		return
+	}
+	off := now.Sub(began.Add(took / 2))
+	switch {
+	case !d.cfg.Store.DSN.Postgres():
+		d.good(part, "SQLite at %s can be read", d.cfg.StorePath())
+	case off.Abs() > clockOff:
+		d.say(Bad, "clock", "set the clocks of both machines by NTP", "the clock of the database is %s from this machine's", off.Round(time.Millisecond))
+	default:
+		d.good(part, "PostgreSQL answers in %s, and its clock is right", took.Round(10*time.Microsecond))
+	}
+	aside, err := o.Store.Asides(ctx)
+	switch {
+	case err != nil:
+		d.say(Bad, "ledger", "", "charges that wait for a decision cannot be read: %v", err)
+	case len(aside) > 0:
+		d.say(Bad, "ledger", "weir ledger aside list", "%d charges could not be posted and wait for a decision", len(aside))
+	default:
+		d.good("ledger", "no charge waits for a decision")
+	}
+}
+
+func (d *Doctor) people(ctx context.Context, o *Office) {
+	const part = "sign-in"
+	f, err := o.people().Features(ctx)
+	switch {
+	case err != nil:
+		d.say(Bad, part, "", "users cannot be read: %v", err)
+	case f.Setup:
+		d.say(Weak, part, "weir user setup", "nobody can administer this gateway in a browser")
+	default:
+		d.good(part, "sign-up is %s", d.cfg.SignIn.SignUp)
+	}
+	if ring, err := d.cfg.Ring(os.LookupEnv); err != nil {
+		d.say(Bad, "secrets", "", "%v", err)
+	} else if ring == nil {
+		d.say(Weak, "secrets", "set secrets.master_key_file (openssl rand -hex 32)", "there is no master key: providers' keys cannot be kept in the database, and webhooks are not signed")
+	} else {
+		d.good("secrets", "there is a master key")
+	}
+}
+
+func (d *Doctor) books(ctx context.Context, o *Office) {
+	r, err := o.Verify(ctx, d.cfg.DataDir, ledger.Anchor{})
+	switch {
+	case err != nil:
+		d.say(Bad, "books", "weir ledger verify", "they cannot be recomputed: %v", err)
+	case !r.OK():
+		var failed []string
+		for _, c := range r.Checks {
+			if !c.OK {
+				failed = append(failed, c.Name)
+			}
+		}
+		d.say(Bad, "books", "weir ledger verify", "they are not balanced: %s", strings.Join(failed, ", "))
+	default:
+		d.good("books", "%d checks of the ledger hold", len(r.Checks))
+	}
+}
+
+func (d *Doctor) journal() {
+	const part = "journal"
+	all, err := journal.Survey(ledger.JournalDir(d.cfg.DataDir))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		d.say(Bad, part, "", "it cannot be read: %v", err)
+		return
+	}
+	records, damaged := int64(0), []string(nil)
+	for i := range all {
+		records += int64(all[i].Records)
+		if all[i].Damaged() {
+			damaged = append(damaged, filepath.Base(all[i].Path))
+		}
+	}
+	switch {
+	case len(damaged) > 0:
+		d.say(Bad, part, "weir ledger journal inspect", "damaged files: %s", strings.Join(damaged, ", "))
+	case len(all) == 0:
+		d.good(part, "there is none yet")
+	default:
+		d.good(part, "%d files with %d records are whole", len(all), records)
+	}
+}
+
+// catalog examines models, prices and the rate.
+func (d *Doctor) catalog(b *edit.Built) {
+	models, dollars := 0, false
+	for _, m := range b.Snapshot.Models() {
+		models++
+		dollars = dollars || slices.ContainsFunc(m.Endpoints, func(ep *catalog.Endpoint) bool { return rate.PartsOf(ep.Pricing.Rate).RubPerUSD != "" })
+	}
+	for _, left := range b.Left {
+		d.say(Weak, "catalog", "weir catalog endpoint list", "left out: %s", left)
+	}
+	if models == 0 {
+		d.say(Bad, "catalog", "set the key of a known provider, such as OPENAI_API_KEY, or declare one: docs/configuration.md", "no model is served")
+		return
+	}
+	d.good("catalog", "%d models are served", models)
+	if asOf := b.Snapshot.PricesAsOf; !asOf.IsZero() {
+		days := int(time.Since(asOf).Hours() / 24)
+		if time.Since(asOf) > d.cfg.PriceLists.StaleAfter {
+			d.say(Weak, "prices", "weir catalog update", "the prices of built-in models are of %s, %d days old", asOf.Format(time.DateOnly), days)
+		} else {
+			d.good("prices", "of %s, %d days old", asOf.Format(time.DateOnly), days)
+		}
+	}
+	if !dollars {
+		return
+	}
+	r := b.Rate
+	switch {
+	case isDefaultRate(&d.cfg, &r):
+		d.say(Weak, "rate", "weir rate set, pricing.rub_per_usd, or pricing.rate_source: cbr", "prices in dollars are charged at the default of %s rubles, which is nobody's rate", r.RubPerUSD)
+	case r.Source == rate.CBR && time.Since(r.From) > 5*24*time.Hour: // holidays have no rates for some days
+		d.say(Weak, "rate", "see weir_rate_failures_total and the log", "the last rate of the Bank of Russia is of %s", r.From.Format(time.DateOnly))
+	default:
+		d.good("rate", "%s rubles per dollar, margin %s (%s)", r.RubPerUSD, r.Margin, r.Source)
+	}
+}
+
+// providersAtOnce is how many are connected to at a time.
+const providersAtOnce = 8
+
+// providers connects to each provider that serves a model.
+func (d *Doctor) providers(ctx context.Context, snap *catalog.Snapshot) {
+	serving := map[string]*catalog.Provider{}
+	for _, m := range snap.Models() {
+		for _, ep := range m.Endpoints {
+			serving[ep.Provider.ID+" "+ep.Provider.BaseURL] = ep.Provider
+		}
+	}
+	names := make([]string, 0, len(serving))
+	for name := range serving {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	found := make([]Finding, len(names))
+	places := make(chan struct{}, providersAtOnce)
+	var all sync.WaitGroup
+	for i, name := range names {
+		all.Go(func() {
+			places <- struct{}{}
+			defer func() { <-places }()
+			found[i] = reach(ctx, serving[name])
+		})
+	}
+	all.Wait()
+	for _, f := range found {
+		d.tell(f)
+	}
+}
+
+// reach connects to a provider, without a request.
+func reach(ctx context.Context, p *catalog.Provider) Finding {
+	f := Finding{Part: "provider " + p.ID}
+	u, err := url.Parse(p.BaseURL)
+	if err != nil || u.Host == "" {
+		f.Is, f.What, f.Do = Bad, p.BaseURL+" is not an address", "correct base_url"
+		return f
+	}
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"https": "443", "http": "80"}[u.Scheme]
+	}
+	address := net.JoinHostPort(u.Hostname(), port)
+	ctx, stop := context.WithTimeout(ctx, 5*time.Second)
+	defer stop()
+	began := time.Now()
+	var conn io.Closer
+	if u.Scheme == "https" {
+		c := &tls.Config{ServerName: u.Hostname(), MinVersion: tls.VersionTLS12}
+		if p.CA != "" {
+			if c.RootCAs, err = x509.SystemCertPool(); err != nil {
+				c.RootCAs = x509.NewCertPool()
+			}
+			c.RootCAs.AppendCertsFromPEM([]byte(p.CA))
+		}
+		conn, err = (&tls.Dialer{Config: c}).DialContext(ctx, "tcp", address)
+	} else {
+		conn, err = (&net.Dialer{}).DialContext(ctx, "tcp", address)
+	}
+	if err != nil {
+		f.Is, f.What, f.Do = Bad, fmt.Sprintf("no connection to %s: %v", address, err), "check base_url, ca_file, DNS and the firewall; then: weir provider test "+p.ID
+		return f
+	}
+	_ = conn.Close()
+	f.Is, f.What = Good, fmt.Sprintf("%s answers in %s", address, time.Since(began).Round(time.Millisecond))
+	if p.Key == "" && len(p.Headers) == 0 && u.Scheme == "https" {
+		f.Is, f.What, f.Do = Weak, f.What+", but it has no key", "set its api_key, unless it needs none"
+	}
+	return f
+}

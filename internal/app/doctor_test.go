@@ -1,0 +1,112 @@
+package app_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"weir/internal/apikey"
+	"weir/internal/app"
+	"weir/internal/config"
+	"weir/internal/sim"
+)
+
+// clinic is an installation that is well, but for what a test changes.
+func clinic(t *testing.T, change func(*config.Config)) config.Config {
+	t.Helper()
+	simulator := sim.New(sim.Config{})
+	listener := listen(t)
+	go func() { _ = simulator.Serve(listener) }()
+	t.Cleanup(func() { _ = simulator.Close(context.Background()) })
+	cfg := config.Default()
+	cfg.DataDir, cfg.Builtin.All = t.TempDir(), false
+	if err := os.Chmod(cfg.DataDir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	cfg.Providers = []config.Provider{{ID: "hut", BaseURL: "http://" + listener.Addr().String() + "/v1", APIKey: config.NewSecret("x"),
+		Models: []config.Offer{{ID: "a/chat", UpstreamID: "chat", Prices: config.Prices{Prompt: "1", Completion: "1"}}}}}
+	o, err := app.OpenOffice(t.Context(), cfg, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := o.Users.CreateAs(t.Context(), "alice", apikey.Administrator, administrator); err != nil {
+		t.Fatal(err)
+	}
+	o.Close()
+	if change != nil {
+		change(&cfg)
+	}
+	return cfg
+}
+
+func TestDoctorFinds(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name   string
+		change func(*config.Config)
+		part   string
+		is     app.State
+		what   string
+	}{
+		{"a ledger in balance", nil, "books", app.Good, "checks of the ledger hold"},
+		{"a provider that answers", nil, "provider hut", app.Good, "answers in"},
+		{"a provider that does not", func(c *config.Config) { c.Providers[0].BaseURL = "http://127.0.0.1:1/v1" }, "provider hut", app.Bad, "no connection to 127.0.0.1:1"},
+		{"no model", func(c *config.Config) { c.Providers = nil }, "catalog", app.Bad, "no model is served"},
+		{"a file for a folder", func(c *config.Config) { c.DataDir = filepath.Join(c.DataDir, "weir.db") }, "data directory", app.Bad, "is not a folder"},
+		{"a folder that others read", func(c *config.Config) { _ = os.Chmod(c.DataDir, 0o755) }, "data directory", app.Weak, "others on this machine"},
+		{"no folder", func(c *config.Config) { c.DataDir += "/none" }, "data directory", app.Weak, "does not exist yet"},
+		{"no database", func(c *config.Config) { c.DataDir += "/none" }, "database", app.Weak, "no database"},
+		{"a database that is none", func(c *config.Config) {
+			_ = os.WriteFile(c.StorePath(), []byte(strings.Repeat("rubbish ", 1000)), 0o600)
+		}, "database", app.Bad, "cannot be opened"},
+		{"a damaged journal", func(c *config.Config) {
+			dir := filepath.Join(c.DataDir, "journal")
+			_ = os.MkdirAll(dir, 0o700)
+			_ = os.WriteFile(filepath.Join(dir, "0000000000000000.wal"), []byte("rubbish"), 0o600)
+		}, "journal", app.Bad, "damaged files: "},
+		{"open to the network", func(c *config.Config) { c.Server.Listen = "0.0.0.0:8080" }, "network", app.Weak, "without encryption"},
+		{"a proxy that nobody trusts", func(c *config.Config) { c.Server.PublicURL = "https://weir.example" }, "network", app.Weak, "no proxy is trusted"},
+		{"a proxy", func(c *config.Config) {
+			c.Server.PublicURL, c.Server.TrustedProxies = "https://weir.example", []string{"10.0.0.1"}
+		}, "network", app.Good, "listens on"},
+		{"no master key", nil, "secrets", app.Weak, "no master key"},
+		{"nobody's rate", func(c *config.Config) {
+			c.Providers[0].Models[0].Prices, c.Providers[0].Models[0].PriceUSD = config.Prices{}, config.Prices{Prompt: "1", Completion: "1"}
+		}, "rate", app.Weak, "nobody's rate"},
+		{"old prices", func(c *config.Config) {
+			c.Builtin.All, c.PriceLists.StaleAfter = true, time.Nanosecond
+			c.Providers = append(c.Providers, config.Provider{ID: "openai", APIKey: config.NewSecret("x"), BaseURL: c.Providers[0].BaseURL})
+		},
+			"prices", app.Weak, "days old"},
+	}
+	for _, c := range tests {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			cfg := clinic(t, c.change)
+			var found []app.Finding
+			app.Doctor{Version: "test", Books: true}.Examine(t.Context(), cfg, func(f app.Finding) { found = append(found, f) })
+			for _, f := range found {
+				if f.Part == c.part && f.Is == c.is && strings.Contains(f.What, c.what) {
+					if f.Is != app.Good && f.Do == "" {
+						t.Errorf("%+v names no remedy", f)
+					}
+					return
+				}
+			}
+			t.Errorf("no finding %s of %s: %q in %+v", c.is, c.part, c.what, found)
+		})
+	}
+}
+
+// An installation that is well has no error, so that the command can be used by a script.
+func TestDoctorFindsNothing(t *testing.T) {
+	t.Parallel()
+	app.Doctor{Version: "test", Books: true}.Examine(t.Context(), clinic(t, nil), func(f app.Finding) {
+		if f.Is == app.Bad {
+			t.Errorf("%+v", f)
+		}
+	})
+}

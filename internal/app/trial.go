@@ -1,0 +1,369 @@
+package app
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"weir/internal/catalog"
+	"weir/internal/completion"
+	"weir/internal/config"
+	"weir/internal/fault"
+	"weir/internal/rawjson"
+	"weir/internal/redact"
+	"weir/internal/task"
+	"weir/internal/upstream"
+	"weir/internal/usage"
+	"weir/internal/wire"
+	"weir/internal/wire/chat"
+	"weir/internal/wire/embeddings"
+	"weir/internal/wire/images"
+	"weir/internal/wire/moderations"
+	"weir/internal/wire/rerank"
+	"weir/internal/wire/speech"
+	"weir/internal/wire/transcriptions"
+)
+
+// Trial is one call to a provider, made to see whether it works. Nothing is charged to any wallet: the provider bills the operator.
+type Trial struct {
+	Type     string // of the model, one of catalog's Type constants
+	Dialect  string
+	Address  string
+	Model    string // slug, "" where none was called
+	Upstream string // the provider's id of the model
+	Key      int    // which credential was sent, from 1; 0: the provider has one or none
+
+	Skipped string        // why no call was made, "" if one was
+	Took    time.Duration // until the end of the answer
+	Usage   *usage.Usage  // nil: the provider reported none
+	Wrong   string        // what does not work: "address", "key", "model id", "request", "answer", "provider"; "" if it works
+	Detail  string        // what the provider or the connection said
+	Advice  []string      // what to do
+}
+
+// TestProvider makes one cheap call for each type of model that a provider serves, and for each credential, and passes each result to done.
+// Images are made only if costly is set; videos never are. It fails if the provider is not known or has no models.
+func TestProvider(ctx context.Context, cfg config.Config, id string, costly bool, done func(Trial)) error {
+	b, err := BuildCatalog(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	byType := map[string][]*catalog.Endpoint{}
+	for _, m := range b.Snapshot.Models() {
+		for _, ep := range m.Endpoints {
+			if ep.Provider.ID == id {
+				byType[m.Type] = append(byType[m.Type], ep)
+			}
+		}
+	}
+	if len(byType) == 0 {
+		return noProvider(b.Snapshot, id)
+	}
+	types := make([]string, 0, len(byType))
+	for t := range byType {
+		types = append(types, t)
+	}
+	slices.SortFunc(types, func(x, y string) int { return cmp.Or(cmp.Compare(place(x), place(y)), strings.Compare(x, y)) })
+	t := tester{cfg: cfg, redactor: redact.New(cfg.Secrets()...)}
+	for _, kind := range types {
+		endpoints := byType[kind]
+		switch {
+		case kind == catalog.TypeVideo:
+			done(skipped(endpoints[0], "a video costs too much for a test"))
+			continue
+		case kind == catalog.TypeImage && !costly:
+			done(skipped(endpoints[0], "an image is not cheap; --all makes one"))
+			continue
+		}
+		for _, one := range credentials(endpoints[0].Provider) {
+			done(t.endpoints(ctx, endpoints, one))
+		}
+	}
+	return nil
+}
+
+// place orders the types of models: those that most providers have come first.
+func place(kind string) int {
+	if kind == catalog.TypeChat {
+		return 0
+	}
+	return 1
+}
+
+func noProvider(s *catalog.Snapshot, id string) error {
+	var known []string
+	for _, m := range s.Models() {
+		for _, ep := range m.Endpoints {
+			known = append(known, ep.Provider.ID)
+		}
+	}
+	slices.Sort(known)
+	known = slices.Compact(known)
+	if len(known) == 0 {
+		return fmt.Errorf("no provider serves a model: set the key of a known one, such as OPENAI_API_KEY, or declare one under providers")
+	}
+	return fmt.Errorf("the provider %q serves no model; these do: %s", id, strings.Join(known, ", "))
+}
+
+func skipped(ep *catalog.Endpoint, why string) Trial {
+	t := describe(ep)
+	t.Skipped = why
+	return t
+}
+
+func describe(ep *catalog.Endpoint) Trial {
+	return Trial{Type: ep.Model.Type, Dialect: ep.Provider.Dialect, Address: ep.Provider.BaseURL, Model: ep.Model.Slug, Upstream: ep.UpstreamID}
+}
+
+// credential is one of a provider's, and its number, 0 where there is one at most.
+type credential struct {
+	key    string
+	number int
+}
+
+func credentials(p *catalog.Provider) []credential {
+	if len(p.Keys) == 0 {
+		return []credential{{p.Key, 0}}
+	}
+	out := []credential{{p.Key, 1}}
+	for i, k := range p.Keys {
+		out = append(out, credential{k, i + 2})
+	}
+	return out
+}
+
+// tester makes the calls of one test. Each has a client of its own: what one learns of a provider must not change what the next one sees.
+type tester struct {
+	cfg      config.Config
+	redactor *redact.Redactor
+}
+
+// triedModels is how many models are called until one is known to the provider.
+const triedModels = 3
+
+// endpoints calls the cheapest endpoint, and others where the provider does not know its model.
+func (t *tester) endpoints(ctx context.Context, list []*catalog.Endpoint, key credential) Trial {
+	list = slices.Clone(list)
+	var first Trial
+	for n := 0; n < triedModels && len(list) > 0; n++ {
+		ep := catalog.Cheapest(list)
+		list = slices.DeleteFunc(list, func(e *catalog.Endpoint) bool { return e.Model == ep.Model })
+		tried := t.endpoint(ctx, with(ep, func(p *catalog.Provider) { p.Key, p.Keys = key.key, nil }))
+		tried.Key = key.number
+		if n == 0 {
+			first = tried
+		}
+		switch {
+		case tried.Wrong == "" && n > 0:
+			first.Wrong = wrongModel
+			first.Advice = []string{fmt.Sprintf("%s works with the same address and key. Correct upstream_id of %s, or remove it.", tried.Model, first.Model)}
+			return first
+		case tried.Wrong != wrongModel:
+			return first
+		}
+	}
+	return first
+}
+
+// with returns a copy of an endpoint whose provider is changed.
+func with(ep *catalog.Endpoint, change func(*catalog.Provider)) *catalog.Endpoint {
+	e, p := *ep, *ep.Provider
+	change(&p)
+	e.Provider = &p
+	return &e
+}
+
+// What can be wrong.
+const (
+	wrongAddress  = "address"
+	wrongKey      = "key"
+	wrongModel    = "model id"
+	wrongRequest  = "request"
+	wrongAnswer   = "answer"
+	wrongProvider = "provider"
+)
+
+// endpoint calls an endpoint. Where that fails in a way that a setting can mend, it looks for the setting.
+func (t *tester) endpoint(ctx context.Context, ep *catalog.Endpoint) Trial {
+	out := t.call(ctx, ep)
+	switch out.Wrong {
+	case wrongAddress, wrongModel:
+		for _, address := range otherAddresses(ep.Provider.BaseURL) {
+			if t.call(ctx, with(ep, func(p *catalog.Provider) { p.BaseURL = address })).Wrong == "" {
+				out.Wrong, out.Advice = wrongAddress, []string{"It works with base_url: " + address}
+				break
+			}
+		}
+	case wrongRequest:
+		for _, q := range quirksToTry {
+			if ep.Model.Type == catalog.TypeChat && t.call(ctx, with(ep, func(p *catalog.Provider) { q.set(&p.Quirks) })).Wrong == "" {
+				out.Advice = []string{"It works with the quirk " + q.text}
+				break
+			}
+		}
+	}
+	return out
+}
+
+// otherAddresses are the usual spellings of an address.
+func otherAddresses(base string) []string {
+	if rest, found := strings.CutSuffix(base, "/v1"); found {
+		return []string{rest}
+	}
+	return []string{base + "/v1"}
+}
+
+// quirksToTry are those that make a provider refuse an ordinary request.
+var quirksToTry = []struct {
+	text string
+	set  func(*catalog.Quirks)
+}{
+	{"no_stream_options: true", func(q *catalog.Quirks) { q.NoStreamOptions = true }},
+	{"max_tokens_field: max_completion_tokens", func(q *catalog.Quirks) { q.MaxTokensField = "max_completion_tokens" }},
+	{"max_tokens_field: max_tokens", func(q *catalog.Quirks) { q.MaxTokensField = "max_tokens" }},
+	{"drop: [max_tokens]", func(q *catalog.Quirks) { q.Drop = append(slices.Clone(q.Drop), "max_tokens", "max_completion_tokens") }},
+}
+
+// longestTrial bounds one call: a test of a provider is not worth more of a person's time.
+const longestTrial = time.Minute
+
+// call makes one call and judges it.
+func (t *tester) call(ctx context.Context, ep *catalog.Endpoint) Trial {
+	out := describe(ep)
+	req, err := request(ep)
+	if err != nil {
+		out.Wrong, out.Detail = wrongRequest, fault.From(err).Public
+		return out
+	}
+	client := upstream.New(upstreamConfig(t.cfg, t.redactor))
+	defer client.Close()
+	ctx, stop := context.WithTimeout(ctx, longestTrial)
+	defer stop()
+	began := time.Now()
+	var text []byte
+	for ev, err := range client.Complete(ctx, ep, req, nil) {
+		if err != nil {
+			out.Took = time.Since(began)
+			out.judge(ep, fault.From(err))
+			return out
+		}
+		if ev.Usage != nil {
+			out.Usage = ev.Usage
+		}
+		text = append(text, ev.Text...)
+	}
+	out.Took = time.Since(began)
+	if ep.Model.Type == catalog.TypeChat {
+		out.notice(ep, text)
+	}
+	return out
+}
+
+// notice adds what is worth knowing of an answer that came.
+func (t *Trial) notice(ep *catalog.Endpoint, text []byte) {
+	if t.Usage == nil || !t.Usage.Prompt.Reported {
+		t.Advice = append(t.Advice, "The provider reports no usage: its calls are charged by estimates.")
+	}
+	if bytes.HasPrefix(bytes.TrimSpace(text), []byte("<think>")) && !ep.Provider.Quirks.ThinkTags {
+		t.Advice = append(t.Advice, "It writes reasoning into the text: set the quirk think_tags: true")
+	}
+}
+
+// judge says what is wrong, and what to do.
+func (t *Trial) judge(ep *catalog.Endpoint, f *fault.Error) {
+	status := 0
+	if f.Upstream != nil {
+		status = f.Upstream.Status
+		t.Detail = f.Upstream.Raw
+	}
+	t.Detail = cmp.Or(t.Detail, f.Public)
+	if f.Cause != nil && status == 0 {
+		t.Detail = f.Cause.Error()
+	}
+	if status != 0 {
+		t.Detail = fmt.Sprintf("status %d: %s", status, t.Detail)
+	}
+	credential := "Check its api_key."
+	if ep.Provider.Key == "" {
+		credential = "It has no key: set api_key."
+	}
+	switch {
+	case f.Upstream != nil && f.Upstream.Unreachable:
+		t.Wrong = wrongAddress
+		t.Advice = []string{"No connection to " + ep.Provider.BaseURL + ": check base_url, ca_file and the network."}
+	case status == 401 || status == 403:
+		t.Wrong, t.Advice = wrongKey, []string{credential}
+	case status == 402:
+		t.Wrong, t.Advice = wrongProvider, []string{"The account at the provider has no money."}
+	case status == 429:
+		t.Wrong, t.Advice = wrongProvider, []string{"The provider is at a limit of this account. Address and key work."}
+	case status == 404 || status == 405:
+		t.Wrong = wrongModel
+		t.Advice = []string{fmt.Sprintf("Check upstream_id (%s) and base_url (%s).", ep.UpstreamID, ep.Provider.BaseURL)}
+	case status >= 500:
+		t.Wrong, t.Advice = wrongProvider, []string{"The provider fails at present. Try again later."}
+	case status >= 400:
+		t.Wrong, t.Advice = wrongRequest, []string{"The provider refuses this request: see docs/configuration.md for quirks."}
+	case status == 0 && f.Kind == fault.Timeout || errors.Is(f.Cause, context.DeadlineExceeded):
+		t.Wrong, t.Advice = wrongProvider, []string{fmt.Sprintf("No answer within %s.", longestTrial)}
+	default:
+		t.Wrong, t.Advice = wrongAnswer, []string{fmt.Sprintf("The answer is not that of the wire %s: check dialect and base_url.", ep.Provider.Dialect)}
+	}
+}
+
+// request is the cheapest request to a model of the endpoint's type.
+func request(ep *catalog.Endpoint) (*completion.Request, error) {
+	var w rawjson.Writer
+	w.Object()
+	w.Name("model").Text(ep.Model.Slug)
+	body := func(rest string) []byte { return append(w.B, rest...) }
+	var req *completion.Request
+	var err error
+	switch ep.Model.Type {
+	case catalog.TypeEmbedding:
+		req, err = embeddings.Decode(body(`,"input":"ok"}`))
+	case catalog.TypeModeration:
+		req, err = moderations.Decode(body(`,"input":"ok"}`), "")
+	case catalog.TypeRerank:
+		req, err = rerank.Decode(body(`,"query":"ok","documents":["ok","no"]}`))
+	case catalog.TypeSpeech:
+		req, err = speech.Decode(body(`,"input":"ok","voice":"alloy"}`))
+	case catalog.TypeImage:
+		req, err = images.Decode(body(`,"prompt":"a dot","n":1}`), false)
+	case catalog.TypeTranscription:
+		req, err = transcriptions.Decode(&wire.Form{
+			File: bytes.NewReader(silence()), FileName: "silence.wav", FileType: "audio/wav", Fields: []task.Field{{Name: "model", Value: ep.Model.Slug}},
+		})
+	default:
+		req, err = chat.Decode(body(`,"messages":[{"role":"user","content":"Reply with: ok"}],"max_tokens":16,"stream":true,"stream_options":{"include_usage":true}}`))
+	}
+	if err == nil {
+		req.N = max(req.N, 1)
+	}
+	return req, err
+}
+
+// silence is a recording of a second.
+func silence() []byte {
+	const rate, size = 16000, 2 * 16000
+	b := make([]byte, 44+size)
+	copy(b, "RIFF")
+	binary.LittleEndian.PutUint32(b[4:], 36+size)
+	copy(b[8:], "WAVEfmt ")
+	binary.LittleEndian.PutUint32(b[16:], 16)
+	binary.LittleEndian.PutUint16(b[20:], 1) // PCM
+	binary.LittleEndian.PutUint16(b[22:], 1) // channels
+	binary.LittleEndian.PutUint32(b[24:], rate)
+	binary.LittleEndian.PutUint32(b[28:], 2*rate)
+	binary.LittleEndian.PutUint16(b[32:], 2)
+	binary.LittleEndian.PutUint16(b[34:], 16)
+	copy(b[36:], "data")
+	binary.LittleEndian.PutUint32(b[40:], size)
+	return b
+}
