@@ -47,6 +47,8 @@ var rules = map[string]rule{
 	"internal/subtitle": {layer: foundation, beside: []string{"internal/fault"}},
 	// Numbers of embeddings: functions over bytes, for the domain, dialects and wires.
 	"internal/vector": {layer: foundation},
+	// The grammar of HTTP/1.1, for the client and the server.
+	"internal/http1": {layer: foundation, users: []layer{edge}},
 
 	"internal/completion":      {layer: domain},
 	"internal/task":            {layer: domain},
@@ -117,7 +119,8 @@ var rules = map[string]rule{
 	"internal/sim/kit":                 {layer: edge, alone: true},
 	"internal/sim/chat":                {layer: edge, beside: []string{"internal/sim/kit"}, alone: true},
 	"internal/sim/...":                 {layer: edge, beside: []string{"internal/sim/kit", "internal/sim/chat"}, alone: true},
-	"internal/httpapi":                 {layer: edge, beside: []string{"internal/wire", "internal/wire/...", "internal/accesslog"}},
+	"internal/httpapi/h1server":        {layer: edge},
+	"internal/httpapi":                 {layer: edge, beside: []string{"internal/httpapi/h1server", "internal/wire", "internal/wire/...", "internal/accesslog"}},
 
 	"internal/app": {layer: wiring},
 	"cmd/weir":     {layer: command},

@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
+
+	"weir/internal/http1"
 )
 
 const (
@@ -65,7 +67,7 @@ type Exchange struct {
 	got   Head
 	sent  *sending // a request that is sent while the answer is read, else nil
 
-	framing  chunked
+	framing  http1.Chunked
 	left     int64 // of a body of known length
 	ended    bool  // the body was read to its end
 	unusable bool  // the connection is not used again
@@ -127,7 +129,7 @@ func (x *Exchange) Close() {
 	x.aborted, x.dialing = false, nil
 	x.mu.Unlock()
 	x.host = nil
-	x.head, x.got, x.sent, x.framing, x.err = head{}, Head{}, nil, chunked{}, nil
+	x.head, x.got, x.sent, x.framing, x.err = head{}, Head{}, nil, http1.Chunked{}, nil
 	x.left, x.ended, x.unusable = 0, false, false
 	x.vec, x.bufs = [2][]byte{}, nil
 }
@@ -415,8 +417,8 @@ func (x *Exchange) receive(p []byte, now bool) (int, error) {
 func (x *Exchange) unframe(p []byte) (int, error) {
 	switch {
 	case x.head.chunked:
-		n, used, err := x.framing.decode(p)
-		x.ended = x.framing.state == chunkEnd
+		n, used, err := x.framing.Decode(p)
+		x.ended = x.framing.Done()
 		x.unusable = x.unusable || used < len(p)
 		return n, err
 	case x.head.length >= 0:

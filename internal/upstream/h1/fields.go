@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"weir/internal/http1"
 )
 
 // framing are the header fields that control where a message ends and what happens to its connection. Only the Exchange sets them.
@@ -23,11 +25,11 @@ func AppendFields(dst []byte, host string, header http.Header) ([]byte, error) {
 		if framing[http.CanonicalHeaderKey(name)] {
 			continue
 		}
-		if name == "" || strings.ContainsFunc(name, func(r rune) bool { return r >= 0x80 || !isToken(byte(r)) }) {
+		if name == "" || strings.ContainsFunc(name, func(r rune) bool { return r >= 0x80 || !http1.IsToken(byte(r)) }) {
 			return nil, fmt.Errorf("h1: a header field's name cannot be sent")
 		}
 		for _, value := range header[name] {
-			if !isText([]byte(value)) {
+			if !http1.IsText([]byte(value)) {
 				return nil, fmt.Errorf("h1: the header field %s cannot be sent", name)
 			}
 			dst = append(append(append(append(dst, name...), ": "...), value...), lineEnd...)

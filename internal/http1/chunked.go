@@ -1,17 +1,17 @@
-package h1
+package http1
 
 import "errors"
 
-var errChunk = errors.New("h1: the chunks of the body are malformed")
+var errChunk = errors.New("http1: the chunks of the body are malformed")
 
 const (
 	maxChunkLine = 256     // bytes of a chunk's size and extensions
 	maxTrailers  = 8 << 10 // bytes of all trailers together
 )
 
-// chunked decodes a chunked body (RFC 9112 section 7.1) that arrives in any pieces. It is strict: sizes are plain hexadecimal, lines end
+// Chunked decodes a chunked body (RFC 9112 section 7.1) that arrives in any pieces. It is strict: sizes are plain hexadecimal, lines end
 // with CR LF, extensions and trailers are bounded and otherwise ignored.
-type chunked struct {
+type Chunked struct {
 	state chunkState
 	left  int64 // of the chunk's data, in bytes
 	line  int   // bytes of the chunk's line so far, or of all trailers
@@ -36,9 +36,9 @@ const (
 	chunkEnd
 )
 
-// decode moves the data in p to its front. It returns how many bytes of data there are and how many bytes of p it used: less than all
+// Decode moves the data in p to its front. It returns how many bytes of data there are and how many bytes of p it used: less than all
 // only when the end of the body is before them.
-func (d *chunked) decode(p []byte) (n, used int, err error) {
+func (d *Chunked) Decode(p []byte) (n, used int, err error) {
 	for used < len(p) && d.state != chunkEnd {
 		if d.state != chunkData {
 			if !d.step(p[used]) {
@@ -59,8 +59,11 @@ func (d *chunked) decode(p []byte) (n, used int, err error) {
 	return n, used, nil
 }
 
+// Done reports whether the end of the body was decoded.
+func (d *Chunked) Done() bool { return d.state == chunkEnd }
+
 // step takes one byte of framing and reports whether it is allowed there.
-func (d *chunked) step(c byte) bool {
+func (d *Chunked) step(c byte) bool {
 	switch d.state {
 	case chunkSize:
 		d.left, d.line = 0, 0
@@ -82,10 +85,10 @@ func (d *chunked) step(c byte) bool {
 	case chunkDataLF:
 		return d.to(chunkSize, c == '\n')
 	case trailerStart:
-		return d.to(chunkEndLF, c == '\r') || d.to(trailerName, isToken(c))
+		return d.to(chunkEndLF, c == '\r') || d.to(trailerName, IsToken(c))
 	case trailerName:
 		d.line++
-		return d.line <= maxTrailers && (isToken(c) || d.to(trailerValue, c == ':'))
+		return d.line <= maxTrailers && (IsToken(c) || d.to(trailerValue, c == ':'))
 	case trailerValue:
 		return d.text(c, maxTrailers) || d.to(trailerLF, c == '\r')
 	case trailerLF:
@@ -96,7 +99,7 @@ func (d *chunked) step(c byte) bool {
 	return false
 }
 
-func (d *chunked) to(next chunkState, ok bool) bool {
+func (d *Chunked) to(next chunkState, ok bool) bool {
 	if ok {
 		d.state = next
 	}
@@ -104,19 +107,19 @@ func (d *chunked) to(next chunkState, ok bool) bool {
 }
 
 // afterSize takes a byte after a size: white space, with which some servers pad lines, an extension or the end of the line.
-func (d *chunked) afterSize(c byte) bool {
+func (d *Chunked) afterSize(c byte) bool {
 	d.line++
 	return d.line <= maxChunkLine && (d.to(chunkSpace, c == ' ' || c == '\t') || d.to(chunkExtension, c == ';') || d.to(chunkLineLF, c == '\r'))
 }
 
 // text takes a byte of an extension or of a trailer's value.
-func (d *chunked) text(c byte, limit int) bool {
+func (d *Chunked) text(c byte, limit int) bool {
 	d.line++
 	return d.line <= limit && (c >= ' ' || c == '\t') && c != 0x7F
 }
 
 // digit takes a hexadecimal digit; 15 of them do not overflow.
-func (d *chunked) digit(c byte) bool {
+func (d *Chunked) digit(c byte) bool {
 	switch {
 	case c >= '0' && c <= '9':
 		c -= '0'
