@@ -60,7 +60,8 @@ type Server struct {
 	CORS              bool          `yaml:"cors"`
 	AdminAPI          bool          `yaml:"admin_api"` // administrators can use /api/admin on listen, too
 	ModerationVendor  string        `yaml:"moderation_vendor"`
-	PublicURL         string        `yaml:"public_url"` // clients' URL of the gateway; "": the address that they connected to
+	PublicURL         string        `yaml:"public_url"`  // clients' URL of the gateway; "": the address that they connected to
+	HTTPServer        string        `yaml:"http_server"` // "own", "standard"
 	Limits            Limits        `yaml:"limits"`
 	Timeouts          Timeouts      `yaml:"timeouts"`
 }
@@ -511,7 +512,7 @@ const Off = "off"
 func Default() Config {
 	return Config{
 		Server: Server{
-			Listen: "127.0.0.1:8080", AdminListen: "127.0.0.1:9091", ShutdownDelay: 5 * time.Second, DrainTimeout: 300 * time.Second, ModerationVendor: "openai",
+			Listen: "127.0.0.1:8080", AdminListen: "127.0.0.1:9091", ShutdownDelay: 5 * time.Second, DrainTimeout: 300 * time.Second, ModerationVendor: "openai", HTTPServer: "own",
 			Limits: Limits{
 				MaxBodyBytes: 32 << 20, MaxManagementBodyBytes: 1 << 20, BodyBudgetBytes: 256 << 20, MaxInFlightRequests: 4096,
 				MaxUploads: 256, SpoolBudgetBytes: 4 << 30, SpoolMinFreeBytes: 1 << 30,

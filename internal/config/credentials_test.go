@@ -60,15 +60,17 @@ func TestSeveralCredentials(t *testing.T) {
 	}
 }
 
-func TestHTTPClientIsOneOfTwo(t *testing.T) {
+func TestHTTPClientAndServerAreOneOfTwo(t *testing.T) {
 	t.Parallel()
 	for value, want := range map[string]bool{"own": true, "standard": true, "curl": false} {
-		cfg, err := config.Parse([]byte("upstream: {http_client: "+value+"}"), env())
-		if err == nil {
-			err = cfg.Validate()
-		}
-		if (err == nil) != want {
-			t.Errorf("%s: %v", value, err)
+		for _, key := range []string{"upstream: {http_client: ", "server: {http_server: "} {
+			cfg, err := config.Parse([]byte(key+value+"}"), env())
+			if err == nil {
+				err = cfg.Validate()
+			}
+			if (err == nil) != want {
+				t.Errorf("%s%s: %v", key, value, err)
+			}
 		}
 	}
 }

@@ -33,6 +33,7 @@ type Config struct {
 	KeepAliveAfter time.Duration // silence in a stream before the first keep-alive
 	KeepAliveEvery time.Duration // and between those that follow
 
+	StandardServer    bool          // net/http serves connections, instead of our own server
 	ReadHeader        time.Duration // longest time for a request's head
 	IdleConn          time.Duration // an idle connection is closed after it
 	MaxHeaderBytes    int

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"weir/internal/fault"
+	"weir/internal/httpapi/h1server"
 	"weir/internal/limit"
 	"weir/internal/loop"
 )
@@ -20,29 +21,33 @@ import (
 // Server serves an API on a listener until it is drained.
 type Server struct {
 	api    *API
-	http   *http.Server
+	http   httpServer
 	cancel context.CancelCauseFunc
+}
+
+// httpServer reads requests and sends answers. *h1server.Server is one, *http.Server another.
+type httpServer interface {
+	Serve(net.Listener) error
+	Shutdown(context.Context) error
+	Close() error
 }
 
 // NewServer makes the server of an API.
 func NewServer(a *API) *Server {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	c := &a.cfg
-	return &Server{
-		api: a, cancel: cancel,
-		http: &http.Server{
-			Handler:           a,
-			ReadHeaderTimeout: c.ReadHeader,
-			IdleTimeout:       c.IdleConn,
-			// Counts from the request's head; handlers that write later move it ahead. Without it a client that takes no
-			// byte of a short answer would hold its connection for ever.
-			WriteTimeout:   c.WriteStall,
-			MaxHeaderBytes: c.MaxHeaderBytes,
-			BaseContext:    func(net.Listener) context.Context { return ctx },
-			ConnContext:    withConn,
-			ErrorLog:       slog.NewLogLogger(a.Slog.Handler(), slog.LevelDebug),
-		},
+	// WriteTimeout counts from the request's head; handlers that write later move it ahead. Without it a client that takes no byte of a short
+	// answer would hold its connection for ever.
+	if !c.StandardServer && h1server.Supported {
+		return &Server{api: a, cancel: cancel, http: &h1server.Server{
+			Handler: a, ReadHeaderTimeout: c.ReadHeader, IdleTimeout: c.IdleConn, WriteTimeout: c.WriteStall, MaxHeaderBytes: c.MaxHeaderBytes,
+			BaseContext: ctx, ConnContext: withConn, Log: a.Slog,
+		}}
 	}
+	return &Server{api: a, cancel: cancel, http: &http.Server{
+		Handler: a, ReadHeaderTimeout: c.ReadHeader, IdleTimeout: c.IdleConn, WriteTimeout: c.WriteStall, MaxHeaderBytes: c.MaxHeaderBytes,
+		BaseContext: func(net.Listener) context.Context { return ctx }, ConnContext: withConn, ErrorLog: slog.NewLogLogger(a.Slog.Handler(), slog.LevelDebug),
+	}}
 }
 
 // Serve answers on l, which it closes. It returns nil after Drain.

@@ -78,6 +78,21 @@ func TestDrainLetsWorkEnd(t *testing.T) {
 	}
 }
 
+// Go's own server can be selected, and serves the same.
+func TestStandardServer(t *testing.T) {
+	t.Parallel()
+	n := start(t, relayFunc(hello), func(c *httpapi.Config) { c.StandardServer = true })
+	for _, stream := range []bool{false, true} {
+		r := n.do("POST", "/v1/chat/completions", chatBody(stream))
+		if r.StatusCode != 200 || stream != bytes.HasSuffix(r.body, []byte("[DONE]\n\n")) {
+			t.Errorf("stream %v: %d %q", stream, r.StatusCode, r.body)
+		}
+	}
+	if err := n.server.Drain(t.Context(), 0, 5*time.Second); err != nil {
+		t.Error(err)
+	}
+}
+
 // At the deadline the remaining streams end with an error that says so.
 func TestDrainCutsAtTheDeadline(t *testing.T) {
 	t.Parallel()

@@ -1,0 +1,228 @@
+// Package h1server serves HTTP/1.1 on plain connections to an http.Handler, with less work per request than net/http: one goroutine and no
+// buffer for an idle connection, one write per answer, deadlines that are set only before a wait. It is strict: what RFC 9112 forbids is refused,
+// not repaired. It must not know what a request is about, and serves neither TLS nor HTTP/2.
+package h1server
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Server serves connections. Its fields must not be changed after the first call of Serve. The zero value of a time is no limit.
+type Server struct {
+	Handler http.Handler
+	// Gate is asked about each request when its head has arrived and nothing was made of it; nil admits all. A request that it refuses gets
+	// the answer that it returns, which must be a whole one with a length. It is used from many goroutines.
+	Gate func(ctx context.Context, h *Head) (refusal []byte)
+
+	ReadHeaderTimeout time.Duration // for the rest of a head, after its first byte
+	IdleTimeout       time.Duration // for the first byte of the next request
+	WriteTimeout      time.Duration // for each write, unless the handler sets another deadline
+	MaxHeaderBytes    int           // of the request line and all fields
+
+	BaseContext context.Context
+	ConnContext func(context.Context, net.Conn) context.Context // nil: as it is
+	Log         *slog.Logger
+
+	mu        sync.Mutex
+	listeners map[net.Listener]struct{}
+	conns     map[*conn]struct{}
+	ending    atomic.Bool
+	ticks     atomic.Int64 // of the watch
+	asleep    atomic.Bool  // the watch waits for wake
+	wake      chan struct{}
+	over      chan struct{} // closed with ending
+}
+
+// Serve accepts connections of l, which it closes, until Shutdown or Close. Then it returns http.ErrServerClosed, else the listener's error.
+func (s *Server) Serve(l net.Listener) error {
+	once := sync.OnceFunc(func() { _ = l.Close() })
+	defer once()
+	s.mu.Lock()
+	if s.ending.Load() {
+		s.mu.Unlock()
+		return http.ErrServerClosed
+	}
+	if s.listeners == nil {
+		s.listeners, s.conns = map[net.Listener]struct{}{}, map[*conn]struct{}{}
+		s.wake = make(chan struct{}, 1)
+		s.over = make(chan struct{})
+		s.asleep.Store(true)
+		go s.watch()
+	}
+	s.listeners[l] = struct{}{}
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		delete(s.listeners, l)
+		s.mu.Unlock()
+	}()
+	for pause := time.Duration(0); ; {
+		rwc, err := l.Accept()
+		if s.ending.Load() {
+			if err == nil {
+				_ = rwc.Close()
+			}
+			return http.ErrServerClosed
+		}
+		if err != nil {
+			if ne, ok := err.(interface{ Temporary() bool }); !ok || !ne.Temporary() { // out of descriptors, for instance
+				return err
+			}
+			pause = min(max(2*pause, 5*time.Millisecond), time.Second)
+			s.Log.Error("accepting a connection failed", "error", err, "again_in", pause)
+			select {
+			case <-time.After(pause):
+			case <-s.over:
+			}
+			continue
+		}
+		pause = 0
+		c := newConn(s, rwc)
+		s.mu.Lock()
+		s.conns[c] = struct{}{}
+		s.mu.Unlock()
+		go c.serve()
+	}
+}
+
+func (s *Server) forget(c *conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.conns, c)
+}
+
+// The states of a connection, for Shutdown.
+const (
+	fresh  = int32(iota) // no byte of a request has arrived yet
+	idle                 // between requests
+	busy                 // a request is under way
+	closed               // Shutdown has closed it
+)
+
+// freshGrace is how long Shutdown waits for the first request of a new connection.
+const freshGrace = 5 * time.Second
+
+// Shutdown closes the listeners and idle connections, and waits until the requests under way have ended, or ctx, whose error it then returns.
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.end()
+	for pause := time.Millisecond; ; pause = min(2*pause, 500*time.Millisecond) {
+		if s.closeIdle() {
+			return nil
+		}
+		t := time.NewTimer(pause)
+		select {
+		case <-ctx.Done():
+			t.Stop()
+			return ctx.Err()
+		case <-t.C:
+		}
+	}
+}
+
+// Close closes the listeners and all connections at once.
+func (s *Server) Close() error {
+	s.end()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.conns {
+		c.state.Store(closed)
+		_ = c.rwc.Close()
+	}
+	return nil
+}
+
+// tick is how often requests are looked at whose clients may have gone: most requests end before, and cost no second goroutine.
+const tick = 25 * time.Millisecond
+
+// watch starts to watch the clients of requests that take longer than a tick. It sleeps while there are no requests.
+func (s *Server) watch() {
+	ticker := time.NewTicker(tick)
+	defer ticker.Stop()
+	for quiet := 0; ; {
+		select {
+		case <-ticker.C:
+		case <-s.over:
+			ticker.Stop()
+			s.watchRest()
+			return
+		}
+		s.ticks.Add(1)
+		if quiet++; s.look() {
+			quiet = 0
+		}
+		if quiet < 40 {
+			continue
+		}
+		ticker.Stop()
+		s.asleep.Store(true)
+		if !s.look() { // none that began before it saw that the watch sleeps
+			select {
+			case <-s.wake:
+			case <-s.over:
+			}
+		}
+		s.asleep.Store(false)
+		ticker.Reset(tick)
+		quiet = 0
+	}
+}
+
+// watchRest watches what is under way after the end, until all connections are closed.
+func (s *Server) watchRest() {
+	ticker := time.NewTicker(tick)
+	defer ticker.Stop()
+	for range ticker.C {
+		s.ticks.Add(1)
+		s.look()
+		s.mu.Lock()
+		left := len(s.conns)
+		s.mu.Unlock()
+		if left == 0 {
+			return
+		}
+	}
+}
+
+// look begins to watch the requests that have taken a tick, and reports whether any request is under way.
+func (s *Server) look() (any bool) {
+	now := s.ticks.Load()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.conns {
+		began := c.began.Load()
+		any = any || began > 0
+		if began > 0 && now > began && c.wait != nil && c.watched.CompareAndSwap(false, true) {
+			go c.watch()
+		}
+	}
+	return any
+}
+
+func (s *Server) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.ending.Swap(true) && s.over != nil { // nil before the first Serve
+		close(s.over)
+	}
+	for l := range s.listeners {
+		_ = l.Close()
+	}
+}
+
+// closeIdle closes what waits for a request, and reports whether nothing else is left.
+func (s *Server) closeIdle() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.conns {
+		if c.state.CompareAndSwap(idle, closed) || time.Since(c.since) > freshGrace && c.state.CompareAndSwap(fresh, closed) {
+			_ = c.rwc.Close()
+		}
+	}
+	return len(s.conns) == 0
+}

@@ -1,0 +1,535 @@
+package h1server_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"weir/internal/httpapi/h1server"
+)
+
+// serve starts a server and returns its address.
+func serve(t testing.TB, s *h1server.Server) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.MaxHeaderBytes == 0 {
+		s.MaxHeaderBytes = 16 << 10
+	}
+	s.Log = slog.New(slog.DiscardHandler)
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(l) }()
+	t.Cleanup(func() {
+		_ = s.Close()
+		if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+			t.Errorf("Serve: %v", err)
+		}
+	})
+	return l.Addr().String()
+}
+
+func dial(t testing.TB, address string) (net.Conn, *bufio.Reader) {
+	t.Helper()
+	c, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	if err := c.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	return c, bufio.NewReader(c)
+}
+
+// echo answers with what it was asked.
+func echo(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	text := fmt.Sprintf("%s %s %s %q %d %v", r.Method, r.URL.Path, r.Host, body, r.ContentLength, err)
+	w.Header()["Content-Type"] = []string{"text/plain"}
+	if r.Header.Get("X-Length") != "" {
+		w.Header()["Content-Length"] = []string{fmt.Sprint(len(text))}
+	}
+	_, _ = io.WriteString(w, text)
+}
+
+func read(t testing.TB, in *bufio.Reader, method string) (*http.Response, string) {
+	t.Helper()
+	r, err := http.ReadResponse(in, &http.Request{Method: method})
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, string(body)
+}
+
+func TestRequests(t *testing.T) {
+	t.Parallel()
+	address := serve(t, &h1server.Server{Handler: http.HandlerFunc(echo)})
+	const host = "Host: a.example:80\r\n"
+	for name, c := range map[string]struct {
+		request string
+		status  int
+		body    string
+		closes  bool
+	}{
+		"plain":                {"GET /a HTTP/1.1\r\n" + host + "\r\n", 200, `GET /a a.example:80 "" 0 <nil>`, false},
+		"whole answer":         {"GET /a HTTP/1.1\r\n" + host + "X-Length: 1\r\n\r\n", 200, `GET /a a.example:80 "" 0 <nil>`, false},
+		"body":                 {"POST /a HTTP/1.1\r\n" + host + "content-length: 3\r\n\r\nabc", 200, `POST /a a.example:80 "abc" 3 <nil>`, false},
+		"chunks":               {"POST /a HTTP/1.1\r\n" + host + "Transfer-Encoding: chunked\r\n\r\n2\r\nab\r\n1;x=y\r\nc\r\n0\r\nT: u\r\n\r\n", 200, `POST /a a.example:80 "abc" -1 <nil>`, false},
+		"query":                {"GET /a?b=c HTTP/1.1\r\n" + host + "\r\n", 200, `GET /a a.example:80 "" 0 <nil>`, false},
+		"absolute form":        {"GET http://b.example/a HTTP/1.1\r\n" + host + "\r\n", 200, `GET /a b.example "" 0 <nil>`, false},
+		"empty line before":    {"\r\nGET /a HTTP/1.1\r\n" + host + "\r\n", 200, `GET /a a.example:80 "" 0 <nil>`, false},
+		"close":                {"GET /a HTTP/1.1\r\n" + host + "Connection: x, Close\r\n\r\n", 200, `GET /a a.example:80 "" 0 <nil>`, true},
+		"HTTP/1.0":             {"GET /a HTTP/1.0\r\n\r\n", 200, `GET /a  "" 0 <nil>`, true},
+		"HTTP/1.0 kept":        {"GET /a HTTP/1.0\r\nConnection: keep-alive\r\nX-Length: 1\r\n\r\n", 200, `GET /a  "" 0 <nil>`, false},
+		"HTTP/1.0 by the end":  {"GET /a HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", 200, `GET /a  "" 0 <nil>`, true},
+		"HEAD":                 {"HEAD /a HTTP/1.1\r\n" + host + "X-Length: 1\r\n\r\n", 200, "", false},
+		"HEAD without length":  {"HEAD /a HTTP/1.1\r\n" + host + "\r\n", 200, "", false},
+		"bytes above ASCII":    {"GET /a HTTP/1.1\r\n" + host + "X: \xe9\r\n\r\n", 200, `GET /a a.example:80 "" 0 <nil>`, false},
+		"bare line feed":       {"GET /a HTTP/1.1\n" + host + "\r\n", 400, "", true},
+		"bare line feed later": {"GET /a HTTP/1.1\r\n" + host + "X: y\n\r\n", 400, "", true},
+		"carriage return":      {"GET /a HTTP/1.1\r\n" + host + "X: y\rz\r\n\r\n", 400, "", true},
+		"NUL":                  {"GET /a HTTP/1.1\r\n" + host + "X: \x00\r\n\r\n", 400, "", true},
+		"folded line":          {"GET /a HTTP/1.1\r\n" + host + "X: y\r\n z\r\n\r\n", 400, "", true},
+		"space before colon":   {"GET /a HTTP/1.1\r\n" + host + "X : y\r\n\r\n", 400, "", true},
+		"no colon":             {"GET /a HTTP/1.1\r\n" + host + "X\r\n\r\n", 400, "", true},
+		"no name":              {"GET /a HTTP/1.1\r\n" + host + ": y\r\n\r\n", 400, "", true},
+		"no host":              {"GET /a HTTP/1.1\r\n\r\n", 400, "", true},
+		"two hosts":            {"GET /a HTTP/1.1\r\n" + host + host + "\r\n", 400, "", true},
+		"malformed host":       {"GET /a HTTP/1.1\r\nHost: a b\r\n\r\n", 400, "", true},
+		"two lengths":          {"POST /a HTTP/1.1\r\n" + host + "Content-Length: 1\r\nContent-Length: 2\r\n\r\nab", 400, "", true},
+		"length with a sign":   {"POST /a HTTP/1.1\r\n" + host + "Content-Length: +1\r\n\r\na", 400, "", true},
+		"list of lengths":      {"POST /a HTTP/1.1\r\n" + host + "Content-Length: 1, 1\r\n\r\na", 400, "", true},
+		"length and chunks":    {"POST /a HTTP/1.1\r\n" + host + "Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400, "", true},
+		"chunks twice":         {"POST /a HTTP/1.1\r\n" + host + "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400, "", true},
+		"chunks in HTTP/1.0":   {"POST /a HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400, "", true},
+		"other coding":         {"POST /a HTTP/1.1\r\n" + host + "Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", 501, "", true},
+		"HTTP/2":               {"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505, "", true},
+		"HTTP/1.2":             {"GET /a HTTP/1.2\r\n" + host + "\r\n", 505, "", true},
+		"no version":           {"GET /a\r\n\r\n", 400, "", true},
+		"two spaces":           {"GET  /a HTTP/1.1\r\n" + host + "\r\n", 400, "", true},
+		"malformed target":     {"GET a%zz HTTP/1.1\r\n" + host + "\r\n", 400, "", true},
+		"CONNECT":              {"CONNECT a:1 HTTP/1.1\r\n" + host + "\r\n", 501, "", true},
+		"unknown expectation":  {"POST /a HTTP/1.1\r\n" + host + "Expect: 200-ok\r\nContent-Length: 1\r\n\r\na", 417, "", true},
+		"large head":           {"GET /a HTTP/1.1\r\n" + host + "X: " + strings.Repeat("y", 40<<10) + "\r\n\r\n", 431, "", true},
+		"medium head":          {"GET /a HTTP/1.1\r\n" + host + "X: " + strings.Repeat("y", 15<<10) + "\r\n\r\n", 200, `GET /a a.example:80 "" 0 <nil>`, false},
+		"TLS":                  {"\x16\x03\x01\x00\xa5\x01\x00\r\n\r\n", 400, "", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			// whole, in pieces, and together with the next request
+			next := "GET /next HTTP/1.1\r\nHost: n\r\n\r\n"
+			if c.closes && c.status == 200 {
+				next = "" // unread, it would reset the connection, and the answer with it
+			}
+			for how, send := range map[string]func(w io.Writer) error{
+				"whole": func(w io.Writer) error {
+					_, err := io.WriteString(w, c.request+next)
+					return err
+				},
+				"in pieces": func(w io.Writer) error {
+					for p := []byte(c.request + next); len(p) > 0; {
+						n := min(1+len(p)/50, len(p))
+						if _, err := w.Write(p[:n]); err != nil {
+							return err
+						}
+						p = p[n:]
+					}
+					return nil
+				},
+			} {
+				conn, in := dial(t, address)
+				if err := send(conn); err != nil && !c.closes {
+					t.Fatalf("%s: %v", how, err)
+				}
+				method, _, _ := strings.Cut(strings.TrimSpace(c.request), " ")
+				r, body := read(t, in, method)
+				if r.StatusCode != c.status || c.status == 200 && body != c.body {
+					t.Fatalf("%s: %d %q", how, r.StatusCode, body)
+				}
+				if r.Header.Get("Date") == "" && c.status == 200 {
+					t.Errorf("%s: no date", how)
+				}
+				if c.closes {
+					if !r.Close {
+						t.Errorf("%s: the answer does not say that the connection ends", how)
+					}
+					if rest, _ := io.ReadAll(in); len(rest) > 0 {
+						t.Errorf("%s: after the end: %q", how, rest)
+					}
+					continue
+				}
+				if _, body := read(t, in, "GET"); body != `GET /next n "" 0 <nil>` {
+					t.Errorf("%s: the next answer is %q", how, body)
+				}
+			}
+		})
+	}
+}
+
+func TestAnswers(t *testing.T) {
+	t.Parallel()
+	large := strings.Repeat("x", 100<<10)
+	for name, c := range map[string]struct {
+		handler http.HandlerFunc
+		status  int
+		body    string
+		closes  bool
+		cut     bool
+	}{
+		"nothing":   {func(http.ResponseWriter, *http.Request) {}, 200, "", false, false},
+		"a status":  {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(404) }, 404, "", false, false},
+		"no body":   {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(204); _, _ = io.WriteString(w, "x") }, 204, "", false, false},
+		"two heads": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(404); w.WriteHeader(200) }, 404, "", false, false},
+		"large": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", fmt.Sprint(len(large)))
+			_, _ = io.WriteString(w, large)
+		}, 200, large, false, false},
+		"large chunks": {func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = io.WriteString(w, large)
+			_, _ = io.WriteString(w, "y")
+		}, 200, large + "y", false, false},
+		"small chunks": {func(w http.ResponseWriter, _ *http.Request) {
+			for range 3000 {
+				_, _ = io.WriteString(w, "0123456789")
+			}
+		}, 200, strings.Repeat("0123456789", 3000), false, false},
+		"too long": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "2")
+			if _, err := io.WriteString(w, "abc"); !errors.Is(err, http.ErrContentLength) {
+				panic(err)
+			}
+			_, _ = io.WriteString(w, "ab")
+		}, 200, "ab", false, false},
+		"too short": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "3")
+			_, _ = io.WriteString(w, "ab")
+		}, 200, "ab", true, true},
+		"close":       {func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Connection", "close") }, 200, "", true, false},
+		"body unread": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(400) }, 400, "", false, false},
+		"aborted": {func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = io.WriteString(w, large)
+			panic(http.ErrAbortHandler)
+		}, 200, large, true, true},
+		"panic": {func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, large); panic("x") }, 200, large, true, true},
+		"an injected line": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header()["X"] = []string{"a\r\nSet-Cookie: b"}
+			w.Header()["Y\r\nSet-Cookie"] = []string{"b"}
+		}, 200, "", false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var next atomic.Bool
+			address := serve(t, &h1server.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if next.Swap(true) {
+					echo(w, r)
+					return
+				}
+				c.handler(w, r)
+			})})
+			conn, in := dial(t, address)
+			fmt.Fprint(conn, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nab")
+			r, err := http.ReadResponse(in, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			body, err := io.ReadAll(r.Body)
+			if r.StatusCode != c.status || string(body) != c.body || (err != nil) != c.cut {
+				t.Fatalf("%d, %d bytes, %v", r.StatusCode, len(body), err)
+			}
+			if r.Header.Get("Set-Cookie") != "" {
+				t.Error("a value became a field")
+			}
+			if c.closes {
+				if rest, _ := io.ReadAll(in); len(rest) > 0 {
+					t.Errorf("after the end: %q", rest)
+				}
+				return
+			}
+			fmt.Fprint(conn, "GET /n HTTP/1.1\r\nHost: x\r\n\r\n")
+			if _, text := read(t, in, "GET"); text != `GET /n x "" 0 <nil>` {
+				t.Errorf("the next answer is %q", text)
+			}
+		})
+	}
+}
+
+// Frames are sent with Flush, and a stream whose client has gone ends its request's context.
+func TestStreams(t *testing.T) {
+	t.Parallel()
+	gone := make(chan error, 1)
+	address := serve(t, &h1server.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, "data: 1\n\n")
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+		gone <- context.Cause(r.Context())
+	})})
+	conn, in := dial(t, address)
+	fmt.Fprint(conn, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+	r, err := http.ReadResponse(in, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	frame := make([]byte, 9)
+	if _, err := io.ReadFull(r.Body, frame); err != nil || string(frame) != "data: 1\n\n" {
+		t.Fatalf("%q %v", frame, err)
+	}
+	conn.Close()
+	if err := <-gone; !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+// A request that took long leaves its connection usable, also with the next request already there.
+func TestLongRequests(t *testing.T) {
+	t.Parallel()
+	address := serve(t, &h1server.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-time.After(60 * time.Millisecond):
+		case <-r.Context().Done():
+			t.Error("the request ended early")
+		}
+		echo(w, r)
+	}), IdleTimeout: time.Minute})
+	conn, in := dial(t, address)
+	for i := range 4 {
+		fmt.Fprintf(conn, "POST /%d HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\n%d", i, i)
+		if i%2 == 0 {
+			continue
+		}
+		for j := i - 1; j <= i; j++ {
+			if _, body := read(t, in, "POST"); body != fmt.Sprintf(`POST /%d x "%d" 1 <nil>`, j, j) {
+				t.Fatalf("%q", body)
+			}
+		}
+	}
+}
+
+func TestContinue(t *testing.T) {
+	t.Parallel()
+	address := serve(t, &h1server.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/refuse" {
+			w.WriteHeader(413)
+			return
+		}
+		echo(w, r)
+	})})
+	conn, in := dial(t, address)
+	fmt.Fprint(conn, "POST /a HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n")
+	line, err := in.ReadString('\n')
+	if err != nil || !strings.HasPrefix(line, "HTTP/1.1 100 ") {
+		t.Fatalf("%q %v", line, err)
+	}
+	_, _ = in.ReadString('\n')
+	fmt.Fprint(conn, "ab")
+	if _, body := read(t, in, "POST"); body != `POST /a x "ab" 2 <nil>` {
+		t.Fatalf("%q", body)
+	}
+	fmt.Fprint(conn, "POST /refuse HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n")
+	if r, _ := read(t, in, "POST"); r.StatusCode != 413 || !r.Close {
+		t.Errorf("%d, close %v", r.StatusCode, r.Close)
+	}
+}
+
+// The gate sees heads, and its refusals keep the connection where the body is small.
+func TestGate(t *testing.T) {
+	t.Parallel()
+	const refusal = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 4\r\n\r\nbusy"
+	var heads atomic.Int64
+	address := serve(t, &h1server.Server{Handler: http.HandlerFunc(echo), Gate: func(_ context.Context, h *h1server.Head) []byte {
+		heads.Add(1)
+		if string(h.Target) == "/no" && string(h.Authorization) == "Bearer k" {
+			return []byte(refusal)
+		}
+		return nil
+	}})
+	large := 1 << 20
+	for name, c := range map[string]struct {
+		fields, body string
+		closes       bool
+	}{
+		"small":   {"Content-Length: 2\r\n", "ab", false},
+		"none":    {"", "", false},
+		"last":    {"Connection: close\r\n", "", true},
+		"large":   {fmt.Sprintf("Content-Length: %d\r\n", large), strings.Repeat("x", large), true},
+		"chunked": {"Transfer-Encoding: chunked\r\n", "1\r\na\r\n0\r\n\r\n", true},
+		"expects": {"Expect: 100-continue\r\nContent-Length: 2\r\n", "", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			conn, in := dial(t, address)
+			go func() {
+				fmt.Fprintf(conn, "POST /no HTTP/1.1\r\nHost: x\r\nauthorization: Bearer k\r\n%s\r\n%s", c.fields, c.body)
+				fmt.Fprint(conn, "GET /yes HTTP/1.1\r\nHost: x\r\n\r\n")
+			}()
+			r, body := read(t, in, "POST")
+			if r.StatusCode != 503 || body != "busy" || r.Close != c.closes {
+				t.Fatalf("%d %q, close %v", r.StatusCode, body, r.Close)
+			}
+			if !c.closes {
+				if _, body := read(t, in, "GET"); body != `GET /yes x "" 0 <nil>` {
+					t.Errorf("%q", body)
+				}
+			}
+		})
+	}
+}
+
+func TestShutdown(t *testing.T) {
+	t.Parallel()
+	begun, leave := make(chan struct{}), make(chan struct{})
+	s := &h1server.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/long" {
+			close(begun)
+			<-leave
+		}
+		echo(w, r)
+	})}
+	address := serve(t, s)
+	idle, idleIn := dial(t, address)
+	fmt.Fprint(idle, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+	read(t, idleIn, "GET")
+	conn, in := dial(t, address)
+	fmt.Fprint(conn, "GET /long HTTP/1.1\r\nHost: x\r\n\r\n")
+	<-begun
+	short, stop := context.WithTimeout(t.Context(), 30*time.Millisecond)
+	defer stop()
+	if err := s.Shutdown(short); !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatalf("with a request under way: %v", err)
+	}
+	if _, err := idleIn.ReadByte(); err != io.EOF {
+		t.Errorf("the idle connection: %v", err)
+	}
+	close(leave)
+	if r, body := read(t, in, "GET"); body != `GET /long x "" 0 <nil>` || !r.Close {
+		t.Errorf("%q, close %v", body, r.Close)
+	}
+	if err := s.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// FuzzHead: what our server takes for a request is one for net/http, too, and it means the same. Whatever comes, the server lives.
+func FuzzHead(f *testing.F) {
+	seen := make(chan *http.Request, 100)
+	address := serve(f, &h1server.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err == nil {
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			seen <- r.Clone(context.Background())
+		}
+	}), ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 5 * time.Second})
+	for _, s := range []string{
+		"GET /a HTTP/1.1\r\nHost: x\r\n\r\n", "POST /a?b HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\na", "POST * HTTP/1.0\r\nx-y-z: 1\r\nX-Y-Z: 2\r\n\r\n",
+		"POST /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\nGET / HTTP/1.1\r\nHost: y\r\n\r\n", "GET http://h/ HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, sent []byte) {
+		for len(seen) > 0 {
+			<-seen
+		}
+		conn, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
+		if _, err := conn.Write(sent); err == nil {
+			_ = conn.(*net.TCPConn).CloseWrite()
+		}
+		_, _ = io.Copy(io.Discard, conn)
+		theirs := bufio.NewReader(bytes.NewReader(sent))
+		for len(seen) > 0 {
+			ours := <-seen
+			r, err := http.ReadRequest(theirs)
+			if err != nil {
+				t.Fatalf("%q: we served %s %s, net/http reports %v", sent, ours.Method, ours.RequestURI, err)
+			}
+			body, err := io.ReadAll(r.Body)
+			if err != nil {
+				t.Fatalf("%q: net/http cannot read the body: %v", sent, err)
+			}
+			own, _ := io.ReadAll(ours.Body)
+			if ours.Method != r.Method || ours.RequestURI != r.RequestURI || ours.Host != r.Host || ours.URL.String() != r.URL.String() ||
+				ours.ContentLength != r.ContentLength || !bytes.Equal(own, body) || ours.Close != r.Close {
+				t.Fatalf("%q:\nours   %s %s %s %s %d %v %q\ntheirs %s %s %s %s %d %v %q", sent, ours.Method, ours.RequestURI, ours.Host, ours.URL, ours.ContentLength, ours.Close, own,
+					r.Method, r.RequestURI, r.Host, r.URL, r.ContentLength, r.Close, body)
+			}
+			if a, b := fmt.Sprint(ours.Header), fmt.Sprint(r.Header); a != b && !ours.Close { // net/http takes a field Connection: close out
+				t.Fatalf("%q:\nours   %s\ntheirs %s", sent, a, b)
+			}
+		}
+	})
+}
+
+// BenchmarkAnswer is one request and its whole answer of 1 KB, with the client's part of the work: own is this server, standard net/http.
+func BenchmarkAnswer(b *testing.B) {
+	answer := bytes.Repeat([]byte("x"), 1<<10)
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var body [2 << 10]byte
+		_, _ = io.ReadFull(r.Body, body[:r.ContentLength])
+		h := w.Header()
+		h["Content-Type"] = []string{"application/json"}
+		h["Content-Length"] = []string{"1024"}
+		_, _ = w.Write(answer)
+	})
+	request := []byte("POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nUser-Agent: bench\r\nAccept: */*\r\nAuthorization: Bearer sk-weir-v1-0123456789\r\n" +
+		"Content-Type: application/json\r\nContent-Length: 1024\r\n\r\n" + string(answer))
+	measure := func(b *testing.B, address string) {
+		conn, in := dial(b, address)
+		_ = conn.SetDeadline(time.Time{})
+		r, n := []byte(nil), 0
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := conn.Write(request); err != nil {
+				b.Fatal(err)
+			}
+			if n == 0 { // all answers have the same length
+				for !bytes.HasSuffix(r, answer) {
+					c, err := in.ReadByte()
+					if err != nil {
+						b.Fatal(err)
+					}
+					r = append(r, c)
+				}
+				n = len(r)
+			} else if _, err := io.ReadFull(in, r[:n]); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	b.Run("own", func(b *testing.B) {
+		measure(b, serve(b, &h1server.Server{Handler: handler, IdleTimeout: time.Minute, WriteTimeout: time.Minute, ReadHeaderTimeout: time.Minute}))
+	})
+	b.Run("own refuses", func(b *testing.B) {
+		refusal := append([]byte("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 1024\r\n\r\n"), answer...)
+		measure(b, serve(b, &h1server.Server{Handler: handler, IdleTimeout: time.Minute, WriteTimeout: time.Minute, ReadHeaderTimeout: time.Minute,
+			Gate: func(context.Context, *h1server.Head) []byte { return refusal }}))
+	})
+	b.Run("standard", func(b *testing.B) {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			b.Fatal(err)
+		}
+		s := &http.Server{Handler: handler, IdleTimeout: time.Minute, WriteTimeout: time.Minute, ReadHeaderTimeout: time.Minute}
+		go func() { _ = s.Serve(l) }()
+		defer s.Close()
+		measure(b, l.Addr().String())
+	})
+}
