@@ -18,6 +18,7 @@ const (
 	Chat Style = iota
 	Responses
 	Messages
+	Gemini
 )
 
 // Member is one top-level member of a request body, as offsets into Body.
@@ -77,6 +78,7 @@ type Request struct {
 	HasRoles         Roles    // what occurs in the messages: a dialect decides by it whether to rewrite them
 	Signature        string   // newest provider signature on reasoning or a tool call in the conversation, "" none: its issuer recognises it
 	WithoutReasoning bool     // leave out reasoning of earlier turns, because the upstream refused it
+	Translate        bool     // the body must not be sent as it is, even to a provider of its own wire: something in it is for the gateway, or unknown
 	Heal             bool     // repair malformed JSON of a whole answer
 	Revised          Revision // parts of the prompt that differ from the body
 	Format           *Format  // required format of the answer, nil: any text

@@ -1,6 +1,7 @@
 package completion
 
 import (
+	"net/url"
 	"slices"
 	"strings"
 )
@@ -80,4 +81,15 @@ func DivertingFields() []string {
 		"aws_bedrock_runtime_endpoint", "vertex_project", "vertex_credentials", "base_model", "mock_response", "fallbacks", "context_window_fallbacks", "callbacks",
 		"success_callback", "litellm_params", "litellm_metadata", "litellm_credential_name", "input_cost_per_token", "deployment_id", "model_list", "virtual_key", "preset", "num_retries",
 		"billing_policy", "user_profile_id", "workspace_id"}
+}
+
+// PrivateFile reports whether an address names something that belongs to the account of a provider: a file that somebody has uploaded with
+// the same key, or an object in a bucket. Such an address must not be sent to the provider, which would read it with that key.
+func PrivateFile(address string) bool {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
+		return true
+	}
+	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
+	return strings.HasSuffix(host, "googleapis.com") && (!strings.HasPrefix(host, "storage.") || strings.HasPrefix(u.Path, "/storage/"))
 }

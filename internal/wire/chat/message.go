@@ -17,23 +17,6 @@ const (
 	bytesPerToken    = 3 // prose has 3.5 to 5 bytes to a token, code a little less
 	tokensPerMessage = 8
 	tokensPerRequest = 3
-
-	tokensLowImage = 85
-	tokensImage    = 1500 // a large image at full detail
-	mostImage      = 6500 // where a provider divides it into the smallest parts
-
-	bytesPerTokenPlain      = 1000 // base64 of uncompressed audio: 43 KB a second at least, 32 tokens a second at most
-	bytesPerTokenCompressed = 128  // base64 of compressed audio: 4 KB a second at least
-	bytesPerTokenFile       = 8    // base64 of a document
-	bytesPerTokenVideo      = 256
-
-	// The estimates for the densest inputs that a client can choose: audio of 8 KB a second, or of 1 KB compressed, a page of two words.
-	denserAudio      = 300
-	densestAudio     = 32
-	densestFile      = 2
-	densestVideo     = 2
-	mostFile         = 300_000 // tokens of the largest number of pages that providers read; such pages may have hardly any bytes
-	tokensRemoteFile = 4000    // a file or video given by address
 )
 
 // role of a message.
@@ -458,20 +441,20 @@ func (d *decoder) image() {
 		return
 	}
 	found := false
-	tokens := int64(tokensImage)
+	tokens := int64(wire.FullImage)
 	for name, ok := d.Member(); ok; name, ok = d.Member() {
 		switch string(name) {
 		case "url":
 			_, found = d.url()
 		case "detail":
 			if detail, _ := d.Enum(imageDetails); detail == "low" {
-				tokens = tokensLowImage
+				tokens = wire.LowImageTokens
 			}
 		default:
 			d.Skip()
 		}
 	}
-	d.req.Needs.Medium(tokens, mostImage)
+	wire.TakeImage(&d.req.Needs, tokens)
 	if !found {
 		d.FailIn(fault.InvalidPrompt, "url", "An image needs a url.")
 	}
@@ -522,12 +505,7 @@ func (d *decoder) inputAudio() {
 			d.Skip()
 		}
 	}
-	switch format {
-	case "wav", "aiff", "pcm16", "pcm24", "flac":
-		d.req.Needs.Medium(int64(size)/bytesPerTokenPlain+1, int64(size)/denserAudio+1)
-	default:
-		d.req.Needs.Medium(int64(size)/bytesPerTokenCompressed+1, int64(size)/densestAudio+1)
-	}
+	wire.TakeAudio(&d.req.Needs, format, size)
 	switch {
 	case size == 0:
 		d.FailIn(fault.InvalidPrompt, "data", "input_audio needs data.")
@@ -553,27 +531,21 @@ func (d *decoder) file() {
 	if !d.Object() {
 		return
 	}
-	found := false
-	tokens, most := int64(tokensRemoteFile), int64(0)
+	found, size := false, 0
 	for name, ok := d.Member(); ok; name, ok = d.Member() {
 		switch string(name) {
 		case "filename":
 			d.RawString()
 		case "file_data":
 			inline, ok := d.url()
-			found = found || ok
-			if inline > 0 {
-				tokens, most = int64(inline)/bytesPerTokenFile+1, max(int64(inline)/densestFile, mostFile)
-			}
+			found, size = found || ok, max(size, inline)
 		case "file_id":
 			found = d.RawString() != nil || found
 		default:
 			d.Skip()
 		}
 	}
-	d.req.Needs.Medium(tokens, most)
-	d.req.Needs.FileTokens += tokens
-	d.req.Needs.Open = d.req.Needs.Open || most == 0
+	wire.TakeFile(&d.req.Needs, size)
 	if !found {
 		d.FailIn(fault.InvalidPrompt, "file_data", "A file needs file_data or file_id.")
 	}
@@ -583,22 +555,16 @@ func (d *decoder) video() {
 	if !d.Object() {
 		return
 	}
-	found := false
-	tokens, most := int64(tokensRemoteFile), int64(0)
+	found, size := false, 0
 	for name, ok := d.Member(); ok; name, ok = d.Member() {
 		switch string(name) {
 		case "url":
-			inline, ok := d.url()
-			found = ok
-			if inline > 0 {
-				tokens, most = int64(inline)/bytesPerTokenVideo+tokensImage, int64(inline)/densestVideo+mostImage
-			}
+			size, found = d.url()
 		default:
 			d.Skip()
 		}
 	}
-	d.req.Needs.Medium(tokens, most)
-	d.req.Needs.Open = d.req.Needs.Open || most == 0
+	wire.TakeVideo(&d.req.Needs, size)
 	if !found {
 		d.FailIn(fault.InvalidPrompt, "url", "A video needs a url.")
 	}
