@@ -161,8 +161,9 @@ func showParallelTools(t *testing.T, p *place) {
 		}
 	}
 	q.turns, q.serial = q.turns[:1], true
-	cannot := p.dialect.name == "gemini" || p.dialect.name == "bedrock"
-	if s = p.mustAsk(t, q); (len(s.calls) != 1) != cannot || p.dialect.name == "gemini" && s.notice == "" {
+	asked := p.style.name() != "gemini"
+	cannot := !asked || p.dialect.name == "gemini" || p.dialect.name == "bedrock"
+	if s = p.mustAsk(t, q); (len(s.calls) != 1) != cannot || asked && p.dialect.name == "gemini" && s.notice == "" {
 		t.Errorf("%d calls where one was wanted", len(s.calls))
 	}
 }

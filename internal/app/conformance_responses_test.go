@@ -11,7 +11,7 @@ import (
 type responsesStyle struct{}
 
 func (responsesStyle) name() string              { return "responses" }
-func (responsesStyle) path() string              { return "/v1/responses" }
+func (responsesStyle) path(string, bool) string  { return "/v1/responses" }
 func (responsesStyle) header() map[string]string { return nil }
 
 func (s responsesStyle) encode(a *ask) map[string]any {

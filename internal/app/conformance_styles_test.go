@@ -18,7 +18,7 @@ import (
 type style interface {
 	// path is the route; name is the style's name in the grid.
 	name() string
-	path() string
+	path(model string, stream bool) string
 	header() map[string]string
 	encode(*ask) map[string]any
 	whole(t *testing.T, body []byte) *said
@@ -26,7 +26,7 @@ type style interface {
 	failure(body []byte) (kind, message string)
 }
 
-var styles = []style{chatStyle{}, messagesStyle{}, responsesStyle{}}
+var styles = []style{chatStyle{}, messagesStyle{}, responsesStyle{}, geminiStyle{}}
 
 // ask is one request, independent of any wire.
 type ask struct {
@@ -121,7 +121,7 @@ func decode[T any](t *testing.T, b []byte) (v T) {
 type chatStyle struct{}
 
 func (chatStyle) name() string              { return "chat" }
-func (chatStyle) path() string              { return "/v1/chat/completions" }
+func (chatStyle) path(string, bool) string  { return "/v1/chat/completions" }
 func (chatStyle) header() map[string]string { return nil }
 
 func (s chatStyle) encode(a *ask) map[string]any {
@@ -379,8 +379,8 @@ func (chatStyle) failure(body []byte) (kind, message string) {
 // messagesStyle is POST /v1/messages.
 type messagesStyle struct{}
 
-func (messagesStyle) name() string { return "messages" }
-func (messagesStyle) path() string { return "/v1/messages" }
+func (messagesStyle) name() string             { return "messages" }
+func (messagesStyle) path(string, bool) string { return "/v1/messages" }
 func (messagesStyle) header() map[string]string {
 	return map[string]string{"Anthropic-Version": "2023-06-01"}
 }
@@ -633,14 +633,14 @@ func (messagesStyle) failure(body []byte) (kind, message string) {
 func (a *account) ask(t *testing.T, s style, q *ask, stream bool) *answer {
 	t.Helper()
 	body := s.encode(q)
-	if stream {
+	if stream && s.name() != "gemini" {
 		body["stream"] = true
 	}
 	b, err := json.Marshal(body)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return a.send(t, http.MethodPost, s.path(), b, s.header())
+	return a.send(t, http.MethodPost, s.path(q.model, stream), b, s.header())
 }
 
 // mustAsk sends a request and reads its answer, which must succeed.

@@ -188,6 +188,11 @@ type exception struct {
 }
 
 var exceptions = []exception{
+	{feature: "prompt caching", style: "gemini", dialect: "bedrock", outcome: none, why: "the Gemini style cannot mark what to cache"},
+	{feature: "prompt caching", style: "gemini", dialect: "anthropic", outcome: none, why: "the Gemini style cannot mark what to cache"},
+	{feature: "caching for an hour", style: "gemini", outcome: none, why: "the Gemini style cannot mark what to cache"},
+	{feature: "parallel tools", style: "gemini", dialect: "gigachat", why: "GigaChat makes one call in an answer; parallel calls of other models are sent to it one after the other"},
+	{feature: "parallel tools", style: "gemini", why: "the Gemini style cannot ask for one call only"},
 	{feature: "prompt caching", style: "responses", dialect: "bedrock", outcome: none, why: "the responses style cannot mark what to cache"},
 	{feature: "prompt caching", style: "responses", dialect: "anthropic", outcome: none, why: "the responses style cannot mark what to cache"},
 	{feature: "caching for an hour", style: "responses", outcome: none, why: "the responses style cannot mark what to cache"},
@@ -315,7 +320,7 @@ func conformanceDocument() []byte {
 	var b bytes.Buffer
 	b.WriteString(`# Conformance
 
-What works when a client speaks one style (chat, responses, messages) and the provider another API. Find the table of your client's style, and the column of the provider's API.
+What works when a client speaks one style (chat, responses, messages, gemini) and the provider another API. Find the table of your client's style, and the column of the provider's API.
 
 Each cell is a test that passes (TestConformance in internal/app), whole and streamed, through a gateway in front of the [simulator](simulator.md), which is as strict as real providers and verifies its own signatures. The test writes this page.
 

@@ -180,7 +180,7 @@ func (a *account) wantNotice(t *testing.T, s style, is *said) {
 	if rest, ok := strings.CutPrefix(id, "msg_"); ok {
 		id = "gen-" + rest
 	}
-	if s.name() == "messages" && strings.HasPrefix(is.model, "anthropic/") || s.name() == "responses" {
+	if s.name() == "messages" && strings.HasPrefix(is.model, "anthropic/") || s.name() == "gemini" && strings.HasPrefix(is.model, "gemini/") || s.name() == "responses" {
 		return // the id is the provider's, or that of a stored response
 	}
 	var c struct{ Data struct{ Notice *string } }

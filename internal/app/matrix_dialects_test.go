@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
 	"slices"
@@ -23,6 +24,7 @@ type leg struct {
 var legs = []leg{
 	{chatStyle{}, "anthropic", true}, {chatStyle{}, "gemini", true},
 	{messagesStyle{}, "openai", false}, {messagesStyle{}, "anthropic", false}, {messagesStyle{}, "gemini", false},
+	{geminiStyle{}, "openai", true}, {geminiStyle{}, "anthropic", true}, {geminiStyle{}, "gemini", true},
 	{chatStyle{}, "responses", true}, {messagesStyle{}, "responses", false}, {chatStyle{}, "bedrock", true}, {messagesStyle{}, "bedrock", false},
 }
 
@@ -127,11 +129,13 @@ func (l *leg) ask(c *cell) *ask {
 func (l *leg) show(t *testing.T, c *cell, a *account, stream, fallback bool) {
 	before := parse(t, a.credits(t).TotalUsage)
 	body := l.style.encode(l.ask(c))
-	body["stream"] = stream
+	if l.style.name() != "gemini" {
+		body["stream"] = stream
+	}
 	if fallback {
 		body["models"] = []string{"test/next"}
 	}
-	got := a.do(t, http.MethodPost, l.style.path(), body)
+	got := a.do(t, http.MethodPost, l.style.path(l.slug(c), stream), body)
 	charged := true
 	if fallback {
 		l.checkFallback(t, c, a, got, stream)
@@ -217,6 +221,10 @@ func (l *leg) brokenOff(t *testing.T, got *answer) bool {
 		frames := got.frames(t)
 		_, is := frames[len(frames)-1]["error"].(map[string]any)
 		return is
+	}
+	if l.style.name() == "gemini" {
+		kind, message := geminiStyle{}.failure(got.body[bytes.LastIndex(bytes.TrimRight(got.body, "\n"), []byte("\n"))+1:])
+		return kind != "" && message != "" && bytes.Contains(got.body, []byte(`data: {"error":{`))
 	}
 	events := messagesStyle{}.events(t, got.body)
 	last := events[len(events)-1]

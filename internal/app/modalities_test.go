@@ -30,6 +30,8 @@ func TestModalitiesReachEveryStyle(t *testing.T) {
 				switch s.name() {
 				case "responses":
 					body["input"] = "Draw or say a weir."
+				case "gemini":
+					body = map[string]any{"contents": []any{map[string]any{"parts": []any{map[string]any{"text": "Draw or say a weir."}}}}}
 				default:
 					body["messages"] = []any{map[string]any{"role": "user", "content": "Draw or say a weir."}}
 					body["max_tokens"] = 500
@@ -45,14 +47,14 @@ func TestModalitiesReachEveryStyle(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				got := a.send(t, http.MethodPost, s.path(), b, s.header())
+				got := a.send(t, http.MethodPost, s.path(model, stream), b, s.header())
 				if got.status != http.StatusOK {
 					t.Fatalf("%s: status %d: %s", name, got.status, got.body)
 				}
 				text := string(got.body)
 				carries := map[string]string{
-					"chat audio": `"data":"`, "messages audio": "weir", "responses audio": `output_text`,
-					"chat image": `"image_url"`, "messages image": "![image](data:image/", "responses image": `image_generation_call`,
+					"chat audio": `"data":"`, "messages audio": "weir", "responses audio": `output_text`, "gemini audio": `"data":"`,
+					"chat image": `"image_url"`, "messages image": "![image](data:image/", "responses image": `image_generation_call`, "gemini image": `"inlineData":{"mimeType":"image/png"`,
 				}
 				if !strings.Contains(text, carries[name]) {
 					t.Errorf("%s, stream %t: %.900s", name, stream, text)

@@ -96,7 +96,7 @@ func (r *Request) As(v catalog.Variant) *Request {
 	switch {
 	case v == catalog.Thinking && !r.Reasoning.Chosen():
 		out := *r
-		out.Reasoning.Set, out.Reasoning.Enabled = true, true
+		out.Reasoning.Set, out.Reasoning.Enabled, out.Translate = true, true, true
 		return &out
 	case v == catalog.Online:
 		out := *r

@@ -16,7 +16,7 @@ type Prompt struct {
 	Audio    *AudioOutput // set when the output modalities include audio
 	Search   *Search
 	Safety   []byte // JSON list of safety settings of the Gemini wire, nil: none
-	Cache    Cache // mark on the whole request: applies to its last block that can be cached
+	Cache    Cache  // mark on the whole request: applies to its last block that can be cached
 	CacheKey string
 	Files    []ReadFile
 }

@@ -38,7 +38,8 @@ const (
 	FieldSearch
 	FieldModalities
 	FieldAudio
-	FieldCache // mark on the whole request
+	FieldCache  // mark on the whole request
+	FieldSafety // settings of safety filters
 
 	// fieldHere is for what the gateway does itself, and for what its source refuses where it cannot be translated.
 	fieldHere
@@ -131,6 +132,34 @@ var asked = map[completion.Style]settings{
 		"output_config": {inside: settings{"effort": {fields: FieldReasoning}, "format": {fields: FieldFormat}}},
 		"tool_choice": {inside: settings{
 			"type": {fields: FieldChoice, idle: []string{`"auto"`}}, "name": {fields: FieldChoice}, "disable_parallel_tool_use": {fields: FieldSerial, idle: []string{"false"}},
+		}},
+	}),
+	completion.Gemini: joined(here("model", "contents", "systemInstruction", "metadata", "labels", "serviceTier", "cachedContent"), here(completion.GatewayFields()...), settings{
+		"tools":          {fields: FieldTools},
+		"safetySettings": {fields: FieldSafety, idle: []string{"[]"}},
+		"store":          {idle: []string{"false"}},
+		"toolConfig": {inside: settings{
+			"functionCallingConfig": {fields: FieldChoice, idle: []string{"{}", `{"mode":"AUTO"}`, `{"mode":"MODE_UNSPECIFIED"}`}},
+		}},
+		"generationConfig": {inside: settings{
+			"temperature":         {fields: FieldTemperature},
+			"topP":                {fields: FieldTopP, idle: []string{"1"}},
+			"topK":                {fields: FieldTopK, idle: []string{"0"}},
+			"frequencyPenalty":    {fields: FieldFrequencyPenalty, idle: []string{"0"}},
+			"presencePenalty":     {fields: FieldPresencePenalty, idle: []string{"0"}},
+			"seed":                {fields: FieldSeed},
+			"candidateCount":      {fields: FieldN, idle: []string{"1"}},
+			"maxOutputTokens":     {fields: FieldCap},
+			"stopSequences":       {fields: FieldStop, idle: []string{"[]"}},
+			"responseMimeType":    {fields: FieldFormat, idle: []string{`"text/plain"`}},
+			"responseSchema":      {fields: FieldFormat},
+			"responseJsonSchema":  {fields: FieldFormat},
+			"_responseJsonSchema": {fields: FieldFormat},
+			"responseModalities":  {fields: FieldModalities, idle: []string{"[]", `["TEXT"]`}},
+			"responseLogprobs":    {fields: FieldLogprobs, idle: []string{"false"}},
+			"logprobs":            {fields: FieldTopLogprobs, idle: []string{"0"}},
+			"speechConfig":        {fields: FieldAudio},
+			"thinkingConfig":      {fields: FieldReasoning},
 		}},
 	}),
 }

@@ -166,8 +166,21 @@ func managementBody(c *Config) int64 { return c.MaxManagementBody }
 func (a *API) declare() []*Route {
 	return []*Route{
 		{Method: "POST", Pattern: "/v1/chat/completions", access: inference, body: textBody, handle: (*exchange).postChatCompletions},
-		{Method: "POST", Pattern: messagesPath, access: inference, messages: true, body: textBody, handle: (*exchange).postMessages},
-		{Method: "POST", Pattern: messagesPath + "/count_tokens", access: anyKey, messages: true, body: textBody, handle: (*exchange).countTokens},
+		{Method: "POST", Pattern: messagesPath, access: inference, envelope: messagesEnvelope, body: textBody, handle: (*exchange).postMessages},
+		{Method: "POST", Pattern: messagesPath + "/count_tokens", access: anyKey, envelope: messagesEnvelope, body: textBody, handle: (*exchange).countTokens},
+		{Method: "POST", Pattern: geminiModel + ":generateContent", access: inference, envelope: geminiEnvelope, body: textBody, handle: (*exchange).postGenerate},
+		{Method: "POST", Pattern: geminiBare + ":generateContent", access: inference, envelope: geminiEnvelope, body: textBody, handle: (*exchange).postGenerate},
+		{Method: "POST", Pattern: geminiModel + ":streamGenerateContent", access: inference, envelope: geminiEnvelope, body: textBody, handle: (*exchange).postStreamGenerate},
+		{Method: "POST", Pattern: geminiBare + ":streamGenerateContent", access: inference, envelope: geminiEnvelope, body: textBody, handle: (*exchange).postStreamGenerate},
+		{Method: "POST", Pattern: geminiModel + ":countTokens", access: anyKey, envelope: geminiEnvelope, body: textBody, handle: (*exchange).countContents},
+		{Method: "POST", Pattern: geminiBare + ":countTokens", access: anyKey, envelope: geminiEnvelope, body: textBody, handle: (*exchange).countContents},
+		{Method: "POST", Pattern: geminiModel + ":embedContent", access: inference, envelope: geminiEnvelope, body: atMost(maxEmbeddingsBody), handle: embedContents(false)},
+		{Method: "POST", Pattern: geminiBare + ":embedContent", access: inference, envelope: geminiEnvelope, body: atMost(maxEmbeddingsBody), handle: embedContents(false)},
+		{Method: "POST", Pattern: geminiModel + ":batchEmbedContents", access: inference, envelope: geminiEnvelope, body: atMost(maxEmbeddingsBody), handle: embedContents(true)},
+		{Method: "POST", Pattern: geminiBare + ":batchEmbedContents", access: inference, envelope: geminiEnvelope, body: atMost(maxEmbeddingsBody), handle: embedContents(true)},
+		{Method: "GET", Pattern: geminiRoot + "/models", access: public, envelope: geminiEnvelope, handle: (*exchange).getGeminiModels},
+		{Method: "GET", Pattern: geminiModel, access: public, envelope: geminiEnvelope, handle: (*exchange).getGeminiModel},
+		{Method: "GET", Pattern: geminiBare, access: public, envelope: geminiEnvelope, handle: (*exchange).getGeminiModel},
 		{Method: "POST", Pattern: "/v1/responses", access: inference, body: textBody, handle: (*exchange).postResponses},
 		{Method: "POST", Pattern: "/v1/responses/input_tokens", access: anyKey, body: textBody, handle: (*exchange).countInput},
 		{Method: "GET", Pattern: "/v1/responses/{id}", access: anyKey, handle: (*exchange).getResponse},
@@ -290,7 +303,7 @@ func (x *exchange) serve() error {
 		return x.noRoute(allow)
 	}
 	x.route, x.values = route, values
-	if route.messages {
+	if route.envelope == messagesEnvelope {
 		x.w.Header()["Request-Id"] = x.idHeader[:] // the name that SDKs of this style read
 	}
 	if route.access == inference {
@@ -330,6 +343,9 @@ func (x *exchange) checkHead() error {
 }
 
 func (x *exchange) noRoute(allow []string) error {
+	if path := x.r.URL.Path; x.r.Method == http.MethodPost && ofGemini(path) && strings.Contains(path, ":") {
+		return noMethod(path)
+	}
 	if allow == nil {
 		return fault.New(fault.NotFound, "httpapi.route", "There is no such route. The API lives under /v1; its description is at /openapi.yaml.")
 	}

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 
 	"weir/internal/apikey"
@@ -59,7 +60,7 @@ func (x *exchange) verify() (*apikey.Caller, error) {
 	if token := x.sessionToken(); token != "" {
 		return x.verifySession(token)
 	}
-	text, why := credential(x.r.Header, x.ofMessages())
+	text, why := credential(x.r, x.envelope())
 	if why != "" {
 		return nil, x.unauthorized("httpapi.credential: " + why)
 	}
@@ -72,15 +73,27 @@ func (x *exchange) verify() (*apikey.Caller, error) {
 
 func (x *exchange) unauthorized(op string) error {
 	header := "Authorization: Bearer <API key>"
-	if x.ofMessages() {
+	switch x.envelope() {
+	case messagesEnvelope:
 		header = "x-api-key: <API key>"
+	case geminiEnvelope:
+		header = "x-goog-api-key: <API key>"
+	case standardEnvelope:
 	}
 	return fault.New(fault.Authentication, op, "The API key is missing, wrong, disabled or expired, or there are two different ones. Send one as "+header+".")
 }
 
-// ofMessages reports whether the request is one of the messages style.
-func (x *exchange) ofMessages() bool {
-	return x.route != nil && x.route.messages || x.route == nil && ofMessages(x.r)
+// envelope is the form of the request's errors, also where it has no route.
+func (x *exchange) envelope() envelope {
+	switch {
+	case x.route != nil:
+		return x.route.envelope
+	case ofMessages(x.r):
+		return messagesEnvelope
+	case ofGemini(x.r.URL.Path):
+		return geminiEnvelope
+	}
+	return standardEnvelope
 }
 
 // MayAsk bounds the key look-ups that one address may cause in vain; see apikey.Stranger.
@@ -89,12 +102,16 @@ func (x *exchange) MayAsk() error { return x.api.quotas.MayMiss(x.at, x.addressN
 // Missed counts one of them.
 func (x *exchange) Missed() { x.api.quotas.Missed(x.at, x.addressName()) }
 
-// credential is the text of the request's key, or why there is none. Requests of the messages style may have it in x-api-key; of the two
-// places the one with a key of ours counts, because some tools send a provider's key as well. Two different keys of ours are refused on
-// every route: one of them would be charged by chance.
-func credential(h http.Header, messages bool) (text, why string) {
-	text, why = bearer(h["Authorization"])
-	own := h["X-Api-Key"]
+// credential is the text of the request's key, or why there is none. Requests of the messages style may have it in x-api-key, and those of the
+// Gemini style in x-goog-api-key or in the query; of several places the one with a key of ours counts, because some tools send a provider's
+// key as well. Two different keys of ours are refused on every route: one of them would be charged by chance.
+func credential(r *http.Request, style envelope) (text, why string) {
+	text, why = bearer(r.Header["Authorization"])
+	own := slices.Concat(r.Header["X-Api-Key"], r.Header["X-Goog-Api-Key"])
+	elsewhere := style == messagesEnvelope
+	if style == geminiEnvelope {
+		own, elsewhere = slices.Concat(r.Header["X-Goog-Api-Key"], keysOfQuery(r), r.Header["X-Api-Key"]), true
+	}
 	if len(own) == 0 {
 		return text, why
 	}
@@ -112,7 +129,7 @@ func credential(h http.Header, messages bool) (text, why string) {
 		first = v
 	}
 	switch {
-	case !messages || why == "" && text == first:
+	case !elsewhere || why == "" && text == first:
 		return text, why
 	case first != "":
 		return first, ""
@@ -158,8 +175,7 @@ func (x *exchange) admitStray() error {
 
 // admitKnown counts a request with a valid key for its user, and reports whether it has one.
 func (x *exchange) admitKnown() (bool, error) {
-	h := x.r.Header
-	if len(h["Authorization"]) == 0 && len(h["X-Api-Key"]) == 0 && x.sessionToken() == "" {
+	if !x.hasKey() && x.sessionToken() == "" {
 		x.watchPeer()
 		return false, nil
 	}
@@ -169,6 +185,12 @@ func (x *exchange) admitKnown() (bool, error) {
 	}
 	x.caller = caller
 	return true, x.api.quotas.Call(x.at, caller.User)
+}
+
+// hasKey reports whether a request has something in a place for keys.
+func (x *exchange) hasKey() bool {
+	h := x.r.Header
+	return len(h["Authorization"]) > 0 || len(h["X-Api-Key"]) > 0 || len(h["X-Goog-Api-Key"]) > 0 || x.envelope() == geminiEnvelope && len(keysOfQuery(x.r)) > 0
 }
 
 // watchPeer looks for a proxy that is not configured as trusted.

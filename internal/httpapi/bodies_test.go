@@ -168,7 +168,7 @@ func TestLargestBodyHasRoom(t *testing.T) {
 // Each route that takes a body asks for a key before it reads one, reads no more than its limit, charges what it reads to the user, and gives it back.
 func TestEveryRouteGuardsItsBody(t *testing.T) {
 	t.Parallel()
-	n := start(t, relayFunc(hello), func(c *httpapi.Config) { c.AdminAPI = true })
+	n := start(t, relayFunc(hello), func(c *httpapi.Config) { c.AdminAPI, c.FailedAuthPerMinute = true, 1000 })
 	seen := 0
 	for _, r := range n.api.Routes() {
 		if r.Method == "GET" || r.Method == "DELETE" {

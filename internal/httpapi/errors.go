@@ -241,8 +241,12 @@ func retryAfter(e *fault.Error) int64 {
 // writeError answers with e in the envelope of the route. The head must not have been written.
 func (x *exchange) writeError(e *fault.Error) {
 	status, body := Status(e), ErrorBody(e, x.id)
-	if x.ofMessages() {
+	switch x.envelope() {
+	case messagesEnvelope:
 		status, body = MessagesStatus(e), MessagesErrorBody(e, x.id)
+	case geminiEnvelope:
+		body = GeminiErrorBody(e, x.id)
+	case standardEnvelope:
 	}
 	h := x.w.Header()
 	if s := retryAfter(e); s > 0 {

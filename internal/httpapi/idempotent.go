@@ -3,6 +3,7 @@ package httpapi
 import (
 	"errors"
 	"net/http"
+	"strings"
 	"sync/atomic"
 
 	"weir/internal/completion"
@@ -49,7 +50,7 @@ func (x *exchange) name() error {
 // claim begins the run of a named request whose body was read, or gives its first answer again and fails with errReplayed.
 func (x *exchange) claim(body []byte) error {
 	run, kept, err := x.api.Idempotency.Begin(x.context(), idempotency.Request{
-		User: x.caller.User, Wallet: x.caller.Wallet, Name: x.named.name, Hash: idempotency.Hash(x.r.Method, x.route.Pattern, body), Generation: x.generation,
+		User: x.caller.User, Wallet: x.caller.Wallet, Name: x.named.name, Hash: idempotency.Hash(x.r.Method, x.address(), body), Generation: x.generation,
 	})
 	if err != nil {
 		return x.chargedOnce(err)
@@ -63,6 +64,14 @@ func (x *exchange) claim(body []byte) error {
 	}
 	x.named.run = run
 	return nil
+}
+
+// address is what the URL of a request asks for: its route and, where that has some, the values in its path and the form of the answer.
+func (x *exchange) address() string {
+	if x.values[0] == "" {
+		return x.route.Pattern
+	}
+	return strings.Join([]string{x.route.Pattern, x.values[0], x.values[1], x.r.URL.Query().Get("alt")}, "\x00")
 }
 
 // chargedOnce adds to the fault of a request that was charged, and whose answer is gone, what it cost.
@@ -97,7 +106,7 @@ func (x *exchange) replay(e *idempotency.Entry) {
 		return
 	}
 	x.beforeWrite()
-	x.writeStreamHead()
+	x.writeStreamHead(streamType)
 	for body := e.Answer.Body; len(body) > 0; {
 		x.beforeWrite() // each piece has its own time to be taken
 		n, err := x.w.Write(body[:min(len(body), 64<<10)])
@@ -141,7 +150,7 @@ func (n *named) frame(frame []byte) bool {
 	if n.run == nil {
 		return false
 	}
-	if len(frame) > 0 && frame[0] != ':' { // a keep-alive is no part of the answer
+	if len(frame) > 0 && frame[0] != ':' && frame[0] != '\n' { // a keep-alive is no part of the answer
 		if n.large = n.large || !n.open || !n.add(&n.frames, frame); n.large {
 			n.forget(&n.frames)
 		}
@@ -195,7 +204,7 @@ func (k namedSink) End(receipt relay.Receipt) error {
 	case n.large || err != nil:
 		run.Lose()
 	default:
-		run.Keep(idempotency.Answer{Status: http.StatusOK, Type: streamType[0], Body: n.frames})
+		run.Keep(idempotency.Answer{Status: http.StatusOK, Type: k.s.kind[0], Body: n.frames})
 	}
 	if len(n.last) > 0 {
 		if _, werr := (&frameWriter{k.s}).send(n.last); err == nil {

@@ -58,12 +58,6 @@ func (x *exchange) readMessages(decode func([]byte) (*completion.Request, error)
 		req.Models[i] = knownModel(x.api.Catalog(), slug)
 	}
 	x.asked = req.Models[0]
-	if id := x.header("X-Session-Id"); id != "" {
-		req.SessionID = id
-	}
-	if len(req.SessionID) > 4*256 || len(x.header("X-Session-Id")) > 256 {
-		return nil, fault.Field("httpapi.messages", "session_id", "X-Session-Id must have at most 256 bytes.")
-	}
 	req.Version = x.header("Anthropic-Version")
 	var left []string
 	req.Betas, left = messages.Betas(slices.Concat(x.r.Header["Anthropic-Beta"], x.r.Header["X-Anthropic-Beta"]))
@@ -73,13 +67,24 @@ func (x *exchange) readMessages(decode func([]byte) (*completion.Request, error)
 	if x.r.URL.Query().Get("beta") == "true" {
 		req.Query = "?beta=true"
 	}
+	return req, x.readHeaders(req)
+}
+
+// readHeaders reads the header fields that stand for members of the body, for clients that cannot add to it.
+func (x *exchange) readHeaders(req *completion.Request) (err error) {
+	if id := x.header("X-Session-Id"); id != "" {
+		req.SessionID = id
+	}
+	if len(req.SessionID) > 4*256 || len(x.header("X-Session-Id")) > 256 {
+		return fault.Field("httpapi.headers", "session_id", "X-Session-Id must have at most 256 bytes.")
+	}
 	if header := x.header("X-Provider-Preferences"); header != "" {
 		if slices.ContainsFunc(req.Members, func(m completion.Member) bool { return m.Name == "provider" }) {
-			return nil, fault.Field("httpapi.messages", "provider", "Send preferences in the field provider or in the header X-Provider-Preferences, not in both.")
+			return fault.Field("httpapi.headers", "provider", "Send preferences in the field provider or in the header X-Provider-Preferences, not in both.")
 		}
 		req.Preferences, err = preferencesOf(header)
 	}
-	return req, err
+	return err
 }
 
 // cutList is a list for a header field: names that a client has sent in one.

@@ -156,6 +156,7 @@ func (x *exchange) pageHeaders(q url.Values, total, page, perPage int) {
 	h.Set("X-Page", strconv.Itoa(page))
 	h.Set("X-Per-Page", strconv.Itoa(perPage))
 	var links []string
+	q.Del("key") // a key that a client has put there must not come back
 	link := func(n int, rel string) {
 		q.Set("page", strconv.Itoa(n))
 		links = append(links, `<`+x.route.Pattern+`?`+q.Encode()+`>; rel="`+rel+`"`)

@@ -28,7 +28,7 @@ func (x *exchange) openPage() (http.Handler, bool) {
 
 // ofAPI reports whether a path belongs to the API, so that its errors have the API's envelope.
 func ofAPI(path string) bool {
-	for _, root := range []string{"/v1", "/api"} {
+	for _, root := range []string{"/v1", "/api", geminiRoot} {
 		if rest, ok := strings.CutPrefix(path, root); ok && (rest == "" || rest[0] == '/') {
 			return true
 		}

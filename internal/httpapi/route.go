@@ -24,17 +24,26 @@ const (
 // Route is one operation of the API.
 type Route struct {
 	Method  string
-	Pattern string // "/v1/keys/{hash}": a segment in braces matches any one segment
+	Pattern string // "/v1/keys/{hash}": a segment in braces matches any one segment, and {name}:word any that ends with :word
 
 	access   access
 	body     func(*Config) int64 // largest body; nil: it reads none
 	asks     bool                // it asks a provider though it reads no body
 	fresh    bool                // a session must have begun, or its person have proved who they are, a short time ago
-	messages bool                // errors have the envelope of the messages style
+	envelope envelope            // of its errors
 	handle   func(*exchange) error
 	segments []string
 	metrics  *routeMetrics
 }
+
+// envelope is the form of errors.
+type envelope uint8
+
+const (
+	standardEnvelope envelope = iota
+	messagesEnvelope
+	geminiEnvelope
+)
 
 // admitted reports whether requests pass admit: all that read a body or ask a provider. The operators' routes do not: they are the way out
 // of an overload. Neither do the small forms of a sign-in, which are counted by address.
@@ -74,12 +83,11 @@ func (t *routeTable) find(method string, u *url.URL) (found *Route, values [2]st
 	if u.RawPath != "" {
 		path = u.RawPath // an encoded slash stays inside its segment
 	}
-	path = strings.TrimPrefix(path, "/api/v1")
-	if len(path) != len(u.Path) && u.RawPath == "" || u.RawPath != "" && len(path) != len(u.RawPath) {
-		if path != "" && path[0] != '/' {
-			return nil, values, nil // "/api/v1x"
+	for _, root := range [...]string{"/v1", geminiRoot} {
+		if rest, ok := strings.CutPrefix(path, "/api"+root); ok && (rest == "" || rest[0] == '/') { // not "/api/v1x"
+			path = root + rest
+			break
 		}
-		path = "/v1" + path
 	}
 	if len(path) > 1 {
 		path = strings.TrimSuffix(path, "/")
@@ -131,8 +139,8 @@ func (t *routeTable) search(method, path string, escaped bool) (*Route, [2]strin
 	}
 	var same []*Route
 	for _, r := range t.variable {
-		if v, ok := r.match(segments); ok {
-			same, values = append(same, r), v
+		if _, ok := r.match(segments); ok {
+			same = append(same, r)
 		}
 	}
 	if same == nil && escaped && !slices.ContainsFunc(segments, func(s string) bool { return strings.Contains(s, "/") }) {
@@ -142,6 +150,9 @@ func (t *routeTable) search(method, path string, escaped bool) (*Route, [2]strin
 		return nil, values, nil
 	}
 	found, allow := choose(same, method)
+	if found != nil {
+		values, _ = found.match(segments)
+	}
 	return found, values, allow
 }
 
@@ -152,7 +163,12 @@ func (r *Route) match(segments []string) (values [2]string, ok bool) {
 	n := 0
 	for i, want := range r.segments {
 		if want[0] == '{' {
-			values[n] = segments[i]
+			_, word, _ := strings.Cut(want, "}")
+			value, fits := strings.CutSuffix(segments[i], word)
+			if !fits || value == "" {
+				return values, false
+			}
+			values[n] = value
 			n++
 		} else if want != segments[i] {
 			return values, false

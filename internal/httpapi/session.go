@@ -20,7 +20,7 @@ const sessionCookie = "__Host-weir"
 // sessionToken is the token of the browser's session; "" without one. Only paths under /api/ read it, and a key goes before it.
 func (x *exchange) sessionToken() string {
 	h := x.r.Header
-	if x.api.People == nil || len(h["Cookie"]) == 0 || len(h["Authorization"]) > 0 || len(h["X-Api-Key"]) > 0 || !strings.HasPrefix(x.r.URL.Path, "/api/") {
+	if x.api.People == nil || len(h["Cookie"]) == 0 || x.hasKey() || !strings.HasPrefix(x.r.URL.Path, "/api/") {
 		return ""
 	}
 	c, err := x.r.Cookie(sessionCookie)

@@ -28,6 +28,7 @@ type stream struct {
 	to    frames
 	tell  rendering
 	timer *time.Timer
+	kind  []string     // content type
 	last  atomic.Int64 // time of the last frame, from the exchange's beginning
 
 	mu     sync.Mutex // keeps the timer's function apart from the end
@@ -35,13 +36,13 @@ type stream struct {
 	closed bool
 }
 
-// rendering writes a fault as a style shows it inside a stream: ErrorObject, ResponsesFailure, MessagesErrorBody.
+// rendering writes a fault as a style shows it inside a stream: ErrorObject, ResponsesFailure, MessagesErrorBody, GeminiErrorBody.
 type rendering func(e *fault.Error, requestID string) []byte
 
 // openStream begins a stream. Its frames go to the sink that to makes; tell writes its faults. Silence must be ended before the handler
 // chooses its answer.
 func (x *exchange) openStream(tell rendering, to func(w *frameWriter) frames) *stream {
-	s := &stream{x: x, tell: tell, quiet: x.api.cfg.KeepAliveAfter}
+	s := &stream{x: x, tell: tell, kind: streamType, quiet: x.api.cfg.KeepAliveAfter}
 	s.to = to(&frameWriter{s})
 	x.stream = s
 	s.mu.Lock() // the timer's function must find the timer
@@ -93,9 +94,9 @@ func (s *stream) sink() relay.Sink {
 	return s.to
 }
 
-func (x *exchange) writeStreamHead() {
+func (x *exchange) writeStreamHead(kind []string) {
 	h := x.w.Header()
-	h["Content-Type"] = streamType
+	h["Content-Type"] = kind
 	h["Cache-Control"] = noCache
 	h["X-Accel-Buffering"] = noBuffer
 	if x.r.ProtoMajor == 1 && h["Connection"] == nil {
@@ -119,7 +120,7 @@ func (w *frameWriter) send(frame []byte) (int, error) {
 	x := w.s.x
 	x.beforeWrite()
 	if x.status == 0 {
-		x.writeStreamHead()
+		x.writeStreamHead(w.s.kind)
 	}
 	n, err := x.w.Write(frame)
 	x.sent += int64(n)

@@ -51,6 +51,9 @@ func (c *Client) CountTokens(ctx context.Context, ep *catalog.Endpoint, req *com
 		return 0, c.polish(ep, dialect.Broken(ep, errNoCount))
 	}
 	n, ok := rawjson.Int(rawjson.Find(body, "input_tokens"))
+	if !ok {
+		n, ok = rawjson.Int(rawjson.Find(body, "totalTokens")) // on the Gemini wire
+	}
 	if !ok || n < 0 {
 		return 0, c.polish(ep, dialect.Broken(ep, errNoCount))
 	}

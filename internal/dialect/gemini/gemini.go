@@ -1,4 +1,5 @@
-// Package gemini is the dialect of Google's generateContent wire, of AI Studio and of Vertex: the base URL decides which. It must not
+// Package gemini is the dialect of Google's generateContent wire, of AI Studio and of Vertex: the base URL decides which. A request that came
+// by the same wire is sent as it is, without the members that are for the gateway; any other is written from its canonical form. It must not
 // choose endpoints. It replaces missing signatures by a placeholder that Google accepts.
 package gemini
 
@@ -17,7 +18,10 @@ import (
 // Dialect implements dialect.Dialect. It is safe for concurrent use.
 type Dialect struct{}
 
-var _ dialect.Texter = (*Dialect)(nil)
+var (
+	_ dialect.Texter       = (*Dialect)(nil)
+	_ dialect.TokenCounter = (*Dialect)(nil)
+)
 
 // Header gives the credential and the provider's own fields, which win. A quirk may name another field than x-goog-api-key for the
 // credential.
@@ -27,6 +31,9 @@ func (d *Dialect) Header(p *catalog.Provider) http.Header {
 
 // Request encodes req for ep. It fails with fault.Invalid for a request that this wire cannot express.
 func (d *Dialect) Request(ep *catalog.Endpoint, req *completion.Request) (dialect.Call, error) {
+	if native(ep, req) {
+		return dialect.Call{Path: textPath(ep, req), Body: passed(req, "")}, nil
+	}
 	p, err := req.Prompt()
 	if err != nil {
 		return dialect.Call{}, err
@@ -44,13 +51,15 @@ func (d *Dialect) Request(ep *catalog.Endpoint, req *completion.Request) (dialec
 	if notice, err = e.sent.Left(req); err != nil {
 		return dialect.Call{}, err
 	}
+	return dialect.Call{Path: textPath(ep, req), Body: body, Notice: notice}, nil
+}
+
+func textPath(ep *catalog.Endpoint, req *completion.Request) string {
 	path := "/models/" + url.PathEscape(ep.UpstreamID)
 	if req.Stream {
-		path += ":streamGenerateContent?alt=sse"
-	} else {
-		path += ":generateContent"
+		return path + ":streamGenerateContent?alt=sse"
 	}
-	return dialect.Call{Path: path, Body: body, Notice: notice}, nil
+	return path + ":generateContent"
 }
 
 // Failure classifies an answer that is not 2xx.

@@ -1,6 +1,7 @@
 package gemini
 
 import (
+	"net/url"
 	"strings"
 
 	"weir/internal/catalog"
@@ -45,6 +46,10 @@ func (e *encoder) encode() ([]byte, error) {
 	}
 	e.system()
 	e.tools()
+	if e.p.Safety != nil {
+		e.sent.Has(dialect.FieldSafety)
+		e.Name("safetySettings").Raw(e.p.Safety)
+	}
 	if err := e.config(); err != nil {
 		return nil, err
 	}
@@ -180,6 +185,8 @@ func (e *encoder) media(m *completion.Media, kind string) error {
 		e.Name("mimeType").Text(kind)
 		e.Name("data").Quoted(m.Base64)
 		e.Close("}}")
+	case m.URL != "" && (completion.PrivateFile(m.URL) || e.ownHost(m.URL)):
+		return dialect.Cannot("messages", "addresses of files that belong to the account of its key")
 	case m.URL != "":
 		e.Object()
 		e.Name("fileData").Object()
@@ -192,6 +199,16 @@ func (e *encoder) media(m *completion.Media, kind string) error {
 		return dialect.Cannot("messages", "files by another provider's id")
 	}
 	return nil
+}
+
+// ownHost reports whether an address is at the provider itself, which would read it with the gateway's key.
+func (e *encoder) ownHost(address string) bool {
+	base, err := url.Parse(e.ep.Provider.BaseURL)
+	if err != nil {
+		return true
+	}
+	u, err := url.Parse(address)
+	return err != nil || strings.EqualFold(u.Hostname(), base.Hostname())
 }
 
 func (e *encoder) call(c *completion.Call, first bool) error {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"iter"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -22,11 +23,17 @@ func (d *Dialect) Events(a *dialect.Answer) iter.Seq2[*completion.Event, error] 
 	return func(yield func(*completion.Event, error) bool) {
 		dec := decoder{ep: a.Endpoint, yield: yield}
 		dec.head.Notice = a.Notice
+		if a.Request != nil {
+			dec.native = native(a.Endpoint, a.Request)
+		}
 		dialect.Read(a, &dec, yield)
 	}
 }
 
-const maxCandidates = 128
+const (
+	maxCandidates = 128
+	maxWaiting    = 16 // frames before the first content
+)
 
 // candidate is the state of one answer.
 type candidate struct {
@@ -41,6 +48,9 @@ type candidate struct {
 type decoder struct {
 	ep    *catalog.Endpoint
 	yield dialect.Yield
+
+	native  bool               // the client uses this wire: frames pass through
+	waiting []completion.Frame // those that have not been part of an event
 
 	ev         completion.Event
 	head       completion.Head
@@ -97,6 +107,9 @@ func (dec *decoder) send() error {
 	if dec.ev.HasContent() {
 		dec.content = true
 	}
+	if dec.content { // nothing may reach the client before
+		dec.ev.Frames, dec.waiting = dec.waiting, nil
+	}
 	if !dec.begun {
 		dec.begun = true
 		dec.ev.Head = &dec.head
@@ -110,7 +123,18 @@ func (dec *decoder) send() error {
 
 // Frame decodes one object.
 func (dec *decoder) Frame(_, raw []byte) (dialect.Progress, error) {
-	if err := dec.frame(raw); err != nil || !dec.Complete() {
+	if dec.native {
+		dec.waiting = append(dec.waiting, completion.Frame{Data: raw})
+	}
+	err := dec.frame(raw)
+	if n := len(dec.waiting); n > 0 { // it had no event
+		if n > maxWaiting {
+			dec.waiting = dec.waiting[1:]
+		}
+		last := &dec.waiting[len(dec.waiting)-1]
+		last.Data = slices.Clone(last.Data)
+	}
+	if err != nil || !dec.Complete() {
 		return dialect.More, err
 	}
 	return dialect.Said, nil

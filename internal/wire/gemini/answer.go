@@ -178,7 +178,11 @@ func (c *composer) gather(id string) {
 func (c *composer) toolCall(t *completion.ToolCall) {
 	if t.Index >= c.calls {
 		c.endCall()
-		c.call = completion.ToolCall{ID: t.ID, Name: t.Name, Signature: t.Signature, Arguments: append(c.call.Arguments[:0], t.Arguments...)}
+		id := t.ID
+		if id == "" {
+			id = "call_" + strings.TrimPrefix(c.o.ID, "gen-") + "_" + strconv.Itoa(t.Index) // different from all other ids of the conversation
+		}
+		c.call = completion.ToolCall{ID: id, Name: t.Name, Signature: t.Signature, Arguments: append(c.call.Arguments[:0], t.Arguments...)}
 		c.calling, c.calls = true, t.Index+1
 		return
 	}

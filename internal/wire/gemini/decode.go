@@ -87,6 +87,7 @@ type decoder struct {
 	models   []string
 	contents bool
 	labels   []byte
+	beside   bool // tools of the provider may be used beside functions
 }
 
 // members of a request that a provider of this wire gets as they are. Requests with others are translated, so that no unknown member makes a
@@ -156,6 +157,9 @@ func (d *decoder) finish() {
 	n.PromptTokens += tokensPerRequest
 	n.Dense = bytesPerToken
 	n.Wire = ownWire
+	if n.Web && n.Params&catalog.ParamTools != 0 && !d.beside { // most models take only one of them: the search is left out
+		req.Translate = true
+	}
 	if !req.Translate {
 		n.Passed = ownWire
 	}
@@ -207,9 +211,11 @@ func (d *decoder) field(name string) {
 	case "tools":
 		d.readTools()
 	case "toolConfig":
-		if !rawjson.IsNull(d.Skip()) {
+		v := d.Skip()
+		if !rawjson.IsNull(v) {
 			d.needs(catalog.ParamToolChoice)
 		}
+		d.beside, _ = rawjson.Bool(rawjson.Find(v, "includeServerSideToolInvocations"))
 	case "generationConfig":
 		d.config()
 	case "serviceTier":
