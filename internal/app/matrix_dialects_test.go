@@ -181,7 +181,7 @@ func (l *leg) checkFallback(t *testing.T, c *cell, a *account, got *answer, stre
 	if got.status != http.StatusOK {
 		t.Fatalf("status %d although the next model works: %s", got.status, got.body)
 	}
-	served := got.model(t, stream)
+	served := l.served(t, got, stream)
 	switch {
 	case served == l.slug(c) && stream && c.broken && l.brokenOff(t, got):
 		return // content was sent, so a fallback is not possible
@@ -190,6 +190,19 @@ func (l *leg) checkFallback(t *testing.T, c *cell, a *account, got *answer, stre
 	}
 	l.wantComplete(t, c, got, stream)
 	a.wantAttempts(t, got, map[bool]int{true: 1, false: 2}[served == l.slug(c)])
+}
+
+// served returns the model that an answer names.
+func (l *leg) served(t *testing.T, got *answer, stream bool) string {
+	t.Helper()
+	switch {
+	case l.style.name() != "gemini":
+		return got.model(t, stream)
+	case stream:
+		first, _, _ := bytes.Cut(got.body, []byte("\n\n"))
+		return geminiStyle{}.chunks(t, first)[0].ModelVersion
+	}
+	return decode[geminiReply](t, got.body).ModelVersion
 }
 
 func (l *leg) wantError(t *testing.T, c *cell, got *answer) {

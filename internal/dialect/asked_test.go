@@ -18,6 +18,7 @@ import (
 	"weir/internal/money"
 	"weir/internal/rawjson"
 	"weir/internal/wire/chat"
+	"weir/internal/wire/gemini"
 	"weir/internal/wire/messages"
 	"weir/internal/wire/responses"
 )
@@ -39,24 +40,27 @@ var styles = []style{
 		}
 		return r.Request, nil
 	}, map[string]string{"model": `"x/y"`, "input": `"q"`}},
+	{"gemini", completion.Gemini, func(body []byte) (*completion.Request, error) { return gemini.Decode(body, "x/y", false) },
+		map[string]string{"contents": `[{"role":"user","parts":[{"text":"q"}]}]`}},
 	{"messages", completion.Messages, messages.Decode, map[string]string{"model": `"x/y"`, "max_tokens": "5000", "messages": `[{"role":"user","content":"q"}]`}},
 }
 
 // sample is a pair of requests: the second asks for one thing more.
 type sample struct{ without, with string }
 
-// Tools of the three styles.
+// Tools of the four styles.
 const (
 	chatTools      = `"tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object"}}},{"type":"function","function":{"name":"g","parameters":{"type":"object"}}}]`
 	responsesTools = `"tools":[{"type":"function","name":"f","parameters":{"type":"object"}},{"type":"function","name":"g","parameters":{"type":"object"}}]`
+	geminiTools    = `"tools":[{"functionDeclarations":[{"name":"f","parametersJsonSchema":{"type":"object"}},{"name":"g","parametersJsonSchema":{"type":"object"}}]}]`
 	messagesTools  = `"tools":[{"name":"f","input_schema":{"type":"object"}},{"name":"g","input_schema":{"type":"object"}}]`
 	schema         = `{"type":"object","properties":{"a":{"type":"string"}}}`
 )
 
 // field is how a client of each style asks for it, or why nothing needs to be sent.
 type field struct {
-	why                       string
-	chat, responses, messages []sample
+	why                               string
+	chat, responses, messages, gemini []sample
 }
 
 // fields say for each field of the canonical form what is tried with it.
@@ -66,68 +70,73 @@ var fields = map[string]field{
 	"Turns.Name":                 {why: "a name beside the content, which most wires lack; the content says who speaks"},
 	"Turns.At":                   {why: "a place in the body"},
 	"Turns.Parts":                {why: "conversation: the conformance grid has each kind of part"},
+	"Safety":                     {gemini: one("", `"safetySettings":[{"category":"HARM_CATEGORY_HARASSMENT","threshold":"BLOCK_NONE"}]`)},
 	"Cache":                      {chat: one("", `"cache_control":{"type":"ephemeral"}`), messages: one("", `"cache_control":{"type":"ephemeral"}`)},
 	"CacheKey":                   {why: "a hint that makes calls cheaper; routing obeys it"},
 	"Files":                      {why: "read by the gateway"},
 	"Tools.Name":                 {why: "part of a tool"},
 	"Tools.Description":          {why: "part of a tool"},
-	"Tools.Parameters":           {chat: one("", chatTools), responses: one("", responsesTools), messages: one("", messagesTools)},
+	"Tools.Parameters":           {chat: one("", chatTools), responses: one("", responsesTools), messages: one("", messagesTools), gemini: one("", geminiTools)},
 	"Tools.Strict":               {why: "a promise of some providers on the arguments; a client must check them anyway"},
 	"Tools.Custom":               {chat: one("", `"tools":[{"type":"custom","custom":{"name":"f"}}]`), responses: one("", `"tools":[{"type":"custom","name":"f"}]`)},
 	"Tools.Cache":                {why: "a hint that makes calls cheaper"},
-	"Tools.Hosted":               {chat: one("", `"tools":[{"type":"code_interpreter"}]`), responses: one("", `"tools":[{"type":"code_interpreter","container":{"type":"auto"}}]`), messages: one("", `"tools":[{"type":"code_execution_20250825","name":"code_execution"}]`)},
+	"Tools.Hosted":               {chat: one("", `"tools":[{"type":"code_interpreter"}]`), responses: one("", `"tools":[{"type":"code_interpreter","container":{"type":"auto"}}]`), messages: one("", `"tools":[{"type":"code_execution_20250825","name":"code_execution"}]`), gemini: one("", `"tools":[{"codeExecution":{}}]`)},
 	"Tools.HostedType":           {why: "part of Hosted"},
-	"Choice.Mode":                {chat: one(chatTools, `"tool_choice":"required"`), responses: one(responsesTools, `"tool_choice":"none"`), messages: one(messagesTools, `"tool_choice":{"type":"any"}`)},
-	"Choice.Name":                {chat: one(chatTools, `"tool_choice":{"type":"function","function":{"name":"f"}}`, `"function_call":{"name":"f"}`), responses: one(responsesTools, `"tool_choice":{"type":"function","name":"f"}`), messages: one(messagesTools, `"tool_choice":{"type":"tool","name":"f"}`)},
+	"Choice.Mode":                {chat: one(chatTools, `"tool_choice":"required"`), responses: one(responsesTools, `"tool_choice":"none"`), messages: one(messagesTools, `"tool_choice":{"type":"any"}`), gemini: one(geminiTools, `"toolConfig":{"functionCallingConfig":{"mode":"ANY"}}`)},
+	"Choice.Name":                {chat: one(chatTools, `"tool_choice":{"type":"function","function":{"name":"f"}}`, `"function_call":{"name":"f"}`), responses: one(responsesTools, `"tool_choice":{"type":"function","name":"f"}`), messages: one(messagesTools, `"tool_choice":{"type":"tool","name":"f"}`), gemini: one(geminiTools, `"toolConfig":{"functionCallingConfig":{"mode":"ANY","allowedFunctionNames":["f"]}}`)},
 	"Choice.Custom":              {why: "part of the name"},
-	"Choice.Allowed":             {chat: one(chatTools, `"tool_choice":{"type":"allowed_tools","allowed_tools":{"mode":"auto","tools":[{"type":"function","function":{"name":"f"}}]}}`), responses: one(responsesTools, `"tool_choice":{"type":"allowed_tools","mode":"auto","tools":[{"type":"function","name":"f"}]}`)},
+	"Choice.Allowed":             {chat: one(chatTools, `"tool_choice":{"type":"allowed_tools","allowed_tools":{"mode":"auto","tools":[{"type":"function","function":{"name":"f"}}]}}`), responses: one(responsesTools, `"tool_choice":{"type":"allowed_tools","mode":"auto","tools":[{"type":"function","name":"f"}]}`), gemini: one(geminiTools, `"toolConfig":{"functionCallingConfig":{"mode":"VALIDATED","allowedFunctionNames":["f"]}}`)},
 	"Serial":                     {chat: one(chatTools, `"parallel_tool_calls":false`), responses: one(responsesTools, `"parallel_tool_calls":false`), messages: one(messagesTools, `"tool_choice":{"type":"auto","disable_parallel_tool_use":true}`)},
-	"Sampling.Temperature":       every(`"temperature":0.5`),
-	"Sampling.TopP":              every(`"top_p":0.5`),
-	"Sampling.TopK":              every(`"top_k":5`),
+	"Sampling.Temperature":       with(every(`"temperature":0.5`), one("", `"generationConfig":{"temperature":0.5}`)),
+	"Sampling.TopP":              with(every(`"top_p":0.5`), one("", `"generationConfig":{"topP":0.5}`)),
+	"Sampling.TopK":              with(every(`"top_k":5`), one("", `"generationConfig":{"topK":5}`)),
 	"Sampling.MinP":              {chat: one("", `"min_p":0.5`), responses: one("", `"min_p":0.5`), messages: one("", `"min_p":0.5`)},
 	"Sampling.TopA":              every(`"top_a":0.5`),
-	"Sampling.FrequencyPenalty":  every(`"frequency_penalty":0.5`),
-	"Sampling.PresencePenalty":   every(`"presence_penalty":0.5`),
+	"Sampling.FrequencyPenalty":  with(every(`"frequency_penalty":0.5`), one("", `"generationConfig":{"frequencyPenalty":0.5}`)),
+	"Sampling.PresencePenalty":   with(every(`"presence_penalty":0.5`), one("", `"generationConfig":{"presencePenalty":0.5}`)),
 	"Sampling.RepetitionPenalty": every(`"repetition_penalty":1.5`),
-	"Sampling.Seed":              every(`"seed":5`),
-	"Sampling.Logprobs":          {chat: one("", `"logprobs":true`), responses: one("", `"top_logprobs":2`)},
-	"Sampling.TopLogprobs":       {chat: one(`"logprobs":true`, `"top_logprobs":2`), responses: one("", `"top_logprobs":2`)},
+	"Sampling.Seed":              with(every(`"seed":5`), one("", `"generationConfig":{"seed":5}`)),
+	"Sampling.Logprobs":          {chat: one("", `"logprobs":true`), responses: one("", `"top_logprobs":2`), gemini: one("", `"generationConfig":{"responseLogprobs":true}`)},
+	"Sampling.TopLogprobs":       {chat: one(`"logprobs":true`, `"top_logprobs":2`), responses: one("", `"top_logprobs":2`), gemini: one(`"generationConfig":{"responseLogprobs":true}`, `"generationConfig":{"responseLogprobs":true,"logprobs":2}`)},
 	"Sampling.LogitBias":         every(`"logit_bias":{"5":1}`),
 	"Sampling.Verbosity":         {chat: one("", `"verbosity":"low"`), responses: one("", `"text":{"verbosity":"low"}`)},
-	"Stop":                       {chat: one("", `"stop":["a"]`, `"stop":"a"`), responses: one("", `"stop":["a"]`), messages: one("", `"stop_sequences":["a"]`)},
-	"Format.Kind":                {chat: one("", `"response_format":{"type":"json_object"}`), responses: one("", `"text":{"format":{"type":"json_object"}}`)},
+	"Stop":                       {chat: one("", `"stop":["a"]`, `"stop":"a"`), responses: one("", `"stop":["a"]`), messages: one("", `"stop_sequences":["a"]`), gemini: one("", `"generationConfig":{"stopSequences":["a"]}`)},
+	"Format.Kind":                {chat: one("", `"response_format":{"type":"json_object"}`), responses: one("", `"text":{"format":{"type":"json_object"}}`), gemini: one("", `"generationConfig":{"responseMimeType":"application/json"}`)},
 	"Format.Name":                {why: "part of the schema"},
 	"Format.Description":         {why: "part of the schema"},
 	"Format.Schema": {chat: one("", `"response_format":{"type":"json_schema","json_schema":{"name":"n","schema":`+schema+`}}`), responses: one("", `"text":{"format":{"type":"json_schema","name":"n","schema":`+schema+`}}`),
-		messages: one("", `"output_config":{"format":{"type":"json_schema","schema":`+schema+`}}`, `"output_format":{"type":"json_schema","schema":`+schema+`}`)},
+		messages: one("", `"output_config":{"format":{"type":"json_schema","schema":`+schema+`}}`, `"output_format":{"type":"json_schema","schema":`+schema+`}`),
+		gemini: one("", `"generationConfig":{"responseMimeType":"application/json","responseSchema":`+schema+`}`, `"generationConfig":{"responseMimeType":"application/json","responseJsonSchema":`+schema+`}`,
+			`"generationConfig":{"responseMimeType":"application/json","_responseJsonSchema":`+schema+`}`)},
 	"Format.Strict":      {why: "the gateway checks the answer where it is asked to"},
-	"Audio.Voice":        {chat: one("", `"modalities":["text","audio"],"audio":{"voice":"v","format":"wav"}`)},
+	"Audio.Voice":        {chat: one("", `"modalities":["text","audio"],"audio":{"voice":"v","format":"wav"}`), gemini: one("", `"generationConfig":{"responseModalities":["TEXT","AUDIO"],"speechConfig":{"voiceConfig":{"prebuiltVoiceConfig":{"voiceName":"Kore"}}}}`)},
 	"Audio.Format":       {why: "part of the audio"},
-	"Search.ContextSize": {chat: one("", `"web_search_options":{}`, `"web_search_options":{"search_context_size":"high"}`), responses: one("", `"tools":[{"type":"web_search"}]`), messages: one("", `"tools":[{"type":"web_search_20250305","name":"web_search"}]`)},
+	"Search.ContextSize": {chat: one("", `"web_search_options":{}`, `"web_search_options":{"search_context_size":"high"}`), responses: one("", `"tools":[{"type":"web_search"}]`), messages: one("", `"tools":[{"type":"web_search_20250305","name":"web_search"}]`), gemini: one("", `"tools":[{"googleSearch":{}}]`)},
 	"Search.MaxResults":  {why: "a bound of the search"},
 	"Search.Location":    {why: "a hint for the search"},
 	"Search.Include":     {responses: one(`"tools":[{"type":"web_search"}]`, `"tools":[{"type":"web_search","filters":{"allowed_domains":["a.test"]}}]`), messages: one(`"tools":[{"type":"web_search_20250305","name":"web_search"}]`, `"tools":[{"type":"web_search_20250305","name":"web_search","allowed_domains":["a.test"]}]`)},
 	"Search.Exclude":     {messages: one(`"tools":[{"type":"web_search_20250305","name":"web_search"}]`, `"tools":[{"type":"web_search_20250305","name":"web_search","blocked_domains":["a.test"]}]`)},
 
 	// of the request
-	"N":                   {chat: one("", `"n":2`), responses: one("", `"n":2`), messages: one("", `"n":2`)},
-	"MaxTokens":           {chat: one("", `"max_tokens":50`, `"max_completion_tokens":50`), responses: one("", `"max_output_tokens":50`), messages: one("", `"max_tokens":50`)},
-	"Reasoning.Effort":    {chat: one("", `"reasoning_effort":"high"`, `"reasoning":{"effort":"high"}`), responses: one("", `"reasoning":{"effort":"high"}`), messages: one("", `"thinking":{"type":"adaptive"},"output_config":{"effort":"high"}`)},
-	"Reasoning.MaxTokens": {chat: one("", `"reasoning":{"max_tokens":2000}`), responses: one("", `"reasoning":{"max_tokens":2000}`), messages: one("", `"thinking":{"type":"enabled","budget_tokens":2000}`)},
+	"N":                   {chat: one("", `"n":2`), responses: one("", `"n":2`), messages: one("", `"n":2`), gemini: one("", `"generationConfig":{"candidateCount":2}`)},
+	"MaxTokens":           {chat: one("", `"max_tokens":50`, `"max_completion_tokens":50`), responses: one("", `"max_output_tokens":50`), messages: one("", `"max_tokens":50`), gemini: one("", `"generationConfig":{"maxOutputTokens":50}`)},
+	"Reasoning.Effort":    {chat: one("", `"reasoning_effort":"high"`, `"reasoning":{"effort":"high"}`), responses: one("", `"reasoning":{"effort":"high"}`), messages: one("", `"thinking":{"type":"adaptive"},"output_config":{"effort":"high"}`), gemini: one("", `"generationConfig":{"thinkingConfig":{"thinkingLevel":"HIGH"}}`)},
+	"Reasoning.MaxTokens": {chat: one("", `"reasoning":{"max_tokens":2000}`), responses: one("", `"reasoning":{"max_tokens":2000}`), messages: one("", `"thinking":{"type":"enabled","budget_tokens":2000}`), gemini: one("", `"generationConfig":{"thinkingConfig":{"thinkingBudget":2000}}`)},
 	"Reasoning.Set":       {why: "whether one of the others is set"},
 	"Reasoning.Exclude":   {why: "the gateway leaves the reasoning out"},
-	"Reasoning.Enabled":   {chat: one("", `"reasoning":{"enabled":true}`), messages: one("", `"thinking":{"type":"adaptive"}`)},
+	"Reasoning.Enabled":   {chat: one("", `"reasoning":{"enabled":true}`), messages: one("", `"thinking":{"type":"adaptive"}`), gemini: one("", `"generationConfig":{"thinkingConfig":{"thinkingBudget":-1}}`)},
 	"Reasoning.Disabled":  {why: "where it cannot be switched off, the model does not reason or says so in a notice of its own"},
 	"Reasoning.Summary":   {why: "a hint on how reasoning is shown"},
-	"Needs.Output":        {chat: one("", `"modalities":["text","image"]`), responses: one("", `"modalities":["text","image"]`)},
+	"Needs.Output":        {chat: one("", `"modalities":["text","image"]`), responses: one("", `"modalities":["text","image"]`), gemini: one("", `"generationConfig":{"responseModalities":["TEXT","IMAGE"]}`)},
 }
 
 // strangers are members without a field: each style has more, and so has each provider.
 var strangers = map[string][]sample{
 	"chat":      slices.Concat(plugged, one("", `"odd":1`, `"prediction":{"type":"content","content":"x"}`, `"store":true`, `"functions":[{"name":"f"}]`)),
 	"responses": slices.Concat(plugged, one("", `"odd":1`, `"max_tool_calls":2`, `"cache_control":{"type":"ephemeral"}`)),
-	"messages":  slices.Concat(plugged, one("", `"odd":1`, `"thinking":{"type":"enabled","budget_tokens":2000,"display":"omitted"}`, `"thinking":{"odd":1}`)),
+	"gemini": slices.Concat(plugged, one("", `"odd":1`, `"store":true`, `"generationConfig":{"odd":1}`, `"generationConfig":{"mediaResolution":"MEDIA_RESOLUTION_LOW"}`, `"generationConfig":{"imageConfig":{"aspectRatio":"1:1"}}`,
+		`"toolConfig":{"retrievalConfig":{"languageCode":"en"}}`, `"safety_settings":[{"category":"HARM_CATEGORY_HARASSMENT","threshold":"BLOCK_NONE"}]`)),
+	"messages": slices.Concat(plugged, one("", `"odd":1`, `"thinking":{"type":"enabled","budget_tokens":2000,"display":"omitted"}`, `"thinking":{"odd":1}`)),
 }
 
 // plugged are searches that a plugin requires.
@@ -148,6 +157,12 @@ func one(without string, with ...string) (list []sample) {
 
 func every(with string) field {
 	return field{chat: one("", with), responses: one("", with), messages: one("", with)}
+}
+
+// with adds samples of the Gemini style, which has names of its own.
+func with(f field, gemini []sample) field {
+	f.gemini = gemini
+	return f
 }
 
 // request is a request of the style with further members; later ones replace earlier ones.
@@ -177,6 +192,8 @@ func (f *field) of(s completion.Style) []sample {
 		return f.responses
 	case completion.Messages:
 		return f.messages
+	case completion.Gemini:
+		return f.gemini
 	default:
 		return f.chat
 	}
@@ -275,7 +292,7 @@ func TestEveryFieldIsDecided(t *testing.T) {
 		found[name] = true
 	}
 	for path := range found {
-		if f, ok := fields[path]; !ok || f.why == "" && f.chat == nil && f.responses == nil && f.messages == nil {
+		if f, ok := fields[path]; !ok || f.why == "" && f.chat == nil && f.responses == nil && f.messages == nil && f.gemini == nil {
 			t.Errorf("the canonical field %s has no entry: how does a client ask for it, and does each dialect send, refuse or name it?", path)
 		}
 	}

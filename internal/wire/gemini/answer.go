@@ -376,7 +376,14 @@ func appendPassed(b, answer []byte, served *relay.Served, r *relay.Receipt) []by
 			b = rawjson.AppendOneLine(b, answer[from:m.At])
 			b = rawjson.AppendText(b, served.Model)
 			from = m.End
-		case r != nil && string(m.Name) == "usageMetadata" && rawjson.KindOf(m.Value) == rawjson.Object:
+		case string(m.Name) == "usageMetadata" && !counts(m.Value): // SDKs fail at anything but a number
+			b = rawjson.AppendOneLine(b, answer[from:m.At])
+			if from, counted = m.End, true; r == nil {
+				b = append(b, "null"...)
+				continue
+			}
+			b = append(b, bytes.TrimPrefix(appendUsage(nil, r), []byte(`,"usageMetadata":`))...)
+		case r != nil && string(m.Name) == "usageMetadata":
 			b = rawjson.AppendOneLine(b, answer[from:m.End-1])
 			if !strings.HasSuffix(string(bytes.TrimRight(b, " ")), "{") {
 				b = append(b, ',')
@@ -393,6 +400,22 @@ func appendPassed(b, answer []byte, served *relay.Served, r *relay.Receipt) []by
 		b = wire.AppendNotice(b, served.Head.Notice)
 	}
 	return rawjson.AppendOneLine(b, answer[from:])
+}
+
+// counts reports whether a usage has plausible numbers.
+func counts(v []byte) bool {
+	for m := rawjson.MembersOf(v); m.Next(); {
+		if n, ok := rawjson.Int(m.Value); strings.HasSuffix(string(m.Name), "Count") && (!ok || n < 0) {
+			return false
+		}
+	}
+	return rawjson.KindOf(v) == rawjson.Object
+}
+
+// hasCandidates reports whether a piece has anything of a candidate.
+func hasCandidates(answer []byte) bool {
+	e := rawjson.ElementsOf(rawjson.Find(answer, "candidates"))
+	return e.Next()
 }
 
 // progress follows which candidates of a passed answer have ended.

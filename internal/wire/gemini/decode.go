@@ -224,8 +224,12 @@ func (d *decoder) field(name string) {
 		if v := d.Skip(); !rawjson.IsNull(v) && rawjson.Text(v) != "" {
 			d.Fail(fault.Invalid, "cachedContent is not supported: contents that are cached by name belong to the key of the gateway. Send the whole prompt; what it begins with is cached by itself where the provider does that.")
 		}
-	case "safetySettings", "store":
+	case "safetySettings":
 		d.Skip()
+	case "store":
+		if on, _ := d.Bool(); on { // the answer says that nothing is stored
+			req.Translate = true
+		}
 	default:
 		wire.PaidMember(&req.Needs, name, d.Skip())
 	}

@@ -73,6 +73,9 @@ func (s *Stream) pass(ev *completion.Event) {
 	s.passed = true
 	for i := range ev.Frames {
 		data := ev.Frames[i].Data
+		if len(s.held) > 0 && hasCandidates(data) {
+			continue // nothing of a candidate comes after its end
+		}
 		if ended := s.progress.add(data); ended || len(s.held) > 0 {
 			s.held = append(s.held, slices.Clone(data))
 			continue
