@@ -22,13 +22,20 @@ func (b *Book) Balance(ctx context.Context, wallet string) (Balance, error) {
 }
 
 // held is the sum of this node's holds on a wallet.
-func (b *Book) held(wallet string) (sum money.Nano) {
+func (b *Book) held(wallet string) money.Nano {
+	_, sum := b.Running(wallet)
+	return sum
+}
+
+// Running counts this node's holds on a wallet, and sums them.
+func (b *Book) Running(wallet string) (holds int, sum money.Nano) {
 	p := b.lock(shareID{Wallet: wallet})
 	defer p.mu.Unlock()
 	for _, l := range p.all() {
+		holds += l.holds
 		sum += l.held
 	}
-	return sum
+	return holds, sum
 }
 
 // all are the share's leases, also those of former epochs that calls still use.

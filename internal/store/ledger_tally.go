@@ -24,7 +24,7 @@ const lastAt = len(sums{}) - 1
 // add adds a call.
 func (s *sums) add(c *record.Call) {
 	u := &c.Usage
-	s.plus(&sums{1, bit(c.Settled), bit(c.Error != ""), bit(c.Cancelled), u.Prompt.N, u.CacheRead.N, u.Written().N,
+	s.plus(&sums{1, bit(c.Settled), bit(c.Error != "" && !c.Cancelled), bit(c.Cancelled), u.Prompt.N, u.CacheRead.N, u.Written().N,
 		u.Completion.N, u.Reasoning.N, int64(c.Cost), c.FirstContent.Microseconds(), bit(c.FirstContent > 0), c.Generating.Microseconds(), c.Duration.Microseconds(), 0, c.At.UnixMicro()})
 }
 

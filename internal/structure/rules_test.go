@@ -63,6 +63,7 @@ var rules = map[string]rule{
 	"internal/usage/o200k":     {layer: foundation},
 	"internal/usage/tokenizer": {layer: domain},
 	"internal/record":          {layer: domain},
+	"internal/report":          {layer: domain},
 	"internal/apikey":          {layer: domain},
 	"internal/account":         {layer: domain},
 	"internal/person":          {layer: domain},

@@ -15,7 +15,7 @@ CREATE TABLE usage_daily (
     result           TEXT COLLATE "C" NOT NULL,
     calls            BIGINT NOT NULL,
     requests         BIGINT NOT NULL,
-    errors           BIGINT NOT NULL,
+    errors           BIGINT NOT NULL, -- without what was canceled
     cancelled        BIGINT NOT NULL,
     prompt           BIGINT NOT NULL,
     cache_read       BIGINT NOT NULL,
@@ -45,7 +45,7 @@ CREATE TABLE usage_hourly (
     result           TEXT COLLATE "C" NOT NULL,
     calls            BIGINT NOT NULL,
     requests         BIGINT NOT NULL,
-    errors           BIGINT NOT NULL,
+    errors           BIGINT NOT NULL, -- without what was canceled
     cancelled        BIGINT NOT NULL,
     prompt           BIGINT NOT NULL,
     cache_read       BIGINT NOT NULL,
@@ -72,7 +72,7 @@ CREATE TABLE usage_groups (
     beside           TEXT COLLATE "C" NOT NULL,
     calls            BIGINT NOT NULL,
     requests         BIGINT NOT NULL,
-    errors           BIGINT NOT NULL,
+    errors           BIGINT NOT NULL, -- without what was canceled
     cancelled        BIGINT NOT NULL,
     prompt           BIGINT NOT NULL,
     cache_read       BIGINT NOT NULL,

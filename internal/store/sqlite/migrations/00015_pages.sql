@@ -15,7 +15,7 @@ CREATE TABLE usage_daily (
     result           TEXT NOT NULL,
     calls            INTEGER NOT NULL,
     requests         INTEGER NOT NULL,
-    errors           INTEGER NOT NULL,
+    errors           INTEGER NOT NULL, -- without what was canceled
     cancelled        INTEGER NOT NULL,
     prompt           INTEGER NOT NULL,
     cache_read       INTEGER NOT NULL,
@@ -45,7 +45,7 @@ CREATE TABLE usage_hourly (
     result           TEXT NOT NULL,
     calls            INTEGER NOT NULL,
     requests         INTEGER NOT NULL,
-    errors           INTEGER NOT NULL,
+    errors           INTEGER NOT NULL, -- without what was canceled
     cancelled        INTEGER NOT NULL,
     prompt           INTEGER NOT NULL,
     cache_read       INTEGER NOT NULL,
@@ -72,7 +72,7 @@ CREATE TABLE usage_groups (
     beside           TEXT NOT NULL,
     calls            INTEGER NOT NULL,
     requests         INTEGER NOT NULL,
-    errors           INTEGER NOT NULL,
+    errors           INTEGER NOT NULL, -- without what was canceled
     cancelled        INTEGER NOT NULL,
     prompt           INTEGER NOT NULL,
     cache_read       INTEGER NOT NULL,

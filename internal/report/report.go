@@ -1,0 +1,213 @@
+// Package report answers what the pages of an account ask: usage over time, lists of calls, statements. All figures come from roll-ups and
+// postings, so that the same amount is the same on every page; nothing is counted call by call. It must not know HTTP.
+package report
+
+import (
+	"context"
+	"time"
+
+	"weir/internal/ledger"
+	"weir/internal/money"
+	"weir/internal/record"
+)
+
+// Part is a property of calls by which usage is grouped.
+type Part string
+
+// The parts. None does not group.
+const (
+	None     Part = ""
+	Model    Part = "model"
+	Key      Part = "key"
+	Member   Part = "member" // the user
+	Provider Part = "provider"
+	Kind     Part = "kind"   // the style or task: record.Call.API
+	Result   Part = "result" // record.Call.Result
+)
+
+// Failed as a Result in a Filter is every result but record.OK and record.Canceled.
+const Failed = "failed"
+
+// Filter chooses calls; "" chooses all.
+type Filter struct{ Model, Key, Member, Provider, Kind, Result string }
+
+// Bucket is a length of time.
+type Bucket string
+
+// The buckets, all of them in UTC.
+const (
+	Hour  Bucket = "hour"
+	Day   Bucket = "day"
+	Month Bucket = "month"
+)
+
+// Floor is the beginning of the bucket that has t.
+func (b Bucket) Floor(t time.Time) time.Time {
+	t = t.UTC()
+	switch b {
+	case Hour:
+		return t.Truncate(time.Hour)
+	case Month:
+		return time.Date(t.Year(), t.Month(), 1, 0, 0, 0, 0, time.UTC)
+	}
+	return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC)
+}
+
+// Next is the beginning of the bucket after the one that begins at t.
+func (b Bucket) Next(t time.Time) time.Time {
+	switch b {
+	case Hour:
+		return t.Add(time.Hour)
+	case Month:
+		return t.AddDate(0, 1, 0)
+	}
+	return t.AddDate(0, 0, 1)
+}
+
+// Sums are the figures of some calls together.
+type Sums struct {
+	Calls         int64
+	Charged       int64 // of them
+	Failed        int64
+	Canceled      int64
+	Prompt        int64 // tokens
+	CacheRead     int64
+	CacheWrite    int64
+	Completion    int64
+	Reasoning     int64
+	Cost          money.Nano
+	Refunded      money.Nano    // of Cost, which is not reduced
+	FirstContent  time.Duration // summed over FirstContents calls
+	FirstContents int64
+	LastAt        time.Time // when the last of them began; zero without any
+}
+
+// Add adds other figures.
+func (s *Sums) Add(o *Sums) {
+	s.Calls += o.Calls
+	s.Charged += o.Charged
+	s.Failed += o.Failed
+	s.Canceled += o.Canceled
+	s.Prompt += o.Prompt
+	s.CacheRead += o.CacheRead
+	s.CacheWrite += o.CacheWrite
+	s.Completion += o.Completion
+	s.Reasoning += o.Reasoning
+	s.Cost += o.Cost
+	s.Refunded += o.Refunded
+	s.FirstContent += o.FirstContent
+	s.FirstContents += o.FirstContents
+	if o.LastAt.After(s.LastAt) {
+		s.LastAt = o.LastAt
+	}
+}
+
+// Row is the usage of one group in one bucket.
+type Row struct {
+	At    time.Time // the bucket's beginning
+	Value string    // of the group, "" where calls have none
+	Sums
+}
+
+// Query asks for rows of usage of a wallet.
+type Query struct {
+	Wallet string
+	Filter Filter
+	Part   Part
+	Bucket Bucket
+	From   time.Time // beginning of a bucket
+	To     time.Time // beginning of the bucket after the last
+}
+
+// Place is where a list of calls continues: after the call with that time and id. Calls are listed from the newest.
+type Place struct {
+	At time.Time
+	ID string
+}
+
+// Search asks for calls of a wallet.
+type Search struct {
+	Wallet  string
+	Filter  Filter
+	Charged bool // only calls that were charged
+	MinCost money.Nano
+	From    time.Time
+	To      time.Time // not included
+	After   Place     // zero: from the newest
+	Limit   int
+}
+
+// Window is a part of a search: what a bounded number of calls had.
+type Window struct {
+	Calls []record.Call // without candidates and attempts' details left out: whole records
+	End   Place         // the last call looked at; zero when there are no further ones
+}
+
+// KeySpend is what one key has spent in the interval of its limit and in others, and when it was last used.
+type KeySpend struct {
+	ledger.KeySpend
+	LastAt time.Time // zero: never
+}
+
+// Held is money on hold for a job.
+type Held struct {
+	Job    string
+	Model  string
+	Amount money.Nano
+	Since  time.Time
+}
+
+// DaySum is what the charged calls of a day cost.
+type DaySum struct {
+	Day   time.Time
+	Calls int64
+	Cost  money.Nano
+}
+
+// Account is what a statement is made of, as of one moment.
+type Account struct {
+	Balance money.Nano
+	// Before is what was credited and charged before the period, After what came after it, by rows.
+	Before, After money.Nano
+	Days          []DaySum          // of the period, oldest first
+	Movements     []ledger.Movement // of the period, oldest first
+	More          bool              // there are more movements than were asked for
+}
+
+// Store answers from one database. What it is asked is bounded by the caller; each answer comes from roll-ups or a bounded part of an
+// index. It fails with fault.StorageUnavailable.
+type Store interface {
+	// Usage sums usage by bucket and group; rows without calls are left out. They are ordered by time and value.
+	Usage(ctx context.Context, q Query) ([]Row, error)
+	// SearchCalls looks at no more than most calls, from the newest, and returns at most s.Limit that fit.
+	SearchCalls(ctx context.Context, s Search, most int) (Window, error)
+	// LastHour is the latest hour before a moment in which roll-ups have calls that fit, zero without any since from.
+	LastHour(ctx context.Context, wallet string, f Filter, from, before time.Time) (time.Time, error)
+	// Account sums the rows of a wallet before, in and after the days from..to, to not included, with at most most movements.
+	Account(ctx context.Context, wallet string, from, to time.Time, most int) (Account, error)
+	// JobHolds lists the holds of a wallet's jobs.
+	JobHolds(ctx context.Context, wallet string) ([]Held, error)
+	// KeySpends has an element for each key of a user that spent or was used.
+	KeySpends(ctx context.Context, user, wallet string) (map[string]KeySpend, error)
+	// ToppedUp reports whether anything was ever credited to a wallet.
+	ToppedUp(ctx context.Context, wallet string) (bool, error)
+}
+
+// Book is what a node knows of its own calls. *ledger.Book is one.
+type Book interface {
+	// Flush has the store know all calls that ended on this node.
+	Flush(ctx context.Context) error
+	// Balance is ledger.Reader.Balance.
+	Balance(ctx context.Context, wallet string) (ledger.Balance, error)
+	// Running counts this node's holds on a wallet, and sums them.
+	Running(wallet string) (int, money.Nano)
+}
+
+// Reporter answers for one node. It is safe for concurrent use.
+type Reporter struct {
+	store Store
+	book  Book
+}
+
+// New makes a Reporter.
+func New(s Store, b Book) *Reporter { return &Reporter{s, b} }

@@ -1,0 +1,174 @@
+package report
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+)
+
+// Metric is a figure of usage.
+type Metric string
+
+// The metrics.
+const (
+	Cost            Metric = "cost"
+	Calls           Metric = "calls"
+	Errors          Metric = "errors"
+	TokensIn        Metric = "tokens_in"
+	TokensOut       Metric = "tokens_out"
+	TokensCached    Metric = "tokens_cached"
+	TokensReasoning Metric = "tokens_reasoning"
+	FirstToken      Metric = "first_token" // the average in milliseconds
+)
+
+// Of is the metric of some calls. It is not known where nothing was measured.
+func (m Metric) Of(s *Sums) (n int64, known bool) {
+	switch m {
+	case Cost:
+		return int64(s.Cost), true
+	case Calls:
+		return s.Calls, true
+	case Errors:
+		return s.Failed, true
+	case TokensIn:
+		return s.Prompt, true
+	case TokensOut:
+		return s.Completion, true
+	case TokensCached:
+		return s.CacheRead, true
+	case TokensReasoning:
+		return s.Reasoning, true
+	}
+	if s.FirstContents == 0 {
+		return 0, false
+	}
+	return (s.FirstContent / time.Duration(s.FirstContents)).Milliseconds(), true
+}
+
+// rank orders series: of those that are averages, the one of most calls is the first.
+func (m Metric) rank(s *Sums) int64 {
+	if m == FirstToken {
+		return s.FirstContents
+	}
+	n, _ := m.Of(s)
+	return n
+}
+
+// Series is a group over time.
+type Series struct {
+	Key    string
+	Total  Sums
+	Values []Sums // by bucket
+}
+
+// Usage is usage over time.
+type Usage struct {
+	Query
+	Times      []time.Time
+	Series     []Series // the largest first
+	Other      []Sums   // the rest, by bucket; nil without a rest
+	OtherTotal Sums
+	OtherCount int // of groups in it
+	Sums       []Sums
+	Total      Sums
+
+	PreviousFrom  time.Time
+	PreviousTotal Sums
+	LastAt        time.Time // when the period has no calls: when the last one before its end began
+}
+
+// Usage sums usage over time: the most groups that are the largest by m, and the rest.
+func (r *Reporter) Usage(ctx context.Context, q Query, m Metric, most int) (*Usage, error) {
+	if err := r.book.Flush(ctx); err != nil {
+		return nil, err
+	}
+	rows, err := r.store.Usage(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	u := arrange(q, rows, m, most)
+	p := q
+	p.Part, p.To, p.From = None, q.From, q.Bucket.back(q.From, len(u.Times))
+	before, err := r.store.Usage(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	u.PreviousFrom = p.From
+	for i := range before {
+		u.PreviousTotal.Add(&before[i].Sums)
+	}
+	if u.Total.Calls == 0 {
+		u.LastAt, err = r.lastCall(ctx, q.Wallet, q.Filter, q.To)
+	}
+	return u, err
+}
+
+// back is the beginning of the n-th bucket before t.
+func (b Bucket) back(t time.Time, n int) time.Time {
+	switch b {
+	case Hour:
+		return t.Add(-time.Duration(n) * time.Hour)
+	case Month:
+		return t.AddDate(0, -n, 0)
+	}
+	return t.AddDate(0, 0, -n)
+}
+
+// lastCall is when the last call before a moment began, to the hour if it has a filter.
+func (r *Reporter) lastCall(ctx context.Context, wallet string, f Filter, before time.Time) (time.Time, error) {
+	return r.store.LastHour(ctx, wallet, f, time.Unix(0, 0), before)
+}
+
+func arrange(q Query, rows []Row, m Metric, most int) *Usage {
+	u := &Usage{Query: q}
+	index := map[time.Time]int{}
+	for t := q.From; t.Before(q.To); t = q.Bucket.Next(t) {
+		index[t] = len(u.Times)
+		u.Times = append(u.Times, t)
+	}
+	u.Sums = make([]Sums, len(u.Times))
+	groups := map[string]*Series{}
+	for i := range rows {
+		row := &rows[i]
+		at, ok := index[row.At]
+		if !ok {
+			continue
+		}
+		g := groups[row.Value]
+		if g == nil {
+			g = &Series{Key: row.Value, Values: make([]Sums, len(u.Times))}
+			groups[row.Value] = g
+		}
+		g.Values[at].Add(&row.Sums)
+		g.Total.Add(&row.Sums)
+		u.Sums[at].Add(&row.Sums)
+		u.Total.Add(&row.Sums)
+	}
+	for _, g := range groups {
+		u.Series = append(u.Series, *g)
+	}
+	slices.SortFunc(u.Series, func(a, b Series) int {
+		return cmp.Or(-cmp.Compare(m.rank(&a.Total), m.rank(&b.Total)), -cmp.Compare(a.Total.Calls, b.Total.Calls), cmp.Compare(a.Key, b.Key))
+	})
+	if len(u.Series) > most {
+		u.Other = make([]Sums, len(u.Times))
+		for _, g := range u.Series[most:] {
+			u.OtherTotal.Add(&g.Total)
+			u.OtherCount++
+			for i := range g.Values {
+				u.Other[i].Add(&g.Values[i])
+			}
+		}
+		u.Series = u.Series[:most:most]
+	}
+	return u
+}
+
+// Rows lists usage by bucket and group, complete.
+func (r *Reporter) Rows(ctx context.Context, q Query) ([]Row, error) {
+	if err := r.book.Flush(ctx); err != nil {
+		return nil, err
+	}
+	return r.store.Usage(ctx, q)
+}

@@ -1,0 +1,406 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"weir/internal/ledger"
+	"weir/internal/money"
+	"weir/internal/record"
+	"weir/internal/report"
+)
+
+var _ report.Store = (*Store)(nil)
+
+// conditions collects the parameters of a query and its conditions.
+type conditions struct {
+	text strings.Builder
+	args []any
+}
+
+// add adds a condition; each ? in it becomes the number of a parameter.
+func (c *conditions) add(text string, args ...any) {
+	if c.text.Len() > 0 {
+		c.text.WriteString(" AND ")
+	}
+	for _, a := range args {
+		before, after, _ := strings.Cut(text, "?")
+		c.args = append(c.args, a)
+		c.text.WriteString(before + "$" + strconv.Itoa(len(c.args)))
+		text = after
+	}
+	c.text.WriteString(text)
+}
+
+// equal adds a condition unless the value is "".
+func (c *conditions) equal(column, value string) {
+	if value != "" {
+		c.add(column+" = ?", value)
+	}
+}
+
+// result adds the condition of a result by its column.
+func (c *conditions) result(column, value string) {
+	if value == report.Failed {
+		c.add(column + " NOT IN ('" + record.OK + "', '" + record.Canceled + "')")
+		return
+	}
+	c.equal(column, value)
+}
+
+// columnsOf are the names that the properties of calls have in a roll-up.
+type columnsOf map[report.Part]string
+
+var (
+	fullColumns = columnsOf{report.Model: "model", report.Key: "key_id", report.Member: "user_id", report.Provider: "provider", report.Kind: "api", report.Result: "result"}
+	// groups are the parts of usage_groups, each with what it can tell.
+	groups = []struct {
+		part    string
+		columns columnsOf
+	}{
+		{byModel, columnsOf{report.Model: "value", report.Provider: "beside"}},
+		{byKey, columnsOf{report.Key: "value", report.Member: "beside"}},
+		{byKind, columnsOf{report.Kind: "value", report.Result: "beside"}},
+	}
+)
+
+// given are the properties that a filter and a part use.
+func given(f *report.Filter, part report.Part) (all []report.Part) {
+	for _, x := range []struct {
+		part  report.Part
+		value string
+	}{{report.Model, f.Model}, {report.Key, f.Key}, {report.Member, f.Member}, {report.Provider, f.Provider}, {report.Kind, f.Kind}, {report.Result, f.Result}} {
+		if x.value != "" || x.part == part {
+			all = append(all, x.part)
+		}
+	}
+	return all
+}
+
+// groupOf is the part of usage_groups that can answer for those properties; "" if none can. How many calls failed only the part with
+// results can tell, and full roll-ups.
+func groupOf(all []report.Part) (string, columnsOf) {
+	for i := len(groups) - 1; i >= 0; i-- {
+		g := groups[i]
+		fits := true
+		for _, p := range all {
+			if g.columns[p] == "" {
+				fits = false
+			}
+		}
+		if fits {
+			return g.part, g.columns
+		}
+	}
+	return "", fullColumns
+}
+
+func (c *conditions) filter(f *report.Filter, names columnsOf) {
+	c.equal(names[report.Model], f.Model)
+	c.equal(names[report.Key], f.Key)
+	c.equal(names[report.Member], f.Member)
+	c.equal(names[report.Provider], f.Provider)
+	c.equal(names[report.Kind], f.Kind)
+	c.result(names[report.Result], f.Result)
+}
+
+// usageSums are the figures of a row of report.Usage.
+const usageSums = `CAST(SUM(calls) AS BIGINT), CAST(SUM(requests) AS BIGINT), CAST(SUM(errors) AS BIGINT), CAST(SUM(cancelled) AS BIGINT), CAST(SUM(prompt) AS BIGINT), CAST(SUM(cache_read) AS BIGINT),
+	CAST(SUM(cache_write) AS BIGINT), CAST(SUM(completion) AS BIGINT), CAST(SUM(reasoning) AS BIGINT), CAST(SUM(cost) AS BIGINT), CAST(SUM(refunded) AS BIGINT), CAST(SUM(first_content_us) AS BIGINT),
+	CAST(SUM(first_contents) AS BIGINT), MAX(last_at)`
+
+// Usage is report.Store.Usage.
+func (s *Store) Usage(ctx context.Context, q report.Query) ([]report.Row, error) {
+	var c conditions
+	c.add("wallet = ?", q.Wallet)
+	table, bucket, names := "usage_hourly", "hour", fullColumns
+	if q.Bucket == report.Hour {
+		c.add("hour >= ? AND hour < ?", q.From.Unix(), q.To.Unix())
+	} else {
+		var part string
+		if part, names = groupOf(given(&q.Filter, q.Part)); part != "" {
+			table = "usage_groups"
+			c.add("part = ?", part)
+		} else {
+			table = "usage_daily"
+		}
+		c.add("day >= ? AND day < ?", q.From.Format(time.DateOnly), q.To.Format(time.DateOnly))
+		if bucket = "day"; q.Bucket == report.Month {
+			bucket = "substr(day, 1, 7)"
+		}
+	}
+	c.filter(&q.Filter, names)
+	value := names[q.Part]
+	if q.Part == report.None {
+		value = "''"
+	}
+	text := "SELECT " + bucket + ", " + value + ", " + usageSums + " FROM " + table + " WHERE " + c.text.String() + " GROUP BY 1, 2 ORDER BY 1, 2"
+	return list(ctx, s, "store.Usage", func(row Scanner) (r report.Row, err error) {
+		var first, last, hour int64
+		var day string
+		var at any = &day
+		if q.Bucket == report.Hour {
+			at = &hour
+		}
+		err = row.Scan(at, &r.Value, &r.Calls, &r.Charged, &r.Failed, &r.Canceled, &r.Prompt, &r.CacheRead, &r.CacheWrite, &r.Completion, &r.Reasoning, (*int64)(&r.Cost),
+			(*int64)(&r.Refunded), &first, &r.FirstContents, &last)
+		if err != nil {
+			return r, err
+		}
+		r.FirstContent, r.LastAt = time.Duration(first)*time.Microsecond, time.UnixMicro(last).UTC()
+		switch q.Bucket {
+		case report.Hour:
+			r.At = time.Unix(hour, 0).UTC()
+		case report.Month:
+			r.At, err = time.Parse("2006-01", day)
+		default:
+			r.At, err = time.Parse(time.DateOnly, day)
+		}
+		return r, err
+	}, text, c.args...)
+}
+
+// callColumns are the properties of calls in generations. There a result has three columns.
+var callColumns = columnsOf{report.Model: "model", report.Key: "key_id", report.Member: "user_id", report.Provider: "provider", report.Kind: "api",
+	report.Result: "CASE WHEN cancelled = 1 THEN '" + record.Canceled + "' WHEN error <> '' THEN error ELSE '" + record.OK + "' END"}
+
+// SearchCalls is report.Store.SearchCalls. The inner query is a stretch of the index by time, the outer one chooses from it.
+func (s *Store) SearchCalls(ctx context.Context, q report.Search, most int) (w report.Window, err error) {
+	var inner conditions
+	inner.add("wallet = ?", q.Wallet)
+	inner.add("at >= ?", q.From.UnixMicro())
+	if q.After == (report.Place{}) {
+		inner.add("at < ?", q.To.UnixMicro())
+	} else { // only one upper bound, because SQLite may use the other
+		at := q.After.At.UnixMicro()
+		inner.add("at <= ? AND (at < ? OR id < ?)", at, at, q.After.ID)
+	}
+	all := conditions{args: inner.args}
+	if q.Charged {
+		all.add("settled = 1")
+	}
+	if q.MinCost > 0 {
+		all.add("cost >= ?", int64(q.MinCost))
+	}
+	all.filter(&q.Filter, callColumns)
+	chosen := all.text.Len() > 0
+	look := "FROM generations WHERE " + inner.text.String() + " ORDER BY at DESC, id DESC LIMIT "
+	text := "SELECT id, at, record " + look + strconv.Itoa(q.Limit)
+	if chosen {
+		text = "SELECT id, at, record FROM (SELECT * " + look + strconv.Itoa(most) + ") w WHERE " + all.text.String() + " ORDER BY at DESC, id DESC LIMIT " + strconv.Itoa(q.Limit)
+	}
+	var last report.Place
+	w.Calls, err = list(ctx, s, "store.SearchCalls", func(row Scanner) (record.Call, error) {
+		var at int64
+		var rec []byte
+		if err := row.Scan(&last.ID, &at, &rec); err != nil {
+			return record.Call{}, err
+		}
+		last.At = time.UnixMicro(at).UTC()
+		it, err := ledger.DecodeItem(rec)
+		return it.Call, err
+	}, text, all.args...)
+	if err != nil {
+		return report.Window{}, err
+	}
+	if len(w.Calls) == q.Limit {
+		w.End = last
+		return w, nil
+	}
+	if !chosen {
+		return w, nil
+	}
+	// Where the stretch ends, if it is a whole one.
+	err = s.find(ctx, func(row Scanner) error {
+		var at int64
+		err := row.Scan(&at, &w.End.ID)
+		w.End.At = time.UnixMicro(at).UTC()
+		if errors.Is(err, sql.ErrNoRows) {
+			w.End, err = report.Place{}, nil
+		}
+		return err
+	}, "SELECT at, id "+look+"1 OFFSET "+strconv.Itoa(most-1), inner.args...)
+	return w, failure("store.SearchCalls", err)
+}
+
+// LastHour is report.Store.LastHour.
+func (s *Store) LastHour(ctx context.Context, wallet string, f report.Filter, from, before time.Time) (time.Time, error) {
+	// Of the day of before not all hours count: so it is looked at on its own, and then the latest day before it.
+	part, names := groupOf(given(&f, report.None))
+	for range 2 {
+		start := report.Day.Floor(before.Add(-time.Microsecond))
+		var hours conditions
+		hours.add("wallet = ?", wallet)
+		hours.add("hour >= ? AND hour < ?", max(start.Unix(), report.Hour.Floor(from).Unix()), before.Add(time.Second-time.Microsecond).Unix())
+		hours.filter(&f, fullColumns)
+		var hour int64
+		found, err := s.first(ctx, &hour, "SELECT hour FROM usage_hourly WHERE "+hours.text.String()+" ORDER BY hour DESC LIMIT 1", hours.args)
+		if found || err != nil {
+			return time.Unix(hour, 0).UTC(), err
+		}
+		var days conditions
+		days.add("wallet = ?", wallet)
+		table := "usage_daily"
+		if part != "" {
+			table = "usage_groups"
+			days.add("part = ?", part)
+		}
+		days.add("day >= ? AND day < ?", from.Format(time.DateOnly), start.Format(time.DateOnly))
+		days.filter(&f, names)
+		var day string
+		if found, err = s.first(ctx, &day, "SELECT day FROM "+table+" WHERE "+days.text.String()+" ORDER BY day DESC LIMIT 1", days.args); !found || err != nil {
+			return time.Time{}, err
+		}
+		at, err := time.Parse(time.DateOnly, day)
+		if err != nil {
+			return time.Time{}, failure("store.LastHour", err)
+		}
+		before = at.AddDate(0, 0, 1)
+	}
+	return time.Time{}, nil
+}
+
+// first scans a single value, and reports whether there is one.
+func (s *Store) first(ctx context.Context, to any, text string, args []any) (found bool, err error) {
+	err = s.find(ctx, func(row Scanner) error {
+		err := row.Scan(to)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		found = err == nil
+		return err
+	}, text, args...)
+	return found, failure("store.Read", err)
+}
+
+const (
+	daySums = `SELECT day, CAST(SUM(requests) AS BIGINT), CAST(SUM(cost) AS BIGINT) FROM usage_groups WHERE wallet = $1 AND part = '` + byKind + `' AND day >= $2 AND day < $3 GROUP BY day ORDER BY day`
+	daySum  = `SELECT CAST(COALESCE(SUM(cost), 0) AS BIGINT) FROM usage_groups WHERE wallet = $1 AND part = '` + byKind + `' AND day >= $2 AND day < $3`
+	// Postings by time. Index entries_by_account has them, by transaction.
+	postingSum = `SELECT CAST(COALESCE(SUM(e.amount), 0) AS BIGINT) FROM entries e JOIN transactions t ON t.id = e.transaction_id
+		WHERE e.account = $1 AND substr(e.ref, 1, 7) <> 'settle:' AND t.at >= $2 AND t.at < $3`
+	postingsIn = movement + `AND w.account = $1 AND t.at >= $2 AND t.at < $3 ORDER BY t.at, w.transaction_id LIMIT $4`
+	jobHolds   = `SELECT substr(l.node, 5), l.granted - l.consumed, l.at, COALESCE((SELECT j.model FROM video_jobs j WHERE j.id = substr(l.node, 5)), '') FROM leases l
+		WHERE l.wallet = $1 AND l.key_id = '' AND l.epoch = 0 AND l.granted > l.consumed ORDER BY l.at, l.node LIMIT 1000`
+	toppedUp  = `SELECT 1 FROM entries WHERE account = $1 AND substr(ref, 1, 7) <> 'settle:' LIMIT 1`
+	keySpends = `SELECT s.key_id, s.period, CAST(SUM(s.spent) AS BIGINT) FROM api_keys k JOIN key_spend s ON s.key_id = k.id
+		WHERE k.user_id = $1 AND k.deleted_at IS NULL AND (s.period = $2 AND s.start = $3 OR s.period = $4 AND s.start = $5 OR s.period = $6 AND s.start = $7 OR s.period = $8 AND s.start = $9)
+		GROUP BY s.key_id, s.period`
+	keyUses = `SELECT value, MAX(last_at) FROM usage_groups WHERE wallet = $1 AND part = '` + byKey + `' GROUP BY value`
+)
+
+// Account is report.Store.Account.
+func (s *Store) Account(ctx context.Context, wallet string, from, to time.Time, most int) (a report.Account, err error) {
+	err = s.snapshot(ctx, func(ctx context.Context, q *sql.Tx) error {
+		var credited, charged, leased int64
+		err := q.QueryRowContext(ctx, walletRead, Text(wallet)).Scan(&credited, &charged, &leased)
+		if errors.Is(err, sql.ErrNoRows) {
+			return noWallet("store.Account", err)
+		}
+		if err != nil {
+			return err
+		}
+		a.Balance = money.Nano(credited - charged)
+		account := ledger.WalletAccount + Text(wallet)
+		for _, x := range []struct {
+			to                 *money.Nano
+			from, before       int64
+			fromDay, beforeDay string
+		}{
+			{&a.Before, 0, from.UnixMicro(), "", from.Format(time.DateOnly)},
+			{&a.After, to.UnixMicro(), math.MaxInt64, to.Format(time.DateOnly), "~"},
+		} {
+			var posted, cost int64
+			if err := q.QueryRowContext(ctx, postingSum, account, x.from, x.before).Scan(&posted); err != nil {
+				return err
+			}
+			if err := q.QueryRowContext(ctx, daySum, Text(wallet), x.fromDay, x.beforeDay).Scan(&cost); err != nil {
+				return err
+			}
+			*x.to = money.Nano(posted - cost)
+		}
+		rows, err := q.QueryContext(ctx, daySums, Text(wallet), from.Format(time.DateOnly), to.Format(time.DateOnly))
+		if a.Days, err = collect(rows, err, func(row Scanner) (d report.DaySum, err error) {
+			var day string
+			if err = row.Scan(&day, &d.Calls, (*int64)(&d.Cost)); err == nil {
+				d.Day, err = time.Parse(time.DateOnly, day)
+			}
+			return d, err
+		}); err != nil {
+			return err
+		}
+		rows, err = q.QueryContext(ctx, postingsIn, account, from.UnixMicro(), to.UnixMicro(), int64(most+1))
+		if a.Movements, err = collect(rows, err, scanMovement); err != nil {
+			return err
+		}
+		if len(a.Movements) > most {
+			a.Movements, a.More = a.Movements[:most], true
+		}
+		return nil
+	})
+	return a, err
+}
+
+// JobHolds is report.Store.JobHolds.
+func (s *Store) JobHolds(ctx context.Context, wallet string) ([]report.Held, error) {
+	return list(ctx, s, "store.JobHolds", func(row Scanner) (h report.Held, err error) {
+		var at int64
+		err = row.Scan(&h.Job, (*int64)(&h.Amount), &at, &h.Model)
+		h.Since = time.UnixMicro(at).UTC()
+		return h, err
+	}, jobHolds, wallet)
+}
+
+// ToppedUp is report.Store.ToppedUp.
+func (s *Store) ToppedUp(ctx context.Context, wallet string) (bool, error) {
+	var one int
+	return s.first(ctx, &one, toppedUp, []any{ledger.WalletAccount + wallet})
+}
+
+// KeySpends is report.Store.KeySpends.
+func (s *Store) KeySpends(ctx context.Context, user, wallet string) (map[string]report.KeySpend, error) {
+	periods := ledger.Periods(s.now())
+	args := []any{user}
+	for _, p := range periods {
+		args = append(args, p.Kind, p.Start)
+	}
+	type spent struct {
+		key, period string
+		n           money.Nano
+	}
+	rows, err := list(ctx, s, "store.KeySpends", columns(func(x *spent) []any { return []any{&x.key, &x.period, (*int64)(&x.n)} }), keySpends, args...)
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]report.KeySpend{}
+	for _, x := range rows {
+		k := all[x.key]
+		for i, to := range []*money.Nano{&k.Total, &k.Daily, &k.Weekly, &k.Monthly} {
+			if periods[i].Kind == x.period {
+				*to = x.n
+			}
+		}
+		all[x.key] = k
+	}
+	type use struct {
+		key string
+		at  int64
+	}
+	uses, err := list(ctx, s, "store.KeySpends", columns(func(x *use) []any { return []any{&x.key, &x.at} }), keyUses, wallet)
+	if err != nil {
+		return nil, err
+	}
+	for _, x := range uses {
+		if x.at > 0 {
+			k := all[x.key]
+			k.LastAt = time.UnixMicro(x.at).UTC()
+			all[x.key] = k
+		}
+	}
+	return all, nil
+}

@@ -1,0 +1,389 @@
+package storetest
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"weir/internal/account"
+	"weir/internal/audit"
+	"weir/internal/ledger"
+	"weir/internal/money"
+	"weir/internal/record"
+	"weir/internal/report"
+	"weir/internal/usage"
+)
+
+// ReportStore is a store of calls that pages are made of.
+type ReportStore interface {
+	LedgerStore
+	report.Store
+	RebuildRollUps(ctx context.Context) error
+}
+
+// Reports checks what pages ask of a store against calls that are counted one by one. open gives an empty store that reads that clock, and
+// closes it after the test.
+func Reports(t *testing.T, open func(t *testing.T, now func() time.Time) ReportStore) {
+	now := time.Date(2026, 3, 4, 12, 30, 0, 0, time.UTC)
+	b := &reports{t: t, s: open(t, func() time.Time { return now }), now: now, random: rand.New(rand.NewPCG(7, 9))}
+	b.fill()
+	t.Run("usage", b.usage)
+	t.Run("lists", b.lists)
+	t.Run("statements", b.statements)
+	t.Run("keys", b.keys)
+	t.Run("rebuilt", func(t *testing.T) {
+		if err := b.s.RebuildRollUps(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		r, err := ledger.Verify(t.Context(), b.s, "", ledger.Anchor{}, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range r.Checks {
+			if !c.OK && c.Name != "charges" { // the lines of these calls follow from nothing
+				t.Errorf("%s: %s", c.Name, c.Detail)
+			}
+		}
+	})
+}
+
+type reports struct {
+	t      *testing.T
+	s      ReportStore
+	now    time.Time
+	random *rand.Rand
+	calls  []record.Call // of wal_1, the newest first
+	back   map[string]money.Nano
+	posted []ledger.Movement
+}
+
+func pick[T any](r *rand.Rand, list ...T) T { return list[r.IntN(len(list))] }
+
+// fill makes calls of two wallets in ten days, some of them at the same moment, top-ups and refunds.
+func (b *reports) fill() {
+	ctx, s := b.t.Context(), b.s
+	for i := range 2 {
+		u := account.User{ID: fmt.Sprint("usr_", i+1), Name: "u", Wallet: fmt.Sprint("wal_", i+1), CreatedAt: b.now}
+		if err := s.CreateUser(ctx, u, audit.Event{}); err != nil {
+			b.t.Fatal(err)
+		}
+	}
+	if _, err := s.Position(ctx, "node"); err != nil {
+		b.t.Fatal(err)
+	}
+	b.back = map[string]money.Nano{}
+	batch := ledger.Batch{Node: "node", Now: b.now}
+	for i := range 600 {
+		at := b.now.Add(-time.Duration(b.random.IntN(10*24*3600)) * time.Second)
+		if i%5 == 0 {
+			at = at.Truncate(6 * time.Hour) // several at one moment
+		}
+		c := record.Call{Generation: fmt.Sprintf("gen-%d-%020d", at.Unix(), b.random.Uint64()), Request: "req_1", User: pick(b.random, "usr_1", "usr_1", "usr_3"), Wallet: pick(b.random, "wal_1", "wal_1", "wal_2"), At: at,
+			Key: pick(b.random, "key_1", "key_2", ""), API: pick(b.random, "completions", "messages", "videos"), Model: pick(b.random, "a/x", "a/y", "b/z"), Provider: pick(b.random, "p", "q"),
+			Endpoint: pick(b.random, "e1", "e2"), Status: 200, Usage: usage.Usage{Prompt: usage.Of(b.random.Int64N(1000)), Completion: usage.Of(b.random.Int64N(1000)), Reasoning: usage.Of(3), CacheRead: usage.Of(2)},
+			FirstContent: time.Duration(b.random.IntN(2)) * time.Millisecond, Duration: time.Second, Settled: true, Cost: money.Nano(b.random.Int64N(1e12))}
+		switch b.random.IntN(6) {
+		case 0:
+			c.Error, c.Settled, c.Cost, c.Model, c.Provider, c.Endpoint = pick(b.random, "timeout", "rate_limit_exceeded"), false, 0, "", "", ""
+		case 1:
+			c.Error, c.Cancelled = pick(b.random, "", "canceled"), true
+		}
+		if c.Settled {
+			c.Lines = []usage.Line{{Kind: usage.KindRequest, Quantity: 1, Price: int64(c.Cost)}}
+		}
+		batch.Items = append(batch.Items, ledger.Encode(ledger.Item{Call: c}))
+		if c.Wallet == "wal_1" {
+			b.calls = append(b.calls, c)
+		}
+		if len(batch.Items) == 97 || i == 599 {
+			batch.To = batch.From + int64(len(batch.Items))
+			if to, err := s.Apply(ctx, &batch); err != nil || to != batch.To {
+				b.t.Fatalf("%d, %v", to, err)
+			}
+			batch.From, batch.Items = batch.To, nil
+		}
+	}
+	slices.SortFunc(b.calls, func(x, y record.Call) int { return cmp.Or(y.At.Compare(x.At), cmp.Compare(y.Generation, x.Generation)) })
+	post := func(p ledger.Posting) {
+		done, err := s.Post(ctx, p)
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		if done.Wallet == "wal_1" {
+			b.posted = append(b.posted, done.Movement)
+		}
+	}
+	for i := range 30 {
+		at := b.now.Add(-time.Duration(b.random.IntN(12*24*3600)) * time.Second)
+		post(ledger.Posting{Kind: ledger.TopUpKind, Ref: fmt.Sprint("topup:test:", i), Wallet: pick(b.random, "wal_1", "wal_2"), Against: "topup:test", Amount: money.Nano(1 + b.random.Int64N(1e12)), At: at})
+		c := &b.calls[b.random.IntN(len(b.calls))]
+		if c.Cost > 3 && b.back[c.Generation] == 0 {
+			b.back[c.Generation] = c.Cost / 3
+			post(ledger.Posting{Kind: ledger.RefundKind, Ref: fmt.Sprint("refund:", i), Against: ledger.RefundAccount + c.Generation, Amount: c.Cost / 3, Reason: "r", At: at})
+		}
+	}
+	slices.SortFunc(b.posted, func(x, y ledger.Movement) int {
+		return cmp.Or(x.At.Compare(y.At), cmp.Compare(x.Transaction, y.Transaction))
+	})
+}
+
+func fits(c *record.Call, f *report.Filter) bool {
+	result := c.Result()
+	same := func(want, got string) bool { return want == "" || want == got }
+	return same(f.Model, c.Model) && same(f.Key, c.Key) && same(f.Member, c.User) && same(f.Provider, c.Provider) && same(f.Kind, c.API) &&
+		(same(f.Result, result) || f.Result == report.Failed && result != record.OK && result != record.Canceled)
+}
+
+func valueOf(c *record.Call, p report.Part) string {
+	switch p {
+	case report.Model:
+		return c.Model
+	case report.Key:
+		return c.Key
+	case report.Member:
+		return c.User
+	case report.Provider:
+		return c.Provider
+	case report.Kind:
+		return c.API
+	case report.Result:
+		return c.Result()
+	}
+	return ""
+}
+
+// filter is a random one.
+func (b *reports) filter() (f report.Filter) {
+	for _, x := range []struct {
+		to     *string
+		values []string
+	}{{&f.Model, []string{"a/x", "none"}}, {&f.Key, []string{"key_1"}}, {&f.Member, []string{"usr_3"}}, {&f.Provider, []string{"p"}}, {&f.Kind, []string{"messages"}},
+		{&f.Result, []string{report.Failed, record.OK, record.Canceled, "timeout"}}} {
+		if b.random.IntN(4) == 0 {
+			*x.to = pick(b.random, x.values...)
+		}
+	}
+	return f
+}
+
+func (b *reports) sums(c *record.Call) report.Sums {
+	s := report.Sums{Calls: 1, Prompt: c.Usage.Prompt.N, CacheRead: c.Usage.CacheRead.N, Completion: c.Usage.Completion.N, Reasoning: c.Usage.Reasoning.N, Cost: c.Cost, Refunded: b.back[c.Generation],
+		FirstContent: c.FirstContent, LastAt: c.At}
+	if c.FirstContent > 0 {
+		s.FirstContents = 1
+	}
+	if c.Settled {
+		s.Charged = 1
+	}
+	switch c.Result() {
+	case record.OK:
+	case record.Canceled:
+		s.Canceled = 1
+	default:
+		s.Failed = 1
+	}
+	return s
+}
+
+func (b *reports) usage(t *testing.T) {
+	parts := []report.Part{report.None, report.Model, report.Key, report.Member, report.Provider, report.Kind, report.Result}
+	for i := range 200 {
+		q := report.Query{Wallet: "wal_1", Part: parts[i%len(parts)], Bucket: pick(b.random, report.Hour, report.Day, report.Month)}
+		if i >= 2*len(parts) {
+			q.Filter = b.filter()
+		}
+		q.From = q.Bucket.Floor(b.now.Add(-time.Duration(b.random.IntN(12*24)) * time.Hour))
+		q.To = q.From
+		for range 1 + b.random.IntN(48) {
+			q.To = q.Bucket.Next(q.To)
+		}
+		want := []report.Row{}
+		for j := range b.calls {
+			c := &b.calls[j]
+			if !fits(c, &q.Filter) || c.At.Before(q.From) || !c.At.Before(q.To) {
+				continue
+			}
+			at, value := q.Bucket.Floor(c.At), valueOf(c, q.Part)
+			k := slices.IndexFunc(want, func(r report.Row) bool { return r.At.Equal(at) && r.Value == value })
+			if k < 0 {
+				k = len(want)
+				want = append(want, report.Row{At: at, Value: value})
+			}
+			s := b.sums(c)
+			want[k].Add(&s)
+		}
+		slices.SortFunc(want, func(x, y report.Row) int { return cmp.Or(x.At.Compare(y.At), cmp.Compare(x.Value, y.Value)) })
+		got, err := b.s.Usage(t.Context(), q)
+		if err != nil {
+			t.Fatalf("%+v: %v", q, err)
+		}
+		if diff := gocmp.Diff(want, got); diff != "" {
+			t.Fatalf("%+v: %s", q, diff)
+		}
+	}
+}
+
+func ids(calls []record.Call) (list []string) {
+	for i := range calls {
+		list = append(list, calls[i].Generation)
+	}
+	return list
+}
+
+func (b *reports) lists(t *testing.T) {
+	for range 120 {
+		s := report.Search{Wallet: "wal_1", Filter: b.filter(), Charged: b.random.IntN(3) == 0, From: b.now.Add(-time.Duration(b.random.IntN(10*24*60)) * time.Minute), Limit: 1 + b.random.IntN(9)}
+		s.To = s.From.Add(time.Duration(b.random.IntN(10*24*60)) * time.Minute)
+		if b.random.IntN(3) == 0 {
+			s.MinCost = 5e11
+		}
+		var want []record.Call
+		for i := range b.calls {
+			c := &b.calls[i]
+			if fits(c, &s.Filter) && !c.At.Before(s.From) && c.At.Before(s.To) && (!s.Charged || c.Settled) && c.Cost >= s.MinCost {
+				want = append(want, *c)
+			}
+		}
+		most := 1 + b.random.IntN(40)
+		var got []record.Call
+		next := s
+		for {
+			w, err := b.s.SearchCalls(t.Context(), next, most)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(w.Calls) > s.Limit {
+				t.Fatalf("a page of %d calls, the limit is %d", len(w.Calls), s.Limit)
+			}
+			got = append(got, w.Calls...)
+			if w.End == (report.Place{}) {
+				break
+			}
+			next.After = w.End
+		}
+		if diff := gocmp.Diff(ids(want), ids(got)); diff != "" {
+			t.Fatalf("%+v: %s", s, diff)
+		}
+		if len(want) > 0 {
+			whole, _, err := b.s.Call(t.Context(), "wal_1", want[0].Generation)
+			if diff := gocmp.Diff(*whole, got[0]); diff != "" || err != nil {
+				t.Fatalf("a call in a list is another than by its id: %s, %v", diff, err)
+			}
+		}
+		b.lastHour(t, s)
+		b.pages(t, s, want)
+	}
+}
+
+// lastHour compares the hour that roll-ups have with that of the newest call.
+func (b *reports) lastHour(t *testing.T, s report.Search) {
+	t.Helper()
+	var want time.Time
+	for i := range b.calls {
+		c := &b.calls[i]
+		if hour := report.Hour.Floor(c.At); fits(c, &s.Filter) && !hour.Before(report.Hour.Floor(s.From)) && hour.Before(s.To) {
+			want = hour
+			break
+		}
+	}
+	got, err := b.s.LastHour(t.Context(), "wal_1", s.Filter, s.From, s.To)
+	if err != nil || !got.Equal(want) {
+		t.Fatalf("%+v: the last hour is %s, want %s, %v", s, got, want, err)
+	}
+}
+
+// pages reads the same through a Reporter, which skips hours without calls that fit.
+func (b *reports) pages(t *testing.T, s report.Search, want []record.Call) {
+	t.Helper()
+	r := report.New(b.s, flushed{b.s})
+	var got []record.Call
+	if err := r.All(t.Context(), s, func(c *record.Call) bool { got = append(got, *c); return true }); err != nil {
+		t.Fatal(err)
+	}
+	if diff := gocmp.Diff(ids(want), ids(got)); diff != "" {
+		t.Fatalf("%+v: %s", s, diff)
+	}
+}
+
+// flushed is a book of a node without calls of its own.
+type flushed struct{ LedgerStore }
+
+func (flushed) Flush(context.Context) error      { return nil }
+func (flushed) Running(string) (int, money.Nano) { return 0, 0 }
+
+func (b *reports) statements(t *testing.T) {
+	r := report.New(b.s, flushed{b.s})
+	balance, err := b.s.Balance(t.Context(), "wal_1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 40 {
+		from := report.Day.Floor(b.now).AddDate(0, 0, -b.random.IntN(14))
+		to := from.AddDate(0, 0, b.random.IntN(14))
+		after := to.AddDate(0, 0, 1)
+		var opening, credited, debited money.Nano
+		sum := func(at time.Time, n money.Nano) {
+			switch {
+			case at.Before(from):
+				opening += n
+			case at.Before(after) && n > 0:
+				credited += n
+			case at.Before(after):
+				debited -= n
+			}
+		}
+		for i := range b.posted {
+			sum(b.posted[i].At, b.posted[i].Amount)
+		}
+		for i := range b.calls {
+			sum(b.calls[i].At, -b.calls[i].Cost)
+		}
+		s, err := r.Statement(t.Context(), "wal_1", from, to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Opening != opening || s.Credited != credited || s.Debited != debited || s.Closing != opening+credited-debited || s.Balance != balance.Balance || !s.Agrees {
+			t.Fatalf("%s to %s: %+v, want %s + %s - %s", from, to, s, opening, credited, debited)
+		}
+		if n := len(s.Lines); n > 0 && s.Lines[n-1].Balance != s.Closing {
+			t.Fatalf("the last row has the balance %s, not %s", s.Lines[n-1].Balance, s.Closing)
+		}
+		day, err := r.DayOf(t.Context(), "wal_1", from)
+		if err != nil || day.Opening != opening {
+			t.Fatalf("the day %s opens with %s, want %s, %v", from, day.Opening, opening, err)
+		}
+	}
+	for _, wallet := range []string{"wal_none"} {
+		if _, err := r.Statement(t.Context(), wallet, b.now, b.now); err == nil {
+			t.Errorf("%s has a statement", wallet)
+		}
+	}
+}
+
+func (b *reports) keys(t *testing.T) {
+	last := map[string]time.Time{}
+	for i := len(b.calls) - 1; i >= 0; i-- {
+		last[b.calls[i].Key] = b.calls[i].At
+	}
+	got, err := b.s.KeySpends(t.Context(), "usr_1", "wal_1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key, at := range last {
+		if !got[key].LastAt.Equal(at) {
+			t.Errorf("key %q was used last at %s, not %s", key, at, got[key].LastAt)
+		}
+	}
+	if ok, err := b.s.ToppedUp(t.Context(), "wal_1"); !ok || err != nil {
+		t.Errorf("topped up: %t, %v", ok, err)
+	}
+	if holds, err := b.s.JobHolds(t.Context(), "wal_1"); len(holds) > 0 || err != nil {
+		t.Errorf("held: %v, %v", holds, err)
+	}
+}
