@@ -22,13 +22,36 @@ help: ## list the tasks
 run: build ## build Weir and start a demo with its simulator, on loopback
 	@exec bin/weir demo
 
-# Always run, because the Go tool detects changes itself.
+# The Go part is always run, because the Go tool detects changes itself.
 .PHONY: build
-build: ## build bin/weir
+build: web ## build bin/weir, with the web interface if npm is there
 	CGO_ENABLED=0 go build -trimpath -ldflags "$(LDFLAGS)" -o bin/weir ./cmd/weir
 
+# The interface is built again when one of its files changed. Without npm the program is built without it, and its pages say so.
+WEB_FILES := $(shell find web/src web/*.html web/*.ts web/*.json -type f 2>/dev/null)
+
+.PHONY: web
+ifneq ($(shell command -v npm),)
+web: internal/webui/dist/index.html ## build the web interface
+else
+web:
+	@echo 'npm is missing: building without the web interface (it needs Node 20)'
+endif
+
+internal/webui/dist/index.html: $(WEB_FILES) web/node_modules/.package-lock.json
+	cd web && npm run --silent build -- --logLevel warn
+	@touch $@
+
+web/node_modules/.package-lock.json: web/package.json web/package-lock.json
+	cd web && npm ci --no-audit --no-fund
+	@touch $@
+
+.PHONY: web-test
+web-test: web ## check the web interface: types, unit tests, sizes
+	cd web && npm run --silent check && npm run --silent test && npm run --silent size
+
 .PHONY: test
-test: check-format vet lint unit fuzz-briefly e2e ## run everything that must pass: format, vet, lint, unit tests, a second of each fuzz target, end-to-end tests
+test: check-format vet lint unit web-test fuzz-briefly e2e ## run everything that must pass: format, vet, lint, unit tests, the web interface's, a second of each fuzz target, end-to-end tests
 
 .PHONY: check-format
 check-format:
@@ -122,7 +145,7 @@ fuzz-briefly: ## run every fuzz target for a second, without coverage
 	BLIND=1 tools/fuzz.sh 1s
 
 .PHONY: e2e
-e2e: e2e-go e2e-node e2e-clients ## test the built binary with the official SDKs, coding agents and frameworks
+e2e: e2e-go e2e-node e2e-web e2e-clients ## test the built binary with the official SDKs, a browser, coding agents and frameworks
 
 .PHONY: e2e-go
 e2e-go: build
@@ -135,6 +158,23 @@ e2e-node: build e2e/node/node_modules/.package-lock.json
 e2e/node/node_modules/.package-lock.json: e2e/node/package.json e2e/node/package-lock.json
 	cd e2e/node && npm ci --no-audit --no-fund
 	@touch $@
+
+.PHONY: e2e-web
+e2e-web: build chromium e2e/web/node_modules/.package-lock.json ## test the web interface in Chromium
+	cd e2e/web && WEIR_BIN=$(CURDIR)/bin/weir npm test
+
+.PHONY: screens
+screens: build chromium e2e/web/node_modules/.package-lock.json ## write pictures of every page to docs/screens
+	cd e2e/web && WEIR_BIN=$(CURDIR)/bin/weir node screens.js ../../docs/screens
+
+e2e/web/node_modules/.package-lock.json: e2e/web/package.json e2e/web/package-lock.json
+	cd e2e/web && npm ci --no-audit --no-fund
+	@touch $@
+
+.PHONY: chromium
+chromium: ## install Chromium for the tests of the web interface, if it is missing (Debian and derivatives)
+	@if command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null; then exit 0; fi; \
+	$(call install-package,chromium)
 
 # The packages of the agents have a gigabyte in total. Claude Code's needs its install script, which npm may be configured to skip.
 .PHONY: e2e-clients
@@ -166,4 +206,4 @@ fmt: ## format the Go code
 
 .PHONY: clean
 clean: ## remove the files that other tasks built
-	rm -rf bin e2e/node/node_modules e2e/clients/node_modules tools/openapi/node_modules
+	rm -rf bin web/node_modules internal/webui/dist/assets internal/webui/dist/*.html e2e/web/node_modules e2e/node/node_modules e2e/clients/node_modules tools/openapi/node_modules

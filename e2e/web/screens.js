@@ -1,0 +1,29 @@
+// Writes a picture of each page: node screens.js FOLDER [PART OF A NAME]. Each group of pages lists its own in screens/.
+import { mkdir, readdir } from 'node:fs/promises';
+import { browser, demo, open, settled } from './weir.js';
+
+const [folder = '/tmp/weir-screens', only = ''] = process.argv.slice(2);
+await mkdir(folder, { recursive: true });
+const weir = await demo();
+const b = await browser();
+const looks = [
+  ['', {}], ['-dark', { theme: 'dark' }], ['-ru', { language: 'ru' }], ['-phone', { size: 'phone' }], ['-phone-ru', { size: 'phone', language: 'ru', theme: 'dark' }],
+];
+const groups = await Promise.all((await readdir(new URL('./screens/', import.meta.url))).filter((f) => f.endsWith('.js')).sort().map((f) => import(`./screens/${f}`)));
+for (const { prepare } of groups) await prepare?.(weir);
+for (const { pages } of groups) {
+  for (const { name, path, signedIn = false, act } of pages) {
+    for (const [suffix, look] of looks) {
+      if (!(name + suffix).includes(only)) continue;
+      const page = await open(b, weir, { ...look, signedIn, path: typeof path === 'function' ? path(weir) : path });
+      await act?.(page, weir, look);
+      await settled(page);
+      await page.screenshot({ path: `${folder}/${name}${suffix}.png` });
+      for (const complaint of page.complaints) console.error(`${name}${suffix}: ${complaint}`);
+      await page.context().close();
+    }
+  }
+}
+await b.close();
+await weir.stop();
+process.exit(0);

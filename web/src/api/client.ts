@@ -1,0 +1,109 @@
+/**
+ * Requests to this gateway. Types come from its OpenAPI document (npm run types). A request that needs a sign-in, or a fresh one, waits for
+ * the person to sign in over the page and is then sent again, so that no form loses its text.
+ */
+import type { paths } from './schema'
+
+type Method = 'get' | 'post' | 'put' | 'patch' | 'delete'
+type Operation<P extends keyof paths, M extends Method> = Exclude<paths[P][M & keyof paths[P]], undefined>
+/** Paths that have the method. */
+export type PathOf<M extends Method> = { [P in keyof paths]: Operation<P, M> extends { responses: unknown } ? P : never }[keyof paths]
+
+type Content<R> = R extends { content: { 'application/json': infer J } } ? J : undefined
+type Good<R> = { [S in keyof R]: S extends 200 | 201 | 202 | 204 ? Content<R[S]> : never }[keyof R]
+/** What the operation answers when it went well. */
+export type Reply<P extends keyof paths, M extends Method = 'get'> = Operation<P, M> extends { responses: infer R } ? Good<R> : never
+/** What the operation takes. */
+export type Body<P extends keyof paths, M extends Method = 'post'> = Operation<P, M> extends { requestBody?: infer B } ? Content<NonNullable<B>> : undefined
+
+type Value = string | number | boolean | null | undefined
+export interface Options {
+  /** Values of {places} in the path. */
+  readonly path?: { readonly [name: string]: string }
+  readonly query?: { readonly [name: string]: Value | readonly string[] }
+  readonly body?: unknown
+  readonly headers?: { readonly [name: string]: string }
+  readonly signal?: AbortSignal | undefined
+  /** Does not ask for a sign-in; the error arrives as it is. */
+  readonly quiet?: boolean
+}
+
+/** A failed request. `message` is the API's English text; ui/feedback.tsx says it in the person's language by `type`. */
+export class ApiError extends Error {
+  override readonly name = 'ApiError'
+  constructor(
+    /** error_type of the API, or 'offline', 'unreadable' */
+    readonly type: string,
+    message: string,
+    /** 0 when no answer came */
+    readonly status: number,
+    readonly requestId: string | null = null,
+    /** the field that is wrong, when the API names one */
+    readonly field: string | null = null,
+    readonly retryAfter: number | null = null,
+    readonly metadata: { readonly [name: string]: unknown } = {},
+  ) { super(message) }
+}
+
+/** Asks the person to sign in over the page. Resolves to whether they did. The shell sets it. */
+export type Gate = (why: 'expired' | 'prove') => Promise<boolean>
+let gate: Gate | null = null
+export function setGate(g: Gate | null): void { gate = g }
+
+export function address(path: string, o: Pick<Options, 'path' | 'query'> = {}): string {
+  const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(o.path?.[name] ?? ''))
+  const query = new URLSearchParams()
+  for (const [name, value] of Object.entries(o.query ?? {})) {
+    if (Array.isArray(value)) value.forEach((v: string) => query.append(name, v))
+    else if (value !== undefined && value !== null && value !== '') query.set(name, String(value))
+  }
+  const text = query.toString()
+  return filled + (text ? '?' + text : '')
+}
+
+/** Sends and answers with the raw response, which is a good one: for streams and files. */
+export async function send(method: Method, path: string, o: Options = {}): Promise<Response> {
+  for (;;) {
+    const headers: Record<string, string> = { Accept: 'application/json', ...o.headers }
+    if (method !== 'get') headers['X-Weir'] = '1'
+    let body: BodyInit | undefined
+    if (o.body instanceof FormData || o.body instanceof Blob) body = o.body
+    else if (o.body !== undefined) { body = JSON.stringify(o.body); headers['Content-Type'] = 'application/json' }
+    let response: Response
+    try {
+      response = await fetch(address(path, o), { method: method.toUpperCase(), headers, ...(body === undefined ? {} : { body }), ...(o.signal ? { signal: o.signal } : {}), credentials: 'same-origin' })
+    } catch (e) {
+      if (o.signal?.aborted) throw e
+      throw new ApiError('offline', 'The gateway cannot be reached.', 0)
+    }
+    if (response.ok) return response
+    const error = await failure(response)
+    const why = error.metadata.sign_in === 'again' ? 'prove' : error.status === 401 ? 'expired' : null
+    if (why && gate && !o.quiet && !o.signal?.aborted && (await gate(why))) continue
+    throw error
+  }
+}
+
+/** Reads what a refused request says. */
+export async function failure(response: Response): Promise<ApiError> {
+  const requestId = response.headers.get('x-request-id')
+  const seconds = Number(response.headers.get('retry-after'))
+  const retryAfter = Number.isFinite(seconds) && seconds > 0 ? seconds : null
+  let e: { message?: unknown; param?: unknown; metadata?: { [name: string]: unknown } } | undefined
+  try { e = ((await response.json()) as { error?: typeof e }).error } catch { /* no JSON: a proxy's own page */ }
+  if (!e || typeof e !== 'object') return new ApiError('unreadable', `HTTP ${response.status}`, response.status, requestId, null, retryAfter)
+  const metadata = e.metadata ?? {}
+  const field = typeof e.param === 'string' ? e.param : typeof metadata.field === 'string' ? metadata.field : typeof metadata.param === 'string' ? metadata.param : null
+  return new ApiError(String(metadata.error_type ?? 'unreadable'), String(e.message ?? ''), response.status, requestId, field, retryAfter, metadata)
+}
+
+async function json(response: Response): Promise<unknown> {
+  if (response.status === 204) return undefined
+  try { return await response.json() } catch { throw new ApiError('unreadable', 'The answer is not readable.', response.status, response.headers.get('x-request-id')) }
+}
+
+export async function get<P extends PathOf<'get'>>(path: P, o?: Omit<Options, 'body'>): Promise<Reply<P>> { return (await json(await send('get', path, o))) as Reply<P> }
+export async function post<P extends PathOf<'post'>>(path: P, o?: Omit<Options, 'body'> & { body?: Body<P, 'post'> }): Promise<Reply<P, 'post'>> { return (await json(await send('post', path, { body: {}, ...o }))) as Reply<P, 'post'> }
+export async function put<P extends PathOf<'put'>>(path: P, o?: Omit<Options, 'body'> & { body?: Body<P, 'put'> }): Promise<Reply<P, 'put'>> { return (await json(await send('put', path, o))) as Reply<P, 'put'> }
+export async function patch<P extends PathOf<'patch'>>(path: P, o?: Omit<Options, 'body'> & { body?: Body<P, 'patch'> }): Promise<Reply<P, 'patch'>> { return (await json(await send('patch', path, o))) as Reply<P, 'patch'> }
+export async function remove<P extends PathOf<'delete'>>(path: P, o?: Omit<Options, 'body'>): Promise<Reply<P, 'delete'>> { return (await json(await send('delete', path, o))) as Reply<P, 'delete'> }

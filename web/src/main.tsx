@@ -1,0 +1,26 @@
+import './trusted'
+import './styles.css'
+import { QueryClientProvider } from '@tanstack/react-query'
+import { RouterProvider } from '@tanstack/react-router'
+import { StrictMode } from 'react'
+import { createRoot } from 'react-dom/client'
+import { meQuery, queries } from './api/query'
+import { loadMessages, startLanguage } from './i18n'
+import { router } from './router'
+
+startLanguage(document.documentElement.lang)
+void queries.prefetchQuery(meQuery)
+// A new release has other chunk names: load the page again, once.
+window.addEventListener('vite:preloadError', (e) => {
+  if (sessionStorage.getItem('weir.reloaded') === location.href) return
+  sessionStorage.setItem('weir.reloaded', location.href)
+  e.preventDefault()
+  location.reload()
+})
+void loadMessages(['common']).then(() => {
+  createRoot(document.getElementById('root')!).render(
+    <StrictMode>
+      <QueryClientProvider client={queries}><RouterProvider router={router} /></QueryClientProvider>
+    </StrictMode>,
+  )
+})

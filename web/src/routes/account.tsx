@@ -1,0 +1,4 @@
+/** Pages for people with an account. Each is one line. */
+import type { PageRoute } from './page'
+
+export const accountPages: readonly PageRoute[] = []

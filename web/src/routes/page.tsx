@@ -1,0 +1,25 @@
+/** How a page is registered: one line in routes/<area>.tsx. */
+import { createRoute, lazyRouteComponent, type AnyRoute } from '@tanstack/react-router'
+import type { ComponentType } from 'react'
+import { loadMessages, type Area } from '../i18n'
+
+export interface PageRoute {
+  /** `/models/$vendor/$model`: a part with $ is read with useParams */
+  readonly path: string
+  /** The chunk with the page, as its default export */
+  readonly load: () => Promise<{ default: ComponentType }>
+  /** Message areas that the page needs besides `common` */
+  readonly areas: readonly Area[]
+  /** `account`: with the sidebar, for people who are signed in. `plain`: for everybody. */
+  readonly frame?: 'plain' | 'account'
+}
+
+export function makeRoute(parent: () => AnyRoute, p: PageRoute): AnyRoute {
+  return createRoute({
+    getParentRoute: parent,
+    path: p.path,
+    component: lazyRouteComponent(p.load),
+    loader: () => loadMessages(p.areas),
+    staleTime: Infinity,
+  } as Parameters<typeof createRoute>[0]) as unknown as AnyRoute
+}

@@ -1,0 +1,4 @@
+/** The playground. */
+import type { PageRoute } from './page'
+
+export const playgroundPages: readonly PageRoute[] = []

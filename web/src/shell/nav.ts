@@ -1,0 +1,26 @@
+/** Where navigation leads. A page that is not registered is not shown. */
+import type { Areas } from '../i18n'
+import type { IconName } from '../ui/icons'
+
+export interface Place { readonly to: string; readonly label: keyof Areas['common'] & string; readonly icon: IconName; readonly key?: string; readonly under?: string }
+export const top: readonly Place[] = [
+  { to: '/models', label: 'models', icon: 'box' },
+  { to: '/playground', label: 'playground', icon: 'play', key: 'p' },
+]
+export const side: readonly Place[] = [
+  { to: '/overview', label: 'overview', icon: 'home', key: 'o' },
+  { to: '/activity', label: 'activity', icon: 'chart', key: 'a' },
+  { to: '/calls', label: 'calls', icon: 'list', key: 'c' },
+  { to: '/keys', label: 'keys', icon: 'key', key: 'k' },
+  { to: '/money', label: 'money', icon: 'wallet', key: 'm' },
+  { to: '/jobs', label: 'jobs', icon: 'video' },
+]
+export const settings: Place = { to: '/settings/profile', label: 'settings', icon: 'gear', under: '/settings' }
+export const phone: readonly Place[] = [
+  { to: '/overview', label: 'overview', icon: 'home' },
+  { to: '/models', label: 'models', icon: 'box' },
+  { to: '/playground', label: 'chat', icon: 'play' },
+  { to: '/calls', label: 'calls', icon: 'list' },
+  { to: '/money', label: 'money', icon: 'wallet' },
+]
+export const isAt = (p: Place, path: string) => { const base = p.under ?? p.to; return path === base || path.startsWith(base + '/') }

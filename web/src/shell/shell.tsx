@@ -1,0 +1,200 @@
+import { useQuery } from '@tanstack/react-query'
+import { Outlet, useRouter, useRouterState } from '@tanstack/react-router'
+import { lazy, Suspense, useEffect, useRef, useState } from 'react'
+import { post, setGate } from '../api/client'
+import { availableQuery, meQuery, queries, useMe } from '../api/query'
+import { time } from '../format'
+import { useLanguage, useT } from '../i18n'
+import { hasPage } from '../router'
+import { chooseLanguage, setTheme, theme, type Theme } from '../settings'
+import { buttonClass } from '../ui/button'
+import { Icon, Logo } from '../ui/icons'
+import { Link } from '../ui/link'
+import { Menu, type MenuItem } from '../ui/overlay'
+import { setShortcuts, shortcutsAllowed, shortcutsOn } from '../ui/shortcuts'
+import { Toasts, toast } from '../ui/toast'
+import { Money } from '../ui/values'
+import { isAt, phone, settings, side, top } from './nav'
+
+const Palette = lazy(() => import('./palette'))
+const Gate = lazy(() => import('./gate'))
+const Keys = lazy(() => import('./keys'))
+const mac = /Mac|iPhone|iPad/.test(navigator.userAgent)
+
+/** The frame of every page: top bar, the page, the bar below on the phone, and what lies over all of them. */
+export function Shell() {
+  const t = useT('common')
+  const me = useMe()
+  const router = useRouter()
+  const path = useRouterState({ select: (s) => s.location.pathname })
+  const [palette, setPalette] = useState(false)
+  const [keys, setKeys] = useState(false)
+  const [asked, setAsked] = useState<{ why: 'expired' | 'prove'; done: (ok: boolean) => void } | null>(null)
+  const loading = useRouterState({ select: (s) => s.status === 'pending' })
+
+  useEffect(() => {
+    let waiting: Promise<boolean> | null = null
+    setGate((why) => {
+      if (why === 'expired' && queries.getQueryData(meQuery.queryKey)?.user === null) return Promise.resolve(false) // a visitor has no session that could be over
+      waiting ??= new Promise<boolean>((done) => setAsked({ why, done })).finally(() => { waiting = null; setAsked(null) })
+      return waiting
+    })
+    return () => setGate(null)
+  }, [])
+
+  // The h1 gets the focus when another page came, so that people who hear the page know where they are.
+  const before = useRef(path)
+  useEffect(() => router.subscribe('onRendered', () => {
+    const now = router.state.location.pathname
+    if (now === before.current) return
+    before.current = now
+    requestAnimationFrame(() => document.querySelector<HTMLElement>('h1')?.focus({ preventScroll: true }))
+  }), [router])
+
+  useEffect(() => {
+    let going = 0
+    const f = (e: KeyboardEvent) => {
+      if ((e.metaKey || e.ctrlKey) && e.key.toLowerCase() === 'k' && !e.shiftKey && !e.altKey) { e.preventDefault(); setPalette(true); return }
+      if (!shortcutsAllowed(e)) return
+      if (e.key === '?') { e.preventDefault(); setKeys(true); return }
+      if (e.key === '/') {
+        e.preventDefault()
+        const field = document.querySelector<HTMLInputElement>('[data-page-search]')
+        if (field && field.offsetParent !== null) { field.focus(); field.select() } else setPalette(true)
+        return
+      }
+      if (e.key === 'g') { going = e.timeStamp; return }
+      if (going && e.timeStamp - going < 1500) {
+        going = 0
+        const place = [...side, ...top].find((p) => p.key === e.key)
+        if (place && hasPage(place.to)) { e.preventDefault(); void router.navigate({ to: place.to as never }) }
+      }
+    }
+    window.addEventListener('keydown', f)
+    return () => window.removeEventListener('keydown', f)
+  }, [router])
+
+  return (
+    <>
+      <a href="#content" className="sr-only z-50 rounded-control bg-surface px-3 py-2 text-accent-ink focus:not-sr-only focus:fixed focus:top-2 focus:left-2" onClick={(e) => { e.preventDefault(); (document.querySelector<HTMLElement>('h1') ?? document.getElementById('content'))?.focus() }}>{t('skip')}</a>
+      <Offline />
+      <header className="sticky top-0 z-30 flex h-[52px] items-center gap-1 border-b border-line bg-surface px-5 max-md:px-4">
+        {loading && <span aria-hidden className="late absolute inset-x-0 -bottom-px h-px bg-accent" />}
+        <Link to="/" className="mr-5 flex items-center gap-2 text-[16px] leading-5 font-semibold tracking-[-0.02em] text-ink no-underline max-md:mr-1"><Logo />{t('product')}</Link>
+        <nav aria-label={t('mainNav')} className="hidden items-center gap-1 md:flex">
+          {top.filter((p) => hasPage(p.to)).map((p) => <TopLink key={p.to} to={p.to} on={isAt(p, path)}>{t(p.label)}</TopLink>)}
+          <TopLink to="/docs" on={false}>{t('docs')}</TopLink>
+        </nav>
+        <span className="flex-1" />
+        <button type="button" onClick={() => setPalette(true)} aria-keyshortcuts="Control+K Meta+K" className="mr-1 hidden h-8 w-[280px] items-center gap-2 rounded-control border border-line bg-surface px-2.5 text-ink3 hover:border-line2 lg:flex">
+          <Icon name="search" /><span className="flex-1 truncate text-left">{t('find')}</span><kbd aria-hidden className="rounded-tag border border-line px-[5px] text-[11px] leading-4">{mac ? '⌘K' : 'Ctrl K'}</kbd>
+        </button>
+        <button type="button" onClick={() => setPalette(true)} aria-label={t('find')} className="grid size-8 place-items-center rounded-control text-ink2 hover:bg-sunken max-md:size-11 lg:hidden"><Icon name="search" /></button>
+        <LanguageSwitch />
+        {me && (me.user ? <Person name={me.user.name} email={me.user.email ?? null} onKeys={() => setKeys(true)} /> : <Visitor signUp={me.features.sign_up === 'open'} demo={me.features.demo} />)}
+        {!me && <span className="w-24" />}
+      </header>
+      <main id="content" tabIndex={-1} className={`focus:outline-none ${me?.user ? 'max-md:pb-20' : ''}`}><Outlet /></main>
+      {me?.user && (
+        <nav aria-label={t('mainNav')} className="fixed inset-x-0 bottom-0 z-30 flex h-16 border-t border-line bg-surface pb-[env(safe-area-inset-bottom)] md:hidden">
+          {phone.filter((p) => hasPage(p.to)).map((p) => (
+            <Link key={p.to} to={p.to} aria-current={isAt(p, path) ? 'page' : undefined} className="flex flex-1 flex-col items-center justify-center gap-1 text-label font-medium text-ink3 no-underline aria-[current=page]:text-accent-ink"><Icon name={p.icon} size={20} />{t(p.label)}</Link>
+          ))}
+        </nav>
+      )}
+      <Suspense fallback={null}>
+        {palette && <Palette onClose={() => setPalette(false)} />}
+        {keys && <Keys onClose={() => setKeys(false)} />}
+        {asked && <Gate why={asked.why} onDone={asked.done} />}
+      </Suspense>
+      <Toasts />
+    </>
+  )
+}
+
+function TopLink({ to, on, children }: { to: string; on: boolean; children: string }) {
+  return <Link to={to} aria-current={on ? 'page' : undefined} className="rounded-control px-2.5 py-1.5 font-medium text-ink2 no-underline hover:text-ink aria-[current=page]:bg-sunken aria-[current=page]:text-ink">{children}</Link>
+}
+
+function LanguageSwitch() {
+  const t = useT('common')
+  const l = useLanguage()
+  const other = l === 'ru' ? 'en' : 'ru'
+  return <button type="button" lang={other} aria-label={`${other.toUpperCase()}, ${t('language')}: ${t('otherLanguage')}`} onClick={() => void chooseLanguage(other)} className="rounded-control px-2.5 py-1.5 font-medium text-ink2 hover:bg-sunken hover:text-ink max-md:h-11">{other.toUpperCase()}</button>
+}
+
+function Visitor({ signUp, demo }: { signUp: boolean; demo: boolean }) {
+  const t = useT('common')
+  const path = useRouterState({ select: (s) => s.location.href })
+  const to = path === '/' || path.startsWith('/welcome') ? '' : `?to=${encodeURIComponent(path)}`
+  return (
+    <>
+      <ThemeMenu />
+      <a href={`/sign-in${to}`} className={`${buttonClass(signUp || demo ? 'quiet' : 'main')} no-underline ${signUp ? 'max-md:hidden' : ''}`}>{t('signIn')}</a>
+      {signUp && <a href={`/sign-up${to}`} className={`${buttonClass('main')} no-underline`}>{t('getKey')}</a>}
+    </>
+  )
+}
+const themes: readonly Theme[] = ['system', 'light', 'dark']
+function useThemeItems(): MenuItem[] {
+  const t = useT('common')
+  const [now, set] = useState(theme)
+  const names = { system: t('themeSystem'), light: t('themeLight'), dark: t('themeDark') }
+  return themes.map((v) => ({ label: names[v], checked: now === v, onSelect: () => { setTheme(v); set(v) } }))
+}
+function ThemeMenu() {
+  const t = useT('common')
+  return <Menu items={useThemeItems()} trigger={<button type="button" aria-label={t('theme')} title={t('theme')} className="grid size-8 place-items-center rounded-control text-ink2 hover:bg-sunken max-md:size-11"><Icon name="sun" /></button>} />
+}
+
+function Person({ name, email, onKeys }: { name: string; email: string | null; onKeys: () => void }) {
+  const t = useT('common')
+  const themeItems = useThemeItems()
+  const [shortcuts, setOn] = useState(shortcutsOn)
+  const letters = name.split(/[\s.@_-]+/).filter(Boolean).slice(0, 2).map((w) => [...w][0]!.toUpperCase()).join('') || '?'
+  const signOut = async () => {
+    try { await post('/api/auth/sign-out', { quiet: true }) } catch { toast(t('error_offline')); return }
+    location.assign('/')
+  }
+  return (
+    <>
+      <Available />
+      <Menu
+        trigger={<button type="button" aria-label={`${letters}, ${t('person')}: ${name}`} className="grid size-8 place-items-center rounded-full bg-sunken text-label font-semibold text-ink2 hover:text-ink max-md:size-11 max-md:bg-transparent"><span className="grid size-7 place-items-center rounded-full bg-sunken">{letters}</span></button>}
+        items={[
+          { kind: 'title', label: <span className="block max-w-56 truncate">{email ?? name}</span> },
+          ...[...side, settings].filter((p) => hasPage(p.to)).map((p): MenuItem => ({ label: t(p.label), icon: p.icon, to: p.to })),
+          { label: t('docs'), icon: 'file', to: '/docs' },
+          { kind: 'line' }, { kind: 'title', label: t('theme') }, ...themeItems,
+          { kind: 'line' },
+          { label: t('shortcuts'), onSelect: onKeys },
+          { label: t('shortcutsOn'), checked: shortcuts, onSelect: () => { setShortcuts(!shortcuts); setOn(!shortcuts) } },
+          { kind: 'line' },
+          { label: t('signOut'), onSelect: () => void signOut() },
+        ]}
+      />
+    </>
+  )
+}
+
+/** What the wallet has left; the same figure as everywhere. */
+function Available() {
+  const t = useT('common')
+  const { data: available } = useQuery(availableQuery)
+  if (available === undefined || available === null) return null
+  const inside = <><Icon name="wallet" /><Money value={available} className="font-medium" /></>
+  const className = 'hidden items-center gap-1.5 rounded-control px-2 py-1.5 text-small text-ink2 no-underline md:flex'
+  return hasPage('/money') ? <Link to="/money" title={t('available')} className={`${className} hover:bg-sunken hover:text-ink`}><span className="sr-only">{t('available')}</span>{inside}</Link> : <span title={t('available')} className={className}><span className="sr-only">{t('available')}</span>{inside}</span>
+}
+
+function Offline() {
+  const t = useT('common')
+  const [since, setSince] = useState<number | null>(navigator.onLine ? null : Date.now())
+  useEffect(() => {
+    const off = () => setSince(Date.now()), on = () => setSince(null)
+    window.addEventListener('offline', off)
+    window.addEventListener('online', on)
+    return () => { window.removeEventListener('offline', off); window.removeEventListener('online', on) }
+  }, [])
+  return since === null ? null : <div role="status" className="sticky top-0 z-40 bg-warn-soft px-5 py-1.5 text-center text-small text-warn">{t('offline', { time: time(since, { minutes: true }) })}</div>
+}

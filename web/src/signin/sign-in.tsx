@@ -1,0 +1,259 @@
+import { useEffect, useRef, useState, type FormEvent, type ReactNode } from 'react'
+import { ApiError, get, post, type Reply } from '../api/client'
+import { explain } from '../api/explain'
+import { useLanguage, useT } from '../i18n'
+import { chooseLanguage } from '../settings'
+import { Button, IconButton, buttonClass } from '../ui/button'
+import { Field, Input } from '../ui/field'
+import { Icon, Logo } from '../ui/icons'
+import { oidcProviders, hasPasskeys, signInWithPasskey } from './ways'
+
+type Me = Reply<'/api/me'>
+type Link = Reply<'/api/auth/link', 'post'>
+type View = 'sign-in' | 'sign-up' | 'invite' | 'recover' | 'reset' | 'setup' | 'confirm'
+
+/** Where to go after a sign-in: a page of ours only. */
+export function destination(search: string): string {
+  const to = new URLSearchParams(search).get('to') ?? '/'
+  return /^\/(?![/\\])/.test(to) && !/[\u0000-\u001f\\]/.test(to) ? to : '/'
+}
+const leave = () => location.assign(destination(location.search))
+const MIN = 10
+
+function firstView(path: string, token: string): View {
+  if (path === '/sign-up') return token ? 'confirm' : 'sign-up'
+  if (path === '/invite') return 'invite'
+  if (path === '/reset') return token ? 'reset' : 'recover'
+  if (path === '/setup') return 'setup'
+  return 'sign-in'
+}
+
+export function SignIn({ path, token }: { path: string; token: string }) {
+  const t = useT('signin')
+  const language = useLanguage()
+  const [view, setView] = useState<View>(() => firstView(path, token))
+  const [me, setMe] = useState<Me | null>(null)
+  const [failed, setFailed] = useState<unknown>(null)
+  const [link, setLink] = useState<Link | 'bad' | null>(null)
+  const [sent, setSent] = useState<string | null>(null)
+  const title = { 'sign-in': t('signInTitle'), 'sign-up': t('signUpTitle'), invite: t('inviteTitle'), recover: t('recoverTitle'), reset: t('resetTitle'), setup: t('setupTitle'), confirm: t('confirmTitle') }[view]
+  useEffect(() => { document.title = `${title} · Weir` }, [title])
+  useEffect(() => { get('/api/me').then(setMe, setFailed) }, [])
+  // What the link is for is asked first, so that nobody chooses a password for a link that does not work.
+  useEffect(() => {
+    if (view !== 'invite' && view !== 'reset' && view !== 'setup') return
+    if (!token) { setLink('bad'); return }
+    post('/api/auth/link', { body: { kind: view, token } as never }).then(setLink, (e: unknown) => { if (e instanceof ApiError && e.status >= 400 && e.status < 500 && e.status !== 429) setLink('bad'); else setFailed(e) })
+  }, [view, token])
+
+  let inside: ReactNode = null
+  const needsLink = view === 'invite' || view === 'reset' || view === 'setup'
+  if (failed) inside = <Problem>{explain(failed)}</Problem>
+  else if (needsLink && link === 'bad') inside = <Bad onBack={() => setView('sign-in')} />
+  else if (sent) inside = <p className="text-ink2">{view === 'recover' ? t.rich('sentRecover', { email: <strong className="font-medium text-ink">{sent}</strong> }) : t.rich('sentConfirm', { email: <strong className="font-medium text-ink">{sent}</strong> })}</p>
+  else if (!me || (needsLink && !link)) inside = <div className="late h-40 rounded-panel bg-sunken" aria-hidden />
+  else if (view === 'sign-in') inside = <PasswordForm me={me} onView={setView} />
+  else if (view === 'sign-up') inside = <SignUpForm me={me} onView={setView} onSent={setSent} />
+  else if (view === 'recover') inside = <RecoverForm me={me} onView={setView} onSent={setSent} />
+  else if (view === 'confirm') inside = <Confirm token={token} onBack={() => setView('sign-in')} />
+  else if (link && link !== 'bad') inside = <LinkForm view={view} link={link} token={token} />
+
+  const text = sent ? null : { 'sign-in': null, 'sign-up': null, invite: t('inviteText'), recover: t('recoverText'), reset: t('resetText'), setup: t('setupText'), confirm: null }[view]
+  return (
+    <div className="flex min-h-dvh flex-col">
+      <header className="flex h-[52px] items-center px-5 max-md:px-4">
+        <a href="/" className="flex items-center gap-2 text-[16px] leading-5 font-semibold tracking-[-0.02em] text-ink no-underline"><Logo />Weir</a>
+        <span className="flex-1" />
+        <button type="button" lang={language === 'ru' ? 'en' : 'ru'} onClick={() => void chooseLanguage(language === 'ru' ? 'en' : 'ru')} className="h-8 rounded-control px-2.5 font-medium text-ink2 hover:bg-sunken hover:text-ink max-md:h-11">{t('language')}</button>
+      </header>
+      <main className="flex flex-1 justify-center px-4 pt-[10vh] pb-16 max-md:pt-6">
+        <div className="w-full max-w-[400px]">
+          <div className="rounded-float border border-line bg-surface px-7 py-7 max-md:px-5">
+            <h1 className="text-title">{sent ? t('sentTitle') : title}</h1>
+            {text && link !== 'bad' && <p className="pt-1 text-ink2">{text}</p>}
+            <div className="pt-5">{inside}</div>
+          </div>
+          <p className="pt-5 text-center text-small text-ink3">{t('tagline')}</p>
+        </div>
+      </main>
+    </div>
+  )
+}
+
+function Problem({ children }: { children: ReactNode }) {
+  return <p role="alert" className="flex gap-2 rounded-control bg-bad-soft px-3 py-2.5 text-small text-bad"><Icon name="warning" className="mt-px" /><span className="min-w-0 flex-1">{children}</span></p>
+}
+function Bad({ onBack }: { onBack: () => void }) {
+  const t = useT('signin')
+  return <><Problem><strong className="font-medium">{t('badLink')}.</strong> {t('badLinkText')}</Problem><p className="pt-4"><TextButton onClick={onBack}>{t('backToSignIn')}</TextButton></p></>
+}
+function TextButton({ onClick, children }: { onClick: () => void; children: ReactNode }) {
+  return <button type="button" onClick={onClick} className="min-h-6 font-medium text-accent-ink underline-offset-2 hover:underline">{children}</button>
+}
+
+/** Sends a form: one at a time, with what went wrong beside the field it is about. */
+function useForm(run: () => Promise<void>) {
+  const [busy, setBusy] = useState(false)
+  const [error, setError] = useState<unknown>(null)
+  const form = useRef<HTMLFormElement>(null)
+  useEffect(() => { if (error) form.current?.querySelector<HTMLElement>('[aria-invalid=true]')?.focus() }, [error])
+  const submit = (e: FormEvent) => {
+    e.preventDefault()
+    if (busy) return
+    setBusy(true)
+    setError(null)
+    run().catch((e: unknown) => { setError(e); setBusy(false) })
+  }
+  const field = (name: string) => (error instanceof ApiError && error.field === name ? error.message : undefined)
+  const general = error && !(error instanceof ApiError && ['email', 'password', 'name'].includes(error.field ?? '')) ? error : null
+  return { busy, submit, form, field, general }
+}
+function useGeneral(error: unknown): ReactNode {
+  const t = useT('signin')
+  if (!error) return null
+  const insecure = error instanceof ApiError && /TLS|https/i.test(error.message)
+  return <Problem>{insecure ? t('insecure') : explain(error)}{error instanceof ApiError && error.requestId && error.status >= 500 && <code className="block pt-1 break-all">{error.requestId}</code>}</Problem>
+}
+
+function Password({ value, onChange, label, fresh, error }: { value: string; onChange: (v: string) => void; label: string; fresh?: boolean; error?: string | undefined }) {
+  const t = useT('signin')
+  const [shown, setShown] = useState(false)
+  return (
+    <div className="relative">
+      <Field label={label} help={fresh ? (value.length > 0 && value.length < MIN ? t('short', { n: MIN - [...value].length }) : t('passwordHelp')) : undefined} error={error}>
+        <Input type={shown ? 'text' : 'password'} autoComplete={fresh ? 'new-password' : 'current-password'} value={value} onChange={(e) => onChange(e.target.value)} required minLength={fresh ? MIN : 1} maxLength={256} className="pr-10" spellCheck={false} />
+      </Field>
+      <span className="absolute top-[24px] right-0"><IconButton icon="eye" label={shown ? t('hidePassword') : t('showPassword')} aria-pressed={shown} onClick={() => setShown(!shown)} /></span>
+    </div>
+  )
+}
+
+function PasswordForm({ me, onView }: { me: Me; onView: (v: View) => void }) {
+  const t = useT('signin')
+  const [email, setEmail] = useState('')
+  const [password, setPassword] = useState('')
+  const [other, setOther] = useState<ReactNode>(new URLSearchParams(location.search).has('oidc_error') ? t('oidcFailed') : null)
+  const form = useForm(async () => { await post('/api/auth/sign-in', { body: { email, password } }); leave() })
+  const general = useGeneral(form.general)
+  const demo = useForm(async () => { await post('/api/auth/demo'); leave() })
+  const demoProblem = useGeneral(demo.general)
+  const passkeys = hasPasskeys(me)
+  const providers = oidcProviders(me)
+  const passkey = async () => {
+    setOther(null)
+    try { await signInWithPasskey(); leave() } catch (e) { setOther(e instanceof ApiError ? explain(e) : t('cancelled')) }
+  }
+  return (
+    <div className="flex flex-col gap-4">
+      {me.features.demo && (
+        <form onSubmit={demo.submit} className="flex flex-col gap-3 border-b border-line pb-5">
+          <p className="text-small text-ink2">{t('demoText')}</p>
+          <Button type="submit" look="main" wide icon="play" busy={demo.busy}>{t('demo')}</Button>
+          {demoProblem}
+        </form>
+      )}
+      {other && <Problem>{other}</Problem>}
+      <form ref={form.form} onSubmit={form.submit} className="flex flex-col gap-4">
+        {general}
+        <Field label={t('email')} error={form.field('email')}><Input type="email" autoComplete="username webauthn" value={email} onChange={(e) => setEmail(e.target.value)} required maxLength={254} autoFocus={!me.features.demo} /></Field>
+        <Password label={t('password')} value={password} onChange={setPassword} error={form.field('password')} />
+        <Button type="submit" look={me.features.demo ? 'plain' : 'main'} wide busy={form.busy}>{t('signIn')}</Button>
+      </form>
+      {(passkeys || providers.length > 0) && (
+        <>
+          <div className="flex items-center gap-3 text-label text-ink3"><span className="h-px flex-1 bg-line" />{t('or')}<span className="h-px flex-1 bg-line" /></div>
+          {passkeys && <Button wide icon="passkey" onClick={() => void passkey()}>{t('passkey')}</Button>}
+          {providers.map((p) => <a key={p.id} href={`/api/auth/oidc/${encodeURIComponent(p.id)}/start?to=${encodeURIComponent(destination(location.search))}`} className={`${buttonClass('plain', false, true)} no-underline`}>{t('oidc', { name: p.name })}</a>)}
+        </>
+      )}
+      <div className="flex flex-wrap justify-between gap-x-4 gap-y-2 pt-1 text-small">
+        <TextButton onClick={() => onView('recover')}>{t('forgot')}</TextButton>
+        {me.features.sign_up === 'open' && <span className="text-ink2">{t('noAccount')} <TextButton onClick={() => onView('sign-up')}>{t('signUp')}</TextButton></span>}
+      </div>
+      {me.features.sign_up !== 'open' && !me.features.demo && <p className="text-small text-ink3">{me.features.sign_up === 'invitation' ? t('onlyInvited') : t('closed')}</p>}
+    </div>
+  )
+}
+
+function SignUpForm({ me, onView, onSent }: { me: Me; onView: (v: View) => void; onSent: (email: string) => void }) {
+  const t = useT('signin')
+  const language = useLanguage()
+  const [email, setEmail] = useState('')
+  const [name, setName] = useState('')
+  const [password, setPassword] = useState('')
+  const form = useForm(async () => { await post('/api/auth/sign-up', { body: { email, password, locale: language, ...(name ? { name } : {}) } }); onSent(email) })
+  const general = useGeneral(form.general)
+  if (me.features.sign_up !== 'open') return <><p className="text-ink2">{me.features.sign_up === 'invitation' ? t('onlyInvited') : t('closed')}</p><p className="pt-4"><TextButton onClick={() => onView('sign-in')}>{t('backToSignIn')}</TextButton></p></>
+  return (
+    <form ref={form.form} onSubmit={form.submit} className="flex flex-col gap-4">
+      {general}
+      <Field label={t('email')} error={form.field('email')}><Input type="email" autoComplete="username" value={email} onChange={(e) => setEmail(e.target.value)} required maxLength={254} autoFocus /></Field>
+      <Field label={t('name')} optional error={form.field('name')}><Input autoComplete="name" value={name} onChange={(e) => setName(e.target.value)} maxLength={64} /></Field>
+      <Password label={t('password')} value={password} onChange={setPassword} fresh error={form.field('password')} />
+      <Button type="submit" look="main" wide busy={form.busy}>{t('signUp')}</Button>
+      <p className="text-small text-ink2">{t('haveAccount')} <TextButton onClick={() => onView('sign-in')}>{t('signIn')}</TextButton></p>
+    </form>
+  )
+}
+
+function RecoverForm({ me, onView, onSent }: { me: Me; onView: (v: View) => void; onSent: (email: string) => void }) {
+  const t = useT('signin')
+  const language = useLanguage()
+  const [email, setEmail] = useState('')
+  const form = useForm(async () => { await post('/api/auth/recover', { body: { email, locale: language } }); onSent(email) })
+  const general = useGeneral(form.general)
+  return (
+    <form ref={form.form} onSubmit={form.submit} className="flex flex-col gap-4">
+      {general}
+      {me.features.mail
+        ? <><Field label={t('email')} error={form.field('email')}><Input type="email" autoComplete="username" value={email} onChange={(e) => setEmail(e.target.value)} required maxLength={254} autoFocus /></Field><Button type="submit" look="main" wide busy={form.busy}>{t('sendLink')}</Button></>
+        : <p className="text-ink2">{t('noMail')}</p>}
+      <TextButton onClick={() => onView('sign-in')}>{t('backToSignIn')}</TextButton>
+    </form>
+  )
+}
+
+/** Forms behind a link: an invitation, a new password, the first administrator. */
+function LinkForm({ view, link, token }: { view: View; link: Link; token: string }) {
+  const t = useT('signin')
+  const language = useLanguage()
+  const known = link?.email ?? ''
+  const [email, setEmail] = useState(known)
+  const [name, setName] = useState('')
+  const [password, setPassword] = useState('')
+  const form = useForm(async () => {
+    const person = { email: known || email, password, ...(name ? { name } : {}) }
+    if (view === 'reset') await post('/api/auth/reset', { body: { token, password } })
+    else if (view === 'setup') await post('/api/auth/setup', { body: { ...person, token } })
+    else await post('/api/auth/sign-up', { body: { ...person, invitation: token, locale: language } })
+    leave()
+  })
+  const general = useGeneral(form.general)
+  const role = link?.role === 'operator' ? t('roleOperator') : link?.role === 'administrator' ? t('roleAdministrator') : null
+  return (
+    <form ref={form.form} onSubmit={form.submit} className="flex flex-col gap-4">
+      {general}
+      {view === 'invite' && role && <p className="text-ink2">{t('inviteRole', { role })}</p>}
+      {view !== 'reset' && <Field label={t('email')} error={form.field('email')}><Input type="email" autoComplete="username" value={known || email} readOnly={known !== ''} onChange={(e) => setEmail(e.target.value)} required maxLength={254} autoFocus={known === ''} /></Field>}
+      {view !== 'reset' && <Field label={t('name')} optional error={form.field('name')}><Input autoComplete="name" value={name} onChange={(e) => setName(e.target.value)} maxLength={64} /></Field>}
+      {view === 'reset' && <input type="email" autoComplete="username" value={known} readOnly hidden />}
+      <Password label={view === 'reset' ? t('newPassword') : t('password')} value={password} onChange={setPassword} fresh error={form.field('password')} />
+      <Button type="submit" look="main" wide busy={form.busy}>{view === 'reset' ? t('setPassword') : view === 'setup' ? t('makeAdministrator') : t('accept')}</Button>
+    </form>
+  )
+}
+
+/** The link of a sign-up's mail: used at once, as its page is opened by the person's own click. */
+function Confirm({ token, onBack }: { token: string; onBack: () => void }) {
+  const t = useT('signin')
+  const [error, setError] = useState<unknown>(null)
+  const sent = useRef(false)
+  useEffect(() => {
+    if (sent.current) return
+    sent.current = true
+    post('/api/auth/confirm', { body: { token } }).then(leave, setError)
+  }, [token])
+  if (error instanceof ApiError && error.status < 500 && error.status !== 429 && error.status !== 0) return <Bad onBack={onBack} />
+  if (error) return <Problem>{explain(error)}</Problem>
+  return <p role="status" className="text-ink2">{t('confirming')}…</p>
+}

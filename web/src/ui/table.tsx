@@ -1,0 +1,130 @@
+/** Tables are tables: a caption, heads with scope, keyboard rows. Two-line rows on the phone. */
+import { useEffect, useRef, useState, type KeyboardEvent, type ReactNode } from 'react'
+import { useT } from '../i18n'
+import { ErrorBox, SkeletonRows } from './feedback'
+import { shortcutsAllowed } from './shortcuts'
+
+export interface Column<R> {
+  readonly key: string
+  readonly head: ReactNode
+  /** Name for people who cannot see the head, when the head is a picture or empty */
+  readonly name?: string
+  readonly cell: (row: R) => ReactNode
+  readonly align?: 'end'
+  readonly width?: string
+  /** Left out where it is narrow */
+  readonly from?: 'md' | 'lg' | 'xl'
+}
+const hidden = { md: 'max-md:hidden', lg: 'max-lg:hidden', xl: 'max-xl:hidden' }
+
+export interface TableProps<R> {
+  caption: string
+  rows: readonly R[] | undefined
+  rowKey: (row: R) => string
+  columns: readonly Column<R>[]
+  /** Opens a row: a click, Enter */
+  onOpen?: (row: R) => void
+  /** x on the row under the keyboard */
+  onSelect?: (row: R) => void
+  selected?: (row: R) => boolean
+  /** The row on a phone: two lines. Without it the table itself is shown and scrolls in its frame. */
+  phone?: (row: R) => ReactNode
+  empty?: ReactNode
+  error?: unknown
+  onRetry?: () => void
+  dense?: boolean
+  /** Old rows while new ones are on their way */
+  stale?: boolean
+  /** j and k work without the focus in the table: for the page's main table */
+  main?: boolean
+  foot?: ReactNode
+  /** What is shown under an opened row */
+  expanded?: (row: R) => ReactNode | null
+}
+
+export function Table<R>({ caption, rows, rowKey, columns, onOpen, onSelect, selected, phone, empty, error, onRetry, dense, stale, main, foot, expanded }: TableProps<R>) {
+  const t = useT('common')
+  const box = useRef<HTMLDivElement>(null)
+  const [limit, setLimit] = useState(200)
+  const step = (by: number) => {
+    const all = [...(box.current?.querySelectorAll<HTMLElement>('[data-row]') ?? [])].filter((e) => e.offsetParent !== null)
+    const at = all.findIndex((e) => e === document.activeElement || e.contains(document.activeElement))
+    const next = all[at < 0 ? (by > 0 ? 0 : all.length - 1) : Math.min(all.length - 1, Math.max(0, at + by))]
+    next?.focus()
+    next?.scrollIntoView({ block: 'nearest' })
+  }
+  const latest = useRef(step)
+  useEffect(() => { latest.current = step })
+  useEffect(() => {
+    if (!main) return
+    const f = (e: globalThis.KeyboardEvent) => {
+      if (!shortcutsAllowed(e) || box.current?.contains(document.activeElement)) return
+      if (e.key === 'j' || e.key === 'k') { e.preventDefault(); latest.current(e.key === 'j' ? 1 : -1) }
+    }
+    window.addEventListener('keydown', f)
+    return () => window.removeEventListener('keydown', f)
+  }, [main])
+  if (error && !rows) return <ErrorBox error={error} {...(onRetry ? { onRetry } : {})} />
+  if (!rows) return <SkeletonRows rows={8} height={dense ? 36 : 44} />
+  if (rows.length === 0 && empty) return <>{empty}</>
+  const keys = (row: R) => (e: KeyboardEvent) => {
+    if (e.target !== e.currentTarget && e.key !== 'j' && e.key !== 'k') return
+    if (!shortcutsAllowed(e.nativeEvent) && !['Enter', 'ArrowDown', 'ArrowUp'].includes(e.key)) return
+    if (e.key === 'Enter' && onOpen) { e.preventDefault(); onOpen(row) }
+    else if (e.key === 'x' && onSelect) { e.preventDefault(); onSelect(row) }
+    else if (e.key === 'j' || e.key === 'ArrowDown') { e.preventDefault(); step(1) }
+    else if (e.key === 'k' || e.key === 'ArrowUp') { e.preventDefault(); step(-1) }
+  }
+  const clicked = (row: R) => (e: React.MouseEvent) => {
+    if (!onOpen || (e.target as HTMLElement).closest('a,button,input,label,select,textarea')) return
+    if (window.getSelection()?.toString()) return
+    onOpen(row)
+  }
+  const shown = rows.slice(0, limit)
+  return (
+    <div ref={box} className={`transition-opacity delay-200 ${stale ? 'opacity-60' : ''}`} aria-busy={stale || undefined}>
+      {phone && (
+        <ul className="m-0 list-none p-0 md:hidden" aria-label={caption}>
+          {shown.map((row) => (
+            <li key={rowKey(row)} data-row tabIndex={onOpen || onSelect ? -1 : undefined} onKeyDown={keys(row)} onClick={clicked(row)} className={`border-b border-line px-4 py-2.5 ${selected?.(row) ? 'bg-accent-soft' : ''} ${onOpen ? 'cursor-pointer' : ''}`}>
+              {phone(row)}
+              {expanded?.(row)}
+            </li>
+          ))}
+        </ul>
+      )}
+      <div className={`overflow-x-auto ${phone ? 'max-md:hidden' : ''}`} {...(phone ? {} : { tabIndex: 0, role: 'region', 'aria-label': caption })}>
+        <table className={`w-full ${dense ? 'text-dense' : ''}`}>
+          <caption className="sr-only">{caption}</caption>
+          <thead>
+            <tr>
+              {columns.map((c) => (
+                <th key={c.key} scope="col" style={c.width ? { width: c.width } : undefined}
+                  className={`border-b border-line px-3 py-2 text-label font-medium whitespace-nowrap text-ink3 first:pl-4 last:pr-4 ${c.align === 'end' ? 'text-right' : 'text-left'} ${c.from ? hidden[c.from] : ''}`}>
+                  {c.name ? <span className="sr-only">{c.name}</span> : c.head}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {shown.map((row) => {
+              const under = expanded?.(row)
+              return [
+                <tr key={rowKey(row)} data-row tabIndex={onOpen || onSelect ? -1 : undefined} aria-selected={selected ? selected(row) : undefined} onKeyDown={keys(row)} onClick={clicked(row)}
+                  className={`group border-b border-line outline-offset-[-2px] last:border-b-0 ${selected?.(row) ? 'bg-accent-soft' : onOpen ? 'hover:bg-canvas focus-visible:bg-canvas' : ''} ${onOpen ? 'cursor-pointer' : ''}`}>
+                  {columns.map((c, i) => {
+                    const className = `px-3 font-normal first:pl-4 last:pr-4 ${dense ? 'h-9' : 'h-11'} ${c.align === 'end' ? 'num' : 'text-left'} ${c.from ? hidden[c.from] : ''}`
+                    return i === 0 && !c.name ? <th key={c.key} scope="row" className={className}>{c.cell(row)}</th> : <td key={c.key} className={className}>{c.cell(row)}</td>
+                  })}
+                </tr>,
+                under && <tr key={rowKey(row) + ' under'} className="border-b border-line bg-canvas"><td colSpan={columns.length} className="p-0">{under}</td></tr>,
+              ]
+            })}
+          </tbody>
+          {foot && <tfoot>{foot}</tfoot>}
+        </table>
+      </div>
+      {rows.length > limit && <div className="p-3 text-center"><button type="button" className="font-medium text-accent-ink hover:underline" onClick={() => setLimit(limit + 200)}>{t('loadMore')}</button></div>}
+    </div>
+  )
+}

@@ -1,0 +1,79 @@
+/// <reference types="vitest/config" />
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import react from '@vitejs/plugin-react'
+import tailwind from '@tailwindcss/vite'
+import { defineConfig, type Plugin } from 'vite'
+
+/** Where the server embeds the interface from. */
+const out = '../internal/webui/dist'
+
+/** The server fills these in for each response; the development server does it here. */
+function placeholders(): Plugin {
+  return {
+    name: 'weir-placeholders',
+    apply: 'serve',
+    transformIndexHtml: {
+      order: 'pre',
+      handler: (html, ctx) => {
+        const cookie = (name: string) => new RegExp(`(?:^|;\\s*)${name}=([a-z]+)`).exec(String((ctx as { req?: { headers: Record<string, string> } }).req?.headers?.cookie ?? ''))?.[1]
+        return html.replace('__LANG__', cookie('weir_lang') ?? 'en').replace('__THEME__', cookie('weir_theme') ?? 'system').replace('__NONCE__', 'development')
+      },
+    },
+    configureServer(server) {
+      server.middlewares.use((req, _res, next) => {
+        if (/^\/(sign-in|sign-up|invite|reset|setup)(\?|$)/.test(req.url ?? '')) req.url = '/sign-in.html'
+        next()
+      })
+    },
+  }
+}
+
+/** Twins for clients that take compressed files, and a list of what each chunk needs, for scripts/size.mjs. */
+function afterwards(): Plugin {
+  return {
+    name: 'weir-afterwards',
+    apply: 'build',
+    writeBundle(_options, bundle) {
+      const chunks = Object.values(bundle).flatMap((c) => (c.type === 'chunk'
+        ? [{ file: c.fileName, entry: c.isEntry, source: c.facadeModuleId?.replace(import.meta.dirname + '/', '') ?? null, imports: c.imports, css: [...(c.viteMetadata?.importedCss ?? [])] }]
+        : []))
+      mkdirSync('node_modules/.weir', { recursive: true })
+      writeFileSync('node_modules/.weir/chunks.json', JSON.stringify(chunks, null, 1))
+      const walk = (dir: string): string[] => readdirSync(dir, { withFileTypes: true }).flatMap((e) => (e.isDirectory() ? walk(join(dir, e.name)) : [join(dir, e.name)]))
+      writeFileSync(join(out, '.keep'), '') // committed, so that the Go program builds without npm
+      for (const file of walk(out)) {
+        if (!/\.(js|css|svg)$/.test(file) || statSync(file).size < 1024) continue
+        const bytes = readFileSync(file)
+        writeFileSync(file + '.gz', gzipSync(bytes, { level: 9 }))
+        writeFileSync(file + '.br', brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } }))
+      }
+    },
+  }
+}
+
+const gateway = process.env.WEIR_URL ?? 'http://127.0.0.1:8080'
+const proxy = Object.fromEntries(['/api', '/v1', '/docs', '/openapi.yaml', '/llms.txt', '/health'].map((path) => [path, {
+  target: gateway,
+  changeOrigin: true,
+  configure: (p: { on(event: 'proxyReq', f: (r: { getHeader(n: string): unknown; setHeader(n: string, v: string): void }) => void): void }) => {
+    p.on('proxyReq', (r) => { if (r.getHeader('origin')) r.setHeader('origin', gateway) })
+  },
+}]))
+
+export default defineConfig({
+  plugins: [react(), tailwind(), placeholders(), afterwards()],
+  server: { proxy, host: '127.0.0.1' },
+  build: {
+    outDir: out,
+    emptyOutDir: true,
+    target: ['chrome123', 'firefox128', 'safari17.5'],
+    cssTarget: ['chrome123', 'firefox128', 'safari17.5'],
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    rollupOptions: { input: ['index.html', 'sign-in.html'] },
+    chunkSizeWarningLimit: 1000,
+  },
+  test: { environment: 'happy-dom', setupFiles: ['test/setup.ts'], include: ['test/**/*.test.{ts,tsx}', 'src/**/*.test.{ts,tsx}'] },
+})
