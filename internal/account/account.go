@@ -4,6 +4,7 @@ package account
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,8 +22,13 @@ type User struct {
 	Disabled bool
 	// Preferences are the provider preferences of all requests with the user's keys: a JSON object that was checked, "" none.
 	Preferences string
+	Language    string // of pages and mails: "en" or "ru", "" the browser's
+	Theme       string // of pages: "light" or "dark", "" the system's
 	CreatedAt   time.Time
 }
+
+// Profile is what a person may change of themselves.
+type Profile struct{ Name, Language, Theme string }
 
 // Store keeps users. Each change and its audit row are one transaction.
 type Store interface {
@@ -38,6 +44,8 @@ type Store interface {
 	SetUserRole(ctx context.Context, id string, role apikey.Role, now time.Time, e audit.Event) error
 	// SetUserPreferences fails with fault.NotFound.
 	SetUserPreferences(ctx context.Context, id, preferences string, now time.Time, e audit.Event) error
+	// SetProfile fails with fault.NotFound.
+	SetProfile(ctx context.Context, id string, p Profile, now time.Time, e audit.Event) error
 	// Bootstrap adds a user, their wallet and keys if the store has no user, and reports whether it did.
 	Bootstrap(ctx context.Context, u User, keys []apikey.Key, events []audit.Event) (bool, error)
 }
@@ -118,6 +126,26 @@ func (m *Manager) SetPreferences(ctx context.Context, id, preferences string, by
 		m.verifier.ForgetUser(id)
 	}
 	return err
+}
+
+// SetProfile changes a user's name and how they want the pages. It fails with fault.Invalid for what there is not.
+func (m *Manager) SetProfile(ctx context.Context, id string, p Profile, by audit.Actor) error {
+	if err := CheckName(p.Name); err != nil {
+		return err
+	}
+	if !slices.Contains([]string{"", "en", "ru"}, p.Language) {
+		return fault.Field("account.SetProfile", "language", "language must be en, ru or null.")
+	}
+	if !slices.Contains([]string{"", "light", "dark"}, p.Theme) {
+		return fault.Field("account.SetProfile", "theme", "theme must be system, light or dark.")
+	}
+	u, err := m.store.UserByID(ctx, id)
+	if err != nil {
+		return err
+	}
+	words := func(p Profile) string { return "name " + p.Name + ", language " + p.Language + ", theme " + p.Theme }
+	e := audit.Event{Actor: by, Action: audit.UserProfile, Target: id, Before: words(Profile{u.Name, u.Language, u.Theme}), After: words(p)}
+	return m.store.SetProfile(ctx, id, p, m.now().UTC().Truncate(time.Microsecond), e)
 }
 
 // First is the result of Bootstrap. The texts of the keys are stored nowhere else.

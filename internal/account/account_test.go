@@ -54,6 +54,16 @@ func (m *memory) SetUserPreferences(_ context.Context, id, preferences string, _
 	return fault.New(fault.NotFound, "memory", "None.")
 }
 
+func (m *memory) SetProfile(_ context.Context, id string, p account.Profile, _ time.Time, e audit.Event) error {
+	for i := range m.users {
+		if u := &m.users[i]; u.ID == id {
+			u.Name, u.Language, u.Theme, m.events = p.Name, p.Language, p.Theme, append(m.events, e)
+			return nil
+		}
+	}
+	return fault.New(fault.NotFound, "memory", "None.")
+}
+
 func (m *memory) SetUserRole(_ context.Context, id string, role apikey.Role, _ time.Time, e audit.Event) error {
 	for i := range m.users {
 		if m.users[i].ID == id {

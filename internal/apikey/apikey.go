@@ -2,6 +2,9 @@
 package apikey
 
 import (
+	"net/netip"
+	"slices"
+
 	"weir/internal/money"
 	"weir/internal/routing"
 )
@@ -64,13 +67,25 @@ type Caller struct {
 	Rates      *Rates // nil: the operator's
 	Strict     bool   // X-Response-Schema: strict is this key's default
 
-	Defaults *Defaults // nil: neither account nor key has provider preferences
+	// Addresses are those from which the key works; none: all.
+	Addresses []netip.Prefix
+
+	Defaults *Defaults // nil: neither account nor key has provider preferences or restricts models
+}
+
+// From reports whether the key works from an address.
+func (c *Caller) From(a netip.Addr) bool {
+	if len(c.Addresses) == 0 {
+		return true
+	}
+	a = a.Unmap()
+	return slices.ContainsFunc(c.Addresses, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
 // Defaults are the provider preferences of a caller's requests that do not set them.
 type Defaults struct {
 	Account, Key string              // JSON objects as they were given, "" for none
-	Preferences  routing.Preferences // the key's under the account's
+	Preferences  routing.Preferences // the key's under the account's, with the models that the key may call
 }
 
 // ReadDefaults parses the texts of d with read; nil when there are none.

@@ -2,7 +2,10 @@ package apikey
 
 import (
 	"context"
+	"errors"
+	"net/netip"
 	"strconv"
+	"strings"
 	"time"
 
 	"weir/internal/audit"
@@ -28,10 +31,20 @@ type Key struct {
 	Strict     bool
 	// Preferences are the provider preferences of its requests: a JSON object that was checked, "" none.
 	Preferences string
-	ExpiresAt   time.Time // zero: never
+	Models      []string       // patterns of the models that it may call; none: all
+	Addresses   []netip.Prefix // from which it works; none: all
+	Previous    Previous       // its text before the last rotation
+	ExpiresAt   time.Time      // zero: never
 	CreatedAt   time.Time
 	UpdatedAt   time.Time
 	DeletedAt   time.Time // zero: not deleted
+}
+
+// Previous is a former text of a key, which works for some time more. The zero value is none.
+type Previous struct {
+	Hash  string
+	Label string
+	Until time.Time
 }
 
 // State is whether a key opens the door.
@@ -77,19 +90,23 @@ type Change struct {
 	Strict   *bool
 	// Preferences must have been checked; "" is none.
 	Preferences *string
+	Models      *[]string       // none: all
+	Addresses   *[]netip.Prefix // none: all
+	ExpiresAt   *time.Time      // zero: never
 }
 
 // Filter chooses keys of a list.
 type Filter struct {
 	User            string // "" all users
 	IncludeDisabled bool
+	IncludeDeleted  bool
 	Offset          int
 	Count           int // page size; 0 means 100
 }
 
 // Store keeps keys. Each change and its audit row are one transaction.
 type Store interface {
-	// KeyByHash finds a key, deleted ones included. It fails with fault.NotFound, and with fault.StorageUnavailable
+	// KeyByHash finds a key, deleted ones included, also by the hash of its former text, whenever that ended. It fails with fault.NotFound, and with fault.StorageUnavailable
 	// or another kind when the store cannot answer.
 	KeyByHash(ctx context.Context, hash string) (Found, error)
 	// ListKeys lists keys that are not deleted, newest first.
@@ -98,6 +115,9 @@ type Store interface {
 	InsertKey(ctx context.Context, k Key, maxPerUser int, e audit.Event) error
 	// ChangeKey edits a key that is not deleted and returns it. user "" means anybody's. It fails with fault.NotFound.
 	ChangeKey(ctx context.Context, user, hash string, c Change, now time.Time, e audit.Event) (Key, error)
+	// RotateKey gives a key that is not deleted another hash and label, and keeps the former ones as Previous; until is zero when they work no
+	// more. It fails with fault.NotFound.
+	RotateKey(ctx context.Context, user, hash, newHash, newLabel string, until, now time.Time, e audit.Event) (Key, error)
 	// DeleteKey marks a key deleted for good; its row stays for the records that name it. It fails with fault.NotFound.
 	DeleteKey(ctx context.Context, user, hash string, now time.Time, e audit.Event) error
 }
@@ -114,6 +134,8 @@ type NewKey struct {
 	ExpiresAt  time.Time
 
 	Preferences string // see Key
+	Models      []string
+	Addresses   []netip.Prefix
 }
 
 // Make mints a key for n. The text is returned once and kept nowhere.
@@ -121,7 +143,7 @@ func Make(n NewKey, now time.Time) (key Key, text string) {
 	text = Mint(n.Management)
 	now = now.UTC().Truncate(time.Microsecond)
 	return Key{ID: NewID("key_"), Hash: Hash(text), Label: Label(text), Name: n.Name, User: n.User, Creator: n.Creator, Management: n.Management,
-		Limit: n.Limit, Rates: n.Rates, Strict: n.Strict, Preferences: n.Preferences, ExpiresAt: n.ExpiresAt, CreatedAt: now, UpdatedAt: now}, text
+		Limit: n.Limit, Rates: n.Rates, Strict: n.Strict, Preferences: n.Preferences, Models: n.Models, Addresses: n.Addresses, ExpiresAt: n.ExpiresAt, CreatedAt: now, UpdatedAt: now}, text
 }
 
 // Manager has the operations of users and operators on keys. A change is effective on this node when the method returns.
@@ -149,6 +171,9 @@ func (m *Manager) Create(ctx context.Context, n NewKey, by audit.Actor) (Key, st
 		return Key{}, "", err
 	}
 	if err := n.Rates.check(); err != nil {
+		return Key{}, "", err
+	}
+	if err := errors.Join(checkModels(n.Models), checkAddresses(n.Addresses)); err != nil {
 		return Key{}, "", err
 	}
 	if !n.ExpiresAt.IsZero() && !n.ExpiresAt.After(m.now()) {
@@ -179,13 +204,13 @@ func (m *Manager) List(ctx context.Context, f Filter) ([]Key, error) {
 	return m.store.ListKeys(ctx, f)
 }
 
-// ByHash finds a key of user ("" anybody's) that is not deleted. It fails with fault.NotFound.
+// ByHash finds a key of user ("" anybody's) that is not deleted, also by the hash of its former text while that works. It fails with fault.NotFound.
 func (m *Manager) ByHash(ctx context.Context, user, hash string) (Key, error) {
 	f, err := m.store.KeyByHash(ctx, hash)
 	if err != nil {
 		return Key{}, err
 	}
-	if !f.DeletedAt.IsZero() || user != "" && f.User != user {
+	if !f.DeletedAt.IsZero() || user != "" && f.User != user || f.Hash != hash && !m.now().Before(f.Previous.Until) {
 		return Key{}, NotFound("apikey.ByHash")
 	}
 	return f.Key, nil
@@ -211,10 +236,24 @@ func (m *Manager) Change(ctx context.Context, user, hash string, c Change, by au
 			return Key{}, err
 		}
 	}
+	if c.Models != nil {
+		if err := checkModels(*c.Models); err != nil {
+			return Key{}, err
+		}
+	}
+	if c.Addresses != nil {
+		if err := checkAddresses(*c.Addresses); err != nil {
+			return Key{}, err
+		}
+	}
+	if c.ExpiresAt != nil && !c.ExpiresAt.IsZero() && !c.ExpiresAt.After(m.now()) {
+		return Key{}, fault.Field("apikey.Change", "expires_at", "expires_at must be in the future.")
+	}
 	before, err := m.ByHash(ctx, user, hash)
 	if err != nil {
 		return Key{}, err
 	}
+	hash = before.Hash
 	e := audit.Event{Actor: by, Action: audit.KeyChanged, Target: before.ID, Before: before.describe(), After: c.describe()}
 	if c.Disabled != nil && *c.Disabled && !before.Disabled {
 		e.Action = audit.KeyRevoked
@@ -224,12 +263,88 @@ func (m *Manager) Change(ctx context.Context, user, hash string, c Change, by au
 	return key, err
 }
 
+// MostHours is how long the former text of a rotated key may work.
+const MostHours = 168
+
+// Rotate gives a key of user ("" anybody's) another text, which it returns. The former one works for some hours more; one before that does
+// not.
+func (m *Manager) Rotate(ctx context.Context, user, hash string, hours int, by audit.Actor) (Key, string, error) {
+	if hours < 0 || hours > MostHours {
+		return Key{}, "", fault.Field("apikey.Rotate", "hours", "hours must be a whole number from 0 to %d.", MostHours)
+	}
+	key, err := m.ByHash(ctx, user, hash)
+	if err != nil {
+		return Key{}, "", err
+	}
+	text, now := Mint(key.Management), m.now().UTC().Truncate(time.Microsecond)
+	var until time.Time
+	after := "a new text, the former one is refused"
+	if hours > 0 {
+		until = now.Add(time.Duration(hours) * time.Hour)
+		after = "a new text, the former one works until " + until.Format(time.RFC3339)
+	}
+	e := audit.Event{Actor: by, Action: audit.KeyChanged, Target: key.ID, Before: key.Label, After: Label(text) + ", " + after}
+	changed, err := m.store.RotateKey(ctx, user, key.Hash, Hash(text), Label(text), until, now, e)
+	m.forget(key.Hash)
+	if err != nil {
+		return Key{}, "", err
+	}
+	m.forget(changed.Hash)
+	return changed, text, nil
+}
+
+// maxRules bounds the lists of models and addresses of a key.
+const maxRules = 100
+
+func checkModels(list []string) error {
+	if len(list) > maxRules {
+		return fault.Field("apikey.Models", "allowed_models", "allowed_models must have at most %d patterns.", maxRules)
+	}
+	for _, p := range list {
+		if p == "" || len(p) > maxNameLen || strings.ContainsFunc(p, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
+			return fault.Field("apikey.Models", "allowed_models", "allowed_models must be patterns of 1 to %d printable ASCII characters without spaces, such as \"acme/*\".", maxNameLen)
+		}
+	}
+	return nil
+}
+
+func checkAddresses(list []netip.Prefix) error {
+	if len(list) > maxRules {
+		return fault.Field("apikey.Addresses", "allowed_ips", "allowed_ips must have at most %d entries.", maxRules)
+	}
+	return nil
+}
+
+// ParseAddress reads an address, or a prefix in the notation of CIDR. It fails with fault.Invalid.
+func ParseAddress(text string) (netip.Prefix, error) {
+	p, err := netip.ParsePrefix(text)
+	if err != nil {
+		a, err := netip.ParseAddr(text)
+		if err != nil || a.Zone() != "" {
+			return p, fault.Field("apikey.ParseAddress", "allowed_ips", "allowed_ips must be addresses or prefixes such as 192.0.2.7, 192.0.2.0/24 or 2001:db8::/32; %q is neither.", clipped(text))
+		}
+		p = netip.PrefixFrom(a, a.BitLen())
+	}
+	if a := p.Addr(); a.Is4In6() && p.Bits() >= 96 {
+		p = netip.PrefixFrom(a.Unmap(), p.Bits()-96)
+	}
+	return p.Masked(), nil
+}
+
+func clipped(s string) string {
+	if len(s) > 64 {
+		return strings.ToValidUTF8(s[:64], "")
+	}
+	return s
+}
+
 // Delete deletes a key of user ("" anybody's).
 func (m *Manager) Delete(ctx context.Context, user, hash string, by audit.Actor) error {
 	key, err := m.ByHash(ctx, user, hash)
 	if err != nil {
 		return err
 	}
+	hash = key.Hash
 	err = m.store.DeleteKey(ctx, user, hash, m.now().UTC().Truncate(time.Microsecond),
 		audit.Event{Actor: by, Action: audit.KeyRevoked, Target: key.ID, Before: key.describe(), After: "deleted"})
 	m.forget(hash)
@@ -253,6 +368,15 @@ func (k *Key) describe() string {
 	}
 	if k.Preferences != "" {
 		s += ", " + PreferencesText(k.Preferences)
+	}
+	if len(k.Models) > 0 {
+		s += ", " + modelsText(k.Models)
+	}
+	if len(k.Addresses) > 0 {
+		s += ", " + addressesText(k.Addresses)
+	}
+	if !k.ExpiresAt.IsZero() {
+		s += ", " + expiryText(k.ExpiresAt)
 	}
 	return s
 }
@@ -295,7 +419,41 @@ func (c *Change) describe() string {
 	if c.Preferences != nil {
 		add(PreferencesText(*c.Preferences))
 	}
+	if c.Models != nil {
+		add(modelsText(*c.Models))
+	}
+	if c.Addresses != nil {
+		add(addressesText(*c.Addresses))
+	}
+	if c.ExpiresAt != nil {
+		add(expiryText(*c.ExpiresAt))
+	}
 	return s
+}
+
+func modelsText(list []string) string {
+	if len(list) == 0 {
+		return "all models"
+	}
+	return "models " + strings.Join(list, " ")
+}
+
+func addressesText(list []netip.Prefix) string {
+	if len(list) == 0 {
+		return "all addresses"
+	}
+	s := "addresses"
+	for _, p := range list {
+		s += " " + p.String()
+	}
+	return s
+}
+
+func expiryText(t time.Time) string {
+	if t.IsZero() {
+		return "never expires"
+	}
+	return "expires " + t.UTC().Format(time.RFC3339)
 }
 
 // String describes a limit; nil is a limit, too.

@@ -5,6 +5,7 @@ import (
 	"crypto/subtle"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -52,6 +53,7 @@ type entry struct {
 	caller   Caller
 	found    Found
 	loadedAt time.Time
+	until    time.Time // for the former text of a key: until when it works; else zero
 }
 
 // flight is one look-up that several requests wait for.
@@ -198,6 +200,8 @@ func (e *entry) admit(now time.Time) (*Caller, error) {
 	switch {
 	case e.found.State(now) == Deleted:
 		return nil, refuse("revoked")
+	case !e.until.IsZero() && !now.Before(e.until):
+		return nil, refuse("rotated")
 	case e.found.Disabled, e.found.UserDisabled:
 		return nil, refuse("disabled")
 	case e.found.State(now) == Expired:
@@ -251,7 +255,12 @@ func (v *Verifier) ask(ctx context.Context, sum Sum, now time.Time) (*entry, err
 	if err != nil {
 		return nil, unavailable(err)
 	}
-	if subtle.ConstantTimeCompare([]byte(found.Hash), []byte(hash)) != 1 {
+	var until time.Time
+	switch {
+	case subtle.ConstantTimeCompare([]byte(found.Hash), []byte(hash)) == 1:
+	case !found.Previous.Until.IsZero() && subtle.ConstantTimeCompare([]byte(found.Previous.Hash), []byte(hash)) == 1:
+		until = found.Previous.Until
+	default:
 		return nil, refuse("unknown")
 	}
 	// What cannot be read fails the key: it may have been there to keep prompts away from somebody.
@@ -259,9 +268,15 @@ func (v *Verifier) ask(ctx context.Context, sum Sum, now time.Time) (*entry, err
 	if err != nil {
 		return nil, fault.Wrap("apikey.Verify", fmt.Errorf("the provider preferences of key %s or of its user cannot be read: %w", found.ID, err))
 	}
-	return &entry{found: found, loadedAt: now, caller: Caller{
+	if len(found.Models) > 0 {
+		if defaults == nil {
+			defaults = &Defaults{}
+		}
+		defaults.Preferences.Models = append(slices.Clip(defaults.Preferences.Models), found.Models)
+	}
+	return &entry{found: found, loadedAt: now, until: until, caller: Caller{
 		Key: found.ID, Hash: found.Hash, Label: found.Label, User: found.User, Wallet: found.Wallet,
-		Management: found.Management, Role: found.Role, Limit: found.Limit, Rates: found.Rates, Strict: found.Strict, Defaults: defaults,
+		Management: found.Management, Role: found.Role, Limit: found.Limit, Rates: found.Rates, Strict: found.Strict, Addresses: found.Addresses, Defaults: defaults,
 	}}, nil
 }
 

@@ -61,6 +61,16 @@ func (m *memory) ChangeKey(_ context.Context, _, hash string, c apikey.Change, _
 	}).Key, nil
 }
 
+func (m *memory) RotateKey(_ context.Context, _, hash, newHash, newLabel string, until, _ time.Time, _ audit.Event) (apikey.Key, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	f := m.keys[hash]
+	f.Previous = apikey.Previous{Hash: f.Hash, Label: f.Label, Until: until}
+	f.Hash, f.Label = newHash, newLabel
+	m.keys[hash], m.keys[newHash] = f, f
+	return f.Key, nil
+}
+
 func (m *memory) DeleteKey(_ context.Context, _, hash string, now time.Time, _ audit.Event) error {
 	m.edit(hash, func(f *apikey.Found) { f.DeletedAt = now })
 	return nil

@@ -33,6 +33,7 @@ import (
 	"weir/internal/plugin/pdftext"
 	"weir/internal/redact"
 	"weir/internal/relay"
+	"weir/internal/report"
 	"weir/internal/routing"
 	"weir/internal/seal"
 	"weir/internal/store"
@@ -188,7 +189,7 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 	}
 	g.api = httpapi.New(httpapi.Deps{
 		Relay: calls, Explainer: calls, Counter: calls, Stats: g.health,
-		Verifier: verifier, CallerOf: verifier.Of, People: g.people, Keys: keys, Ledger: g.book, Corrections: g.book, Catalog: g.catalog.Load, Tokens: tokenizer.Tokenizer{},
+		Verifier: verifier, CallerOf: verifier.Of, People: g.people, Keys: keys, Ledger: g.book, Reports: report.New(g.store, g.book), Corrections: g.book, Catalog: g.catalog.Load, Tokens: tokenizer.Tokenizer{},
 		Accounts: account.NewManager(g.store, verifier, time.Now),
 		Editor:   edit.NewEditor(g.store, g.live, ring, time.Now, g.live.refresh),
 		Log:      access, Slog: g.slog, Metrics: metrics, Now: now, Redact: g.redactor.Redact, Ready: g.book.Ready, Aside: g.book.Aside,

@@ -20,6 +20,7 @@ const (
 	UserEnabled     = "user.enable"
 	UserRole        = "user.role"
 	UserPreferences = "user.preferences"
+	UserProfile     = "user.profile"
 	KeyCreated      = "key.create"
 	KeyChanged      = "key.change"
 	KeyRevoked      = "key.revoke"

@@ -185,7 +185,7 @@ func TestEveryRouteThatCostsIsAdmitted(t *testing.T) {
 			body := map[bool]string{true: `{}`}[r.ReadsBody()]
 			path := regexp.MustCompile(`\{\w+\}`).ReplaceAllString(r.Pattern, "x")
 			key := short.first.KeyText
-			if strings.HasPrefix(path, "/v1/keys") || strings.HasPrefix(path, "/api/account") || strings.HasPrefix(path, "/api/invitations") {
+			if strings.HasPrefix(path, "/v1/keys") || strings.HasPrefix(path, "/api/account") || strings.HasPrefix(path, "/api/keys") || strings.HasPrefix(path, "/api/invitations") {
 				key = short.first.ManagementKey
 			}
 			if !r.ReadsBody() && !slices.Contains(asking, r.Pattern) {

@@ -19,9 +19,11 @@ import (
 	"weir/internal/fault"
 	"weir/internal/idempotency"
 	"weir/internal/ledger"
+	"weir/internal/limit"
 	"weir/internal/limit/quota"
 	"weir/internal/person"
 	"weir/internal/relay"
+	"weir/internal/report"
 )
 
 // Completer carries text requests. *relay.Relay is one.
@@ -43,12 +45,14 @@ type Keys interface {
 	ByHash(ctx context.Context, user, hash string) (apikey.Key, error)
 	Change(ctx context.Context, user, hash string, c apikey.Change, by Actor) (apikey.Key, error)
 	Delete(ctx context.Context, user, hash string, by Actor) error
+	Rotate(ctx context.Context, user, hash string, hours int, by Actor) (apikey.Key, string, error)
 }
 
 // Accounts keeps what users set for all their keys. *account.Manager is one.
 type Accounts interface {
 	ByID(ctx context.Context, id string) (account.User, error)
 	SetPreferences(ctx context.Context, id, preferences string, by Actor) error
+	SetProfile(ctx context.Context, id string, p account.Profile, by Actor) error
 }
 
 // Idempotency remembers the answers of requests that their clients have named. *idempotency.Manager is one.
@@ -62,7 +66,8 @@ type Deps struct {
 	Relay     Completer
 	Verifier  Verifier
 	Keys      Keys
-	Ledger    ledger.Reader // the methods of Book, which flush before they read
+	Ledger    ledger.Reader    // the methods of Book, which flush before they read
+	Reports   *report.Reporter // nil only where the routes of pages are not used
 	Catalog   func() *catalog.Snapshot
 	Tokens    relay.Tokens // counts a prompt for who asks
 	Stats     Stats        // nil: nothing is known of any endpoint
@@ -108,6 +113,8 @@ type API struct {
 	peers  onePeer
 	models *listing.Cache
 
+	exports *limit.Count // of users' files that are being read
+
 	pageRoute, fileRoute *Route // of what Pages answer
 
 	draining atomic.Bool
@@ -124,7 +131,7 @@ func New(d Deps, c Config) *API {
 	if d.Slog == nil {
 		d.Slog = slog.New(slog.DiscardHandler)
 	}
-	a := &API{Deps: d, cfg: c, models: listing.NewCache(listing.Encoders{Model: appendModel, Embedding: appendEmbeddingModel, Video: appendVideoModel})}
+	a := &API{Deps: d, cfg: c, exports: limit.NewCount(), models: listing.NewCache(listing.Encoders{Model: appendModel, Embedding: appendEmbeddingModel, Video: appendVideoModel})}
 	a.routes = a.declare()
 	a.quotas = quota.New(quotaConfig(&a.cfg, d.Heap, largestBody(a.routes, &a.cfg)), d.Ledger, d.Now())
 	a.disk = newDisk(&a.cfg, d.FreeDisk)
@@ -256,6 +263,26 @@ func (a *API) declare() []*Route {
 		{Method: "GET", Pattern: "/api/invitations", access: management, handle: (*exchange).getInvitations},
 		{Method: "POST", Pattern: "/api/invitations", access: management, fresh: true, body: managementBody, handle: (*exchange).postInvitation},
 		{Method: "DELETE", Pattern: "/api/invitations/{id}", access: management, handle: (*exchange).deleteInvitation},
+		{Method: "GET", Pattern: "/api/overview", access: management, handle: (*exchange).getOverview},
+		{Method: "GET", Pattern: "/api/usage", access: management, handle: (*exchange).getUsage},
+		{Method: "GET", Pattern: "/api/usage.csv", access: management, handle: (*exchange).getUsageFile},
+		{Method: "GET", Pattern: "/api/calls", access: management, handle: (*exchange).listCalls},
+		{Method: "GET", Pattern: "/api/calls.csv", access: management, handle: (*exchange).getCallsFile},
+		{Method: "GET", Pattern: "/api/calls/histogram", access: management, handle: (*exchange).getCallHistogram},
+		{Method: "GET", Pattern: "/api/ledger", access: management, handle: (*exchange).getLedger},
+		{Method: "GET", Pattern: "/api/ledger.csv", access: management, handle: (*exchange).getLedgerFile},
+		{Method: "GET", Pattern: "/api/ledger.pdf", access: management, handle: (*exchange).getLedgerDocument},
+		{Method: "GET", Pattern: "/api/ledger/day/{date}", access: management, handle: (*exchange).getLedgerDay},
+		{Method: "GET", Pattern: "/api/keys", access: management, handle: (*exchange).listAccountKeys},
+		{Method: "POST", Pattern: "/api/keys", access: management, fresh: true, body: managementBody, handle: (*exchange).postAccountKey},
+		{Method: "GET", Pattern: "/api/keys/{hash}", access: management, handle: (*exchange).getAccountKey},
+		{Method: "PATCH", Pattern: "/api/keys/{hash}", access: management, fresh: true, body: managementBody, handle: (*exchange).patchAccountKey},
+		{Method: "DELETE", Pattern: "/api/keys/{hash}", access: management, fresh: true, handle: (*exchange).deleteKey},
+		{Method: "POST", Pattern: "/api/keys/{hash}/rotate", access: management, fresh: true, body: managementBody, handle: (*exchange).rotateAccountKey},
+		{Method: "GET", Pattern: "/api/jobs", access: management, handle: (*exchange).listJobs},
+		{Method: "GET", Pattern: "/api/jobs/{id}", access: management, handle: (*exchange).getJob},
+		{Method: "GET", Pattern: "/api/account/profile", access: management, handle: (*exchange).getProfile},
+		{Method: "PATCH", Pattern: "/api/account/profile", access: management, body: managementBody, handle: (*exchange).patchProfile},
 		{Method: "GET", Pattern: "/api/calls/{id}", access: anyKey, handle: (*exchange).getCall},
 		{Method: "GET", Pattern: "/openapi.yaml", access: unlimited, handle: (*exchange).getOpenAPI},
 		{Method: "GET", Pattern: "/healthz", access: unlimited, handle: (*exchange).getHealth},

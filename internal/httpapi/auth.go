@@ -68,6 +68,9 @@ func (x *exchange) verify() (*apikey.Caller, error) {
 	if fault.Is(err, fault.Authentication) {
 		return nil, x.unauthorized(fault.From(err).Op)
 	}
+	if err == nil {
+		err = x.mayFrom(caller)
+	}
 	return caller, err
 }
 

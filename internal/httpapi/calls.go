@@ -13,7 +13,7 @@ import (
 func (x *exchange) getCall() error {
 	c, entries, err := x.api.Ledger.Call(x.context(), x.caller.Wallet, x.values[0])
 	if fault.Is(err, fault.NotFound) {
-		return fault.New(fault.NotFound, "httpapi.getCall", "There is no such call.")
+		return x.notRecorded(x.values[0])
 	}
 	if err != nil {
 		return err
@@ -26,6 +26,19 @@ func (x *exchange) getCall() error {
 	o.Object()
 	o.Name("data").Object()
 	appendRow(&o, c)
+	names := &keyNames{x: x}
+	if c.Key != "" {
+		if err := names.read(); err != nil {
+			return err
+		}
+	}
+	if k := names.keys[c.Key]; k != nil {
+		o.text("key_hash", k.Hash)
+		o.text("key_name", k.Name)
+	} else {
+		o.null("key_hash")
+		o.null("key_name")
+	}
 	o.Name("plan").Object()
 	appendCandidates(&o, c)
 	o.EndObject()
@@ -51,6 +64,9 @@ func appendRow(o *object, c *record.Call) {
 	o.text("user", c.User)
 	o.textOrNull("key", c.Key)
 	o.text("api", c.API)
+	o.text("kind", c.API)
+	o.integer("status", int64(c.Status))
+	o.text("result", c.Result())
 	o.text("model_asked", c.ModelAsked)
 	o.textOrNull("model", c.Model)
 	o.textOrNull("provider", c.Provider)

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"net/http"
+	"net/netip"
 	"strconv"
 	"time"
 
@@ -67,6 +68,7 @@ func (x *exchange) appendKey(o *object, k *apikey.Key) error {
 	appendLimit(o, k, spend)
 	appendKeyRates(o, k.Rates)
 	o.raw("provider", k.Preferences)
+	appendRules(o, k)
 	o.moment("created_at", k.CreatedAt)
 	o.moment("updated_at", k.UpdatedAt)
 	o.moment("expires_at", k.ExpiresAt)
@@ -100,59 +102,79 @@ func (x *exchange) getKeyByHash() error {
 }
 
 func (x *exchange) postKey() error {
-	e, err := x.readKeyEdit(true)
+	e, err := x.readKeyEdit(keyForm{creating: true})
 	if err != nil {
 		return err
 	}
-	if e.name == nil {
-		return fault.Field("httpapi.postKey", "name", "name is missing.")
-	}
-	n := apikey.NewKey{Name: *e.name, User: x.caller.User, Creator: x.caller.User, ExpiresAt: e.expires}
-	if n.Limit, err = e.limit(nil); err != nil {
-		return err
-	}
-	if err := e.rates.within(x.api.cfg.KeyRates); err != nil {
-		return err
-	}
-	n.Rates = e.rates.Rates
-	if e.provider != nil {
-		n.Preferences = *e.provider
-	}
-	k, text, err := x.api.Keys.Create(x.context(), n, x.actor())
+	k, text, err := x.createKey(e)
 	if err != nil {
 		return err
 	}
 	return x.replyKey(http.StatusCreated, &k, text)
 }
 
+func (x *exchange) createKey(e *keyEdit) (k apikey.Key, text string, err error) {
+	if e.name == nil {
+		return k, "", fault.Field("httpapi.postKey", "name", "name is missing.")
+	}
+	n := apikey.NewKey{Name: *e.name, User: x.caller.User, Creator: x.caller.User, ExpiresAt: e.expires, Management: e.management, Models: e.models, Addresses: e.addresses, Strict: e.strict}
+	if n.Limit, err = e.limit(nil); err != nil {
+		return k, "", err
+	}
+	if err := e.rates.within(x.api.cfg.KeyRates); err != nil {
+		return k, "", err
+	}
+	n.Rates = e.rates.Rates
+	if e.provider != nil {
+		n.Preferences = *e.provider
+	}
+	return x.api.Keys.Create(x.context(), n, x.actor())
+}
+
 func (x *exchange) patchKey() error {
-	e, err := x.readKeyEdit(false)
+	e, err := x.readKeyEdit(keyForm{})
 	if err != nil {
 		return err
 	}
-	k, err := x.keyByHash(x.values[0])
+	k, err := x.changeKey(e)
 	if err != nil {
 		return err
+	}
+	return x.replyKey(http.StatusOK, &k, "")
+}
+
+func (x *exchange) changeKey(e *keyEdit) (apikey.Key, error) {
+	k, err := x.keyByHash(x.values[0])
+	if err != nil {
+		return k, err
 	}
 	c := apikey.Change{Name: e.name, Disabled: e.disabled, Preferences: e.provider}
 	if e.amountGiven || e.resetGiven {
 		limit, err := e.limit(k.Limit)
 		if err != nil {
-			return err
+			return k, err
 		}
 		c.Limit = &limit
 	}
 	if e.ratesGiven {
 		if err := e.rates.within(x.api.cfg.KeyRates); err != nil {
-			return err
+			return k, err
 		}
 		c.Rates = &e.rates.Rates
 	}
-	k, err = x.api.Keys.Change(x.context(), x.caller.User, k.Hash, c, x.actor())
-	if err != nil {
-		return err
+	if e.modelsGiven {
+		c.Models = &e.models
 	}
-	return x.replyKey(http.StatusOK, &k, "")
+	if e.addressesGiven {
+		c.Addresses = &e.addresses
+	}
+	if e.strictGiven {
+		c.Strict = &e.strict
+	}
+	if e.expiresGiven {
+		c.ExpiresAt = &e.expires
+	}
+	return x.api.Keys.Change(x.context(), x.caller.User, k.Hash, c, x.actor())
 }
 
 func (x *exchange) deleteKey() error {
@@ -179,13 +201,26 @@ type keyEdit struct {
 	resetGiven  bool
 	reset       apikey.Reset
 	expires     time.Time
-	ratesGiven  bool
-	rates       keyRates // nil: null, the operator's
-	provider    *string  // nil: not given; "": null, none
+	management  bool
+	models      []string
+	addresses   []netip.Prefix
+	strict      bool
+
+	modelsGiven, addressesGiven, strictGiven, expiresGiven bool
+
+	ratesGiven bool
+	rates      keyRates // nil: null, the operator's
+	provider   *string  // nil: not given; "": null, none
+}
+
+// keyForm says which fields a body may have.
+type keyForm struct {
+	creating bool
+	pages    bool // it is one of /api/keys, where more can be said
 }
 
 // readKeyEdit reads the body. It refuses unknown fields, and so every field that a user may not set.
-func (x *exchange) readKeyEdit(creating bool) (*keyEdit, error) {
+func (x *exchange) readKeyEdit(form keyForm) (*keyEdit, error) {
 	body, err := x.readBody()
 	if err != nil {
 		return nil, err
@@ -198,14 +233,15 @@ func (x *exchange) readKeyEdit(creating bool) (*keyEdit, error) {
 	}
 	e := &keyEdit{}
 	for m := rawjson.MembersOf(body); m.Next(); {
-		if err := e.set(string(m.Name), m.Value, creating); err != nil {
+		if err := e.set(string(m.Name), m.Value, form); err != nil {
 			return nil, err
 		}
 	}
 	return e, nil
 }
 
-func (e *keyEdit) set(name string, v []byte, creating bool) error {
+func (e *keyEdit) set(name string, v []byte, form keyForm) error {
+	creating := form.creating
 	kind := rawjson.KindOf(v)
 	null := kind == rawjson.Null
 	switch {
@@ -239,14 +275,35 @@ func (e *keyEdit) set(name string, v []byte, creating bool) error {
 		text, err := PreferencesText(v)
 		e.provider = &text
 		return err
-	case name == "expires_at" && creating && null:
-	case name == "expires_at" && creating && kind == rawjson.String:
+	case name == "allowed_models":
+		var err error
+		e.models, err = textList(name, v)
+		e.modelsGiven = true
+		return err
+	case name == "allowed_ips":
+		list, err := textList(name, v)
+		for i := 0; i < len(list) && err == nil; i++ {
+			var p netip.Prefix
+			p, err = apikey.ParseAddress(list[i])
+			e.addresses = append(e.addresses, p)
+		}
+		e.addressesGiven = true
+		return err
+	case name == "schema" && (string(v) == `"strict"` || string(v) == `"lenient"`):
+		e.strictGiven, e.strict = true, string(v) == `"strict"`
+	case name == "schema":
+		return fault.Field("httpapi.keyEdit", name, "schema must be lenient or strict.")
+	case name == "management" && form.pages && creating && (string(v) == "true" || string(v) == "false"):
+		e.management = string(v) == "true"
+	case name == "expires_at" && (creating || form.pages) && null:
+		e.expiresGiven = true
+	case name == "expires_at" && (creating || form.pages) && kind == rawjson.String:
 		t, err := time.Parse(time.RFC3339, rawjson.Text(v))
 		if err != nil || t.Year() > 9999 || t.Year() < 1970 {
 			return fault.Field("httpapi.keyEdit", "expires_at", "expires_at must be a time such as 2030-01-31T00:00:00Z.")
 		}
-		e.expires = t.UTC().Truncate(time.Microsecond)
-	case name == "name", name == "limit_reset", name == "rate_limits", name == "disabled" && !creating, name == "expires_at" && creating:
+		e.expires, e.expiresGiven = t.UTC().Truncate(time.Microsecond), true
+	case name == "name", name == "limit_reset", name == "rate_limits", name == "disabled" && !creating, name == "expires_at" && (creating || form.pages), name == "management" && form.pages && creating:
 		return fault.Field("httpapi.keyEdit", name, "%s has the wrong type: it is %s.", name, kind)
 	default:
 		return fault.Field("httpapi.keyEdit", clip(name), "This route has no field of this name.")

@@ -56,6 +56,9 @@ func (x *exchange) verifySession(token string) (*apikey.Caller, error) {
 	if fault.Is(err, fault.Authentication) {
 		err = fault.New(fault.PermissionDenied, "httpapi.session", `The key of your browser's calls, "web", is disabled or expired. Enable it among your keys, or delete it: then a new one is made.`)
 	}
+	if err == nil {
+		err = x.mayFrom(caller)
+	}
 	return caller, err
 }
 

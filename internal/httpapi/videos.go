@@ -22,6 +22,8 @@ type Videos interface {
 	Get(ctx context.Context, user, id string) (*video.Job, error)
 	List(ctx context.Context, q video.Query) (jobs []video.Job, more bool, err error)
 	Delete(ctx context.Context, user, id string) (*video.Job, error)
+	// Allowed is how many jobs a user may have at a time.
+	Allowed() int
 	Open(ctx context.Context, user, id string, index int, header string) (*video.Content, *video.Job, error)
 }
 

@@ -34,6 +34,8 @@ func (f *oneVideo) job(id string) *video.Job {
 		Outputs: make([]video.Output, 1), Ended: video.Settled, Cost: 5 * money.Ruble}
 }
 
+func (f *oneVideo) Allowed() int { return 2 }
+
 func (f *oneVideo) Submit(_ context.Context, s *video.Submit) (*video.Job, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

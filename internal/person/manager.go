@@ -345,6 +345,11 @@ func (m *Manager) Sessions(ctx context.Context, user string) ([]Session, error) 
 	return live, err
 }
 
+// Of finds a user as a person. It fails with fault.NotFound.
+func (m *Manager) Of(ctx context.Context, user string) (Person, error) {
+	return m.store.PersonOf(ctx, user)
+}
+
 // SetPassword gives a signed-in person a new password. current is the one before, and not asked for when there is none or the sign-in is recent. All other
 // sessions end.
 func (m *Manager) SetPassword(ctx context.Context, s *Session, p *Person, current, password string, c Client) error {

@@ -56,7 +56,7 @@ type planner struct {
 // Choose plans a call. Every model of the list must exist: an unknown one fails with fault.ModelNotFound, wherever it is,
 // so that a typing error in a fallback shows before the day it is needed; one of another type fails with fault.WrongEndpoint.
 // When no endpoint is left it fails with fault.NoEndpoints, or with fault.ContextLength when every endpoint was merely too short;
-// Details["excluded_by"] then lists the filters, and the plan still holds the candidates.
+// When the key may call none of the models it fails with fault.PermissionDenied. Details["excluded_by"] then lists the filters, and the plan still holds the candidates.
 //
 // At most MaxAttempts endpoints are planned. Each model of the list gets one before any gets a second, so that a model with many
 // endpoints does not hide those after it; the order of attempts stays that of the list.
@@ -620,7 +620,7 @@ func (p *planner) nothingLeft(models []asked) error {
 		by[p.cands[i].dropped] = true
 	}
 	excluded := []string{}
-	for f := Only; f < filters; f++ {
+	for f := AllowedModels; f < filters; f++ {
 		if by[f] {
 			excluded = append(excluded, f.String())
 		}
@@ -629,6 +629,11 @@ func (p *planner) nothingLeft(models []asked) error {
 	which := fmt.Sprintf("the model %q", p.q.Models[0])
 	if len(models) > 1 {
 		which = "the models of this request"
+	}
+	if len(excluded) == 1 && by[AllowedModels] {
+		err := fault.Newf(fault.PermissionDenied, "routing.Choose", "This key may not call %s. It may call %s.", which, listed(p.q.Preferences.Models))
+		err.Details, err.Param = details, paramOf(p.q.Models[0], p.q)
+		return err
 	}
 	if err := p.tooManyTokens(which, details); err != nil {
 		return err

@@ -28,6 +28,8 @@ func (p *planner) explain(models []asked) []Candidate {
 func (p *planner) detail(c *candidate, v catalog.Variant) string {
 	ep, pref, needs := c.ep, &p.q.Preferences, &p.q.Needs
 	switch c.dropped {
+	case AllowedModels:
+		return fmt.Sprintf("The key may call %s, and this model is %s.", listed(pref.Models), ep.Model.Slug)
 	case Only:
 		for _, list := range pref.Within {
 			if !namedBy(list, ep, true) {

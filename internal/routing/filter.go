@@ -15,6 +15,7 @@ type Filter uint8
 // The filters. Hard ones come first; the soft ones only choose among the candidates that the hard ones left.
 const (
 	Kept Filter = iota
+	AllowedModels
 	Only
 	Ignore
 	ZDR
@@ -43,7 +44,7 @@ const (
 )
 
 var filterNames = [filters]string{
-	Kept: "", Only: "only", Ignore: "ignore", ZDR: "zdr", DataCollection: "data_collection", Quantizations: "quantizations",
+	Kept: "", AllowedModels: "allowed_models", Only: "only", Ignore: "ignore", ZDR: "zdr", DataCollection: "data_collection", Quantizations: "quantizations",
 	MaxPriceFilter: "max_price", ContextLength: "context_length", MaxCompletionTokens: "max_completion_tokens",
 	InputModalities: "input_modalities", OutputModalities: "output_modalities", TokenizerFilter: "tokenizer", NFilter: "n", RequireParameters: "require_parameters",
 	VariantFilter: "variant", TierFilter: "tier", WebFilter: "web", UnpricedFilter: "unpriced", softTools: "tools", softResponseFormat: "response_format",
@@ -92,6 +93,8 @@ func (p *planner) drop(ep *catalog.Endpoint, variant catalog.Variant) Filter {
 	pref, needs := &p.q.Preferences, &p.q.Needs
 	asked := p.asksForTier(ep, variant)
 	switch {
+	case len(pref.Models) > 0 && !allowed(pref.Models, ep.Model.Slug, variant):
+		return AllowedModels
 	case len(pref.Only) > 0 && !namedBy(pref.Only, ep, asked):
 		return Only
 	case !within(pref.Within, ep):

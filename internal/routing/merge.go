@@ -14,6 +14,9 @@ func Merge(account, request Preferences) Preferences {
 	if len(account.Within) > 0 {
 		m.Within = slices.Concat(account.Within, request.Within)
 	}
+	if len(account.Models) > 0 {
+		m.Models = slices.Concat(account.Models, request.Models)
+	}
 	switch {
 	case len(account.Only) == 0:
 	case len(m.Only) == 0:

@@ -16,6 +16,7 @@ type Preferences struct {
 	Only              []string
 	Ignore            []string
 	Within            [][]string // only of the account and of the key: an endpoint must be named in each of these as well as in Only
+	Models            [][]string // only of the account and of the key: the model must match a pattern of each of these; see Matches
 	NoFallbacks       bool       // allow_fallbacks: false
 	AllowFallbacks    bool       // allow_fallbacks: true was written; it matters to Merge alone
 	RequireParameters bool

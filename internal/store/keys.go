@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"net/netip"
+	"strings"
 	"time"
 
 	"weir/internal/apikey"
@@ -13,7 +15,7 @@ import (
 )
 
 const keyColumns = `k.id, k.hash, k.label, k.name, k.user_id, k.creator, k.management, k.disabled, k.limit_nano, k.limit_reset, k.rate_requests, k.rate_tokens, k.rate_nano, k.strict, k.preferences,
-	k.expires_at, k.created_at, k.updated_at, k.deleted_at`
+	k.expires_at, k.created_at, k.updated_at, k.deleted_at, k.allowed_models, k.allowed_ips, k.previous_hash, k.previous_label, k.previous_until`
 
 // KeyByHash finds a key with its user's wallet and state; deleted ones, too. It fails with fault.NotFound.
 func (s *Store) KeyByHash(ctx context.Context, hash string) (f apikey.Found, err error) {
@@ -21,7 +23,7 @@ func (s *Store) KeyByHash(ctx context.Context, hash string) (f apikey.Found, err
 		f.Key, err = scanKey(row, &f.Wallet, &f.UserDisabled, &f.Role, &f.AccountPreferences)
 		return err
 	},
-		`SELECT `+keyColumns+`, u.wallet, u.disabled, u.role, u.preferences FROM api_keys k JOIN users u ON u.id = k.user_id WHERE k.hash = $1`, hash)
+		`SELECT `+keyColumns+`, u.wallet, u.disabled, u.role, u.preferences FROM api_keys k JOIN users u ON u.id = k.user_id WHERE k.hash = $1 OR k.previous_hash = $1`, hash)
 	return f, noKey("store.KeyByHash", err)
 }
 
@@ -31,8 +33,8 @@ func (s *Store) ListKeys(ctx context.Context, f apikey.Filter) ([]apikey.Key, er
 		f.Count = 100
 	}
 	return list(ctx, s, "store.ListKeys", func(row Scanner) (apikey.Key, error) { return scanKey(row) }, `SELECT `+keyColumns+` FROM api_keys k
-		WHERE k.deleted_at IS NULL AND ($1 = '' OR k.user_id = $1) AND ($2 OR NOT k.disabled)
-		ORDER BY k.created_at DESC, k.id DESC LIMIT $3 OFFSET $4`, f.User, f.IncludeDisabled, f.Count, f.Offset)
+		WHERE ($5 OR k.deleted_at IS NULL) AND ($1 = '' OR k.user_id = $1) AND ($2 OR NOT k.disabled)
+		ORDER BY k.created_at DESC, k.id DESC LIMIT $3 OFFSET $4`, f.User, f.IncludeDisabled, f.Count, f.Offset, f.IncludeDeleted)
 }
 
 // InsertKey adds a key unless its user has maxPerUser of them.
@@ -61,9 +63,10 @@ func (t *tx) insertKey(k *apikey.Key) error {
 	limit, reset := limitColumns(k.Limit)
 	requests, tokens, rubles := rateColumns(k.Rates)
 	_, err := t.exec(`INSERT INTO api_keys (id, hash, label, name, user_id, creator, management, disabled, limit_nano, limit_reset, strict,
-		expires_at, created_at, updated_at, rate_requests, rate_tokens, rate_nano, preferences) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`,
+		expires_at, created_at, updated_at, rate_requests, rate_tokens, rate_nano, preferences, allowed_models, allowed_ips)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)`,
 		k.ID, k.Hash, k.Label, k.Name, k.User, k.Creator, k.Management, k.Disabled, limit, reset, k.Strict,
-		micros(k.ExpiresAt), k.CreatedAt.UnixMicro(), k.UpdatedAt.UnixMicro(), requests, tokens, rubles, k.Preferences)
+		micros(k.ExpiresAt), k.CreatedAt.UnixMicro(), k.UpdatedAt.UnixMicro(), requests, tokens, rubles, k.Preferences, strings.Join(k.Models, " "), addressesText(k.Addresses))
 	return err
 }
 
@@ -80,8 +83,8 @@ func (s *Store) ChangeKey(ctx context.Context, user, hash string, c apikey.Chang
 		limit, reset := limitColumns(key.Limit)
 		requests, tokens, rubles := rateColumns(key.Rates)
 		_, err = t.exec(`UPDATE api_keys SET name = $1, disabled = $2, limit_nano = $3, limit_reset = $4, strict = $5, updated_at = $6,
-			rate_requests = $7, rate_tokens = $8, rate_nano = $9, preferences = $10 WHERE id = $11`,
-			key.Name, key.Disabled, limit, reset, key.Strict, now.UnixMicro(), requests, tokens, rubles, key.Preferences, key.ID)
+			rate_requests = $7, rate_tokens = $8, rate_nano = $9, preferences = $10, allowed_models = $11, allowed_ips = $12, expires_at = $13 WHERE id = $14`,
+			key.Name, key.Disabled, limit, reset, key.Strict, now.UnixMicro(), requests, tokens, rubles, key.Preferences, strings.Join(key.Models, " "), addressesText(key.Addresses), micros(key.ExpiresAt), key.ID)
 		if err != nil {
 			return err
 		}
@@ -109,6 +112,54 @@ func apply(k *apikey.Key, c apikey.Change) {
 	if c.Preferences != nil {
 		k.Preferences = *c.Preferences
 	}
+	if c.Models != nil {
+		k.Models = *c.Models
+	}
+	if c.Addresses != nil {
+		k.Addresses = *c.Addresses
+	}
+	if c.ExpiresAt != nil {
+		k.ExpiresAt = *c.ExpiresAt
+	}
+}
+
+// RotateKey gives a key another hash. It fails with fault.NotFound.
+func (s *Store) RotateKey(ctx context.Context, user, hash, newHash, newLabel string, until, now time.Time, e audit.Event) (apikey.Key, error) {
+	var key apikey.Key
+	err := s.write(ctx, func(t *tx) (err error) {
+		key, err = scanKey(t.lockedRow(`SELECT `+keyColumns+` FROM api_keys k WHERE k.hash = $1 AND ($2 = '' OR k.user_id = $2) AND k.deleted_at IS NULL`, hash, user))
+		if err != nil {
+			return noKey("store.RotateKey", err)
+		}
+		former := sql.NullString{String: key.Hash, Valid: !until.IsZero()}
+		label := key.Label
+		if key.Previous = (apikey.Previous{Hash: key.Hash, Label: key.Label, Until: until.UTC()}); until.IsZero() {
+			key.Previous, label = apikey.Previous{}, ""
+		}
+		key.Hash, key.Label, key.UpdatedAt = newHash, newLabel, now.UTC()
+		if _, err = t.exec(`UPDATE api_keys SET hash = $1, label = $2, previous_hash = $3, previous_label = $4, previous_until = $5, updated_at = $6 WHERE id = $7`,
+			newHash, newLabel, former, label, micros(until), now.UnixMicro(), key.ID); err != nil {
+			return err
+		}
+		// what is known by the hash of a key
+		if _, err = t.exec(`UPDATE users SET web_key = $1 WHERE id = $2 AND web_key = $3`, newHash, key.User, hash); err != nil {
+			return err
+		}
+		return t.record(e, now)
+	})
+	return key, err
+}
+
+// addressesText is how prefixes are stored.
+func addressesText(list []netip.Prefix) string {
+	var b strings.Builder
+	for i, p := range list {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(p.String())
+	}
+	return b.String()
 }
 
 // DeleteKey marks a key deleted; records go on naming it. It fails with fault.NotFound.
@@ -125,10 +176,12 @@ func (s *Store) DeleteKey(ctx context.Context, user, hash string, now time.Time,
 // scanKey reads keyColumns and the query's further columns.
 func scanKey(row Scanner, more ...any) (k apikey.Key, err error) {
 	var limit, expires, deleted, requests, tokens, rubles sql.NullInt64
-	var reset string
+	var reset, models, addresses string
+	var former sql.NullString
+	var until sql.NullInt64
 	var created, updated int64
 	into := []any{&k.ID, &k.Hash, &k.Label, &k.Name, &k.User, &k.Creator, &k.Management, &k.Disabled, &limit, &reset, &requests, &tokens, &rubles, &k.Strict, &k.Preferences,
-		&expires, &created, &updated, &deleted}
+		&expires, &created, &updated, &deleted, &models, &addresses, &former, &k.Previous.Label, &until}
 	if err := row.Scan(append(into, more...)...); err != nil {
 		return apikey.Key{}, err
 	}
@@ -140,6 +193,17 @@ func scanKey(row Scanner, more ...any) (k apikey.Key, err error) {
 	}
 	k.CreatedAt, k.UpdatedAt = time.UnixMicro(created).UTC(), time.UnixMicro(updated).UTC()
 	k.ExpiresAt, k.DeletedAt = moment(expires), moment(deleted)
+	if models != "" {
+		k.Models = strings.Fields(models)
+	}
+	for _, text := range strings.Fields(addresses) {
+		p, err := netip.ParsePrefix(text)
+		if err != nil { // a restriction that cannot be read must not be dropped
+			return apikey.Key{}, err
+		}
+		k.Addresses = append(k.Addresses, p)
+	}
+	k.Previous.Hash, k.Previous.Until = former.String, moment(until)
 	return k, nil
 }
 

@@ -99,13 +99,13 @@ func missing(op, sentence string, err error) error {
 	return failure(op, err)
 }
 
-const personColumns = `u.id, u.name, u.wallet, u.role, u.disabled, u.preferences, u.created_at, u.web_key, l.email, l.confirmed, l.password IS NOT NULL AND l.password <> ''`
+const personColumns = `u.id, u.name, u.wallet, u.role, u.disabled, u.preferences, u.language, u.theme, u.created_at, u.web_key, l.email, l.confirmed, l.password IS NOT NULL AND l.password <> ''`
 
 func scanPerson(row Scanner, before ...any) (p person.Person, err error) {
 	var created int64
 	var email sql.NullString
 	var confirmed sql.NullBool
-	err = row.Scan(append(before, &p.ID, &p.Name, &p.Wallet, &p.Role, &p.Disabled, &p.Preferences, &created, &p.WebKey, &email, &confirmed, &p.HasPassword)...)
+	err = row.Scan(append(before, &p.ID, &p.Name, &p.Wallet, &p.Role, &p.Disabled, &p.Preferences, &p.Language, &p.Theme, &created, &p.WebKey, &email, &confirmed, &p.HasPassword)...)
 	p.CreatedAt, p.Email, p.Confirmed = time.UnixMicro(created).UTC(), email.String, confirmed.Bool
 	return p, err
 }

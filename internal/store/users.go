@@ -32,7 +32,7 @@ func (t *tx) insertUser(u account.User) error {
 	return err
 }
 
-const userColumns = `id, name, wallet, role, disabled, preferences, created_at`
+const userColumns = `id, name, wallet, role, disabled, preferences, language, theme, created_at`
 
 // UserByID finds a user. It fails with fault.NotFound.
 func (s *Store) UserByID(ctx context.Context, id string) (u account.User, err error) {
@@ -75,6 +75,16 @@ func (s *Store) SetUserPreferences(ctx context.Context, id, preferences string, 
 	})
 }
 
+// SetProfile fails with fault.NotFound.
+func (s *Store) SetProfile(ctx context.Context, id string, p account.Profile, now time.Time, e audit.Event) error {
+	return s.write(ctx, func(t *tx) error {
+		if err := t.one(`UPDATE users SET name = $1, language = $2, theme = $3, updated_at = $4 WHERE id = $5`, p.Name, p.Language, p.Theme, now.UnixMicro(), id); err != nil {
+			return noUser("store.SetProfile", err)
+		}
+		return t.record(e, now)
+	})
+}
+
 // Bootstrap adds the first user with their keys, unless there is a user.
 func (s *Store) Bootstrap(ctx context.Context, u account.User, keys []apikey.Key, events []audit.Event) (done bool, err error) {
 	err = s.write(ctx, func(t *tx) error {
@@ -107,7 +117,7 @@ func (s *Store) Bootstrap(ctx context.Context, u account.User, keys []apikey.Key
 
 func scanUser(row Scanner) (u account.User, err error) {
 	var created int64
-	err = row.Scan(&u.ID, &u.Name, &u.Wallet, &u.Role, &u.Disabled, &u.Preferences, &created)
+	err = row.Scan(&u.ID, &u.Name, &u.Wallet, &u.Role, &u.Disabled, &u.Preferences, &u.Language, &u.Theme, &created)
 	u.CreatedAt = time.UnixMicro(created).UTC()
 	return u, err
 }

@@ -121,7 +121,8 @@ var rules = map[string]rule{
 	"internal/sim/chat":                {layer: edge, beside: []string{"internal/sim/kit"}, alone: true},
 	"internal/sim/...":                 {layer: edge, beside: []string{"internal/sim/kit", "internal/sim/chat"}, alone: true},
 	"internal/httpapi/h1server":        {layer: edge},
-	"internal/httpapi":                 {layer: edge, beside: []string{"internal/httpapi/h1server", "internal/wire", "internal/wire/...", "internal/accesslog"}},
+	"internal/report/paper":            {layer: edge},
+	"internal/httpapi":                 {layer: edge, beside: []string{"internal/report/paper", "internal/httpapi/h1server", "internal/wire", "internal/wire/...", "internal/accesslog"}},
 
 	"internal/app": {layer: wiring},
 	"cmd/weir":     {layer: command},
@@ -144,6 +145,7 @@ var homes = []home{
 	{"github.com/jackc/pgx/v5", []string{"internal/store/postgres", "internal/store/postgres/pgtest"}, "only the PostgreSQL store knows which engine it is"},
 	{"github.com/pressly/goose/v3", []string{"internal/store/..."}, "migrations belong to the stores"},
 	{"github.com/wneessen/go-mail", []string{"internal/mail"}, "only the mail package knows how mail is sent"},
+	{"codeberg.org/go-pdf/fpdf", []string{"internal/report/paper"}, "only the printed statement is a PDF document"},
 	{"golang.org/x/crypto", []string{"internal/person"}, "passwords are hashed in one place"},
 	{"github.com/minio/minio-go/v7", []string{"internal/blob/s3"}, "only the blob store in S3 knows how it is spoken to"},
 	{"database/sql", []string{"internal/store", "internal/store/..."}, "declare an interface next to its use and let a store satisfy it"},

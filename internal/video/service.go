@@ -386,6 +386,9 @@ func (s *Service) shown(j *Job) {
 	}
 }
 
+// Allowed is how many jobs a user may have at a time.
+func (s *Service) Allowed() int { return s.cfg.Limit }
+
 // List returns a page of the user's jobs, the newest first, and whether there are more. All fields of q except User and Limit may be empty.
 // It fails with fault.Invalid when the job of q.After does not exist.
 func (s *Service) List(ctx context.Context, q Query) (jobs []Job, more bool, err error) {

@@ -99,7 +99,7 @@ INSERT INTO usage_form (one, form) VALUES (1, 0);
 -- Calls of a wallet by time, for lists.
 CREATE INDEX generations_by_time ON generations (wallet, at);
 
--- What a key may be used for and from where: JSON lists, '' for all.
+-- What a key may be used for and from where, separated by spaces; '' for all.
 ALTER TABLE api_keys ADD COLUMN allowed_models TEXT COLLATE "C" NOT NULL DEFAULT '';
 ALTER TABLE api_keys ADD COLUMN allowed_ips TEXT COLLATE "C" NOT NULL DEFAULT '';
 -- The text of a key before its last rotation, while it works.

@@ -1,0 +1,116 @@
+package httpapi
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"weir/internal/fault"
+	"weir/internal/limit/quota"
+	"weir/internal/money"
+)
+
+const (
+	// maxExports is how many files one user may read at a time: each holds a connection and asks the store again and again.
+	maxExports = 2
+	exportRoom = 32 << 10
+)
+
+// exporting writes a table as it comes: UTF-8, commas, CRLF, as RFC 4180 has it.
+type exporting struct {
+	x   *exchange
+	b   []byte
+	n   int   // cells of this row
+	err error // of the client's connection
+}
+
+// export answers with a file. Errors before the first bytes are error answers; a later one cuts the connection, so that a part is not taken
+// for the whole.
+func (x *exchange) export(name, extension string, from, to time.Time, write func(*exporting) error) error {
+	if !x.api.exports.Enter(x.caller.User, maxExports) {
+		return quota.Crowded(maxExports, "max_files_per_user", "This user is reading as many files as one may at a time. Wait for one to end.")
+	}
+	defer x.api.exports.Leave(x.caller.User)
+	media := "text/csv; charset=utf-8"
+	if extension == "pdf" {
+		media = "application/pdf"
+	}
+	h := x.w.Header()
+	h["Content-Type"], h["Cache-Control"], h["X-Content-Type-Options"] = []string{media}, noStore, []string{"nosniff"}
+	h["Content-Disposition"] = []string{`attachment; filename="weir-` + name + "-" + from.Format(time.DateOnly) + "-" + to.Add(-time.Microsecond).Format(time.DateOnly) + "." + extension + `"`}
+	e := &exporting{x: x}
+	if x.r.Method == http.MethodHead {
+		x.beforeWrite()
+		x.writeHead(http.StatusOK)
+		return nil
+	}
+	err := write(e)
+	if err == nil && e.err == nil {
+		e.flush()
+	}
+	if e.err != nil {
+		return fault.New(fault.Canceled, "httpapi.export", "The client closed the connection.").Because(e.err)
+	}
+	if err != nil && x.status == 0 {
+		delete(h, "Content-Disposition")
+	}
+	return err
+}
+
+func (e *exporting) flush() {
+	if e.err == nil {
+		e.err = e.x.sendPiece(http.StatusOK, e.b)
+	}
+	e.b = e.b[:0]
+}
+
+func (e *exporting) cell() {
+	if e.n > 0 {
+		e.b = append(e.b, ',')
+	}
+	e.n++
+}
+
+// text writes a cell that may hold anything. What a spreadsheet would run as a formula gets an apostrophe before it.
+func (e *exporting) text(s string) {
+	e.cell()
+	if s == "" {
+		return
+	}
+	formula := strings.IndexByte("=+-@\t\r\n|", s[0]) >= 0
+	if !formula && !strings.ContainsAny(s, ",\"\r\n") {
+		e.b = append(e.b, s...)
+		return
+	}
+	e.b = append(e.b, '"')
+	if formula {
+		e.b = append(e.b, '\'')
+	}
+	e.b = append(append(e.b, strings.ReplaceAll(s, `"`, `""`)...), '"')
+}
+
+func (e *exporting) int(n int64)         { e.cell(); e.b = strconv.AppendInt(e.b, n, 10) }
+func (e *exporting) amount(n money.Nano) { e.cell(); e.b = n.Append(e.b) }
+func (e *exporting) moment(t time.Time)  { e.cell(); e.b = t.UTC().AppendFormat(e.b, time.RFC3339Nano) }
+
+// end ends a row, and reports whether the client still reads.
+func (e *exporting) end() bool {
+	e.b = append(e.b, '\r', '\n')
+	if e.n = 0; len(e.b) >= exportRoom {
+		e.flush()
+	}
+	return e.err == nil
+}
+
+func (e *exporting) row(list ...string) {
+	e.cells(list...)
+	e.end()
+}
+
+// cells writes the first cells of a row.
+func (e *exporting) cells(list ...string) {
+	for _, c := range list {
+		e.text(c)
+	}
+}
