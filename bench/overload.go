@@ -34,7 +34,9 @@ type overloaded struct {
 	Offered    float64 // requests per second, independent of the gateway
 	Goodput    float64 // those that were answered, per second
 	Refused    float64 // refusals per second
-	Errors     int     // neither answered nor refused
+	Seconds    float64
+	CPU        time.Duration // of the gateway, in all
+	Errors     int           // neither answered nor refused
 	FirstError string
 	Latency    quantiles     // of the answers
 	Recovery   time.Duration // from the end of the load until the gateway reaches the share recovered of Saturation again; 0: not within twice recoverIn
@@ -71,6 +73,10 @@ func overload(ctx context.Context, s settings) error {
 	if err != nil {
 		return err
 	}
+	if x := os.Getenv("GATELOG"); x != "" {
+		b, _ := os.ReadFile(t.log.Name())
+		_ = os.WriteFile(x, b, 0o600)
+	}
 	return o.report(os.Stdout, s)
 }
 
@@ -100,10 +106,30 @@ func overwhelm(ctx context.Context, t target, s settings) (overloaded, error) {
 	}
 	twice := steady
 	twice.conns, twice.rate, twice.time, twice.ramp = s.clients, int(2*o.Saturation), 3*s.each, 0
+	profiled := make(chan error, 1)
+	go func() {
+		select { // until the overload has lasted for a while
+		case <-ctx.Done():
+		case <-time.After(s.each):
+		}
+		profiled <- t.profile(ctx, s, scenario{name: "overload"})()
+	}()
+	spent, err := cpuOf(t.cmd.Process.Pid)
+	if err != nil {
+		return o, err
+	}
 	f := twice.run(ctx)
 	ended := time.Now()
+	if o.CPU, err = cpuOf(t.cmd.Process.Pid); err != nil {
+		return o, err
+	}
+	o.CPU -= spent
+	if err := <-profiled; err != nil {
+		return o, err
+	}
 	o.Goodput, o.Refused = float64(f.Requests)/f.Seconds, float64(f.Refused)/f.Seconds
 	o.Offered = float64(f.Requests+f.Refused+f.Errors) / f.Seconds
+	o.Seconds = f.Seconds
 	o.Errors, o.FirstError, o.Latency = f.Errors, f.FirstError, f.Latency
 	for ctx.Err() == nil && time.Since(ended) < 2*recoverIn {
 		again := steady
@@ -126,6 +152,7 @@ func (o *overloaded) report(out io.Writer, s settings) error {
 		recovery = strconv.FormatFloat(o.Recovery.Seconds(), 'f', 1, 64)
 	}
 	fmt.Fprintf(out, "| %12.0f | %9.0f | %9.0f | %11.0f %% | %9.0f | %6d | %12s | %10s |\n", o.Saturation, o.Offered, o.Goodput, 100*ratio, o.Refused, o.Errors, pair(o.Latency), recovery)
+	fmt.Fprintf(out, "the gateway used %.0f %% of its processor\n", 100*o.CPU.Seconds()/o.Seconds)
 	if o.FirstError != "" {
 		fmt.Fprintf(out, "the first error: %s\n", o.FirstError)
 	}

@@ -101,6 +101,7 @@ func httpConfig(cfg config.Config) (httpapi.Config, error) {
 	c.FailedAuthPerMinute, c.PublicPerMinute = int(s.Limits.FailedAuthPerMinute), int(s.Limits.PublicPerMinute)
 	c.UserCallsPerMinute = s.Limits.UserCallsPerMinute
 	c.ReadHeader, c.BodyIdle, c.BodyGrace, c.BodyTotal = s.Timeouts.ReadHeader, s.Timeouts.BodyIdle, s.Timeouts.BodyGrace, s.Timeouts.BodyTotal
+	c.MaxWait = s.Timeouts.Busy
 	c.BodyMinRate, c.IdleConn = int64(s.Timeouts.BodyMinRate), s.Timeouts.KeepAlive
 	c.KeepAliveAfter, c.KeepAliveEvery, c.WriteStall = cfg.Stream.CommitAfter, cfg.Stream.KeepaliveInterval, cfg.Stream.WriteStallTimeout
 	c.AnonymousPerSecond, c.AnonymousBurst = int(s.Limits.AnonymousPerSecond), int(s.Limits.AnonymousBurst)

@@ -98,6 +98,7 @@ type Timeouts struct {
 	BodyMinRate Size          `yaml:"body_min_rate"` // bytes per second
 	BodyTotal   time.Duration `yaml:"body_total"`
 	KeepAlive   time.Duration `yaml:"keep_alive"`
+	Busy        time.Duration `yaml:"busy"` // "0s": no request waits for processor time
 }
 
 // Store configures the database.
@@ -522,7 +523,7 @@ func Default() Config {
 			},
 			Timeouts: Timeouts{
 				ReadHeader: 10 * time.Second, BodyIdle: 15 * time.Second, BodyGrace: 10 * time.Second, BodyMinRate: 1 << 10,
-				BodyTotal: 120 * time.Second, KeepAlive: 75 * time.Second,
+				BodyTotal: 120 * time.Second, KeepAlive: 75 * time.Second, Busy: 500 * time.Millisecond,
 			},
 		},
 		DataDir: "./weir-data",

@@ -10,11 +10,15 @@ import (
 // clientAddress is the address of the client: the other end of the connection or, when that is a trusted proxy, the rightmost address of
 // X-Forwarded-For that is not one. It is the zero address when the client is unknown. Nothing else in this package reads either.
 func (a *API) clientAddress(r *http.Request) netip.Addr {
-	client := peer(r)
-	if len(a.cfg.TrustedProxies) == 0 || !a.cfg.trusted(client) {
+	return a.cfg.clientBehind(peer(r), r.Header["X-Forwarded-For"])
+}
+
+// clientBehind is the address of the client of a connection from peer, with these lines of X-Forwarded-For.
+func (c *Config) clientBehind(peer netip.Addr, lines []string) netip.Addr {
+	client := peer
+	if len(c.TrustedProxies) == 0 || !c.trusted(client) {
 		return client
 	}
-	lines := r.Header["X-Forwarded-For"]
 	for i := len(lines) - 1; i >= 0; i-- {
 		for rest, more := lines[i], true; more; { // from the nearest hop: anybody may have written what is further left
 			var hop string
@@ -27,7 +31,7 @@ func (a *API) clientAddress(r *http.Request) netip.Addr {
 			if !ok {
 				return client
 			}
-			if client = ip; !a.cfg.trusted(ip) {
+			if client = ip; !c.trusted(ip) {
 				return client
 			}
 		}
@@ -49,8 +53,10 @@ func hopAddress(text string) (netip.Addr, bool) {
 }
 
 // peer is the address at the other end of the connection.
-func peer(r *http.Request) netip.Addr {
-	with, err := netip.ParseAddrPort(r.RemoteAddr)
+func peer(r *http.Request) netip.Addr { return peerOf(r.RemoteAddr) }
+
+func peerOf(remote string) netip.Addr {
+	with, err := netip.ParseAddrPort(remote)
 	if err != nil {
 		return netip.Addr{}
 	}

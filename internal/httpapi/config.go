@@ -34,6 +34,7 @@ type Config struct {
 	KeepAliveEvery time.Duration // and between those that follow
 
 	StandardServer    bool          // net/http serves connections, instead of our own server
+	MaxWait           time.Duration // for processor time, before a request of a model is refused at its head; 0: none is
 	ReadHeader        time.Duration // longest time for a request's head
 	IdleConn          time.Duration // an idle connection is closed after it
 	MaxHeaderBytes    int
@@ -67,7 +68,7 @@ func Default() Config {
 		MaxUploads: 256, SpoolBudget: 4 << 30, SpoolMinFree: 1 << 30,
 		BodyIdle: 15 * time.Second, BodyGrace: 10 * time.Second, BodyMinRate: 1 << 10, BodyTotal: 2 * time.Minute,
 		WriteStall: 30 * time.Second, KeepAliveAfter: 10 * time.Second, KeepAliveEvery: 10 * time.Second,
-		ReadHeader: 10 * time.Second, IdleConn: 75 * time.Second,
+		MaxWait: 500 * time.Millisecond, ReadHeader: 10 * time.Second, IdleConn: 75 * time.Second,
 		MaxHeaderBytes: 32 << 10, MaxHeaders: 100, MaxRequestLine: 8 << 10, MaxConns: 16384, MaxConnsByAddress: 512,
 		MaxUserShare: 50, MaxStreamsByKey: 100, HeapPercent: 85,
 		FailedAuthPerMinute: 30, PublicPerMinute: 120, UserCallsPerMinute: 3000, AnonymousPerSecond: 20, AnonymousBurst: 100,

@@ -22,6 +22,7 @@ import (
 type Server struct {
 	api    *API
 	http   httpServer
+	gate   *gate // nil: none
 	cancel context.CancelCauseFunc
 }
 
@@ -39,10 +40,16 @@ func NewServer(a *API) *Server {
 	// WriteTimeout counts from the request's head; handlers that write later move it ahead. Without it a client that takes no byte of a short
 	// answer would hold its connection for ever.
 	if !c.StandardServer && h1server.Supported {
-		return &Server{api: a, cancel: cancel, http: &h1server.Server{
+		own := &h1server.Server{
 			Handler: a, ReadHeaderTimeout: c.ReadHeader, IdleTimeout: c.IdleConn, WriteTimeout: c.WriteStall, MaxHeaderBytes: c.MaxHeaderBytes,
 			BaseContext: ctx, ConnContext: withConn, Log: a.Slog,
-		}}
+		}
+		s := &Server{api: a, cancel: cancel, http: own}
+		if c.MaxWait > 0 {
+			s.gate = newGate(a)
+			own.Gate = s.gate.check
+		}
+		return s
 	}
 	return &Server{api: a, cancel: cancel, http: &http.Server{
 		Handler: a, ReadHeaderTimeout: c.ReadHeader, IdleTimeout: c.IdleConn, WriteTimeout: c.WriteStall, MaxHeaderBytes: c.MaxHeaderBytes,
@@ -52,6 +59,11 @@ func NewServer(a *API) *Server {
 
 // Serve answers on l, which it closes. It returns nil after Drain.
 func (s *Server) Serve(l net.Listener) error {
+	if s.gate != nil {
+		ctx, stop := context.WithCancel(context.Background())
+		defer stop()
+		go s.gate.run(ctx)
+	}
 	err := s.http.Serve(newLimitListener(l, &s.api.cfg))
 	if errors.Is(err, http.ErrServerClosed) {
 		return nil

@@ -42,8 +42,8 @@ type conn struct {
 	readBy, readSet   time.Time
 	writeBy, writeSet time.Time
 
-	began    atomic.Int64 // the tick at which the request under way began; 0: none is
-	watched  atomic.Bool  // a watch was begun for it, or tried
+	part     uint32       // of the server's begun
+	turn     atomic.Int32 // grows at the begin and at the end of each request: odd while one is under way
 	bodyRead atomic.Bool  // what arrives now belongs to the next request
 	mu       sync.Mutex
 	watching chan struct{} // closed when the watch has ended; nil when there is none
@@ -75,7 +75,7 @@ var outs = sync.Pool{New: func() any { b := make([]byte, 0, bufferSize); return 
 const keepOut = 16 << 10
 
 func newConn(s *Server, rwc net.Conn) *conn {
-	c := &conn{s: s, rwc: rwc, since: time.Now(), header: http.Header{}, answer: http.Header{}}
+	c := &conn{s: s, rwc: rwc, since: time.Now(), header: http.Header{}, answer: http.Header{}, part: s.parts.Add(1) % uint32(len(s.begun))}
 	c.wait = readinessOf(rwc)
 	return c
 }
@@ -194,7 +194,7 @@ const headSlack = 4 << 10
 // one serves the request whose head was parsed, and reports whether another may follow.
 func (c *conn) one(head []byte) (more bool, err error) {
 	if c.s.Gate != nil {
-		if refusal := c.s.Gate(c.ctx, &c.head.Head); refusal != nil {
+		if refusal := c.s.Gate(c.rwc, &c.head.Head); refusal != nil {
 			return c.turnAway(refusal, len(head))
 		}
 	}
@@ -455,8 +455,7 @@ func (c *conn) sayContinue() error {
 
 func (c *conn) begin(bodyRead bool) {
 	c.bodyRead.Store(bodyRead)
-	c.watched.Store(false)
-	c.began.Store(c.s.ticks.Load() + 1)
+	c.list(c.turn.Add(1))
 	if c.s.asleep.Load() {
 		select {
 		case c.s.wake <- struct{}{}:
@@ -465,16 +464,24 @@ func (c *conn) begin(bodyRead bool) {
 	}
 }
 
+// list has the watch look at the request under way, after a tick at the earliest.
+func (c *conn) list(turn int32) {
+	b := &c.s.begun[c.part]
+	b.mu.Lock()
+	b.list = append(b.list, underway{c, turn})
+	b.mu.Unlock()
+}
+
 // watch ends the requests' context when the client closes the connection.
-func (c *conn) watch() {
+func (c *conn) watch(turn int32) {
 	c.mu.Lock()
-	if c.began.Load() == 0 || c.watching != nil { // first, because begin writes it last
+	if c.turn.Load() != turn || c.watching != nil || c.wait == nil {
 		c.mu.Unlock()
 		return
 	}
 	if !c.bodyRead.Load() {
-		c.watched.Store(false) // at the next tick, perhaps
 		c.mu.Unlock()
+		c.list(turn)
 		return
 	}
 	if c.from < c.to { // the next request is here: its client is, too
@@ -495,7 +502,7 @@ var longAgo = time.Unix(1, 0)
 // end ends the watch, so that the connection can be read again.
 func (c *conn) end() {
 	c.mu.Lock()
-	c.began.Store(0)
+	c.turn.Add(1)
 	done := c.watching
 	c.watching = nil
 	c.mu.Unlock()

@@ -17,8 +17,9 @@ import (
 type Server struct {
 	Handler http.Handler
 	// Gate is asked about each request when its head has arrived and nothing was made of it; nil admits all. A request that it refuses gets
-	// the answer that it returns, which must be a whole one with a length. It is used from many goroutines.
-	Gate func(ctx context.Context, h *Head) (refusal []byte)
+	// the answer that it returns, which must be a whole one with a length. It may
+	// wait, and is used from many goroutines.
+	Gate func(c net.Conn, h *Head) (refusal []byte)
 
 	ReadHeaderTimeout time.Duration // for the rest of a head, after its first byte
 	IdleTimeout       time.Duration // for the first byte of the next request
@@ -34,7 +35,10 @@ type Server struct {
 	conns     map[*conn]struct{}
 	ending    atomic.Bool
 	ticks     atomic.Int64 // of the watch
-	asleep    atomic.Bool  // the watch waits for wake
+	begun     [8]begun
+	older     []underway    // of the last tick; only the watch uses it
+	parts     atomic.Uint32 // gives each connection its part of begun
+	asleep    atomic.Bool   // the watch waits for wake
 	wake      chan struct{}
 	over      chan struct{} // closed with ending
 }
@@ -152,7 +156,6 @@ func (s *Server) watch() {
 			s.watchRest()
 			return
 		}
-		s.ticks.Add(1)
 		if quiet++; s.look() {
 			quiet = 0
 		}
@@ -178,7 +181,6 @@ func (s *Server) watchRest() {
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
 	for range ticker.C {
-		s.ticks.Add(1)
 		s.look()
 		s.mu.Lock()
 		left := len(s.conns)
@@ -189,19 +191,36 @@ func (s *Server) watchRest() {
 	}
 }
 
-// look begins to watch the requests that have taken a tick, and reports whether any request is under way.
-func (s *Server) look() (any bool) {
-	now := s.ticks.Load()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for c := range s.conns {
-		began := c.began.Load()
-		any = any || began > 0
-		if began > 0 && now > began && c.wait != nil && c.watched.CompareAndSwap(false, true) {
-			go c.watch()
+// look begins to watch the requests that were there at the last tick, too. It reports whether any have begun since then, or are under way.
+func (s *Server) look() bool {
+	for _, u := range s.older {
+		if u.c.turn.Load() == u.turn {
+			go u.c.watch(u.turn)
 		}
 	}
-	return any
+	clear(s.older) // what has ended may go
+	s.older = s.older[:0]
+	for i := range s.begun {
+		b := &s.begun[i]
+		b.mu.Lock()
+		s.older = append(s.older, b.list...)
+		clear(b.list)
+		b.list = b.list[:0]
+		b.mu.Unlock()
+	}
+	return len(s.older) > 0
+}
+
+// underway is a request and its connection.
+type underway struct {
+	c    *conn
+	turn int32
+}
+
+// begun are the requests that have begun since the last tick: a part of them, so that requests seldom meet at its lock.
+type begun struct {
+	mu   sync.Mutex
+	list []underway
 }
 
 func (s *Server) end() {

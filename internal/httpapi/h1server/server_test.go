@@ -351,7 +351,7 @@ func TestGate(t *testing.T) {
 	t.Parallel()
 	const refusal = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 4\r\n\r\nbusy"
 	var heads atomic.Int64
-	address := serve(t, &h1server.Server{Handler: http.HandlerFunc(echo), Gate: func(_ context.Context, h *h1server.Head) []byte {
+	address := serve(t, &h1server.Server{Handler: http.HandlerFunc(echo), Gate: func(_ net.Conn, h *h1server.Head) []byte {
 		heads.Add(1)
 		if string(h.Target) == "/no" && string(h.Authorization) == "Bearer k" {
 			return []byte(refusal)
@@ -520,7 +520,7 @@ func BenchmarkAnswer(b *testing.B) {
 	b.Run("own refuses", func(b *testing.B) {
 		refusal := append([]byte("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 1024\r\n\r\n"), answer...)
 		measure(b, serve(b, &h1server.Server{Handler: handler, IdleTimeout: time.Minute, WriteTimeout: time.Minute, ReadHeaderTimeout: time.Minute,
-			Gate: func(context.Context, *h1server.Head) []byte { return refusal }}))
+			Gate: func(net.Conn, *h1server.Head) []byte { return refusal }}))
 	})
 	b.Run("standard", func(b *testing.B) {
 		l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -1,0 +1,184 @@
+package httpapi_test
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"weir/internal/httpapi"
+	"weir/internal/httpapi/h1server"
+)
+
+// gateOf returns a gate that does nothing by itself.
+func gateOf(t *testing.T, edit func(*httpapi.Config)) (*httpapi.Gate, *node) {
+	n := start(t, relayFunc(hello), edit)
+	return httpapi.NewGate(n.api), n
+}
+
+// Users get in by turns, however many requests one has, and of each user the newest request gets in first.
+func TestGateIsFair(t *testing.T) {
+	t.Parallel()
+	g, _ := gateOf(t, nil)
+	synctest.Test(t, func(t *testing.T) {
+		g.Crowd()
+		in := make(chan string, 20)
+		for i := range 10 {
+			for _, user := range []string{"greedy", "modest"} {
+				if user == "modest" && i > 1 {
+					continue
+				}
+				go func() {
+					if g.Wait(user) {
+						in <- fmt.Sprint(user, i)
+					}
+				}()
+				synctest.Wait()
+			}
+		}
+		var order []string
+		for range 12 {
+			g.LetIn()
+			order = append(order, <-in)
+		}
+		if want := []string{"greedy9", "modest1", "greedy8", "modest0", "greedy7", "greedy6"}; !slices.Equal(order[:6], want) {
+			t.Errorf("let in were %v", order)
+		}
+		if g.Waiting() != 0 {
+			t.Errorf("%d wait", g.Waiting())
+		}
+	})
+}
+
+// What waits too long is refused, the oldest first; the rest stays.
+func TestGateRefusesTheOldest(t *testing.T) {
+	t.Parallel()
+	g, _ := gateOf(t, func(c *httpapi.Config) { c.MaxWait = 100 * time.Millisecond })
+	synctest.Test(t, func(t *testing.T) {
+		g.Crowd()
+		answers := make(chan string, 4)
+		ask := func(name string) {
+			go func() { answers <- fmt.Sprint(name, " ", g.Wait(name)) }()
+			synctest.Wait()
+		}
+		ask("a")
+		ask("b")
+		<-time.After(80 * time.Millisecond)
+		ask("a")
+		<-time.After(40 * time.Millisecond)
+		g.Expire(time.Now())
+		got := []string{<-answers, <-answers}
+		slices.Sort(got)
+		if !slices.Equal(got, []string{"a false", "b false"}) || g.Waiting() != 1 {
+			t.Errorf("%v, %d wait", got, g.Waiting())
+		}
+		g.LetIn()
+		if got := <-answers; got != "a true" {
+			t.Error(got)
+		}
+	})
+}
+
+// Requests begin to wait when ready work is delayed, and no longer when it was not for a while.
+func TestGateFollowsTheDelay(t *testing.T) {
+	t.Parallel()
+	g, _ := gateOf(t, nil)
+	synctest.Test(t, func(t *testing.T) {
+		g.Delayed(6 * time.Millisecond)
+		if g.Crowded() {
+			t.Fatal("after a short delay")
+		}
+		g.Delayed(20 * time.Millisecond)
+		if !g.Crowded() {
+			t.Fatal("not after a long delay")
+		}
+		in := make(chan bool, 100)
+		for range 100 {
+			go func() { in <- g.Wait("a") }()
+		}
+		synctest.Wait()
+		for range 20 {
+			g.Delayed(50 * time.Millisecond)
+		}
+		synctest.Wait()
+		if n := len(in); n > 2 {
+			t.Errorf("%d let in while the delay is long", n)
+		}
+		ticks := 0
+		for ; len(in) < 100 && ticks < 200; ticks++ {
+			g.Delayed(time.Millisecond)
+			synctest.Wait()
+		}
+		if ticks == 200 || g.Waiting() > 0 {
+			t.Errorf("%d of 100 were let in within %d ticks", len(in), ticks)
+		}
+		for range 60 {
+			g.Delayed(time.Millisecond)
+		}
+		if g.Crowded() {
+			t.Error("it stays crowded without work")
+		}
+	})
+}
+
+// A refusal has the envelope of its style, and a name of its own.
+func TestGateRefusals(t *testing.T) {
+	t.Parallel()
+	g, n := gateOf(t, func(c *httpapi.Config) { c.MaxWait = time.Nanosecond })
+	conn, err := net.Dial("tcp", n.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	ask := func(method, target string) []byte {
+		answer := make(chan []byte, 1)
+		go func() {
+			answer <- g.Check(conn, &h1server.Head{Method: []byte(method), Target: []byte(target), Authorization: []byte("Bearer " + n.first.KeyText)})
+		}()
+		for {
+			select {
+			case b := <-answer:
+				return b
+			case <-time.After(time.Millisecond):
+				g.Expire(time.Now().Add(time.Second))
+			}
+		}
+	}
+	if b := ask("POST", "/v1/chat/completions"); b != nil {
+		t.Fatalf("refused before it is crowded: %s", b)
+	}
+	g.Crowd()
+	ids := map[string]bool{}
+	for _, path := range []string{"/v1/chat/completions", "/api/v1/chat/completions", "/v1/messages?beta=true", "/v1/responses", "/v1/embeddings", "/v1/images", "/v1/audio/speech", "/v1/videos"} {
+		r, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(ask("POST", path))), nil)
+		if err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		body, err := io.ReadAll(r.Body)
+		if err != nil || int64(len(body)) != r.ContentLength {
+			t.Fatalf("%s: %d bytes, %v", path, len(body), err)
+		}
+		id := r.Header.Get("X-Request-Id")
+		if r.StatusCode != 503 || r.Header.Get("Retry-After") == "" || len(id) != 28 || ids[id] || !bytes.Contains(body, []byte(`"`+id+`"`)) {
+			t.Errorf("%s: %d %v %s", path, r.StatusCode, r.Header, body)
+		}
+		ids[id] = true
+		e := decode(t, body)
+		if messages := strings.Contains(path, "messages"); messages && (at(e, "type") != "error" || at(e, "error", "type") != "overloaded_error" || r.Header.Get("Request-Id") != id) ||
+			!messages && (at(e, "error", "code") != 503. || at(e, "error", "metadata", "error_type") != "overloaded") {
+			t.Errorf("%s: %s", path, body)
+		}
+	}
+	for _, other := range [][2]string{{"GET", "/v1/chat/completions"}, {"GET", "/v1/models"}, {"POST", "/v1/keys"}, {"POST", "/api/auth/sign-in"}, {"GET", "/healthz"}} {
+		if b := ask(other[0], other[1]); b != nil {
+			t.Errorf("%v is refused: %s", other, b)
+		}
+	}
+}
