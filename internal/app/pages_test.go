@@ -1,0 +1,542 @@
+package app_test
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"weir/internal/apikey"
+	"weir/internal/audit"
+	"weir/internal/ledger"
+	"weir/internal/money"
+)
+
+// owner is an account with its management key.
+type owner struct {
+	*account          // with an API key
+	pages    *account // with a management key
+	user     string
+}
+
+// newOwner makes a user with keys and rubles.
+func (gw *gateway) newOwner(t *testing.T, rubles int64, n apikey.NewKey) *owner {
+	t.Helper()
+	office, by := gw.node.Office(), audit.Actor{Name: "test"}
+	u, err := office.Users.Create(t.Context(), fmt.Sprint("owner ", gw.users.Add(1)), by)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := office.TopUp(t.Context(), u, money.Nano(rubles)*money.Ruble, "", by); err != nil {
+		t.Fatal(err)
+	}
+	o := &owner{user: u.ID}
+	for _, management := range []bool{false, true} {
+		k := n
+		if management {
+			k = apikey.NewKey{}
+		}
+		k.Name, k.User, k.Creator, k.Management = "test", u.ID, u.ID, management
+		_, text, err := office.Keys.Create(t.Context(), k, by)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if management {
+			o.pages = &account{gw: gw, key: text}
+		} else {
+			o.account = &account{gw: gw, key: text}
+		}
+	}
+	return o
+}
+
+// page reads a page as JSON.
+func (o *owner) page(t *testing.T, path string) map[string]any {
+	t.Helper()
+	got := o.pages.do(t, http.MethodGet, path, nil)
+	var m map[string]any
+	d := json.NewDecoder(bytes.NewReader(got.body))
+	d.UseNumber()
+	if err := d.Decode(&m); err != nil || got.status != http.StatusOK {
+		t.Fatalf("%s: %d %.500s", path, got.status, got.body)
+	}
+	if data, ok := m["data"].(map[string]any); ok {
+		return data
+	}
+	return m
+}
+
+// table reads a file as rows by the names of their columns.
+func (o *owner) table(t *testing.T, path string) (rows []map[string]string) {
+	t.Helper()
+	got := o.pages.do(t, http.MethodGet, path, nil)
+	all, err := csv.NewReader(bytes.NewReader(got.body)).ReadAll()
+	if err != nil || got.status != http.StatusOK || len(all) == 0 {
+		t.Fatalf("%s: %d %v %.500s", path, got.status, err, got.body)
+	}
+	for _, cells := range all[1:] {
+		row := map[string]string{}
+		for i, name := range all[0] {
+			row[name] = cells[i]
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+func rubles(t *testing.T, v any) money.Nano {
+	t.Helper()
+	text := fmt.Sprint(v)
+	n, err := money.ParseNumber(text)
+	if strings.HasPrefix(text, "-") {
+		n, err = money.Parse(text)
+	}
+	if err != nil {
+		t.Fatalf("%q is no amount: %v", text, err)
+	}
+	return n
+}
+
+func elements(v any) []map[string]any {
+	list, _ := v.([]any)
+	out := make([]map[string]any, len(list))
+	for i := range list {
+		out[i], _ = list[i].(map[string]any)
+	}
+	return out
+}
+
+// The same amount is the same on every page, to the last digit: overview, usage, calls, statement, files, /v1/credits and /v1/activity.
+func TestPagesAgree(t *testing.T) {
+	t.Parallel()
+	var back atomic.Int64 // how far the clock is behind
+	gw := startGateway(t, func(s *setup) { s.clock = func() time.Time { return time.Now().Add(-time.Duration(back.Load())) } })
+	o := gw.newOwner(t, 500, apikey.NewKey{})
+	second := gw.newOwner(t, 500, apikey.NewKey{}) // whose calls are nowhere
+	extra := &account{gw: gw, key: createdKey(t, o, `{"name":"second"}`)}
+	random := rand.New(rand.NewPCG(3, 4))
+	var sum, failed int64
+	var dearest string
+	var dearestCost money.Nano
+	call := func(n int) {
+		for range n {
+			by := []*account{o.account, extra, second.account}[random.IntN(3)]
+			model := []string{"test/next", "test/u31", "test/flat", "test/u12-status-400"}[random.IntN(4)]
+			body := map[string]any{"model": model, "stream": random.IntN(2) == 0, "max_tokens": 1 + random.IntN(200), "messages": question}
+			if random.IntN(2) == 0 {
+				body["models"] = []string{"test/next"}
+			}
+			got := by.chat(t, body)
+			switch {
+			case by == second.account:
+			case got.status != http.StatusOK:
+				failed++
+			default:
+				is := got.reported(t, body["stream"] == true)
+				sum += int64(is.cost)
+				if is.cost > dearestCost {
+					dearest, dearestCost = is.id, is.cost
+				}
+			}
+		}
+	}
+	back.Store(int64(24 * time.Hour))
+	call(40)
+	yesterday := money.Nano(sum)
+	back.Store(0)
+	call(40)
+	posted, err := ledger.GiveBack(t.Context(), gw.node.Office().Store, ledger.Refund{ID: "r-1", Generation: dearest, Amount: dearestCost / 2, Reason: "=HYPERLINK(\"x\")", Actor: audit.Actor{Name: "test"}}, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	spent, refund := money.Nano(sum), posted.Amount
+	want := func(what string, got any, n money.Nano) {
+		t.Helper()
+		if rubles(t, got) != n {
+			t.Errorf("%s is %v, want %s", what, got, n)
+		}
+	}
+	credits := o.credits(t)
+	want("total_usage of /v1/credits", credits.TotalUsage, spent)
+	want("balance of /v1/credits", credits.Balance, 500*money.Ruble-spent+refund)
+
+	v := o.page(t, "/api/overview")
+	want("overview: spent_30_days", v["spent_30_days"], spent)
+	want("overview: spent_today", v["spent_today"], spent-yesterday)
+	want("overview: balance", v["balance"], 500*money.Ruble-spent+refund)
+	want("overview: available", v["available"], 500*money.Ruble-spent+refund)
+	var days, parts, top money.Nano
+	for _, d := range elements(v["days"]) {
+		days += rubles(t, d["cost"])
+		for _, p := range elements(d["parts"]) {
+			parts += rubles(t, p["cost"])
+		}
+	}
+	for _, s := range elements(v["top"]) {
+		top += rubles(t, s["cost"])
+	}
+	want("overview: the sum of days", days, spent)
+	want("overview: the sum of parts", parts, spent)
+	want("overview: the sum of top", top, spent)
+
+	for _, group := range []string{"model", "key", "member", "provider", "kind", "result"} {
+		for _, bucket := range []string{"day", "hour", "month"} {
+			query := "/api/usage?limit=1&group=" + group + "&bucket=" + bucket + "&from=" + time.Now().UTC().AddDate(0, 0, -5).Format(time.DateOnly)
+			u := o.page(t, query)
+			want(query, u["total"], spent)
+			var series, sums money.Nano
+			for _, s := range elements(u["series"]) {
+				series += rubles(t, s["total"])
+			}
+			list, _ := u["sums"].([]any)
+			for _, n := range list {
+				sums += rubles(t, n)
+			}
+			want(query+": series and others", series+rubles(t, u["other_total"]), spent)
+			want(query+": sums", sums, spent)
+			var file, given money.Nano
+			for _, row := range o.table(t, strings.Replace(query, "/api/usage?", "/api/usage.csv?", 1)) {
+				file += rubles(t, row["cost_rub"])
+				given += rubles(t, row["refunded_rub"])
+			}
+			want(query+" as a file", file, spent)
+			want(query+": refunds in the file", given, refund)
+		}
+	}
+
+	var calls, ofDay money.Nano
+	n, bad := 0, int64(0)
+	for cursor := ""; ; {
+		p := o.page(t, "/api/calls?limit=7&cursor="+cursor)
+		for _, c := range elements(p["data"]) {
+			calls += rubles(t, c["cost"])
+			if n++; c["result"] != "ok" {
+				bad++
+			}
+		}
+		next, more := p["next"].(string)
+		if !more {
+			break
+		}
+		cursor = next
+	}
+	want("the sum of calls", calls, spent)
+	h := o.page(t, "/api/calls/histogram")
+	want("histogram: total_cost", h["total_cost"], spent)
+	if fmt.Sprint(h["total_calls"]) != fmt.Sprint(n) || fmt.Sprint(h["total_failed"]) != fmt.Sprint(failed) || bad != failed {
+		t.Errorf("the histogram has %v calls, %v failed; the list has %d, %d failed, want %d", h["total_calls"], h["total_failed"], n, bad, failed)
+	}
+	var file money.Nano
+	for _, row := range o.table(t, "/api/calls.csv") {
+		file += rubles(t, row["cost_rub"])
+	}
+	want("calls as a file", file, spent)
+
+	from := time.Now().UTC().AddDate(0, 0, -3).Format(time.DateOnly)
+	l := o.page(t, "/api/ledger?from="+from)
+	want("ledger: debited", l["debited"], spent)
+	want("ledger: credited", l["credited"], 500*money.Ruble+refund)
+	want("ledger: closing", l["closing"], 500*money.Ruble-spent+refund)
+	if l["verified"] != true {
+		t.Errorf("the ledger is not verified: %v", l)
+	}
+	rows := o.table(t, "/api/ledger.csv?from="+from)
+	var debits, given money.Nano
+	for _, row := range rows {
+		if row["debit_rub"] != "" {
+			debits += rubles(t, row["debit_rub"])
+		}
+		if row["credit_rub"] != "" {
+			given += rubles(t, row["credit_rub"])
+		}
+		if strings.HasPrefix(row["reason"], "=") {
+			t.Errorf("a spreadsheet would run %q", row["reason"])
+		}
+	}
+	want("ledger as a file: debits", debits, spent)
+	want("ledger as a file: credits", given, 500*money.Ruble+refund)
+	want("ledger as a file: the last balance", rows[len(rows)-1]["balance_rub"], 500*money.Ruble-spent+refund)
+	for back := range 3 {
+		d := o.page(t, "/api/ledger/day/"+time.Now().UTC().AddDate(0, 0, -back).Format(time.DateOnly))
+		calls, _ := d["calls"].(map[string]any)
+		ofDay += rubles(t, calls["debit"])
+	}
+	want("ledger: the sum of days", ofDay, spent)
+	if got := o.pages.do(t, http.MethodGet, "/api/ledger.pdf?from="+from, nil); got.status != http.StatusOK || !bytes.HasPrefix(got.body, []byte("%PDF-")) {
+		t.Errorf("PDF: %d %.100s", got.status, got.body)
+	}
+
+	var active money.Nano
+	for _, r := range elements(o.page(t, "/v1/activity")["data"]) {
+		active += rubles(t, r["cost"])
+	}
+	want("/v1/activity, without today", active, yesterday)
+	var ofKeys money.Nano
+	for _, k := range elements(o.page(t, "/api/keys")["data"]) {
+		ofKeys += rubles(t, k["spent_total"])
+	}
+	want("spent by keys, without the refund", ofKeys, spent-refund)
+	gw.wantBalanced(t)
+}
+
+// createdKey makes a key over the API.
+func createdKey(t *testing.T, o *owner, body string) string {
+	t.Helper()
+	got := o.pages.do(t, http.MethodPost, "/api/keys", json.RawMessage(body))
+	var made struct{ Key string }
+	if err := json.Unmarshal(got.body, &made); err != nil || got.status != http.StatusCreated {
+		t.Fatalf("%d %s", got.status, got.body)
+	}
+	return made.Key
+}
+
+// A key keeps to its models and its addresses on every route that calls models, in every style, and no provider is called.
+func TestRestrictedKeysEverywhere(t *testing.T) {
+	t.Parallel()
+	w := startWitness(t)
+	elsewhere := w.newOwner(t, 100, apikey.NewKey{Addresses: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}})
+	others := w.newOwner(t, 100, apikey.NewKey{Models: []string{"nobody/*", "*/none"}})
+	for i := range w.outlets {
+		s := &w.outlets[i]
+		for _, model := range s.models {
+			before := len(w.asked())
+			if got := s.send(t, elsewhere.account, model, nil); got.status != http.StatusForbidden || !bytes.Contains(got.body, []byte("allowed_ips")) {
+				t.Errorf("%s of %s from another address: %d %.300s", s.route, model, got.status, got.body)
+			}
+			got := s.send(t, others.account, model, nil)
+			switch {
+			case strings.HasSuffix(s.route, "_tokens"), strings.Contains(s.route, ":countTokens"): // they count here, and tell nothing of the model
+			case s.route == "/v1/route/explain":
+				if !bytes.Contains(got.body, []byte(`"allowed_models"`)) {
+					t.Errorf("%s of %s: %.300s", s.route, model, got.body)
+				}
+			case got.status != http.StatusForbidden || !bytes.Contains(got.body, []byte("This key may not call")):
+				t.Errorf("%s of %s: %d %.300s", s.route, model, got.status, got.body)
+			}
+			if n := len(w.asked()) - before; n != 0 {
+				t.Errorf("%s of %s: %d upstream requests", s.route, model, n)
+			}
+		}
+	}
+	elsewhere.pages.wantSpent(t, false)
+	others.wantSpent(t, false)
+}
+
+// One account sees nothing of another: not its calls, keys, jobs or amounts; and what is not its own has the same answer as what does not exist.
+func TestAccountsAreApart(t *testing.T) {
+	t.Parallel()
+	gw := startGateway(t)
+	mine, theirs := gw.newOwner(t, 100, apikey.NewKey{}), gw.newOwner(t, 100, apikey.NewKey{})
+	is := theirs.chat(t, map[string]any{"model": "test/next", "max_tokens": 5, "messages": question}).reported(t, false)
+	keys := elements(theirs.page(t, "/api/keys")["data"])
+	hash, id := fmt.Sprint(keys[1]["hash"]), fmt.Sprint(keys[1]["id"])
+	for _, path := range []string{"/api/calls?id=" + is.id, "/api/calls?key=" + id, "/api/calls?member=" + theirs.user, "/api/calls"} {
+		if list := elements(mine.page(t, path)["data"]); len(list) > 0 {
+			t.Errorf("%s shows %v", path, list)
+		}
+	}
+	for _, path := range []string{"/api/usage?key=" + id, "/api/usage?member=" + theirs.user, "/api/usage", "/api/overview", "/api/ledger", "/api/keys"} {
+		got := mine.pages.do(t, http.MethodGet, path, nil)
+		for _, secret := range []string{is.id, hash, id, theirs.user, is.cost.String() + `"`} {
+			if bytes.Contains(got.body, []byte(secret)) {
+				t.Errorf("%s shows %q", path, secret)
+			}
+		}
+	}
+	shape := func(a *answer) string {
+		var m struct {
+			Error struct {
+				Message  string
+				Metadata map[string]any
+			}
+		}
+		_ = json.Unmarshal(a.body, &m)
+		delete(m.Error.Metadata, "request_id")
+		return fmt.Sprint(a.status, m.Error.Message, m.Error.Metadata)
+	}
+	unknown := strings.Repeat("0", 64)
+	made := is.id[:len(is.id)-3] + "xyz"
+	for _, pair := range [][3]string{
+		{http.MethodGet, "/api/calls/" + is.id, "/api/calls/" + made}, {http.MethodGet, "/api/keys/" + hash, "/api/keys/" + unknown},
+		{http.MethodPatch, "/api/keys/" + hash, "/api/keys/" + unknown}, {http.MethodDelete, "/api/keys/" + hash, "/api/keys/" + unknown},
+		{http.MethodPost, "/api/keys/" + hash + "/rotate", "/api/keys/" + unknown + "/rotate"}, {http.MethodGet, "/api/usage?key=" + hash, "/api/usage?key=" + unknown},
+		{http.MethodGet, "/api/jobs/vj_000000000000000000000000", "/api/jobs/x"},
+	} {
+		var body any
+		if pair[0] != http.MethodGet && pair[0] != http.MethodDelete {
+			body = map[string]any{}
+		}
+		a, b := mine.pages.do(t, pair[0], pair[1], body), mine.pages.do(t, pair[0], pair[2], body)
+		if a.status != http.StatusNotFound || shape(a) != shape(b) {
+			t.Errorf("%s %s: %s; of nobody's: %s", pair[0], pair[1], shape(a), shape(b))
+		}
+	}
+	fresh := mine.pages.do(t, http.MethodGet, "/api/calls/"+is.id, nil)
+	if !bytes.Contains(fresh.body, []byte(`"recording":true`)) {
+		t.Errorf("a new call: %s", fresh.body)
+	}
+	if old := mine.pages.do(t, http.MethodGet, "/api/calls/gen-1000000000-00000000000000000000", nil); bytes.Contains(old.body, []byte("recording")) {
+		t.Errorf("an old call: %s", old.body)
+	}
+	// an API key is not let in
+	for _, path := range []string{"/api/overview", "/api/usage", "/api/calls", "/api/calls.csv", "/api/ledger", "/api/ledger.pdf", "/api/keys", "/api/jobs", "/api/account/profile"} {
+		if got := mine.do(t, http.MethodGet, path, nil); got.status != http.StatusForbidden {
+			t.Errorf("%s with an API key: %d", path, got.status)
+		}
+	}
+}
+
+// A key with another text keeps its limit and its spending. The former text works as long as was asked, and no longer; its hash, too.
+func TestRotatedKeys(t *testing.T) {
+	t.Parallel()
+	gw := startGateway(t)
+	o := gw.newOwner(t, 100, apikey.NewKey{Limit: &apikey.Limit{Amount: money.Ruble}})
+	ask := map[string]any{"model": "test/next", "max_tokens": 5, "messages": question}
+	spent := o.chat(t, ask).reported(t, false).cost
+	hash := apikey.Hash(o.key)
+	rotate := func(hash string, hours int) (next *account, data map[string]any) {
+		t.Helper()
+		got := o.pages.do(t, http.MethodPost, "/api/keys/"+hash+"/rotate", map[string]any{"hours": hours})
+		var made struct {
+			Key  string
+			Data map[string]any
+		}
+		if err := json.Unmarshal(got.body, &made); err != nil || got.status != http.StatusOK {
+			t.Fatalf("%d %s", got.status, got.body)
+		}
+		return &account{gw: gw, key: made.Key}, made.Data
+	}
+	second, data := rotate(hash, 3)
+	if data["previous"] == nil || data["hash"] != apikey.Hash(second.key) || rubles(t, data["spent"]) != spent {
+		t.Errorf("%v", data)
+	}
+	for _, a := range []*account{o.account, second} {
+		spent += a.chat(t, ask).reported(t, false).cost
+	}
+	if k := o.page(t, "/api/keys/"+hash); k["hash"] != apikey.Hash(second.key) || rubles(t, k["spent"]) != spent || rubles(t, k["limit_remaining"]) != money.Ruble-spent {
+		t.Errorf("by the former hash: %v, spent %s", k, spent)
+	}
+	third, data := rotate(apikey.Hash(second.key), 0)
+	if data["previous"] != nil {
+		t.Errorf("%v", data)
+	}
+	spent += third.chat(t, ask).reported(t, false).cost
+	for _, a := range []*account{o.account, second} {
+		if got := a.chat(t, ask); got.status != http.StatusUnauthorized {
+			t.Errorf("a former text: %d %s", got.status, got.body)
+		}
+		if got := o.pages.do(t, http.MethodGet, "/api/keys/"+apikey.Hash(a.key), nil); got.status != http.StatusNotFound {
+			t.Errorf("a former hash: %d", got.status)
+		}
+	}
+	if k := o.page(t, "/api/keys/"+apikey.Hash(third.key)); rubles(t, k["spent"]) != spent || k["last_used_at"] == nil {
+		t.Errorf("%v, spent %s", k, spent)
+	}
+	for _, body := range []string{`{"hours":-1}`, `{"hours":169}`, `{"hours":"1"}`, `{"hours":1.5}`, `{"days":1}`, `[]`, `x`, ``} {
+		if got := o.pages.send(t, http.MethodPost, "/api/keys/"+apikey.Hash(third.key)+"/rotate", []byte(body), nil); got.status/100 != 4 {
+			t.Errorf("%s: %d", body, got.status)
+		}
+	}
+}
+
+// What a signed-in person asks for in their browser is the same account's: the same ledger, the same pages, and the same places for video jobs.
+func TestBrowserCallsAreTheAccounts(t *testing.T) {
+	t.Parallel()
+	w := startWitness(t, func(s *setup) { s.SignIn.SignUp = "invitation" })
+	admin := w.newOwner(t, 1, apikey.NewKey{})
+	if err := w.node.Office().Users.SetRole(t.Context(), admin.user, apikey.Administrator, audit.Actor{Name: "test"}); err != nil {
+		t.Fatal(err)
+	}
+	invited := admin.pages.do(t, http.MethodPost, "/api/invitations", map[string]any{"note": "anna"})
+	var link struct{ Data struct{ URL string } }
+	if err := json.Unmarshal(invited.body, &link); err != nil || invited.status != http.StatusCreated {
+		t.Fatalf("%d %s", invited.status, invited.body)
+	}
+	_, token, _ := strings.Cut(link.Data.URL, "#")
+	visitor := &account{gw: w.gateway}
+	header := map[string]string{"Authorization": "", "Origin": w.url, "X-Weir": "1"}
+	body, _ := json.Marshal(map[string]any{"email": "anna@example.org", "password": "correct horse battery", "invitation": token})
+	joined := visitor.send(t, http.MethodPost, "/api/auth/sign-up", body, header)
+	if joined.status != http.StatusOK {
+		t.Fatalf("%d %s", joined.status, joined.body)
+	}
+	cookie, _, _ := strings.Cut(joined.header.Get("Set-Cookie"), ";")
+	header["Cookie"] = cookie
+	do := func(method, path string, v any) *answer {
+		t.Helper()
+		var body []byte
+		if v != nil {
+			body, _ = json.Marshal(v)
+		}
+		return visitor.send(t, method, path, body, header)
+	}
+	if got := do(http.MethodPost, "/api/v1/chat/completions", map[string]any{"model": "test/next", "messages": question}); got.status != http.StatusPaymentRequired {
+		t.Fatalf("without money: %d %s", got.status, got.body)
+	}
+	var me struct{ User struct{ ID, Name string } }
+	_ = json.Unmarshal(joined.body, &me)
+	u, err := w.node.Office().Users.ByID(t.Context(), me.User.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.node.Office().TopUp(t.Context(), u, 100*money.Ruble, "", audit.Actor{Name: "test"}); err != nil {
+		t.Fatal(err)
+	}
+	said := do(http.MethodPost, "/api/v1/chat/completions", map[string]any{"model": "test/next", "max_tokens": 9, "messages": question}).reported(t, false)
+	made := do(http.MethodPost, "/api/keys", map[string]any{"name": "mine"})
+	var key struct{ Key string }
+	if err := json.Unmarshal(made.body, &key); err != nil || made.status != http.StatusCreated {
+		t.Fatalf("%d %s", made.status, made.body)
+	}
+	api := &account{gw: w.gateway, key: key.Key}
+	at := slices.IndexFunc(w.outlets, func(s outlet) bool { return s.route == "/v1/videos" })
+	film := map[string]any{"model": w.outlets[at].models[0]}
+	for name, v := range w.outlets[at].fields {
+		film[name] = v
+	}
+	first, second := do(http.MethodPost, "/api/v1/videos", film), api.do(t, http.MethodPost, "/v1/videos", film)
+	for _, third := range []*answer{do(http.MethodPost, "/api/v1/videos", film), api.do(t, http.MethodPost, "/v1/videos", film)} {
+		if first.status != http.StatusAccepted || second.status != http.StatusAccepted || third.status != http.StatusTooManyRequests {
+			t.Fatalf("%d, %d, %d %s", first.status, second.status, third.status, third.body)
+		}
+	}
+	var jobs struct {
+		Data    []struct{ ID string }
+		Active  int
+		Allowed int
+	}
+	if err := json.Unmarshal(do(http.MethodGet, "/api/jobs", nil).body, &jobs); err != nil || len(jobs.Data) != 2 || jobs.Allowed != 2 || jobs.Active != 2 {
+		t.Errorf("%v %+v", err, jobs)
+	}
+	var l struct {
+		Data struct {
+			Verified bool
+			Rows     []struct{ Kind, Debit string }
+		}
+	}
+	if err := json.Unmarshal(do(http.MethodGet, "/api/ledger", nil).body, &l); err != nil || !l.Data.Verified {
+		t.Errorf("%v %+v", err, l)
+	}
+	var keys struct {
+		Data []struct {
+			Name, Spent string
+			Web         bool
+		}
+	}
+	if err := json.Unmarshal(do(http.MethodGet, "/api/keys", nil).body, &keys); err != nil || len(keys.Data) != 2 || !keys.Data[1].Web || rubles(t, keys.Data[1].Spent) < said.cost {
+		t.Errorf("%v %+v", err, keys)
+	}
+	// what changes something needs the page's origin
+	delete(header, "X-Weir")
+	if got := do(http.MethodPost, "/api/keys", map[string]any{"name": "forged"}); got.status != http.StatusForbidden {
+		t.Errorf("without X-Weir: %d", got.status)
+	}
+}
