@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"runtime"
 	"strconv"
@@ -49,7 +50,7 @@ type gate struct {
 	last   time.Time // tick
 	credit float64   // requests that may be let in
 
-	refusals [2][refusalSpread][]byte // by style and seconds
+	refusals [geminiEnvelope + 1][refusalSpread][]byte // by envelope and seconds
 }
 
 // line has the waiting requests of a user, the oldest first.
@@ -93,7 +94,7 @@ func newGate(a *API) *gate {
 		func() float64 { return float64(g.inLine.Load()) })) // a second API of a test shares the first one's
 	for style := range g.refusals {
 		for i := range g.refusals[style] {
-			g.refusals[style][i] = a.madeRefusal(style == 1, time.Duration(i+1)*time.Second)
+			g.refusals[style][i] = a.madeRefusal(envelope(style), time.Duration(i+1)*time.Second)
 		}
 	}
 	return g
@@ -104,13 +105,16 @@ func (g *gate) check(c net.Conn, h *h1server.Head) []byte {
 	if string(h.Method) != http.MethodPost {
 		return nil
 	}
-	target := h.Target
-	if i := bytes.IndexByte(target, '?'); i >= 0 {
-		target = target[:i]
-	}
+	target, _, _ := bytes.Cut(h.Target, []byte("?"))
 	route := g.routes[string(target)]
 	if route == nil {
-		return nil
+		if !g.crowded.Load() || !ofGemini(string(target)) {
+			return nil
+		}
+		route, _, _ = g.api.table.find(http.MethodPost, &url.URL{Path: string(target)})
+		if route == nil || route.access != inference {
+			return nil
+		}
 	}
 	if g.asleep.Load() {
 		select {
@@ -127,12 +131,12 @@ func (g *gate) check(c net.Conn, h *h1server.Head) []byte {
 	}
 	g.turned.Add(1)
 	route.metrics.observe(http.StatusServiceUnavailable, g.most)
-	return g.refuse(route.messages)
+	return g.refuse(route.envelope)
 }
 
 // nameOf is the user of a request, if its key was used lately, else its client's address.
 func (g *gate) nameOf(c net.Conn, h *h1server.Head) string {
-	for _, text := range [...][]byte{h.APIKey, h.Authorization} {
+	for _, text := range [...][]byte{h.APIKey, h.GoogleKey, h.Authorization} {
 		if len(text) > len("bearer ") && strings.EqualFold(string(text[:len("bearer ")]), "bearer ") {
 			text = bytes.TrimSpace(text[len("bearer "):])
 		}
@@ -334,11 +338,7 @@ func (g *gate) open() {
 }
 
 // refuse is a refusal with a name of its own.
-func (g *gate) refuse(messages bool) []byte {
-	style := 0
-	if messages {
-		style = 1
-	}
+func (g *gate) refuse(style envelope) []byte {
 	made := g.refusals[style][rand.IntN(refusalSpread)]
 	var raw [28]byte
 	id := appendID(append(raw[:0], "req_"...), 24)
@@ -357,15 +357,19 @@ func (g *gate) refuse(messages bool) []byte {
 var noID = []byte("req_------------------------")
 
 // madeRefusal is the whole answer, head and body, to a request that is turned away.
-func (a *API) madeRefusal(messages bool, after time.Duration) []byte {
+func (a *API) madeRefusal(style envelope, after time.Duration) []byte {
 	e := fault.New(fault.Overloaded, "httpapi.gate", "The gateway has more requests than it can serve now. Try again later.")
 	e.RetryAfter = after
 	id := string(noID)
 	status, body := Status(e), ErrorBody(e, id)
 	own := ""
-	if messages {
+	switch style {
+	case messagesEnvelope:
 		status, body = MessagesStatus(e), MessagesErrorBody(e, id)
 		own = "Request-Id: " + id + "\r\n"
+	case geminiEnvelope:
+		body = GeminiErrorBody(e, id)
+	case standardEnvelope:
 	}
 	if a.cfg.CORS {
 		own += "Access-Control-Allow-Origin: *\r\nAccess-Control-Expose-Headers: " + corsExpose + "\r\n"

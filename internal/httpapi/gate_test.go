@@ -156,7 +156,8 @@ func TestGateRefusals(t *testing.T) {
 	}
 	g.Crowd()
 	ids := map[string]bool{}
-	for _, path := range []string{"/v1/chat/completions", "/api/v1/chat/completions", "/v1/messages?beta=true", "/v1/responses", "/v1/embeddings", "/v1/images", "/v1/audio/speech", "/v1/videos"} {
+	for _, path := range []string{"/v1/chat/completions", "/api/v1/chat/completions", "/v1/messages?beta=true", "/v1/responses", "/v1/embeddings", "/v1/images", "/v1/audio/speech", "/v1/videos",
+		"/v1beta/models/acme/small:generateContent?key=x", "/api/v1beta/models/small:streamGenerateContent"} {
 		r, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(ask("POST", path))), nil)
 		if err != nil {
 			t.Fatalf("%s: %v", path, err)
@@ -171,6 +172,12 @@ func TestGateRefusals(t *testing.T) {
 		}
 		ids[id] = true
 		e := decode(t, body)
+		if strings.Contains(path, "v1beta") {
+			if at(e, "error", "code") != 503. || at(e, "error", "status") != "UNAVAILABLE" {
+				t.Errorf("%s: %s", path, body)
+			}
+			continue
+		}
 		if messages := strings.Contains(path, "messages"); messages && (at(e, "type") != "error" || at(e, "error", "type") != "overloaded_error" || r.Header.Get("Request-Id") != id) ||
 			!messages && (at(e, "error", "code") != 503. || at(e, "error", "metadata", "error_type") != "overloaded") {
 			t.Errorf("%s: %s", path, body)

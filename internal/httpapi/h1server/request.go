@@ -31,6 +31,7 @@ type Head struct {
 	Method, Target []byte // as sent
 	Authorization  []byte // the value of the field; nil without it, or with several
 	APIKey         []byte // likewise, of x-api-key
+	GoogleKey      []byte // and of x-goog-api-key
 	Forwarded      []byte // the value of the last x-forwarded-for
 	Last           bool   // the client closes the connection after this request
 }
@@ -78,7 +79,7 @@ func (p *parsed) parse(b []byte) error {
 	if err := p.requestLine(b); err != nil {
 		return err
 	}
-	coded, keys, tokens := false, 0, 0
+	coded, keys, googleKeys, tokens := false, 0, 0, 0
 	for at := p.line[2]; at < len(b)-2; {
 		n := at
 		for n < len(b) && http1.IsToken(b[n]) {
@@ -125,6 +126,8 @@ func (p *parsed) parse(b []byte) error {
 			p.Authorization, tokens = value, tokens+1
 		case "X-Api-Key":
 			p.APIKey, keys = value, keys+1
+		case "X-Goog-Api-Key":
+			p.GoogleKey, googleKeys = value, googleKeys+1
 		case "X-Forwarded-For":
 			p.Forwarded = value
 		}
@@ -149,6 +152,9 @@ func (p *parsed) parse(b []byte) error {
 	}
 	if keys > 1 {
 		p.APIKey = nil
+	}
+	if googleKeys > 1 {
+		p.GoogleKey = nil
 	}
 	p.Last = p.Last || p.minor == '0' && !p.alive
 	return nil
