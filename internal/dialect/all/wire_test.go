@@ -38,6 +38,7 @@ import (
 	"weir/internal/wire"
 	"weir/internal/wire/chat"
 	"weir/internal/wire/embeddings"
+	"weir/internal/wire/gemini"
 	"weir/internal/wire/images"
 	"weir/internal/wire/messages"
 	"weir/internal/wire/moderations"
@@ -159,7 +160,11 @@ func run(t *testing.T, name string, d dialect.Dialect, a *txtar.Archive) *exchan
 		case wire == "video":
 			x.video(t, c, ep, body, strings.Fields(section(a, "do")))
 		case wire == "count":
-			req, err := messages.DecodeCount(body)
+			decode := messages.DecodeCount
+			if name == "gemini" {
+				decode = func(body []byte) (*completion.Request, error) { return gemini.DecodeCount(body, "x/y") }
+			}
+			req, err := decode(body)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -189,6 +194,8 @@ var decoders = map[string]func(body []byte) (*completion.Request, error){
 		}
 		return r.Request, nil
 	},
+	"gemini":        func(body []byte) (*completion.Request, error) { return gemini.Decode(body, "x/y", false) },
+	"gemini-stream": func(body []byte) (*completion.Request, error) { return gemini.Decode(body, "x/y", true) },
 	"moderations":   func(body []byte) (*completion.Request, error) { return moderations.Decode(body, "openai") },
 	"images":        func(body []byte) (*completion.Request, error) { return images.Decode(body, false) },
 	"edits":         func(body []byte) (*completion.Request, error) { return images.Decode(body, true) },
