@@ -4,6 +4,7 @@ import (
 	"net"
 	"time"
 
+	"weir/internal/catalog"
 	"weir/internal/httpapi/h1server"
 	"weir/internal/limit"
 )
@@ -78,3 +79,6 @@ func (g *gate) Expire(now time.Time) {
 
 // Check is check.
 func (g *gate) Check(c net.Conn, h *h1server.Head) []byte { return g.check(c, h) }
+
+// FullName completes the name of a model of the Gemini style.
+func FullName(snap *catalog.Snapshot, name string) (string, error) { return fullName(snap, name) }

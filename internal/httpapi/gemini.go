@@ -75,7 +75,9 @@ func (x *exchange) postStreamGenerate() error {
 
 // readGenerate reads a request for content and admits it.
 func (x *exchange) readGenerate(stream bool) (*relay.Call, gemini.Options, error) {
-	req, err := x.readContents(func(body []byte, model string) (*completion.Request, error) { return gemini.Decode(body, model, stream) })
+	req, err := x.readContents(func(body []byte, model string) (*completion.Request, error) {
+		return gemini.Decode(body, model, stream)
+	})
 	if err == nil {
 		err = x.reserve(&req.Preferences, req.Models, req.Needs.PromptTokens, req.Stream)
 	}
@@ -410,4 +412,3 @@ func noMethod(path string) *fault.Error {
 	return fault.New(fault.NotFound, "httpapi.route", fmt.Sprintf("There is no method %q. The methods of models are %s.", method[:min(len(method), 64)],
 		strings.Join(append(slices.Clone(geminiMethods[catalog.TypeChat]), geminiMethods[catalog.TypeEmbedding]...), ", ")))
 }
-
