@@ -131,5 +131,12 @@ export class Contract {
 function matches(template, path) {
   const wanted = template.split('/');
   const got = path.split('/');
-  return wanted.length === got.length && wanted.every((step, i) => (/^\{.*\}$/.test(step) ? got[i] !== '' : step === got[i]));
+  return wanted.length === got.length && wanted.every((step, i) => fits(step, got[i]));
+}
+
+/** Whether a step of a path fits one of a template: {name} is anything, {name}:word anything that ends so. */
+function fits(step, got) {
+  if (!step.startsWith('{')) return step === got;
+  const word = step.slice(step.indexOf('}') + 1);
+  return got.length > word.length && got.endsWith(word);
 }

@@ -507,10 +507,36 @@ func (w *writer) format() {
 	}
 }
 
+// modalities writes what the answer may have besides text.
+func (w *writer) modalities() {
+	out := w.req.Needs.Output
+	if out&(catalog.Image|catalog.Audio) == 0 {
+		return
+	}
+	words := []string{"text"}
+	if out&catalog.Image != 0 {
+		words = append(words, "image")
+	}
+	if out&catalog.Audio != 0 {
+		words = append(words, "audio")
+	}
+	w.Name("modalities").Texts(words)
+	if a := w.p.Audio; a != nil && out&catalog.Audio != 0 {
+		w.Name("audio").Object()
+		w.Name("voice").Text(a.Voice)
+		w.Name("format").Text(a.Format)
+		w.EndObject()
+	}
+}
+
 func (w *writer) rest() {
 	if n := w.req.MaxTokens; n > 0 {
 		w.Name("max_completion_tokens").Int(n)
 	}
+	if w.req.N > 1 {
+		w.Name("n").Int(int64(w.req.N))
+	}
+	w.modalities()
 	if s := w.p.Search; s != nil {
 		w.Name("web_search_options").Object()
 		if s.ContextSize != "" {

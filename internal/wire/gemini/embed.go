@@ -101,9 +101,15 @@ func (d *embedDecoder) field(name string, top bool) {
 		}
 	case "taskType":
 		word, _ := d.Stored(maxTaskType)
-		if word = strings.ToLower(word); word != "task_type_unspecified" {
-			d.task.InputType = word
+		switch word = strings.ToLower(word); word { // the words that all styles share
+		case "retrieval_query":
+			word = "search_query"
+		case "retrieval_document":
+			word = "search_document"
+		case "task_type_unspecified":
+			word = ""
 		}
+		d.task.InputType = word
 	case "outputDimensionality":
 		if n, ok := d.Int(1, math.MaxInt32); ok {
 			d.task.Dimensions = int(n)
