@@ -10,6 +10,7 @@ import (
 
 	"weir/internal/account"
 	"weir/internal/apikey"
+	"weir/internal/batch"
 	"weir/internal/catalog/edit"
 	"weir/internal/fault"
 	"weir/internal/history"
@@ -38,6 +39,8 @@ var (
 	_ history.Store     = (*Store)(nil)
 
 	_ video.Store = (*Store)(nil)
+
+	_ batch.Store = (*Store)(nil)
 
 	_ person.Store = (*Store)(nil)
 

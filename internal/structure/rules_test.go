@@ -75,6 +75,7 @@ var rules = map[string]rule{
 	"internal/webhook":         {layer: domain},
 	"internal/video":           {layer: domain},
 	"internal/blob":            {layer: domain},
+	"internal/batch":           {layer: domain},
 	"internal/ledger":          {layer: domain},
 	"internal/ledger/journal":  {layer: domain, files: true},
 	"internal/relay":           {layer: relaying},

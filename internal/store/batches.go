@@ -1,0 +1,490 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"weir/internal/batch"
+	"weir/internal/fault"
+)
+
+// batchColumns are those of a batch in the order of scanBatch and batchArgs.
+var batchColumns = []string{"id", "user_id", "wallet", "key_id", "key_hash", "generation", "shape", "endpoint", "metadata", "version", "betas", "state", "input", "output", "failures",
+	"problems", "late", "paused", "total", "succeeded", "failed", "cancelled", "expired", "prompt", "cached", "completion", "reasoning", "cost", "created_at", "started_at",
+	"finalizing_at", "cancelling_at", "ended_at", "expires_at", "keep_for", "due_at", "fence"}
+
+var (
+	batchShown = strings.Join(batchColumns, ", ")
+	batchAdd   = insertRow("batches", append(batchColumns[:len(batchColumns):len(batchColumns)], "node", "epoch"), "")
+
+	itemColumns = []string{"batch", "line", "custom_id", "stage", "generation", "tries", "start", "length", "outcome", "status", "request_id", "body", "cost", "prompt", "cached",
+		"completion", "reasoning"}
+	itemStart = insertRow("batch_items", itemColumns, `ON CONFLICT (batch, line) DO UPDATE SET custom_id = EXCLUDED.custom_id, stage = EXCLUDED.stage,
+		generation = EXCLUDED.generation, tries = EXCLUDED.tries WHERE batch_items.stage <> 'done'`)
+	itemEnd = insertRow("batch_items", itemColumns, `ON CONFLICT (batch, line) DO UPDATE SET custom_id = EXCLUDED.custom_id, stage = EXCLUDED.stage, generation = EXCLUDED.generation,
+		tries = EXCLUDED.tries, outcome = EXCLUDED.outcome, status = EXCLUDED.status, request_id = EXCLUDED.request_id, body = EXCLUDED.body, cost = EXCLUDED.cost,
+		prompt = EXCLUDED.prompt, cached = EXCLUDED.cached, completion = EXCLUDED.completion, reasoning = EXCLUDED.reasoning WHERE batch_items.stage <> 'done'`)
+	fileAdd = insertRow("files", []string{"id", "user_id", "purpose", "name", "bytes", "hidden", "gone", "created_at", "expires_at"}, "ON CONFLICT (id) DO NOTHING")
+)
+
+const (
+	activeBatch = `state IN ('validating', 'in_progress', 'finalizing', 'cancelling')`
+
+	fileShown  = `id, user_id, purpose, name, bytes, hidden, created_at, expires_at`
+	fileUnread = `NOT EXISTS (SELECT 1 FROM batches b WHERE b.input = files.id AND b.` + activeBatch + `)`
+
+	batchDue = `SELECT id FROM batches j WHERE due_at <= $1 AND (node IN ('', $3) OR NOT EXISTS (SELECT 1 FROM nodes n WHERE n.id = j.node AND n.epoch = j.epoch AND n.live = 1))
+		ORDER BY due_at LIMIT $2`
+	batchClaim = `UPDATE batches SET fence = fence + 1, node = $2, epoch = $3 WHERE id = $1 RETURNING `
+	batchKeep  = `UPDATE batches SET state = $4, output = $5, failures = $6, problems = $7, late = $8, paused = $9, total = $10, started_at = $11, finalizing_at = $12,
+		cancelling_at = $13, due_at = $14, node = CASE WHEN $15 THEN '' ELSE node END, epoch = CASE WHEN $15 THEN 0 ELSE epoch END
+		WHERE id = $1 AND fence = $2 AND state = $3`
+	batchEnd = `UPDATE batches SET state = $4, output = $5, failures = $6, problems = $7, late = $8, paused = '', total = $9, cancelled = $10, expired = $11, ended_at = $12,
+		due_at = NULL, node = '', epoch = 0, fence = fence + 1 WHERE id = $1 AND fence = $2 AND state = $3`
+	batchCancel = `UPDATE batches SET state = 'cancelling', cancelling_at = $2, problems = $3, due_at = CASE WHEN due_at > $2 THEN $2 ELSE due_at END
+		WHERE id = $1 AND state IN ('validating', 'in_progress')`
+	batchCount = `UPDATE batches SET succeeded = succeeded + $3, failed = failed + $4, prompt = prompt + $5, cached = cached + $6, completion = completion + $7,
+		reasoning = reasoning + $8, cost = cost + $9 WHERE id = $1 AND fence = $2`
+
+	itemSweep = `DELETE FROM batch_items WHERE (batch, line) IN (SELECT i.batch, i.line FROM batch_items i JOIN batches b ON b.id = i.batch WHERE NOT (b.` + activeBatch + `) LIMIT $1)`
+
+	batchSweep = `DELETE FROM batches WHERE id IN (SELECT id FROM batches b WHERE ended_at < $1 AND NOT EXISTS (SELECT 1 FROM batch_items i WHERE i.batch = b.id) ORDER BY ended_at LIMIT $2)`
+)
+
+func scanFile(row Scanner) (f batch.File, err error) {
+	var created, expires int64
+	err = row.Scan(&f.ID, &f.User, &f.Purpose, &f.Name, &f.Bytes, &f.Hidden, &created, &expires)
+	f.CreatedAt, f.ExpiresAt = time.UnixMicro(created).UTC(), time.UnixMicro(expires).UTC()
+	return f, err
+}
+
+func scanBatch(row Scanner) (b batch.Batch, err error) {
+	var created, expires, keep int64
+	var started, finalizing, cancelling, ended, due sql.NullInt64
+	var problems []byte
+	err = row.Scan(&b.ID, &b.User, &b.Wallet, &b.Key, &b.KeyHash, &b.Generation, &b.Shape, &b.Endpoint, &b.Metadata, &b.Version, &b.Betas, &b.State, &b.Input, &b.Output, &b.Failures,
+		&problems, &b.Late, &b.Paused, &b.Total, &b.Succeeded, &b.Failed, &b.Cancelled, &b.Expired, &b.Prompt, &b.Cached, &b.Completion, &b.Reasoning, (*int64)(&b.Cost), &created, &started,
+		&finalizing, &cancelling, &ended, &expires, &keep, &due, &b.Fence)
+	b.Problems = batch.DecodeProblems(problems)
+	b.CreatedAt, b.ExpiresAt, b.KeepFor = time.UnixMicro(created).UTC(), time.UnixMicro(expires).UTC(), time.Duration(keep)*time.Microsecond
+	b.StartedAt, b.FinalizingAt, b.CancellingAt, b.EndedAt, b.DueAt = momentOf(started), momentOf(finalizing), momentOf(cancelling), momentOf(ended), momentOf(due)
+	return b, err
+}
+
+func scanItem(row Scanner) (it batch.Item, err error) {
+	var of string
+	err = row.Scan(&of, &it.Line, &it.CustomID, &it.Stage, &it.Generation, &it.Tries, &it.Offset, &it.Length, &it.Outcome, &it.Status, &it.RequestID, &it.Body, (*int64)(&it.Cost),
+		&it.Prompt, &it.Cached, &it.Completion, &it.Reasoning)
+	return it, err
+}
+
+// lockUser keeps others from adding anything of a user that is counted.
+func (t *tx) lockUser(user string) error {
+	var id string
+	err := t.lockedRow(`SELECT id FROM users WHERE id = $1`, user).Scan(&id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	return err
+}
+
+func (t *tx) addFile(f *batch.File) error {
+	_, err := t.exec(fileAdd, f.ID, f.User, f.Purpose, f.Name, f.Bytes, f.Hidden, false, f.CreatedAt.UnixMicro(), f.ExpiresAt.UnixMicro())
+	return err
+}
+
+// AddFile is batch.FileStore.AddFile.
+func (s *Store) AddFile(ctx context.Context, f *batch.File, most batch.FileBounds) error {
+	return s.write(ctx, func(t *tx) error {
+		if err := t.lockUser(f.User); err != nil {
+			return err
+		}
+		var files, bytes int64
+		err := t.row(`SELECT COUNT(*), CAST(COALESCE(SUM(bytes), 0) AS BIGINT) FROM files WHERE user_id = $1 AND NOT gone AND expires_at > $2`, f.User, f.CreatedAt.UnixMicro()).Scan(&files, &bytes)
+		if err != nil {
+			return err
+		}
+		if files >= most.Files || bytes+f.Bytes > most.Bytes {
+			return batch.NoRoom(most)
+		}
+		return t.addFile(f)
+	})
+}
+
+// File is batch.FileStore.File.
+func (s *Store) File(ctx context.Context, user, id string, now time.Time) (found *batch.File, err error) {
+	err = s.find(ctx, func(row Scanner) error {
+		f, err := scanFile(row)
+		found = &f
+		return err
+	}, `SELECT `+fileShown+` FROM files WHERE id = $1 AND user_id = $2 AND NOT gone AND expires_at > $3`, id, user, now.UnixMicro())
+	if err != nil {
+		return nil, failure("store.File", err)
+	}
+	return found, nil
+}
+
+// Files is batch.FileStore.Files.
+func (s *Store) Files(ctx context.Context, q batch.FileQuery) ([]batch.File, error) {
+	at, order, beyond := int64(1<<63-1), "DESC", "<"
+	if q.Ascending {
+		at, order, beyond = 0, "ASC", ">"
+	}
+	if q.After != "" {
+		err := s.find(ctx, func(row Scanner) error { return row.Scan(&at) }, `SELECT created_at FROM files WHERE id = $1 AND user_id = $2`, q.After, q.User)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil, fault.Field("store.Files", "after", "There is no file %.64q to go on after.", q.After)
+		}
+		if err != nil {
+			return nil, failure("store.Files", err)
+		}
+	}
+	return list(ctx, s, "store.Files", scanFile, `SELECT `+fileShown+` FROM files WHERE user_id = $1 AND NOT hidden AND NOT gone AND expires_at > $2 AND ($3 = '' OR purpose = $3)
+		AND (created_at `+beyond+` $4 OR created_at = $4 AND id `+beyond+` $5) ORDER BY created_at `+order+`, id `+order+` LIMIT $6`,
+		q.User, q.Now.UnixMicro(), q.Purpose, at, q.After, q.Limit)
+}
+
+// MarkFile is batch.FileStore.MarkFile.
+func (s *Store) MarkFile(ctx context.Context, user, id string) error {
+	return s.write(ctx, func(t *tx) error {
+		if err := t.lockUser(user); err != nil { // whose batches are added under the same lock
+			return err
+		}
+		var read bool
+		if err := t.row(`SELECT EXISTS (SELECT 1 FROM batches WHERE input = $1 AND `+activeBatch+`)`, id).Scan(&read); err != nil {
+			return err
+		}
+		if read {
+			return fault.New(fault.Conflict, "store.MarkFile", "A batch reads this file. Cancel the batch first, or wait for its end.")
+		}
+		return t.one(`UPDATE files SET gone = TRUE WHERE id = $1 AND user_id = $2 AND NOT gone`, id, user)
+	})
+}
+
+// GoneFiles is batch.FileStore.GoneFiles.
+func (s *Store) GoneFiles(ctx context.Context, now time.Time, n int) (ids []string, err error) {
+	one := columns(func(id *string) []any { return []any{id} })
+	err = s.write(ctx, func(t *tx) error {
+		if _, err := t.exec(`UPDATE files SET gone = TRUE WHERE NOT gone AND expires_at <= $1 AND `+fileUnread, now.UnixMicro()); err != nil {
+			return err
+		}
+		rows, err := t.Rows(`SELECT id FROM files WHERE gone ORDER BY id LIMIT $1`, []any{n})
+		ids, err = collect(rows, err, one)
+		return err
+	})
+	return ids, err
+}
+
+// DropFile is batch.FileStore.DropFile.
+func (s *Store) DropFile(ctx context.Context, id string) error {
+	return s.write(ctx, func(t *tx) error {
+		_, err := t.exec(`DELETE FROM files WHERE id = $1 AND gone`, id)
+		return err
+	})
+}
+
+// AddBatch is batch.BatchStore.AddBatch.
+func (s *Store) AddBatch(ctx context.Context, b *batch.Batch, input *batch.File, limit int64) error {
+	return s.write(ctx, func(t *tx) error {
+		if err := t.lockUser(b.User); err != nil {
+			return err
+		}
+		var active int64
+		if err := t.row(`SELECT COUNT(*) FROM batches WHERE user_id = $1 AND `+activeBatch, b.User).Scan(&active); err != nil {
+			return err
+		}
+		if active >= limit {
+			return batch.TooMany(limit)
+		}
+		if input != nil {
+			if err := t.addFile(input); err != nil {
+				return err
+			}
+		}
+		var there bool
+		if err := t.row(`SELECT EXISTS (SELECT 1 FROM files WHERE id = $1 AND user_id = $2 AND NOT gone)`, b.Input, b.User).Scan(&there); err != nil {
+			return err
+		}
+		if !there {
+			return fault.New(fault.NotFound, "store.AddBatch", "The file with the requests was deleted.")
+		}
+		_, err := t.exec(batchAdd, b.ID, b.User, b.Wallet, b.Key, b.KeyHash, b.Generation, string(b.Shape), b.Endpoint, b.Metadata, b.Version, b.Betas, string(b.State), b.Input, b.Output,
+			b.Failures, batch.EncodeProblems(b.Problems), b.Late, b.Paused, b.Total, b.Succeeded, b.Failed, b.Cancelled, b.Expired, b.Prompt, b.Cached, b.Completion, b.Reasoning,
+			int64(b.Cost), b.CreatedAt.UnixMicro(), orNull(b.StartedAt), orNull(b.FinalizingAt), orNull(b.CancellingAt), orNull(b.EndedAt), b.ExpiresAt.UnixMicro(),
+			b.KeepFor.Microseconds(), orNull(b.DueAt), b.Fence, "", int64(0))
+		return err
+	})
+}
+
+func (s *Store) oneBatch(ctx context.Context, op, where string, args ...any) (found *batch.Batch, err error) {
+	err = s.find(ctx, func(row Scanner) error {
+		b, err := scanBatch(row)
+		found = &b
+		return err
+	}, `SELECT `+batchShown+` FROM batches WHERE `+where, args...)
+	if err != nil {
+		return nil, failure(op, err)
+	}
+	return found, nil
+}
+
+// Batch is batch.BatchStore.Batch.
+func (s *Store) Batch(ctx context.Context, user, id string, shape batch.Shape) (*batch.Batch, error) {
+	return s.oneBatch(ctx, "store.Batch", `id = $1 AND user_id = $2 AND shape = $3`, id, user, string(shape))
+}
+
+// Batches is batch.BatchStore.Batches.
+func (s *Store) Batches(ctx context.Context, q batch.Query) ([]batch.Batch, error) {
+	at, id, order, beyond := int64(1<<63-1), q.After, "DESC", "<"
+	if q.Before != "" {
+		at, id, order, beyond = 0, q.Before, "ASC", ">"
+	}
+	if id != "" {
+		err := s.find(ctx, func(row Scanner) error { return row.Scan(&at) }, `SELECT created_at FROM batches WHERE id = $1 AND ($2 = '' OR user_id = $2)`, id, q.User)
+		if errors.Is(err, sql.ErrNoRows) {
+			name := "after"
+			if q.Shape == batch.Messages {
+				name = "after_id"
+			}
+			if q.Before != "" {
+				name = "before_id"
+			}
+			return nil, fault.Field("store.Batches", name, "There is no batch %.64q to go on from.", id)
+		}
+		if err != nil {
+			return nil, failure("store.Batches", err)
+		}
+	}
+	all, err := list(ctx, s, "store.Batches", scanBatch, `SELECT `+batchShown+` FROM batches WHERE ($1 = '' OR user_id = $1) AND ($2 = '' OR shape = $2) AND (NOT $3 OR `+activeBatch+`)
+		AND (created_at `+beyond+` $4 OR created_at = $4 AND id `+beyond+` $5) ORDER BY created_at `+order+`, id `+order+` LIMIT $6`, q.User, string(q.Shape), q.Active, at, id, q.Limit)
+	if q.Before != "" {
+		slices.Reverse(all)
+	}
+	return all, err
+}
+
+// CancelBatch is batch.BatchStore.CancelBatch.
+func (s *Store) CancelBatch(ctx context.Context, id string, now time.Time, why []batch.Problem) error {
+	return s.write(ctx, func(t *tx) error {
+		_, err := t.exec(batchCancel, id, now.UnixMicro(), batch.EncodeProblems(why))
+		return err
+	})
+}
+
+// DeleteBatch is batch.BatchStore.DeleteBatch. Its lines are deleted with it.
+func (s *Store) DeleteBatch(ctx context.Context, user, id string, shape batch.Shape) error {
+	return s.write(ctx, func(t *tx) error {
+		b, err := scanBatch(t.lockedRow(`SELECT `+batchShown+` FROM batches WHERE id = $1 AND user_id = $2 AND shape = $3`, id, user, string(shape)))
+		if err != nil {
+			return err
+		}
+		if !b.State.Final() {
+			return fault.New(fault.Conflict, "store.DeleteBatch", "The batch has not ended. Cancel it first, and wait for its end.")
+		}
+		for _, file := range []string{b.Output, b.Failures} {
+			if _, err := t.exec(`UPDATE files SET gone = TRUE WHERE id = $1 AND user_id = $2`, file, user); err != nil {
+				return err
+			}
+		}
+		if _, err := t.exec(`DELETE FROM batch_items WHERE batch = $1`, id); err != nil {
+			return err
+		}
+		return t.one(`DELETE FROM batches WHERE id = $1`, id)
+	})
+}
+
+// HasBatch is batch.BatchStore.HasBatch. It is rarely used: there is no index for it.
+func (s *Store) HasBatch(ctx context.Context, wallet, generation string) (found bool, err error) {
+	err = s.find(ctx, func(row Scanner) error { return row.Scan(&found) }, `SELECT EXISTS (SELECT 1 FROM batches WHERE wallet = $1 AND generation = $2)`, wallet, generation)
+	return found, failure("store.HasBatch", err)
+}
+
+// ClaimBatches is batch.WorkStore.ClaimBatches. Mostly nothing is due, and then nothing is locked.
+func (s *Store) ClaimBatches(ctx context.Context, node string, epoch int64, now time.Time, n int, held []string) (claimed []*batch.Batch, err error) {
+	ids := columns(func(id *string) []any { return []any{id} })
+	args := []any{now.UnixMicro(), n + len(held), Text(node)}
+	free := func(due []string) []string {
+		due = slices.DeleteFunc(due, func(id string) bool { return slices.Contains(held, id) })
+		return due[:min(len(due), n)]
+	}
+	if due, err := list(ctx, s, "store.ClaimBatches", ids, batchDue, args...); err != nil || len(free(due)) == 0 {
+		return nil, err
+	}
+	err = s.write(ctx, func(t *tx) error {
+		claimed = nil
+		var current int64
+		if err := t.row(nodeEpoch+t.engine.ForKeyShare, node).Scan(&current); err != nil {
+			return err
+		}
+		if current != epoch {
+			return Unavailable("store.ClaimBatches", fmt.Errorf("this node is in epoch %d, not in %d any more", current, epoch))
+		}
+		rows, err := t.Rows(batchDue+t.engine.ForUpdate, args)
+		due, err := collect(rows, err, ids)
+		if err != nil {
+			return err
+		}
+		for _, id := range free(due) {
+			b, err := scanBatch(t.row(batchClaim+batchShown, id, node, epoch))
+			if err != nil {
+				return err
+			}
+			claimed = append(claimed, &b)
+		}
+		return nil
+	})
+	return claimed, err
+}
+
+// OwnBatch is batch.WorkStore.OwnBatch.
+func (s *Store) OwnBatch(ctx context.Context, id string, fence int64) (*batch.Batch, error) {
+	b, err := s.oneBatch(ctx, "store.OwnBatch", `id = $1 AND fence = $2`, id, fence)
+	if fault.Is(err, fault.NotFound) {
+		return nil, batchChanged("store.OwnBatch", err)
+	}
+	return b, err
+}
+
+// batchChanged is the error of a worker whose fence is older than the batch's, or that is too late.
+func batchChanged(op string, cause error) error {
+	return fault.New(fault.Conflict, op, "The batch has changed meanwhile.").Because(cause)
+}
+
+func (t *tx) changeBatch(op, text string, args ...any) error {
+	err := t.one(text, args...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return batchChanged(op, err)
+	}
+	return err
+}
+
+// KeepBatch is batch.WorkStore.KeepBatch.
+func (s *Store) KeepBatch(ctx context.Context, b *batch.Batch, from batch.State, release bool) error {
+	return s.write(ctx, func(t *tx) error {
+		return t.changeBatch("store.KeepBatch", batchKeep, b.ID, b.Fence, string(from), string(b.State), b.Output, b.Failures, batch.EncodeProblems(b.Problems), b.Late, b.Paused, b.Total,
+			orNull(b.StartedAt), orNull(b.FinalizingAt), orNull(b.CancellingAt), orNull(b.DueAt), release)
+	})
+}
+
+func itemArgs(b *batch.Batch, it *batch.Item) []any {
+	body := it.Body
+	if body == nil {
+		body = []byte{}
+	}
+	return []any{b.ID, it.Line, it.CustomID, string(it.Stage), it.Generation, it.Tries, it.Offset, it.Length, string(it.Outcome), it.Status, it.RequestID, body, int64(it.Cost), it.Prompt,
+		it.Cached, it.Completion, it.Reasoning}
+}
+
+// StartItem is batch.WorkStore.StartItem. A power failure may undo it: the name of the call follows from the line, so that nothing is charged
+// twice all the same.
+func (s *Store) StartItem(ctx context.Context, b *batch.Batch, it *batch.Item) error {
+	begun := *it
+	begun.Stage, begun.Outcome, begun.Body = batch.Running, batch.Open, nil
+	return s.writeLazily(ctx, func(t *tx) error {
+		var id string
+		err := t.row(`SELECT id FROM batches WHERE id = $1 AND fence = $2 AND state = 'in_progress'`+t.engine.ForKeyShare, b.ID, b.Fence).Scan(&id)
+		if errors.Is(err, sql.ErrNoRows) {
+			return batchChanged("store.StartItem", err)
+		}
+		if err == nil {
+			_, err = t.exec(itemStart, itemArgs(b, &begun)...)
+		}
+		return err
+	})
+}
+
+// EndItem is batch.WorkStore.EndItem. Of a power failure the same is true as of StartItem.
+func (s *Store) EndItem(ctx context.Context, b *batch.Batch, it *batch.Item) error {
+	return s.writeLazily(ctx, func(t *tx) error {
+		var id string
+		err := t.lockedRow(`SELECT id FROM batches WHERE id = $1 AND fence = $2`, b.ID, b.Fence).Scan(&id)
+		if errors.Is(err, sql.ErrNoRows) {
+			return batchChanged("store.EndItem", err)
+		}
+		if err != nil {
+			return err
+		}
+		n, err := t.exec(itemEnd, itemArgs(b, it)...)
+		if err != nil || n == 0 || it.Stage != batch.Done {
+			return err
+		}
+		var succeeded, failed int64
+		switch it.Outcome {
+		case batch.Succeeded:
+			succeeded = 1
+		case batch.Errored:
+			failed = 1
+		}
+		return t.one(batchCount, b.ID, b.Fence, succeeded, failed, it.Prompt, it.Cached, it.Completion, it.Reasoning, int64(it.Cost))
+	})
+}
+
+// Items is batch.WorkStore.Items.
+func (s *Store) Items(ctx context.Context, id string, after int64, n int, bodies bool, outcomes ...batch.Outcome) ([]batch.Item, error) {
+	shown := strings.Join(itemColumns, ", ")
+	if !bodies {
+		shown = strings.Replace(shown, "body", "substr(body, 1, 0)", 1)
+	}
+	args := []any{id, after, n}
+	where := ""
+	for i, o := range outcomes {
+		args = append(args, string(o))
+		mark := "$" + strconv.Itoa(len(args))
+		if i == 0 {
+			where = " AND outcome IN (" + mark
+		} else {
+			where += ", " + mark
+		}
+	}
+	if where != "" {
+		where += ")"
+	}
+	return list(ctx, s, "store.Items", scanItem, `SELECT `+shown+` FROM batch_items WHERE batch = $1 AND line > $2`+where+` ORDER BY line LIMIT $3`, args...)
+}
+
+// EndBatch is batch.WorkStore.EndBatch.
+func (s *Store) EndBatch(ctx context.Context, b *batch.Batch, from batch.State, files []batch.File) error {
+	return s.write(ctx, func(t *tx) error {
+		err := t.changeBatch("store.EndBatch", batchEnd, b.ID, b.Fence, string(from), string(b.State), b.Output, b.Failures, batch.EncodeProblems(b.Problems), b.Late, b.Total, b.Cancelled,
+			b.Expired, b.EndedAt.UnixMicro())
+		if err != nil {
+			return err
+		}
+		for i := range files {
+			if err := t.addFile(&files[i]); err != nil {
+				return err
+			}
+		}
+		_, err = t.exec(`UPDATE files SET gone = TRUE WHERE id = $1 AND hidden`, b.Input)
+		return err
+	})
+}
+
+// SweepItems is batch.WorkStore.SweepItems.
+func (s *Store) SweepItems(ctx context.Context, n int) (gone int, err error) {
+	err = s.write(ctx, func(t *tx) error {
+		changed, err := t.exec(itemSweep, n)
+		gone = int(changed)
+		return err
+	})
+	if err == nil && gone > 0 {
+		err = s.scrub(ctx)
+	}
+	return gone, err
+}
+
+// SweepBatches is batch.WorkStore.SweepBatches.
+func (s *Store) SweepBatches(ctx context.Context, before time.Time, n int) (gone int, err error) {
+	err = s.write(ctx, func(t *tx) error {
+		changed, err := t.exec(batchSweep, before.UnixMicro(), n)
+		gone = int(changed)
+		return err
+	})
+	return gone, err
+}

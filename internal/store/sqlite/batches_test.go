@@ -1,0 +1,22 @@
+package sqlite_test
+
+import (
+	"testing"
+	"time"
+
+	"weir/internal/store/sqlite"
+	"weir/internal/store/sqlite/sqlitetest"
+	"weir/internal/store/storetest"
+)
+
+func TestBatches(t *testing.T) {
+	t.Parallel()
+	storetest.Batches(t, func(t *testing.T, now func() time.Time) storetest.BatchStore {
+		s, err := sqlite.Open(t.Context(), sqlitetest.New(t, t.TempDir()), sqlite.WithClock(now))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = s.Close() })
+		return s
+	})
+}
