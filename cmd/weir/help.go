@@ -40,6 +40,8 @@ var examples = map[string]string{
 	"ledger aside dismiss":             "weir ledger aside dismiss 7 --reason 'the provider reported implausible counts'",
 	"ledger journal inspect":           "weir ledger journal inspect",
 	"ledger journal repair":            "weir ledger journal repair",
+	"batch list":                       "weir batch list",
+	"batch cancel":                     "weir batch cancel batch_0Ar4u3VJ2mXq7cYk9sLZbWtE --reason 'asked for by its user'",
 	"audit verify":                     "weir audit verify --json",
 	"catalog list":                     "weir catalog list whisper",
 	"catalog show":                     "weir catalog show openai/gpt-5.4",

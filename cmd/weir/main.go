@@ -33,6 +33,7 @@ type commands struct {
 	Key      keyCmd       `cmd:"" help:"Create, list, disable, enable and delete API keys."`
 	Topup    topupCmd     `cmd:"" help:"Add rubles to a user's wallet."`
 	Ledger   ledgerCmd    `cmd:"" help:"Check and correct the ledger, explain charges."`
+	Batch    batchCmd     `cmd:"" help:"List and cancel batches."`
 	Audit    auditCmd     `cmd:"" help:"Check the audit log."`
 	Catalog  catalogCmd   `cmd:"" help:"Show and change models, providers and prices, or import open price lists."`
 	Provider providersCmd `cmd:"" help:"Test whether a provider works as it is configured."`

@@ -18,6 +18,7 @@ import (
 	"weir/internal/accesslog"
 	"weir/internal/account"
 	"weir/internal/apikey"
+	"weir/internal/batch"
 	"weir/internal/catalog"
 	"weir/internal/catalog/edit"
 	"weir/internal/config"
@@ -62,6 +63,8 @@ type Gateway struct {
 	history  *history.Manager
 	events   *webhook.Courier
 	videos   *video.Service
+	batches  *batch.Service
+	clock    func() time.Time
 	people   *person.Manager
 	api      *httpapi.API
 	server   *httpapi.Server
@@ -135,6 +138,7 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 	if now == nil {
 		now = time.Now
 	}
+	g.clock = now
 	g.recall(now)
 	g.onClose(func(context.Context) { g.remember() })
 	g.upstream = upstream.New(upstreamConfig(cfg, g.redactor))
@@ -170,7 +174,11 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 		return g, err
 	}
 	g.onClose(within(videosGrace, g.videos.Close))
-	g.onClose(within(cfg.Server.DrainTimeout, g.history.Close)) // before the parts that its calls need
+	if g.batches, err = g.makeBatches(verifier); err != nil {
+		return g, err
+	}
+	g.onClose(within(cfg.Server.DrainTimeout, g.batches.Close)) // before the parts that its calls need
+	g.onClose(within(cfg.Server.DrainTimeout, g.history.Close)) // likewise
 	if g.listener = x.listener; g.listener == nil {
 		if g.listener, err = net.Listen("tcp", cfg.Server.Listen); err != nil {
 			return g, fmt.Errorf("server.listen: %w; choose another address, or port 0 for any free one", err)
@@ -193,9 +201,10 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 		Accounts: account.NewManager(g.store, verifier, time.Now),
 		Editor:   edit.NewEditor(g.store, g.live, ring, time.Now, g.live.refresh),
 		Log:      access, Slog: g.slog, Metrics: metrics, Now: now, Redact: g.redactor.Redact, Ready: g.book.Ready, Aside: g.book.Aside,
-		Idempotency: g.named, History: g.history, Videos: g.videos, FreeDisk: freeDisk(spoolDir(cfg.DataDir)),
+		Idempotency: g.named, History: g.history, Videos: g.videos, Batches: g.batches, FreeDisk: freeDisk(spoolDir(cfg.DataDir)),
 		WebhookSecrets: secrets, CheckCallback: callbackCheck(fetcher, secrets), Pages: pages,
 	}, apiConfig)
+	g.batches.Start(g.api)
 	g.server = httpapi.NewServer(g.api)
 	return g, g.listenAdmin()
 }

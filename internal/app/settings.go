@@ -79,8 +79,12 @@ func idempotencyConfig(cfg config.Config, jobs *store.Store, book *ledger.Book, 
 		Now: time.Now, Node: book.Node(), Life: apikey.NewID(""),
 		Settled: func(ctx context.Context, wallet, generation string) (bool, error) {
 			c, _, err := book.Call(ctx, wallet, generation)
-			if fault.Is(err, fault.NotFound) { // a job that is still running is charged later
-				return jobs.HasJob(ctx, wallet, generation)
+			if fault.Is(err, fault.NotFound) { // a job that is still running is charged later, and so are the requests of a batch
+				found, err := jobs.HasJob(ctx, wallet, generation)
+				if err != nil || found {
+					return found, err
+				}
+				return jobs.HasBatch(ctx, wallet, generation)
 			}
 			return err == nil && c.Settled, err
 		},
@@ -95,6 +99,7 @@ func httpConfig(cfg config.Config) (httpapi.Config, error) {
 	c := httpapi.Default()
 	c.MaxBody, c.MaxManagementBody, c.BodyBudget = int64(s.Limits.MaxBodyBytes), int64(s.Limits.MaxManagementBodyBytes), int64(s.Limits.BodyBudgetBytes)
 	c.MaxInFlight = s.Limits.MaxInFlightRequests
+	c.MaxFile = int64(cfg.Batch.MaxFileBytes)
 	c.MaxUploads, c.SpoolBudget, c.SpoolMinFree = s.Limits.MaxUploads, int64(s.Limits.SpoolBudgetBytes), int64(s.Limits.SpoolMinFreeBytes)
 	c.MaxRequestLine, c.MaxHeaderBytes, c.MaxHeaders = int(s.Limits.MaxRequestLineBytes), int(s.Limits.MaxHeaderBytes), int(s.Limits.MaxHeaders)
 	c.MaxConns, c.MaxConnsByAddress = int(s.Limits.MaxConnections), int(s.Limits.MaxConnectionsAddress)

@@ -35,10 +35,7 @@ func openContents(cfg *config.Config) (contents, error) {
 	case config.KeepFolder:
 		return folder.Open(cfg.ContentFolder(), int64(v.MinFreeBytes))
 	case config.KeepS3:
-		return s3.Open(s3.Config{
-			Endpoint: v.S3.Endpoint, Region: v.S3.Region, Bucket: v.S3.Bucket, Prefix: v.S3.Prefix, AccessKey: v.S3.AccessKey.Reveal(),
-			SecretKey: v.S3.SecretKey.Reveal(), Session: v.S3.SessionToken.Reveal(), VirtualHost: v.S3.VirtualHost, PartBytes: int64(v.S3.PartBytes),
-		})
+		return s3.Open(s3Config(&v.S3))
 	}
 	return nil, nil
 }

@@ -32,6 +32,7 @@ type Config struct {
 	Responses   Responses   `yaml:"responses" reload:"restart"`
 	Fetch       Fetch       `yaml:"fetch" reload:"restart"`
 	Video       VideoJobs   `yaml:"video" reload:"restart"`
+	Batch       Batches     `yaml:"batch" reload:"restart"`
 	Pricing     Pricing     `yaml:"pricing"`
 	PriceLists  PriceLists  `yaml:"price_lists" reload:"restart"`
 	Sealing     Sealing     `yaml:"secrets" reload:"restart"`
@@ -268,6 +269,26 @@ type Fetch struct {
 	IdleTimeout      time.Duration `yaml:"idle_timeout"`
 	TotalTimeout     time.Duration `yaml:"total_timeout"`
 	MaxBytes         Size          `yaml:"max_bytes"`
+}
+
+// Batches bounds files and batches, and configures where files are stored.
+type Batches struct {
+	Keep          string        `yaml:"keep"`   // "folder", "s3"
+	Folder        string        `yaml:"folder"` // "": files in the data directory
+	MinFreeBytes  Size          `yaml:"min_free_bytes"`
+	S3            S3            `yaml:"s3"`
+	Window        time.Duration `yaml:"window"`
+	KeepFor       time.Duration `yaml:"keep_for"`     // of files
+	ForgetAfter   time.Duration `yaml:"forget_after"` // of batches, after their end
+	MaxFileBytes  Size          `yaml:"max_file_bytes"`
+	MaxLineBytes  Size          `yaml:"max_line_bytes"`
+	MaxRequests   int64         `yaml:"max_requests"`
+	MaxFiles      int64         `yaml:"max_files_per_user"`
+	MaxBytes      Size          `yaml:"max_bytes_per_user"`
+	MaxActive     int64         `yaml:"max_active_per_user"`
+	AtOnce        int64         `yaml:"at_once"`
+	AtOncePerUser int64         `yaml:"at_once_per_user"`
+	Tries         int64         `yaml:"tries"`
 }
 
 // VideoJobs bounds video jobs, and configures where videos are stored.
@@ -557,6 +578,10 @@ func Default() Config {
 		Responses:   Responses{Retention: 30 * 24 * time.Hour, MaxInputBytes: 8 << 20, MaxPerUser: 100_000, MaxBytesPerUser: 1 << 30, MaxBackground: 50},
 		Fetch: Fetch{
 			ConnectTimeout: 5 * time.Second, FirstByteTimeout: 30 * time.Second, IdleTimeout: 30 * time.Second, TotalTimeout: 120 * time.Second, MaxBytes: 64 << 20,
+		},
+		Batch: Batches{
+			Keep: KeepFolder, MinFreeBytes: 1 << 30, S3: S3{Prefix: "weir-files/", PartBytes: 8 << 20}, Window: 24 * time.Hour, KeepFor: 30 * 24 * time.Hour, ForgetAfter: 30 * 24 * time.Hour,
+			MaxFileBytes: 100 << 20, MaxLineBytes: 4 << 20, MaxRequests: 50_000, MaxFiles: 1000, MaxBytes: 2 << 30, MaxActive: 20, AtOnce: 16, AtOncePerUser: 8, Tries: 5,
 		},
 		Video: VideoJobs{
 			MaxActive: 2, MaxAge: time.Hour, FirstPoll: 5 * time.Second, MostPoll: 30 * time.Second, AtOnce: 16,

@@ -73,37 +73,65 @@ func (k *checker) video() {
 	if v.MostPoll < v.FirstPoll {
 		k.fail("video.most_poll", "it must not be less than first_poll (%s)", v.FirstPoll)
 	}
-	k.s3()
+	k.bucket("video", &v.S3, v.Keep == KeepS3, v.MaxContentBytes)
 }
 
 // Bounds of the parts of an upload. The lower one is from "Amazon S3 multipart upload limits"; the upper one limits the memory that a part
 // takes.
 const leastPart, mostPart = 5 << 20, 1 << 30
 
-func (k *checker) s3() {
-	v, s := &k.c.Video, &k.c.Video.S3
+// bucket checks the bucket of a part of the configuration, whose largest file has so many bytes.
+func (k *checker) bucket(path string, s *S3, used bool, largest Size) {
+	path += ".s3."
 	if s.PartBytes < leastPart || s.PartBytes > mostPart {
-		k.fail("video.s3.part_bytes", "it must be from 5MiB to 1GiB")
-	} else if v.MaxContentBytes/s.PartBytes >= 10_000 {
-		k.fail("video.s3.part_bytes", "it is too small for files of max_content_bytes (%s), which may have 10,000 parts", v.MaxContentBytes)
+		k.fail(path+"part_bytes", "it must be from 5MiB to 1GiB")
+	} else if largest/s.PartBytes >= 10_000 {
+		k.fail(path+"part_bytes", "it is too small for files of %s, which may have 10,000 parts", largest)
 	}
 	if !isPrefix(s.Prefix) {
-		k.fail("video.s3.prefix", "it must be letters, digits, -, _, . and /, and not begin with a slash, such as weir/")
+		k.fail(path+"prefix", "it must be letters, digits, -, _, . and /, and not begin with a slash, such as weir/")
 	}
-	if v.Keep != KeepS3 {
+	if !used {
 		return
 	}
 	u, err := url.Parse(s.Endpoint)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
-		k.fail("video.s3.endpoint", "it must be an address without a path, such as https://storage.yandexcloud.net")
+		k.fail(path+"endpoint", "it must be an address without a path, such as https://storage.yandexcloud.net")
 	}
 	for _, x := range []struct{ name, text string }{
 		{"region", s.Region}, {"bucket", s.Bucket}, {"access_key", s.AccessKey.Reveal()}, {"secret_key", s.SecretKey.Reveal()},
 	} {
 		if x.text == "" {
-			k.fail("video.s3."+x.name, "it is required when video.keep is s3")
+			k.fail(path+x.name, "it is required when %s is s3", strings.TrimSuffix(path, "s3.")+"keep")
 		}
 	}
+}
+
+func (k *checker) batch() {
+	b, v := &k.c.Batch, &k.c.Video
+	k.oneOf("batch.keep", b.Keep, KeepFolder, KeepS3)
+	k.allPositive("batch", []setting{
+		{"window", int64(b.Window)}, {"keep_for", int64(b.KeepFor)}, {"forget_after", int64(b.ForgetAfter)}, {"max_file_bytes", int64(b.MaxFileBytes)},
+		{"max_line_bytes", int64(b.MaxLineBytes)}, {"max_requests", b.MaxRequests}, {"max_files_per_user", b.MaxFiles}, {"max_bytes_per_user", int64(b.MaxBytes)},
+		{"max_active_per_user", b.MaxActive}, {"at_once", b.AtOnce}, {"at_once_per_user", b.AtOncePerUser}, {"tries", b.Tries},
+	})
+	k.bucket("batch", &b.S3, b.Keep == KeepS3, b.MaxFileBytes*4)
+	// Each deletes what is old in its own place.
+	if b.Keep == KeepS3 && v.Keep == KeepS3 && b.S3.Endpoint == v.S3.Endpoint && b.S3.Bucket == v.S3.Bucket &&
+		(strings.HasPrefix(b.S3.Prefix, v.S3.Prefix) || strings.HasPrefix(v.S3.Prefix, b.S3.Prefix)) {
+		k.fail("batch.s3.prefix", "files and videos are in one bucket, so neither prefix may begin with the other")
+	}
+	if b.Keep == KeepFolder && v.Keep == KeepFolder && k.c.FileFolder() == k.c.ContentFolder() {
+		k.fail("batch.folder", "it must not be the folder of videos")
+	}
+}
+
+// FileFolder returns the folder of users' files, for batch.keep: folder.
+func (c *Config) FileFolder() string {
+	if c.Batch.Folder == "" {
+		return filepath.Join(c.DataDir, "files")
+	}
+	return c.Batch.Folder
 }
 
 func isPrefix(text string) bool {

@@ -41,7 +41,7 @@ func TestErrorsOfFiles(t *testing.T) {
 		"polls that grow shorter": {"video:\n  first_poll: 1m", `video.most_poll: it must not be less than first_poll (1m0s)`},
 		"callbacks of no time":    {"video:\n  callbacks:\n    timeout: 0s", `weir.yaml:3: video.callbacks.timeout: it must be above 0`},
 		"small parts":             {"video:\n  s3:\n    part_bytes: 1MiB", `weir.yaml:3: video.s3.part_bytes: it must be from 5MiB to 1GiB`},
-		"too many parts":          {"video:\n  max_content_bytes: 100GiB", `video.s3.part_bytes: it is too small for files of max_content_bytes (100GiB)`},
+		"too many parts":          {"video:\n  max_content_bytes: 100GiB", `video.s3.part_bytes: it is too small for files of 100GiB`},
 		"prefix":                  {"video:\n  s3:\n    prefix: /x", `weir.yaml:3: video.s3.prefix: it must be letters`},
 		"prefix that climbs":      {"video:\n  s3:\n    prefix: a/../b/", `weir.yaml:3: video.s3.prefix: it must be letters`},
 		"no bucket":               {"video:\n  keep: s3", `video.s3.bucket: it is required when video.keep is s3`},

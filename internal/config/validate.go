@@ -92,6 +92,7 @@ func (c *Config) Validate() error {
 	k.signIn()
 	k.fetch()
 	k.video()
+	k.batch()
 	if c.Ledger.LapseAfter <= c.Ledger.LeaseFor {
 		k.fail("ledger.lapse_after", "it must be longer than lease_for (%s), or a lease could be used after it was taken back", c.Ledger.LeaseFor)
 	}

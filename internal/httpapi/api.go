@@ -93,6 +93,7 @@ type Deps struct {
 	FreeDisk    func() (int64, error) // bytes free on the volume of Config.SpoolDir; nil: not known
 	History     History               // nil only where the routes of responses are not used
 	Videos      Videos                // nil only where the routes of videos are not used
+	Batches     Batches               // nil only where the routes of files and batches are not used
 
 	Pages []Pages // asked in order for what is no route of the API; none: all else is 404
 
@@ -157,10 +158,10 @@ func New(d Deps, c Config) *API {
 // Routes lists the operations that are served.
 func (a *API) Routes() []*Route { return a.routes }
 
-// largestBody is the largest body that any route takes.
+// largestBody is the largest body that any route takes into memory.
 func largestBody(routes []*Route, c *Config) (most int64) {
 	for _, r := range routes {
-		if r.body != nil {
+		if r.body != nil && !r.spooled {
 			most = max(most, r.body(c))
 		}
 	}
@@ -169,6 +170,9 @@ func largestBody(routes []*Route, c *Config) (most int64) {
 
 func textBody(c *Config) int64       { return c.MaxBody }
 func managementBody(c *Config) int64 { return c.MaxManagementBody }
+
+// uploadBody is the largest form that uploads a file. It goes to disk, not to memory.
+func uploadBody(c *Config) int64 { return c.MaxFile + formRoom }
 
 func (a *API) declare() []*Route {
 	return []*Route{
@@ -214,6 +218,21 @@ func (a *API) declare() []*Route {
 		{Method: "GET", Pattern: "/v1/videos/{id}", access: anyKey, handle: (*exchange).getVideo},
 		{Method: "DELETE", Pattern: "/v1/videos/{id}", access: anyKey, handle: (*exchange).deleteVideo},
 		{Method: "GET", Pattern: "/v1/videos/{id}/content", access: anyKey, asks: true, handle: (*exchange).getVideoContent},
+		{Method: "POST", Pattern: "/v1/files", access: inference, body: uploadBody, spooled: true, handle: (*exchange).postFile},
+		{Method: "GET", Pattern: "/v1/files", access: anyKey, handle: (*exchange).listFiles},
+		{Method: "GET", Pattern: "/v1/files/{id}", access: anyKey, handle: (*exchange).getFile},
+		{Method: "DELETE", Pattern: "/v1/files/{id}", access: anyKey, handle: (*exchange).deleteFile},
+		{Method: "GET", Pattern: "/v1/files/{id}/content", access: anyKey, asks: true, handle: (*exchange).getFileContent},
+		{Method: "POST", Pattern: "/v1/batches", access: inference, body: managementBody, handle: (*exchange).postBatch},
+		{Method: "GET", Pattern: "/v1/batches", access: anyKey, handle: (*exchange).listBatches},
+		{Method: "GET", Pattern: "/v1/batches/{id}", access: anyKey, handle: (*exchange).getBatch},
+		{Method: "POST", Pattern: "/v1/batches/{id}/cancel", access: anyKey, handle: (*exchange).cancelBatch},
+		{Method: "POST", Pattern: messagesPath + "/batches", access: inference, envelope: messagesEnvelope, body: textBody, handle: (*exchange).postMessageBatch},
+		{Method: "GET", Pattern: messagesPath + "/batches", access: anyKey, envelope: messagesEnvelope, handle: (*exchange).listMessageBatches},
+		{Method: "GET", Pattern: messagesPath + "/batches/{id}", access: anyKey, envelope: messagesEnvelope, handle: (*exchange).getMessageBatch},
+		{Method: "DELETE", Pattern: messagesPath + "/batches/{id}", access: anyKey, envelope: messagesEnvelope, handle: (*exchange).deleteMessageBatch},
+		{Method: "POST", Pattern: messagesPath + "/batches/{id}/cancel", access: anyKey, envelope: messagesEnvelope, handle: (*exchange).cancelMessageBatch},
+		{Method: "GET", Pattern: messagesPath + "/batches/{id}/results", access: anyKey, asks: true, envelope: messagesEnvelope, handle: (*exchange).getMessageBatchResults},
 		{Method: "POST", Pattern: "/v1/route/explain", access: anyKey, body: textBody, handle: (*exchange).postRouteExplain},
 		{Method: "GET", Pattern: "/v1/credits", access: anyKey, handle: (*exchange).getCredits},
 		{Method: "GET", Pattern: "/v1/activity", access: anyKey, handle: (*exchange).getActivity},

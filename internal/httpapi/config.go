@@ -15,6 +15,7 @@ type Config struct {
 	BodyBudget        int64  // bytes of bodies in memory, all requests of the node together
 	PublicURL         string // how clients reach the gateway, without a slash at its end; "": by the request's connection
 	SpoolDir          string // where recordings wait that are too large for memory; "": the system's place for temporary files
+	MaxFile           int64  // bytes of a file for batches
 	MaxUploads        int64  // files that clients send, at one time
 	SpoolBudget       int64  // bytes of them on disk
 	SpoolMinFree      int64  // bytes of their volume that they leave free
@@ -65,7 +66,7 @@ type Config struct {
 func Default() Config {
 	return Config{
 		MaxBody: 32 << 20, MaxManagementBody: 1 << 20, BodyBudget: 256 << 20, MaxInFlight: 4096,
-		MaxUploads: 256, SpoolBudget: 4 << 30, SpoolMinFree: 1 << 30,
+		MaxFile: 100 << 20, MaxUploads: 256, SpoolBudget: 4 << 30, SpoolMinFree: 1 << 30,
 		BodyIdle: 15 * time.Second, BodyGrace: 10 * time.Second, BodyMinRate: 1 << 10, BodyTotal: 2 * time.Minute,
 		WriteStall: 30 * time.Second, KeepAliveAfter: 10 * time.Second, KeepAliveEvery: 10 * time.Second,
 		MaxWait: 500 * time.Millisecond, ReadHeader: 10 * time.Second, IdleConn: 75 * time.Second,

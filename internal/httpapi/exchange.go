@@ -48,6 +48,7 @@ type exchange struct {
 	named      *named       // nil unless the client has named the request with an Idempotency-Key
 	visit      quota.Visit  // what it counts for
 
+	inBatch   bool      // it is a call of a batch, made by this node
 	status    int       // 0 until the head is written
 	sent      int64     // bytes of the body
 	read      int64     // bytes of the request's body

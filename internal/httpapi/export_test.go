@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"net"
-	"net/url"
 	"time"
 
 	"weir/internal/catalog"
@@ -83,22 +82,3 @@ func (g *gate) Check(c net.Conn, h *h1server.Head) []byte { return g.check(c, h)
 
 // FullName completes the name of a model of the Gemini style.
 func FullName(snap *catalog.Snapshot, name string) (string, error) { return fullName(snap, name) }
-
-// CSVCell is a cell of a file with that text.
-func CSVCell(text string) string {
-	e := &exporting{}
-	e.text(text)
-	return string(e.b)
-}
-
-// CursorOf reads a cursor and writes it again.
-func CursorOf(text string) (string, error) {
-	p, err := cursorOf(url.Values{"cursor": {text}})
-	return cursorText(p), err
-}
-
-// HoldFile takes one of the places that a user has for reading files.
-func (a *API) HoldFile(user string) bool { return a.exports.Enter(user, maxExports) }
-
-// LeaveFile gives it back.
-func (a *API) LeaveFile(user string) { a.exports.Leave(user) }

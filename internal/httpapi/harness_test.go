@@ -31,7 +31,6 @@ import (
 	"weir/internal/person"
 	"weir/internal/record"
 	"weir/internal/relay"
-	"weir/internal/report"
 	"weir/internal/routing"
 	"weir/internal/store/sqlite"
 	"weir/internal/store/sqlite/sqlitetest"
@@ -109,10 +108,6 @@ func (b *books) note(format string, args ...any) error {
 func (b *books) Balance(_ context.Context, wallet string) (ledger.Balance, error) {
 	return ledger.Balance{Credited: 100 * money.Ruble, Charged: 1, Balance: 100*money.Ruble - 1, Held: 7}, b.note("balance %s", wallet)
 }
-
-func (b *books) Flush(context.Context) error { return nil }
-
-func (b *books) Running(string) (int, money.Nano) { return 1, 7 }
 
 func (b *books) Activity(_ context.Context, wallet, key, from, to string) ([]ledger.ActivityRow, error) {
 	return b.rows, b.note("activity %s %s %s %s", wallet, key, from, to)
@@ -199,7 +194,7 @@ func startWith(t testing.TB, r httpapi.Completer, edit func(*httpapi.Config), pa
 		edit(&cfg)
 	}
 	deps := httpapi.Deps{
-		Relay: r, Explainer: relay.New(relay.Deps{Now: time.Now, Rand: func() float64 { return 0 }}, relay.Default()), Verifier: verifier, Keys: n.keys, Accounts: n.users, Ledger: n.books, Reports: report.New(store, n.books), Catalog: func() *catalog.Snapshot { return snapshot }, Tokens: tokenizer.Tokenizer{},
+		Relay: r, Explainer: relay.New(relay.Deps{Now: time.Now, Rand: func() float64 { return 0 }}, relay.Default()), Verifier: verifier, Keys: n.keys, Accounts: n.users, Ledger: n.books, Catalog: func() *catalog.Snapshot { return snapshot }, Tokens: tokenizer.Tokenizer{},
 		Redact: func(b []byte) []byte { return bytes.ReplaceAll(b, []byte(configuredSecret), []byte("***")) },
 		Log:    n.log, Slog: slog.New(n.log.Handler(slog.LevelInfo)), Now: time.Now, History: history.New(nil, history.Config{}), // it stores nothing
 	}

@@ -42,6 +42,9 @@ func (x *exchange) admit() error {
 // prompt, and whether it streams.
 func (x *exchange) reserve(prefs *routing.Preferences, models []string, prompt int64, stream bool) error {
 	x.mayKeep(prefs)
+	if x.inBatch && prefs.ZDR {
+		return fault.Field("httpapi.reserve", "provider.zdr", "A batch stores requests and answers, so zero data retention is not possible. Send the request by itself.")
+	}
 	if stream {
 		if err := x.visit.Stream(); err != nil {
 			return err

@@ -114,7 +114,7 @@ func TestMessagesErrors(t *testing.T) {
 		"bad preferences":  {"POST", "/v1/messages", messagesBody(false), "invalid_request_error", 400, []string{"X-Provider-Preferences", "x"}},
 		"worse ones":       {"POST", "/v1/messages", messagesBody(false), "invalid_request_error", 400, []string{"X-Provider-Preferences", `{"only":1}`}},
 		"a wrong method":   {"GET", "/v1/messages", "", "invalid_request_error", 405, nil},
-		"a wrong path":     {"POST", "/v1/messages/batches", "{}", "not_found_error", 404, nil},
+		"a wrong path":     {"POST", "/v1/messages/elsewhere", "{}", "not_found_error", 404, nil},
 		"nobody":           {"POST", "/v1/messages", messagesBody(false), "authentication_error", 401, []string{"Authorization", "Bearer x"}},
 		"no capacity":      {"POST", "/v1/messages", messagesBody(false), "overloaded_error", 529, nil},
 		"an unknown model": {"POST", "/v1/messages/count_tokens", `{"model":"no/such","messages":[{"role":"user","content":"q"}]}`, "not_found_error", 404, nil},

@@ -28,6 +28,7 @@ type Route struct {
 
 	access   access
 	body     func(*Config) int64 // largest body; nil: it reads none
+	spooled  bool                // the body goes to disk
 	asks     bool                // it asks a provider though it reads no body
 	fresh    bool                // a session must have begun, or its person have proved who they are, a short time ago
 	envelope envelope            // of its errors

@@ -100,6 +100,25 @@ func (v *Visit) rates() (limit.Rates, bool) {
 	return limit.Rates{limit.PerMinute(r.Requests), limit.PerMinute(r.Tokens), limit.PerMinute(int64(r.Rubles))}, r != (apikey.Rates{})
 }
 
+// spareShare is the share of each allowance that work in the background leaves to the caller in person: one in so many.
+const spareShare = 3
+
+// Spare reports whether enough is left of the allowances of a caller's key for work in the background.
+func (q *Quotas) Spare(now time.Time, caller *apikey.Caller) bool {
+	v := Visit{q: q, caller: caller}
+	rates, limited := v.rates()
+	if !limited {
+		return true
+	}
+	left := q.keys.Left(now, caller.Key, &rates)
+	for i := range rates {
+		if most := rates[i].Amount; most > 0 && left[i] < max(most/spareShare, 1) {
+			return false
+		}
+	}
+	return true
+}
+
 // take uses c of the key's allowances.
 func (v *Visit) take(now time.Time, c limit.Cost) error {
 	rates, limited := v.rates()

@@ -1,0 +1,71 @@
+package app
+
+import (
+	"context"
+
+	"weir/internal/apikey"
+	"weir/internal/batch"
+	"weir/internal/blob/folder"
+	"weir/internal/blob/s3"
+	"weir/internal/config"
+	"weir/internal/fault"
+	"weir/internal/httpapi"
+	"weir/internal/record"
+	"weir/internal/wire/batches"
+)
+
+// openFiles opens the blob store of users' files.
+func openFiles(cfg *config.Config) (contents, error) {
+	b := &cfg.Batch
+	if b.Keep == config.KeepS3 {
+		return s3.Open(s3Config(&b.S3))
+	}
+	return folder.Open(cfg.FileFolder(), int64(b.MinFreeBytes))
+}
+
+func s3Config(c *config.S3) s3.Config {
+	return s3.Config{
+		Endpoint: c.Endpoint, Region: c.Region, Bucket: c.Bucket, Prefix: c.Prefix, AccessKey: c.AccessKey.Reveal(),
+		SecretKey: c.SecretKey.Reveal(), Session: c.SessionToken.Reveal(), VirtualHost: c.VirtualHost, PartBytes: int64(c.PartBytes),
+	}
+}
+
+// makeBatches makes the service that keeps files and runs batches: new ones, and those that an earlier process or another node has left.
+func (g *Gateway) makeBatches(verifier *apikey.Verifier) (*batch.Service, error) {
+	kept, err := openFiles(&g.cfg)
+	if err != nil {
+		return nil, err
+	}
+	g.onClose(func(context.Context) { _ = kept.Close() })
+	b := &g.cfg.Batch
+	return batch.New(batch.Deps{Store: g.store, Contents: kept, Member: g.book, Wire: batches.Wire{}, Caller: verifier.Of, Charge: g.charge, Void: g.void}, batch.Config{
+		Now: g.clock, Window: b.Window, KeepFor: b.KeepFor, ForgetAfter: b.ForgetAfter, MaxFileBytes: int64(b.MaxFileBytes), MaxLines: b.MaxRequests, MaxLineBytes: int64(b.MaxLineBytes),
+		Files: batch.FileBounds{Files: b.MaxFiles, Bytes: int64(b.MaxBytes)}, MaxActive: b.MaxActive, AtOnce: int(b.AtOnce), PerUser: int(b.AtOncePerUser), Tries: b.Tries,
+		Report: func(what, id string, err error) { g.slog.Warn(what, "batch", id, "error", unquoted(err)) },
+	}), nil
+}
+
+// charge reports what the ledger knows of a call.
+func (g *Gateway) charge(ctx context.Context, wallet, generation string) (batch.Charge, error) {
+	c, _, err := g.book.Call(ctx, wallet, generation)
+	if fault.Is(err, fault.NotFound) {
+		return batch.Charge{}, nil
+	}
+	if err != nil {
+		return batch.Charge{}, err
+	}
+	u := &c.Usage
+	return batch.Charge{Known: true, Settled: c.Settled, Cost: c.Cost, Prompt: max(u.Prompt.N, 0), Cached: max(u.CacheRead.N, 0), Completion: max(u.Completion.N, 0), Reasoning: max(u.Reasoning.N, 0)}, nil
+}
+
+// apis are the names of the routes of batches in records.
+var apis = map[string]string{
+	"/v1/chat/completions": "completions", "/v1/responses": "responses", "/v1/messages": "messages", "/v1/embeddings": "embeddings", "/v1/moderations": "moderations", "/v1/rerank": "rerank",
+}
+
+// void records that a call of a batch was not made.
+func (g *Gateway) void(ctx context.Context, b *batch.Batch, generation string) error {
+	g.book.Note(&record.Call{Generation: generation, User: b.User, Wallet: b.Wallet, Key: b.Key, API: apis[b.Endpoint], At: g.clock(), Cancelled: true,
+		Error: fault.Canceled.String(), Status: httpapi.StatusClientGone})
+	return g.book.Flush(ctx)
+}
