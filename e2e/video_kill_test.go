@@ -184,6 +184,11 @@ type node struct {
 }
 
 func startNode(t testing.TB, provider, keep string) *node {
+	return serveNode(t, videoConfig, provider, keep)
+}
+
+// serveNode starts a node with a configuration, a format for its address, its data directory and more.
+func serveNode(t testing.TB, format string, more ...any) *node {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -193,7 +198,7 @@ func startNode(t testing.TB, provider, keep string) *node {
 	_ = l.Close()
 	dir := t.TempDir()
 	n := &node{t: t, url: "http://" + address, config: filepath.Join(dir, "weir.yaml")}
-	if err := os.WriteFile(n.config, fmt.Appendf(nil, videoConfig, address, filepath.Join(dir, "data"), provider, keep), 0o600); err != nil {
+	if err := os.WriteFile(n.config, fmt.Appendf(nil, format, append([]any{address, filepath.Join(dir, "data")}, more...)...), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	made, err := weir(t, "user", "bootstrap", "alice", "-c", n.config)

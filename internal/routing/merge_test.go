@@ -32,8 +32,6 @@ func TestMerge(t *testing.T) {
 			prefs{Only: []string{"beta"}, Within: [][]string{{"alpha", "beta"}}}},
 		{"the default order of the request wins", prefs{Sort: "price"}, prefs{Sort: "exacto"}, prefs{Sort: "exacto"}},
 		{"ignore of either", prefs{Ignore: []string{"alpha"}}, prefs{Ignore: []string{"beta"}}, prefs{Ignore: []string{"alpha", "beta"}}},
-		{"models of account and key: both hold", prefs{Models: [][]string{{"a/*"}}}, prefs{Models: [][]string{{"*/b"}}}, prefs{Models: [][]string{{"a/*"}, {"*/b"}}}},
-		{"models of the key", prefs{}, prefs{Models: [][]string{{"a/b"}}}, prefs{Models: [][]string{{"a/b"}}}},
 		{"zdr of the account", prefs{ZDR: true}, prefs{}, prefs{ZDR: true}},
 		{"zdr of the request", prefs{}, prefs{ZDR: true}, prefs{ZDR: true}},
 		{"data_collection", prefs{DenyCollection: true}, prefs{}, prefs{DenyCollection: true}},
