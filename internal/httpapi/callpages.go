@@ -251,7 +251,7 @@ func (x *exchange) getCallHistogram() error {
 	if u.To.Sub(u.From) > mostDays*24*time.Hour {
 		return fault.Field("httpapi.histogram", "from", "A histogram has at most %d days. Choose a shorter period.", mostDays)
 	}
-	r, err := x.api.Reports.Usage(x.context(), u, report.Calls, 1)
+	r, err := x.api.Reports.Histogram(x.context(), u)
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ const (
 	// windowSize is how many calls one step of a search looks at, and windows how many steps one page takes: what does not fit costs
 	// no more than this.
 	windowSize = 5000
-	windows    = 4
+	windows    = 2
 )
 
 // Page is a page of calls, the newest first.

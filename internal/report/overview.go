@@ -66,7 +66,7 @@ func (r *Reporter) Overview(ctx context.Context, wallet string, now time.Time) (
 	if month.Before(from) {
 		from = month
 	}
-	rows, err := r.store.Usage(ctx, Query{Wallet: wallet, Part: Model, Bucket: Day, From: from, To: today.AddDate(0, 0, 1)})
+	rows, err := r.store.Usage(ctx, Query{Wallet: wallet, Part: Model, Bucket: Day, Metric: Cost, From: from, To: today.AddDate(0, 0, 1)})
 	if err != nil {
 		return nil, err
 	}

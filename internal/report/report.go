@@ -117,6 +117,7 @@ type Query struct {
 	Bucket Bucket
 	From   time.Time // beginning of a bucket
 	To     time.Time // beginning of the bucket after the last
+	Metric Metric    // the figure that is needed, besides how many calls there were; "": all of them
 }
 
 // Place is where a list of calls continues: after the call with that time and id. Calls are listed from the newest.

@@ -83,6 +83,7 @@ func (r *Reporter) Usage(ctx context.Context, q Query, m Metric, most int) (*Usa
 	if err := r.book.Flush(ctx); err != nil {
 		return nil, err
 	}
+	q.Metric = m
 	rows, err := r.store.Usage(ctx, q)
 	if err != nil {
 		return nil, err
@@ -171,4 +172,13 @@ func (r *Reporter) Rows(ctx context.Context, q Query) ([]Row, error) {
 		return nil, err
 	}
 	return r.store.Usage(ctx, q)
+}
+
+// Histogram sums calls over time, without groups, and with all figures.
+func (r *Reporter) Histogram(ctx context.Context, q Query) (*Usage, error) {
+	rows, err := r.Rows(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	return arrange(q, rows, Calls, 1), nil
 }

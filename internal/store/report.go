@@ -109,10 +109,33 @@ func (c *conditions) filter(f *report.Filter, names columnsOf) {
 	c.result(names[report.Result], f.Result)
 }
 
-// usageSums are the figures of a row of report.Usage.
-const usageSums = `CAST(SUM(calls) AS BIGINT), CAST(SUM(requests) AS BIGINT), CAST(SUM(errors) AS BIGINT), CAST(SUM(cancelled) AS BIGINT), CAST(SUM(prompt) AS BIGINT), CAST(SUM(cache_read) AS BIGINT),
-	CAST(SUM(cache_write) AS BIGINT), CAST(SUM(completion) AS BIGINT), CAST(SUM(reasoning) AS BIGINT), CAST(SUM(cost) AS BIGINT), CAST(SUM(refunded) AS BIGINT), CAST(SUM(first_content_us) AS BIGINT),
-	CAST(SUM(first_contents) AS BIGINT), MAX(last_at)`
+// usageColumns are the figures of a row of report.Usage, each with the metric that needs it; "" is needed always.
+var usageColumns = []struct {
+	name   string
+	metric report.Metric
+}{
+	{"calls", ""}, {"requests", allFigures}, {"errors", report.Errors}, {"cancelled", allFigures}, {"prompt", report.TokensIn}, {"cache_read", report.TokensCached}, {"cache_write", allFigures},
+	{"completion", report.TokensOut}, {"reasoning", report.TokensReasoning}, {"cost", report.Cost}, {"refunded", allFigures}, {"first_content_us", report.FirstToken}, {"first_contents", report.FirstToken},
+}
+
+// allFigures is the metric of what only a query for all figures needs.
+const allFigures report.Metric = "all"
+
+// usageSums are the sums that a metric needs: each column that is read costs time in each row.
+func usageSums(m report.Metric) string {
+	var b strings.Builder
+	for _, c := range usageColumns {
+		if m == "" || c.metric == "" || c.metric == m {
+			b.WriteString(", CAST(SUM(" + c.name + ") AS BIGINT)")
+		} else {
+			b.WriteString(", CAST(0 AS BIGINT)")
+		}
+	}
+	if m == "" {
+		return b.String() + ", MAX(last_at)"
+	}
+	return b.String() + ", CAST(0 AS BIGINT)"
+}
 
 // Usage is report.Store.Usage.
 func (s *Store) Usage(ctx context.Context, q report.Query) ([]report.Row, error) {
@@ -139,7 +162,7 @@ func (s *Store) Usage(ctx context.Context, q report.Query) ([]report.Row, error)
 	if q.Part == report.None {
 		value = "''"
 	}
-	text := "SELECT " + bucket + ", " + value + ", " + usageSums + " FROM " + table + " WHERE " + c.text.String() + " GROUP BY 1, 2 ORDER BY 1, 2"
+	text := "SELECT " + bucket + ", " + value + usageSums(q.Metric) + " FROM " + table + " WHERE " + c.text.String() + " GROUP BY 1, 2 ORDER BY 1, 2"
 	return list(ctx, s, "store.Usage", func(row Scanner) (r report.Row, err error) {
 		var first, last, hour int64
 		var day string
@@ -152,7 +175,9 @@ func (s *Store) Usage(ctx context.Context, q report.Query) ([]report.Row, error)
 		if err != nil {
 			return r, err
 		}
-		r.FirstContent, r.LastAt = time.Duration(first)*time.Microsecond, time.UnixMicro(last).UTC()
+		if r.FirstContent = time.Duration(first) * time.Microsecond; last > 0 {
+			r.LastAt = time.UnixMicro(last).UTC()
+		}
 		switch q.Bucket {
 		case report.Hour:
 			r.At = time.Unix(hour, 0).UTC()
@@ -192,7 +217,9 @@ func (s *Store) SearchCalls(ctx context.Context, q report.Search, most int) (w r
 	look := "FROM generations WHERE " + inner.text.String() + " ORDER BY at DESC, id DESC LIMIT "
 	text := "SELECT id, at, record " + look + strconv.Itoa(q.Limit)
 	if chosen {
-		text = "SELECT id, at, record FROM (SELECT * " + look + strconv.Itoa(most) + ") w WHERE " + all.text.String() + " ORDER BY at DESC, id DESC LIMIT " + strconv.Itoa(q.Limit)
+		// records are read of what fits alone
+		text = "SELECT f.id, f.at, g.record FROM (SELECT id, at FROM (SELECT id, at, user_id, key_id, api, model, provider, error, cancelled, settled, cost " + look + strconv.Itoa(most) + ") w WHERE " +
+			all.text.String() + " ORDER BY at DESC, id DESC LIMIT " + strconv.Itoa(q.Limit) + ") f JOIN generations g ON g.wallet = $1 AND g.id = f.id ORDER BY f.at DESC, f.id DESC"
 	}
 	var last report.Place
 	w.Calls, err = list(ctx, s, "store.SearchCalls", func(row Scanner) (record.Call, error) {
@@ -281,13 +308,13 @@ func (s *Store) first(ctx context.Context, to any, text string, args []any) (fou
 const (
 	daySums = `SELECT day, CAST(SUM(requests) AS BIGINT), CAST(SUM(cost) AS BIGINT) FROM usage_groups WHERE wallet = $1 AND part = '` + byKind + `' AND day >= $2 AND day < $3 GROUP BY day ORDER BY day`
 	daySum  = `SELECT CAST(COALESCE(SUM(cost), 0) AS BIGINT) FROM usage_groups WHERE wallet = $1 AND part = '` + byKind + `' AND day >= $2 AND day < $3`
-	// Postings by time. Index entries_by_account has them, by transaction.
+	// Postings by time. The condition on the transaction has the planner take the index that has no settlements, of which there are many more.
 	postingSum = `SELECT CAST(COALESCE(SUM(e.amount), 0) AS BIGINT) FROM entries e JOIN transactions t ON t.id = e.transaction_id
-		WHERE e.account = $1 AND substr(e.ref, 1, 7) <> 'settle:' AND t.at >= $2 AND t.at < $3`
-	postingsIn = movement + `AND w.account = $1 AND t.at >= $2 AND t.at < $3 ORDER BY t.at, w.transaction_id LIMIT $4`
+		WHERE e.account = $1 AND e.transaction_id >= 0 AND substr(e.ref, 1, 7) <> 'settle:' AND t.at >= $2 AND t.at < $3`
+	postingsIn = movement + `AND w.account = $1 AND w.transaction_id >= 0 AND t.at >= $2 AND t.at < $3 ORDER BY t.at, w.transaction_id LIMIT $4`
 	jobHolds   = `SELECT substr(l.node, 5), l.granted - l.consumed, l.at, COALESCE((SELECT j.model FROM video_jobs j WHERE j.id = substr(l.node, 5)), '') FROM leases l
 		WHERE l.wallet = $1 AND l.key_id = '' AND l.epoch = 0 AND l.granted > l.consumed ORDER BY l.at, l.node LIMIT 1000`
-	toppedUp  = `SELECT 1 FROM entries WHERE account = $1 AND substr(ref, 1, 7) <> 'settle:' LIMIT 1`
+	toppedUp  = `SELECT 1 FROM entries WHERE account = $1 AND transaction_id >= 0 AND substr(ref, 1, 7) <> 'settle:' LIMIT 1`
 	keySpends = `SELECT s.key_id, s.period, CAST(SUM(s.spent) AS BIGINT) FROM api_keys k JOIN key_spend s ON s.key_id = k.id
 		WHERE k.user_id = $1 AND k.deleted_at IS NULL AND (s.period = $2 AND s.start = $3 OR s.period = $4 AND s.start = $5 OR s.period = $6 AND s.start = $7 OR s.period = $8 AND s.start = $9)
 		GROUP BY s.key_id, s.period`

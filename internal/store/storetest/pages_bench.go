@@ -96,7 +96,7 @@ func PagesBench(b *testing.B, open func(b *testing.B, now func() time.Time) Repo
 	}
 }
 
-// fillPages makes n calls in ninety days, most of them of one account with twenty keys.
+// fillPages makes n calls in ninety days, most of them of one account with twenty keys, each of which uses five of 25 models.
 func fillPages(b *testing.B, s ReportStore, now time.Time, n int) {
 	ctx := context.Background()
 	const wallets, size, days = 200, 1000, 90
@@ -125,14 +125,15 @@ func fillPages(b *testing.B, s ReportStore, now time.Time, n int) {
 		if random.IntN(10) >= 6 {
 			w = 1 + random.IntN(wallets-1)
 		}
-		m := random.IntN(25)
+		key := random.IntN(20)
+		m := (3*key + random.IntN(5)) % 25
 		model, provider := fmt.Sprint("vendor/model-", m), fmt.Sprint("provider-", m%6+random.IntN(2))
 		if random.IntN(200_000) == 0 {
 			model = "vendor/rare"
 		}
 		cost := money.Nano(random.Int64N(2_000_000_000))
 		c := record.Call{Generation: fmt.Sprintf("gen-%d-%020d", at.Unix(), random.Uint64()), Request: "req_0123456789abcdefghijklmn", User: fmt.Sprint("usr_", w), Wallet: fmt.Sprint("wal_", w),
-			Key: fmt.Sprint("key_", random.IntN(20)), API: pick(random, "completions", "completions", "completions", "messages", "embeddings", "images"), At: at, ModelAsked: model, Model: model, Provider: provider, ProviderName: provider,
+			Key: fmt.Sprint("key_", key), API: kindOf(random, m), At: at, ModelAsked: model, Model: model, Provider: provider, ProviderName: provider,
 			Endpoint: provider + "/" + model, Status: 200, Finish: "stop", Settled: true, Cost: cost, Hold: 2 * cost, PriceList: "2026-11-01", Rate: "92.5*1.15", Lines: []usage.Line{{Kind: usage.KindRequest, Quantity: 1, Price: int64(cost)}},
 			Usage:        usage.Usage{Prompt: usage.Of(random.Int64N(5000)), Completion: usage.Of(random.Int64N(900))},
 			FirstContent: 300 * time.Millisecond, Generating: time.Second, Duration: 1400 * time.Millisecond, Catalog: "c-1",
@@ -154,4 +155,15 @@ func fillPages(b *testing.B, s ReportStore, now time.Time, n int) {
 			batch.From, batch.Items = batch.To, batch.Items[:0]
 		}
 	}
+}
+
+// kindOf is what a model is used for.
+func kindOf(random *rand.Rand, model int) string {
+	switch {
+	case model%8 == 0:
+		return "embeddings"
+	case model%11 == 0:
+		return "images"
+	}
+	return pick(random, "completions", "completions", "messages")
 }

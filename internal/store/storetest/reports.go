@@ -219,6 +219,12 @@ func (b *reports) usage(t *testing.T) {
 			want[k].Add(&s)
 		}
 		slices.SortFunc(want, func(x, y report.Row) int { return cmp.Or(x.At.Compare(y.At), cmp.Compare(x.Value, y.Value)) })
+		if i%3 == 2 { // one figure alone
+			q.Metric = pick(b.random, report.Cost, report.Calls, report.Errors, report.TokensIn, report.TokensOut, report.TokensCached, report.TokensReasoning, report.FirstToken)
+			for j := range want {
+				want[j].Sums = only(q.Metric, want[j].Sums)
+			}
+		}
 		got, err := b.s.Usage(t.Context(), q)
 		if err != nil {
 			t.Fatalf("%+v: %v", q, err)
@@ -386,4 +392,26 @@ func (b *reports) keys(t *testing.T) {
 	if holds, err := b.s.JobHolds(t.Context(), "wal_1"); len(holds) > 0 || err != nil {
 		t.Errorf("held: %v, %v", holds, err)
 	}
+}
+
+// only leaves the figures that a metric needs, and how many calls there were.
+func only(m report.Metric, s report.Sums) report.Sums {
+	one := report.Sums{Calls: s.Calls}
+	switch m {
+	case report.Cost:
+		one.Cost = s.Cost
+	case report.Errors:
+		one.Failed = s.Failed
+	case report.TokensIn:
+		one.Prompt = s.Prompt
+	case report.TokensOut:
+		one.Completion = s.Completion
+	case report.TokensCached:
+		one.CacheRead = s.CacheRead
+	case report.TokensReasoning:
+		one.Reasoning = s.Reasoning
+	case report.FirstToken:
+		one.FirstContent, one.FirstContents = s.FirstContent, s.FirstContents
+	}
+	return one
 }
