@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { demo } from './clients.js';
 
 const weir = await demo();
-const programs = Object.fromEntries(['claude', 'codex'].map((name) => [name, fileURLToPath(new URL(`node_modules/.bin/${name}`, import.meta.url))]));
+const programs = Object.fromEntries(['claude', 'codex', 'gemini'].map((name) => [name, fileURLToPath(new URL(`node_modules/.bin/${name}`, import.meta.url))]));
 const limit = { timeout: 80_000 };
 
 before(async () => {
@@ -25,6 +25,7 @@ async function place() {
   after(() => rm(root, { recursive: true, maxRetries: 5 }));
   const at = { home: join(root, 'home'), work: join(root, 'work') };
   await mkdir(join(at.home, '.codex'), { recursive: true });
+  await mkdir(join(at.home, '.gemini'));
   await mkdir(at.work);
   return at;
 }
@@ -91,6 +92,23 @@ wire_api = "responses"
       const last = events.findLast((event) => event.item?.type === 'agent_message');
       assert.match(last.item.text, /The weir holds\./);
       assert.ok(events.findLast((event) => event.type === 'turn.completed').usage.output_tokens > 0);
+    }));
+
+    test(`Gemini CLI writes and edits a file, ${model}`, limit, (t) => charged(async () => {
+      const { home, work } = await place();
+      const file = join(work, 'river.txt');
+      await writeFile(join(home, '.gemini', 'settings.json'), JSON.stringify({ security: { auth: { selectedType: 'gemini-api-key' } }, privacy: { usageStatisticsEnabled: false }, general: { enableAutoUpdate: false } }));
+      const steps = script(['write_file', { file_path: file, content: 'The weir stands.\n' }], ['replace', { file_path: file, instruction: 'Mend it.', old_string: 'stands', new_string: 'holds' }], ['read_file', { file_path: file }]);
+      const said = await run(t, programs.gemini, ['--model', model, '--approval-mode', 'yolo', '--output-format', 'json', '-p', `${steps} Write a file, then mend it.`], {
+        cwd: work, env: { HOME: home, GOOGLE_GEMINI_BASE_URL: weir.root, GEMINI_API_KEY: weir.api_key, GEMINI_CLI_TRUST_WORKSPACE: 'true' },
+      });
+      assert.equal(await readFile(file, 'utf8'), 'The weir holds.\n');
+      const result = JSON.parse(said);
+      assert.equal(result.error, undefined);
+      assert.match(result.response, /The weir holds\./);
+      const used = result.stats.models[model];
+      assert.equal(used.api.totalErrors, 0);
+      assert.ok(used.api.totalRequests >= 4 && used.tokens.candidates > 0); // three calls and the last word
     }));
   }
 });

@@ -43,6 +43,8 @@ func TestHostedToolsAreCharged(t *testing.T) {
 		{name: "responses to anthropic", style: "responses", model: "anthropic/chat", members: `"tools":[{"type":"web_search"}]`, want: map[string]int64{"web_search": 3}},
 		{name: "chat to anthropic", style: "chat", model: "anthropic/chat", members: `"web_search_options":{}`, want: map[string]int64{"web_search": 3}},
 		{name: "chat to gemini", style: "chat", model: "gemini/chat", members: `"web_search_options":{}`, want: map[string]int64{"web_search": 3}, beyond: "web_search"},
+		{name: "gemini", style: "gemini", model: "gemini/chat", members: `"tools":[{"googleSearch":{}}]`, want: map[string]int64{"web_search": 3}, beyond: "web_search"},
+		{name: "gemini to anthropic", style: "gemini", model: "anthropic/chat", members: `"tools":[{"googleSearch":{}}]`, want: map[string]int64{"web_search": 3}},
 		{name: "client tools", style: "responses", model: "responses/chat", members: `"tools":[{"type":"local_shell"},{"type":"apply_patch"},{"type":"computer_use_preview","environment":"linux","display_width":8,"display_height":8}]`, want: map[string]int64{}},
 	} {
 		for _, how := range []struct {
@@ -54,7 +56,11 @@ func TestHostedToolsAreCharged(t *testing.T) {
 				a := c.newAccount(t)
 				path, body := ofStyle(x.style, x.model, x.members)
 				body = strings.Replace(body, "Over the weir", "Over the weir [[sim uses=3 tokens=100"+how.mark+"]]", 1)
-				body = fmt.Sprintf(`%s,"stream":%t}`, strings.TrimSuffix(body, "}"), how.stream)
+				if x.style != "gemini" {
+					body = fmt.Sprintf(`%s,"stream":%t}`, strings.TrimSuffix(body, "}"), how.stream)
+				} else if how.stream {
+					path = geminiStyle{}.path(x.model, true)
+				}
 				got := a.send(t, http.MethodPost, path, []byte(body), map[string]string{"Anthropic-Beta": "mcp-client-2025-11-20"})
 				if got.status != http.StatusOK {
 					t.Fatalf("%d %s", got.status, got.body)

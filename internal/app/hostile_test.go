@@ -284,7 +284,7 @@ var reportsEarly = map[string]bool{"openai": true, "gigachat": true, "anthropic"
 func drawPlot(t *rapid.T, id int, poor bool) *plot {
 	p := &plot{id: id, claims: map[int]claim{}, stays: -1, asked: make(chan struct{}), left: make(chan struct{})}
 	p.dialect = rapid.SampledFrom([]string{"openai", "responses", "anthropic", "gemini", "bedrock", "gigachat"}).Draw(t, "dialect")
-	p.style = rapid.SampledFrom([]string{"chat", "responses", "messages"}).Draw(t, "style")
+	p.style = rapid.SampledFrom([]string{"chat", "responses", "messages", "gemini"}).Draw(t, "style")
 	p.stream = rapid.IntRange(0, 3).Draw(t, "stream") > 0
 	p.most = rapid.SampledFrom([]int64{0, 0, 16, 900}).Draw(t, "max tokens")
 	for i := range rapid.IntRange(1, 5).Draw(t, "pieces") {
@@ -404,6 +404,17 @@ func (p *plot) request() (path string, body []byte) {
 		path, m["messages"] = "/v1/chat/completions", said
 	case "responses":
 		path, m["input"], m["store"], most = "/v1/responses", prompt, false, "max_output_tokens"
+	case "gemini":
+		config := map[string]any{}
+		if p.most > 0 {
+			config["maxOutputTokens"] = p.most
+		}
+		m = map[string]any{"contents": []any{map[string]any{"parts": []any{map[string]any{"text": prompt}}}}, "generationConfig": config}
+		body, err := json.Marshal(m)
+		if err != nil {
+			panic(err)
+		}
+		return geminiStyle{}.path("villain/"+p.dialect, p.stream), body
 	case "messages":
 		path, m["messages"] = "/v1/messages", said
 		if m[most] = hostileMost; p.most > 0 {

@@ -22,6 +22,12 @@ var paidFor = []struct{ style, member, name string }{
 	{"messages", `"speed":"fast"`, "speed"},
 	{"messages", `"inference_geo":"us"`, "inference_geo"},
 	{"messages", `"service_tier":"golden"`, "service_tier"},
+	{"gemini", `"tools":[{"googleSearch":{}}]`, "web_search"},
+	{"gemini", `"tools":[{"google_search_retrieval":{}}]`, "web_search"},
+	{"gemini", `"tools":[{"urlContext":{}}]`, "web_fetch"},
+	{"gemini", `"tools":[{"codeExecution":{}}]`, "code_execution"},
+	{"gemini", `"tools":[{"googleMaps":{}}]`, "a hosted tool"},
+	{"gemini", `"plugins":[{"id":"web"}]`, "web_search"},
 	{"responses", `"tools":[{"type":"web_search"}]`, "web_search"},
 	{"responses", `"tools":[{"type":"web_search_preview_2025_03_11"}]`, "web_search"},
 	{"responses", `"tools":[{"type":"file_search","vector_store_ids":["v"]}]`, "file_search"},
@@ -46,6 +52,8 @@ func ofStyle(style, model, member string) (path, body string) {
 	switch style {
 	case "messages":
 		return "/v1/messages", fmt.Sprintf(`{"model":%q,"max_tokens":64,%s,%s}`, model, said, member)
+	case "gemini":
+		return "/v1beta/models/" + model + ":generateContent", fmt.Sprintf(`{"contents":[{"parts":[{"text":"Over the weir"}]}],%s}`, member)
 	case "responses":
 		return "/v1/responses", fmt.Sprintf(`{"model":%q,"input":"Over the weir","store":false,%s}`, model, member)
 	}
@@ -53,7 +61,7 @@ func ofStyle(style, model, member string) (path, body string) {
 }
 
 // own is the model whose provider uses the style's wire.
-var own = map[string]string{"messages": "anthropic/chat", "responses": "responses/chat", "chat": "openai/chat"}
+var own = map[string]string{"messages": "anthropic/chat", "responses": "responses/chat", "chat": "openai/chat", "gemini": "gemini/chat"}
 
 // unpriced removes the tool prices of the conformance catalog.
 func unpriced(s *setup) {
@@ -72,7 +80,7 @@ func TestUnpricedIsRefused(t *testing.T) {
 	for _, p := range paidFor {
 		path, body := ofStyle(p.style, own[p.style], p.member)
 		got := a.send(t, http.MethodPost, path, []byte(body), nil)
-		if got.status != http.StatusNotFound || !bytes.Contains(got.body, []byte("has a price for "+p.name)) || !bytes.Contains(got.body, []byte(`"unpriced"`)) && p.style != "messages" {
+		if got.status != http.StatusNotFound || !bytes.Contains(got.body, []byte("has a price for "+p.name)) || !bytes.Contains(got.body, []byte(`"unpriced"`)) && p.style != "messages" && p.style != "gemini" {
 			t.Errorf("%s %s: %d %.400s", p.style, p.member, got.status, got.body)
 		}
 	}
@@ -98,7 +106,7 @@ func TestMissingTier(t *testing.T) {
 	t.Parallel()
 	c := startConformer(t, unpriced)
 	a := c.newAccount(t)
-	for _, style := range []string{"messages", "responses", "chat"} {
+	for _, style := range []string{"messages", "responses", "chat", "gemini"} {
 		for _, tier := range []string{"priority", "fast", "flex", "scale"} {
 			path, body := ofStyle(style, own[style], fmt.Sprintf(`"service_tier":%q`, tier))
 			body = strings.ReplaceAll(body, "Over the weir", style+" at "+tier)

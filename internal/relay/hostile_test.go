@@ -123,7 +123,7 @@ func TestWalletBound(t *testing.T) {
 			q := c.Request
 			q.Models = []string{rapid.SampledFrom(models).Draw(t, "model")}
 			q.Stream = rapid.Bool().Draw(t, "stream")
-			q.Style = rapid.SampledFrom([]completion.Style{completion.Chat, completion.Responses, completion.Messages}).Draw(t, "style")
+			q.Style = rapid.SampledFrom([]completion.Style{completion.Chat, completion.Responses, completion.Messages, completion.Gemini}).Draw(t, "style")
 			q.N = rapid.SampledFrom([]int{1, 1, 3}).Draw(t, "n")
 			q.MaxTokens = rapid.SampledFrom([]int64{0, 0, 1, 16, 900, math.MaxInt64}).Draw(t, "max tokens")
 			q.Needs.N, q.Needs.PromptTokens, q.Needs.Dense = q.N, rapid.SampledFrom([]int64{1, 10, 10, 700}).Draw(t, "prompt"), 3

@@ -240,7 +240,9 @@ func (d *decoder) needs(p catalog.Params) { d.req.Needs.Params |= p }
 // tier reads a service tier: routing chooses an endpoint of it.
 func (d *decoder) tier(v []byte) {
 	switch word := strings.ToLower(strings.TrimPrefix(strings.ToUpper(rawjson.Text(v)), "SERVICE_TIER_")); word {
-	case "", "unspecified", "standard", "default", "auto":
+	case "", "unspecified", "standard", "default", "auto", "scale":
+	case "fast":
+		d.req.Needs.Tier = "priority"
 	case "flex", "priority":
 		d.req.Needs.Tier = word
 	default:
