@@ -71,7 +71,7 @@ func checked(body []byte) ([]byte, error) {
 	if err := rawjson.Check(body, rawjson.Defaults); err != nil {
 		return nil, err
 	}
-	out := normal(body)
+	out := withText(normal(body))
 	if len(out) != len(body) || len(out) > 0 && &out[0] != &body[0] {
 		if err := rawjson.Check(out, rawjson.Defaults); err != nil { // a name in both spellings
 			return nil, err

@@ -40,6 +40,7 @@ func TestSpellings(t *testing.T) {
 			`{` + asked + `,"tools":[{"functionDeclarations":[{"name":"f_f","parameters":{"type":"OBJECT","properties":{"a_b":{"type":"STRING","minLength":"1"},"properties":{"anyOf":[]}}},"parametersJsonSchema":{"c_d":1}}]}]}`},
 		{`{"contents":[{"parts":[{"function_call":{"name":"f","args":{"a_b":{"c_d":1}}}},{"function_response":{"name":"f","response":{"e_f":[{"g_h":1}]}}}]}],"session_id":"s_s","generation_config":{"_responseJsonSchema":{"a_b":1},"response_json_schema":{"x_y":{}}}}`,
 			`{"contents":[{"parts":[{"functionCall":{"name":"f","args":{"a_b":{"c_d":1}}}},{"functionResponse":{"name":"f","response":{"e_f":[{"g_h":1}]}}}]}],"session_id":"s_s","generationConfig":{"_responseJsonSchema":{"a_b":1},"responseJsonSchema":{"x_y":{}}}}`},
+		{`{"contents":[{"parts":[{},{"thought":true},{"text":"a"},{} , {"thoughtSignature":"c2ln"},{"text":"b"},{"thought":true}]},{"parts":[{}]}]}`, `{"contents":[{"parts":[{"text":"a"} , {"text":"","thoughtSignature":"c2ln"},{"text":"b"}]},{"parts":[{}]}]}`},
 		{`{"\u0073ystem_instruction":{"parts":[]},` + asked + `}`, `{"systemInstruction":{"parts":[]},` + asked + `}`},
 	} {
 		if got := decoded(t, tt.body).Body; string(got) != tt.want {
