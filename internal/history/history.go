@@ -1,4 +1,4 @@
-// Package history stores the content of responses that may be continued, read again or waited for. Only this package stores the content
+// Package history stores the content of responses that may be continued, read again or waited for. Only this package and package batch store the content
 // of requests and answers. It knows no wire, never interprets the content, and shows it to no other account.
 package history
 

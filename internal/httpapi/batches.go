@@ -26,9 +26,13 @@ func (x *exchange) postBatch() error {
 	if err != nil {
 		return err
 	}
+	betas, err := x.betas()
+	if err != nil {
+		return err
+	}
 	x.mayKeep(&routing.Preferences{})
 	b, err := x.api.Batches.Add(x.context(), &batch.NewBatch{Caller: x.caller, Shape: batch.Requests, Endpoint: c.Endpoint, Metadata: c.Metadata, Input: c.Input, Keep: c.Keep,
-		Generation: x.generation, Version: x.header("Anthropic-Version"), Betas: x.betas()})
+		Generation: x.generation, Version: x.header("Anthropic-Version"), Betas: betas})
 	if err != nil {
 		return err
 	}
@@ -39,12 +43,12 @@ func (x *exchange) postBatch() error {
 const maxBetas = 2048 // bytes
 
 // betas are the features of the messages style that a batch asks for.
-func (x *exchange) betas() string {
+func (x *exchange) betas() (string, error) {
 	text := strings.Join(x.r.Header["Anthropic-Beta"], ",")
 	if len(text) > maxBetas {
-		return ""
+		return "", fault.Field("httpapi.betas", "anthropic-beta", "anthropic-beta must have at most %d bytes.", maxBetas)
 	}
-	return text
+	return text, nil
 }
 
 func (x *exchange) getBatch() error {
@@ -92,9 +96,13 @@ func (x *exchange) postMessageBatch() error {
 	if err != nil {
 		return err
 	}
+	betas, err := x.betas()
+	if err != nil {
+		return err
+	}
 	x.mayKeep(&routing.Preferences{})
 	b, err := x.api.Batches.Add(x.context(), &batch.NewBatch{Caller: x.caller, Shape: batch.Messages, Endpoint: batches.MessagesEndpoint, Requests: bytes.NewReader(file), Total: total,
-		Generation: x.generation, Version: x.header("Anthropic-Version"), Betas: x.betas()})
+		Generation: x.generation, Version: x.header("Anthropic-Version"), Betas: betas})
 	if err != nil {
 		return err
 	}

@@ -251,3 +251,21 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+// Whatever a form is, it is refused or read as a request that can be stored.
+func FuzzDecodeForm(f *testing.F) {
+	f.Add([]byte("--b\r\nContent-Disposition: form-data; name=\"model\"\r\n\r\na/b\r\n--b\r\nContent-Disposition: form-data; name=\"prompt\"\r\n\r\nc\r\n--b\r\nContent-Disposition: form-data; name=\"seconds\"\r\n\r\n4\r\n--b--\r\n"))
+	f.Add([]byte("--b\r\nContent-Disposition: form-data; name=\"input_reference\"; filename=\"a.png\"\r\nContent-Type: image/png\r\n\r\nx\r\n--b--\r\n"))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		r, err := videos.DecodeForm(body, "b")
+		if err != nil {
+			return
+		}
+		if r.Model == "" || r.Prompt == "" || !r.Form {
+			t.Errorf("%+v", r)
+		}
+		if _, err := video.DecodeRequest(video.EncodeRequest(r)); err != nil {
+			t.Error(err)
+		}
+	})
+}
