@@ -6,6 +6,7 @@
 //	go run ./bench -weir ""        only the references
 //	go run ./bench -passes 3       the best of three, for a noisy machine
 //	go run ./bench -against FILE   another build beside this one, slice by slice
+//	go run ./bench -memory         the memory under load, and whether it comes back
 //	go run ./bench -overload       the behaviour at twice the load that Weir can carry
 package main
 
@@ -55,6 +56,7 @@ func run() error {
 	flag.StringVar(&s.profile, "profile", "", "write a CPU profile of Weir in each loop to this folder; what is measured suffers a little")
 	flag.BoolVar(&s.strict, "strict", false, "fail when a gate is missed")
 	overloading := flag.Bool("overload", false, "offer Weir twice what it can carry, instead of everything else")
+	remembering := flag.Bool("memory", false, "measure the memory under streams and large bodies, and a minute after, instead of everything else")
 	against := flag.String("against", "", "compare -weir with this other build, slice by slice, instead of everything else")
 	flag.IntVar(&s.clients, "clients", 5000, "connections of the overload")
 	flag.StringVar(&serve, "serve", "", "internal: be one of the servers measured: mock, handtuned")
@@ -71,6 +73,9 @@ func run() error {
 	defer stop()
 	if *overloading {
 		return overload(ctx, s)
+	}
+	if *remembering {
+		return memory(ctx, s)
 	}
 	if *against != "" {
 		return compare(ctx, s, *against)

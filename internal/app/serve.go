@@ -72,6 +72,7 @@ func (g *Gateway) run(ctx context.Context, signals <-chan os.Signal, watch *conf
 	g.watch(watch)
 	g.keep(g.live.changes())
 	g.keep(g.remembering())
+	g.keep(tidying(g.cfg.Runtime))
 	g.keep(g.api.Ranks(g.store, ranksEvery))
 	for {
 		select {

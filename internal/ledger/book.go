@@ -333,6 +333,14 @@ func (h *Hold) end(cost money.Nano) {
 
 var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 1024); return &b }}
 
+const keepBuffer = 16 << 10 // a larger buffer is left to the collector
+
+func putBuffer(b *[]byte) {
+	if cap(*b) <= keepBuffer {
+		buffers.Put(b)
+	}
+}
+
 // Settle ends h with a charge of c.Cost, which may exceed the hold when more was delivered than expected. It returns when the record is
 // in the journal: from then on the charge survives the end of the process. An error means that nothing was charged and that h is still
 // open.
@@ -359,7 +367,7 @@ func (b *Book) Settle(_ context.Context, h *Hold, c *record.Call) error {
 	h.wallet.grow(over)
 	h.key.grow(over)
 	err := b.journal.Append(*buf)
-	buffers.Put(buf)
+	putBuffer(buf)
 	if err != nil {
 		h.wallet.grow(-over)
 		h.key.grow(-over)
@@ -379,7 +387,7 @@ func (b *Book) Note(c *record.Call) {
 	buf := buffers.Get().(*[]byte)
 	*buf = appendItem((*buf)[:0], &it)
 	ok := b.journal.Add(*buf)
-	buffers.Put(buf)
+	putBuffer(buf)
 	if !ok {
 		b.dropped.Add(1)
 		return

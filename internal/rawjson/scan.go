@@ -31,6 +31,7 @@ type scanner struct {
 	depth  int
 	open   [hardDepth]level
 	names  []span // of the open objects, the innermost last
+	mapped bool   // some level has a map of its names
 }
 
 // level is an open object or array.
@@ -44,6 +45,9 @@ type level struct {
 type span struct{ start, end int }
 
 var scanners = sync.Pool{New: func() any { return new(scanner) }}
+
+// keepNames is how many names a scanner keeps room for.
+const keepNames = 1 << 10
 
 // manyNames is where comparing each name with each costs more than a map.
 const manyNames = 24
@@ -68,6 +72,15 @@ func scan(b []byte, strict bool, lim Limits) found {
 	s.run()
 	f := found{s.bad, s.at}
 	s.b = nil
+	if s.mapped {
+		s.mapped = false
+		for i := range s.open {
+			s.open[i].seen = nil
+		}
+	}
+	if cap(s.names) > keepNames {
+		s.names = nil
+	}
 	scanners.Put(s)
 	return f
 }
@@ -212,7 +225,7 @@ func (s *scanner) fresh(start, end int) bool {
 		if l.keys < manyNames {
 			return true
 		}
-		l.seen = make(map[string]struct{}, 2*manyNames)
+		l.seen, s.mapped = make(map[string]struct{}, 2*manyNames), true
 		for _, n := range s.names[l.first:] {
 			l.seen[string(s.b[n.start:n.end])] = struct{}{}
 		}

@@ -45,6 +45,7 @@ type Reader struct {
 	total int64
 	err   error // the end of src, returned once the buffer is parsed
 
+	roomy  int  // moves in a row for which a small buffer would have sufficed
 	skipLF bool // the last line ended with CR: a line feed right after it belongs to that end
 	first  bool // nothing was parsed yet: a byte order mark may follow
 
@@ -68,7 +69,17 @@ func (r *Reader) Reset(src io.Reader, lim Limits) {
 	if lim.Total <= 0 {
 		lim.Total = Defaults.Total
 	}
-	*r = Reader{src: src, lim: lim, buf: r.buf[:0], event: r.event[:0], data: r.data[:0], first: true}
+	*r = Reader{src: src, lim: lim, buf: kept(r.buf), event: kept(r.event), data: kept(r.data), first: true}
+}
+
+// keepBuffer is the size up to which a buffer serves the next stream, and stays with this one when it is not needed for a while.
+const keepBuffer = 64 << 10
+
+func kept(b []byte) []byte {
+	if cap(b) > keepBuffer {
+		return nil
+	}
+	return b[:0]
 }
 
 // Next returns the next frame that has data. Comments, id, retry and unknown fields are skipped. It returns io.EOF at the end of the
@@ -236,7 +247,12 @@ func (r *Reader) fill(held *span) error {
 func (r *Reader) move(keep int, held *span) {
 	rest := r.buf[keep:]
 	to := r.buf[:0]
-	if len(rest) > cap(r.buf)/2 || cap(r.buf) == 0 {
+	if r.roomy++; cap(r.buf) <= keepBuffer || len(rest) > firstBuffer/2 {
+		r.roomy = 0
+	}
+	if r.roomy > 64 { // one long line was the exception
+		to, r.roomy = make([]byte, 0, firstBuffer), 0
+	} else if len(rest) > cap(r.buf)/2 || cap(r.buf) == 0 {
 		to = make([]byte, 0, max(firstBuffer, 2*cap(r.buf)))
 	}
 	r.buf = append(to, rest...)

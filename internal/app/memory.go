@@ -1,0 +1,142 @@
+package app
+
+import (
+	"context"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"weir/internal/config"
+	"weir/internal/loop"
+)
+
+// The collector may let garbage grow to GOGC percent of what is in use, which is little for an idle node and hundreds of megabytes for a busy one;
+// and when work ends it does not run again for minutes, because nothing is allocated. So the percentage falls while much is in use, and what an
+// idle node does not need goes back to the system.
+const (
+	memoryEvery = 5 * time.Second
+	// mostGarbage is how much more than what is in use the heap may grow before it is collected.
+	mostGarbage = 64 << 20
+	leastGOGC   = 25
+	// keptFree is how much an idle node keeps of what it does not use.
+	keptFree = 12 << 20
+	// idleRounds is how many rounds a node must do little before it gives memory back.
+	idleRounds = 2
+)
+
+// memory decides what the collector should do.
+type memory struct {
+	gogc    int64 // as configured: the largest
+	percent int64 // as set last
+	allocs  uint64
+	idle    int
+}
+
+// heap is what the runtime says of its memory, in bytes.
+type heap struct {
+	live   uint64 // after the last collection
+	used   uint64 // live and garbage
+	free   uint64 // not used, and not returned to the system
+	allocs uint64 // allocated since the start
+}
+
+var heapMetrics = []string{"/gc/heap/live:bytes", "/memory/classes/heap/objects:bytes", "/memory/classes/heap/free:bytes", "/memory/classes/heap/unused:bytes", "/gc/heap/allocs:bytes"}
+
+func readHeap() (h heap) {
+	s := make([]metrics.Sample, len(heapMetrics))
+	for i, name := range heapMetrics {
+		s[i].Name = name
+	}
+	metrics.Read(s)
+	value := func(i int) uint64 {
+		if s[i].Value.Kind() != metrics.KindUint64 {
+			return 0
+		}
+		return s[i].Value.Uint64()
+	}
+	return heap{live: value(0), used: value(1), free: value(2) + value(3), allocs: value(4)}
+}
+
+// follow returns the percentage for the collector, and whether it has changed.
+func (m *memory) follow(live uint64) (percent int64, changed bool) {
+	percent = m.gogc
+	if live > 0 {
+		percent = min(m.gogc, max(mostGarbage*100/int64(live), leastGOGC))
+	}
+	if less := m.percent - percent; less <= m.percent/8 && -less <= m.percent/8 && percent != m.gogc {
+		return m.percent, false // a change stops the world: not for a small difference
+	}
+	changed = percent != m.percent
+	m.percent = percent
+	return percent, changed
+}
+
+// spare reports whether the node does little, and has memory that it should give back.
+func (m *memory) spare(h heap) bool {
+	excess := h.free + (h.used - min(h.live, h.used))
+	allocated := h.allocs - m.allocs
+	m.allocs = h.allocs
+	if excess <= keptFree || allocated > excess/4 {
+		m.idle = 0
+		return false
+	}
+	if m.idle++; m.idle < idleRounds {
+		return false
+	}
+	m.idle = 0
+	return true
+}
+
+// tidying follows the load with the collector, and returns memory to the system when there is none, until the loop is stopped.
+func tidying(r config.Runtime) *loop.Loop {
+	var mu sync.Mutex
+	m := &memory{gogc: r.GOGC, percent: r.GOGC}
+	follow := func() {
+		mu.Lock()
+		defer mu.Unlock()
+		if percent, changed := m.follow(readHeap().live); changed {
+			debug.SetGCPercent(int(percent))
+		}
+	}
+	var stop func()
+	return loop.Every(memoryEvery, func(ctx context.Context) {
+		if stop == nil {
+			stop = afterCollections(follow)
+			context.AfterFunc(ctx, stop) // the rounds have one context, which ends with the loop
+		}
+		mu.Lock()
+		spare := m.spare(readHeap())
+		mu.Unlock()
+		if !spare {
+			return
+		}
+		runtime.GC() // empties half of the pools, the next one the rest
+		debug.FreeOSMemory()
+		trim()
+		mu.Lock()
+		m.allocs = readHeap().allocs
+		mu.Unlock()
+	})
+}
+
+// afterCollections calls do after each collection, until stop is called: an object that nobody needs is found by each one.
+func afterCollections(do func()) (stop func()) {
+	var stopped atomic.Bool
+	var await func()
+	await = func() {
+		runtime.AddCleanup(new(sentinel), func(struct{}) {
+			if !stopped.Load() {
+				do()
+				await()
+			}
+		}, struct{}{})
+	}
+	await()
+	return func() { stopped.Store(true) }
+}
+
+// sentinel has a pointer, because small objects without one share their memory with others.
+type sentinel struct{ _ *sentinel }
