@@ -28,6 +28,7 @@ type Books struct {
 		video.Store
 		TakeOver(context.Context) error
 		RebuildRollUps(context.Context) error
+		FillRollUps(context.Context) error
 	}
 	// SQL runs a statement on a separate connection. Once Unlock has run there, triggers and references stop it no more.
 	SQL    func(text string, args ...any) error
@@ -80,6 +81,10 @@ func Tampering(t *testing.T, open func(*testing.T) Books) {
 	t.Run("older books", func(t *testing.T) {
 		t.Parallel()
 		olderBooks(t, kept(t, open(t)))
+	})
+	t.Run("roll-ups of an older form", func(t *testing.T) {
+		t.Parallel()
+		filledOnce(t, kept(t, open(t)))
 	})
 	lyingRecords(t, open)
 	for name, c := range tamperings {
@@ -258,6 +263,35 @@ func (b *Books) change(t *testing.T, text string, args ...any) {
 	}
 	if err := b.Lock(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// filledOnce checks that the roll-ups are made of the records and refunds after an upgrade, and then not again.
+func filledOnce(t *testing.T, b Books) {
+	const empty = "DELETE FROM usage_hourly; DELETE FROM usage_daily; DELETE FROM usage_groups"
+	wrong := func() (names []string) {
+		t.Helper()
+		if err := b.Store.FillRollUps(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		r, err := ledger.Verify(t.Context(), b.Store, "", ledger.Anchor{}, time.Time{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, k := range r.Checks {
+			if !k.OK {
+				names = append(names, k.Name)
+			}
+		}
+		return names
+	}
+	b.change(t, "UPDATE usage_form SET form = 0; "+empty)
+	if names := wrong(); len(names) > 0 {
+		t.Errorf("after the first start: %q", names)
+	}
+	b.change(t, empty)
+	if names := wrong(); len(names) != 3 {
+		t.Errorf("what was damaged later is hidden: only %q", names)
 	}
 }
 
