@@ -18,6 +18,7 @@ const (
 	maxRequests = 2048
 	maxParts    = 256 // of one content
 	maxTaskType = 64  // characters
+	maxUnknown  = 32  // names of members that no provider gets, for the notice
 )
 
 // DecodeEmbed reads the body of an embedContent request, or with batch of a batchEmbedContents request, to the model that its address names.
@@ -139,7 +140,7 @@ func (d *embedDecoder) gateway(name string) {
 }
 
 func (d *embedDecoder) unknown(name string) {
-	if v := d.Skip(); !rawjson.IsNull(v) && !completion.GatewayOnly(name) && !slices.Contains(d.req.Unknown, name) {
+	if v := d.Skip(); !rawjson.IsNull(v) && !completion.GatewayOnly(name) && len(d.req.Unknown) < maxUnknown && !slices.Contains(d.req.Unknown, name) {
 		d.req.Unknown = append(d.req.Unknown, name)
 	}
 }

@@ -2,6 +2,7 @@ package gemini_test
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -133,6 +134,27 @@ func BenchmarkDeep(b *testing.B) {
 	b.SetBytes(int64(len(body)))
 	for b.Loop() {
 		req, err := gemini.Decode(body, "x/y", true)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := req.Prompt(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkManyCalls reads a conversation of calls whose results come in the opposite order: the time grows with the length alone.
+func BenchmarkManyCalls(b *testing.B) {
+	const n = 50_000
+	var calls, results []string
+	for i := range n {
+		calls = append(calls, fmt.Sprintf(`{"functionCall":{"id":"%d","name":"f%d"}}`, i, i))
+		results = append(results, fmt.Sprintf(`{"functionResponse":{"id":"%d","name":"f%d","response":{}}}`, n-1-i, n-1-i))
+	}
+	body := []byte(`{"contents":[{"role":"model","parts":[` + strings.Join(calls, ",") + `]},{"parts":[` + strings.Join(results, ",") + `]}]}`)
+	b.SetBytes(int64(len(body)))
+	for b.Loop() {
+		req, err := gemini.Decode(body, "x/y", false)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -3,7 +3,6 @@ package gemini
 import (
 	"bytes"
 	"encoding/base64"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -21,7 +20,7 @@ type source struct{}
 
 // Prompt reads the body, whose content was not checked before: invalid content is refused here, as an upstream of this wire would.
 func (source) Prompt(req *completion.Request) (*completion.Prompt, error) {
-	b := builder{p: &completion.Prompt{}}
+	b := builder{p: &completion.Prompt{}, byID: map[string]int{}, byName: map[string][]int{}}
 	for i := range req.Members {
 		m := &req.Members[i]
 		if v := req.Body[m.Value:m.End]; !rawjson.IsNull(v) {
@@ -39,13 +38,18 @@ func (source) Prompt(req *completion.Request) (*completion.Prompt, error) {
 }
 
 type builder struct {
-	p       *completion.Prompt
-	calls   int      // how many calls were read: those without an id get one
-	pending []called // calls whose results have not been read
-	err     *fault.Error
+	p      *completion.Prompt
+	calls  []called
+	byID   map[string]int   // the last call with an id
+	byName map[string][]int // calls whose results have not been read, in order
+	err    *fault.Error
 }
 
-type called struct{ id, name string }
+// called is a call of the conversation.
+type called struct {
+	id, name string
+	answered bool
+}
 
 func (b *builder) fail(param, format string, args ...any) {
 	if b.err == nil {
@@ -333,30 +337,26 @@ func (b *builder) call(path string, turn *completion.Turn, v []byte, signature s
 	if c.Name == "" {
 		b.fail(path+".name", "name is required: a string.")
 	}
-	b.calls++
 	if c.ID == "" {
-		c.ID = "call_" + strconv.Itoa(b.calls)
+		c.ID = "call_" + strconv.Itoa(len(b.calls)+1)
 	}
 	if args := rawjson.Find(v, "args"); rawjson.KindOf(args) == rawjson.Object {
 		c.Arguments = args
 	}
-	b.pending = append(b.pending, called{c.ID, c.Name})
+	b.byID[c.ID] = len(b.calls)
+	b.byName[c.Name] = append(b.byName[c.Name], len(b.calls))
+	b.calls = append(b.calls, called{id: c.ID, name: c.Name})
 	turn.Parts = append(turn.Parts, completion.Part{Kind: completion.CallPart, Call: c})
 }
 
 // response reads the result of a call: the one with its id, or else the first one of its name.
 func (b *builder) response(path string, turn *completion.Turn, v []byte) {
 	id, name := rawjson.TextAt(v, "id"), rawjson.TextAt(v, "name")
-	at := slices.IndexFunc(b.pending, func(c called) bool { return id != "" && c.id == id })
-	if at < 0 {
-		at = slices.IndexFunc(b.pending, func(c called) bool { return c.name == name })
-	}
-	if at < 0 {
+	of := b.answered(id, name)
+	if of == nil {
 		b.fail(path, "There is no call of %q before this response.", name[:min(len(name), maxKind)])
 		return
 	}
-	of := b.pending[at]
-	b.pending = slices.Delete(b.pending, at, at+1)
 	r := &completion.Result{CallID: of.id, Name: of.name}
 	text, failed := resultText(rawjson.Find(v, "response"))
 	r.Failed = failed
@@ -377,6 +377,23 @@ func (b *builder) response(path string, turn *completion.Turn, v []byte) {
 		r.Parts = append(r.Parts, b.remote(in+".fileData.fileUri", &completion.Media{Type: mediatype.Plain(rawjson.TextAt(file, "mimeType")), URL: address}))
 	}
 	turn.Parts = append(turn.Parts, completion.Part{Kind: completion.ResultPart, Result: r})
+}
+
+// answered finds the call that a response belongs to; nil: there is none. It takes the same time however many calls there are.
+func (b *builder) answered(id, name string) *called {
+	at, found := b.byID[id]
+	if found = found && id != "" && !b.calls[at].answered; !found {
+		list := b.byName[name]
+		for len(list) > 0 && b.calls[list[0]].answered {
+			list = list[1:]
+		}
+		if b.byName[name] = list; len(list) == 0 {
+			return nil
+		}
+		at = list[0]
+	}
+	b.calls[at].answered = true
+	return &b.calls[at]
 }
 
 // resultText is a response as text: the text itself where it is the only member, under one of the names that the wire's documentation uses.
