@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"weir/internal/catalog"
 	"weir/internal/catalog/listing"
@@ -111,8 +112,13 @@ func (x *exchange) readContents(decode func(body []byte, model string) (*complet
 	return req, x.readHeaders(req)
 }
 
-// nameModels completes the names of a request's models.
+const maxModelName = 256 // bytes
+
+// nameModels completes the names of a request's models. The one in the path was not checked before.
 func (x *exchange) nameModels(req *completion.Request) (err error) {
+	if name := req.Models[0]; len(name) > maxModelName || !utf8.ValidString(name) || strings.IndexByte(name, 0) >= 0 {
+		return fault.Field("httpapi.nameModels", "model", "The name of a model must be UTF-8 without NUL, of at most %d bytes.", maxModelName)
+	}
 	x.asked = req.Models[0]
 	for i, name := range req.Models {
 		if req.Models[i], err = fullName(x.api.Catalog(), name); err != nil {
@@ -232,7 +238,7 @@ func embedContents(batch bool) func(*exchange) error {
 		if err := x.admitTask(req); err != nil {
 			return err
 		}
-		return x.perform(x.newCall(req, "gemini", embeddings.PromptText(req)), gemini.NewEmbedWhole(wholeWriter{x}, req, batch))
+		return x.perform(x.newCall(req, "embeddings", embeddings.PromptText(req)), gemini.NewEmbedWhole(wholeWriter{x}, req, batch))
 	}
 }
 

@@ -203,6 +203,9 @@ func TestGeminiErrors(t *testing.T) {
 		"management":       {"POST", generate, contents, "PERMISSION_DENIED", 403, []string{"Authorization", "Bearer " + n.first.ManagementKey}},
 		"no capacity":      {"POST", generate, contents, "UNAVAILABLE", 503, nil},
 		"a form":           {"POST", generate, contents, "INVALID_ARGUMENT", 415, []string{"Content-Type", "text/plain"}},
+		"a name with NUL":  {"POST", "/v1beta/models/a%00b:generateContent", contents, "INVALID_ARGUMENT", 400, nil},
+		"not UTF-8":        {"POST", "/v1beta/models/%ff:embedContent", `{"content":{"parts":[{"text":"q"}]}}`, "INVALID_ARGUMENT", 400, nil},
+		"a long name":      {"POST", "/v1beta/models/" + strings.Repeat("a", 300) + ":countTokens", contents, "INVALID_ARGUMENT", 400, nil},
 		"an unknown model": {"POST", "/v1beta/models/no/such:countTokens", contents, "NOT_FOUND", 404, nil},
 	} {
 		r := n.do(tc.method, tc.path, tc.body, tc.header...)
