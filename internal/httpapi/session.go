@@ -45,6 +45,7 @@ func (x *exchange) verifySession(token string) (*apikey.Caller, error) {
 		return nil, e
 	}
 	x.session, x.person = &s, &p
+	x.w.Header()["Cache-Control"] = noStore // a browser keeps nothing of it; a handler may know better
 	if x.route == nil || x.route.access != inference && !x.route.rated() {
 		return &apikey.Caller{Key: s.ID, Label: "session", User: p.ID, Wallet: p.Wallet, Management: true, Role: p.Role}, nil
 	}

@@ -10,7 +10,7 @@ import (
 const (
 	// windowSize is how many calls one step of a search looks at, and windows how many steps one page takes: what does not fit costs
 	// no more than this.
-	windowSize = 5000
+	windowSize = 2500
 	windows    = 2
 )
 

@@ -17,7 +17,7 @@ const (
 	Errors          Metric = "errors"
 	TokensIn        Metric = "tokens_in"
 	TokensOut       Metric = "tokens_out"
-	TokensCached    Metric = "tokens_cached"
+	TokensCached    Metric = "tokens_cached" //nolint:gosec // no credentials
 	TokensReasoning Metric = "tokens_reasoning"
 	FirstToken      Metric = "first_token" // the average in milliseconds
 )

@@ -28,7 +28,7 @@ func wordsOf(language string) *words {
 	return &english
 }
 
-var english = words{
+var english = words{ //nolint:gosec // no credentials, but what is credited
 	title: "Statement of account", account: "Account", wallet: "Wallet", site: "Service", made: "Made", currency: "Currency", rubles: "Russian rubles (RUB)",
 	opening: "Opening balance", credited: "Credited", debited: "Debited", closing: "Closing balance",
 	date: "Date", what: "Entry", debit: "Debit, ₽", credit: "Credit, ₽", balance: "Balance, ₽",
@@ -47,7 +47,7 @@ var english = words{
 	point: ".",
 }
 
-var russian = words{
+var russian = words{ //nolint:gosec // likewise
 	title: "Выписка по счёту", account: "Аккаунт", wallet: "Кошелёк", site: "Сервис", made: "Составлена", currency: "Валюта", rubles: "российские рубли (RUB)",
 	opening: "Остаток на начало", credited: "Зачислено", debited: "Списано", closing: "Остаток на конец",
 	date: "Дата", what: "Запись", debit: "Списание, ₽", credit: "Зачисление, ₽", balance: "Остаток, ₽",
