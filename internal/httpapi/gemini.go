@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -387,6 +388,17 @@ func GeminiErrorBody(e *fault.Error, requestID string) []byte {
 		}
 		if u.Code != "" {
 			o.text("provider_code", u.Code)
+		}
+	}
+	if e.Kind != fault.Internal {
+		for _, name := range slices.Sorted(maps.Keys(e.Details)) {
+			text, plain := e.Details[name].(string)
+			if !plain {
+				value := newObject(64)
+				value.any(e.Details[name])
+				text = string(value.B)
+			}
+			o.text(name, text)
 		}
 	}
 	o.EndObject()

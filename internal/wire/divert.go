@@ -25,7 +25,7 @@ func mayHold(member string) bool {
 		member = member[:at]
 	}
 	switch member {
-	case "metadata", "image_config", "parameters", "provider":
+	case "metadata", "image_config", "imageConfig", "parameters", "provider":
 		return true
 	}
 	return false
@@ -47,7 +47,7 @@ func DivertsIn(member string, value []byte) string {
 	switch member {
 	case "metadata":
 		return within(member, value, completion.DivertsAsNote)
-	case "image_config", "parameters":
+	case "image_config", "imageConfig", "parameters":
 		return within(member, value, completion.Diverts)
 	case "provider":
 		for p := rawjson.MembersOf(rawjson.Find(value, "options")); p.Next(); {

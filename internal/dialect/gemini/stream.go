@@ -123,11 +123,11 @@ func (dec *decoder) send() error {
 
 // Frame decodes one object.
 func (dec *decoder) Frame(_, raw []byte) (dialect.Progress, error) {
-	if dec.native {
+	if dec.native && says(raw) {
 		dec.waiting = append(dec.waiting, completion.Frame{Data: raw})
 	}
 	err := dec.frame(raw)
-	if n := len(dec.waiting); n > 0 { // it had no event
+	if n := len(dec.waiting); n > 0 { // it has had no event
 		if n > maxWaiting {
 			dec.waiting = dec.waiting[1:]
 		}
@@ -138,6 +138,12 @@ func (dec *decoder) Frame(_, raw []byte) (dialect.Progress, error) {
 		return dialect.More, err
 	}
 	return dialect.Said, nil
+}
+
+// says reports whether a frame has anything: some servers send empty ones in between, at which clients of this wire take offence.
+func says(raw []byte) bool {
+	e := rawjson.ElementsOf(rawjson.Find(raw, "candidates"))
+	return e.Next() || !rawjson.IsNull(rawjson.Find(raw, "usageMetadata"))
 }
 
 func (dec *decoder) frame(raw []byte) error {

@@ -2,6 +2,7 @@ package gemini
 
 import (
 	"bytes"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -402,10 +403,10 @@ func appendPassed(b, answer []byte, served *relay.Served, r *relay.Receipt) []by
 	return rawjson.AppendOneLine(b, answer[from:])
 }
 
-// counts reports whether a usage has plausible numbers.
+// counts reports whether a usage has plausible numbers: this wire has them as 32-bit integers.
 func counts(v []byte) bool {
 	for m := rawjson.MembersOf(v); m.Next(); {
-		if n, ok := rawjson.Int(m.Value); strings.HasSuffix(string(m.Name), "Count") && (!ok || n < 0) {
+		if n, ok := rawjson.Int(m.Value); strings.HasSuffix(string(m.Name), "Count") && (!ok || n < 0 || n > math.MaxInt32) {
 			return false
 		}
 	}
