@@ -102,7 +102,7 @@ func tidying(r config.Runtime) *loop.Loop {
 		}
 	}
 	var stop func()
-	return loop.Every(memoryEvery, func(ctx context.Context) {
+	return loop.New(0, func(ctx context.Context) time.Duration {
 		if stop == nil {
 			stop = afterCollections(follow)
 			context.AfterFunc(ctx, stop) // the rounds have one context, which ends with the loop
@@ -111,7 +111,7 @@ func tidying(r config.Runtime) *loop.Loop {
 		spare := m.spare(readHeap())
 		mu.Unlock()
 		if !spare {
-			return
+			return memoryEvery
 		}
 		runtime.GC() // empties half of the pools, the next one the rest
 		debug.FreeOSMemory()
@@ -119,6 +119,7 @@ func tidying(r config.Runtime) *loop.Loop {
 		mu.Lock()
 		m.allocs = readHeap().allocs
 		mu.Unlock()
+		return memoryEvery
 	})
 }
 
