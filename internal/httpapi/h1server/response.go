@@ -140,7 +140,10 @@ func (w *response) open() {
 	w.complete(untilEnd)
 }
 
-const largeWrite = 4 << 10 // is not copied
+const (
+	largeWrite = 4 << 10  // is not copied
+	mostKept   = 12 << 10 // of small writes, until they are sent without Flush: a burst of frames is then two or three writes
+)
 
 // Write sends a part of the body, at the latest with Flush or at the end.
 func (w *response) Write(p []byte) (int, error) {
@@ -185,7 +188,7 @@ func (w *response) Write(p []byte) (int, error) {
 		if w.mode == inChunks {
 			c.out = append(c.out, "\r\n"...)
 		}
-		if len(c.out) >= bufferSize {
+		if len(c.out) >= mostKept {
 			w.err = c.flush()
 		}
 	}

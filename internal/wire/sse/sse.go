@@ -45,6 +45,7 @@ type Reader struct {
 	total int64
 	err   error // the end of src, returned once the buffer is parsed
 
+	burst  bool // the last read filled the buffer: more has arrived
 	roomy  int  // moves in a row for which a small buffer would have sufficed
 	skipLF bool // the last line ended with CR: a line feed right after it belongs to that end
 	first  bool // nothing was parsed yet: a byte order mark may follow
@@ -71,6 +72,9 @@ func (r *Reader) Reset(src io.Reader, lim Limits) {
 	}
 	*r = Reader{src: src, lim: lim, buf: kept(r.buf), event: kept(r.event), data: kept(r.data), first: true}
 }
+
+// burstBuffer is the size of a buffer for streams that come faster than they are read: one read then takes dozens of frames.
+const burstBuffer = 16 << 10
 
 // keepBuffer is the size up to which a buffer serves the next stream, and stays with this one when it is not needed for a while.
 const keepBuffer = 64 << 10
@@ -225,7 +229,9 @@ func (r *Reader) fill(held *span) error {
 		r.move(keep, held)
 	}
 	for range 100 { // so many empty reads mean a broken source
+		room := cap(r.buf) - len(r.buf)
 		n, err := r.src.Read(r.buf[len(r.buf):cap(r.buf)])
+		r.burst = n == room && room >= firstBuffer/2
 		r.buf = r.buf[:len(r.buf)+n]
 		r.err = err
 		if r.total += int64(n); r.total > r.lim.Total {
@@ -252,6 +258,8 @@ func (r *Reader) move(keep int, held *span) {
 	}
 	if r.roomy > 64 { // one long line was the exception
 		to, r.roomy = make([]byte, 0, firstBuffer), 0
+	} else if r.burst && cap(r.buf) < burstBuffer {
+		to = make([]byte, 0, burstBuffer)
 	} else if len(rest) > cap(r.buf)/2 || cap(r.buf) == 0 {
 		to = make([]byte, 0, max(firstBuffer, 2*cap(r.buf)))
 	}
