@@ -134,13 +134,21 @@ func (m *mortalOffice) Delete(ctx context.Context, key string) error {
 
 const deathLines = 4
 
+// stride is how many acts there are from one death to the next: with -short only some are tried.
+func stride() int {
+	if testing.Short() {
+		return 5
+	}
+	return 1
+}
+
 // batchDeath kills a process before and after each of its acts, in turn, and has another life of it, or another node, go on. Each line is
 // charged once and has one result, whenever it was.
 func batchDeath(t *testing.T, o *office, takeover bool) {
 	dir := filepath.Join(t.TempDir(), "journal")
 	other := o.node()
 	for _, cancel := range []bool{false, true} {
-		for at := 1; ; at++ {
+		for at := 1; ; at += stride() {
 			lived := true
 			for _, after := range []bool{false, true} {
 				lived = o.oneDeath(dir, other, at, after, takeover, cancel) && lived
@@ -242,7 +250,7 @@ func (o *office) oneDeath(dir string, other *ledger.Book, at int, after, takeove
 // lostBatchAnswers has each answer of the store and of the files lost in turn, by a process that lives.
 func lostBatchAnswers(t *testing.T, o *office) {
 	book := o.node()
-	for at := 3; ; at++ { // the first two add the file and the batch
+	for at := 3; ; at += stride() { // the first two add the file and the batch
 		for _, after := range []bool{false, true} {
 			what := fmt.Sprintf("act %d, after %t", at, after)
 			c := o.author(100 * ruble)
@@ -278,7 +286,11 @@ func lostBatchAnswers(t *testing.T, o *office) {
 // batchCharges draws batches and what happens to them: whatever it is, the charges of a wallet are the sum of what its batches cost.
 func batchCharges(t *testing.T, o *office) {
 	book := o.node()
+	checks := 0
 	rapid.Check(t, func(r *rapid.T) {
+		if checks++; testing.Short() && checks > 15 {
+			return
+		}
 		credit := money.Nano(rapid.Int64Range(0, 12).Draw(r, "rubles")) * ruble
 		c := o.author(credit)
 		k := o.clerk(book)
@@ -294,7 +306,7 @@ func batchCharges(t *testing.T, o *office) {
 			}
 			return nil
 		}
-		b = k.add(c, requests(rapid.IntRange(1, 15).Draw(r, "lines")))
+		b = k.add(c, requests(rapid.IntRange(1, 10).Draw(r, "lines")))
 		done := k.end(b)
 		if sum := done.Succeeded + done.Failed + done.Cancelled + done.Expired; sum != done.Total && done.Total > 0 {
 			r.Fatalf("%d of %d lines have ended: %+v", sum, done.Total, done)

@@ -952,7 +952,8 @@ func cancelledLate(t *testing.T, o *office) {
 }
 
 func lateBatch(t *testing.T, o *office) {
-	k, c := o.clerk(o.node()), o.author(3*ruble) // enough for two: the third cannot be held for
+	k := o.clerk(o.node(), func(_ *batch.Deps, c *batch.Config) { c.Window = time.Hour })
+	c := o.author(3 * ruble) // enough for two: the third cannot be held for
 	done := k.end(k.add(c, requests(5)))
 	if done.State != batch.ExpiredS || done.Succeeded != 2 || done.Expired != 3 || !done.Late || done.EndedAt.Before(done.ExpiresAt) {
 		t.Errorf("%+v", done)
