@@ -63,14 +63,6 @@ func (s *Service) settle(ctx context.Context, b *Batch, it *Item, left Outcome) 
 		}
 	}
 	it.Stage, it.Outcome, it.Body, it.Status = Done, left, nil, 0
-	if it.CustomID == "" {
-		text, err := s.textOf(ctx, b, it)
-		if err != nil {
-			return err
-		}
-		read, _ := s.Wire.Line(b, text)
-		it.CustomID = read.CustomID
-	}
 	short, cancel := s.short(ctx)
 	defer cancel()
 	return s.Store.EndItem(short, b, it)
@@ -79,25 +71,30 @@ func (s *Service) settle(ctx context.Context, b *Batch, it *Item, left Outcome) 
 // deliver makes a call again that was charged and whose answer was lost.
 func (s *Service) deliver(ctx context.Context, b *Batch, it *Item, prior Charge) error {
 	text, err := s.textOf(ctx, b, it)
-	if err != nil {
+	if err != nil && !fault.Is(err, fault.NotFound) {
 		return err
 	}
+	lost := err != nil
 	caller, stop, err := s.caller(ctx, b)
 	if err != nil {
 		return err
 	}
-	a := Answer{Err: fault.New(fault.Authentication, "batch.deliver", "The API key is invalid.")}
-	if stop == nil {
+	a := Answer{Err: fault.New(fault.Internal, "batch.deliver", "")} // nobody can ask again
+	if stop == nil && !lost {
+		body, err := s.read(b, it, text)
+		if err != nil {
+			return err
+		}
 		if err := s.turns.Enter(ctx, b.User); err != nil {
 			return err
 		}
-		a = s.perform(ctx, b, it, caller, text)
-		s.turns.Leave(b.User)
+		func() {
+			defer s.turns.Leave(b.User)
+			a = s.perform(ctx, b, it, caller, body)
+		}()
 		if v := s.judge(ctx, it, &a); v.again && s.now().Before(b.ExpiresAt.Add(s.cfg.Window)) {
 			return fault.New(fault.StorageUnavailable, "batch.deliver", "A line that was charged cannot be answered yet.").Because(a.Err)
 		}
-	} else if read, _ := s.Wire.Line(b, text); it.CustomID == "" {
-		it.CustomID = read.CustomID
 	}
 	return s.end(ctx, b, it, &a, prior, verdict{})
 }
@@ -226,6 +223,12 @@ func (w *results) unbegun() error {
 		one, err := w.input.after(w.ctx)
 		if err == io.EOF && len(w.buf) > 0 {
 			return nil
+		}
+		if fault.Is(err, fault.NotFound) { // the file is gone, and with it their names
+			for n := w.b.Total - int64(len(w.r.seen)); n > 0; n-- {
+				w.count(w.left)
+			}
+			return io.EOF
 		}
 		if err != nil {
 			return err

@@ -2,6 +2,7 @@ package batch
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"slices"
 	"sync"
@@ -141,9 +142,9 @@ const wait = 200 * time.Millisecond
 func (r *running) work(ctx context.Context) {
 	s := r.s
 	defer func() {
-		if p := recover(); p != nil {
-			r.fail(fault.New(fault.Internal, "batch.work", ""))
-			panic(p)
+		if p := recover(); p != nil { // ends the work on this batch, not the process: the next one would meet it again
+			s.panicked(r.b, p)
+			r.fail(fault.New(fault.Internal, "batch.work", "").Because(errPanic))
 		}
 	}()
 	for {
@@ -160,22 +161,26 @@ func (r *running) work(ctx context.Context) {
 			}
 			continue
 		}
-		if err := s.turns.Enter(ctx, r.b.User); err != nil {
-			r.back(it, 0)
-			return
-		}
-		if r.over() { // while it waited for its turn
-			r.back(it, 0)
-			s.turns.Leave(r.b.User)
-			continue
-		}
-		err = r.call(ctx, it, text)
-		s.turns.Leave(r.b.User)
-		if err != nil {
+		if err := r.turn(ctx, it, text); err != nil {
 			r.fail(err)
 			return
 		}
 	}
+}
+
+// turn calls a line when it is the user's turn.
+func (r *running) turn(ctx context.Context, it *Item, text []byte) error {
+	s := r.s
+	if err := s.turns.Enter(ctx, r.b.User); err != nil {
+		r.back(it, 0)
+		return nil // the service stops
+	}
+	defer s.turns.Leave(r.b.User)
+	if r.over() { // while it waited for its turn
+		r.back(it, 0)
+		return nil
+	}
+	return r.call(ctx, it, text)
 }
 
 // pause waits, or fails when the service stops before.
@@ -354,13 +359,17 @@ func (r *running) call(ctx context.Context, it *Item, text []byte) error {
 	if err == nil && text == nil {
 		text, err = s.textOf(ctx, b, it)
 	}
+	var body []byte
+	if err == nil {
+		body, err = s.read(b, it, text)
+	}
 	if err == nil {
 		short, cancel := s.short(ctx)
 		err = s.Store.StartItem(short, b, it)
 		cancel()
 	}
 	switch {
-	case fault.Is(err, fault.Conflict):
+	case fault.Is(err, fault.Conflict), fault.Is(err, fault.NotFound), fault.Is(err, fault.Internal):
 		r.back(it, 0)
 		return err
 	case err != nil:
@@ -368,7 +377,7 @@ func (r *running) call(ctx context.Context, it *Item, text []byte) error {
 		r.hold(ctx, noStore, 0)
 		return nil
 	}
-	answer := s.perform(ctx, b, it, caller, text)
+	answer := s.perform(ctx, b, it, caller, body)
 	return r.ended(ctx, it, answer, prior)
 }
 
@@ -440,16 +449,21 @@ func (s *Service) textOf(ctx context.Context, b *Batch, it *Item) ([]byte, error
 	return text, nil
 }
 
-// perform makes the call of a line.
-func (s *Service) perform(ctx context.Context, b *Batch, it *Item, caller *apikey.Caller, text []byte) Answer {
-	read, problem := s.Wire.Line(b, text)
-	if problem != nil { // it was good when it was checked
-		return Answer{Err: fault.New(fault.Internal, "batch.perform", "")}
+// read finds the name and the request of a line. It was good when it was checked.
+func (s *Service) read(b *Batch, it *Item, text []byte) (body []byte, err error) {
+	line, problem := s.Wire.Line(b, text)
+	if problem != nil {
+		return nil, fault.New(fault.Internal, "batch.read", "").Because(fmt.Errorf("line %d is not what it was: %s", it.Line, problem.Code))
 	}
-	it.CustomID = read.CustomID
+	it.CustomID = line.CustomID
+	return line.Body, nil
+}
+
+// perform makes the call of a line.
+func (s *Service) perform(ctx context.Context, b *Batch, it *Item, caller *apikey.Caller, body []byte) Answer {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.RunFor)
 	defer cancel()
-	return s.runner.Run(ctx, &Call{Caller: caller, Endpoint: b.Endpoint, Body: read.Body, Generation: it.Generation, Version: b.Version, Betas: b.Betas})
+	return s.runner.Run(ctx, &Call{Caller: caller, Endpoint: b.Endpoint, Body: body, Generation: it.Generation, Version: b.Version, Betas: b.Betas})
 }
 
 // ended writes what became of a call.

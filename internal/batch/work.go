@@ -2,6 +2,7 @@ package batch
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -109,7 +110,7 @@ const again = 5 * time.Second
 func (s *Service) carry(b *Batch) {
 	defer func() {
 		if p := recover(); p != nil {
-			s.cfg.Report("panic in a batch", b.ID, fmt.Errorf("%T\n%s", p, debug.Stack())) //nolint:err113 // the value may quote content
+			s.panicked(b, p)
 			s.release(b)
 		}
 	}()
@@ -123,6 +124,10 @@ func (s *Service) carry(b *Batch) {
 			if !s.reread(b) {
 				return
 			}
+		case fault.Is(err, fault.NotFound) && s.giveUpLost(b):
+			if !s.reread(b) {
+				return
+			}
 		case err != nil:
 			s.cfg.Report("a batch cannot go on", b.ID, err)
 			s.release(b)
@@ -130,6 +135,28 @@ func (s *Service) carry(b *Batch) {
 		}
 	}
 	s.clear(s.ctx)
+}
+
+var errPanic = errors.New("panic")
+
+// panicked reports a panic, without its value, which may quote content.
+func (s *Service) panicked(b *Batch, p any) {
+	s.cfg.Report("panic in a batch", b.ID, fmt.Errorf("%w of type %T\n%s", errPanic, p, debug.Stack()))
+}
+
+// giveUpLost cancels a batch whose requests somebody has deleted from the store of files, and reports whether it did.
+func (s *Service) giveUpLost(b *Batch) bool {
+	if b.State != Validating && b.State != InProgress {
+		return false
+	}
+	short, cancel := s.short(s.ctx)
+	defer cancel()
+	if s.Contents.Ready(short) != nil {
+		return false
+	}
+	err := s.Store.CancelBatch(short, b.ID, s.now(), []Problem{{Code: "file_lost", Message: "The file with the requests is gone, so the rest was not called."}})
+	s.cfg.Report("the requests of a batch are gone from the store of files", b.ID, err)
+	return err == nil
 }
 
 // reread reads the state of a batch that somebody has changed, and reports whether it is still this worker's.

@@ -55,6 +55,8 @@ func Batches(t *testing.T, open func(t *testing.T, now func() time.Time) BatchSt
 		"time is over":                     lateBatch,
 		"allowances of keys":               spareBatch,
 		"files in use":                     usedFiles,
+		"files that are lost":              lostFiles,
+		"a wire that panics":               panickingBatch,
 		"old files and batches":            oldBatches,
 		"two nodes and one batch":          twoNodes,
 		"lost answers of the store":        lostBatchAnswers,
@@ -987,6 +989,65 @@ func usedFiles(t *testing.T, o *office) {
 	if err := k.DeleteFile(o.ctx, c.User, b.Input); err != nil {
 		t.Error(err)
 	}
+}
+
+func lostFiles(t *testing.T, o *office) {
+	k, c := o.clerk(o.node()), o.author(100*ruble)
+	early := k.add(c, requests(3))
+	_ = o.files.Delete(o.ctx, early.Input)
+	if done := k.end(early); done.State != batch.CancelledS || len(done.Problems) != 1 || done.Problems[0].Code != "file_lost" {
+		t.Errorf("%+v", done)
+	}
+	late := k.add(c, requests(5))
+	tries := map[string]int{}
+	k.answers.order = func(body string, n int) *fault.Error {
+		if n == 2 {
+			_ = o.files.Delete(o.ctx, late.Input)
+		}
+		if tries[body]++; body == "body 0" && tries[body] == 1 {
+			return fault.New(fault.ProviderUnavailable, "storetest", "Later.") // its text must be read again
+		}
+		return nil
+	}
+	done := k.end(late)
+	if done.State != batch.CancelledS || done.Succeeded+done.Cancelled != 5 || done.Cancelled == 0 || done.Problems[0].Code != "file_lost" {
+		t.Errorf("%+v", done)
+	}
+	o.wantCharged(k.book, c.Wallet, 100*ruble, money.Nano(done.Succeeded)*lineCost, done)
+}
+
+// panicking is a wire that panics at one line, once.
+type panicking struct {
+	writtenLine
+	left *int
+}
+
+func (p panicking) Line(b *batch.Batch, text []byte) (batch.Line, *batch.Problem) {
+	line, problem := p.writtenLine.Line(b, text)
+	if b.State == batch.InProgress && line.CustomID == "id1" {
+		if *p.left--; *p.left >= 0 {
+			panic("id1 is secret")
+		}
+	}
+	return line, problem
+}
+
+func panickingBatch(t *testing.T, o *office) {
+	left := 2
+	k := o.clerk(o.node(), func(d *batch.Deps, c *batch.Config) {
+		d.Wire = panicking{left: &left}
+		c.Report = func(_, _ string, err error) {
+			if strings.Contains(err.Error(), "secret") {
+				t.Error("the value of a panic is reported")
+			}
+		}
+	})
+	c := o.author(100 * ruble)
+	done := k.end(k.add(c, requests(4)))
+	if done.State != batch.Completed || done.Succeeded != 4 {
+		t.Errorf("%+v", done)
+	}
+	o.wantCharged(k.book, c.Wallet, 100*ruble, 4*ruble, done)
 }
 
 func oldBatches(t *testing.T, o *office) {
