@@ -54,34 +54,44 @@ func (s *Service) look(ctx context.Context) time.Duration {
 
 // take begins to work on batches that are due.
 func (s *Service) take(ctx context.Context) {
+	if s.stopping() {
+		return
+	}
+	list, err := s.claimed(ctx)
+	if err != nil && ctx.Err() == nil {
+		s.cfg.Report("batches cannot be read from the store", "", err)
+	}
+	for _, b := range list {
+		s.work.Go(func() { s.carryHeld(b) })
+	}
+}
+
+// claimed claims batches that are due, as many as there is room for.
+func (s *Service) claimed(ctx context.Context) ([]*Batch, error) {
 	s.mu.Lock()
 	room := s.cfg.MaxHeld - len(s.held)
 	held := slices.Collect(maps.Keys(s.held))
-	closing := s.closing
 	s.mu.Unlock()
-	if room <= 0 || closing {
-		return
+	if room <= 0 {
+		return nil, nil
 	}
 	list, err := s.claim(ctx, room, held)
-	if err != nil {
-		if ctx.Err() == nil {
-			s.cfg.Report("batches cannot be read from the store", "", err)
-		}
-		return
-	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for _, b := range list {
-		s.mu.Lock()
 		s.held[b.ID] = true
-		s.mu.Unlock()
-		s.work.Go(func() {
-			defer func() {
-				s.mu.Lock()
-				delete(s.held, b.ID)
-				s.mu.Unlock()
-			}()
-			s.carry(b)
-		})
 	}
+	return list, err
+}
+
+// carryHeld works on a batch that is held.
+func (s *Service) carryHeld(b *Batch) {
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.held, b.ID)
+	}()
+	s.carry(b)
 }
 
 func (s *Service) claim(ctx context.Context, room int, held []string) ([]*Batch, error) {
@@ -96,9 +106,9 @@ func (s *Service) claim(ctx context.Context, room int, held []string) ([]*Batch,
 // Step works on the batches that are due, one after the other, in the caller's goroutine. It is for tests, instead of Start.
 func (s *Service) Step(ctx context.Context, runner Runner) error {
 	s.runner = runner
-	list, err := s.claim(ctx, s.cfg.MaxHeld, nil)
+	list, err := s.claimed(ctx)
 	for _, b := range list {
-		s.carry(b)
+		s.carryHeld(b)
 	}
 	return err
 }

@@ -54,6 +54,7 @@ func Batches(t *testing.T, open func(t *testing.T, now func() time.Time) BatchSt
 		"cancelled while it runs":          cancelledLate,
 		"time is over":                     lateBatch,
 		"allowances of keys":               spareBatch,
+		"neighbours":                       batchNeighbours,
 		"files in use":                     usedFiles,
 		"files that are lost":              lostFiles,
 		"a wire that panics":               panickingBatch,
@@ -974,6 +975,45 @@ func spareBatch(t *testing.T, o *office) {
 	done := k.end(k.add(c, requests(4)))
 	if done.Succeeded != 4 || asked != 12 || o.clock.Now().Sub(begin) < 40*time.Second {
 		t.Errorf("%+v, asked %d times", done, asked)
+	}
+}
+
+// batchNeighbours: a user whose calls take for ever leaves places to others.
+func batchNeighbours(t *testing.T, o *office) {
+	k := o.clerk(o.node(), func(_ *batch.Deps, c *batch.Config) { c.AtOnce, c.PerUser = 3, 2 })
+	greedy, other := o.author(100*ruble), o.author(100*ruble)
+	full, release := make(chan struct{}, 2), make(chan struct{})
+	k.answers.order = func(body string, _ int) *fault.Error {
+		if strings.HasPrefix(body, "slow") {
+			full <- struct{}{}
+			<-release
+		}
+		return nil
+	}
+	slow := []*batch.Batch{k.add(greedy, "a=slow\nb=slow\n"), k.add(greedy, "a=slow\nb=slow\n")}
+	var wait sync.WaitGroup
+	wait.Go(func() {
+		if err := k.Step(o.ctx, k.answers); err != nil {
+			t.Error(err)
+		}
+	})
+	<-full
+	<-full // as many as one user may have
+	done := k.end(k.add(other, requests(5)))
+	if done.State != batch.Completed || done.Succeeded != 5 {
+		t.Errorf("%+v", done)
+	}
+	close(release)
+	go func() {
+		for range full { // the other two
+		}
+	}()
+	wait.Wait()
+	close(full)
+	for _, b := range slow {
+		if now := k.end(b); now.Succeeded != 2 {
+			t.Errorf("%+v", now)
+		}
 	}
 }
 
