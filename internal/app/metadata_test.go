@@ -12,7 +12,7 @@ func TestMetadataOfBlanks(t *testing.T) {
 	t.Parallel()
 	c := startConformer(t)
 	blanks := strings.Repeat(" \t\n\r", 300_000)                      // 1.2 MB
-	for _, style := range []string{"chat", "responses", "messages"} { //nolint:paralleltest // the balance is checked after all of them
+	for _, style := range []string{"chat", "responses", "messages", "gemini"} { //nolint:paralleltest // the balance is checked after all of them
 		t.Run(style, func(t *testing.T) {
 			a := c.newAccount(t)
 			for _, stream := range []string{`"stream":false`, `"stream":true`} {
