@@ -11,7 +11,7 @@ import (
 func TestMetadataOfBlanks(t *testing.T) {
 	t.Parallel()
 	c := startConformer(t)
-	blanks := strings.Repeat(" \t\n\r", 300_000)                      // 1.2 MB
+	blanks := strings.Repeat(" \t\n\r", 300_000)                                // 1.2 MB
 	for _, style := range []string{"chat", "responses", "messages", "gemini"} { //nolint:paralleltest // the balance is checked after all of them
 		t.Run(style, func(t *testing.T) {
 			a := c.newAccount(t)
