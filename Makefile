@@ -200,6 +200,11 @@ bench: build ## measure Weir against nginx and a hand-tuned handler (BENCH='-pas
 	go build -trimpath -o bin/bench ./bench
 	bin/bench -weir $(CURDIR)/bin/weir $(BENCH)
 
+CALLS ?= 1000000
+.PHONY: bench-data
+bench-data: ## measure what the pages of an account read in databases with CALLS=1000000 calls
+	go test -run xxx -bench Pages -benchtime 30x -timeout 6h ./internal/store/sqlite ./internal/store/postgres -args -pages.calls $(CALLS)
+
 .PHONY: fmt
 fmt: ## format the Go code
 	gofmt -w $(GO_CODE)

@@ -308,11 +308,14 @@ func (s *Store) first(ctx context.Context, to any, text string, args []any) (fou
 const (
 	daySums = `SELECT day, CAST(SUM(requests) AS BIGINT), CAST(SUM(cost) AS BIGINT) FROM usage_groups WHERE wallet = $1 AND part = '` + byKind + `' AND day >= $2 AND day < $3 GROUP BY day ORDER BY day`
 	daySum  = `SELECT CAST(COALESCE(SUM(cost), 0) AS BIGINT) FROM usage_groups WHERE wallet = $1 AND part = '` + byKind + `' AND day >= $2 AND day < $3`
-	// Postings by time. The condition on the transaction has the planner take the index that has no settlements, of which there are many more.
-	postingSum = `SELECT CAST(COALESCE(SUM(e.amount), 0) AS BIGINT) FROM entries e JOIN transactions t ON t.id = e.transaction_id
-		WHERE e.account = $1 AND e.transaction_id >= 0 AND substr(e.ref, 1, 7) <> 'settle:' AND t.at >= $2 AND t.at < $3`
-	postingsIn = movement + `AND w.account = $1 AND w.transaction_id >= 0 AND t.at >= $2 AND t.at < $3 ORDER BY t.at, w.transaction_id LIMIT $4`
-	jobHolds   = `SELECT substr(l.node, 5), l.granted - l.consumed, l.at, COALESCE((SELECT j.model FROM video_jobs j WHERE j.id = substr(l.node, 5)), '') FROM leases l
+	// Postings by time. An index has them without settlements, of which there are very many more; the condition on the transaction makes planners
+	// take it. The time is read of each by itself: joined, a planner that expects many of them would read all transactions.
+	postingsOf = `SELECT transaction_id, line, account, amount, at FROM (SELECT transaction_id, line, account, amount, (SELECT t.at FROM transactions t WHERE t.id = transaction_id) AS at
+		FROM entries WHERE account = $1 AND transaction_id >= 0 AND substr(ref, 1, 7) <> 'settle:') e WHERE at >= $2 AND at < $3 `
+	postingSum = `SELECT CAST(COALESCE(SUM(amount), 0) AS BIGINT) FROM (` + postingsOf + `) p`
+	postingsIn = `SELECT t.id, t.kind, t.ref, t.at, t.actor, t.reason, w.account, w.amount, o.account FROM (` + postingsOf + `ORDER BY at, transaction_id LIMIT $4) w
+		JOIN transactions t ON t.id = w.transaction_id JOIN entries o ON o.transaction_id = w.transaction_id AND o.line <> w.line AND substr(o.ref, 1, 7) <> 'settle:' ORDER BY t.at, t.id`
+	jobHolds = `SELECT substr(l.node, 5), l.granted - l.consumed, l.at, COALESCE((SELECT j.model FROM video_jobs j WHERE j.id = substr(l.node, 5)), '') FROM leases l
 		WHERE l.wallet = $1 AND l.key_id = '' AND l.epoch = 0 AND l.granted > l.consumed ORDER BY l.at, l.node LIMIT 1000`
 	toppedUp  = `SELECT 1 FROM entries WHERE account = $1 AND transaction_id >= 0 AND substr(ref, 1, 7) <> 'settle:' LIMIT 1`
 	keySpends = `SELECT s.key_id, s.period, CAST(SUM(s.spent) AS BIGINT) FROM api_keys k JOIN key_spend s ON s.key_id = k.id

@@ -21,12 +21,12 @@ func BenchmarkApply(b *testing.B) {
 }
 
 func BenchmarkPages(b *testing.B) {
-	storetest.PagesBench(b, func(b *testing.B, now func() time.Time) storetest.ReportStore {
+	storetest.PagesBench(b, func(b *testing.B, now func() time.Time) (storetest.ReportStore, func() error) {
 		s, err := sqlite.Open(b.Context(), filepath.Join(b.TempDir(), "weir.db"), sqlite.WithClock(now))
 		if err != nil {
 			b.Fatal(err)
 		}
 		b.Cleanup(func() { _ = s.Close() })
-		return s
+		return s, nil
 	})
 }
