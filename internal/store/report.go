@@ -201,9 +201,9 @@ func (s *Store) SearchCalls(ctx context.Context, q report.Search, most int) (w r
 	inner.add("at >= ?", q.From.UnixMicro())
 	if q.After == (report.Place{}) {
 		inner.add("at < ?", q.To.UnixMicro())
-	} else { // only one upper bound, because SQLite may use the other
+	} else { // only one upper bound, because SQLite may use the other; and no OR, because PostgreSQL would join two indexes for it
 		at := q.After.At.UnixMicro()
-		inner.add("at <= ? AND (at < ? OR id < ?)", at, at, q.After.ID)
+		inner.add("at <= ? AND NOT (at = ? AND id >= ?)", at, at, q.After.ID)
 	}
 	all := conditions{args: inner.args}
 	if q.Charged {

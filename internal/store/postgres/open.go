@@ -112,6 +112,7 @@ func configure(dsn string) (*pgxpool.Config, error) {
 		"application_name":                    "weir",
 		"statement_timeout":                   milliseconds(statementFor),
 		"idle_in_transaction_session_timeout": milliseconds(idleFor),
+		"jit":                                 "off", // compiling takes longer than any query of ours, and begins where rows are overestimated
 	} {
 		if _, set := c.RuntimeParams[name]; !set {
 			c.RuntimeParams[name] = value
