@@ -55,7 +55,7 @@ func burstProvider(t *testing.T) string {
 		}
 		word, number, _ := strings.Cut(asked.Messages[0].Content, " ")
 		n, _ := strconv.Atoi(number)
-		sent := ""
+		var sent string
 		if word == "cut" {
 			sent = whole[:n]
 		} else {

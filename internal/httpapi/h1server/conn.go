@@ -240,7 +240,7 @@ func (c *conn) run(w *response, r *http.Request) (returned bool) {
 		if returned {
 			return
 		}
-		if p := recover(); p != nil && p != http.ErrAbortHandler { //nolint:errorlint // as net/http compares it
+		if p := recover(); p != nil && p != http.ErrAbortHandler {
 			c.s.Log.Error("panic in a handler", "value", fmt.Sprintf("%T", p), "stack", string(debug.Stack()))
 		}
 	}()

@@ -56,7 +56,7 @@ func (w *response) WriteHeader(status int) {
 	w.last = w.last || w.c.s.ending.Load()
 	out := w.c.output()
 	out = append(out, "HTTP/1."...)
-	out = append(out, '0'+byte(w.t.minor), ' ')
+	out = append(out, '0'+w.t.minor, ' ')
 	out = strconv.AppendInt(out, int64(status), 10)
 	out = append(out, ' ')
 	if text := http.StatusText(status); text != "" {

@@ -34,7 +34,6 @@ type Server struct {
 	listeners map[net.Listener]struct{}
 	conns     map[*conn]struct{}
 	ending    atomic.Bool
-	ticks     atomic.Int64 // of the watch
 	begun     [8]begun
 	older     []underway    // of the last tick; only the watch uses it
 	parts     atomic.Uint32 // gives each connection its part of begun
