@@ -96,6 +96,12 @@ export function money(value: string | number | null | undefined, o: { exact?: bo
 /** What the clipboard and CSV get: every digit, a dot, no groups, no sign. */
 export function moneyPlain(value: string | number): string { const d = decimal(value); return d ? plain(d) : '' }
 
+/** A price for a thousand tokens as the price of one: for price(). */
+export function perToken(perThousand: string | number | null | undefined): string | null {
+  const d = decimal(perThousand)
+  return d && plain({ digits: d.digits, scale: d.scale + 3 })
+}
+
 export type PriceUnit = '1M' | '1k'
 /** A price for one token as the price of a million or a thousand; null stays null. */
 export function perUnit(perToken: string | number | null | undefined, unit: PriceUnit): Decimal | null {

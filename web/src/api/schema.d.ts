@@ -58,6 +58,239 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1beta/models/{vendor}/{model}:generateContent": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Answer in the Gemini style
+         * @description For any model. A provider of this wire gets the body as it is, if no member is unknown; for other providers it is translated. Names may be written in camelCase or in snake_case. Provider preferences are in the member provider or in the header X-Provider-Preferences. A prompt that a provider refuses because of its content has status 200 and promptFeedback.
+         */
+        post: operations["generateContent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1beta/models/{model}:generateContent": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Answer in the Gemini style, with the model in one path segment */
+        post: operations["generateContentNamed"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1beta/models/{vendor}/{model}:streamGenerateContent": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Answer in the Gemini style, piece by piece
+         * @description The last piece has the finish reason, the usage and the cost. A stream that breaks ends with a piece that has error.
+         */
+        post: operations["streamGenerateContent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1beta/models/{model}:streamGenerateContent": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Answer in the Gemini style, piece by piece, with the model in one path segment */
+        post: operations["streamGenerateContentNamed"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1beta/models/{vendor}/{model}:countTokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Count the tokens of a prompt, without charge
+         * @description The body has contents, or a whole request in generateContentRequest.
+         */
+        post: operations["countContentTokens"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1beta/models/{model}:countTokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Count the tokens of a prompt, without charge, with the model in one path segment */
+        post: operations["countContentTokensNamed"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1beta/models/{vendor}/{model}:embedContent": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Make a vector of a content */
+        post: operations["embedContent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1beta/models/{model}:embedContent": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Make a vector of a content, with the model in one path segment */
+        post: operations["embedContentNamed"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1beta/models/{vendor}/{model}:batchEmbedContents": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make vectors of several contents
+         * @description All requests must have the same taskType and outputDimensionality.
+         */
+        post: operations["batchEmbedContents"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1beta/models/{model}:batchEmbedContents": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Make vectors of several contents, with the model in one path segment */
+        post: operations["batchEmbedContentsNamed"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1beta/models": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the models that answer in the Gemini style */
+        get: operations["listGeminiModels"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1beta/models/{vendor}/{model}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Describe one model in the Gemini style */
+        get: operations["getGeminiModel"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1beta/models/{model}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Describe one model in the Gemini style, with its name in one path segment */
+        get: operations["getGeminiModelNamed"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/responses": {
         parameters: {
             query?: never;
@@ -489,6 +722,8 @@ export interface paths {
     "/v1/videos/{id}/content": {
         parameters: {
             query?: {
+                /** @description There are no others */
+                variant?: "video";
                 /** @description Which of the job's videos */
                 index?: number;
             };
@@ -2038,6 +2273,150 @@ export interface components {
             /** @enum {unknown} */
             type: "message_stop" | "ping";
         } | components["schemas"]["MessagesErrorBody"];
+        GeminiContent: {
+            /** @enum {string} */
+            role?: "user" | "model" | "function" | "system" | "";
+            /** @description Each has one of text, inlineData, fileData, functionCall and functionResponse. thoughtSignature must be sent back as it came */
+            parts: {
+                text?: string;
+                thought?: boolean;
+                thoughtSignature?: string;
+                inlineData?: {
+                    mimeType?: string;
+                    data?: string;
+                };
+                fileData?: {
+                    mimeType?: string;
+                    fileUri?: string;
+                };
+                functionCall?: {
+                    id?: string;
+                    name?: string;
+                    args?: Record<string, never>;
+                };
+                functionResponse?: {
+                    id?: string;
+                    name?: string;
+                    response?: Record<string, never>;
+                };
+            }[];
+        };
+        GeminiRequest: {
+            contents: components["schemas"]["GeminiContent"][];
+            systemInstruction?: components["schemas"]["GeminiContent"];
+            tools?: {
+                functionDeclarations?: Record<string, never>[];
+            }[];
+            toolConfig?: {
+                functionCallingConfig?: Record<string, never>;
+            };
+            safetySettings?: Record<string, never>[];
+            generationConfig?: {
+                temperature?: number;
+                topP?: number;
+                topK?: number;
+                presencePenalty?: number;
+                frequencyPenalty?: number;
+                seed?: number;
+                candidateCount?: number;
+                maxOutputTokens?: number;
+                stopSequences?: string[];
+                responseMimeType?: string;
+                responseSchema?: Record<string, never>;
+                responseJsonSchema?: unknown;
+                responseModalities?: string[];
+                responseLogprobs?: boolean;
+                logprobs?: number;
+                speechConfig?: Record<string, never>;
+                thinkingConfig?: {
+                    includeThoughts?: boolean;
+                    thinkingBudget?: number;
+                    thinkingLevel?: string;
+                };
+            };
+            serviceTier?: string;
+            /** @description Stored with the call; providers do not get it */
+            labels?: {
+                [key: string]: string;
+            };
+            /** @description Further models, tried in order */
+            models?: string[];
+            provider?: components["schemas"]["ProviderPreferences"];
+            session_id?: string;
+        };
+        GeminiCountRequest: {
+            contents?: components["schemas"]["GeminiContent"][];
+            generateContentRequest?: components["schemas"]["GeminiRequest"];
+        };
+        GeminiReply: {
+            candidates?: {
+                index?: number;
+                content?: components["schemas"]["GeminiContent"];
+                finishReason?: string;
+                groundingMetadata?: Record<string, never>;
+                logprobsResult?: Record<string, never>;
+            }[];
+            promptFeedback?: {
+                blockReason: string;
+                blockReasonMessage?: string;
+            };
+            usageMetadata?: components["schemas"]["GeminiUsage"];
+            modelVersion: string;
+            responseId: string;
+            metadata?: components["schemas"]["ReplyMetadata"];
+        };
+        /** @description Events whose data is a GeminiReply. An error comes as data, and once more bare. */
+        GeminiStream: string;
+        GeminiChunk: components["schemas"]["GeminiReply"] | components["schemas"]["GeminiErrorBody"];
+        /** @description Tokens, and the cost in rubles */
+        GeminiUsage: {
+            promptTokenCount: number;
+            candidatesTokenCount?: number;
+            thoughtsTokenCount?: number;
+            cachedContentTokenCount?: number;
+            totalTokenCount: number;
+            /** @description Exact rubles; in the last piece of a stream */
+            cost?: number;
+            /** @enum {string} */
+            currency?: "RUB";
+            is_byok?: boolean;
+            cost_details?: Record<string, never>;
+        };
+        GeminiEmbedRequest: {
+            /** @description The model of the address */
+            model?: string;
+            content: components["schemas"]["GeminiContent"];
+            taskType?: string;
+            title?: string;
+            outputDimensionality?: number;
+            provider?: components["schemas"]["ProviderPreferences"];
+        };
+        GeminiBatchEmbedRequest: {
+            requests: components["schemas"]["GeminiEmbedRequest"][];
+            provider?: components["schemas"]["ProviderPreferences"];
+        };
+        GeminiVector: {
+            values: number[];
+        };
+        GeminiModel: {
+            /** @description models/ and the slug */
+            name: string;
+            displayName: string;
+            description: string;
+            inputTokenLimit: number;
+            outputTokenLimit?: number;
+            supportedGenerationMethods: string[];
+            thinking?: boolean;
+        };
+        GeminiErrorBody: {
+            error: {
+                code: number;
+                message: string;
+                status: string;
+                /** @description ErrorInfo with error_type, request_id and param in its metadata; RetryInfo where the request may be sent again; RequestInfo */
+                details: Record<string, never>[];
+            };
+        };
         MessagesErrorBody: {
             /** @enum {string} */
             type: "error";
@@ -2097,6 +2476,60 @@ export interface components {
             };
         } & {
             [key: string]: unknown;
+        };
+        AnyVideoJob: components["schemas"]["VideoJob"] | components["schemas"]["VideoObject"];
+        /** @description The fields of VideoRequest, in which objects and lists are JSON texts */
+        VideoForm: {
+            model: string;
+            prompt: string;
+            /** @description The duration */
+            seconds?: string;
+            size?: string;
+            /**
+             * Format: binary
+             * @description An image that guides the video, as a file or as a URL: its first frame where the model takes one
+             */
+            input_reference?: string;
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description A job that was submitted as a form */
+        VideoObject: {
+            id: string;
+            /** @constant */
+            object: "video";
+            /** @enum {string} */
+            status: "queued" | "in_progress" | "completed" | "failed";
+            model: string;
+            progress: number;
+            seconds: string;
+            /** @description As requested */
+            size: string | null;
+            prompt: null;
+            remixed_from_video_id: null;
+            created_at: number;
+            completed_at: number | null;
+            expires_at: number | null;
+            error: {
+                code: string;
+                message: string;
+            } | null;
+            polling_url: string;
+            generation_id?: string;
+            /** @description They need the API key */
+            unsigned_urls?: string[];
+            usage?: {
+                /** @description Rubles */
+                cost: number;
+                is_byok: boolean;
+            };
+        };
+        VideoDeleted: {
+            id: string;
+            /** @constant */
+            object: "video.deleted";
+            /** @constant */
+            deleted: true;
         };
         VideoJob: {
             id: string;
@@ -4542,6 +4975,17 @@ export interface components {
                 "application/json": components["schemas"]["MessagesErrorBody"];
             };
         };
+        /** @description An error in the envelope of the Gemini style */
+        GeminiError: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "Retry-After"?: number;
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["GeminiErrorBody"];
+            };
+        };
         /** @description The request failed; error.metadata.error_type has the kind of error */
         Error: {
             headers: {
@@ -4844,6 +5288,685 @@ export interface operations {
             };
             "4XX": components["responses"]["MessagesError"];
             default: components["responses"]["MessagesError"];
+        };
+    };
+    generateContent: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A unique name of the client for this request, such as a UUID. If it is repeated within 24 hours with the same body, the first answer is returned again, streams included, without a second charge. Each user has a separate set of names. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @example sim */
+                vendor: string;
+                /** @example chat */
+                model: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "contents": [
+                 *         {
+                 *           "role": "user",
+                 *           "parts": [
+                 *             {
+                 *               "text": "What is a weir?"
+                 *             }
+                 *           ]
+                 *         }
+                 *       ],
+                 *       "generationConfig": {
+                 *         "maxOutputTokens": 100
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["GeminiRequest"];
+            };
+        };
+        responses: {
+            /** @description The answer */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Generation-Id": components["headers"]["GenerationId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GeminiReply"];
+                };
+            };
+            "4XX": components["responses"]["GeminiError"];
+            default: components["responses"]["GeminiError"];
+        };
+    };
+    generateContentNamed: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A unique name of the client for this request, such as a UUID. If it is repeated within 24 hours with the same body, the first answer is returned again, streams included, without a second charge. Each user has a separate set of names. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description The model, alone or with its vendor and an escaped slash: vendor%2Fmodel
+                 * @example sim%2Fchat
+                 */
+                model: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "contents": [
+                 *         {
+                 *           "role": "user",
+                 *           "parts": [
+                 *             {
+                 *               "text": "What is a weir?"
+                 *             }
+                 *           ]
+                 *         }
+                 *       ],
+                 *       "generationConfig": {
+                 *         "maxOutputTokens": 100
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["GeminiRequest"];
+            };
+        };
+        responses: {
+            /** @description The answer */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Generation-Id": components["headers"]["GenerationId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GeminiReply"];
+                };
+            };
+            "4XX": components["responses"]["GeminiError"];
+            default: components["responses"]["GeminiError"];
+        };
+    };
+    streamGenerateContent: {
+        parameters: {
+            query: {
+                /**
+                 * @description sse for events; without it the pieces are the elements of one JSON array
+                 * @example sse
+                 */
+                alt: "json" | "sse";
+            };
+            header?: {
+                /** @description A unique name of the client for this request, such as a UUID. If it is repeated within 24 hours with the same body, the first answer is returned again, streams included, without a second charge. Each user has a separate set of names. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @example sim */
+                vendor: string;
+                /** @example chat */
+                model: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "contents": [
+                 *         {
+                 *           "role": "user",
+                 *           "parts": [
+                 *             {
+                 *               "text": "What is a weir?"
+                 *             }
+                 *           ]
+                 *         }
+                 *       ],
+                 *       "generationConfig": {
+                 *         "maxOutputTokens": 100
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["GeminiRequest"];
+            };
+        };
+        responses: {
+            /** @description With alt=sse, events whose data is a GeminiReply; else a JSON array of them */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Generation-Id": components["headers"]["GenerationId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": components["schemas"]["GeminiStream"];
+                    "application/json": components["schemas"]["GeminiReply"][];
+                };
+            };
+            "4XX": components["responses"]["GeminiError"];
+            default: components["responses"]["GeminiError"];
+        };
+    };
+    streamGenerateContentNamed: {
+        parameters: {
+            query: {
+                /**
+                 * @description sse for events; without it the pieces are the elements of one JSON array
+                 * @example sse
+                 */
+                alt: "json" | "sse";
+            };
+            header?: {
+                /** @description A unique name of the client for this request, such as a UUID. If it is repeated within 24 hours with the same body, the first answer is returned again, streams included, without a second charge. Each user has a separate set of names. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description The model, alone or with its vendor and an escaped slash: vendor%2Fmodel
+                 * @example sim%2Fchat
+                 */
+                model: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "contents": [
+                 *         {
+                 *           "role": "user",
+                 *           "parts": [
+                 *             {
+                 *               "text": "What is a weir?"
+                 *             }
+                 *           ]
+                 *         }
+                 *       ],
+                 *       "generationConfig": {
+                 *         "maxOutputTokens": 100
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["GeminiRequest"];
+            };
+        };
+        responses: {
+            /** @description With alt=sse, events whose data is a GeminiReply; else a JSON array of them */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Generation-Id": components["headers"]["GenerationId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": components["schemas"]["GeminiStream"];
+                    "application/json": components["schemas"]["GeminiReply"][];
+                };
+            };
+            "4XX": components["responses"]["GeminiError"];
+            default: components["responses"]["GeminiError"];
+        };
+    };
+    countContentTokens: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example sim */
+                vendor: string;
+                /** @example chat */
+                model: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "contents": [
+                 *         {
+                 *           "role": "user",
+                 *           "parts": [
+                 *             {
+                 *               "text": "What is a weir?"
+                 *             }
+                 *           ]
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["GeminiCountRequest"];
+            };
+        };
+        responses: {
+            /** @description The count of a provider of this wire, else one by the tokenizer of the gateway */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        totalTokens: number;
+                    };
+                };
+            };
+            "4XX": components["responses"]["GeminiError"];
+            default: components["responses"]["GeminiError"];
+        };
+    };
+    countContentTokensNamed: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The model, alone or with its vendor and an escaped slash: vendor%2Fmodel
+                 * @example sim%2Fchat
+                 */
+                model: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "contents": [
+                 *         {
+                 *           "role": "user",
+                 *           "parts": [
+                 *             {
+                 *               "text": "What is a weir?"
+                 *             }
+                 *           ]
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["GeminiCountRequest"];
+            };
+        };
+        responses: {
+            /** @description The count of a provider of this wire, else one by the tokenizer of the gateway */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        totalTokens: number;
+                    };
+                };
+            };
+            "4XX": components["responses"]["GeminiError"];
+            default: components["responses"]["GeminiError"];
+        };
+    };
+    embedContent: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A unique name of the client for this request, such as a UUID. If it is repeated within 24 hours with the same body, the first answer is returned again, streams included, without a second charge. Each user has a separate set of names. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @example sim */
+                vendor: string;
+                /** @example embed */
+                model: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "content": {
+                 *         "parts": [
+                 *           {
+                 *             "text": "A weir steers a river."
+                 *           }
+                 *         ]
+                 *       },
+                 *       "taskType": "RETRIEVAL_DOCUMENT"
+                 *     }
+                 */
+                "application/json": components["schemas"]["GeminiEmbedRequest"];
+            };
+        };
+        responses: {
+            /** @description The vector */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Generation-Id": components["headers"]["GenerationId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        embedding: components["schemas"]["GeminiVector"];
+                        usageMetadata: components["schemas"]["GeminiUsage"];
+                        metadata?: components["schemas"]["ReplyMetadata"];
+                    };
+                };
+            };
+            "4XX": components["responses"]["GeminiError"];
+            default: components["responses"]["GeminiError"];
+        };
+    };
+    embedContentNamed: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A unique name of the client for this request, such as a UUID. If it is repeated within 24 hours with the same body, the first answer is returned again, streams included, without a second charge. Each user has a separate set of names. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description The model, alone or with its vendor and an escaped slash: vendor%2Fmodel
+                 * @example sim%2Fembed
+                 */
+                model: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "content": {
+                 *         "parts": [
+                 *           {
+                 *             "text": "A weir steers a river."
+                 *           }
+                 *         ]
+                 *       },
+                 *       "taskType": "RETRIEVAL_DOCUMENT"
+                 *     }
+                 */
+                "application/json": components["schemas"]["GeminiEmbedRequest"];
+            };
+        };
+        responses: {
+            /** @description The vector */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Generation-Id": components["headers"]["GenerationId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        embedding: components["schemas"]["GeminiVector"];
+                        usageMetadata: components["schemas"]["GeminiUsage"];
+                        metadata?: components["schemas"]["ReplyMetadata"];
+                    };
+                };
+            };
+            "4XX": components["responses"]["GeminiError"];
+            default: components["responses"]["GeminiError"];
+        };
+    };
+    batchEmbedContents: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A unique name of the client for this request, such as a UUID. If it is repeated within 24 hours with the same body, the first answer is returned again, streams included, without a second charge. Each user has a separate set of names. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @example sim */
+                vendor: string;
+                /** @example embed */
+                model: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "requests": [
+                 *         {
+                 *           "content": {
+                 *             "parts": [
+                 *               {
+                 *                 "text": "A weir steers a river."
+                 *               }
+                 *             ]
+                 *           }
+                 *         },
+                 *         {
+                 *           "content": {
+                 *             "parts": [
+                 *               {
+                 *                 "text": "A mill grinds."
+                 *               }
+                 *             ]
+                 *           }
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["GeminiBatchEmbedRequest"];
+            };
+        };
+        responses: {
+            /** @description The vectors, in the order of the requests */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Generation-Id": components["headers"]["GenerationId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        embeddings: components["schemas"]["GeminiVector"][];
+                        usageMetadata: components["schemas"]["GeminiUsage"];
+                        metadata?: components["schemas"]["ReplyMetadata"];
+                    };
+                };
+            };
+            "4XX": components["responses"]["GeminiError"];
+            default: components["responses"]["GeminiError"];
+        };
+    };
+    batchEmbedContentsNamed: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A unique name of the client for this request, such as a UUID. If it is repeated within 24 hours with the same body, the first answer is returned again, streams included, without a second charge. Each user has a separate set of names. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description The model, alone or with its vendor and an escaped slash: vendor%2Fmodel
+                 * @example sim%2Fembed
+                 */
+                model: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "requests": [
+                 *         {
+                 *           "content": {
+                 *             "parts": [
+                 *               {
+                 *                 "text": "A weir steers a river."
+                 *               }
+                 *             ]
+                 *           }
+                 *         },
+                 *         {
+                 *           "content": {
+                 *             "parts": [
+                 *               {
+                 *                 "text": "A mill grinds."
+                 *               }
+                 *             ]
+                 *           }
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["GeminiBatchEmbedRequest"];
+            };
+        };
+        responses: {
+            /** @description The vectors, in the order of the requests */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Generation-Id": components["headers"]["GenerationId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        embeddings: components["schemas"]["GeminiVector"][];
+                        usageMetadata: components["schemas"]["GeminiUsage"];
+                        metadata?: components["schemas"]["ReplyMetadata"];
+                    };
+                };
+            };
+            "4XX": components["responses"]["GeminiError"];
+            default: components["responses"]["GeminiError"];
+        };
+    };
+    listGeminiModels: {
+        parameters: {
+            query?: {
+                /** @description Models on a page, 50 by default */
+                pageSize?: number;
+                /** @description nextPageToken of the page before */
+                pageToken?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of models */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        models: components["schemas"]["GeminiModel"][];
+                        nextPageToken?: string;
+                    };
+                };
+            };
+            /** @description The list has not changed */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            "4XX": components["responses"]["GeminiError"];
+            default: components["responses"]["GeminiError"];
+        };
+    };
+    getGeminiModel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example sim */
+                vendor: string;
+                /** @example chat */
+                model: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The model */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GeminiModel"];
+                };
+            };
+            /** @description The model has not changed */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            "4XX": components["responses"]["GeminiError"];
+            default: components["responses"]["GeminiError"];
+        };
+    };
+    getGeminiModelNamed: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The model, alone or with its vendor and an escaped slash: vendor%2Fmodel
+                 * @example sim%2Fchat
+                 */
+                model: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The model */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GeminiModel"];
+                };
+            };
+            /** @description The model has not changed */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            "4XX": components["responses"]["GeminiError"];
+            default: components["responses"]["GeminiError"];
         };
     };
     createResponse: {
@@ -5917,6 +7040,8 @@ export interface operations {
                 /** @description Id of the last job of the previous page */
                 after?: string;
                 status?: components["schemas"]["VideoStatus"];
+                /** @description The newest jobs come first */
+                order?: "desc";
             };
             header?: never;
             path?: never;
@@ -5931,7 +7056,11 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        data: components["schemas"]["VideoJob"][];
+                        /** @constant */
+                        object: "list";
+                        first_id?: string;
+                        last_id?: string;
+                        data: components["schemas"]["AnyVideoJob"][];
                         has_more: boolean;
                     };
                 };
@@ -5950,7 +7079,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description JSON, at most 64 MiB. Fields that the catalog lists for the model under allowed_passthrough_parameters are sent to the provider; others are dropped. */
+        /** @description JSON, at most 64 MiB. Fields that the catalog lists for the model under allowed_passthrough_parameters are sent to the provider; others are dropped. A form has the same fields, as OpenAI's clients send them; then all answers about the job have OpenAI's shape. */
         requestBody: {
             content: {
                 /**
@@ -5960,6 +7089,15 @@ export interface operations {
                  *     }
                  */
                 "application/json": components["schemas"]["VideoRequest"];
+                /**
+                 * @example {
+                 *       "model": "sim/video",
+                 *       "prompt": "A weir in autumn",
+                 *       "seconds": "4",
+                 *       "size": "1280x720"
+                 *     }
+                 */
+                "multipart/form-data": components["schemas"]["VideoForm"];
             };
         };
         responses: {
@@ -5970,7 +7108,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["VideoJob"];
+                    "application/json": components["schemas"]["AnyVideoJob"];
                 };
             };
             400: components["responses"]["Error"];
@@ -6000,7 +7138,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["VideoJob"];
+                    "application/json": components["schemas"]["AnyVideoJob"];
                 };
             };
             401: components["responses"]["Unauthorized"];
@@ -6027,7 +7165,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["VideoJob"];
+                    "application/json": components["schemas"]["AnyVideoJob"] | components["schemas"]["VideoDeleted"];
                 };
             };
             /** @description The provider cannot cancel the job, so it continues */
@@ -6046,6 +7184,8 @@ export interface operations {
     getVideoContent: {
         parameters: {
             query?: {
+                /** @description There are no others */
+                variant?: "video";
                 /** @description Which of the job's videos */
                 index?: number;
             };

@@ -5,9 +5,9 @@ import { useId, type ReactNode } from 'react'
 export function Switch({ checked, onChange, children, help, disabled }: { checked: boolean; onChange: (on: boolean) => void; children: ReactNode; help?: ReactNode; disabled?: boolean }) {
   const id = useId()
   return (
-    <div className="flex items-start gap-3">
+    <div className={`flex gap-2.5 ${help ? 'items-start' : 'items-center'}`}>
       <RadixSwitch.Root id={id} checked={checked} onCheckedChange={onChange} disabled={disabled ?? false} aria-describedby={help ? `${id}-help` : undefined}
-        className="relative mt-0.5 h-5 w-9 flex-none rounded-full border border-line2 bg-surface transition-colors data-[state=checked]:border-accent data-[state=checked]:bg-accent max-md:mt-0">
+        className="relative h-5 w-9 flex-none rounded-full border border-line2 bg-surface transition-colors data-[state=checked]:border-accent data-[state=checked]:bg-accent">
         <RadixSwitch.Thumb className="block size-3.5 translate-x-0.5 rounded-full bg-line2 transition-transform data-[state=checked]:translate-x-[18px] data-[state=checked]:bg-on-accent" />
       </RadixSwitch.Root>
       <div><label htmlFor={id} className="cursor-pointer">{children}</label>{help && <p id={`${id}-help`} className="text-small text-ink3">{help}</p>}</div>

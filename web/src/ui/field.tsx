@@ -55,7 +55,7 @@ export const Textarea = forwardRef<HTMLTextAreaElement, TextareaHTMLAttributes<H
 export const Select = forwardRef<HTMLSelectElement, SelectHTMLAttributes<HTMLSelectElement> & { options: readonly { value: string; label: string }[] }>(function Select({ options, className = '', ...rest }, ref) {
   return (
     <span className="relative inline-block max-w-full">
-      <select ref={ref} {...useField(rest)} {...rest} className={`h-8 max-md:h-11 max-w-full appearance-none truncate rounded-control border border-line2 bg-surface pr-8 pl-2.5 font-medium max-md:text-[16px] ${className}`}>
+      <select ref={ref} {...useField(rest)} {...rest} className={`h-8 max-md:h-11 max-w-full appearance-none truncate rounded-control border border-line bg-surface pr-8 pl-2.5 font-medium hover:bg-sunken max-md:text-[16px] ${className}`}>
         {options.map((o) => <option key={o.value} value={o.value}>{o.label}</option>)}
       </select>
       <Icon name="down" size={14} className="pointer-events-none absolute top-1/2 right-2.5 -translate-y-1/2 text-ink3" />

@@ -100,7 +100,7 @@ export function Table<R>({ caption, rows, rowKey, columns, onOpen, onSelect, sel
             <tr>
               {columns.map((c) => (
                 <th key={c.key} scope="col" style={c.width ? { width: c.width } : undefined}
-                  className={`border-b border-line px-3 py-2 text-label font-medium whitespace-nowrap text-ink3 first:pl-4 last:pr-4 ${c.align === 'end' ? 'text-right' : 'text-left'} ${c.from ? hidden[c.from] : ''}`}>
+                  className={`border-b border-line px-2.5 py-2 text-label font-medium whitespace-nowrap text-ink3 first:pl-4 last:pr-4 md:first:pl-5 md:last:pr-5 ${c.align === 'end' ? 'text-right' : 'text-left'} ${c.from ? hidden[c.from] : ''}`}>
                   {c.name ? <span className="sr-only">{c.name}</span> : c.head}
                 </th>
               ))}
@@ -113,7 +113,7 @@ export function Table<R>({ caption, rows, rowKey, columns, onOpen, onSelect, sel
                 <tr key={rowKey(row)} data-row tabIndex={onOpen || onSelect ? -1 : undefined} aria-selected={selected ? selected(row) : undefined} onKeyDown={keys(row)} onClick={clicked(row)}
                   className={`group border-b border-line outline-offset-[-2px] last:border-b-0 ${selected?.(row) ? 'bg-accent-soft' : onOpen ? 'hover:bg-canvas focus-visible:bg-canvas' : ''} ${onOpen ? 'cursor-pointer' : ''}`}>
                   {columns.map((c, i) => {
-                    const className = `px-3 font-normal first:pl-4 last:pr-4 ${dense ? 'h-9' : 'h-11'} ${c.align === 'end' ? 'num' : 'text-left'} ${c.from ? hidden[c.from] : ''}`
+                    const className = `px-2.5 font-normal first:pl-4 last:pr-4 md:first:pl-5 md:last:pr-5 ${dense ? 'h-9' : 'h-11'} ${c.align === 'end' ? 'num' : 'text-left'} ${c.from ? hidden[c.from] : ''}`
                     return i === 0 && !c.name ? <th key={c.key} scope="row" className={className}>{c.cell(row)}</th> : <td key={c.key} className={className}>{c.cell(row)}</td>
                   })}
                 </tr>,

@@ -1,24 +1,224 @@
-import { useQuery } from '@tanstack/react-query'
-import { get } from '../../api/client'
-import { context } from '../../format'
+import { useDeferredValue, useMemo, useRef, useState, type ReactNode } from 'react'
+import { context, date, integer, money, number, percent, seconds, time, unitName, type PriceUnit } from '../../format'
 import { useT } from '../../i18n'
-import { Page, PageHead } from '../../ui/page'
-import { Table } from '../../ui/table'
-import { Price } from '../../ui/values'
+import { hasPage } from '../../router'
+import { remember, remembered } from '../../settings'
+import { Button } from '../../ui/button'
+import { Segmented, Slider } from '../../ui/controls'
+import { Empty, Notice } from '../../ui/feedback'
+import { Checkbox, Input, Select } from '../../ui/field'
+import { Chip } from '../../ui/filters'
+import { Icon } from '../../ui/icons'
+import { Link, LinkButton, useGo, usePageSearch } from '../../ui/link'
+import { Mark, Tag, Ticks } from '../../ui/marks'
+import { Sheet } from '../../ui/overlay'
+import { useTitle } from '../../ui/page'
+import { useShortcuts } from '../../ui/shortcuts'
+import { Table, type Column } from '../../ui/table'
+import { useCatalog } from './data'
+import { active, cans, contexts, helpful, makes, nothing, policies, priceSteps, search, shape, sorts, without, type Active, type Facet, type Filter, type Model } from './filter'
+import { Abilities, PriceCell } from './parts'
 
-export default function Catalog() {
+/** Find the model that does the job at the price. Everything is filtered in the browser, and everything is in the address. */
+export default function CatalogPage() {
   const t = useT('catalog')
-  const { data, error, refetch } = useQuery({ queryKey: ['models'], queryFn: ({ signal }) => get('/v1/models', { signal }) })
+  const go = useGo()
+  const [filter, change] = usePageSearch(shape)
+  const { data, prepared, error, refetch } = useCatalog()
+  const [sheet, setSheet] = useState(false)
+  const field = useRef<HTMLInputElement>(null)
+  const unit: PriceUnit = filter.unit ?? (remembered('unit') === '1k' ? '1k' : '1M')
+  useTitle(t('title'))
+
+  const values = useMemo(() => ({
+    can: cans, makes: makes.filter((m) => data?.facets.outs.some((o) => o.id === m)), policy: policies,
+    provider: data?.facets.providers.map((p) => p.id) ?? [], vendor: data?.facets.vendors.map((v) => v.id) ?? [],
+  }), [data])
+  const deferred = useDeferredValue(filter)
+  const found = useMemo(() => (prepared ? search(prepared.entries, deferred, values) : null), [prepared, deferred, values])
+  const help = useMemo(() => (found?.rows.length === 0 && prepared ? helpful(prepared.entries, deferred, values) : null), [found, prepared, deferred, values])
+  const on = active(filter)
+
+  const name = (a: Active): string => {
+    switch (a.facet) {
+      case 'q': return `“${a.value}”`
+      case 'priceIn': return t('chipIn', { price: money(a.value).replace(/[.,]00/, '') })
+      case 'priceOut': return t('chipOut', { price: money(a.value).replace(/[.,]00/, '') })
+      case 'context': return t('chipContext', { n: context(Number(a.value)) })
+      case 'live': return t('served')
+      case 'provider': return prepared?.providers.get(a.value) ?? a.value
+      case 'vendor': return prepared?.vendors.get(a.value) ?? a.value
+      default: return t.or(`${a.facet}_${a.value}`, a.value)
+    }
+  }
+  const choose = (m: Model) => change({ chosen: filter.chosen.includes(m.id) ? filter.chosen.filter((id) => id !== m.id) : [...filter.chosen, m.id].slice(0, 4) })
+  const compareNow = () => { if (filter.chosen.length > 0) go('/models/compare', { search: { m: filter.chosen.join() } }) }
+  useShortcuts({ c: compareNow })
+
+  const columns: Column<Model>[] = [
+    { key: 'choose', head: '', name: t('compare'), width: '36px', cell: (m) => <Checkbox label={t('choose', { name: m.name })} checked={filter.chosen.includes(m.id)} disabled={filter.chosen.length >= 4 && !filter.chosen.includes(m.id)} onChange={() => choose(m)} /> },
+    { key: 'model', head: t('model'), cell: (m) => <ModelName model={m} /> },
+    { key: 'can', head: t('canDo'), from: 'md', cell: (m) => <Abilities model={m} /> },
+    { key: 'context', head: t('context'), align: 'end', cell: (m) => context(m.ctx) },
+    { key: 'in', head: t('input'), align: 'end', cell: (m) => <PriceCell model={m} part="in" unit={unit} /> },
+    { key: 'out', head: t('output'), align: 'end', cell: (m) => <PriceCell model={m} part="out" unit={unit} /> },
+    { key: 'cached', head: t('cached'), align: 'end', from: 'xl', cell: (m) => <span className="text-ink3"><PriceCell model={m} part="cached" unit={unit} /></span> },
+    { key: 'first', head: t('firstToken'), align: 'end', from: 'xl', cell: (m) => (m.p50 === null ? <Unmeasured /> : seconds(m.p50)) },
+    { key: 'speed', head: t('speed'), align: 'end', from: 'xl', cell: (m) => (m.tps === null ? <Unmeasured /> : number(m.tps)) },
+    { key: 'uptime', head: t('uptime'), from: 'xl', cell: (m) => (m.uptime === null ? <Unmeasured /> : <Ticks values={m.uptime.map((v) => (v === null ? null : v / 100))} />) },
+    { key: 'providers', head: t('providers'), align: 'end', from: 'lg', cell: (m) => <span className="text-ink2">{integer(m.providers.length)}</span> },
+  ]
+  const total = data?.models.length ?? 0
+  const shown = found?.rows.length ?? 0
+  const sort = <Select className="max-lg:h-9! max-lg:text-small!" aria-label={t('sort')} value={filter.sort} onChange={(e) => change({ sort: e.target.value as Filter['sort'] })} options={sorts.map((s) => ({ value: s, label: t(`sort_${s}`) }))} />
+  const panel = data && prepared && found && <Filters filter={filter} change={change} counts={found.counts} values={values} names={{ provider: prepared.providers, vendor: prepared.vendors }} />
   return (
-    <Page>
-      <PageHead title={t('title')} />
-      <Table caption={t('title')} rows={data?.data} rowKey={(m) => m.id} error={error} onRetry={() => void refetch()} main
-        columns={[
-          { key: 'name', head: t('title'), cell: (m) => <span className="block py-1"><span className="block font-medium">{m.name}</span><code className="text-ink3">{m.id}</code></span> },
-          { key: 'context', head: t('context'), align: 'end', cell: (m) => context(m.context_length) },
-          { key: 'in', head: t('input'), align: 'end', cell: (m) => <Price value={m.pricing.prompt} bare /> },
-          { key: 'out', head: t('output'), align: 'end', cell: (m) => <Price value={m.pricing.completion} bare /> },
-        ]} />
-    </Page>
+    <div className="flex items-stretch">
+      <aside aria-label={t('filters')} className="sticky top-[52px] hidden h-[calc(100dvh-52px)] w-[240px] flex-none overflow-y-auto border-r border-line px-4 py-3 lg:block">
+        <SearchField filter={filter} change={change} main />
+        {panel}
+      </aside>
+      <div className="min-w-0 flex-1">
+        <div className="flex flex-wrap items-center gap-x-2 gap-y-2.5 px-4 pt-4 pb-3 md:px-5">
+          <h1 tabIndex={-1} className="text-title"><span aria-live="polite">{found ? t('count', { n: shown }) : t('title')}</span></h1>
+          {found && shown !== total && <span className="pr-3 text-small text-ink3">{t('of', { all: integer(total) })}</span>}
+          <div className="flex min-w-0 flex-wrap gap-1.5 max-lg:hidden">{on.map((a) => <Chip key={a.facet + a.value} name={name(a)} onRemove={() => change(without(filter, a))}>{name(a)}</Chip>)}</div>
+          <span className="flex-1" />
+          <Segmented label={t('unit')} value={unit} onChange={(u) => { remember('unit', u); change({ unit: u }) }} options={[{ value: '1M', label: t('priceNote', { unit: unitName('1M') }) }, { value: '1k', label: t('priceNote', { unit: unitName('1k') }) }]} />
+          <span className="max-lg:hidden">{sort}</span>
+          <div className="w-full lg:hidden"><SearchField filter={filter} change={change} inputRef={field} /></div>
+          <div className="flex w-full gap-1.5 overflow-x-auto lg:hidden">
+            <Button small className="max-md:h-9!" icon="sliders" onClick={() => setSheet(true)}>{t('filters')}{on.length > 0 && `, ${on.length}`}</Button>
+            {on.map((a) => <Chip key={a.facet + a.value} name={name(a)} onRemove={() => change(without(filter, a))}>{name(a)}</Chip>)}
+            <span className="flex-1" />
+            {sort}
+          </div>
+          {found?.meant && <p className="w-full text-small text-ink3" role="status">{t('meant', { text: found.meant })}</p>}
+          {data?.kept && <div className="w-full"><Notice tone="warn">{t('kept', { time: time(data.kept, { minutes: true }) })}</Notice></div>}
+        </div>
+        <div className="border-t border-line bg-surface">
+          <Table
+            caption={t('title')} rows={found?.rows} rowKey={(m) => m.id} columns={columns} error={error} onRetry={() => void refetch()} main
+            onOpen={(m) => go(`/models/${m.id}`)} onSelect={choose} selected={(m) => filter.chosen.includes(m.id)} stale={deferred !== filter && deferred.q !== filter.q}
+            phone={(m) => <PhoneRow model={m} unit={unit} />}
+            empty={total === 0
+              ? <Empty icon="box" title={t('empty')} action={<LinkButton to="/docs/adding-a-provider" look="main">{t('emptyAction')}</LinkButton>}>{t('emptyText')}</Empty>
+              : (
+                <Empty icon="search" title={t('none')} action={help ? <Button look="main" onClick={() => change(without(filter, help.what))}>{t('remove')}</Button> : <Button look="main" onClick={() => change(nothing)}>{t('clear')}</Button>}>
+                  {help && t.rich('noneHelp', { what: <em className="font-medium text-ink not-italic">{name(help.what)}</em>, n: integer(help.count) })}
+                </Empty>
+              )}
+          />
+          {filter.chosen.length > 0 && <div className="h-24" />}
+        </div>
+      </div>
+      {filter.chosen.length > 0 && prepared && <Tray ids={filter.chosen} models={prepared.models} onCompare={compareNow} onClear={() => change({ chosen: [] })} />}
+      <Sheet open={sheet} onOpenChange={setSheet} title={t('filters')} footer={<><Button wide onClick={() => change({ ...nothing, sort: filter.sort, unit: filter.unit, chosen: filter.chosen })}>{t('clear')}</Button><Button wide look="main" onClick={() => setSheet(false)}>{t('showN', { n: shown })}</Button></>}>{panel}</Sheet>
+    </div>
+  )
+}
+
+function Unmeasured() {
+  const t = useT('catalog')
+  return <span className="text-ink3" title={t('unknownSpeed')}>—</span>
+}
+
+type Change = (c: Partial<Filter>) => void
+function SearchField({ filter, change, main, inputRef }: { filter: Filter; change: Change; main?: boolean; inputRef?: React.Ref<HTMLInputElement> }) {
+  const t = useT('catalog')
+  return <Input ref={inputRef} type="search" icon="search" data-page-search aria-label={t('search')} placeholder={t('search')} value={filter.q} onChange={(e) => change({ q: e.target.value })} autoComplete="off" spellCheck={false} className={main ? '' : 'max-w-full'} maxLength={200}
+    onKeyDown={(e) => { if (e.key === 'Escape') { if (filter.q) { e.preventDefault(); change({ q: '' }) } else e.currentTarget.blur() } }} />
+}
+
+function ModelName({ model }: { model: Model }) {
+  const t = useT('catalog')
+  return (
+    <span className="flex min-w-0 items-center gap-2.5">
+      <Mark name={model.name} />
+      <span className="min-w-0">
+        <span className="flex items-center gap-2">
+          <Link to={`/models/${model.id}`} className="max-w-[30ch] truncate leading-[18px] font-medium text-ink no-underline group-hover:underline">{model.name}</Link>
+          {!model.live && <Tag tone="warn">{t('notServed')}</Tag>}
+          {model.retires && <Tag title={model.retires}>{t('retires', { date: date(model.retires) })}</Tag>}
+        </span>
+        <code className="block max-w-[34ch] truncate text-label! leading-[16px] text-ink3">{model.id}</code>
+      </span>
+    </span>
+  )
+}
+
+function PhoneRow({ model, unit }: { model: Model; unit: PriceUnit }) {
+  const t = useT('catalog')
+  const known = model.uptime?.filter((v): v is number => v !== null) ?? []
+  const facts = [model.ctx ? context(model.ctx) : null, model.p50 === null ? null : seconds(model.p50), known.length ? percent(known.reduce((a, b) => a + b, 0) / known.length) : null].filter(Boolean)
+  const own = model.in === null && model.out === null && model.each !== undefined
+  return (
+    <div className="flex items-center gap-3">
+      <Mark name={model.name} />
+      <div className="min-w-0 flex-1">
+        <Link to={`/models/${model.id}`} className="block truncate font-medium text-ink no-underline">{model.name}</Link>
+        <span className="flex items-center gap-2 text-small text-ink3"><span className="truncate">{facts.length ? facts.join(' · ') : model.outs.map((o) => t.or(`makes_${o}`, o)).join(', ')}</span></span>
+      </div>
+      <div className="text-right text-dense whitespace-nowrap tabular-nums">
+        {own
+          ? <><span className="block">{money(model.each, { sign: false })}</span><span className="block text-small text-ink3">₽ {t.or(`per_${model.unit ?? ''}`, model.unit)}</span></>
+          : <><span className="flex items-center justify-end gap-1"><PriceCell model={model} part="in" unit={unit} />{model.out !== null && <><Icon name="arrow" size={12} className="text-ink3" /><PriceCell model={model} part="out" unit={unit} /></>}</span><span className="block text-small text-ink3">{t('priceNote', { unit: unitName(unit) })}</span></>}
+      </div>
+    </div>
+  )
+}
+
+function Tray({ ids, models, onCompare, onClear }: { ids: readonly string[]; models: ReadonlyMap<string, Model>; onCompare: () => void; onClear: () => void }) {
+  const t = useT('catalog')
+  const left = 4 - ids.length
+  return (
+    <div role="region" aria-label={t('tray')} className="fixed bottom-5 left-1/2 z-20 flex max-w-[calc(100vw-24px)] -translate-x-1/2 animate-appear items-center gap-3 rounded-float border border-line bg-surface py-2.5 pr-2.5 pl-4 shadow-float max-md:bottom-20 lg:left-[calc(50%+120px)]">
+      <span className="min-w-0 truncate text-small"><span className="max-md:hidden">{ids.map((id) => models.get(id)?.name ?? id).join(' · ')}</span><span className="md:hidden">{t('count', { n: ids.length })}</span> <span className="pl-2 text-ink3 max-lg:hidden">{left > 0 ? t('addMore', { n: left }) : t('full')}</span></span>
+      <Button look="main" onClick={onCompare}>{t('compare')}</Button>
+      {hasPage('/playground') && <LinkButton to="/playground" search={{ models: ids.join() }} className="max-sm:hidden">{t('tryThem')}</LinkButton>}
+      <Button look="quiet" onClick={onClear}>{t('clear')}</Button>
+    </div>
+  )
+}
+
+function Filters({ filter, change, counts, values, names }: { filter: Filter; change: Change; counts: Readonly<Record<Facet, ReadonlyMap<string, number>>>; values: Readonly<Record<Facet, readonly string[]>>; names: { provider: ReadonlyMap<string, string>; vendor: ReadonlyMap<string, string> } }) {
+  const t = useT('catalog')
+  const toggle = (facet: Facet, value: string) => change({ [facet]: filter[facet].includes(value) ? filter[facet].filter((v) => v !== value) : [...filter[facet], value] })
+  const facet = (key: Facet, title: string, label: (v: string) => string, few = 20) => (
+    <FacetList key={key} title={title} few={few} values={values[key].filter((v) => (counts[key].get(v) ?? 0) > 0 || filter[key].includes(v))} chosen={filter[key]} label={label} count={(v) => integer(counts[key].get(v) ?? 0)} onToggle={(v) => toggle(key, v)} />
+  )
+  const at = filter.priceIn === null ? priceSteps.length : Math.max(0, priceSteps.findIndex((s) => s >= filter.priceIn!))
+  const priceText = filter.priceIn === null ? t('anyPrice') : `${money(String(filter.priceIn)).replace(/[.,]00/, '')} / ${unitName('1M')}`
+  return (
+    <div>
+      <div className="pt-3.5 pb-1">
+        <p className="flex items-baseline justify-between gap-2 text-label font-medium text-ink3">{t('priceUpTo')}<span className="font-normal text-ink tabular-nums">{priceText}</span></p>
+        <div className="pt-1"><Slider label={t('priceUpTo')} text={priceText} value={at} min={0} max={priceSteps.length} onChange={(v) => change({ priceIn: priceSteps[v] ?? null })} /></div>
+      </div>
+      {facet('can', t('canDo'), (v) => t.or(`can_${v}`, v))}
+      {facet('makes', t('makes'), (v) => t.or(`makes_${v}`, v))}
+      <Group title={t('contextAtLeast')}>
+        <Segmented small wide label={t('contextAtLeast')} value={filter.context === null ? '0' : String(filter.context)} onChange={(v) => change({ context: v === '0' ? null : Number(v) })} options={[{ value: '0', label: t('anyContext') }, ...contexts.map((c) => ({ value: String(c), label: context(c).replace(/\u202f.*/, (m) => (m.includes('тыс') ? 'к' : m.includes('млн') ? 'М' : m)), name: context(c) }))]} />
+      </Group>
+      {facet('policy', t('dataPolicy'), (v) => t.or(`policy_${v}`, v))}
+      <div className="pt-2"><Checkbox checked={filter.live} onChange={(live) => change({ live })}>{t('served')}</Checkbox></div>
+      {facet('provider', t('provider'), (v) => names.provider.get(v) ?? v, 5)}
+      {facet('vendor', t('vendor'), (v) => names.vendor.get(v) ?? v, 5)}
+    </div>
+  )
+}
+function Group({ title, children }: { title: string; children: ReactNode }) {
+  return <div role="group" aria-label={title} className="pt-3.5 pb-0.5"><p className="pb-1.5 text-label font-medium text-ink3">{title}</p>{children}</div>
+}
+function FacetList({ title, values, chosen, label, count, onToggle, few }: { title: string; values: readonly string[]; chosen: readonly string[]; label: (v: string) => string; count: (v: string) => string; onToggle: (v: string) => void; few: number }) {
+  const t = useT('catalog')
+  const [all, setAll] = useState(false)
+  if (values.length === 0) return null
+  const shown = all ? values : values.filter((v, i) => i < few || chosen.includes(v))
+  return (
+    <Group title={title}>
+      {shown.map((v) => <Checkbox key={v} checked={chosen.includes(v)} onChange={() => onToggle(v)} count={count(v)}><span className="block truncate" title={label(v)}>{label(v)}</span></Checkbox>)}
+      {values.length > few && <button type="button" aria-expanded={all} className="min-h-6 pt-1 text-small text-accent-ink hover:underline" onClick={() => setAll(!all)}>{all ? t('fewer') : t('more', { n: values.length - shown.length })}</button>}
+    </Group>
   )
 }
