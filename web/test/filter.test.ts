@@ -52,7 +52,7 @@ test('the one condition that helps most', () => {
   const f = { ...nothing, policy: ['zero'], vendor: ['acme'], can: ['tools'] }
   expect(helpful(all, f, values)).toMatchObject({ what: { facet: 'vendor' }, count: 1 })
   expect(helpful(all, { ...f, priceIn: 1, q: 'nowhere' }, values)).toBeNull() // several conditions are in the way
-  expect(helpful(all, { ...nothing, policy: ['zero'], makes: ['video'] }, values)).toEqual({ what: { facet: 'policy', value: 'zero' }, count: 1 })
+  expect(helpful(all, { ...nothing, q: 'sora', policy: ['zero'], makes: ['video'] }, values)).toEqual({ what: { facet: 'policy', value: 'zero' }, count: 1 })
 })
 test('the address carries everything and comes back', () => {
   const f: Filter = { q: 'a b', priceIn: 900, priceOut: 5, context: 128_000, can: ['tools', 'json'], makes: ['text'], policy: ['notrain'], provider: ['p1'], vendor: ['openai'], live: true, sort: 'cheap', unit: '1k', chosen: ['a/b', 'c/d'] }

@@ -32,6 +32,8 @@ export function draw(e: HTMLElement, p: ChartProps & { palette: readonly number[
   const line = color('line'), ink = color('ink3'), surface = color('surface')
   const gap = bars && n > 1 ? (x[n - 1]! - x[0]!) / (n - 1) : 0
   let shownY: string[] = []
+  // A value between gaps has no line; it gets a point.
+  const alone = (v: readonly (number | null)[]) => (): number[] => v.flatMap((y, k) => (y !== null && (v[k - 1] ?? null) === null && (v[k + 1] ?? null) === null ? [k] : []))
   const u = new uPlot({
     width: Math.max(120, e.clientWidth), height: p.height,
     padding: [8, 4, 0, 0],
@@ -48,7 +50,7 @@ export function draw(e: HTMLElement, p: ChartProps & { palette: readonly number[
     ],
     series: [{}, ...order.map((i): uPlot.Series => (bars
       ? { fill: colors[i]!, stroke: surface, width: 0, paths: path, points: { show: false } }
-      : { stroke: colors[i]!, width: 1.5, paths: path, spanGaps: false, points: { show: n < 2 } }))],
+      : { stroke: colors[i]!, width: 1.5, paths: path, spanGaps: false, points: { show: true, size: 5, fill: colors[i]!, stroke: colors[i]!, filter: alone(p.series[i]!.values) } }))],
     hooks: {
       setCursor: [(self) => p.onCursor(self.cursor.left !== undefined && self.cursor.left >= 0 ? self.cursor.idx ?? null : null)],
       setSelect: [(self) => {

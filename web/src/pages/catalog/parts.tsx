@@ -28,7 +28,7 @@ export function Abilities({ model, all }: { model: Pick<Model, 'caps' | 'ins' | 
 const tones: Record<string, Tone> = { zero: 'good', transient: 'good', retained: 'warn', training: 'bad', unknown: 'plain' }
 export function Policy({ value }: { value: string }) {
   const t = useT('catalog')
-  return <Tag tone={tones[value] ?? 'plain'} title={t.or(`policy_${value}_help`, '')}>{t.or(`policy_${value}`, value)}</Tag>
+  return <Tag tone={tones[value] ?? 'plain'} title={t.or(`policy_${value}_help`, '')}>{t.or(`tag_${value}`, value)}</Tag>
 }
 
 /** The price of input, or of the model's own unit where tokens have no price. */
