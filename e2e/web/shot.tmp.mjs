@@ -9,6 +9,7 @@ await c.addCookies([{ name: 'weir_lang', value: o.lang ?? 'en', url: base }, { n
 const p = await c.newPage()
 p.on('pageerror', (e) => console.log('ERR', e.message)); p.on('console', (m) => { if (m.type() === 'error') console.log('CONSOLE', m.text()) })
 if (o.signin) console.log((await p.request.post(base + '/api/auth/demo', { headers: { origin: base, 'x-weir': '1' }, data: {} })).status())
+if (o.mock) await p.route('**/api/setup', async (r) => r.fulfill({ json: JSON.parse((await import('node:fs')).readFileSync(o.mock)) }))
 await p.goto(base + path); await p.waitForLoadState('networkidle'); await p.waitForTimeout(Number(o.wait ?? 500))
 if (o.eval) await p.evaluate(o.eval)
 if (o.click) await p.click(o.click)

@@ -147,7 +147,7 @@ func (s *Site) Open(r *http.Request, base string) (h http.Handler, cheap bool) {
 }
 
 // entries are the first segments of paths that people see before they are signed in. Links in mails and of set-up lead to them.
-var entries = []string{"sign-in", "sign-up", "invite", "reset", "welcome"}
+var entries = []string{"sign-in", "sign-up", "invite", "reset", "setup"}
 
 // wantsPage reports whether the client is a browser that opens an address, or another that names HTML.
 func wantsPage(r *http.Request) bool {

@@ -124,7 +124,7 @@ func TestPages(t *testing.T) {
 	s := site(t)
 	seen := map[string]bool{}
 	for path, want := range map[string]string{
-		"/": "app", "/models/openai/gpt-4.1": "app", "/calls/gen-1": "app", "/sign-in": "entry", "/sign-up": "entry", "/invite": "entry", "/reset/x": "entry", "/welcome": "entry",
+		"/": "app", "/models/openai/gpt-4.1": "app", "/calls/gen-1": "app", "/sign-in": "entry", "/sign-up": "entry", "/invite": "entry", "/reset/x": "entry", "/setup": "entry", "/welcome": "app",
 		"/sign-inn": "app", "//evil.example/x": "app", "/..%2f..%2fetc/passwd": "app", "/.keep": "app", "/index.html.br": "app",
 	} {
 		r := get(t, s, path, "Accept", "text/html,application/xhtml+xml,*/*;q=0.8", "Accept-Language", "de, ru;q=0.4, en;q=0.3", "Cookie", "weir_theme=dark")

@@ -17,7 +17,7 @@ const json = (v: unknown) => JSON.stringify(v)
 const auth = (key: string | null | undefined) => (key ? `Authorization: Bearer ${key}` : 'Authorization: Bearer $WEIR_API_KEY')
 
 function curl(f: For, path: string, body: object, more = ''): Snippet {
-  return { id: 'curl', label: 'curl', language: 'shell', code: `curl ${f.base}${path} \\\n  -H "${auth(f.key)}" \\\n  -H "Content-Type: application/json" \\\n  -d ${sh(json(body))}${more}` }
+  return { id: 'curl', label: 'curl', language: 'shell', code: `curl ${f.base}${path} \\\n  -H "${auth(f.key)}" \\\n  -H "Content-Type: application/json" \\\n  -d ${sh('{' + Object.entries(body).map(([k, v]) => `${json(k)}: ${json(v)}`).join(',\n    ') + '}')}${more}` }
 }
 const pyKey = (f: For) => (f.key ? json(f.key) : 'os.environ["WEIR_API_KEY"]')
 const pyHead = (f: For) => `${f.key ? '' : 'import os\n'}from openai import OpenAI\n\nclient = OpenAI(\n    base_url=${json(f.base + '/v1')},\n    api_key=${pyKey(f)},\n)\n`

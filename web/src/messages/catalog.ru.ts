@@ -40,7 +40,7 @@ export default {
   policy_notrain: 'Не для обучения',
   policy_zero: 'Без хранения',
   tag_zero: 'без хранения',
-  tag_transient: 'не для обучения',
+  tag_transient: 'без обучения',
   tag_retained: 'хранит',
   tag_training: 'может обучать',
   tag_unknown: 'не указано',

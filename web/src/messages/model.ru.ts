@@ -19,7 +19,7 @@ export default {
   inPer: 'Ввод ₽/{unit}',
   outPer: 'Ответ ₽/{unit}',
   cached: 'Из кэша',
-  first: 'До первого токена',
+  first: 'До 1-го токена',
   speed: 'Токенов/с',
   uptime: 'Доступность, 24 ч',
   gets: 'Доля',

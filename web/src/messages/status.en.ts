@@ -13,7 +13,7 @@ const messages = {
   state_ok: 'works',
   state_degraded: 'has trouble',
   state_down: 'does not work',
-  state_idle: 'not tried in 24 h',
+  state_idle: 'no calls',
   uptime: 'Last 24 hours',
   served: 'Served',
   first: 'First token',

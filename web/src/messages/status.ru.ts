@@ -14,7 +14,7 @@ export default {
   state_ok: 'работает',
   state_degraded: 'есть сбои',
   state_down: 'не работает',
-  state_idle: 'не вызывали 24 ч',
+  state_idle: 'нет вызовов',
   uptime: 'Последние 24 часа',
   served: 'Обслужено',
   first: 'До первого токена',

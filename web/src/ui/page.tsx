@@ -61,6 +61,6 @@ export function Strip({ items }: { items: readonly { label: ReactNode; value: Re
   )
 }
 /** The page's padding and greatest width. */
-export function Page({ children, width = 'wide' }: { children: ReactNode; width?: 'wide' | 'text' | 'full' }) {
-  return <div className={`px-4 py-4 md:px-7 md:py-5 ${width === 'text' ? 'mx-auto max-w-[760px]' : width === 'wide' ? 'mx-auto max-w-[1440px]' : ''}`}>{children}</div>
+export function Page({ children, width = 'wide', className = '' }: { children: ReactNode; width?: 'wide' | 'text' | 'full'; className?: string }) {
+  return <div className={`px-4 py-4 md:px-7 md:py-5 ${width === 'text' ? 'mx-auto max-w-[760px]' : width === 'wide' ? 'mx-auto max-w-[1440px]' : ''} ${className}`}>{children}</div>
 }

@@ -100,7 +100,7 @@ export function Table<R>({ caption, rows, rowKey, columns, onOpen, onSelect, sel
             <tr>
               {columns.map((c) => (
                 <th key={c.key} scope="col" style={c.width ? { width: c.width } : undefined}
-                  className={`border-b border-line px-2.5 py-2 text-label font-medium whitespace-nowrap text-ink3 first:pl-4 last:pr-4 md:first:pl-5 md:last:pr-5 ${c.align === 'end' ? 'text-right' : 'text-left'} ${c.from ? hidden[c.from] : ''}`}>
+                  className={`border-b border-line px-2.5 py-2 align-bottom text-label font-medium text-ink3 first:pl-4 last:pr-4 md:first:pl-5 md:last:pr-5 ${c.align === 'end' ? 'text-right' : 'text-left'} ${c.from ? hidden[c.from] : ''}`}>
                   {c.name ? <span className="sr-only">{c.name}</span> : c.head}
                 </th>
               ))}

@@ -64,7 +64,7 @@ export default function ModelPage() {
         <div className="w-full min-w-0 flex-1">
           {served.error && !served.data ? <ErrorBox error={served.error} onRetry={() => void served.refetch()} /> : !served.data ? <SkeletonRows rows={4} height={36} /> : <Providers id={compact?.id ?? id} offers={offers} model={compact} all={[...(prepared?.models.values() ?? [])]} />}
           {kind === 'video' && <VideoOptions id={compact?.id ?? id} />}
-          {served.data && offers.length > 0 && <Charts vendor={vendor} name={name} />}
+          {served.data && offers.length > 0 && kind === 'chat' && <Charts vendor={vendor} name={name} />}
         </div>
         <div className="flex w-full flex-none flex-col gap-4 lg:w-[392px]">
           <Code kind={kind} id={compact?.id ?? id} />
@@ -121,12 +121,12 @@ function Providers({ id, offers, model, all }: { id: string; offers: readonly Ro
       {r.offer.quantization !== 'unknown' && <Tag>{r.offer.quantization}</Tag>}
       {r.offer.service_tier !== 'default' && <Tag>{r.offer.service_tier}</Tag>}
       {r.offer.variant !== 'standard' && <Tag>{r.offer.variant}</Tag>}
-      {r.offer.retires && <Tag tone="warn">{t('endsOn', { date: day(r.offer.retires) })}</Tag>}
+      {r.offer.retires && <Tag tone="warn">{t('endsOn', { date: day(r.offer.retires, { short: true }) })}</Tag>}
     </span>
   )
   const gets = (r: Row) => (r.share === null
     ? <span className="text-small text-ink3">{t('onRequest')}</span>
-    : <span className="flex items-center justify-end gap-2" title={t('getsHelp')}><span className="w-14"><Level label={percent(r.share, 0)} total={100} parts={[{ key: 's', value: r.share, className: 'bg-accent' }]} /></span><span className="w-10 text-right text-small text-ink2">{percent(r.share, r.share > 0 && r.share < 1 ? 1 : 0)}</span></span>)
+    : <span className="flex items-center justify-end gap-2" title={t('getsHelp')}><span className="w-10"><Level label={percent(r.share, 0)} total={100} parts={[{ key: 's', value: r.share, className: 'bg-accent' }]} /></span><span className="w-10 text-right text-small text-ink2">{percent(r.share, r.share > 0 && r.share < 1 ? 1 : 0)}</span></span>)
   const ticks = (r: Row) => {
     const values = hours.get(r.provider.provider)
     return <span className="flex items-center gap-2">{values?.some((v) => v !== null) ? <Ticks values={values.map((v) => (v === null ? null : v / 100))} {...(uptime.data ? { times: uptime.data.t.map((x) => time(x, { minutes: true })) } : {})} /> : null}<span className="text-small text-ink2 tabular-nums">{r.offer.uptime_last_1d === null ? NONE : percent(r.offer.uptime_last_1d, 2, { bare: true })}</span></span>
@@ -139,8 +139,8 @@ function Providers({ id, offers, model, all }: { id: string; offers: readonly Ro
       { key: 'out', head: t('outPer', { unit: unitName('1M') }), align: 'end' as const, cell: (r: Row) => base(r, 'completion_per_1k') },
       { key: 'cached', head: t('cached'), align: 'end' as const, from: 'xl' as const, cell: (r: Row) => <span className="text-ink3">{base(r, 'cache_read_per_1k')}</span> },
     ] : [{ key: 'price', head: t('priceFrom'), align: 'end' as const, cell: (r: Row) => ownPrice(r, t) }]),
-    { key: 'first', head: t('first'), align: 'end', from: 'xl', cell: (r) => seconds(r.offer.latency_last_30m_ms) },
-    { key: 'speed', head: t('speed'), align: 'end', from: 'xl', cell: (r) => number(r.offer.throughput_last_30m_tps) },
+    ...(offers.some((o) => o.offer.latency_last_30m_ms !== null) ? [{ key: 'first', head: t('first'), align: 'end' as const, from: 'xl' as const, cell: (r: Row) => seconds(r.offer.latency_last_30m_ms) }] : []),
+    ...(offers.some((o) => o.offer.throughput_last_30m_tps !== null) ? [{ key: 'speed', head: t('speed'), align: 'end' as const, from: 'xl' as const, cell: (r: Row) => number(r.offer.throughput_last_30m_tps) }] : []),
     { key: 'uptime', head: t('uptime'), from: 'md', cell: ticks },
     ...(tokens && offers.length > 1 ? [{ key: 'gets', head: t('gets'), align: 'end' as const, cell: gets }] : []),
   ]

@@ -32,7 +32,7 @@ export default function StatusPage() {
     { key: 'models', head: t('models'), align: 'end', cell: (p) => <span className="text-ink2">{integer(p.models)}</span> },
   ]
   return (
-    <Page width="text">
+    <Page width="text" className="max-w-[1000px]!">
       <PageHead title={t('title')} {...(s ? { note: t('asOf', { time: time(q.dataUpdatedAt, { minutes: true }) }) } : {})} />
       {off ? <Empty icon="pulse" title={t('off')} /> : q.error && !s ? <ErrorBox error={q.error} onRetry={() => void q.refetch()} /> : !s || !rows ? <SkeletonRows rows={6} /> : rows.length === 0 ? <Empty icon="pulse" title={t('empty')}>{t('emptyText')}</Empty> : (
         <>
