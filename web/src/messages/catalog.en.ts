@@ -5,6 +5,7 @@ const messages = {
   count: { one: '{n} model', other: '{n} models' },
   of: 'of {all}',
   search: 'Name, vendor, slug',
+  quoted: '“{text}”',
   meant: 'Read as “{text}”.',
   priceUpTo: 'Input price, up to',
   anyPrice: 'any',

@@ -41,7 +41,7 @@ export default function CatalogPage() {
 
   const name = (a: Active): string => {
     switch (a.facet) {
-      case 'q': return `“${a.value}”`
+      case 'q': return t('quoted', { text: a.value })
       case 'priceIn': return t('chipIn', { price: money(a.value).replace(/[.,]00/, '') })
       case 'priceOut': return t('chipOut', { price: money(a.value).replace(/[.,]00/, '') })
       case 'context': return t('chipContext', { n: context(Number(a.value)) })

@@ -112,8 +112,8 @@ function Arrival({ step }: { step: Step | undefined }) {
   const provider = d.provider ?? ''
   return (
     <div role="status" className="mt-4 animate-appear rounded-panel border border-good bg-surface px-5 py-4">
-      <p className="flex flex-wrap items-center gap-x-2.5 gap-y-1"><Tag tone="good"><Icon name="check" size={14} />{t('arrived')}</Tag>{d.model && <span className="font-medium">{d.model}</span>}{provider && <span className="text-small text-ink2">{failed > 0 ? t('answeredAfter', { provider, n: failed }) : t('answeredBy', { provider })}</span>}<span className="flex-1" />{d.cost !== undefined && <Money value={d.cost} className="font-semibold" />}</p>
-      <div className="flex flex-wrap gap-2 pt-3">
+      <p className="flex flex-wrap items-center gap-x-2.5 gap-y-1"><Tag tone="good"><Icon name="check" size={14} />{t('arrived')}</Tag>{d.model && <span className="font-medium">{d.model}</span>}{provider && <span className="text-small text-ink2">{failed > 0 ? t('answeredAfter', { provider, n: failed }) : t('answeredBy', { provider })}</span>}{d.cost !== undefined && <Money value={d.cost} className="ml-auto font-semibold" />}</p>
+      <div className="flex flex-wrap gap-2 pt-3 empty:hidden">
         {d.generation && hasPage('/calls/$id') && provider && <LinkButton to={`/calls/${d.generation}`}>{t('why', { provider })}</LinkButton>}
         {hasPage('/money') && <LinkButton to="/money">{t('statement')}</LinkButton>}
         {hasPage('/playground') && <LinkButton to="/playground" look="quiet">{t('playground')}</LinkButton>}
@@ -134,7 +134,7 @@ function StepRow({ n, done, next, title, last, children }: { n: number; done?: b
 }
 function StepText({ step: { id, done, detail } }: { step: Step }) {
   const t = useT('welcome')
-  const some = (words: readonly string[]) => list([...words.slice(0, 3), ...(words.length > 3 ? [t('more', { n: words.length - 3 })] : [])])
+  const some = (words: readonly string[]) => (words.length > 3 ? `${words.slice(0, 3).join(', ')} ${t('more', { n: words.length - 3 })}` : list(words))
   if (id === 'provider') {
     if (done) return <>{t('step_provider_done', { providers: some(detail.providers ?? []) })}</>
     return <>{detail.variables?.length ? t.rich('step_provider_text', { variables: <code className="text-label! break-words">{detail.variables.slice(0, 3).join(', ')}</code> }) : t('step_provider_any')}</>
