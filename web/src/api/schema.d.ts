@@ -752,6 +752,214 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/files": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The user's files, those with results too */
+        get: operations["listFiles"];
+        put?: never;
+        /**
+         * Upload the requests of a batch
+         * @description A form with purpose=batch and a file with one request on each line. A file is kept for thirty days unless it is deleted or says otherwise, and counts against what its user can keep. Refused with zero data retention.
+         */
+        post: operations["createFile"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/files/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description file-... */
+                id: string;
+            };
+            cookie?: never;
+        };
+        /** A file without its content */
+        get: operations["getFile"];
+        put?: never;
+        post?: never;
+        /** Delete a file; 409 while a batch reads it */
+        delete: operations["deleteFile"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/files/{id}/content": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description file-... */
+                id: string;
+            };
+            cookie?: never;
+        };
+        /** The lines of a file */
+        get: operations["getFileContent"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/batches": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The user's batches, the newest first */
+        get: operations["listBatches"];
+        put?: never;
+        /**
+         * Have the requests of a file made within a day
+         * @description Each line is a request of its own, over any model: routed, held for, charged and recorded as if it had been sent by itself. Nothing is called unless all lines are well formed. The batch waits while the balance or the limits of its key do not suffice, and ends after a day with what was done.
+         */
+        post: operations["createBatch"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/batches/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description batch_... */
+                id: string;
+            };
+            cookie?: never;
+        };
+        /** The state of a batch */
+        get: operations["getBatch"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/batches/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description batch_... */
+                id: string;
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make no more requests of a batch
+         * @description Requests under way are finished and charged. 409 when nothing is left to cancel.
+         */
+        post: operations["cancelBatch"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/messages/batches": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The user's batches of messages, the newest first */
+        get: operations["listMessageBatches"];
+        put?: never;
+        /**
+         * Have messages made within a day
+         * @description As /v1/batches, with the requests in the body. The header fields anthropic-version and anthropic-beta hold for all of them.
+         */
+        post: operations["createMessageBatch"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/messages/batches/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description msgbatch_... */
+                id: string;
+            };
+            cookie?: never;
+        };
+        /** The state of a batch of messages */
+        get: operations["getMessageBatch"];
+        put?: never;
+        post?: never;
+        /** Delete a batch that has ended, with its results */
+        delete: operations["deleteMessageBatch"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/messages/batches/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description msgbatch_... */
+                id: string;
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Make no more requests of a batch of messages */
+        post: operations["cancelMessageBatch"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/messages/batches/{id}/results": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description msgbatch_... */
+                id: string;
+            };
+            cookie?: never;
+        };
+        /** The results of a batch of messages that has ended */
+        get: operations["getMessageBatchResults"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/route/explain": {
         parameters: {
             query?: never;
@@ -2477,6 +2685,173 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        FileForm: {
+            /**
+             * Format: binary
+             * @description One JSON object on each line: custom_id, method (POST), url (the endpoint of the batch) and body
+             */
+            file: string;
+            /** @enum {string} */
+            purpose: "batch";
+        } & {
+            [key: string]: unknown;
+        };
+        File: {
+            id: string;
+            /** @constant */
+            object: "file";
+            bytes: number;
+            created_at: number;
+            /** @description When it is deleted */
+            expires_at: number;
+            filename: string;
+            /** @enum {string} */
+            purpose: "batch" | "batch_output";
+            /** @constant */
+            status: "processed";
+        };
+        FileList: {
+            /** @constant */
+            object: "list";
+            data: components["schemas"]["File"][];
+            first_id?: string | null;
+            last_id?: string | null;
+            has_more: boolean;
+        };
+        BatchRequest: {
+            input_file_id: string;
+            /** @enum {string} */
+            endpoint: "/v1/chat/completions" | "/v1/responses" | "/v1/messages" | "/v1/embeddings" | "/v1/moderations" | "/v1/rerank";
+            /** @constant */
+            completion_window: "24h";
+            metadata?: {
+                [key: string]: string;
+            } | null;
+            /** @description When the files of results are deleted, after the end of the batch */
+            output_expires_after?: {
+                /** @constant */
+                anchor: "created_at";
+                seconds: number;
+            };
+        };
+        /** @description Of all that was charged so far */
+        BatchUsage: {
+            input_tokens: number;
+            input_tokens_details?: {
+                cached_tokens: number;
+            };
+            output_tokens: number;
+            output_tokens_details?: {
+                reasoning_tokens: number;
+            };
+            total_tokens: number;
+            /** @description Rubles */
+            cost: number;
+        };
+        /**
+         * @description Why no request is made at the moment
+         * @enum {string|null}
+         */
+        BatchPause: "payment_required" | "rate_limits" | "storage_unavailable" | null;
+        /** @description Why the batch failed, or why the gateway gave it up */
+        BatchErrors: {
+            /** @constant */
+            object: "list";
+            data: {
+                code: string;
+                message: string;
+                param?: string | null;
+                line?: number | null;
+            }[];
+        } | null;
+        Batch: {
+            id: string;
+            /** @constant */
+            object: "batch";
+            endpoint: string;
+            errors: components["schemas"]["BatchErrors"];
+            input_file_id: string;
+            /** @constant */
+            completion_window: "24h";
+            /** @enum {string} */
+            status: "validating" | "failed" | "in_progress" | "finalizing" | "completed" | "expired" | "cancelling" | "cancelled";
+            /** @description The answers */
+            output_file_id: string | null;
+            /** @description What failed, expired or was cancelled */
+            error_file_id: string | null;
+            created_at: number;
+            in_progress_at?: number | null;
+            expires_at: number;
+            finalizing_at?: number | null;
+            completed_at?: number | null;
+            failed_at?: number | null;
+            expired_at?: number | null;
+            cancelling_at?: number | null;
+            cancelled_at?: number | null;
+            request_counts: {
+                total: number;
+                completed: number;
+                /** @description At the end also those that expired or were cancelled */
+                failed: number;
+            };
+            usage: components["schemas"]["BatchUsage"];
+            metadata: {
+                [key: string]: string;
+            } | null;
+            paused_by: components["schemas"]["BatchPause"];
+        };
+        BatchList: {
+            /** @constant */
+            object: "list";
+            data: components["schemas"]["Batch"][];
+            first_id?: string | null;
+            last_id?: string | null;
+            has_more: boolean;
+        };
+        MessageBatchRequest: {
+            requests: {
+                custom_id: string;
+                /** @description The body of a request for /v1/messages, without stream */
+                params: {
+                    [key: string]: unknown;
+                };
+            }[];
+        };
+        MessageBatch: {
+            id: string;
+            /** @constant */
+            type: "message_batch";
+            /** @enum {string} */
+            processing_status: "in_progress" | "canceling" | "ended";
+            request_counts: {
+                processing: number;
+                succeeded: number;
+                errored: number;
+                canceled: number;
+                expired: number;
+            };
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            expires_at: string;
+            /** Format: date-time */
+            ended_at: string | null;
+            /** Format: date-time */
+            cancel_initiated_at: string | null;
+            archived_at: null;
+            results_url: string | null;
+            usage: components["schemas"]["BatchUsage"];
+            paused_by: components["schemas"]["BatchPause"];
+            errors?: components["schemas"]["BatchErrors"];
+        };
+        MessageBatchList: {
+            /** @constant */
+            object?: "list";
+            data: components["schemas"]["MessageBatch"][];
+            first_id?: string | null;
+            last_id?: string | null;
+            has_more: boolean;
+        };
         AnyVideoJob: components["schemas"]["VideoJob"] | components["schemas"]["VideoObject"];
         /** @description The fields of VideoRequest, in which objects and lists are JSON texts */
         VideoForm: {
@@ -2580,7 +2955,7 @@ export interface components {
                 missing_parameters?: string[];
                 /** @description The largest number of answer tokens that an endpoint of the model allows */
                 max_tokens?: number;
-                /** @description The limit that was reached: requests_per_minute, tokens_per_minute, rubles_per_minute, free_requests_per_minute, free_requests_per_day, max_streams_per_key, max_user_share, max_background_per_user, max_active_per_user, user_calls_per_minute, anonymous, public_per_minute, failed_auth_per_minute, unknown_keys */
+                /** @description The limit that was reached: requests_per_minute, tokens_per_minute, rubles_per_minute, free_requests_per_minute, free_requests_per_day, max_streams_per_key, max_user_share, max_background_per_user, max_active_per_user, max_files_per_user, max_stored_files_per_user, max_active_batches_per_user, user_calls_per_minute, anonymous, public_per_minute, failed_auth_per_minute, unknown_keys */
                 limited_by?: string;
                 /** @description Rubles that the request needs */
                 required?: string;
@@ -4011,7 +4386,7 @@ export interface components {
                 model: string;
                 provider_name: string | null;
                 /** @enum {string} */
-                api_type: "completions" | "responses" | "messages" | "embeddings" | "stt" | "image" | "video" | "moderation";
+                api_type: "completions" | "responses" | "messages" | "gemini" | "embeddings" | "stt" | "image" | "video" | "moderation";
                 streamed: boolean;
                 cancelled: boolean;
                 finish_reason: components["schemas"]["FinishReason"];
@@ -4441,6 +4816,9 @@ export interface components {
         Key: components["schemas"]["Spending"] & {
             rate_limits: null | components["schemas"]["RateLimits"];
             provider: components["schemas"]["DefaultPreferences"];
+            allowed_models: components["schemas"]["AllowedModels"];
+            allowed_ips: components["schemas"]["AllowedAddresses"];
+            schema: components["schemas"]["AnswerSchema"];
             hash: string;
             label: string;
             name: string;
@@ -7246,6 +7624,468 @@ export interface operations {
             default: components["responses"]["Error"];
         };
     };
+    listFiles: {
+        parameters: {
+            query?: {
+                limit?: number;
+                /** @description Id of the last file of the previous page */
+                after?: string;
+                order?: "asc" | "desc";
+                purpose?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of files */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FileList"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            default: components["responses"]["Error"];
+        };
+    };
+    createFile: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A unique name of the client for this request, such as a UUID. If it is repeated within 24 hours with the same body, the first answer is returned again, streams included, without a second charge. Each user has a separate set of names. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description A form, whose file has at most 100 MiB unless the operator has set another limit */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "purpose": "batch",
+                 *       "file": "requests.jsonl"
+                 *     }
+                 */
+                "multipart/form-data": components["schemas"]["FileForm"];
+            };
+        };
+        responses: {
+            /** @description The file */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["File"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getFile: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description file-... */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["File"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["Error"];
+            default: components["responses"]["Error"];
+        };
+    };
+    deleteFile: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description file-... */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is deleted, with its content */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        id: string;
+                        /** @constant */
+                        object: "file";
+                        /** @constant */
+                        deleted: true;
+                    };
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getFileContent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description file-... */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One JSON object on each line */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-ndjson": string;
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["Error"];
+            default: components["responses"]["Error"];
+        };
+    };
+    listBatches: {
+        parameters: {
+            query?: {
+                limit?: number;
+                /** @description Id of the last batch of the previous page */
+                after?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of batches */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BatchList"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            default: components["responses"]["Error"];
+        };
+    };
+    createBatch: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A unique name of the client for this request, such as a UUID. If it is repeated within 24 hours with the same body, the first answer is returned again, streams included, without a second charge. Each user has a separate set of names. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "input_file_id": "file-...",
+                 *       "endpoint": "/v1/chat/completions",
+                 *       "completion_window": "24h"
+                 *     }
+                 */
+                "application/json": components["schemas"]["BatchRequest"];
+            };
+        };
+        responses: {
+            /** @description The batch */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Batch"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getBatch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description batch_... */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The batch */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Batch"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["Error"];
+            default: components["responses"]["Error"];
+        };
+    };
+    cancelBatch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description batch_... */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The batch */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Batch"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            default: components["responses"]["Error"];
+        };
+    };
+    listMessageBatches: {
+        parameters: {
+            query?: {
+                limit?: number;
+                /** @description Id of the last batch of the previous page */
+                after_id?: string;
+                /** @description Id of the first batch of the next page */
+                before_id?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of batches */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MessageBatchList"];
+                };
+            };
+            "4XX": components["responses"]["MessagesError"];
+            default: components["responses"]["MessagesError"];
+        };
+    };
+    createMessageBatch: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A unique name of the client for this request, such as a UUID. If it is repeated within 24 hours with the same body, the first answer is returned again, streams included, without a second charge. Each user has a separate set of names. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description At most 32 MiB unless the operator has set another limit */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "requests": [
+                 *         {
+                 *           "custom_id": "first",
+                 *           "params": {
+                 *             "model": "sim/chat",
+                 *             "max_tokens": 50,
+                 *             "messages": [
+                 *               {
+                 *                 "role": "user",
+                 *                 "content": "What is a weir?"
+                 *               }
+                 *             ]
+                 *           }
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["MessageBatchRequest"];
+            };
+        };
+        responses: {
+            /** @description The batch */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MessageBatch"];
+                };
+            };
+            "4XX": components["responses"]["MessagesError"];
+            default: components["responses"]["MessagesError"];
+        };
+    };
+    getMessageBatch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description msgbatch_... */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The batch */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MessageBatch"];
+                };
+            };
+            "4XX": components["responses"]["MessagesError"];
+            default: components["responses"]["MessagesError"];
+        };
+    };
+    deleteMessageBatch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description msgbatch_... */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is deleted */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        id: string;
+                        /** @constant */
+                        type: "message_batch_deleted";
+                    };
+                };
+            };
+            "4XX": components["responses"]["MessagesError"];
+            default: components["responses"]["MessagesError"];
+        };
+    };
+    cancelMessageBatch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description msgbatch_... */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The batch */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MessageBatch"];
+                };
+            };
+            "4XX": components["responses"]["MessagesError"];
+            default: components["responses"]["MessagesError"];
+        };
+    };
+    getMessageBatchResults: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description msgbatch_... */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One JSON object on each line, with custom_id and result */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-ndjson": string;
+                };
+            };
+            "4XX": components["responses"]["MessagesError"];
+            default: components["responses"]["MessagesError"];
+        };
+    };
     explainRoute: {
         parameters: {
             query?: never;
@@ -7573,6 +8413,9 @@ export interface operations {
                     limit_reset?: components["schemas"]["LimitReset"];
                     rate_limits?: null | components["schemas"]["RateLimits"];
                     provider?: components["schemas"]["DefaultPreferences"];
+                    allowed_models?: components["schemas"]["AllowedModels"];
+                    allowed_ips?: components["schemas"]["AllowedAddresses"];
+                    schema?: components["schemas"]["AnswerSchema"];
                     /** Format: date-time */
                     expires_at?: string | null;
                 };
@@ -7700,6 +8543,9 @@ export interface operations {
                     limit_reset?: components["schemas"]["LimitReset"];
                     rate_limits?: null | components["schemas"]["RateLimits"];
                     provider?: components["schemas"]["DefaultPreferences"];
+                    allowed_models?: components["schemas"]["AllowedModels"];
+                    allowed_ips?: components["schemas"]["AllowedAddresses"];
+                    schema?: components["schemas"]["AnswerSchema"];
                 };
             };
         };
@@ -10152,7 +10998,7 @@ export interface operations {
                 result?: components["parameters"]["ByResult"];
                 /** @description Rubles */
                 min_cost?: components["parameters"]["MinCost"];
-                /** @description Id of a call, of a request or of a job: only that call */
+                /** @description Id of a call or of a video job: only that call */
                 id?: string;
                 /** @description next of the page before */
                 cursor?: components["parameters"]["Cursor"];

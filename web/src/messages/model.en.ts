@@ -112,8 +112,6 @@ const messages = {
   perMegapixel: '{price} a megapixel',
   perRequest: '{price} a request',
   perCharacters: '{price} / 1k characters',
-  vat: 'Prices are as charged.',
-  openDetails: 'All prices',
 } as const satisfies Messages
 export default messages
 declare module '../i18n' { interface Areas { model: typeof messages } }

@@ -113,6 +113,4 @@ export default {
   perMegapixel: '{price} за мегапиксель',
   perRequest: '{price} за запрос',
   perCharacters: '{price} / 1 тыс. знаков',
-  vat: 'Цены такие, какие списываются.',
-  openDetails: 'Все цены',
 } as const satisfies Translation<typeof en>
