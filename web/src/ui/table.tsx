@@ -81,6 +81,7 @@ export function Table<R>({ caption, rows, rowKey, columns, onOpen, onSelect, sel
     onOpen(row)
   }
   const shown = rows.slice(0, limit)
+  const heading = columns.findIndex((c) => !c.name)
   return (
     <div ref={box} className={`transition-opacity delay-200 ${stale ? 'opacity-60' : ''}`} aria-busy={stale || undefined}>
       {phone && (
@@ -114,7 +115,7 @@ export function Table<R>({ caption, rows, rowKey, columns, onOpen, onSelect, sel
                   className={`group border-b border-line outline-offset-[-2px] last:border-b-0 ${selected?.(row) ? 'bg-accent-soft' : onOpen ? 'hover:bg-canvas focus-visible:bg-canvas' : ''} ${onOpen ? 'cursor-pointer' : ''}`}>
                   {columns.map((c, i) => {
                     const className = `px-2.5 font-normal first:pl-4 last:pr-4 md:first:pl-5 md:last:pr-5 ${dense ? 'h-9' : 'h-11'} ${c.align === 'end' ? 'num' : 'text-left'} ${c.from ? hidden[c.from] : ''}`
-                    return i === 0 && !c.name ? <th key={c.key} scope="row" className={className}>{c.cell(row)}</th> : <td key={c.key} className={className}>{c.cell(row)}</td>
+                    return i === heading ? <th key={c.key} scope="row" className={className}>{c.cell(row)}</th> : <td key={c.key} className={className}>{c.cell(row)}</td>
                   })}
                 </tr>,
                 under && <tr key={rowKey(row) + ' under'} className="border-b border-line bg-canvas"><td colSpan={columns.length} className="p-0">{under}</td></tr>,

@@ -105,7 +105,7 @@ export default function CatalogPage() {
               ? <Empty icon="box" title={t('empty')} action={<LinkButton to="/docs/adding-a-provider" look="main">{t('emptyAction')}</LinkButton>}>{t('emptyText')}</Empty>
               : (
                 <Empty icon="search" title={t('none')} action={help ? <Button look="main" onClick={() => change(without(filter, help.what))}>{t('remove')}</Button> : <Button look="main" onClick={() => change(nothing)}>{t('clear')}</Button>}>
-                  {help && t.rich('noneHelp', { what: <em className="font-medium text-ink not-italic">{name(help.what)}</em>, n: integer(help.count) })}
+                  {help && t.rich('noneHelp', { what: <em translate="no" className="font-medium text-ink not-italic">{name(help.what)}</em>, n: integer(help.count) })}
                 </Empty>
               )}
           />
@@ -137,7 +137,7 @@ function ModelName({ model }: { model: Model }) {
       <Mark name={model.name} />
       <span className="min-w-0">
         <span className="flex items-center gap-2">
-          <Link to={`/models/${model.id}`} className="max-w-[30ch] truncate leading-[18px] font-medium text-ink no-underline group-hover:underline">{model.name}</Link>
+          <Link to={`/models/${model.id}`} translate="no" className="max-w-[30ch] truncate leading-[18px] font-medium text-ink no-underline group-hover:underline">{model.name}</Link>
           {!model.live && <Tag tone="warn">{t('notServed')}</Tag>}
           {model.retires && <Tag title={model.retires}>{t('retires', { date: date(model.retires) })}</Tag>}
         </span>
@@ -156,7 +156,7 @@ function PhoneRow({ model, unit }: { model: Model; unit: PriceUnit }) {
     <div className="flex items-center gap-3">
       <Mark name={model.name} />
       <div className="min-w-0 flex-1">
-        <Link to={`/models/${model.id}`} className="block truncate font-medium text-ink no-underline">{model.name}</Link>
+        <Link to={`/models/${model.id}`} translate="no" className="block truncate font-medium text-ink no-underline">{model.name}</Link>
         <span className="flex items-center gap-2 text-small text-ink3"><span className="truncate">{facts.length ? facts.join(' · ') : model.outs.map((o) => t.or(`makes_${o}`, o)).join(', ')}</span></span>
       </div>
       <div className="text-right text-dense whitespace-nowrap tabular-nums">
@@ -173,7 +173,7 @@ function Tray({ ids, models, onCompare, onClear }: { ids: readonly string[]; mod
   const left = 4 - ids.length
   return (
     <div role="region" aria-label={t('tray')} className="fixed bottom-5 left-1/2 z-20 flex max-w-[calc(100vw-24px)] -translate-x-1/2 animate-appear items-center gap-3 rounded-float border border-line bg-surface py-2.5 pr-2.5 pl-4 shadow-float max-md:bottom-20 lg:left-[calc(50%+120px)]">
-      <span className="min-w-0 truncate text-small"><span className="max-md:hidden">{ids.map((id) => models.get(id)?.name ?? id).join(' · ')}</span><span className="md:hidden">{t('count', { n: ids.length })}</span> <span className="pl-2 text-ink3 max-lg:hidden">{left > 0 ? t('addMore', { n: left }) : t('full')}</span></span>
+      <span className="min-w-0 truncate text-small"><span translate="no" className="max-md:hidden">{ids.map((id) => models.get(id)?.name ?? id).join(' · ')}</span><span className="md:hidden">{t('count', { n: ids.length })}</span> <span className="pl-2 text-ink3 max-lg:hidden">{left > 0 ? t('addMore', { n: left }) : t('full')}</span></span>
       <Button look="main" onClick={onCompare}>{t('compare')}</Button>
       {hasPage('/playground') && <LinkButton to="/playground" search={{ models: ids.join() }} className="max-sm:hidden">{t('tryThem')}</LinkButton>}
       <Button look="quiet" onClick={onClear}>{t('clear')}</Button>

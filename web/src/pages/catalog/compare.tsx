@@ -54,7 +54,7 @@ export default function Compare() {
                         <th key={m.id} scope="col" className="border-b border-line px-4 py-3.5 text-left align-top font-normal">
                           <span className="flex items-start gap-2.5">
                             <Mark name={m.name} size={32} />
-                            <span className="min-w-0 flex-1"><Link to={`/models/${m.id}`} className="block font-semibold text-ink no-underline hover:underline">{m.name}</Link><code className="block text-label! break-words text-ink3">{m.id}</code></span>
+                            <span className="min-w-0 flex-1"><Link to={`/models/${m.id}`} translate="no" className="block font-semibold text-ink no-underline hover:underline">{m.name}</Link><code className="block text-label! break-words text-ink3">{m.id}</code></span>
                             <IconButton icon="x" small label={t('takeAway', { name: m.name })} onClick={() => change({ m: state.m.filter((id) => id !== m.id) })} />
                           </span>
                         </th>

@@ -49,7 +49,7 @@ export default function ModelPage() {
       <header className="flex flex-wrap items-start gap-x-3.5 gap-y-3">
         <Mark name={title} size={44} />
         <div className="min-w-0 flex-1 basis-64">
-          <div className="flex flex-wrap items-center gap-x-3 gap-y-1"><h1 tabIndex={-1} className="min-w-0 text-[24px] leading-7 font-semibold tracking-[-0.018em] break-words">{title}</h1>{compact && <Abilities model={compact} all />}{compact?.retires && <Tag tone="warn">{t('endsOn', { date: date(compact.retires) })}</Tag>}</div>
+          <div className="flex flex-wrap items-center gap-x-3 gap-y-1"><h1 tabIndex={-1} translate="no" className="min-w-0 text-[24px] leading-7 font-semibold tracking-[-0.018em] break-words">{title}</h1>{compact && <Abilities model={compact} all />}{compact?.retires && <Tag tone="warn">{t('endsOn', { date: date(compact.retires) })}</Tag>}</div>
           <Slug>{compact?.id ?? id}</Slug>
         </div>
         <div className="flex gap-2 max-sm:w-full">
@@ -57,7 +57,7 @@ export default function ModelPage() {
           {hasPage('/playground') && <LinkButton to="/playground" search={{ models: compact?.id ?? id }} look="main" icon="play" className="max-sm:flex-1">{t('tryIt')}</LinkButton>}
         </div>
       </header>
-      {about ? <p className="max-w-[80ch] pt-3 text-ink2">{about}</p> : detail.isPending ? <Skeleton className="mt-3 h-5 w-96 max-w-full" /> : null}
+      {about ? <p lang={/[а-яё]/i.test(about) ? 'ru' : 'en'} className="max-w-[80ch] pt-3 text-ink2">{about}</p> : detail.isPending ? <Skeleton className="mt-3 h-5 w-96 max-w-full" /> : null}
       <div className="pt-4 pb-4">{compact ? <Facts model={compact} /> : <div className="h-[66px] border-y border-line" />}</div>
       {detail.error && !detail.data && <ErrorBox error={detail.error} onRetry={() => void detail.refetch()} />}
       <div className="flex items-start gap-6 max-lg:flex-col">
@@ -117,7 +117,7 @@ function Providers({ id, offers, model, all }: { id: string; offers: readonly Ro
   const label = (r: Row) => (
     <span className="flex min-w-0 items-center gap-2">
       <Dot tone={good(r)} />
-      <span className="truncate font-medium">{r.offer.provider_name}</span>
+      <span translate="no" className="truncate font-medium">{r.offer.provider_name}</span>
       {r.offer.quantization !== 'unknown' && <Tag>{r.offer.quantization}</Tag>}
       {r.offer.service_tier !== 'default' && <Tag>{r.offer.service_tier}</Tag>}
       {r.offer.variant !== 'standard' && <Tag>{r.offer.variant}</Tag>}
