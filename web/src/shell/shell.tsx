@@ -1,21 +1,23 @@
 import { useQuery } from '@tanstack/react-query'
 import { Outlet, useRouter, useRouterState } from '@tanstack/react-router'
 import { lazy, Suspense, useEffect, useRef, useState } from 'react'
-import { post, setGate } from '../api/client'
+import { setGate } from '../api/client'
 import { availableQuery, meQuery, queries, useMe } from '../api/query'
 import { time } from '../format'
 import { useLanguage, useT } from '../i18n'
 import { hasPage } from '../router'
-import { chooseLanguage, setTheme, theme, type Theme } from '../settings'
+import { chooseLanguage } from '../settings'
 import { buttonClass } from '../ui/button'
 import { Icon, Logo } from '../ui/icons'
 import { Link } from '../ui/link'
-import { Menu, type MenuItem } from '../ui/overlay'
-import { setShortcuts, shortcutsAllowed, shortcutsOn } from '../ui/shortcuts'
-import { Toasts, toast } from '../ui/toast'
+import { shortcutsAllowed } from '../ui/shortcuts'
+import { Toasts } from '../ui/toast'
 import { Money } from '../ui/values'
-import { isAt, phone, settings, side, top } from './nav'
+import { isAt, phone, side, top } from './nav'
 
+// Menus come after the first paint: the page does not wait for what opens on a press.
+const PersonMenu = lazy(() => import('./menus').then((m) => ({ default: m.PersonMenu })))
+const ThemeMenu = lazy(() => import('./menus').then((m) => ({ default: m.ThemeMenu })))
 const Palette = lazy(() => import('./palette'))
 const Gate = lazy(() => import('./gate'))
 const Keys = lazy(() => import('./keys'))
@@ -91,7 +93,7 @@ export function Shell() {
         </button>
         <button type="button" onClick={() => setPalette(true)} aria-label={t('find')} className="grid size-8 place-items-center rounded-control text-ink2 hover:bg-sunken max-md:size-11 lg:hidden"><Icon name="search" /></button>
         <LanguageSwitch />
-        {me && (me.user ? <Person name={me.user.name} email={me.user.email ?? null} onKeys={() => setKeys(true)} /> : <Visitor signUp={me.features.sign_up === 'open'} demo={me.features.demo} />)}
+        {me && (me.user ? <><Available /><Suspense fallback={<span className="size-8 rounded-full bg-sunken" />}><PersonMenu name={me.user.name} email={me.user.email ?? null} onKeys={() => setKeys(true)} /></Suspense></> : <Visitor signUp={me.features.sign_up === 'open'} demo={me.features.demo} />)}
         {!me && <span className="w-24" />}
       </header>
       <main id="content" tabIndex={-1} className={`focus:outline-none ${me?.user ? 'max-md:pb-20' : ''}`}><Outlet /></main>
@@ -129,54 +131,12 @@ function Visitor({ signUp, demo }: { signUp: boolean; demo: boolean }) {
   const to = path === '/' || path.startsWith('/welcome') ? '' : `?to=${encodeURIComponent(path)}`
   return (
     <>
-      <ThemeMenu />
+      <Suspense fallback={<span className="size-8 max-md:size-11" />}><ThemeMenu /></Suspense>
       <a href={`/sign-in${to}`} className={`${buttonClass(signUp || demo ? 'quiet' : 'main')} no-underline ${signUp ? 'max-md:hidden' : ''}`}>{t('signIn')}</a>
       {signUp && <a href={`/sign-up${to}`} className={`${buttonClass('main')} no-underline`}>{t('getKey')}</a>}
     </>
   )
 }
-const themes: readonly Theme[] = ['system', 'light', 'dark']
-function useThemeItems(): MenuItem[] {
-  const t = useT('common')
-  const [now, set] = useState(theme)
-  const names = { system: t('themeSystem'), light: t('themeLight'), dark: t('themeDark') }
-  return themes.map((v) => ({ label: names[v], checked: now === v, onSelect: () => { setTheme(v); set(v) } }))
-}
-function ThemeMenu() {
-  const t = useT('common')
-  return <Menu items={useThemeItems()} trigger={<button type="button" aria-label={t('theme')} title={t('theme')} className="grid size-8 place-items-center rounded-control text-ink2 hover:bg-sunken max-md:size-11"><Icon name="sun" /></button>} />
-}
-
-function Person({ name, email, onKeys }: { name: string; email: string | null; onKeys: () => void }) {
-  const t = useT('common')
-  const themeItems = useThemeItems()
-  const [shortcuts, setOn] = useState(shortcutsOn)
-  const letters = name.split(/[\s.@_-]+/).filter(Boolean).slice(0, 2).map((w) => [...w][0]!.toUpperCase()).join('') || '?'
-  const signOut = async () => {
-    try { await post('/api/auth/sign-out', { quiet: true }) } catch { toast(t('error_offline')); return }
-    location.assign('/')
-  }
-  return (
-    <>
-      <Available />
-      <Menu
-        trigger={<button type="button" aria-label={`${letters}, ${t('person')}: ${name}`} className="grid size-8 place-items-center rounded-full bg-sunken text-label font-semibold text-ink2 hover:text-ink max-md:size-11 max-md:bg-transparent"><span className="grid size-7 place-items-center rounded-full bg-sunken">{letters}</span></button>}
-        items={[
-          { kind: 'title', label: <span className="block max-w-56 truncate">{email ?? name}</span> },
-          ...[...side, settings].filter((p) => hasPage(p.to)).map((p): MenuItem => ({ label: t(p.label), icon: p.icon, to: p.to })),
-          { label: t('docs'), icon: 'file', to: '/docs' },
-          { kind: 'line' }, { kind: 'title', label: t('theme') }, ...themeItems,
-          { kind: 'line' },
-          { label: t('shortcuts'), onSelect: onKeys },
-          { label: t('shortcutsOn'), checked: shortcuts, onSelect: () => { setShortcuts(!shortcuts); setOn(!shortcuts) } },
-          { kind: 'line' },
-          { label: t('signOut'), onSelect: () => void signOut() },
-        ]}
-      />
-    </>
-  )
-}
-
 /** What the wallet has left; the same figure as everywhere. */
 function Available() {
   const t = useT('common')

@@ -1,5 +1,4 @@
-import { Toast as RadixToast } from 'radix-ui'
-import { useSyncExternalStore } from 'react'
+import { useEffect, useState, useSyncExternalStore } from 'react'
 import { useT } from '../i18n'
 import { IconButton } from './button'
 
@@ -8,26 +7,36 @@ let items: readonly Item[] = []
 let last = 0
 const listeners = new Set<() => void>()
 const change = (next: readonly Item[]) => { items = next; listeners.forEach((f) => f()) }
+const close = (id: number) => change(items.filter((x) => x.id !== id))
 
 /** A short message at the edge. It never carries the only copy of something. `action`: "Undo", for ten seconds. */
 export function toast(text: string, action?: { label: string; run: () => void }): void {
   change([...items.slice(-2), { id: ++last, text, ms: action ? 10_000 : 5_000, ...(action ? { action } : {}) }])
 }
 
+/** The messages: announced politely, kept while the pointer or the focus is on one. */
 export function Toasts() {
   const all = useSyncExternalStore((f) => { listeners.add(f); return () => listeners.delete(f) }, () => items)
-  const t = useT('common')
   return (
-    <RadixToast.Provider swipeDirection="down">
-      {all.map((i) => (
-        <RadixToast.Root key={i.id} duration={i.ms} onOpenChange={(open) => { if (!open) change(items.filter((x) => x.id !== i.id)) }}
-          className="flex animate-appear items-center gap-3 rounded-float border border-line bg-surface py-2 pr-2 pl-4 shadow-float">
-          <RadixToast.Description className="min-w-0 flex-1">{i.text}</RadixToast.Description>
-          {i.action && <RadixToast.Action altText={i.action.label} onClick={i.action.run} className="rounded-control px-2 py-1 font-medium text-accent-ink hover:bg-sunken">{i.action.label}</RadixToast.Action>}
-          <RadixToast.Close asChild><IconButton icon="x" label={t('close')} small /></RadixToast.Close>
-        </RadixToast.Root>
-      ))}
-      <RadixToast.Viewport className="fixed right-4 bottom-4 z-50 flex w-[380px] max-w-[calc(100vw-32px)] list-none flex-col gap-2 max-md:bottom-20" />
-    </RadixToast.Provider>
+    <div role="status" className="pointer-events-none fixed right-4 bottom-4 z-50 flex w-[380px] max-w-[calc(100vw-32px)] flex-col gap-2 max-md:bottom-20">
+      {all.map((i) => <Toast key={i.id} item={i} />)}
+    </div>
+  )
+}
+function Toast({ item }: { item: Item }) {
+  const t = useT('common')
+  const [held, setHeld] = useState(false)
+  useEffect(() => {
+    if (held) return
+    const timer = setTimeout(() => close(item.id), item.ms)
+    return () => clearTimeout(timer)
+  }, [held, item])
+  return (
+    <div onPointerEnter={() => setHeld(true)} onPointerLeave={() => setHeld(false)} onFocus={() => setHeld(true)} onBlur={() => setHeld(false)}
+      className="pointer-events-auto flex animate-appear items-center gap-3 rounded-float border border-line bg-surface py-2 pr-2 pl-4 shadow-float">
+      <span className="min-w-0 flex-1">{item.text}</span>
+      {item.action && <button type="button" onClick={() => { item.action!.run(); close(item.id) }} className="rounded-control px-2 py-1 font-medium text-accent-ink hover:bg-sunken">{item.action.label}</button>}
+      <IconButton icon="x" label={t('close')} small onClick={() => close(item.id)} />
+    </div>
   )
 }
