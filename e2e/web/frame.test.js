@@ -18,7 +18,7 @@ test('a visitor looks at the models and signs in to the demo', async () => {
 test('the palette finds a model with the keyboard in the wrong layout', async () => {
   const page = await open(b, weir, { path: '/models' });
   await page.keyboard.press('Control+k');
-  await page.getByRole('combobox').fill('ышь');
+  await page.getByRole('dialog').getByRole('combobox').fill('ышь');
   await page.getByRole('option').first().waitFor();
   assert.match(await page.getByRole('option').first().innerText(), /sim/i);
   await page.keyboard.press('Escape');

@@ -58,6 +58,7 @@ type Gateway struct {
 	catalog  *catalog.Current
 	live     *live
 	health   *health.Registry
+	hours    *health.History
 	upstream *upstream.Client
 	named    *idempotency.Manager
 	history  *history.Manager
@@ -141,6 +142,8 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 	g.clock = now
 	g.recall(now)
 	g.onClose(func(context.Context) { g.remember() })
+	g.hours = health.NewHistory(g.health, g.store, g.book.Node(), cfg.Health.KeepHours)
+	g.onClose(within(hoursGrace, g.saveHours))
 	g.upstream = upstream.New(upstreamConfig(cfg, g.redactor))
 	g.onClose(func(context.Context) { g.upstream.Close() })
 
@@ -196,7 +199,7 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 		return g, err
 	}
 	g.api = httpapi.New(httpapi.Deps{
-		Relay: calls, Explainer: calls, Counter: calls, Stats: g.health,
+		Relay: calls, Explainer: calls, Counter: calls, Stats: g.health, Health: g.health, Hours: g.hours,
 		Verifier: verifier, CallerOf: verifier.Of, People: g.people, Keys: keys, Ledger: g.book, Reports: report.New(g.store, g.book), Corrections: g.book, Catalog: g.catalog.Load, Tokens: tokenizer.Tokenizer{},
 		Accounts: account.NewManager(g.store, verifier, time.Now),
 		Editor:   edit.NewEditor(g.store, g.live, ring, time.Now, g.live.refresh),

@@ -50,6 +50,19 @@ func (g *Gateway) remember() {
 	}
 }
 
+// hoursGrace bounds how long the last save may take at shutdown.
+const hoursGrace = 2 * time.Second
+
+// saveHours stores what this node has seen of endpoints by the hour, and reads what all nodes have.
+func (g *Gateway) saveHours(ctx context.Context) {
+	if err := g.hours.Save(ctx); err != nil && ctx.Err() == nil {
+		g.slog.Warn("the history of providers' health cannot be saved; it is tried again", "error", err)
+	}
+}
+
+// saveHoursEvery is how often. The registry has the last half hour.
+const saveHoursEvery = time.Minute
+
 // remembering saves the health of endpoints at an interval, and removes unused endpoints.
 func (g *Gateway) remembering() *loop.Loop {
 	return loop.Every(g.cfg.Health.SaveEvery, func(context.Context) {

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -40,6 +41,16 @@ func (s *Snapshot) Retired(name string) (time.Time, bool) {
 		day, ok = s.retired[base]
 	}
 	return day, ok
+}
+
+// Aliases lists the other slugs of models, sorted.
+func (s *Snapshot) Aliases() map[*Model][]string {
+	all := make(map[*Model][]string, len(s.aliases))
+	for _, slug := range slices.Sorted(maps.Keys(s.aliases)) {
+		m := s.aliases[slug]
+		all[m] = append(all[m], slug)
+	}
+	return all
 }
 
 // Models lists all models in slug order. The slice is shared: do not change it.

@@ -183,6 +183,7 @@ type Health struct {
 	Ejection      time.Duration `yaml:"ejection"`
 	MaxEjection   time.Duration `yaml:"max_ejection"`
 	SaveEvery     time.Duration `yaml:"save_every"`
+	KeepHours     time.Duration `yaml:"keep_hours"` // what is known of endpoints by the hour
 }
 
 // SignIn decides who may sign in with a browser.
@@ -206,6 +207,7 @@ type Mail struct {
 // Web decides which pages the listener for clients serves beside the API.
 type Web struct {
 	Interface bool `yaml:"interface"` // catalog, account, playground
+	Status    bool `yaml:"status"`    // the health of providers is shown to everybody
 }
 
 // Keys are the defaults of clients' keys.
@@ -568,13 +570,13 @@ func Default() Config {
 		Shaping: Shaping{MaxConcurrent: 4, MaxConcurrentPerUser: 2, MaxWait: 2 * time.Second, MaxTime: 20 * time.Second, MaxCPU: 10 * time.Second, MaxMemoryBytes: 256 << 20},
 		Health: Health{
 			CoolDownAfter: 3, CoolDown: 5 * time.Second, MaxCoolDown: 300 * time.Second,
-			EjectAfter: 5, Ejection: 30 * time.Second, MaxEjection: 300 * time.Second, SaveEvery: time.Minute,
+			EjectAfter: 5, Ejection: 30 * time.Second, MaxEjection: 300 * time.Second, SaveEvery: time.Minute, KeepHours: 8 * 24 * time.Hour,
 		},
 		Keys:        Keys{RateLimits: RateLimits{RublesPerMinute: "0"}, FreeModels: FreeModels{RequestsPerMinute: 20, RequestsPerDay: 50, PaidRequestsPerDay: 1000}},
 		Idempotency: Idempotency{KeepFor: 24 * time.Hour, MaxAnswerBytes: 4 << 20, MaxAnswersPerUser: 10_000, MaxBytesPerUser: 256 << 20},
 		SignIn:      SignIn{SignUp: "closed", Passwords: true, SessionIdle: 7 * 24 * time.Hour, SessionMax: 30 * 24 * time.Hour},
 		Mail:        Mail{Port: 587, Encryption: "starttls"},
-		Web:         Web{Interface: true},
+		Web:         Web{Interface: true, Status: true},
 		Responses:   Responses{Retention: 30 * 24 * time.Hour, MaxInputBytes: 8 << 20, MaxPerUser: 100_000, MaxBytesPerUser: 1 << 30, MaxBackground: 50},
 		Fetch: Fetch{
 			ConnectTimeout: 5 * time.Second, FirstByteTimeout: 30 * time.Second, IdleTimeout: 30 * time.Second, TotalTimeout: 120 * time.Second, MaxBytes: 64 << 20,

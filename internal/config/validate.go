@@ -272,7 +272,7 @@ func (k *checker) health() {
 		n    int64
 	}{
 		{"cool_down_after", h.CoolDownAfter}, {"cool_down", int64(h.CoolDown)}, {"max_cool_down", int64(h.MaxCoolDown)},
-		{"eject_after", h.EjectAfter}, {"ejection", int64(h.Ejection)}, {"max_ejection", int64(h.MaxEjection)}, {"save_every", int64(h.SaveEvery)},
+		{"eject_after", h.EjectAfter}, {"ejection", int64(h.Ejection)}, {"max_ejection", int64(h.MaxEjection)}, {"save_every", int64(h.SaveEvery)}, {"keep_hours", int64(h.KeepHours)},
 	} {
 		k.positive("health."+x.name, x.n)
 	}

@@ -71,6 +71,8 @@ type Deps struct {
 	Catalog   func() *catalog.Snapshot
 	Tokens    relay.Tokens // counts a prompt for who asks
 	Stats     Stats        // nil: nothing is known of any endpoint
+	Health    Health       // nil: all endpoints take calls
+	Hours     Hours        // nil: nothing is known of any hour
 	Explainer Explainer
 	Counter   Counter // asks providers how long a prompt is; nil: none is asked
 	Log       *accesslog.Log
@@ -114,7 +116,8 @@ type API struct {
 	peers  onePeer
 	models *listing.Cache
 
-	exports *limit.Count // of users' files that are being read
+	exports         *limit.Count // of users' files that are being read
+	compact, status rendered
 
 	pageRoute, fileRoute *Route // of what Pages answer
 
@@ -264,6 +267,9 @@ func (a *API) declare() []*Route {
 		{Method: "POST", Pattern: "/api/account/webhook-secret", access: management, fresh: true, handle: (*exchange).rotateWebhookSecret},
 		{Method: "GET", Pattern: "/api/account/preferences", access: management, handle: (*exchange).getPreferences},
 		{Method: "PUT", Pattern: "/api/account/preferences", access: management, body: managementBody, handle: (*exchange).putPreferences},
+		{Method: "GET", Pattern: "/api/catalog", access: public, handle: (*exchange).getCompactCatalog},
+		{Method: "GET", Pattern: "/api/models/{vendor}/{model}/series", access: public, handle: (*exchange).getSeries},
+		{Method: "GET", Pattern: "/api/status", access: public, handle: (*exchange).getStatus},
 		{Method: "GET", Pattern: "/api/me", access: visiting, handle: (*exchange).getMe},
 		{Method: "POST", Pattern: "/api/auth/sign-in", access: visiting, body: atMost(maxForm), handle: (*exchange).postSignIn},
 		{Method: "POST", Pattern: "/api/auth/sign-up", access: visiting, body: atMost(maxForm), handle: (*exchange).postSignUp},

@@ -75,8 +75,11 @@ func (o *object) figure(name string, f float64) {
 		return
 	}
 	o.Name(name)
-	o.B = strconv.AppendFloat(o.B, math.Round(f*1000)/1000, 'f', -1, 64)
+	o.number(math.Round(f*1000) / 1000)
 }
+
+// number writes a measured number as an element or after a name.
+func (o *object) number(f float64) { o.Literal(strconv.FormatFloat(f, 'f', -1, 64)) }
 
 // any writes a value of a fault's details.
 func (o *object) any(v any) {

@@ -13,6 +13,7 @@ import (
 	"weir/internal/batch"
 	"weir/internal/catalog/edit"
 	"weir/internal/fault"
+	"weir/internal/health"
 	"weir/internal/history"
 	"weir/internal/idempotency"
 	"weir/internal/ledger"
@@ -43,6 +44,8 @@ var (
 	_ batch.Store = (*Store)(nil)
 
 	_ person.Store = (*Store)(nil)
+
+	_ health.HourStore = (*Store)(nil)
 
 	_ webhook.Outbox      = (*Store)(nil)
 	_ webhook.SecretStore = (*Store)(nil)

@@ -8,6 +8,9 @@ import { meQuery, queries } from './api/query'
 import { loadMessages, startLanguage } from './i18n'
 import { router } from './router'
 
+// The link of the first administrator leads here; its token goes on to the form's own page, and nothing else sees it.
+if (location.pathname === '/welcome' && location.hash.length > 10) location.replace('/setup' + location.hash)
+
 startLanguage(document.documentElement.lang)
 void queries.prefetchQuery(meQuery)
 // A new release has other chunk names: load the page again, once.

@@ -28,6 +28,9 @@ func newBody(b []byte, tag string, total int) *Body {
 	})}
 }
 
+// BodyOf is a body that is rendered once and sent many times.
+func BodyOf(b []byte) *Body { return newBody(b, TagOf(b), 0) }
+
 // render writes a list. The items' own JSON is part of the body: it costs no further memory.
 func render(head string, items []item, write Append) *Body {
 	b := append(make([]byte, 0, 64+1536*len(items)), head...)

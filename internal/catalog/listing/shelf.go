@@ -51,6 +51,13 @@ func (c *Cache) Rank(r Ranks, s *catalog.Snapshot) {
 	c.current.Store(newShelf(s, r, &c.encoders))
 }
 
+// Ranks is the popularity that was set last. Do not change it.
+func (c *Cache) Ranks() Ranks {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.ranks
+}
+
 // Shelf is all lists of one snapshot.
 type Shelf struct {
 	snapshot                   *catalog.Snapshot

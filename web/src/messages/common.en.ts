@@ -99,8 +99,6 @@ const messages = {
   password: 'Password',
   email: 'E-mail',
   confirm: 'Confirm',
-  passkeyUse: 'Use a passkey',
-  passkeyFailed: 'The passkey did not answer. Try again, or use the password.',
   proveNoPassword: 'You have no password here. Sign in again to confirm that it is you.',
   paletteEmpty: 'Nothing is called that.',
   palettePages: 'Pages',

@@ -33,9 +33,6 @@ const messages = {
   noAccount: 'No account yet?',
   haveAccount: 'Already have an account?',
   backToSignIn: 'Back to sign-in',
-  or: 'or',
-  passkey: 'Sign in with a passkey',
-  oidc: 'Continue with {name}',
   demo: 'Look at the demo',
   demoText: 'A simulator answers, nothing leaves this machine, money is play money. No password is needed here.',
   sentTitle: 'Look into your mail',
@@ -48,8 +45,6 @@ const messages = {
   badLinkText: 'It was used already, is too old, or was not copied whole. Ask for a new one.',
   insecure: 'Sign-in over a network needs TLS. Put a proxy with a certificate in front of Weir and set server.public_url to its https address.',
   short: { one: 'The password needs {n} more character.', other: 'The password needs {n} more characters.' },
-  cancelled: 'The passkey was not used. Try again, or use the password.',
-  oidcFailed: 'The other sign-in did not work. Try again, or use another way.',
   tagline: 'One address before many models, metered to the kopeck.',
   language: 'По-русски',
 } as const satisfies Messages

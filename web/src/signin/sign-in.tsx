@@ -3,10 +3,9 @@ import { ApiError, get, post, type Reply } from '../api/client'
 import { explain } from '../api/explain'
 import { useLanguage, useT } from '../i18n'
 import { chooseLanguage } from '../settings'
-import { Button, IconButton, buttonClass } from '../ui/button'
+import { Button, IconButton } from '../ui/button'
 import { Field, Input } from '../ui/field'
 import { Icon, Logo } from '../ui/icons'
-import { oidcProviders, hasPasskeys, signInWithPasskey } from './ways'
 
 type Me = Reply<'/api/me'>
 type Link = Reply<'/api/auth/link', 'post'>
@@ -132,17 +131,10 @@ function PasswordForm({ me, onView }: { me: Me; onView: (v: View) => void }) {
   const t = useT('signin')
   const [email, setEmail] = useState('')
   const [password, setPassword] = useState('')
-  const [other, setOther] = useState<ReactNode>(new URLSearchParams(location.search).has('oidc_error') ? t('oidcFailed') : null)
   const form = useForm(async () => { await post('/api/auth/sign-in', { body: { email, password } }); leave() })
   const general = useGeneral(form.general)
   const demo = useForm(async () => { await post('/api/auth/demo'); leave() })
   const demoProblem = useGeneral(demo.general)
-  const passkeys = hasPasskeys(me)
-  const providers = oidcProviders(me)
-  const passkey = async () => {
-    setOther(null)
-    try { await signInWithPasskey(); leave() } catch (e) { setOther(e instanceof ApiError ? explain(e) : t('cancelled')) }
-  }
   return (
     <div className="flex flex-col gap-4">
       {me.features.demo && (
@@ -152,20 +144,12 @@ function PasswordForm({ me, onView }: { me: Me; onView: (v: View) => void }) {
           {demoProblem}
         </form>
       )}
-      {other && <Problem>{other}</Problem>}
       <form ref={form.form} onSubmit={form.submit} className="flex flex-col gap-4">
         {general}
-        <Field label={t('email')} error={form.field('email')}><Input type="email" autoComplete="username webauthn" value={email} onChange={(e) => setEmail(e.target.value)} required maxLength={254} autoFocus={!me.features.demo} /></Field>
+        <Field label={t('email')} error={form.field('email')}><Input type="email" autoComplete="username" value={email} onChange={(e) => setEmail(e.target.value)} required maxLength={254} autoFocus={!me.features.demo} /></Field>
         <Password label={t('password')} value={password} onChange={setPassword} error={form.field('password')} />
         <Button type="submit" look={me.features.demo ? 'plain' : 'main'} wide busy={form.busy}>{t('signIn')}</Button>
       </form>
-      {(passkeys || providers.length > 0) && (
-        <>
-          <div className="flex items-center gap-3 text-label text-ink3"><span className="h-px flex-1 bg-line" />{t('or')}<span className="h-px flex-1 bg-line" /></div>
-          {passkeys && <Button wide icon="passkey" onClick={() => void passkey()}>{t('passkey')}</Button>}
-          {providers.map((p) => <a key={p.id} href={`/api/auth/oidc/${encodeURIComponent(p.id)}/start?to=${encodeURIComponent(destination(location.search))}`} className={`${buttonClass('plain', false, true)} no-underline`}>{t('oidc', { name: p.name })}</a>)}
-        </>
-      )}
       <div className="flex flex-wrap justify-between gap-x-4 gap-y-2 pt-1 text-small">
         <TextButton onClick={() => onView('recover')}>{t('forgot')}</TextButton>
         {me.features.sign_up === 'open' && <span className="text-ink2">{t('noAccount')} <TextButton onClick={() => onView('sign-up')}>{t('signUp')}</TextButton></span>}

@@ -1,0 +1,16 @@
+package postgres_test
+
+import (
+	"testing"
+
+	"weir/internal/health"
+	"weir/internal/store/storetest"
+)
+
+func TestHours(t *testing.T) {
+	t.Parallel()
+	storetest.Hours(t, func(t *testing.T) health.HourStore {
+		s, _ := openStore(t)
+		return s
+	})
+}
