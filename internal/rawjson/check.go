@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -37,7 +36,7 @@ func Check(b []byte, lim Limits) *fault.Error {
 	if bytes.HasPrefix(b, []byte("\xef\xbb\xbf")) {
 		return fault.New(fault.Invalid, op, "The body begins with a byte order mark; send plain UTF-8 JSON.")
 	}
-	if !utf8.Valid(b) {
+	if !ValidUTF8(b) {
 		return explain(b)
 	}
 	lim = lim.orDefaults()

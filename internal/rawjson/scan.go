@@ -55,7 +55,7 @@ const manyNames = 24
 // Valid reports whether b is exactly one JSON value in UTF-8, nested at most 256 deep. It is kinder than Check: names may repeat
 // and an escape may be half a surrogate pair, because models do produce such text and a broken emoji must not end an answer.
 func Valid(b []byte) bool {
-	return utf8.Valid(b) && scan(b, false, Limits{Depth: hardDepth}).bad == valid
+	return ValidUTF8(b) && scan(b, false, Limits{Depth: hardDepth}).bad == valid
 }
 
 // found is what a scan says.
