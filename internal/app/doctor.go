@@ -231,7 +231,7 @@ func (d *Doctor) journal() {
 	}
 	records, damaged := int64(0), []string(nil)
 	for i := range all {
-		records += int64(all[i].Records)
+		records += all[i].Records
 		if all[i].Damaged() {
 			damaged = append(damaged, filepath.Base(all[i].Path))
 		}

@@ -289,16 +289,16 @@ func (t *Trial) judge(ep *catalog.Endpoint, f *fault.Error) {
 	if status != 0 {
 		t.Detail = fmt.Sprintf("status %d: %s", status, t.Detail)
 	}
-	credential := "Check its api_key."
+	remedy := "Check its api_key."
 	if ep.Provider.Key == "" {
-		credential = "It has no key: set api_key."
+		remedy = "It has no key: set api_key."
 	}
 	switch {
 	case f.Upstream != nil && f.Upstream.Unreachable:
 		t.Wrong = wrongAddress
 		t.Advice = []string{"No connection to " + ep.Provider.BaseURL + ": check base_url, ca_file and the network."}
 	case status == 401 || status == 403:
-		t.Wrong, t.Advice = wrongKey, []string{credential}
+		t.Wrong, t.Advice = wrongKey, []string{remedy}
 	case status == 402:
 		t.Wrong, t.Advice = wrongProvider, []string{"The account at the provider has no money."}
 	case status == 429:

@@ -43,7 +43,7 @@ func TestVATIsCharged(t *testing.T) {
 				} `json:"usage"`
 			} `json:"data"`
 		}
-		if err := json.Unmarshal([]byte(got.body), &call); err != nil || call.Data.Price.VAT == nil {
+		if err := json.Unmarshal(got.body, &call); err != nil || call.Data.Price.VAT == nil {
 			t.Fatalf("%s: %v: %s", c.model, err, got.body)
 		}
 		p := call.Data.Price
