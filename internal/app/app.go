@@ -42,6 +42,7 @@ import (
 	"weir/internal/usage/tokenizer"
 	"weir/internal/video"
 	"weir/internal/webhook"
+	"weir/internal/webui"
 	"weir/internal/wire"
 )
 
@@ -205,7 +206,7 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 		Editor:   edit.NewEditor(g.store, g.live, ring, time.Now, g.live.refresh),
 		Log:      access, Slog: g.slog, Metrics: metrics, Now: now, Redact: g.redactor.Redact, Ready: g.book.Ready, Aside: g.book.Aside,
 		Idempotency: g.named, History: g.history, Videos: g.videos, Batches: g.batches, FreeDisk: freeDisk(spoolDir(cfg.DataDir)),
-		WebhookSecrets: secrets, CheckCallback: callbackCheck(fetcher, secrets), Pages: pages,
+		WebhookSecrets: secrets, CheckCallback: callbackCheck(fetcher, secrets), Pages: pages, Language: webui.Language, Theme: webui.Theme,
 	}, apiConfig)
 	g.batches.Start(g.api)
 	g.server = httpapi.NewServer(g.api)

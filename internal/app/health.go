@@ -63,6 +63,13 @@ func (g *Gateway) saveHours(ctx context.Context) {
 // saveHoursEvery is how often. The registry has the last half hour.
 const saveHoursEvery = time.Minute
 
+func (g *Gateway) savingHours() *loop.Loop {
+	return loop.New(0, func(ctx context.Context) time.Duration {
+		g.saveHours(ctx)
+		return saveHoursEvery
+	})
+}
+
 // remembering saves the health of endpoints at an interval, and removes unused endpoints.
 func (g *Gateway) remembering() *loop.Loop {
 	return loop.Every(g.cfg.Health.SaveEvery, func(context.Context) {

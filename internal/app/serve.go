@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"weir/internal/config"
-	"weir/internal/loop"
 	"weir/internal/rate"
 )
 
@@ -74,7 +73,7 @@ func (g *Gateway) run(ctx context.Context, signals <-chan os.Signal, watch *conf
 	g.keep(g.live.changes())
 	g.keep(g.remembering())
 	g.keep(tidying(g.cfg.Runtime))
-	g.keep(loop.Every(saveHoursEvery, g.saveHours))
+	g.keep(g.savingHours())
 	g.keep(g.api.Ranks(g.store, ranksEvery))
 	for {
 		select {

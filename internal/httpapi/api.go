@@ -97,6 +97,9 @@ type Deps struct {
 	Videos      Videos                // nil only where the routes of videos are not used
 	Batches     Batches               // nil only where the routes of files and batches are not used
 
+	// Language and Theme are those that a browser asks for; nil: English, and the system's theme.
+	Language, Theme func(*http.Request) string
+
 	Pages []Pages // asked in order for what is no route of the API; none: all else is 404
 
 	WebhookSecrets WebhookSecrets // nil: events are not signed, so none are sent
@@ -134,6 +137,12 @@ func New(d Deps, c Config) *API {
 	}
 	if d.Slog == nil {
 		d.Slog = slog.New(slog.DiscardHandler)
+	}
+	if d.Language == nil {
+		d.Language = func(*http.Request) string { return "en" }
+	}
+	if d.Theme == nil {
+		d.Theme = func(*http.Request) string { return "system" }
 	}
 	a := &API{Deps: d, cfg: c, exports: limit.NewCount(), models: listing.NewCache(listing.Encoders{Model: appendModel, Embedding: appendEmbeddingModel, Video: appendVideoModel})}
 	a.routes = a.declare()
@@ -269,6 +278,7 @@ func (a *API) declare() []*Route {
 		{Method: "PUT", Pattern: "/api/account/preferences", access: management, body: managementBody, handle: (*exchange).putPreferences},
 		{Method: "GET", Pattern: "/api/catalog", access: public, handle: (*exchange).getCompactCatalog},
 		{Method: "GET", Pattern: "/api/models/{vendor}/{model}/series", access: public, handle: (*exchange).getSeries},
+		{Method: "GET", Pattern: "/api/models/{slug}/series", access: public, handle: (*exchange).getSeries},
 		{Method: "GET", Pattern: "/api/status", access: public, handle: (*exchange).getStatus},
 		{Method: "GET", Pattern: "/api/me", access: visiting, handle: (*exchange).getMe},
 		{Method: "POST", Pattern: "/api/auth/sign-in", access: visiting, body: atMost(maxForm), handle: (*exchange).postSignIn},
