@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"strings"
@@ -119,8 +120,12 @@ func (x *exchange) getMe() error {
 	o.Name("oidc").Array()
 	o.EndArray()
 	o.EndObject()
-	o.text("locale", x.api.Language(x.r))
-	o.text("theme", x.api.Theme(x.r))
+	locale, theme := x.api.Language(x.r), x.api.Theme(x.r)
+	if p := x.person; p != nil {
+		locale, theme = cmp.Or(p.Language, locale), cmp.Or(p.Theme, theme)
+	}
+	o.text("locale", locale)
+	o.text("theme", theme)
 	o.EndObject()
 	x.w.Header().Set("Cache-Control", "no-store")
 	return x.reply(&o)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"weir/internal/catalog"
 	"weir/internal/catalog/listing"
@@ -281,12 +282,26 @@ func (a *API) appendCompact(o *object, c *compactModel, day map[string]*health.D
 		o.texts("aliases", aliases)
 	}
 	if m.Description != "" {
-		o.text("about", m.Description)
+		o.text("about", clipAt(m.Description, maxAbout))
 	}
 	if !retires.IsZero() {
 		o.text("retires", retires.Format(time.DateOnly))
 	}
 	o.EndObject()
+}
+
+// maxAbout is how much of a description pages search, in bytes: all of GET /api/catalog is read at once.
+const maxAbout = 100
+
+// clipAt cuts a text to at most n bytes, between characters.
+func clipAt(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return text[:n]
 }
 
 // eachOf is what a model charges for besides tokens, and the lowest price of it.
