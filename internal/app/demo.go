@@ -77,6 +77,7 @@ func Demo(ctx context.Context, o DemoOptions) error {
 		g.close(ctx)
 		return err
 	}
+	g.api.ShowDemoKey(access.key)
 	if o.JSON {
 		err = g.announceJSON(o.Out, access)
 	} else {

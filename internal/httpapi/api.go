@@ -124,6 +124,8 @@ type API struct {
 
 	pageRoute, fileRoute *Route // of what Pages answer
 
+	demoKey atomic.Pointer[string] // shown to browsers on a demo's machine; nil: there is none
+
 	draining atomic.Bool
 }
 
@@ -280,6 +282,7 @@ func (a *API) declare() []*Route {
 		{Method: "GET", Pattern: "/api/models/{vendor}/{model}/series", access: public, handle: (*exchange).getSeries},
 		{Method: "GET", Pattern: "/api/models/{slug}/series", access: public, handle: (*exchange).getSeries},
 		{Method: "GET", Pattern: "/api/status", access: public, handle: (*exchange).getStatus},
+		{Method: "GET", Pattern: "/api/setup", access: visiting, handle: (*exchange).getSetup},
 		{Method: "GET", Pattern: "/api/me", access: visiting, handle: (*exchange).getMe},
 		{Method: "POST", Pattern: "/api/auth/sign-in", access: visiting, body: atMost(maxForm), handle: (*exchange).postSignIn},
 		{Method: "POST", Pattern: "/api/auth/sign-up", access: visiting, body: atMost(maxForm), handle: (*exchange).postSignUp},

@@ -1,4 +1,5 @@
 export const pages = [
+  { name: 'first-run', path: '/welcome', signedIn: true },
   { name: 'models', path: '/models?can=tools' },
   { name: 'compare', path: '/models/compare?m=sim/chat,sim/echo,sim/video' },
   { name: 'model', path: '/models/sim/anywhere' },

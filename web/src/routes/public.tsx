@@ -5,5 +5,6 @@ export const publicPages: readonly PageRoute[] = [
   { path: '/models', load: () => import('../pages/catalog/catalog'), areas: ['catalog'] },
   { path: '/models/compare', load: () => import('../pages/catalog/compare'), areas: ['catalog'] },
   { path: '/models/$vendor/$model', load: () => import('../pages/model/model'), areas: ['catalog', 'model'] },
+  { path: '/welcome', load: () => import('../pages/welcome/welcome'), areas: ['welcome'] },
   { path: '/status', load: () => import('../pages/status/status'), areas: ['status'] },
 ]
