@@ -280,7 +280,6 @@ func (a *API) declare() []*Route {
 		{Method: "PUT", Pattern: "/api/account/preferences", access: management, body: managementBody, handle: (*exchange).putPreferences},
 		{Method: "GET", Pattern: "/api/catalog", access: public, handle: (*exchange).getCompactCatalog},
 		{Method: "GET", Pattern: "/api/models/{vendor}/{model}/series", access: public, handle: (*exchange).getSeries},
-		{Method: "GET", Pattern: "/api/models/{slug}/series", access: public, handle: (*exchange).getSeries},
 		{Method: "GET", Pattern: "/api/status", access: public, handle: (*exchange).getStatus},
 		{Method: "GET", Pattern: "/api/setup", access: visiting, handle: (*exchange).getSetup},
 		{Method: "GET", Pattern: "/api/me", access: visiting, handle: (*exchange).getMe},

@@ -17,10 +17,10 @@ const plainStyle = `:root{color-scheme:light dark;--c:#f6f7f7;--s:#fff;--l:#dde2
 var plainTexts = map[string]string{
 	"en": `<h1>Weir is running</h1><p>This program was built without the web interface. The API works as usual.</p>` +
 		`<p>To get the interface, build it where Node 20 and npm are installed:</p><p><code>make build</code></p>` +
-		`<ul><li><a href="/docs">Documentation</a></li><li><a href="/openapi.yaml">Description of the API</a></li><li><a href="/v1/models">Models</a></li></ul>`,
+		`<ul><li><a href="/openapi.yaml">Description of the API</a></li><li><a href="/v1/models">Models</a></li></ul>`,
 	"ru": `<h1>Weir работает</h1><p>Эта программа собрана без веб-интерфейса. API работает как обычно.</p>` +
 		`<p>Чтобы получить интерфейс, соберите программу там, где есть Node 20 и npm:</p><p><code>make build</code></p>` +
-		`<ul><li><a href="/docs">Документация</a></li><li><a href="/openapi.yaml">Описание API</a></li><li><a href="/v1/models">Модели</a></li></ul>`,
+		`<ul><li><a href="/openapi.yaml">Описание API</a></li><li><a href="/v1/models">Модели</a></li></ul>`,
 }
 
 // ServeHTTP sends one plain page for every address.

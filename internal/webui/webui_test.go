@@ -184,7 +184,7 @@ func TestNotBuilt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for lang, want := range map[string]string{"en": "make build", "ru": "Документация"} {
+	for lang, want := range map[string]string{"en": "make build", "ru": "Описание API"} {
 		r := get(t, s, "/models", "Accept", "text/html", "Accept-Language", lang)
 		if body := text(t, r); !strings.Contains(body, want) || strings.Contains(body, "<script") || !strings.Contains(r.Header.Get("Content-Security-Policy"), "default-src 'none'") {
 			t.Errorf("in %s: %v\n%s", lang, r.Header, body)

@@ -1384,23 +1384,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/events": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** What happens in the account, as server-sent events. Each says what to read again; after a pause, Last-Event-ID brings what was missed */
-        get: operations["streamEvents"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/me": {
         parameters: {
             query?: never;
@@ -3009,7 +2992,7 @@ export interface components {
             id: string;
             name: string;
             vendor: string;
-            /** @description chat, embedding, image, video, transcription, speech, moderation or rerank */
+            /** @description chat, embedding, image, video, audio_transcription, audio_speech, moderation or rerank */
             type: string;
             /** @description Rubles per 1000 tokens, of the cheapest endpoint; null where tokens have no price */
             in: string | null;
@@ -3034,7 +3017,7 @@ export interface components {
             caps: string[];
             /** @description text, image, audio, file, video */
             ins: string[];
-            /** @description text, image, audio, video, embedding, transcript, speech */
+            /** @description text, image, audio, video, embedding, transcript, speech, moderation, rank */
             outs: string[];
             /**
              * @description The strictest of its providers
@@ -3057,7 +3040,7 @@ export interface components {
             created: string | null;
             /** @description Other slugs of it */
             aliases?: string[];
-            /** @description What is declared of it */
+            /** @description The beginning of what is declared of it, at most 100 bytes */
             about?: string;
             /**
              * Format: date
@@ -3096,7 +3079,7 @@ export interface components {
                 id: string;
                 name: string;
                 /**
-                 * @description degraded: some endpoint gets no calls, or more than one attempt in twenty of this hour failed; down: no endpoint gets calls; idle: not tried in the last 24 hours
+                 * @description degraded: some endpoint gets no calls, or of ten attempts or more in this hour more than one in twenty failed; down: no endpoint gets calls; idle: not tried in the last 24 hours
                  * @enum {string}
                  */
                 state: "ok" | "degraded" | "down" | "idle";
@@ -3126,7 +3109,7 @@ export interface components {
                     providers?: string[];
                     /** @description Environment variables for keys of further providers */
                     variables?: string[];
-                    /** @description Id of the first call */
+                    /** @description Id of the latest call */
                     generation?: string;
                     model?: string;
                     provider?: string;
@@ -3135,23 +3118,6 @@ export interface components {
                     cost?: string;
                 };
             }[];
-        };
-        /** @description calls has id, model, status and cost of a call that was recorded, or more: true when there were too many to list; money has available and balance; jobs has id and state; setup has the id of a step that is done */
-        AccountEvent: {
-            id?: string;
-            model?: string;
-            provider?: string | null;
-            status?: string;
-            state?: string;
-            /** @description Rubles */
-            cost?: string | null;
-            /** Format: date-time */
-            created_at?: string;
-            /** @description Rubles */
-            available?: string;
-            /** @description Rubles */
-            balance?: string;
-            more?: boolean;
         };
         Me: {
             user: {
@@ -9681,43 +9647,6 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Error"];
             404: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    streamEvents: {
-        parameters: {
-            query: {
-                /**
-                 * @description Any of setup, calls, money, jobs, with commas between them
-                 * @example calls,money
-                 */
-                topics: string;
-            };
-            header?: {
-                /** @description The id of the last event that was received */
-                "Last-Event-ID"?: string;
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Events whose name is their topic and whose data is an AccountEvent; comments keep the connection alive. The stream ends after some minutes: connect again. At most 10 streams of one user at a time */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "text/event-stream": components["schemas"]["AccountEvent"];
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
             429: components["responses"]["RetryLater"];
             500: components["responses"]["Error"];
             503: components["responses"]["RetryLater"];
