@@ -175,6 +175,7 @@ export function duration(ms: number | null | undefined): string {
 /** Seconds in columns whose figures are compared: "0.64 s", "12.0 s". */
 export function seconds(ms: number | null | undefined): string {
   if (ms === null || ms === undefined || !Number.isFinite(ms)) return NONE
+  if (ms < 100) return duration(ms)
   return number(ms / 1000, ms < 9_950 ? 2 : 1) + NARROW + (language === 'ru' ? 'с' : 's')
 }
 /** A share in per cent, 0 to 100. Never "100 %" unless it is exactly that, never "0 %" unless it is. */

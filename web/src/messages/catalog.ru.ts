@@ -5,7 +5,7 @@ export default {
   title: 'Модели',
   count: { one: '{n} модель', few: '{n} модели', many: '{n} моделей', other: '{n} модели' },
   of: 'из {all}',
-  search: 'Название, вендор, имя в коде',
+  search: 'Название, вендор',
   quoted: '«{text}»',
   meant: 'Понято как «{text}».',
   priceUpTo: 'Цена ввода, до',

@@ -32,6 +32,7 @@ export function Shell() {
   const [palette, setPalette] = useState(false)
   const [keys, setKeys] = useState(false)
   const [asked, setAsked] = useState<{ why: 'expired' | 'prove'; done: (ok: boolean) => void } | null>(null)
+  const bar = phone.filter((p) => hasPage(p.to))
   const loading = useRouterState({ select: (s) => s.status === 'pending' })
 
   useEffect(() => {
@@ -96,10 +97,10 @@ export function Shell() {
         {me && (me.user ? <><Available /><Suspense fallback={<span className="size-8 rounded-full bg-sunken" />}><PersonMenu name={me.user.name} email={me.user.email ?? null} onKeys={() => setKeys(true)} /></Suspense></> : <Visitor signUp={me.features.sign_up === 'open'} demo={me.features.demo} />)}
         {!me && <span className="w-24" />}
       </header>
-      <main id="content" tabIndex={-1} className={`focus:outline-none ${me?.user ? 'max-md:pb-20' : ''}`}><Outlet /></main>
-      {me?.user && (
+      <main id="content" tabIndex={-1} className={`focus:outline-none ${me?.user && bar.length > 2 ? 'max-md:pb-20' : ''}`}><Outlet /></main>
+      {me?.user && bar.length > 2 && (
         <nav aria-label={t('mainNav')} className="fixed inset-x-0 bottom-0 z-30 flex h-16 border-t border-line bg-surface pb-[env(safe-area-inset-bottom)] md:hidden">
-          {phone.filter((p) => hasPage(p.to)).map((p) => (
+          {bar.map((p) => (
             <Link key={p.to} to={p.to} aria-current={isAt(p, path) ? 'page' : undefined} className="flex flex-1 flex-col items-center justify-center gap-1 text-label font-medium text-ink3 no-underline aria-[current=page]:text-accent-ink"><Icon name={p.icon} size={20} />{t(p.label)}</Link>
           ))}
         </nav>

@@ -44,16 +44,16 @@ export default function Compare() {
           : chosen.length === 0 ? <Empty icon="box" title={t('compareEmpty')} action={<LinkButton to="/models" look="main">{t('toCatalog')}</LinkButton>} />
             : (
               <div className="overflow-x-auto rounded-panel border border-line bg-surface" tabIndex={0} role="region" aria-label={t('compareTitle')}>
-                <table className="w-full table-fixed" style={{ minWidth: `${150 + chosen.length * 165}px` }}>
+                <table className="w-full table-fixed" style={{ minWidth: `${108 + chosen.length * 128}px` }}>
                   <caption className="sr-only">{t('compareTitle')}</caption>
-                  <colgroup><col className="w-[150px] md:w-[200px]" />{chosen.map((m) => <col key={m.id} />)}</colgroup>
+                  <colgroup><col className="w-[108px] md:w-[200px]" />{chosen.map((m) => <col key={m.id} />)}</colgroup>
                   <thead>
                     <tr>
                       <td className="sticky left-0 z-10 border-b border-line bg-surface px-4 align-bottom">{chosen.length < 4 && <Link to="/models" search={{ m: chosen.map((m) => m.id).join() }} className="mb-3 inline-flex items-center gap-1 text-small text-accent-ink"><Icon name="plus" size={14} />{t('addModel')}</Link>}</td>
                       {chosen.map((m) => (
-                        <th key={m.id} scope="col" className="border-b border-line px-4 py-3.5 text-left align-top font-normal">
+                        <th key={m.id} scope="col" className="border-b border-line px-4 py-3.5 text-left align-top max-md:px-2.5 font-normal">
                           <span className="flex items-start gap-2.5">
-                            <Mark name={m.name} size={32} />
+                            <span className="max-md:hidden"><Mark name={m.name} size={32} /></span>
                             <span className="min-w-0 flex-1"><Link to={`/models/${m.id}`} translate="no" className="block font-semibold text-ink no-underline hover:underline">{m.name}</Link><code className="block text-label! break-words text-ink3">{m.id}</code></span>
                             <IconButton icon="x" small label={t('takeAway', { name: m.name })} onClick={() => change({ m: state.m.filter((id) => id !== m.id) })} />
                           </span>
@@ -66,8 +66,8 @@ export default function Compare() {
                       <tr><th colSpan={chosen.length + 1} scope="colgroup" className="border-b border-line bg-canvas px-4 pt-4 pb-1.5 text-left text-label font-medium text-ink3">{g.title}</th></tr>
                       {g.rows.map((r) => (
                         <tr key={r.key} className="border-b border-line last:border-b-0">
-                          <th scope="row" className="sticky left-0 z-10 bg-surface px-4 py-2.5 text-left align-top font-normal text-ink2"><span className="flex items-center gap-1.5">{r.label}{chosen.length > 1 && differs(r) && <span className="size-1.5 flex-none rounded-full bg-accent" role="img" aria-label={t('unlike')} title={t('unlike')} />}</span></th>
-                          {r.cells.map((c, i) => <td key={i} className={`px-4 py-2.5 align-top tabular-nums ${c.best ? 'font-semibold' : ''}`}>{c.show ?? c.text}</td>)}
+                          <th scope="row" className="sticky left-0 z-10 bg-surface px-4 py-2.5 text-left align-top max-md:px-2.5 font-normal text-ink2"><span className="flex items-center gap-1.5">{r.label}{chosen.length > 1 && differs(r) && <span className="size-1.5 flex-none rounded-full bg-accent" role="img" aria-label={t('unlike')} title={t('unlike')} />}</span></th>
+                          {r.cells.map((c, i) => <td key={i} className={`px-4 py-2.5 align-top tabular-nums max-md:px-2.5 ${c.best ? 'font-semibold' : ''}`}>{c.show ?? c.text}</td>)}
                         </tr>
                       ))}
                     </tbody>
