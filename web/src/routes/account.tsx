@@ -1,4 +1,6 @@
 /** Pages for people with an account. Each is one line. */
 import type { PageRoute } from './page'
 
-export const accountPages: readonly PageRoute[] = []
+export const accountPages: readonly PageRoute[] = [
+  { path: '/calls/$id', load: () => import('../pages/calls/call'), areas: ['calls', 'route'], frame: 'account' },
+]

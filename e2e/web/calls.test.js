@@ -1,0 +1,77 @@
+// One call: why this provider, where the time went, what it cost.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { accessible, browser, demo, englishWords, fitsWidth, hostile, open, settled } from './weir.js';
+
+const weir = await demo();
+const b = await browser();
+const chat = async (content, more = {}) => (await (await weir.call('/v1/chat/completions', { model: 'sim/anywhere', messages: [{ role: 'user', content }], ...more })).json()).id;
+const plain = await chat('Hello');
+const moved = await chat('[[sim fault=u16 tokens=120 times=1 id=e2e]] Hello', { provider: { order: ['sim', 'sim-anthropic'] } });
+await chat('[[sim fault=u15 times=100 id=bad]] Hello');
+const record = async (id) => {
+  for (let i = 0; i < 40; i++) {
+    const answer = await weir.call(`/api/calls/${id}`, undefined, weir.management_key);
+    if (answer.status === 200) return (await answer.json()).data;
+    await new Promise((done) => setTimeout(done, 250));
+  }
+  throw new Error(`${id} was not recorded`);
+};
+const call = await record(moved);
+const nano = (text) => { const [whole, part = ''] = text.replace(/[\s\u202f,₽]/g, '').split('.'); return BigInt(whole) * 10n ** 15n + BigInt(part.padEnd(15, '0')); };
+
+test('a call that went on to another provider: picture, table, time, and money that adds up', async () => {
+  const page = await open(b, weir, { path: `/calls/${moved}`, signedIn: true });
+  assert.ok(call.attempts.length > 1, 'the first provider failed');
+  await page.getByText(`200, provider ${call.attempts.length}`).waitFor();
+  const says = await page.locator('svg[data-flow]').getAttribute('aria-label');
+  assert.match(says, /Attempt 1: .* 503 .*Attempt 2: .*answered/);
+  await page.getByRole('radio', { name: 'Table' }).click();
+  const rows = page.getByRole('table', { name: 'Why this provider answered' }).locator('tbody tr');
+  assert.equal(await rows.count(), new Set([...call.plan.candidates, ...call.attempts].map((c) => c.endpoint)).size);
+  const costs = await page.getByRole('table', { name: 'What it cost' }).locator('tr td:last-child').allInnerTexts();
+  const settledCost = nano(costs.pop());
+  assert.equal(costs.reduce((sum, c) => sum + nano(c), 0n), settledCost);
+  assert.equal(settledCost, nano(call.cost));
+  assert.equal(nano(call.hold.amount), nano(call.cost) + nano(call.hold.released));
+  await page.getByRole('button', { name: 'JSON' }).click();
+  await page.getByRole('dialog').getByText(call.request_id).waitFor();
+  await page.keyboard.press('Escape');
+  await accessible(page);
+  await page.done();
+});
+
+test('an unknown call is missing, and one that has just ended is being recorded and then there', async () => {
+  const page = await open(b, weir, { path: '/calls/gen-1-nowhere', signedIn: true });
+  await page.getByRole('heading', { name: 'There is no such call' }).waitFor();
+  await accessible(page);
+  let asked = 0;
+  await page.route(`**/api/calls/${plain}`, (route) => (asked++ < 2 ? route.fulfill({ status: 404, headers: { 'retry-after': '1' }, json: { error: { code: 404, message: 'Later.', metadata: { error_type: 'not_found', recording: true } } } }) : route.continue()));
+  await page.goto(`${weir.url}/calls/${plain}`);
+  await page.getByRole('heading', { name: 'Being recorded' }).waitFor();
+  await page.getByRole('heading', { name: 'sim/anywhere' }).waitFor();
+  assert.equal(asked, 3);
+  await page.done();
+});
+
+test('phone, Russian, dark: fits, speaks Russian, no findings', async () => {
+  for (const size of ['small', 'phone', 'laptop']) {
+    const page = await open(b, weir, { path: `/calls/${moved}`, signedIn: true, language: 'ru', theme: 'dark', size });
+    await fitsWidth(page);
+    assert.deepEqual(await englishWords(page, /^(sim\/|\d · Simulator|Simulator|Weir|JSON|gen-|node|demo|MK|Demo)/), []);
+    await accessible(page);
+    await page.done();
+  }
+});
+
+test('names that would be markup are text', async () => {
+  const page = await open(b, weir, { signedIn: true });
+  const bad = (i) => hostile[i % hostile.length];
+  await page.route(`**/api/calls/${moved}`, (route) => route.fulfill({ json: { data: { ...call, model: bad(0), model_asked: bad(1), provider_name: bad(2), key_name: bad(3), user_agent: bad(4), title: bad(5), http_referer: bad(6), error: bad(7), finish_reason: bad(8), notice: bad(9), client_user: bad(10),
+    plan: { ...call.plan, candidates: [...call.plan.candidates, ...hostile.map((h) => ({ ...call.plan.candidates[0], endpoint: `${h}/x`, dropped_by: h, detail: h, order: 0 }))] }, usage: { ...call.usage, parts: call.usage.parts.map((p) => ({ ...p, kind: bad(11) })) } } } }));
+  await page.goto(`${weir.url}/calls/${moved}`);
+  await settled(page);
+  await page.getByRole('radio', { name: 'Table' }).click();
+  await page.getByRole('heading', { name: bad(0) }).waitFor();
+  await page.done();
+});

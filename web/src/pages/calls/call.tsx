@@ -1,0 +1,55 @@
+/** /calls/$id */
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useParams } from '@tanstack/react-router'
+import { useState } from 'react'
+import { dateTimeZone } from '../../format'
+import { ApiError } from '../../api/client'
+import { useT } from '../../i18n'
+import { Button } from '../../ui/button'
+import { Json } from '../../ui/code'
+import { Copy } from '../../ui/copy'
+import { Empty, ErrorBox, SkeletonRows } from '../../ui/feedback'
+import { LinkButton, useIsPage } from '../../ui/link'
+import { Tag } from '../../ui/marks'
+import { Sheet } from '../../ui/overlay'
+import { Page, PageHead } from '../../ui/page'
+import { callQuery, isRecording, resultOf } from './data'
+import { CallView } from './view'
+
+export default function CallPage() {
+  const { id = '' } = useParams({ strict: false }) as { id?: string }
+  const t = useT('calls')
+  const isPage = useIsPage()
+  const client = useQueryClient()
+  const q = useQuery(callQuery(id))
+  const [json, setJson] = useState(false)
+  const call = q.isPlaceholderData ? undefined : q.data?.data
+  const crumbs = (label: string) => [isPage('/calls') ? { label: t('title'), to: '/calls' } : { label: t('title') }, { label }]
+  const again = () => void client.resetQueries({ queryKey: ['call', id] })
+  if (!call) {
+    const recording = isRecording(q.failureReason)
+    const missing = q.error instanceof ApiError && q.error.status === 404 && !recording
+    return (
+      <Page>
+        <PageHead title={missing ? t('missing') : recording ? t('recording') : t('one')} crumbs={crumbs(id)} />
+        {recording ? <div role="status"><Empty icon="clock" title={t('recording')} {...(q.isError ? { action: <Button icon="refresh" onClick={again}>{t('again')}</Button> } : {})}>{q.isError ? t('recordingLong') : t('recordingText')}</Empty></div>
+          : missing ? <Empty icon="search" title={id} {...(isPage('/calls') ? { action: <LinkButton to="/calls">{t('toCalls')}</LinkButton> } : {})}>{t('missingText')}</Empty>
+            : q.error ? <ErrorBox error={q.error} onRetry={again} /> : <SkeletonRows rows={8} />}
+      </Page>
+    )
+  }
+  const result = resultOf(t, { status: call.status, result: call.result, attempts: call.attempts.length })
+  const model = call.model ?? call.model_asked
+  return (
+    <Page>
+      <PageHead title={<span translate="no">{model}</span>} name={model} crumbs={crumbs(dateTimeZone(call.created_at))} note={<Tag tone={result.tone}>{result.text}</Tag>}>
+        <code className="text-small break-all text-ink3">{call.id}</code>
+        <Copy text={call.id}>{t('copyId')}</Copy>
+        {call.model && isPage('/playground') && <LinkButton small icon="play" to="/playground" search={{ model: call.model }}>{t('runAgain')}</LinkButton>}
+        <Button small icon="json" onClick={() => setJson(true)}>{t('json')}</Button>
+      </PageHead>
+      <CallView call={call} />
+      <Sheet wide open={json} onOpenChange={setJson} title={t('jsonTitle')} footer={<Copy text={JSON.stringify(call, null, 2)}>{t('copyJson')}</Copy>}><Json value={call} open={2} /></Sheet>
+    </Page>
+  )
+}
