@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"weir/internal/app"
+	"weir/internal/config"
 )
 
 // A node closes those of its files that are open to other users, and logs it. It does not follow links.
@@ -81,5 +82,24 @@ func TestAnOpenDirectoryOfOthersIsRefused(t *testing.T) {
 	}
 	if mended, err := app.CloseToOthers(dir); err != nil || mended != nil {
 		t.Errorf("a closed one: %v, %v", mended, err)
+	}
+}
+
+// A node knows all that it makes itself: its open directory is closed, not refused.
+func TestANodeKnowsItsOwnFiles(t *testing.T) {
+	t.Parallel()
+	gw := startGateway(t)
+	gw.newAccount(t)
+	c := config.Config{DataDir: gw.dir}
+	for _, dir := range []string{c.FileFolder(), c.ContentFolder(), c.PriceDir()} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Chmod(gw.dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := app.CloseToOthers(gw.dir); err != nil {
+		t.Error(err)
 	}
 }
