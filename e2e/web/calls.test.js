@@ -1,4 +1,4 @@
-// One call: why this provider, where the time went, what it cost.
+// The list of calls, and one call: why this provider, where the time went, what it cost.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { accessible, browser, demo, englishWords, fitsWidth, hostile, open, settled } from './weir.js';
@@ -73,5 +73,64 @@ test('names that would be markup are text', async () => {
   await settled(page);
   await page.getByRole('radio', { name: 'Table' }).click();
   await page.getByRole('heading', { name: bad(0) }).waitFor();
+  await page.done();
+});
+
+test('the list: filters are in the address and can be taken away, a row opens a drawer, more comes by pages', async () => {
+  await Promise.all(Array.from({ length: 60 }, () => chat('Hello again', { model: 'sim/echo' })));
+  await record(await chat('Hello', { model: 'sim/echo' }));
+  const page = await open(b, weir, { path: '/calls', signedIn: true });
+  const rows = page.getByRole('table', { name: 'Calls', exact: true }).locator('tbody tr');
+  await rows.nth(49).waitFor();
+  await page.getByRole('button', { name: 'Show more' }).click();
+  await rows.nth(60).waitFor();
+  await accessible(page);
+  await page.getByLabel('Result').selectOption('failed');
+  await page.waitForURL(/result=failed/);
+  await page.getByRole('button', { name: 'Remove filter failed' }).waitFor();
+  await page.waitForFunction(() => [...document.querySelectorAll('table tbody tr')].length < 10);
+  assert.ok(!(await rows.allInnerTexts()).some((r) => /\b200\b/.test(r)));
+  await page.reload();
+  await settled(page);
+  await page.getByRole('button', { name: 'Remove filter failed' }).click();
+  await page.getByPlaceholder('Id of a call').fill(moved);
+  await page.keyboard.press('Enter');
+  await page.waitForURL(new RegExp(`id=${moved}`));
+  await page.waitForFunction(() => document.querySelectorAll('table tbody tr').length === 1);
+  await page.keyboard.press('Tab');
+  await rows.first().focus();
+  await page.keyboard.press('Enter');
+  await page.getByRole('dialog').getByText('Why this provider answered').waitFor();
+  await page.waitForURL(/open=/);
+  await accessible(page);
+  await page.getByRole('dialog').getByRole('link', { name: 'Open the page' }).click();
+  await page.getByRole('heading', { name: 'sim/anywhere' }).waitFor();
+  assert.equal(new URL(page.url()).pathname, `/calls/${moved}`);
+  await page.done();
+});
+
+test('the file has the filters of the list', async () => {
+  const page = await open(b, weir, { path: '/calls?model=sim/anywhere', signedIn: true });
+  const href = await page.getByRole('link', { name: 'Download CSV' }).getAttribute('href');
+  const text = await (await page.request.get(weir.url + href)).text();
+  const models = text.trim().split('\n').slice(1).map((l) => l.split(',')[3]);
+  assert.ok(models.length >= 2 && models.every((m) => m === 'sim/anywhere'), text);
+  await page.done();
+});
+
+test('the list on phones and in Russian, without calls, and with hostile names', async () => {
+  for (const [size, path] of [['small', '/calls'], ['phone', '/calls?model=none'], ['laptop', '/calls?result=ok&kind=completions']]) {
+    const page = await open(b, weir, { path, signedIn: true, language: 'ru', size });
+    await fitsWidth(page);
+    assert.deepEqual(await englishWords(page, /^(sim\/|Simulator|Weir|CSV|demo|Demo)/), []);
+    await accessible(page);
+    await page.done();
+  }
+  const page = await open(b, weir, { signedIn: true });
+  const list = (await (await weir.call('/api/calls?limit=1', undefined, weir.management_key)).json()).data;
+  await page.route('**/api/calls?**', (route) => route.fulfill({ json: { data: hostile.map((h, i) => ({ ...list[0], id: `gen-${i}`, model: h, provider_name: h, kind: h, result: h, status: 500, key: { id: h, hash: null, name: h, deleted: false } })), next: null, searched_to: null } }));
+  await page.goto(`${weir.url}/calls?model=${encodeURIComponent(hostile[0])}&result=${encodeURIComponent(hostile[1])}`);
+  await settled(page);
+  await page.getByRole('cell', { name: hostile[0], exact: true }).first().waitFor();
   await page.done();
 });

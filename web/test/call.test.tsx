@@ -2,6 +2,7 @@ import { cleanup, fireEvent, render, screen, within } from '@testing-library/rea
 import { afterEach, beforeAll, expect, test } from 'vitest'
 import { add, decimal, plain, ZERO } from '../src/format'
 import { loadMessages, translator } from '../src/i18n'
+import { asked, shape } from '../src/pages/calls/filter'
 import { CostTable, addUp, unitPrice, type CostLine } from '../src/ui/cost-table'
 import { RouteFlow, lanesOf, sentence, type FlowAttempt, type FlowCandidate } from '../src/ui/route-flow'
 import { Waterfall, spansOf } from '../src/ui/waterfall'
@@ -55,4 +56,12 @@ test('the parts add up to the last digit, with the one rounding shown', () => {
   render(<CostTable parts={odd} cost="0.000000001" settled caption="Cost" />)
   const shown = [...screen.getByRole('table').querySelectorAll('td:last-child')].map((e) => decimal(e.textContent) ?? ZERO)
   expect(plain(add(shown[0]!, shown[1]!))).toBe(plain(shown[2]!))
+})
+test('filters go into the address and out of it, and to the API', () => {
+  const f = shape.read({ days: '7', model: 'a/b', min: '1,50', result: 'failed' })
+  expect(shape.write(f)).toEqual({ days: '7', model: 'a/b', min: '1.5', result: 'failed' })
+  expect(shape.read(shape.write(f) as Record<string, string>)).toEqual(f)
+  expect(asked(f, Date.UTC(2026, 10, 24, 12))).toEqual({ from: '2026-11-18', model: 'a/b', min_cost: '1.5', result: 'failed' })
+  expect(shape.write(shape.read({ days: 'x', from: 'never', min: 'a lot' }))).toEqual({})
+  expect(asked(shape.read({ from: '2026-11-01', to: '2026-11-02' }))).toEqual({ from: '2026-11-01', to: '2026-11-02' })
 })

@@ -4,6 +4,8 @@ const messages = {
   title: 'Calls',
   one: 'Call',
   utc: 'Times are UTC',
+  onlyKey: 'show only this key',
+  live: 'Live',
   again: 'Try again',
   copyId: 'Copy id',
   id: 'id',

@@ -5,6 +5,8 @@ export default {
   title: 'Вызовы',
   one: 'Вызов',
   utc: 'Время UTC',
+  onlyKey: 'показать только этот ключ',
+  live: 'Следить',
   again: 'Повторить',
   copyId: 'Скопировать ID',
   id: 'ID',

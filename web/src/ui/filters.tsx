@@ -43,7 +43,7 @@ export function PeriodPicker({ value, onChange, days = [7, 30, 90] }: { value: P
   return (
     <div className="inline-flex rounded-control border border-line bg-surface" role="group" aria-label={t('period')}>
       {days.map((d) => (
-        <button key={d} type="button" aria-pressed={'days' in value && value.days === d} aria-label={t('lastDays', { n: d })} onClick={() => onChange({ days: d })}
+        <button key={d} type="button" aria-pressed={'days' in value && value.days === d} aria-label={`${t('daysShort', { n: integer(d) })}: ${t('lastDays', { n: d })}`} onClick={() => onChange({ days: d })}
           className="h-[30px] px-2.5 text-small font-medium whitespace-nowrap text-ink2 first:rounded-l-[5px] hover:text-ink aria-pressed:bg-sunken aria-pressed:text-ink max-md:h-[42px]">{t('daysShort', { n: integer(d) })}</button>
       ))}
       <Popover open={open} onOpenChange={setOpen} align="end" label={t('period')} trigger={

@@ -134,7 +134,7 @@ function Picture({ lanes, gates, asked, wishes, answer, answerNote, names, width
   const rows = shown.length + (more ? 1 : 0)
   const height = top + rows * row + (gates.length > 0 ? 26 : 6)
   const y = (i: number) => top + i * row + row / 2 - 4
-  const left = 20, asks = 164, boxWide = Math.min(230, Math.max(170, width * 0.2)), right = answer ? 128 : 24
+  const left = 20, asks = 164, boxWide = Math.min(230, Math.max(170, width * (gates.length > 2 ? 0.2 : 0.3))), right = answer ? 128 : 24
   const boxAt = width - right - boxWide - 16
   const mid = (y(0) + y(rows - 1)) / 2
   const from = left + asks, bend = from + 76

@@ -12,7 +12,7 @@ import { RouteFlow, ms } from '../../ui/route-flow'
 import { Waterfall, spansOf } from '../../ui/waterfall'
 import type { Call } from './data'
 
-export function CallView({ call: c }: { call: Call }) {
+export function CallView({ call: c, drawer }: { call: Call; drawer?: boolean }) {
   const t = useT('calls')
   const r = useT('route')
   const isPage = useIsPage()
@@ -35,10 +35,10 @@ export function CallView({ call: c }: { call: Call }) {
   const p = c.price
   const share = (v: string) => money(plain(times(decimal(v)!, 100)), { exact: true, sign: false }) + '\u202f%'
   return (
-    <div className="grid gap-4">
+    <div className="grid grid-cols-[minmax(0,1fr)] gap-4">
       <RouteFlow title={answered ? t('why') : t('whyNot')} candidates={c.plan.candidates} attempts={c.attempts} names={names} asked={c.model_asked} wishes={[t.or(`k_${c.kind}`, c.kind), c.stream ? t('stream') : ''].filter(Boolean).join(', ')}
         {...(answered ? { answer: u.completion_tokens > 0 ? t('answerTokens', { n: u.completion_tokens }) : String(c.status), answerNote: t('inTime', { time: ms(r, c.duration_ms) }) } : {})} />
-      <div className="grid gap-4 xl:grid-cols-[minmax(0,1.35fr)_minmax(0,1fr)]">
+      <div className={`grid grid-cols-[minmax(0,1fr)] gap-4 ${drawer ? '' : 'xl:grid-cols-[minmax(0,1.35fr)_minmax(0,1fr)]'}`}>
         <Panel title={t('time')} actions={<span className="text-small text-ink3 tabular-nums">{ms(r, c.duration_ms)}</span>}>
           <Waterfall spans={spans} total={c.duration_ms} label={`${t('time')}: ${duration(c.duration_ms)}`} under={t('underMs')} />
           <h3 className="mt-4 border-t border-line pt-3 pb-1.5 text-section">{t('facts')}</h3>

@@ -1,0 +1,158 @@
+/** /calls: find one call. */
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { useEffect, useId, useMemo, useState } from 'react'
+import { address, get } from '../../api/client'
+import { dateTime, day, integer, money, seconds, time, tokens } from '../../format'
+import { useT } from '../../i18n'
+import { Button } from '../../ui/button'
+import { Chart } from '../../ui/chart'
+import { Switch } from '../../ui/controls'
+import { Empty, ErrorBox, SkeletonRows } from '../../ui/feedback'
+import { Field, Input, Select } from '../../ui/field'
+import { Chip, FilterBar, PeriodPicker } from '../../ui/filters'
+import { Link, LinkButton, usePageSearch } from '../../ui/link'
+import { Tag } from '../../ui/marks'
+import { Sheet } from '../../ui/overlay'
+import { Page, PageHead, Panel } from '../../ui/page'
+import { Table } from '../../ui/table'
+import { Money, Tokens } from '../../ui/values'
+import { catalogQuery } from '../catalog/data'
+import { callQuery, isRecording, resultOf, type CallRow } from './data'
+import { amount, asked, names, shape, type Filter, type Name } from './filter'
+import { CallView } from './view'
+
+const kinds = ['completions', 'messages', 'responses', 'embeddings', 'images', 'videos', 'rerank', 'moderations', 'speech', 'transcriptions'] as const
+
+export default function Calls() {
+  const t = useT('calls')
+  const c = useT('common')
+  const [filter, set] = usePageSearch<Filter>(shape)
+  const [live, setLive] = useState(false)
+  const catalog = useQuery({ ...catalogQuery, retry: false })
+  const { open, ...rest } = filter
+  const key = JSON.stringify(rest)
+  const query = asked(filter)
+  const q = useInfiniteQuery({
+    queryKey: ['calls', key],
+    queryFn: ({ signal, pageParam }) => get('/api/calls', { query: { ...query, cursor: pageParam, limit: 50 }, signal }),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (last) => last.next ?? undefined,
+    refetchInterval: live ? 3_000 : false,
+  })
+  const rows = useMemo(() => q.data?.pages.flatMap((p) => p.data), [q.data])
+  const last = q.data?.pages.at(-1)
+  const active = names.filter((n) => filter[n] !== '')
+  const clear = () => set((f) => ({ ...f, model: '', provider: '', key: '', member: '', kind: '', result: '', min: '', id: '' }))
+  const keyName = rows?.find((r) => r.key?.hash === filter.key || r.key?.id === filter.key)?.key?.name
+  const chip = (n: Name): string => {
+    const v = filter[n]
+    if (n === 'result') return t.or(`r_${v}`, t.or(`result_${v}`, v))
+    if (n === 'kind') return t.or(`k_${v}`, v)
+    if (n === 'min') return `${t('minCost')} ${money(v, { exact: true, sign: false })}`
+    if (n === 'key') return `${t('key')} ${keyName ?? v.slice(0, 12)}`
+    return v
+  }
+  const providers = catalog.data?.facets.providers ?? []
+  const known = (value: string, all: readonly { value: string; label: string }[]) => (value && !all.some((o) => o.value === value) ? [...all, { value, label: value }] : all)
+  return (
+    <Page>
+      <PageHead title={t('title')} note={t('utc')}>
+        <Switch checked={live} onChange={setLive}>{t('live')}</Switch>
+        <a href={address('/api/calls.csv', { query: query })} download className="inline-flex h-8 items-center font-medium text-accent-ink">{t('download')}</a>
+      </PageHead>
+      <FilterBar active={active.length} onClear={clear} end={<PeriodPicker days={[1, 7, 30, 90]} value={filter.period} onChange={(period) => set({ period })} />}>
+        <TextFilter label={t('model')} value={filter.model} onChange={(model) => set({ model })} options={catalog.data?.models.map((m) => m.id) ?? []} />
+        <Field label={t('provider')} className="md:[&>div]:sr-only"><Select value={filter.provider} onChange={(e) => set({ provider: e.target.value })} options={known(filter.provider, [{ value: '', label: t('allProviders') }, ...providers.map((p) => ({ value: p.id, label: p.name }))])} className="max-md:w-full md:max-w-[150px]" /></Field>
+        <Field label={t('result')} className="md:[&>div]:sr-only"><Select value={filter.result} onChange={(e) => set({ result: e.target.value })} options={known(filter.result, [{ value: '', label: t('r_all') }, ...(['ok', 'failed', 'canceled'] as const).map((v) => ({ value: v, label: t(`r_${v}`) }))])} /></Field>
+        <Field label={t('kind')} className="md:[&>div]:sr-only"><Select value={filter.kind} onChange={(e) => set({ kind: e.target.value })} options={known(filter.kind, [{ value: '', label: t('allKinds') }, ...kinds.map((v) => ({ value: v, label: t(`k_${v}`) }))])} /></Field>
+        <TextFilter label={t('minCost')} value={filter.min} onChange={(v) => set({ min: amount(v) })} narrow decimal />
+        <TextFilter label={t('findId')} value={filter.id} onChange={(id) => set({ id: id.trim() })} search />
+      </FilterBar>
+      {active.length > 0 && <div className="flex flex-wrap gap-2 pb-3" translate="no">{active.map((n) => <Chip key={n} name={chip(n)} onRemove={() => set({ [n]: '' } as Partial<Filter>)}><span className="max-w-[260px] truncate">{chip(n)}</span></Chip>)}</div>}
+      {!filter.id && !filter.min && <Histogram query={query} filterKey={key} onZoom={(from, to) => set({ period: { from: new Date(from).toISOString(), to: new Date(to).toISOString() } }, { push: true })} />}
+      <Panel flush>
+        <Table<CallRow> main dense caption={t('title')} rows={rows} rowKey={(r) => r.id} stale={q.isPlaceholderData} error={q.error} onRetry={() => void q.refetch()} onOpen={(r) => set({ open: r.id }, { push: true })} selected={(r) => r.id === open}
+          empty={q.hasNextPage ? <p className="px-4 pt-4 text-ink2">{t('emptyFiltered')}</p> : active.length > 0 ? <Empty icon="search" title={t('emptyFiltered')} action={<Button onClick={clear}>{c('clearFilters')}</Button>}>{t('emptyFilteredText')}</Empty> : <Empty icon="list" title={t('empty')}>{t('emptyText')}</Empty>}
+          columns={[
+            { key: 'at', head: t('at'), width: '150px', cell: (r) => <Link to={`/calls/${r.id}`} className="whitespace-nowrap text-ink tabular-nums no-underline hover:underline"><time dateTime={r.created_at}>{`${day(r.created_at, { short: true })}, ${time(r.created_at)}`}</time></Link> },
+            { key: 'model', head: t('model'), cell: (r) => <span translate="no" className="block max-w-[300px]"><span className="block truncate">{r.model ?? r.model_asked}</span></span> },
+            { key: 'provider', head: t('provider'), from: 'xl', cell: (r) => <span translate="no" className="block max-w-[180px] truncate text-ink2">{r.provider_name ?? r.provider ?? '—'}</span> },
+            { key: 'key', head: t('key'), from: 'lg', cell: (r) => { const k = r.key; return k && (k.hash ?? k.id) !== filter.key ? <button type="button" translate="no" title={t('onlyKey')} aria-label={`${k.name ?? k.id}: ${t('onlyKey')}`} onClick={() => set({ key: k.hash ?? k.id })} className="block max-w-[140px] truncate text-ink2 hover:text-accent-ink hover:underline">{k.name ?? k.id}</button> : <span translate="no" className="block max-w-[140px] truncate text-ink2">{k?.name ?? '—'}</span> } },
+            { key: 'tokens', head: t('tokens'), align: 'end', cell: (r) => <span title={r.cached_tokens > 0 ? t('cachedOf', { n: r.cached_tokens }) : undefined}><Tokens value={r.prompt_tokens} /> · <Tokens value={r.completion_tokens} /></span> },
+            { key: 'first', head: t('first'), align: 'end', from: 'lg', cell: (r) => <span className="whitespace-nowrap">{seconds(r.first_token_ms)} · {seconds(r.duration_ms)}</span> },
+            { key: 'cost', head: t('costHead'), align: 'end', cell: (r) => <Money value={r.cost} sign={false} about={!r.settled || r.estimated} /> },
+            { key: 'result', head: t('result'), width: '170px', cell: (r) => { const x = resultOf(t, r); return <Tag tone={x.tone}>{x.text}</Tag> } },
+          ]}
+          phone={(r) => { const x = resultOf(t, r); return (
+            <Link to={`/calls/${r.id}`} className="block text-ink no-underline">
+              <span className="flex gap-2"><span translate="no" className="min-w-0 flex-1 truncate font-medium">{r.model ?? r.model_asked}</span><Money value={r.cost} /></span>
+              <span className="flex items-center gap-2 pt-0.5 text-small text-ink3"><span className="min-w-0 flex-1">{`${day(r.created_at, { short: true })}, ${time(r.created_at)} · ${tokens(r.prompt_tokens)} → ${tokens(r.completion_tokens)}`}</span><Tag tone={x.tone}>{x.text}</Tag></span>
+            </Link>
+          ) }} />
+        {(q.hasNextPage || q.isFetchNextPageError) && (
+          <div className="flex flex-wrap items-center justify-center gap-3 border-t border-line p-3">
+            {last && last.data.length < 50 && last.searched_to && <span className="text-small text-ink3">{t('searchedTo', { at: dateTime(last.searched_to) })}</span>}
+            <Button small busy={q.isFetchingNextPage} onClick={() => void q.fetchNextPage()}>{rows?.length === 0 ? t('searchOn') : c('loadMore')}</Button>
+          </div>
+        )}
+      </Panel>
+      <Sheet wide open={open !== ''} onOpenChange={(o) => { if (!o) set({ open: '' }) }} title={t('one')} footer={<LinkButton to={`/calls/${open}`} icon="arrow">{t('full')}</LinkButton>}>
+        {open && <Drawer id={open} />}
+      </Sheet>
+    </Page>
+  )
+}
+
+function Drawer({ id }: { id: string }) {
+  const t = useT('calls')
+  const q = useQuery(callQuery(id))
+  const call = q.isPlaceholderData ? undefined : q.data?.data
+  if (!call) return q.error ? <ErrorBox error={q.error} onRetry={() => void q.refetch()} /> : isRecording(q.failureReason) ? <p role="status" className="text-ink2">{t('recordingText')}</p> : <SkeletonRows rows={6} />
+  const x = resultOf(t, { status: call.status, result: call.result, attempts: call.attempts.length })
+  return (
+    <>
+      <p className="flex flex-wrap items-center gap-2 pb-3"><span translate="no" className="text-section break-words">{call.model ?? call.model_asked}</span><Tag tone={x.tone}>{x.text}</Tag><span className="text-small text-ink3">{dateTime(call.created_at)}</span></p>
+      <CallView call={call} drawer />
+    </>
+  )
+}
+
+/** A text that filters once it is finished: Enter, or leaving it. */
+function TextFilter({ label, value, onChange, options, narrow, search, decimal }: { label: string; value: string; onChange: (v: string) => void; options?: readonly string[]; narrow?: boolean; search?: boolean; decimal?: boolean }) {
+  const [text, setText] = useState(value)
+  const id = useId()
+  useEffect(() => setText(value), [value])
+  const done = () => { if (text.trim() !== value) onChange(text.trim()) }
+  return (
+    <form onSubmit={(e) => { e.preventDefault(); done() }} className={narrow ? 'md:w-28' : 'md:w-36'}>
+      <Field label={label} className="md:[&>div]:sr-only">
+        <Input value={text} placeholder={label} maxLength={256} autoComplete="off" spellCheck={false} onBlur={done} {...(decimal ? { inputMode: 'decimal' as const } : {})} {...(search ? { icon: 'search' as const, 'data-page-search': true } : {})} {...(options ? { list: id } : {})}
+          onChange={(e) => { setText(e.target.value); if (options?.includes(e.target.value)) onChange(e.target.value) }} />
+      </Field>
+      {options && <datalist id={id}>{options.map((o) => <option key={o} value={o} />)}</datalist>}
+    </form>
+  )
+}
+
+function Histogram({ query, filterKey, onZoom }: { query: { readonly [name: string]: string }; filterKey: string; onZoom: (from: number, to: number) => void }) {
+  const t = useT('calls')
+  const q = useQuery({ queryKey: ['calls-histogram', filterKey], queryFn: ({ signal }) => get('/api/calls/histogram', { query, signal }) })
+  const h = q.data?.data
+  const drawn = useMemo(() => h && {
+    times: h.t.map((x) => Date.parse(x)),
+    series: [
+      { key: 'good', label: t('h_good'), color: 1, values: h.calls.map((n, i) => n - (h.failed[i] ?? 0) - (h.canceled[i] ?? 0)) },
+      { key: 'failed', label: t('h_failed'), color: 5, values: h.failed },
+      { key: 'canceled', label: t('h_canceled'), color: 0, values: h.canceled },
+    ],
+  }, [h, t])
+  if (q.error && !h) return <div className="pb-4"><ErrorBox error={q.error} onRetry={() => void q.refetch()} /></div>
+  if (!h || !drawn || h.total_calls === 0) return null
+  const hour = h.bucket === 'hour'
+  return (
+    <Panel className="mb-4">
+      <Chart kind="bars" title={t('histogram')} height={110} times={drawn.times} series={drawn.series} unfinished={Date.parse(h.to) > Date.now() - 1000 || !('to' in query)} format={(n) => integer(n)} time={(ms) => (hour ? `${day(ms, { short: true })}, ${time(ms, { minutes: true })}` : day(ms))} onZoom={onZoom}
+        summary={t('hSummary', { all: h.total_calls, failed: h.total_failed, canceled: h.total_canceled, cost: money(h.total_cost) })} />
+    </Panel>
+  )
+}
