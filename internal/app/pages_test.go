@@ -153,6 +153,7 @@ func TestPagesAgree(t *testing.T) {
 	yesterday := money.Nano(sum)
 	back.Store(0)
 	call(40)
+	o.credits(t) // waits until the charges are posted
 	posted, err := ledger.GiveBack(t.Context(), gw.node.Office().Store, ledger.Refund{ID: "r-1", Generation: dearest, Amount: dearestCost / 2, Reason: "=HYPERLINK(\"x\")", Actor: audit.Actor{Name: "test"}}, time.Now())
 	if err != nil {
 		t.Fatal(err)
