@@ -1,0 +1,4 @@
+// Pictures of the pages for people with an account.
+export const pages = [
+  { name: 'money', path: '/money', signedIn: true },
+];

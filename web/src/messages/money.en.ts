@@ -1,0 +1,36 @@
+import type { Messages } from '../i18n'
+
+const messages = {
+  title: 'Statement',
+  note: 'Days of UTC',
+  csv: 'CSV',
+  pdf: 'PDF',
+  opening: 'Opening balance',
+  credited: 'Credited',
+  debited: 'Debited',
+  closing: 'Closing balance',
+  held: 'On hold',
+  available: 'Available',
+  verified: 'The balance equals the sum of all rows. Checked at {time} UTC.',
+  notVerified: 'The balance does not equal the sum of all rows. Tell the operator. Checked at {time} UTC.',
+  holds: 'On hold now',
+  hold_calls: 'Calls in progress',
+  hold_job: 'Job {id}',
+  date: 'Date',
+  what: 'What',
+  debit: 'Debit',
+  credit: 'Credit',
+  balance: 'Balance',
+  rows: 'Entries by day',
+  calls: { one: '{n} call', other: '{n} calls' },
+  refunds: { one: '{n} refund', other: '{n} refunds' },
+  topup: 'Top-up',
+  adjustment: 'Adjustment',
+  by: 'by {name}',
+  empty: 'Nothing has moved yet',
+  emptyText: 'Calls, top-ups, refunds and adjustments of the period appear here.',
+  noMoney: 'Nothing is available. Calls get 402.',
+  noMoneyText: 'An operator of this installation tops up a wallet with POST /api/admin/adjustments. Send them the name of your account.',
+} as const satisfies Messages
+export default messages
+declare module '../i18n' { interface Areas { money: typeof messages } }

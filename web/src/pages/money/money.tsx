@@ -1,0 +1,82 @@
+import { useQuery } from '@tanstack/react-query'
+import { get, type Reply } from '../../api/client'
+import { compare, date, decimal, time } from '../../format'
+import { useT } from '../../i18n'
+import { buttonClass } from '../../ui/button'
+import { Empty, ErrorBox, Notice, SkeletonRows } from '../../ui/feedback'
+import { PeriodPicker, type Period } from '../../ui/filters'
+import { usePageSearch, type SearchShape } from '../../ui/link'
+import { Page, PageHead, Panel, Strip } from '../../ui/page'
+import { Table, type Column } from '../../ui/table'
+import { Money } from '../../ui/values'
+
+type Row = Reply<'/api/ledger'>['data']['rows'][number]
+const isDay = (s: unknown): s is string => typeof s === 'string' && /^\d{4}-\d\d-\d\d$/.test(s)
+const dayText = (ms: number) => new Date(ms).toISOString().slice(0, 10)
+
+/** The period as it stands in the address: `days`, or `from` and `to`. */
+export const shape: SearchShape<{ period: Period }> = {
+  read: (raw) => {
+    if (isDay(raw.from) && isDay(raw.to)) return { period: { from: raw.from, to: raw.to } }
+    const days = Number(raw.days)
+    return { period: { days: [7, 30, 90].includes(days) ? days : 30 } }
+  },
+  write: ({ period }) => ('from' in period ? { from: period.from, to: period.to } : period.days === 30 ? {} : { days: String(period.days) }),
+}
+/** First and last day of a period, both included. */
+export function daysOf(period: Period, now: number): { from: string; to: string } {
+  return 'from' in period ? { from: period.from, to: period.to } : { from: dayText(now - (period.days - 1) * 86_400_000), to: dayText(now) }
+}
+
+/** The statement: what was there, what came and went, what is left. */
+export default function MoneyPage() {
+  const t = useT('money')
+  const [{ period }, change] = usePageSearch(shape)
+  const query = daysOf(period, Date.now())
+  const q = useQuery({ queryKey: ['ledger', query], queryFn: ({ signal }) => get('/api/ledger', { query, signal }) })
+  const s = q.data?.data
+  const available = decimal(s?.available)
+  const zero = decimal('0')
+  const none = available !== null && zero !== null && compare(available, zero) <= 0
+  const what = (r: Row) => r.kind === 'calls' ? t('calls', { n: r.count })
+    : r.kind === 'refund' ? t('refunds', { n: r.count })
+    : <span>{t.or(r.kind, r.kind)}{r.title_args.reason && <span translate="no" className="text-ink2"> · {r.title_args.reason}</span>}{r.title_args.actor && <span translate="no" className="text-ink3"> · {t('by', { name: r.title_args.actor })}</span>}</span>
+  const columns: Column<Row>[] = [
+    { key: 'date', head: t('date'), cell: (r) => date(r.date) },
+    { key: 'what', head: t('what'), cell: what },
+    { key: 'debit', head: t('debit'), align: 'end', cell: (r) => r.debit !== null && <Money value={r.debit} exact /> },
+    { key: 'credit', head: t('credit'), align: 'end', cell: (r) => r.credit !== null && <Money value={r.credit} exact /> },
+    { key: 'balance', head: t('balance'), align: 'end', cell: (r) => <Money value={r.balance} exact /> },
+  ]
+  const file = (kind: 'csv' | 'pdf') => <a href={`/api/ledger.${kind}?from=${query.from}&to=${query.to}`} download className={`${buttonClass('plain')} no-underline`}>{t(kind)}</a>
+  return (
+    <Page>
+      <PageHead title={t('title')} note={t('note')}>{file('csv')}{file('pdf')}</PageHead>
+      <div className="flex flex-wrap pb-4"><PeriodPicker value={period} onChange={(p) => change({ period: p }, { push: true })} /></div>
+      {q.error && !s ? <ErrorBox error={q.error} onRetry={() => void q.refetch()} /> : !s ? <SkeletonRows rows={8} /> : (
+        <div className="flex flex-col gap-5">
+          {none && <Notice tone="warn" title={t('noMoney')}>{t('noMoneyText')}</Notice>}
+          <Strip items={[
+            { label: t('opening'), value: <Money value={s.opening} exact /> },
+            { label: t('credited'), value: <Money value={s.credited} exact /> },
+            { label: t('debited'), value: <Money value={s.debited} exact /> },
+            { label: t('closing'), value: <Money value={s.closing} exact /> },
+            { label: t('held'), value: <span className="text-hold"><Money value={s.held} exact /></span> },
+            { label: t('available'), value: <Money value={s.available} exact /> },
+          ]} />
+          <p className={`text-small ${s.verified ? 'text-good' : 'text-bad'}`}>{t(s.verified ? 'verified' : 'notVerified', { time: time(s.verified_at) })}</p>
+          {s.holds.length > 0 && (
+            <Panel title={t('holds')}>
+              <ul className="flex flex-col gap-2">{s.holds.map((h) => <li key={`${h.kind} ${h.ref ?? ''}`} className="flex flex-wrap justify-between gap-2"><span>{h.kind === 'job' ? t('hold_job', { id: h.ref ?? '' }) : t('hold_calls')}{h.model && <span translate="no" className="text-ink3"> · {h.model}</span>}</span><span className="num text-hold"><Money value={h.amount} exact /></span></li>)}</ul>
+            </Panel>
+          )}
+          <div className="overflow-hidden rounded-panel border border-line bg-surface">
+            <Table caption={t('rows')} rows={s.rows} rowKey={(r) => r.id} columns={columns} main stale={q.isPlaceholderData}
+              empty={<Empty icon="wallet" title={t('empty')}>{t('emptyText')}</Empty>}
+              phone={(r) => <div><div className="flex gap-3"><span className="min-w-0 flex-1">{what(r)}</span><span className="num">{r.debit !== null ? <>−<Money value={r.debit} exact /></> : r.credit !== null && <Money value={r.credit} exact plus />}</span></div><div className="flex gap-3 pt-1 text-small text-ink3"><span className="flex-1">{date(r.date)}</span><Money value={r.balance} exact /></div></div>} />
+          </div>
+        </div>
+      )}
+    </Page>
+  )
+}
