@@ -41,6 +41,16 @@ test('a call that went on to another provider: picture, table, time, and money t
   await page.done();
 });
 
+test('a call that nobody answered says so, costs nothing and is not on its way', async () => {
+  const [failed] = (await (await weir.call('/api/calls?result=failed&limit=1', undefined, weir.management_key)).json()).data;
+  const page = await open(b, weir, { path: `/calls/${failed.id}`, signedIn: true });
+  await page.getByRole('heading', { name: 'Why nobody answered' }).waitFor();
+  await page.getByText('Nothing was charged for.').waitFor();
+  assert.equal(await page.getByText('Not settled yet').count(), 0);
+  await accessible(page);
+  await page.done();
+});
+
 test('an unknown call is missing, and one that has just ended is being recorded and then there', async () => {
   const page = await open(b, weir, { path: '/calls/gen-1-nowhere', signedIn: true });
   await page.getByRole('heading', { name: 'There is no such call' }).waitFor();

@@ -14,6 +14,7 @@ const messages = {
   underMs: 'under 1 ms',
   answeredIn: 'answered in {time}',
   answeredFirst: 'answered, first token {time}',
+  failedAtOnce: '{status} {why} at once',
   failedAfter: '{status} {why} after {time}',
   saysSpare: 'Not needed: {providers}.',
   saysDropped: '{provider} was left out: {why}.',

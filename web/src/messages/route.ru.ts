@@ -15,6 +15,7 @@ export default {
   underMs: 'меньше 1 мс',
   answeredIn: 'ответил за {time}',
   answeredFirst: 'ответил, до первого токена {time}',
+  failedAtOnce: '{status} {why} сразу',
   failedAfter: '{status} {why} через {time}',
   saysSpare: 'Не понадобились: {providers}.',
   saysDropped: '{provider}: исключён, {why}.',

@@ -57,6 +57,7 @@ function outcome(t: T<'route'>, l: Lane): string {
   const time = a.ended_ms - a.started_ms
   if (l.kind === 'answered') return a.first_token_ms === null ? t('answeredIn', { time: ms(t, time) }) : t('answeredFirst', { time: ms(t, Math.max(0, a.first_token_ms - a.started_ms)) })
   const why = a.reason ? t.or(`fault_${a.reason}`, a.reason.replace(/_/g, ' ')) : ''
+  if (time < 1) return t('failedAtOnce', { status: a.status ? String(a.status) : '', why }).trim()
   return t('failedAfter', { status: a.status ? String(a.status) : '', why, time: ms(t, time) }).trim()
 }
 /** Times are recorded in whole milliseconds. */
@@ -74,7 +75,7 @@ export function sentence(t: T<'route'>, lanes: readonly Lane[], name: Names): st
 
 /** Over this many dropped lanes fold into one. */
 const FOLD = 8
-const cut = (text: string, pixels: number, per = 6.6) => { const n = Math.max(4, Math.floor(pixels / per)); return text.length > n ? text.slice(0, n - 1) + '…' : text }
+const cut = (text: string, pixels: number, per = /[а-я]/i.test(text) ? 6.8 : 6.1) => { const n = Math.max(4, Math.floor(pixels / per)); return text.length > n ? text.slice(0, n - 1) + '…' : text }
 
 export function RouteFlow({ candidates, attempts, asked, wishes = '', answer, answerNote, title, names = (p) => p }: {
   candidates: readonly FlowCandidate[]; attempts: readonly FlowAttempt[]
@@ -170,7 +171,7 @@ function Picture({ lanes, gates, asked, wishes, answer, answerNote, names, width
         if (l.kind === 'dropped') {
           const x = gateAt(gates.indexOf(l.candidate!.dropped_by!)) + 14
           const room = width - x - 12
-          return <text key={l.key} x={x} y={y(i) + 5} className="fill-ink2"><title>{`${name}: ${what}`}</title><tspan className="fill-ink font-semibold">{cut(name, room / 2, 7.4)}</tspan> {cut(what, room - Math.min(name.length * 7.4, room / 2) - 8, 6.9)}</text>
+          return <text key={l.key} x={x} y={y(i) + 5} className="fill-ink2"><title>{`${name}: ${what}`}</title><tspan className="fill-ink font-semibold">{cut(name, room / 2, 7.4)}</tspan> {cut(what, room - Math.min(name.length * 7.4, room / 2) - 8)}</text>
         }
         return (
           <g key={l.key}>

@@ -80,7 +80,7 @@ export default function Calls() {
             { key: 'key', head: t('key'), from: 'lg', cell: (r) => { const k = r.key; return k && (k.hash ?? k.id) !== filter.key ? <button type="button" translate="no" title={t('onlyKey')} aria-label={`${k.name ?? k.id}: ${t('onlyKey')}`} onClick={() => set({ key: k.hash ?? k.id })} className="block max-w-[140px] truncate text-ink2 hover:text-accent-ink hover:underline">{k.name ?? k.id}</button> : <span translate="no" className="block max-w-[140px] truncate text-ink2">{k?.name ?? '—'}</span> } },
             { key: 'tokens', head: t('tokens'), align: 'end', cell: (r) => <span title={r.cached_tokens > 0 ? t('cachedOf', { n: r.cached_tokens }) : undefined}><Tokens value={r.prompt_tokens} /> · <Tokens value={r.completion_tokens} /></span> },
             { key: 'first', head: t('first'), align: 'end', from: 'lg', cell: (r) => <span className="whitespace-nowrap">{seconds(r.first_token_ms)} · {seconds(r.duration_ms)}</span> },
-            { key: 'cost', head: t('costHead'), align: 'end', cell: (r) => <Money value={r.cost} sign={false} about={!r.settled || r.estimated} /> },
+            { key: 'cost', head: t('costHead'), align: 'end', cell: (r) => <Money value={r.cost} sign={false} about={r.estimated || (!r.settled && r.result === 'ok')} /> },
             { key: 'result', head: t('result'), width: '170px', cell: (r) => { const x = resultOf(t, r); return <Tag tone={x.tone}>{x.text}</Tag> } },
           ]}
           phone={(r) => { const x = resultOf(t, r); return (

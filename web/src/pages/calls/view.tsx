@@ -10,7 +10,7 @@ import { Level, Tag } from '../../ui/marks'
 import { Panel } from '../../ui/page'
 import { RouteFlow, ms } from '../../ui/route-flow'
 import { Waterfall, spansOf } from '../../ui/waterfall'
-import type { Call } from './data'
+import { isPending, type Call } from './data'
 
 export function CallView({ call: c, drawer }: { call: Call; drawer?: boolean }) {
   const t = useT('calls')
@@ -63,8 +63,8 @@ export function CallView({ call: c, drawer }: { call: Call; drawer?: boolean }) 
           ]} />
           <p className="pt-3 text-small text-ink3">{c.stored_text ? t('stored') : t('notStored')}</p>
         </Panel>
-        <Panel title={t('cost')} actions={<Tag tone={u.source === 'reported' ? 'plain' : 'warn'}>{t.or(`source_${u.source}`, u.source)}</Tag>}>
-          <CostTable parts={u.parts} cost={c.cost} settled={c.settled !== false} caption={t('cost')} />
+        <Panel title={t('cost')} actions={u.parts.length > 0 && <Tag tone={u.source === 'reported' ? 'plain' : 'warn'}>{t.or(`source_${u.source}`, u.source)}</Tag>}>
+          <CostTable parts={u.parts} cost={c.cost} settled={!isPending(c)} caption={t('cost')} />
           {held && cost && held.digits > 0n && (
             <div className="pt-3">
               <Level total={Math.max(approximately(held), approximately(cost))} label={t('hold', { held: exact(c.hold.amount), settled: exact(c.cost), released: exact(c.hold.released) })} parts={[{ key: 'cost', value: approximately(cost), className: 'bg-accent' }, { key: 'released', value: approximately(decimal(c.hold.released) ?? held), className: 'bg-hold-soft' }]} />
