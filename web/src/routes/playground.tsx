@@ -1,4 +1,6 @@
 /** The playground. */
 import type { PageRoute } from './page'
 
-export const playgroundPages: readonly PageRoute[] = []
+export const playgroundPages: readonly PageRoute[] = [
+  { path: '/playground', load: () => import('../pages/playground/playground'), areas: ['playground'] },
+]
