@@ -2,9 +2,9 @@ import type { Translation } from '../i18n'
 import type en from './playground.en'
 
 export default {
-  title: 'Чат с моделями',
+  title: 'Песочница',
   visitor: 'Войдите, чтобы спрашивать модели',
-  visitorText: 'Каждый ответ — запрос вашего аккаунта, он оплачивается из кошелька.',
+  visitorText: 'Каждый ответ — вызов от вашего аккаунта, он оплачивается из кошелька.',
   signIn: 'Войти',
   model: 'Модель',
   modelN: 'Модель {n}',
@@ -48,13 +48,13 @@ export default {
   settled: 'списано',
   estimate: 'оценка',
   settling: 'считаем',
-  openCall: 'Открыть запрос',
+  openCall: 'Открыть вызов',
   copyAnswer: 'ответ',
   again: 'Ещё раз',
   newText: 'Новый текст',
   panel: 'Настройки чата',
   thisChat: 'Этот чат',
-  callsN: { one: '{n} запрос списан', few: '{n} запроса списано', many: '{n} запросов списано', other: '{n} запроса списано' },
+  callsN: { one: 'списан {n} вызов', few: 'списано {n} вызова', many: 'списано {n} вызовов', other: 'списано {n} вызова' },
   available: 'доступно {amount}',
   noMoney: 'Пустой кошелёк пополняет оператор этого шлюза.',
   instructions: 'Инструкции',
