@@ -106,7 +106,7 @@ function Room({ me, models }: { me: Me; models: readonly Model[] }) {
               onKeyDown={(e) => { if (e.key === 'Enter' && !e.shiftKey && !e.nativeEvent.isComposing) { e.preventDefault(); submit() } }}
               className="block w-full resize-none rounded-panel bg-transparent px-3.5 pt-3 pb-1 text-answer text-ink placeholder:text-ink3 focus:outline-none" />
             <div className="flex flex-wrap items-center gap-2 px-2.5 pb-2.5">
-              {columns.length < 4 && fresh.length > 0 && <Button small look="quiet" icon="plus" onClick={() => choose([...columns, fresh[0]!.id])}>{t('addModel')}</Button>}
+              {columns.length < 4 && fresh.length > 0 && <Button small look="quiet" icon="plus" onClick={() => choose([...columns, fresh[0]!.id])}><span className="max-sm:sr-only">{t('addModel')}</span></Button>}
               <IconButton icon="sliders" label={t('panel')} className="lg:hidden" onClick={() => setSheet(true)} />
               <span className="flex-1" />
               {!busy && estimate && <span title={t('nextHelp')} className="text-small text-ink3 tabular-nums max-md:hidden">{estimate.to ? t('next', { from: money(plain(estimate.from)), to: money(plain(estimate.to)) }) : t('nextFrom', { from: money(plain(estimate.from)) })}</span>}
@@ -239,7 +239,7 @@ function Figures({ t, answer: a, model, prompt, onAgain }: { t: T; answer: Answe
       {a.cost !== null ? <><Money value={a.cost} className="font-semibold text-ink" /><Tag tone="good">{t('settled')}</Tag></>
         : live && estimate ? <><Money value={estimate} about className="font-semibold text-ink" /><Tag tone="hold">{t('estimate')}</Tag></>
           : !live && a.id ? <Tag tone="hold">{t('settling')}</Tag> : null}
-      {a.id && a.cost !== null && hasPage('/calls/$id') && <Link to={`/calls/${a.id}`} className="text-accent-ink">{t('openCall')}</Link>}
+      {a.id && a.cost !== null && hasPage('/calls/$id') && <Link to={`/calls/${a.id}`} title={t('openCall')} className="inline-flex min-h-6 items-center text-accent-ink"><span className="max-sm:sr-only">{t('openCall')}</span><Icon name="arrow" className="sm:hidden" /></Link>}
       {!live && <span className="flex items-center gap-1"><IconButton small icon="refresh" label={t('again')} onClick={onAgain} />{a.text && <Copy text={a.text} what={t('copyAnswer')} />}</span>}
     </footer>
   )
