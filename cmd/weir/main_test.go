@@ -12,6 +12,5 @@ import (
 // TestMain makes the test binary run as the program weir, for scripts and for tests with whole processes. With the race detector the nodes
 // have it, too.
 func TestMain(m *testing.M) {
-	_ = os.Setenv("WEIR_SERVER_TIMEOUTS_BUSY", "0s") // tests keep all processors busy, and none of their calls may be refused for that
 	testscript.Main(pgtest.Main(m), map[string]func(){"weir": func() { os.Exit(run(os.Args[1:])) }})
 }
