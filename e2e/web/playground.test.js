@@ -24,7 +24,10 @@ test('two models answer side by side, keep their history over a reload, and thei
   await settled(page);
   assert.equal(await column(page, 'Sim Echo').getByText('And again').count(), 2);
   await column(page, 'Sim Echo').getByRole('button', { name: 'Run again' }).click();
-  await page.getByText('4 calls settled').waitFor();
+  await page.getByText('5 calls settled').waitFor();
+  await page.getByRole('combobox', { name: 'Model 1' }).selectOption('sim/chat');
+  assert.equal(await column(page, 'Sim Chat').getByText('And again').count(), 2);
+  await page.getByText('5 calls settled').waitFor();
   await page.getByRole('button', { name: 'New chat' }).click();
   await page.getByText('Nothing is asked yet').first().waitFor();
   await page.done();

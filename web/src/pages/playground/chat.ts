@@ -4,8 +4,10 @@ import { ApiError, get, send } from '../../api/client'
 import { availableQuery, queries } from '../../api/query'
 import { EventReader, apply, begin, close, fail, request, running, stop, unset, type Answer, type Settings, type Turn } from './stream'
 
-export interface Chat { readonly models: readonly string[]; readonly turns: { readonly [model: string]: readonly Turn[] }; readonly settings: Settings }
-const none: Chat = { models: [], turns: {}, settings: unset }
+export interface Chat { readonly models: readonly string[]; readonly turns: { readonly [model: string]: readonly Turn[] }; readonly settings: Settings
+  /** Charges of this chat by generation id: answers that were run again or moved to another model count once, and stay counted */
+  readonly spent: { readonly [id: string]: string } }
+const none: Chat = { models: [], turns: {}, settings: unset, spent: {} }
 const place = 'weir.playground'
 
 /** A chat belongs to the person who wrote it. */
@@ -14,7 +16,7 @@ function restore(person: string): Chat {
     const kept = JSON.parse(sessionStorage.getItem(place) ?? 'null') as (Chat & { person: string }) | null
     if (!kept || kept.person !== person) return none
     const turns = Object.fromEntries(Object.entries(kept.turns).map(([m, all]) => [m, all.map((t) => ({ ...t, answer: stop(t.answer, t.answer.asked) }))]))
-    return { models: kept.models, turns, settings: { ...unset, ...kept.settings } }
+    return { models: kept.models, turns, settings: { ...unset, ...kept.settings }, spent: kept.spent ?? {} }
   } catch { return none }
 }
 function keep(person: string, chat: Chat): void {
@@ -38,6 +40,7 @@ export function useChat(person: string, onEnd: (model: string, answer: Answer) =
     }
     const change = (f: (c: Chat) => Chat) => { chat.current = f(chat.current); soon() }
     const at = (model: string, asked: number, f: (a: Answer) => Answer) => change((c) => ({ ...c, turns: { ...c.turns, [model]: (c.turns[model] ?? []).map((t) => (t.answer.asked === asked ? { ...t, answer: f(t.answer) } : t)) } }))
+    const spend = (id: string, cost: string) => change((c) => ({ ...c, spent: { ...c.spent, [id]: cost } }))
     const find = (model: string, asked: number) => chat.current.turns[model]?.find((t) => t.answer.asked === asked)?.answer
 
     /** What was charged for an answer that told nothing of it: the call's record has it a moment later. */
@@ -46,7 +49,7 @@ export function useChat(person: string, onEnd: (model: string, answer: Answer) =
         await new Promise((r) => setTimeout(r, 250 * 2 ** Math.min(i, 3)))
         try {
           const { data } = await get('/api/calls/{id}', { path: { id }, quiet: true })
-          if (data.settled) { at(model, asked, (a) => ({ ...a, cost: data.cost })); break }
+          if (data.settled) { spend(id, data.cost); at(model, asked, (a) => ({ ...a, cost: data.cost })); break }
         } catch (e) { if (e instanceof ApiError && e.status !== 404 && e.status !== 429) return }
       }
       void queries.invalidateQueries({ queryKey: availableQuery.queryKey })
@@ -82,7 +85,10 @@ export function useChat(person: string, onEnd: (model: string, answer: Answer) =
       if (!answer) return
       ended.current(model, answer)
       if (answer.cost === null && answer.id) void settle(model, asked, answer.id)
-      else void queries.invalidateQueries({ queryKey: availableQuery.queryKey })
+      else {
+        if (answer.cost !== null && answer.id) spend(answer.id, answer.cost)
+        void queries.invalidateQueries({ queryKey: availableQuery.queryKey })
+      }
     }
     return {
       ask,
@@ -97,8 +103,13 @@ export function useChat(person: string, onEnd: (model: string, answer: Answer) =
       settings(s: Partial<Settings>) { change((c) => ({ ...c, settings: { ...c.settings, ...s } })) },
       models(models: readonly string[]) { change((c) => ({ ...c, models })) },
       /** Another model goes on with the history. */
-      exchange(from: string, to: string) { change((c) => ({ ...c, turns: { ...c.turns, [to]: c.turns[to]?.length ? c.turns[to] : c.turns[from] ?? [] } })) },
-      put(turns: Chat['turns']) { change((c) => ({ ...c, turns })) },
+      exchange(from: string, to: string) {
+        if (chat.current.turns[to]?.length) return
+        const all = chat.current.turns[from] ?? []
+        change((c) => ({ ...c, turns: { ...c.turns, [to]: all.map((t) => ({ ...t, answer: stop(t.answer, Date.now()) })) } }))
+        for (const t of all) if (t.answer.id && t.answer.cost === null) void settle(to, t.answer.asked, t.answer.id)
+      },
+      put(part: Pick<Chat, 'turns' | 'spent'>) { change((c) => ({ ...c, ...part })) },
       save() { keep(person, chat.current) },
       /** Answers of the last visit whose charge is not known yet. */
       resettle() { for (const [m, all] of Object.entries(chat.current.turns)) for (const t of all) if (t.answer.id && t.answer.cost === null && !running(t.answer)) void settle(m, t.answer.asked, t.answer.id) },

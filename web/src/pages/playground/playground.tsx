@@ -87,7 +87,7 @@ function Room({ me, models }: { me: Me; models: readonly Model[] }) {
   const fresh = models.filter((m) => !columns.includes(m.id))
   const estimate = useMemo(() => nextCost(columns.flatMap((id) => byId.get(id) ?? []), chat, draft), [address, byId, chat, draft]) // eslint-disable-line react-hooks/exhaustive-deps
   const settings = <Panel t={t} chat={chat} bad={bad} onChange={c.settings} onCode={() => { setSheet(false); setCode(true) }} canClear={!busy && Object.values(chat.turns).some((x) => x.length > 0)}
-    onClear={() => { const before = chat.turns; c.put({}); toast(t('cleared'), { label: common('undo'), run: () => c.put(before) }) }} />
+    onClear={() => { const before = { turns: chat.turns, spent: chat.spent }; c.put({ turns: {}, spent: {} }); toast(t('cleared'), { label: common('undo'), run: () => c.put(before) }) }} />
   return (
     <div className="flex h-[calc(100dvh-52px)] min-h-96 max-md:h-[calc(100dvh-132px)]">
       <h1 tabIndex={-1} className="sr-only">{t('title')}</h1>
@@ -248,7 +248,7 @@ function Figures({ t, answer: a, model, prompt, onAgain }: { t: T; answer: Answe
 function Panel({ t, chat, bad, onChange, onCode, onClear, canClear }: { t: T; chat: Chat; bad: readonly (keyof Settings)[]; onChange: (s: Partial<Settings>) => void; onCode: () => void; onClear: () => void; canClear: boolean }) {
   const { data: available } = useQuery(availableQuery)
   const s = chat.settings
-  const costs = Object.values(chat.turns).flat().flatMap((x) => decimal(x.answer.cost) ?? [])
+  const costs = Object.values(chat.spent).flatMap((x) => decimal(x) ?? [])
   const empty = available !== undefined && available !== null && (available.startsWith('-') || decimal(available)?.digits === 0n)
   return (
     <div className="flex flex-col gap-4">
