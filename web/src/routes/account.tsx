@@ -5,4 +5,5 @@ export const accountPages: readonly PageRoute[] = [
   { path: '/calls', load: () => import('../pages/calls/calls'), areas: ['calls', 'route'], frame: 'account' },
   { path: '/calls/$id', load: () => import('../pages/calls/call'), areas: ['calls', 'route'], frame: 'account' },
   { path: '/money', load: () => import('../pages/money/money'), areas: ['money'], frame: 'account' },
+  { path: '/keys', load: () => import('../pages/account/keys'), areas: ['keys'], frame: 'account' },
 ]

@@ -1,0 +1,79 @@
+// Keys: made with a name alone, shown once, limited, disabled and brought back, deleted by typing the name.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { accessible, browser, demo, englishWords, fitsWidth, hostile, open } from './weir.js';
+
+const weir = await demo();
+const b = await browser();
+
+async function make(page, name) {
+  await page.getByLabel('Name of a new key').fill(name);
+  await page.getByRole('button', { name: 'Make a key' }).click();
+  const secret = page.getByRole('textbox', { name: 'Text of the key' });
+  await secret.waitFor();
+  return secret.inputValue();
+}
+const action = async (page, name, item) => {
+  await page.getByRole('table').getByRole('button', { name: `Actions for ${name}` }).click();
+  await page.getByRole('menuitem', { name: item }).click();
+};
+
+test('a key is made, called with, limited, disabled, brought back, renewed and deleted', async () => {
+  const page = await open(b, weir, { path: '/keys', signedIn: true });
+  const key = await make(page, 'backend');
+  assert.match(key, /^sk-weir-v1-/);
+  await page.getByRole('tabpanel').getByText(key).waitFor();
+  await accessible(page);
+  const call = (k) => weir.call('/v1/chat/completions', { model: 'sim/chat', messages: [{ role: 'user', content: 'Hello' }] }, k);
+  assert.equal((await call(key)).status, 200);
+  await page.getByRole('button', { name: 'I have copied it' }).click();
+  assert.equal((await page.content()).includes(key), false);
+
+  await action(page, 'backend', 'Name and limits');
+  await page.getByLabel('Limit', { exact: true }).fill('99,90');
+  await page.getByLabel('Limit starts again').selectOption('monthly');
+  await page.getByLabel('Allowed models').fill('sim/*');
+  await accessible(page);
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('table').getByText(/of 99\.90/).waitFor();
+
+  await action(page, 'backend', 'Disable');
+  await page.getByText('Key backend is disabled').waitFor();
+  assert.notEqual((await call(key)).status, 200);
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await page.getByText('Key backend works again').waitFor();
+
+  await action(page, 'backend', 'New text');
+  await page.getByRole('alertdialog').getByRole('button', { name: 'New text' }).click();
+  const other = page.getByRole('textbox', { name: 'Text of the key' });
+  await other.waitFor();
+  assert.notEqual(await other.inputValue(), key);
+
+  await action(page, 'backend', 'Delete');
+  const sure = page.getByRole('alertdialog');
+  assert.ok(await sure.getByRole('button', { name: 'Delete' }).isDisabled());
+  await sure.getByRole('textbox').fill('backend');
+  await sure.getByRole('button', { name: 'Delete' }).click();
+  await page.getByText('Key backend is deleted').waitFor();
+  await page.done();
+});
+
+test('names are text', async () => {
+  const page = await open(b, weir, { path: '/keys', signedIn: true });
+  for (const name of (Array.isArray(hostile) ? hostile : Object.values(hostile)).slice(0, 8)) { await make(page, name); await page.getByRole('button', { name: 'I have copied it' }).click(); }
+  await page.done();
+});
+
+for (const theme of ['light', 'dark']) {
+  test(`axe finds nothing, it fits 360 px and is Russian, ${theme}`, async () => {
+    const wide = await open(b, weir, { path: '/keys', theme, signedIn: true });
+    await wide.getByRole('table').waitFor();
+    await accessible(wide);
+    await wide.done();
+    const page = await open(b, weir, { path: '/keys', theme, size: 'small', language: 'ru', signedIn: true });
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    await fitsWidth(page);
+    assert.deepEqual(await englishWords(page, /Weir|sk-|sim|script|img|svg|English|demo|Demo|[<>{}$]|http|alert|src|href|xss|on\w+/i), []);
+    await page.done();
+  });
+}
