@@ -85,7 +85,6 @@ const messages = {
   remove: 'Remove it',
   empty: 'No models here yet',
   emptyText: 'Set a provider key, and its models appear.',
-  emptyAction: 'How to add a provider',
   kept: 'The gateway does not answer. Prices of {time} UTC.',
   compare: 'Compare',
   tryThem: 'Try together',

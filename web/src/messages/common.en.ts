@@ -4,7 +4,6 @@ const messages = {
   product: 'Weir',
   models: 'Models',
   playground: 'Playground',
-  docs: 'Docs',
   overview: 'Overview',
   activity: 'Activity',
   calls: 'Calls',

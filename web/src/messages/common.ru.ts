@@ -5,7 +5,6 @@ export default {
   product: 'Weir',
   models: 'Модели',
   playground: 'Песочница',
-  docs: 'Документация',
   overview: 'Обзор',
   activity: 'Активность',
   calls: 'Вызовы',

@@ -38,7 +38,6 @@ export function PersonMenu({ name, email, onKeys }: { name: string; email: strin
         items={[
           { kind: 'title', label: <span className="block max-w-56 truncate">{email ?? name}</span> },
           ...[...side, settings].filter((p) => hasPage(p.to)).map((p): MenuItem => ({ label: t(p.label), icon: p.icon, to: p.to })),
-          { label: t('docs'), icon: 'file', to: '/docs' },
           { kind: 'line' }, { kind: 'title', label: t('theme') }, ...themeItems,
           { kind: 'line' },
           { label: t('shortcuts'), onSelect: onKeys },

@@ -86,7 +86,6 @@ export function Shell() {
         <Link to="/" className="mr-5 flex items-center gap-2 text-[16px] leading-5 font-semibold tracking-[-0.02em] text-ink no-underline max-md:mr-1"><Logo />{t('product')}</Link>
         <nav aria-label={t('mainNav')} className="hidden items-center gap-1 md:flex">
           {top.filter((p) => hasPage(p.to)).map((p) => <TopLink key={p.to} to={p.to} on={isAt(p, path)}>{t(p.label)}</TopLink>)}
-          <TopLink to="/docs" on={false}>{t('docs')}</TopLink>
         </nav>
         <span className="flex-1" />
         <button type="button" onClick={() => setPalette(true)} aria-keyshortcuts="Control+K Meta+K" className="mr-1 hidden h-8 w-[280px] items-center gap-2 rounded-control border border-line bg-surface px-2.5 text-ink3 hover:border-line2 lg:flex">

@@ -102,7 +102,7 @@ export default function CatalogPage() {
             onOpen={(m) => go(`/models/${m.id}`)} onSelect={choose} selected={(m) => filter.chosen.includes(m.id)} stale={deferred !== filter && deferred.q !== filter.q}
             phone={(m) => <PhoneRow model={m} unit={unit} />}
             empty={total === 0
-              ? <Empty icon="box" title={t('empty')} action={<LinkButton to="/docs/adding-a-provider" look="main">{t('emptyAction')}</LinkButton>}>{t('emptyText')}</Empty>
+              ? <Empty icon="box" title={t('empty')}>{t('emptyText')}</Empty>
               : (
                 <Empty icon="search" title={t('none')} action={help ? <Button look="main" onClick={() => change(without(filter, help.what))}>{t('remove')}</Button> : <Button look="main" onClick={() => change(nothing)}>{t('clear')}</Button>}>
                   {help && t.rich('noneHelp', { what: <em translate="no" className="font-medium text-ink not-italic">{name(help.what)}</em>, n: integer(help.count) })}
