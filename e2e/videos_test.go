@@ -11,6 +11,8 @@ import (
 )
 
 // The official SDK sends forms, and waits until a job is completed.
+//
+//nolint:staticcheck // Sora is retired; the SDK's videos work over other models
 func TestVideoOfTheSDK(t *testing.T) {
 	t.Parallel()
 	client := ownDemo(t).client(t)

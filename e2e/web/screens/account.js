@@ -1,4 +1,5 @@
 // Pictures of the pages for people with an account.
 export const pages = [
+  { name: 'overview', path: '/overview', signedIn: true },
   { name: 'money', path: '/money', signedIn: true },
 ];

@@ -1,0 +1,38 @@
+// Overview: first steps of a new account, then money, spending and the last calls, equal to what the API says.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { accessible, browser, demo, englishWords, fitsWidth, open } from './weir.js';
+
+const weir = await demo();
+const b = await browser();
+
+test('an account without calls sees the first steps, then its calls', async () => {
+  const page = await open(b, weir, { path: '/overview', signedIn: true });
+  await page.getByRole('link', { name: 'Make a call' }).waitFor();
+  await accessible(page);
+  for (let i = 0; i < 3; i++) assert.equal((await weir.call('/v1/chat/completions', { model: 'sim/chat', messages: [{ role: 'user', content: `Hello ${i}` }] })).status, 200);
+  await page.reload();
+  const table = page.getByRole('table', { name: 'Latest calls' });
+  await table.getByText('sim/chat').first().waitFor();
+  const { data } = await page.evaluate(async () => (await fetch('/api/overview')).json());
+  assert.equal(data.calls.length, 3);
+  assert.equal(await table.getByRole('row').count(), 4);
+  await accessible(page);
+  await table.getByText('sim/chat').first().click();
+  await page.waitForURL(/\/calls\/gen-/);
+  await page.done();
+});
+test('axe finds nothing in the dark', async () => {
+  const page = await open(b, weir, { path: '/overview', theme: 'dark', signedIn: true });
+  await page.getByRole('heading', { name: 'Spending' }).waitFor();
+  await accessible(page);
+  await page.done();
+});
+test('it fits 360 px, and is Russian', async () => {
+  const page = await open(b, weir, { path: '/overview', size: 'small', language: 'ru', signedIn: true });
+  await page.getByRole('heading', { name: 'Обзор' }).waitFor();
+  await page.getByText('Последние вызовы').first().waitFor();
+  await fitsWidth(page);
+  assert.deepEqual(await englishWords(page), []);
+  await page.done();
+});
