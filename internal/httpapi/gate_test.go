@@ -19,7 +19,12 @@ import (
 
 // gateOf returns a gate that does nothing by itself.
 func gateOf(t *testing.T, edit func(*httpapi.Config)) (*httpapi.Gate, *node) {
-	n := start(t, relayFunc(hello), edit)
+	n := start(t, relayFunc(hello), func(c *httpapi.Config) {
+		c.MaxWait = httpapi.Default().MaxWait
+		if edit != nil {
+			edit(c)
+		}
+	})
 	return httpapi.NewGate(n.api), n
 }
 
