@@ -99,7 +99,7 @@ func (c *Client) open(ctx context.Context, ep *catalog.Endpoint, req *completion
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	a := c.newAttempt(ctx, ep, t, texter, req.Stream)
+	a := c.newAttempt(ctx, ep, texter, req.Stream, t.group.standard)
 	answer, err := a.ask(t, req, &call)
 	if err != nil {
 		a.end()
@@ -108,7 +108,9 @@ func (c *Client) open(ctx context.Context, ep *catalog.Endpoint, req *completion
 	return a, texter, answer, nil
 }
 
-func (c *Client) newAttempt(caller context.Context, ep *catalog.Endpoint, t *target, d dialect.Dialect, stream bool) *attempt {
+// newAttempt begins an attempt over a transport of the standard library, or over our own client where that is nil. From then on the caller's leaving
+// aborts it.
+func (c *Client) newAttempt(caller context.Context, ep *catalog.Endpoint, d dialect.Dialect, stream bool, over *http.Transport) *attempt {
 	a, ok := c.attempts.Get().(*attempt)
 	if !ok {
 		a = &attempt{client: c}
@@ -117,8 +119,8 @@ func (c *Client) newAttempt(caller context.Context, ep *catalog.Endpoint, t *tar
 	}
 	a.ep, a.dialect, a.caller, a.start = ep, d, caller, time.Now()
 	a.x = &a.own
-	if t.group.standard != nil {
-		a.x = &standard{transport: t.group.standard}
+	if over != nil {
+		a.x = &standard{transport: over}
 	}
 	total := c.cfg.Timeouts.Total
 	a.idle, a.headersBy = c.cfg.Timeouts.Idle, c.cfg.Timeouts.FirstByte

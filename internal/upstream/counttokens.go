@@ -36,7 +36,7 @@ func (c *Client) CountTokens(ctx context.Context, ep *catalog.Endpoint, req *com
 	if key == nil {
 		return 0, c.polish(ep, refused)
 	}
-	a := c.newAttempt(ctx, ep, t, texter, false)
+	a := c.newAttempt(ctx, ep, texter, false, t.group.standard)
 	a.limit = maxCountBytes
 	defer a.end()
 	answer, err := a.askWith(t, key, req, &call)

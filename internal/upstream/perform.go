@@ -122,11 +122,12 @@ func (k *asking) Do(call dialect.Call) (*dialect.Answer, error) {
 	if err := k.check(&call); err != nil {
 		return nil, err
 	}
-	a := k.client.newAttempt(k.ctx, k.ep, k.target, k.target.dialect, call.Stream)
-	a.limit, a.reported = k.client.cfg.Limits.Media, k.reported
+	over := k.target.group.standard
 	if call.Content != nil || call.URL != "" {
-		a.x = &standard{transport: k.client.plainTransport(k.target.group)}
+		over = k.client.plainTransport(k.target.group)
 	}
+	a := k.client.newAttempt(k.ctx, k.ep, k.target.dialect, call.Stream, over)
+	a.limit, a.reported = k.client.cfg.Limits.Media, k.reported
 	answer, err := k.ask(a, &call)
 	if err != nil {
 		a.end()
