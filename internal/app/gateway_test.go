@@ -86,7 +86,8 @@ func startGateway(t *testing.T, change ...func(*setup)) *gateway {
 	sqlitetest.New(t, cfg.DataDir)
 	cfg.Server.AdminListen = config.Off
 	cfg.Server.ShutdownDelay = 0
-	cfg.Server.Timeouts.Busy = 0 // tests keep all processors busy, and none of their calls may be refused for that
+	cfg.Runtime.MemoryLimit = 8 << 30 // the nodes of all tests share the heap of one process
+	cfg.Server.Timeouts.Busy = 0      // tests keep all processors busy, and none of their calls may be refused for that
 	cfg.Builtin.All = false
 	cfg.Server.Limits.MaxStreamsPerKey, cfg.Server.Limits.MaxUserShare = 1<<20, 100 // the tests' user makes all the load
 	cfg.Health.EjectAfter, cfg.Health.CoolDownAfter = 1<<20, 1<<20                  // the tests check each failure, so no endpoint may be ejected
