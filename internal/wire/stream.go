@@ -10,7 +10,7 @@ import (
 )
 
 // Stream is the common part of streams of server-sent events: one Write for each frame, none after the end, and none after one that
-// failed. Styles embed it. Its methods may be called concurrently; Send and Finish only within Do.
+// failed. Styles embed it. Its methods may be called concurrently; Send, Finish and Over only within Do.
 type Stream struct {
 	to     Output
 	before string // text before the error object in a frame that ends the stream
@@ -100,13 +100,19 @@ func (s *Stream) flush() {
 // Finish writes the end mark.
 func (s *Stream) Finish() {
 	s.Send([]byte(sse.Done))
-	s.closed = true
+	s.Over()
 }
 
+// Over ends the stream without a mark.
+func (s *Stream) Over() { s.closed = true }
+
 // KeepAlive writes a comment, which clients ignore.
-func (s *Stream) KeepAlive() error {
+func (s *Stream) KeepAlive() error { return s.Pad([]byte(sse.KeepAlive)) }
+
+// Pad writes text that clients of a style ignore, and shows it.
+func (s *Stream) Pad(text []byte) error {
 	return s.Do(func() {
-		s.Send([]byte(sse.KeepAlive))
+		s.Send(text)
 		s.flush()
 	})
 }

@@ -4,7 +4,6 @@ import (
 	"io"
 	"slices"
 	"strconv"
-	"sync"
 
 	"weir/internal/completion"
 	"weir/internal/rawjson"
@@ -15,15 +14,11 @@ import (
 // Stream writes an answer piece by piece, one Write for each: as server-sent events, or as the elements of one JSON array. It is a relay.Sink;
 // KeepAlive may be called concurrently. There is no mark of the end: the last piece has the finish reasons, the usage and the cost.
 type Stream struct {
-	to    wire.Output
+	wire.Stream
 	o     Options
 	array bool
 
-	mu       sync.Mutex
 	begun    bool
-	closed   bool
-	err      error
-	served   relay.Served
 	all      []*composer
 	parts    []byte // of the event
 	passed   bool   // pieces of the upstream pass through
@@ -36,36 +31,19 @@ var _ relay.Sink = (*Stream)(nil)
 
 // NewStream writes server-sent events to w or, with array, one JSON array.
 func NewStream(w io.Writer, o Options, array bool) *Stream {
-	return &Stream{to: wire.NewOutput(w), o: o, array: array}
-}
-
-// Close ends the use of the stream.
-func (s *Stream) Close() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.closed = true
-}
-
-// Start stores who serves the request; nothing is written before the first event.
-func (s *Stream) Start(served relay.Served) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.served = served
-	return s.err
+	return &Stream{Stream: wire.NewStream(w), o: o, array: array}
 }
 
 // Event writes the content of an event.
 func (s *Stream) Event(ev *completion.Event) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch {
-	case s.closed:
-	case len(ev.Frames) > 0:
-		s.pass(ev)
-	case !s.passed && ev.Choice >= 0 && ev.Choice < s.o.N:
-		s.event(ev)
-	}
-	return s.err
+	return s.Do(func() {
+		switch {
+		case len(ev.Frames) > 0:
+			s.pass(ev)
+		case !s.passed && ev.Choice >= 0 && ev.Choice < s.o.N:
+			s.event(ev)
+		}
+	})
 }
 
 // pass forwards pieces. Those with the end are held: the charge is on the disk before the client sees the end of the answer.
@@ -80,7 +58,7 @@ func (s *Stream) pass(ev *completion.Event) {
 			s.held = append(s.held, slices.Clone(data))
 			continue
 		}
-		s.send(appendPassed(s.begin(), data, &s.served, nil))
+		s.send(appendPassed(s.begin(), data, s.Served(), nil))
 	}
 }
 
@@ -95,7 +73,7 @@ func (s *Stream) event(ev *completion.Event) {
 	}
 	b := append(append(append(s.begin(), `{"candidates":[{"content":{"parts":[`...), s.parts...), `],"role":"model"},"index":`...)
 	b = append(strconv.AppendInt(b, int64(ev.Choice), 10), "}]"...)
-	s.send(append(appendNames(b, &s.o, &s.served), '}'))
+	s.send(append(appendNames(b, &s.o, s.Served()), '}'))
 }
 
 func (s *Stream) put(p *output) {
@@ -123,44 +101,31 @@ func (s *Stream) send(b []byte) {
 	}
 	s.begun = true
 	s.buf = b
-	s.write(b)
-}
-
-func (s *Stream) write(b []byte) {
-	if s.err != nil || s.closed {
-		return
-	}
-	if _, s.err = s.to.Write(b); s.err != nil {
-		s.closed = true
-	}
+	s.Send(b)
 }
 
 // End writes the last piece.
 func (s *Stream) End(receipt relay.Receipt) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return s.err
-	}
-	switch {
-	case !s.passed:
-		s.end(&receipt)
-	case len(s.held) == 0: // the upstream ended without a finish reason
-		s.send(append(appendUsage(append(s.begin(), `{"candidates":[]`...), &receipt), '}'))
-	default:
-		for i, data := range s.held {
-			var r *relay.Receipt
-			if i == len(s.held)-1 {
-				r = &receipt
+	return s.Do(func() {
+		switch {
+		case !s.passed:
+			s.end(&receipt)
+		case len(s.held) == 0: // the upstream ended without a finish reason
+			s.send(append(appendUsage(append(s.begin(), `{"candidates":[]`...), &receipt), '}'))
+		default:
+			for i, data := range s.held {
+				var r *relay.Receipt
+				if i == len(s.held)-1 {
+					r = &receipt
+				}
+				s.send(appendPassed(s.begin(), data, s.Served(), r))
 			}
-			s.send(appendPassed(s.begin(), data, &s.served, r))
 		}
-	}
-	if s.array {
-		s.write([]byte("]"))
-	}
-	s.closed = true
-	return s.err
+		if s.array {
+			s.Send([]byte("]"))
+		}
+		s.Over()
+	})
 }
 
 func (s *Stream) end(receipt *relay.Receipt) {
@@ -179,7 +144,7 @@ func (s *Stream) end(receipt *relay.Receipt) {
 		b = append(c.appendEnd(b, i), '}')
 	}
 	b = appendUsage(append(b, ']'), receipt)
-	b = wire.AppendNotice(appendNames(b, &s.o, &s.served), s.served.Head.Notice)
+	b = wire.AppendNotice(appendNames(b, &s.o, s.Served()), s.Served().Head.Notice)
 	s.send(append(b, '}'))
 }
 
@@ -188,43 +153,17 @@ func (s *Stream) end(receipt *relay.Receipt) {
 // The envelope comes twice: as an event, and bare, as Google's servers send errors and as older SDKs require. Readers of server-sent events
 // ignore the second, which is no field of an event.
 func (s *Stream) Fail(envelope []byte) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return s.err
-	}
-	b := rawjson.AppendOneLine(s.begin(), envelope)
-	if s.array {
-		s.write(append(b, ']'))
-	} else {
-		b = rawjson.AppendOneLine(append(b, "\n\n"...), envelope)
-		s.write(append(b, "\n\n"...))
-	}
-	s.closed = true
-	return s.err
-}
-
-// Flush shows the client all pieces so far. The end of a stream is shown when its request ends.
-func (s *Stream) Flush() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.flush()
-}
-
-func (s *Stream) flush() error {
-	if !s.closed {
-		s.err = s.to.Flush()
-		s.closed = s.err != nil
-	}
-	return s.err
+	return s.Do(func() {
+		b := rawjson.AppendOneLine(s.begin(), envelope)
+		if s.array {
+			s.Send(append(b, ']'))
+		} else {
+			b = rawjson.AppendOneLine(append(b, "\n\n"...), envelope)
+			s.Send(append(b, "\n\n"...))
+		}
+		s.Over()
+	})
 }
 
 // KeepAlive writes white space: SDKs of this style fail at a comment.
-func (s *Stream) KeepAlive() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.closed {
-		s.write([]byte("\n\n"))
-	}
-	return s.flush()
-}
+func (s *Stream) KeepAlive() error { return s.Pad([]byte("\n\n")) }
