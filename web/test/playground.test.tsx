@@ -66,3 +66,11 @@ test('code has the whole request, quoted for its language', () => {
   expect(python!.code).toContain('temperature=1,')
   expect(node!.code).toContain('model: "m/x"')
 })
+
+test('marks end near their beginning, or are text', () => {
+  for (const open of ['**', '*', '`', '``', '['])
+    expect(render(<AnswerText text={`${open}${'a '.repeat(3000)}`} />).container.textContent).toContain(open)
+  const { container } = render(<AnswerText text={`**${'b'.repeat(900)}** and **${'c'.repeat(1500)}** \`\`d \` e\`\``} />)
+  expect([...container.querySelectorAll('strong')].map((x) => x.textContent?.length)).toEqual([900])
+  expect([...container.querySelectorAll('code')].map((x) => x.textContent)).toEqual(['d ` e'])
+})

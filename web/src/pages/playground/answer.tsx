@@ -50,7 +50,8 @@ export function safe(address: string): string | null {
   if (/[\u0000-\u0020]/.test(address)) return null
   try { const u = new URL(address); return ['http:', 'https:', 'mailto:'].includes(u.protocol) ? u.href : null } catch { return null }
 }
-const marks = /(`+)([^`]|[^`][\s\S]*?[^`])\1(?!`)|\*\*(?=\S)([\s\S]*?\S)\*\*|(?<![*\w])\*(?=[^\s*])([^*]*?[^\s*])\*(?!\*)|!?\[([^\]\n]*)\]\(([^()\s]*(?:\([^()\s]*\)[^()\s]*)*)(?:\s+"[^"\n]*")?\)|(https?:\/\/[^\s<>"'`)\]]*[^\s<>"'`)\].,;:!?])/g
+/** Marks inside a line. How far the end of a mark is looked for is bounded: a model may write thousands of marks without an end. */
+const marks = /(?<!`)(`{1,8})(?!`)([^`]{1,4000}?|[^`][\s\S]{0,4000}?[^`])\1(?!`)|\*\*(?=\S)([\s\S]{0,1000}?\S)\*\*|(?<![*\w])\*(?=[^\s*])([^*]{0,1000}?[^\s*])\*(?!\*)|!?\[([^\]\n]{0,500})\]\(([^()\s]{0,2000}(?:\([^()\s]{0,500}\)[^()\s]{0,500}){0,4})(?:\s+"[^"\n]{0,500}")?\)|(https?:\/\/[^\s<>"'`)\]]*[^\s<>"'`)\].,;:!?])/g
 export function inline(source: string, depth = 0): ReactNode[] {
   if (depth > 4) return [source]
   const out: ReactNode[] = []
