@@ -93,7 +93,7 @@ func TestGeminiToolsAndThoughts(t *testing.T) {
 	t.Parallel()
 	client := theDemo.gemini(t)
 	tools := []*genai.Tool{{FunctionDeclarations: []*genai.FunctionDeclaration{{
-		Name: "water_level", Description: "Tells how high a river is.",
+		Name: "water_level", Description: "Returns the height of a river.",
 		Parameters: &genai.Schema{Type: genai.TypeObject, Properties: map[string]*genai.Schema{"river": {Type: genai.TypeString, Enum: []string{"Kama"}}}, Required: []string{"river"}},
 	}}}}
 	byAnyWire(t, "reason", func(t *testing.T, model string) {

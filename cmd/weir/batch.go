@@ -46,7 +46,7 @@ func (c *batchListCmd) Run(ctx context.Context) error {
 type batchCancelCmd struct {
 	place
 	ID     string `arg:"" help:"Id of the batch, from weir batch list."`
-	Reason string `help:"What its user is told." default:"The operator has cancelled the batch." placeholder:"TEXT"`
+	Reason string `help:"Reason that the batch shows to its user." default:"The operator has cancelled the batch." placeholder:"TEXT"`
 }
 
 func (c *batchCancelCmd) Run(ctx context.Context) error {

@@ -123,7 +123,8 @@ func tidying(r config.Runtime) *loop.Loop {
 	})
 }
 
-// afterCollections calls do after each collection, until stop is called: an object that nobody needs is found by each one.
+// afterCollections calls do after each garbage collection, until stop is called. It uses the cleanup of an unreachable object, which runs after
+// the collection that finds it.
 func afterCollections(do func()) (stop func()) {
 	var stopped atomic.Bool
 	var await func()

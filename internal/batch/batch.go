@@ -102,7 +102,7 @@ type Stage string
 
 // The stages.
 const (
-	Running Stage = "running" // begun: after a crash nobody knows whether it was charged
+	Running Stage = "running" // begun: after a crash it is unknown whether it was charged
 	Waiting Stage = "waiting" // tried in vain and not charged; to be tried again
 	Done    Stage = "done"
 )

@@ -79,7 +79,7 @@ func (s *Service) deliver(ctx context.Context, b *Batch, it *Item, prior Charge)
 	if err != nil {
 		return err
 	}
-	a := Answer{Err: fault.New(fault.Internal, "batch.deliver", "")} // nobody can ask again
+	a := Answer{Err: fault.New(fault.Internal, "batch.deliver", "")} // the answer of a line that cannot be called again
 	if stop == nil && !lost {
 		body, err := s.read(b, it, text)
 		if err != nil {

@@ -135,7 +135,7 @@ func (r *running) fail(err error) {
 	}
 }
 
-// wait is how long a worker waits that has nothing to do and is not told when there will be something.
+// wait is the longest pause of an idle worker that gets no signal of new work.
 const wait = 200 * time.Millisecond
 
 // work calls one line after the other.
@@ -381,7 +381,7 @@ func (r *running) call(ctx context.Context, it *Item, text []byte) error {
 	return r.ended(ctx, it, answer, prior)
 }
 
-// caller finds who pays for a batch. stop says that nobody does any more.
+// caller finds the account that pays for a batch. stop is the reason if none does any more.
 func (s *Service) caller(ctx context.Context, b *Batch) (c *apikey.Caller, stop *Problem, err error) {
 	short, cancel := s.short(ctx)
 	defer cancel()

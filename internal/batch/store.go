@@ -28,7 +28,7 @@ type FileStore interface {
 	File(ctx context.Context, user, id string, now time.Time) (*File, error)
 	// Files lists a user's files that are not hidden. It fails with fault.Invalid when the file of q.After does not exist.
 	Files(ctx context.Context, q FileQuery) ([]File, error)
-	// MarkFile marks a user's file as gone: nobody finds it any more. It fails with fault.NotFound, and with fault.Conflict while a batch
+	// MarkFile marks a user's file as deleted: it is not found any more. It fails with fault.NotFound, and with fault.Conflict while a batch
 	// reads it.
 	MarkFile(ctx context.Context, user, id string) error
 	// GoneFiles lists at most n files that are marked as gone or have expired at now, and that no batch reads.

@@ -26,7 +26,7 @@ func openHours(t testing.TB) *store.Store {
 
 const week = 7 * 24 * time.Hour
 
-// flaky fails when it is told to.
+// flaky is a store whose calls fail while down is set.
 type flaky struct {
 	*store.Store
 	down bool

@@ -288,8 +288,8 @@ func (x *exchange) getCallHistogram() error {
 // recordedWithin is how soon a call's record is there after its end, for the longest calls.
 const recordedWithin = 10 * time.Minute
 
-// notRecorded is the error for a call that there is no record of. Whether it may still come follows from its id alone, so that it tells
-// nothing about other people's calls.
+// notRecorded is the error for a call without a record. Whether the record may still come follows from the time in the id alone: the answer
+// reveals nothing about calls of other accounts.
 func (x *exchange) notRecorded(id string) error {
 	e := fault.New(fault.NotFound, "httpapi.getCall", "There is no such call.")
 	rest, ours := strings.CutPrefix(id, "gen-")
