@@ -170,7 +170,7 @@ func (g *Gateway) announce(w io.Writer, a demoAccess, data string) error {
   metrics      %[5]s/metrics
   data         %[6]s
 
-Try it:
+Try it: open %[1]s in a browser, or
 
   curl -N %[1]s/v1/chat/completions \
     -H "Authorization: Bearer %[2]s" -H "Content-Type: application/json" \
