@@ -93,8 +93,6 @@ export function money(value: string | number | null | undefined, o: { exact?: bo
   const n = o.exact ? d : listed(d)
   return (o.about ? '≈' + NARROW : '') + (o.plus && d.digits > 0n ? '+' : '') + local(n) + (o.sign === false ? '' : NARROW + RUBLE)
 }
-/** What the clipboard and CSV get: every digit, a dot, no groups, no sign. */
-export function moneyPlain(value: string | number): string { const d = decimal(value); return d ? plain(d) : '' }
 
 /** A price for a thousand tokens as the price of one: for price(). */
 export function perToken(perThousand: string | number | null | undefined): string | null {

@@ -27,7 +27,7 @@ describe('money', () => {
   ])('%s in lists', (value, en, ru) => expect(both(() => f.money(value))).toEqual([en, ru]))
   test('every digit in detail, on copy and in CSV', () => {
     expect(both(() => f.money('1234.869349160', { exact: true }))).toEqual(['1_234.86934916_₽', '1_234,86934916_₽'])
-    expect(f.moneyPlain('1234.869349160')).toBe('1234.86934916')
+    expect(f.plain(f.decimal('1234.869349160')!)).toBe('1234.86934916')
   })
   test('null is unknown, not nought', () => expect(f.money(null)).toBe('—'))
   test('an estimate says so', () => expect(both(() => f.money('1.03', { about: true }))).toEqual(['≈_1.03_₽', '≈_1,03_₽']))
