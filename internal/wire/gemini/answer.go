@@ -386,7 +386,7 @@ func appendPassed(b, answer []byte, served *relay.Served, r *relay.Receipt) []by
 			b = append(b, bytes.TrimPrefix(appendUsage(nil, r), []byte(`,"usageMetadata":`))...)
 		case r != nil && string(m.Name) == "usageMetadata":
 			b = rawjson.AppendOneLine(b, answer[from:m.End-1])
-			if !strings.HasSuffix(string(bytes.TrimRight(b, " ")), "{") {
+			if !strings.HasSuffix(string(bytes.TrimRight(b, " \t\r\n")), "{") {
 				b = append(b, ',')
 			}
 			b = append(wire.AppendCost(b, r), '}')
