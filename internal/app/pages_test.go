@@ -190,7 +190,7 @@ func TestPagesAgree(t *testing.T) {
 
 	for _, group := range []string{"model", "key", "member", "provider", "kind", "result"} {
 		for _, bucket := range []string{"day", "hour", "month"} {
-			query := "/api/usage?limit=1&group=" + group + "&bucket=" + bucket + "&from=" + time.Now().UTC().AddDate(0, 0, -5).Format(time.DateOnly)
+			query := "/api/usage?limit=1&figures=true&group=" + group + "&bucket=" + bucket + "&from=" + time.Now().UTC().AddDate(0, 0, -5).Format(time.DateOnly)
 			u := o.page(t, query)
 			want(query, u["total"], spent)
 			var series, sums money.Nano
@@ -203,6 +203,16 @@ func TestPagesAgree(t *testing.T) {
 			}
 			want(query+": series and others", series+rubles(t, u["other_total"]), spent)
 			want(query+": sums", sums, spent)
+			figures := rubles(t, u["other_figures"].(map[string]any)["cost"])
+			for _, s := range elements(u["series"]) {
+				figures += rubles(t, s["figures"].(map[string]any)["cost"])
+			}
+			want(query+": figures of series and others", figures, spent)
+			all := u["figures"].(map[string]any)
+			want(query+": figures", all["cost"], spent)
+			if fmt.Sprint(all["errors"]) != fmt.Sprint(failed) {
+				t.Errorf("%s: %v errors, want %d", query, all["errors"], failed)
+			}
 			var file, given money.Nano
 			for _, row := range o.table(t, strings.Replace(query, "/api/usage?", "/api/usage.csv?", 1)) {
 				file += rubles(t, row["cost_rub"])

@@ -23,12 +23,8 @@ func (x *exchange) listKeys() error {
 			return err
 		}
 	}
-	switch q.Get("include_disabled") {
-	case "", "false", "0":
-	case "true", "1":
-		f.IncludeDisabled = true
-	default:
-		return fault.Field("httpapi.listKeys", "include_disabled", "include_disabled must be true or false.")
+	if f.IncludeDisabled, err = queryBool(q, "include_disabled"); err != nil {
+		return err
 	}
 	keys, err := x.api.Keys.List(x.context(), f)
 	if err != nil {

@@ -72,6 +72,17 @@ func queryInt(q url.Values, name string, most int) (int, error) {
 	return n, nil
 }
 
+// queryBool reads a yes or no; without it, it is no.
+func queryBool(q url.Values, name string) (bool, error) {
+	switch q.Get(name) {
+	case "", "false", "0":
+		return false, nil
+	case "true", "1":
+		return true, nil
+	}
+	return false, fault.Field("httpapi.query", name, "%s must be true or false.", name)
+}
+
 // query reads the query once, and refuses what is not text.
 func (x *exchange) query() (url.Values, error) {
 	values, err := url.ParseQuery(x.r.URL.RawQuery)

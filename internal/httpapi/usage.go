@@ -206,6 +206,9 @@ func (x *exchange) getUsage() error {
 	if err != nil {
 		return err
 	}
+	if query.Whole, err = queryBool(q, "figures"); err != nil {
+		return err
+	}
 	u, err := x.api.Reports.Usage(x.context(), query, metric, cmp.Or(most, seriesUsual))
 	if err != nil {
 		return err
@@ -277,6 +280,9 @@ func (x *exchange) appendUsageReport(o *object, u *report.Usage, m report.Metric
 		o.textOrNull("label", label)
 		o.Name("total")
 		appendFigure(o, m, &s.Total)
+		if u.Whole {
+			appendFigures(o, "figures", &s.Total)
+		}
 		figures("values", s.Values)
 		o.EndObject()
 	}
@@ -289,9 +295,15 @@ func (x *exchange) appendUsageReport(o *object, u *report.Usage, m report.Metric
 	o.integer("other_count", int64(u.OtherCount))
 	o.Name("other_total")
 	appendFigure(o, m, &u.OtherTotal)
+	if u.Whole {
+		appendFigures(o, "other_figures", &u.OtherTotal)
+	}
 	figures("sums", u.Sums)
 	o.Name("total")
 	appendFigure(o, m, &u.Total)
+	if u.Whole {
+		appendFigures(o, "figures", &u.Total)
+	}
 	o.Name("previous").Object()
 	o.moment("from", u.PreviousFrom)
 	o.moment("to", u.From)
@@ -299,6 +311,18 @@ func (x *exchange) appendUsageReport(o *object, u *report.Usage, m report.Metric
 	appendFigure(o, m, &u.PreviousTotal)
 	o.EndObject()
 	o.moment("last_call_at", u.LastAt)
+	o.EndObject()
+}
+
+// appendFigures writes all metrics of some calls, and how many of them were charged and stopped.
+func appendFigures(o *object, name string, s *report.Sums) {
+	o.Name(name).Object()
+	for _, m := range allMetrics {
+		o.Name(string(m))
+		appendFigure(o, m, s)
+	}
+	o.integer("charged", s.Charged)
+	o.integer("canceled", s.Canceled)
 	o.EndObject()
 }
 

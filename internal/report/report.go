@@ -118,6 +118,7 @@ type Query struct {
 	From   time.Time // beginning of a bucket
 	To     time.Time // beginning of the bucket after the last
 	Metric Metric    // the figure that is needed, besides how many calls there were; "": all of them
+	Whole  bool      // all figures of the period are needed, though Metric is one of them
 }
 
 // Place is where a list of calls continues: after the call with that time and id. Calls are listed from the newest.

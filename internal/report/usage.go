@@ -83,11 +83,14 @@ func (r *Reporter) Usage(ctx context.Context, q Query, m Metric, most int) (*Usa
 	if err := r.book.Flush(ctx); err != nil {
 		return nil, err
 	}
-	q.Metric = m
+	if q.Metric = m; q.Whole {
+		q.Metric = ""
+	}
 	rows, err := r.store.Usage(ctx, q)
 	if err != nil {
 		return nil, err
 	}
+	q.Metric = m
 	u := arrange(q, rows, m, most)
 	p := q
 	p.Part, p.To, p.From = None, q.From, q.Bucket.back(q.From, len(u.Times))

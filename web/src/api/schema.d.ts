@@ -4885,15 +4885,18 @@ export interface components {
                 key: string;
                 label: string | null;
                 total: components["schemas"]["Figure"];
+                figures?: components["schemas"]["Figures"];
                 values: components["schemas"]["Figure"][];
             }[];
             /** @description All others together; null when there are none */
             other: components["schemas"]["Figure"][] | null;
             other_count: number;
             other_total: components["schemas"]["Figure"];
+            other_figures?: components["schemas"]["Figures"];
             /** @description All of them together */
             sums: components["schemas"]["Figure"][];
             total: components["schemas"]["Figure"];
+            figures?: components["schemas"]["Figures"];
             /** @description The same length of time just before */
             previous: {
                 /** Format: date-time */
@@ -4907,6 +4910,22 @@ export interface components {
              * @description When the last call before the end of the period began; given when the period has none
              */
             last_call_at: string | null;
+        };
+        /** @description All metrics of some calls; only with `figures=true` */
+        Figures: {
+            cost: components["schemas"]["Decimal"];
+            calls: number;
+            errors: number;
+            tokens_in: number;
+            tokens_out: number;
+            tokens_cached: number;
+            tokens_reasoning: number;
+            /** @description The average in milliseconds; null when it was never measured */
+            first_token: number | null;
+            /** @description Calls that were charged for */
+            charged: number;
+            /** @description Calls that the client stopped */
+            canceled: number;
         };
         /** @description Rubles as decimal text, a whole number, or null where nothing was measured */
         Figure: string | number | null;
@@ -10819,6 +10838,8 @@ export interface operations {
                 metric?: components["parameters"]["Metric"];
                 /** @description Series beside the rest, which is other */
                 limit?: components["parameters"]["SeriesLimit"];
+                /** @description true: each group has all metrics of the period in `figures` */
+                figures?: boolean;
                 /** @description Slug of the model that served */
                 model?: components["parameters"]["ByModel"];
                 provider?: components["parameters"]["ByProvider"];

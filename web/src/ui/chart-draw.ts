@@ -26,10 +26,12 @@ export function draw(e: HTMLElement, p: ChartProps & { palette: readonly number[
   }
   const order = bars ? p.series.map((_, i) => i).reverse() : p.series.map((_, i) => i)
   const data = [x, ...order.map((i) => (bars ? stacks[i]! : [...p.series[i]!.values]))] as uPlot.AlignedData
-  const faint = (c: string) => c.replace(/^rgb\(([^)]+)\)$/, (_, v: string) => `rgba(${v}, 0.45)`)
+  const line = color('line'), ink = color('ink3'), surface = color('surface')
+  const parts = (c: string) => (c.match(/[\d.]+/g) ?? []).map(Number)
+  // Mixed with what is behind it and not transparent: under a part of a stack are the sums of others.
+  const faint = (c: string) => { const over = parts(surface); return `rgb(${parts(c).slice(0, 3).map((v, i) => Math.round(v * 0.45 + (over[i] ?? v) * 0.55)).join(', ')})` }
   const path = bars ? uPlot.paths.bars!({ size: [0.78, 34], gap: 1, radius: 0.06, ...(p.unfinished ? { disp: { fill: { unit: 3 as const, values: ((_u: uPlot, si: number) => x.map((_, i) => (i === n - 1 ? faint(colors[order[si - 1]!]!) : colors[order[si - 1]!]!))) as unknown as uPlot.Series.BarsPathBuilderFacet['values'] } } } : {}) }) : uPlot.paths.linear!()
   const font = '500 11px Inter, system-ui, sans-serif'
-  const line = color('line'), ink = color('ink3'), surface = color('surface')
   const gap = bars && n > 1 ? (x[n - 1]! - x[0]!) / (n - 1) : 0
   let shownY: string[] = []
   // A value between gaps has no line; it gets a point.

@@ -6,6 +6,7 @@ import { useEffect, useId, useMemo, useRef, useState, type KeyboardEvent, type R
 import { useT } from '../i18n'
 import { Button } from './button'
 import { Skeleton } from './feedback'
+import { useShortcuts } from './shortcuts'
 import type { Drawn } from './chart-draw'
 
 export interface Series {
@@ -39,6 +40,8 @@ export interface ChartProps {
   /** Drag over the chart: chosen times */
   onZoom?: (from: number, to: number) => void
   hideHead?: boolean
+  /** t shows the table without the focus in the chart: for the page's main chart */
+  main?: boolean
 }
 
 /** A name keeps its colour while others come and go: by its hash, and on collision the next one that is free. */
@@ -100,6 +103,7 @@ export function Chart(p: ChartProps) {
     dark.addEventListener('change', draw)
     return () => { gone = true; observer?.disconnect(); window.removeEventListener('weir:theme', draw); dark.removeEventListener('change', draw); drawn.current?.destroy(); drawn.current = null }
   }, [seen, table, p.times, p.series, p.kind, p.unfinished, p.height, palette])
+  useShortcuts(p.main ? { t: () => setTable(!table), T: () => setTable(!table) } : {})
   const write = (s: Series, i: number) => s.texts?.[i] ?? (s.values[i] === null || s.values[i] === undefined ? '—' : p.format(s.values[i]!))
   const words = at === null ? '' : `${p.time(p.times[at]!)}: ${p.series.map((s) => `${s.label} ${write(s, at)}`).join(', ')}`
   useEffect(() => {
