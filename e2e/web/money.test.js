@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { accessible, browser, demo, englishWords, fitsWidth, open } from './weir.js';
 
-const weir = await demo();
+const weir = await demo({ env: { WEIR_PRICING_VAT_MODE: 'included', WEIR_PRICING_VAT_PERCENT: '22' } });
 const b = await browser();
 for (let i = 0; i < 3; i++) assert.equal((await weir.call('/v1/chat/completions', { model: 'sim/anywhere', messages: [{ role: 'user', content: `Hello ${i}` }] })).status, 200);
 
@@ -15,7 +15,11 @@ test('the statement shows the figures of the API, all digits, and the address ke
   const calls = data.rows.find((r) => r.kind === 'calls');
   assert.ok(calls.count >= 3);
   const shown = (await page.getByRole('main').innerText()).replace(/[\u202f\u00a0]/g, '');
-  for (const amount of [data.closing, data.available, calls.debit, calls.balance]) assert.ok(shown.includes(`${amount}₽`), `${amount} is not in ${shown}`);
+  const [vat] = data.vat;
+  assert.equal(vat.percent, '22');
+  assert.equal(vat.gross, calls.debit);
+  for (const text of ['VAT22%', 'Gross']) assert.ok(shown.replace(/\s/g, '').includes(text), `${text} is not in ${shown}`);
+  for (const amount of [vat.net, vat.vat, vat.gross, data.closing, data.available, calls.debit, calls.balance]) assert.ok(shown.includes(`${amount}₽`), `${amount} is not in ${shown}`);
   await page.getByRole('button', { name: /Last 7 days/ }).click();
   await page.waitForURL(/days=7/);
   await page.goto(`${weir.url}/money?from=2020-01-01&to=2020-01-02`);

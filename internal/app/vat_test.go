@@ -1,11 +1,17 @@
 package app_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"testing"
+	"time"
 
+	"weir/internal/apikey"
+	"weir/internal/audit"
 	"weir/internal/config"
+	"weir/internal/ledger"
+	"weir/internal/money"
 	"weir/internal/rate"
 )
 
@@ -53,6 +59,112 @@ func TestVATIsCharged(t *testing.T) {
 		if parts := call.Data.Usage.Parts; len(parts) == 0 || parts[0].Price != c.price {
 			t.Errorf("%s: parts %+v, want a price of %s", c.model, parts, c.price)
 		}
+	}
+	gw.wantBalanced(t)
+}
+
+// When the tax changes within a period, statement, days, rows and file have each rate apart, and all of them sum to the charges.
+func TestVATOfStatements(t *testing.T) {
+	t.Parallel()
+	var changed config.Config
+	gw := startGateway(t, func(s *setup) {
+		s.Pricing.RubPerUSD, s.Pricing.VAT = "97.3", config.VAT{Mode: rate.OnTop, Percent: "20"}
+		s.Config.Providers = []config.Provider{{ID: "hut", BaseURL: s.Declared.Providers[0].BaseURL, Models: []config.Offer{
+			{ID: "acme/dollars", UpstreamID: "chat", PriceUSD: config.Prices{Prompt: "1.37", Completion: "2.77"}},
+			{ID: "acme/rubles", UpstreamID: "chat", Prices: config.Prices{Prompt: "1.1", Completion: "1.7"}},
+		}}}
+		changed = s.Config
+	})
+	o := gw.newOwner(t, 500, apikey.NewKey{})
+	charged, taxed, refunded := map[string]money.Nano{}, map[string]money.Nano{}, money.Nano(0)
+	var last string
+	calls := func(percent string) {
+		v := rate.VAT{Mode: rate.Included, Percent: percent}
+		if percent == "" {
+			v.Mode = ""
+		}
+		for range 7 {
+			for _, model := range []string{"acme/dollars", "acme/rubles"} {
+				is := o.chat(t, map[string]any{"model": model, "max_tokens": 5, "messages": question}).reported(t, false)
+				charged[percent] += is.cost
+				taxed[percent] += v.Part(is.cost)
+				last = is.id
+			}
+		}
+	}
+	calls("20")
+	for _, v := range []config.VAT{{Mode: rate.Included, Percent: "22.0"}, {Mode: "none", Percent: "22"}} {
+		changed.Pricing.VAT = v
+		if err := gw.node.Reload(changed); err != nil {
+			t.Fatal(err)
+		}
+		if v.Mode == "none" {
+			calls("")
+		} else {
+			calls("22")
+			o.credits(t) // waits until the charges are posted
+			posted, err := ledger.GiveBack(t.Context(), gw.node.Office().Store, ledger.Refund{ID: "r-1", Generation: last, Amount: 12_345, Reason: "r", Actor: audit.Actor{Name: "test"}}, time.Now())
+			if err != nil {
+				t.Fatal(err)
+			}
+			refunded = posted.Amount
+			taxed["22"] -= rate.VAT{Mode: rate.Included, Percent: "22"}.Part(refunded)
+		}
+	}
+	o.credits(t)
+	check := func(what string, list []map[string]any) {
+		t.Helper()
+		if len(list) != len(charged) {
+			t.Fatalf("%s: %v", what, list)
+		}
+		for _, v := range list {
+			percent, _ := v["percent"].(string)
+			gross := charged[percent]
+			if percent == "22" {
+				gross -= refunded
+			}
+			net, vat := rubles(t, v["net"]), rubles(t, v["vat"])
+			if rubles(t, v["gross"]) != gross || vat != taxed[percent] || net+vat != gross {
+				t.Errorf("%s: VAT %q: %v, want %s with %s", what, percent, v, gross, taxed[percent])
+			}
+		}
+	}
+	day := time.Now().UTC()
+	path := "?from=" + day.AddDate(0, 0, -1).Format(time.DateOnly)
+	l := o.page(t, "/api/ledger"+path)
+	check("statement", elements(l["vat"]))
+	rows := map[string]money.Nano{}
+	for _, r := range elements(l["rows"]) {
+		for _, v := range elements(r["vat"]) {
+			percent, _ := v["percent"].(string)
+			if n := rubles(t, v["vat"]); r["kind"] == "refund" {
+				rows[percent] -= n
+			} else {
+				rows[percent] += n
+			}
+		}
+	}
+	file := map[string]money.Nano{}
+	for _, r := range o.table(t, "/api/ledger.csv"+path) {
+		if r["vat_rub"] == "" {
+			continue
+		}
+		n := rubles(t, r["vat_rub"])
+		if r["credit_rub"] != "" {
+			n = -n
+		}
+		file[r["vat_percent"]] += n
+		if rubles(t, r["net_rub"])+rubles(t, r["vat_rub"]) != rubles(t, cmp.Or(r["debit_rub"], r["credit_rub"])) {
+			t.Errorf("a row of the file does not add up: %v", r)
+		}
+	}
+	for percent, want := range taxed {
+		if rows[percent] != want || file[percent] != want {
+			t.Errorf("VAT %q: rows say %s, the file %s, want %s", percent, rows[percent], file[percent], want)
+		}
+	}
+	if time.Now().UTC().Day() == day.Day() {
+		check("day", elements(o.page(t, "/api/ledger/day/"+day.Format(time.DateOnly))["vat"]))
 	}
 	gw.wantBalanced(t)
 }

@@ -95,10 +95,30 @@ func (x *exchange) getLedger() error {
 		hold("job", j.Job, j.Model, j.Amount.String(), j.Since)
 	}
 	o.EndArray()
+	appendTaxes(&o, s.Taxes)
 	appendLines(&o, "rows", s.Newest())
 	o.EndObject()
 	o.EndObject()
 	return x.reply(&o)
+}
+
+// appendTaxes writes what calls and refunds contain of each VAT.
+func appendTaxes(o *object, taxes []report.Tax) {
+	o.Name("vat").Array()
+	for i := range taxes {
+		t := &taxes[i]
+		o.Object()
+		o.textOrNull("percent", t.Percent)
+		o.integer("calls", t.Calls)
+		o.amountText("charged", t.Charged)
+		o.integer("refunds", t.Refunds)
+		o.amountText("refunded", t.Refunded)
+		o.amountText("net", t.Gross()-t.VAT())
+		o.amountText("vat", t.VAT())
+		o.amountText("gross", t.Gross())
+		o.EndObject()
+	}
+	o.EndArray()
 }
 
 func appendLines(o *object, name string, lines []report.Line) {
@@ -160,6 +180,18 @@ func appendLine(o *object, l *report.Line) {
 		o.amountText("credit", l.Amount)
 	}
 	o.amountText("balance", l.Balance)
+	o.Name("vat").Array()
+	for i := range l.Taxes {
+		p := &l.Taxes[i]
+		o.Object()
+		o.textOrNull("percent", p.Percent)
+		o.integer("count", p.Count)
+		o.amountText("net", p.Net())
+		o.amountText("vat", p.VAT)
+		o.amountText("gross", p.Gross)
+		o.EndObject()
+	}
+	o.EndArray()
 	o.EndObject()
 }
 
@@ -209,6 +241,7 @@ func (x *exchange) getLedgerDay() error {
 	o.text("date", day.Format(time.DateOnly))
 	o.amountText("opening", s.Opening)
 	o.amountText("closing", s.Closing)
+	appendTaxes(&o, s.Taxes)
 	appendLines(&o, "postings", postings)
 	o.Name("calls").Object()
 	o.integer("count", calls.Count)
@@ -225,22 +258,23 @@ func (x *exchange) getLedgerDay() error {
 	return x.reply(&o)
 }
 
-// getLedgerFile serves GET /api/ledger.csv. The first and the last row are the balances.
+// getLedgerFile serves GET /api/ledger.csv. The first and the last row are the balances. Rows of calls and of refunds are parted by VAT, so that
+// a sum over a column is right.
 func (x *exchange) getLedgerFile() error {
 	s, err := x.statement()
 	if err != nil {
 		return err
 	}
 	return x.export("statement", "csv", s.From, s.To.AddDate(0, 0, 1), func(e *exporting) error {
-		e.row("date", "at_utc", "kind", "entries", "reference", "source", "call", "reason", "by", "debit_rub", "credit_rub", "balance_rub")
+		e.row("date", "at_utc", "kind", "entries", "reference", "source", "call", "reason", "by", "debit_rub", "credit_rub", "balance_rub", "vat_percent", "net_rub", "vat_rub")
 		balance := func(day time.Time, kind string, at report.Line) {
 			e.cells(day.Format(time.DateOnly), "", kind, "", "", "", "", "", "", "", "")
 			e.amount(at.Balance)
+			e.cells("", "", "")
 			e.end()
 		}
 		balance(s.From, "opening balance", report.Line{Balance: s.Opening})
-		for i := range s.Lines {
-			l := &s.Lines[i]
+		for l := range s.Parted() {
 			e.text(l.Day.Format(time.DateOnly))
 			m := l.Movement
 			if m == nil {
@@ -270,6 +304,14 @@ func (x *exchange) getLedgerFile() error {
 				e.amount(l.Amount)
 			}
 			e.amount(l.Balance)
+			if len(l.Taxes) == 1 {
+				p := &l.Taxes[0]
+				e.text(p.Percent)
+				e.amount(p.Net())
+				e.amount(p.VAT)
+			} else {
+				e.cells("", "", "")
+			}
 			e.end()
 		}
 		balance(s.To, "closing balance", report.Line{Balance: s.Closing})

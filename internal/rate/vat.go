@@ -48,6 +48,21 @@ func (v VAT) Part(of money.Nano) money.Nano {
 	return money.Nano(new(big.Int).Quo(part.Num(), part.Denom()).Int64())
 }
 
+// Plain returns the percentage without zeros that say nothing: 22 for 22.0 and 022. It is "" without a tax.
+func (v VAT) Plain() string {
+	if v.Mode == "" {
+		return ""
+	}
+	whole, part, _ := strings.Cut(v.Percent, ".")
+	if whole = strings.TrimLeft(whole, "0"); whole == "" {
+		whole = "0"
+	}
+	if part = strings.TrimRight(part, "0"); part == "" {
+		return whole
+	}
+	return whole + "." + part
+}
+
 // apply adds the tax to a rate where it is on top.
 func (v VAT) apply(r money.Rate) (money.Rate, error) {
 	if v.Mode != OnTop {

@@ -166,12 +166,46 @@ type DaySum struct {
 	Cost  money.Nano
 }
 
+// Tax is what calls and refunds contain of one VAT.
+type Tax struct {
+	Percent     string // decimal text, "" without VAT
+	Calls       int64
+	Charged     money.Nano
+	ChargedTax  money.Nano // contained in Charged
+	Refunds     int64
+	Refunded    money.Nano
+	RefundedTax money.Nano // contained in Refunded
+}
+
+// Add adds other figures of the same percentage.
+func (t *Tax) Add(o *Tax) {
+	t.Calls += o.Calls
+	t.Charged += o.Charged
+	t.ChargedTax += o.ChargedTax
+	t.Refunds += o.Refunds
+	t.Refunded += o.Refunded
+	t.RefundedTax += o.RefundedTax
+}
+
+// Gross is what was charged and not given back, VAT what it contains.
+func (t *Tax) Gross() money.Nano { return t.Charged - t.Refunded }
+
+// VAT is the tax in Gross.
+func (t *Tax) VAT() money.Nano { return t.ChargedTax - t.RefundedTax }
+
+// DayTax is one VAT on one day: calls belong to the day on which they began, refunds to the one on which they were posted.
+type DayTax struct {
+	Day time.Time
+	Tax
+}
+
 // Account is what a statement is made of, as of one moment.
 type Account struct {
 	Balance money.Nano
 	// Before is what was credited and charged before the period, After what came after it, by rows.
 	Before, After money.Nano
 	Days          []DaySum          // of the period, oldest first
+	Taxes         []DayTax          // of the period, oldest first, then by percentage as text
 	Movements     []ledger.Movement // of the period, oldest first
 	More          bool              // there are more movements than were asked for
 }

@@ -2,7 +2,9 @@ package report
 
 import (
 	"context"
+	"iter"
 	"slices"
+	"strings"
 	"time"
 
 	"weir/internal/fault"
@@ -28,7 +30,19 @@ type Line struct {
 	Count    int64            // of entries
 	Amount   money.Nano       // below zero: it was taken
 	Balance  money.Nano       // after it
+	Taxes    []Portion        // what Amount consists of, for calls and refunds; their sum is its absolute value
 }
+
+// Portion is the part of a row that has one VAT.
+type Portion struct {
+	Percent string // decimal text, "" without VAT
+	Count   int64
+	Gross   money.Nano
+	VAT     money.Nano // contained in Gross
+}
+
+// Net is what is left without the VAT.
+func (p *Portion) Net() money.Nano { return p.Gross - p.VAT }
 
 // Statement is what happened to a wallet in some days.
 type Statement struct {
@@ -44,6 +58,7 @@ type Statement struct {
 	Jobs   []Held
 	Calls  money.Nano // held for calls
 	Lines  []Line     // the oldest first
+	Taxes  []Tax      // of the calls and refunds of the period, by percentage as text
 }
 
 // Statement makes the statement of the days from..to, both included. It fails with fault.Invalid when there are too many postings.
@@ -69,6 +84,7 @@ func (r *Reporter) Statement(ctx context.Context, wallet string, from, to time.T
 	}
 	s.Calls = max(0, s.Calls)
 	s.Lines = linesOf(&a)
+	s.tax(a.Taxes)
 	s.Closing = s.Opening
 	for i := range s.Lines {
 		l := &s.Lines[i]
@@ -81,6 +97,46 @@ func (r *Reporter) Statement(ctx context.Context, wallet string, from, to time.T
 	}
 	s.Agrees = s.Closing+a.After == a.Balance
 	return s, nil
+}
+
+// tax sums the VAT of the days, and gives the rows of calls and of refunds theirs. A row of refunds has those of the whole day.
+func (s *Statement) tax(days []DayTax) {
+	type row struct {
+		day  time.Time
+		kind string
+	}
+	portions := map[row][]Portion{}
+	for i := range days {
+		d := &days[i]
+		if d.Calls > 0 {
+			k := row{d.Day, CallsKind}
+			portions[k] = append(portions[k], Portion{d.Percent, d.Calls, d.Charged, d.ChargedTax})
+		}
+		if d.Refunds > 0 {
+			k := row{d.Day, ledger.RefundKind}
+			portions[k] = append(portions[k], Portion{d.Percent, d.Refunds, d.Refunded, d.RefundedTax})
+		}
+		at := slices.IndexFunc(s.Taxes, func(t Tax) bool { return t.Percent == d.Percent })
+		if at < 0 {
+			at = len(s.Taxes)
+			s.Taxes = append(s.Taxes, Tax{Percent: d.Percent})
+		}
+		s.Taxes[at].Add(&d.Tax)
+	}
+	slices.SortFunc(s.Taxes, func(t, u Tax) int { return strings.Compare(t.Percent, u.Percent) })
+	for i := range s.Lines {
+		l := &s.Lines[i]
+		if all := portions[row{l.Day, l.Kind}]; counted(all) == l.Count { // of refunds that have rows of their own it is not known which is which
+			l.Taxes = all
+		}
+	}
+}
+
+func counted(all []Portion) (n int64) {
+	for i := range all {
+		n += all[i].Count
+	}
+	return n
 }
 
 // linesOf makes the rows of a statement: of each day the postings, and then its calls.
@@ -159,6 +215,7 @@ func (r *Reporter) DayOf(ctx context.Context, wallet string, day time.Time) (*St
 		s.Closing += s.Lines[i].Amount
 		s.Lines[i].Balance = s.Closing
 	}
+	s.tax(a.Taxes)
 	if a.More {
 		return nil, fault.Field("report.DayOf", "date", "This day has more than %d top-ups, adjustments and refunds. GET /api/account/statement lists them in pages.", maxDayPostings)
 	}
@@ -167,6 +224,35 @@ func (r *Reporter) DayOf(ctx context.Context, wallet string, day time.Time) (*St
 
 // maxDayPostings is how many postings of a day are listed one by one.
 const maxDayPostings = 1000
+
+// Parted lists the rows, the oldest first, with one for each VAT where a row has several.
+func (s *Statement) Parted() iter.Seq[Line] {
+	return func(yield func(Line) bool) {
+		for i := range s.Lines {
+			l := s.Lines[i]
+			if len(l.Taxes) < 2 {
+				if !yield(l) {
+					return
+				}
+				continue
+			}
+			balance, sign := l.Balance-l.Amount, money.Nano(1)
+			if l.Amount < 0 {
+				sign = -1
+			}
+			for j := range l.Taxes {
+				one := l
+				one.Taxes = l.Taxes[j : j+1]
+				one.Count, one.Amount = one.Taxes[0].Count, sign*one.Taxes[0].Gross
+				balance += one.Amount
+				one.Balance = balance
+				if !yield(one) {
+					return
+				}
+			}
+		}
+	}
+}
 
 // Newest lists lines from the newest.
 func (s *Statement) Newest() []Line {

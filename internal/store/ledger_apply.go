@@ -244,6 +244,16 @@ func (t *tx) rollUp(sums *tally) error {
 	for _, g := range inOrder(sums.groups, groupKey.order) {
 		args = g.args(args, sums.groups[g])
 	}
-	_, err := t.ExecEach(upsertGroup, len(groupColumns)+len(sumColumns), args)
+	if _, err := t.ExecEach(upsertGroup, len(groupColumns)+len(sumColumns), args); err != nil {
+		return err
+	}
+	args = args[:0]
+	for _, k := range inOrder(sums.taxes, taxKey.order) {
+		args = append(args, k.wallet, k.day, k.vat)
+		for _, n := range sums.taxes[k] {
+			args = append(args, n)
+		}
+	}
+	_, err := t.ExecEach(upsertTax, len(taxColumns)+len(taxSums), args)
 	return err
 }

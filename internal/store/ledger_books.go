@@ -77,7 +77,8 @@ type books struct {
 // refunded is the sum that was given back for a charge.
 type refunded struct {
 	sum  wide
-	call bool // the call was found
+	list []givenBack // the earliest posted first
+	call bool        // the call was found
 }
 
 // escrow is the lease that holds the money of a video job.
@@ -195,22 +196,23 @@ func (b *books) expect(p *posting) {
 	q := ledger.Posting{Ref: p.ref, Against: p.entries[1-i].account, Amount: money.Nano(p.entries[i].amount), Reason: p.reason}
 	wallet := strings.TrimPrefix(p.entries[i].account, ledger.WalletAccount)
 	if p.kind == ledger.RefundKind {
-		b.giveBack(wallet, strings.TrimPrefix(q.Against, ledger.RefundAccount), int64(q.Amount))
+		b.giveBack(wallet, strings.TrimPrefix(q.Against, ledger.RefundAccount), givenBack{p.at, int64(q.Amount)})
 	}
 	k := reported(p.at, p.actor, p.kind, wallet, Text(q.Words()))
 	b.events[k] = append(b.events[k], p.id)
 }
 
-func (b *books) giveBack(wallet, generation string, n int64) {
+func (b *books) giveBack(wallet, generation string, r givenBack) {
 	k := wallet + "\x00" + generation
 	if b.refunds[k] == nil {
 		b.refunds[k] = &refunded{}
 	}
-	b.refunds[k].sum.add(n)
+	b.refunds[k].sum.add(r.amount)
+	b.refunds[k].list = append(b.refunds[k].list, r)
 }
 
-// refund adds a refund of a call to its hour, and returns what is wrong with it.
-func (b *books) refund(c *record.Call, hour *sums) string {
+// refund adds the refunds of a call to its hour and to their days, and returns what is wrong with them.
+func (b *books) refund(c *record.Call, hour *sums, vat taxBook) string {
 	r := b.refunds[c.Wallet+"\x00"+c.Generation]
 	if r == nil {
 		return ""
@@ -220,6 +222,7 @@ func (b *books) refund(c *record.Call, hour *sums) string {
 		return fmt.Sprintf("generation %s was charged %s rubles, and %s were given back", c.Generation, c.Cost, &r.sum)
 	}
 	hour[lastAt-1] += r.sum.n.Int64()
+	vat.refunds(c, r.list)
 	return ""
 }
 

@@ -24,7 +24,8 @@ func (s *Store) Checks(ctx context.Context, noted ledger.Anchor) (checks []ledge
 		c.generations()
 		c.asides()
 		c.jobs()
-		c.rollUps(c.records())
+		hours, vat := c.records()
+		c.rollUps(hours, vat)
 		c.chain(noted)
 		c.audit()
 		c.postings()
@@ -162,9 +163,9 @@ func (c *checker) asides() {
 	c.add("set aside", wrong, "nothing waits for a decision")
 }
 
-// records compares each call's columns with its record, and adds the records up by hour.
-func (c *checker) records() map[hourKey]*sums {
-	hours := map[hourKey]*sums{}
+// records compares each call's columns with its record, and adds the records up by hour, and their VAT.
+func (c *checker) records() (map[hourKey]*sums, taxBook) {
+	hours, vat := map[hourKey]*sums{}, taxBook{}
 	var wrong, off, over differences
 	n, charged := 0, 0
 	c.each(selectGenerations, func(row []any) {
@@ -179,7 +180,8 @@ func (c *checker) records() map[hourKey]*sums {
 		if call != nil {
 			hour := at(hours, hourOf(call))
 			hour.add(call)
-			if w := c.books.refund(call, hour); w != "" {
+			vat.call(call)
+			if w := c.books.refund(call, hour, vat); w != "" {
 				over.add(w)
 			}
 			if call.Settled {
@@ -201,7 +203,7 @@ func (c *checker) records() map[hourKey]*sums {
 		}
 	}
 	c.add("refunds", over, "%d charges were refunded, none by more than the charge: %s rubles", len(c.books.refunds), &back)
-	return hours
+	return hours, vat
 }
 
 // fundOf reads a row that begins with wallet, key, period and start.
@@ -229,29 +231,41 @@ func sumsOf(values []any) (s sums) {
 	return s
 }
 
-// rollUps compares the hours with the calls, and days and keys with the hours.
-func (c *checker) rollUps(hours map[hourKey]*sums) {
-	t := tallyOf(hours)
+// rollUps compares the hours with the calls, days and keys with the hours, and the VAT of days with calls and refunds.
+func (c *checker) rollUps(hours map[hourKey]*sums, vat taxBook) {
+	t := tallyOf(hours, vat)
 	compareSums(c, "usage by hour", selectHours, len(hourColumns), t.hours, func(v []any) hourKey {
 		start, _ := v[0].(int64)
 		return hourKey{start, text(v[1]), text(v[2]), text(v[3]), text(v[4]), text(v[5]), text(v[6]), text(v[7]), text(v[8])}
-	})
+	}, sumsOf)
 	compareSums(c, "usage by day", selectDays, len(dayColumns), t.days, func(v []any) dayKey {
 		return dayKey{text(v[0]), text(v[1]), text(v[2]), text(v[3]), text(v[4]), text(v[5]), text(v[6]), text(v[7])}
-	})
+	}, sumsOf)
 	compareSums(c, "usage by group", selectGroups, len(groupColumns), t.groups, func(v []any) groupKey {
 		return groupKey{text(v[0]), text(v[1]), text(v[2]), text(v[3]), text(v[4])}
+	}, sumsOf)
+	compareSums(c, "VAT by day", selectTaxes, len(taxColumns), t.taxes, func(v []any) taxKey {
+		return taxKey{text(v[0]), text(v[1]), text(v[2])}
+	}, func(v []any) (s taxes) {
+		for i := range s {
+			s[i], _ = v[i].(int64)
+		}
+		return s
 	})
 	c.compareKeys(t.keys)
 }
 
 // compareSums compares the rows of a roll-up, whose key has so many columns, with what they should be.
-func compareSums[K comparable](c *checker, name, query string, keys int, want map[K]*sums, key func([]any) K) {
+func compareSums[K, V comparable](c *checker, name, query string, keys int, want map[K]*V, key func([]any) K, value func([]any) V) {
 	n := len(want)
 	var diff differences
 	c.each(query, func(v []any) {
 		k := key(v)
-		compare(&diff, k, sumsOf(v[keys:]), *at(want, k))
+		var right V
+		if want[k] != nil {
+			right = *want[k]
+		}
+		compare(&diff, k, value(v[keys:]), right)
 		delete(want, k)
 	})
 	for k := range want {

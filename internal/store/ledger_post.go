@@ -84,7 +84,7 @@ func (t *tx) post(p *ledger.Posting) (done ledger.Posted, err error) {
 			return done, err
 		}
 	}
-	if done.Transaction, err = t.enter(p, call); err != nil {
+	if done.Transaction, err = t.enter(p, call, before); err != nil {
 		return done, err
 	}
 	done.Movement = ledger.Movement{Transaction: done.Transaction, Kind: p.Kind, Ref: p.Ref, Wallet: p.Wallet, Against: p.Against, Amount: p.Amount, Reason: p.Reason,
@@ -183,14 +183,14 @@ func fit(p *ledger.Posting, c *record.Call, refunds []ledger.Movement) error {
 	return nil
 }
 
-// enter writes the transaction and its effects, and links it to the chain.
-func (t *tx) enter(p *ledger.Posting, call *record.Call) (id int64, err error) {
+// enter writes the transaction and its effects, and links it to the chain. before are the earlier refunds of the call.
+func (t *tx) enter(p *ledger.Posting, call *record.Call, before []ledger.Movement) (id int64, err error) {
 	if _, err := t.exec(walletCredit, p.Wallet, int64(p.Amount)); err != nil {
 		return 0, err
 	}
 	var back *tally
 	if call != nil {
-		back = givenBack(call, p.Amount)
+		back = refundOf(call, call.Cost-left(call, before, math.MaxInt64), p.Amount, p.At)
 		if err := t.chargeKeys(back.keys); err != nil {
 			return 0, err
 		}

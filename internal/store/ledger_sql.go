@@ -108,5 +108,5 @@ var Hot = []string{
 	nodeEpoch, nodeBeat, nodeOthers, nodeAdvance,
 	leaseFind, leaseAdd, leaseExtend, leaseReturn, leaseConsume, leaseTell, leaseAnswer, leaseRemove,
 	walletFund, walletLease, walletCharge, keyFundAdd, keyFund, keyLease, keyCharge,
-	transactionAdd, chainLock, chainLast, chainAdd, upsertDay, upsertHour, upsertGroup,
+	transactionAdd, chainLock, chainLast, chainAdd, upsertDay, upsertHour, upsertGroup, upsertTax,
 }

@@ -153,11 +153,13 @@ type tally struct {
 	keys    map[ledger.Fund]money.Nano
 	days    map[dayKey]*sums
 	groups  map[groupKey]*sums
+
+	taxes taxBook
 }
 
-// tallyOf is what follows from hours.
-func tallyOf(hours map[hourKey]*sums) *tally {
-	t := &tally{hours: hours, charged: map[string]money.Nano{}, keys: map[ledger.Fund]money.Nano{}, days: map[dayKey]*sums{}, groups: map[groupKey]*sums{}}
+// tallyOf is what follows from hours, with their VAT.
+func tallyOf(hours map[hourKey]*sums, vat taxBook) *tally {
+	t := &tally{hours: hours, taxes: vat, charged: map[string]money.Nano{}, keys: map[ledger.Fund]money.Nano{}, days: map[dayKey]*sums{}, groups: map[groupKey]*sums{}}
 	for h, s := range hours {
 		t.fold(h, s)
 	}
@@ -167,11 +169,12 @@ func tallyOf(hours map[hourKey]*sums) *tally {
 // newTally adds up the items of a batch. It fails when the sum of costs does not fit.
 func newTally(items []ledger.Recorded) (*tally, error) {
 	var revenue money.Nano
-	settled, leases, hours := make([]*record.Call, 0, len(items)), map[leaseUse]money.Nano{}, map[hourKey]*sums{}
+	settled, leases, hours, vat := make([]*record.Call, 0, len(items)), map[leaseUse]money.Nano{}, map[hourKey]*sums{}, taxBook{}
 	for i := range items {
 		it := &items[i]
 		c := &it.Call
 		at(hours, hourOf(c)).add(c)
+		vat.call(c)
 		if !c.Settled {
 			continue
 		}
@@ -186,15 +189,17 @@ func newTally(items []ledger.Recorded) (*tally, error) {
 			}
 		}
 	}
-	t := tallyOf(hours)
+	t := tallyOf(hours, vat)
 	t.revenue, t.settled, t.leases = revenue, settled, leases
 	return t, nil
 }
 
-// givenBack is the effect of a refund of a call: it belongs to the hour of the call, and so to the interval of a key's limit in which the
-// call was.
-func givenBack(c *record.Call, n money.Nano) *tally {
-	return tallyOf(map[hourKey]*sums{hourOf(c): {lastAt - 1: int64(n)}})
+// refundOf is the effect of a refund of a call, of which before was given back earlier: it belongs to the hour of the call, and so to the
+// interval of a key's limit in which the call was. Its VAT belongs to the day on which it is posted.
+func refundOf(c *record.Call, before, n money.Nano, posted time.Time) *tally {
+	vat := taxBook{}
+	vat.refund(c, before, n, posted)
+	return tallyOf(map[hourKey]*sums{hourOf(c): {lastAt - 1: int64(n)}}, vat)
 }
 
 // fold adds an hour to the day, week and month that contain it. Calls that are not settled cost nothing.

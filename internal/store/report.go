@@ -306,8 +306,9 @@ func (s *Store) first(ctx context.Context, to any, text string, args []any) (fou
 }
 
 const (
-	daySums = `SELECT day, CAST(SUM(requests) AS BIGINT), CAST(SUM(cost) AS BIGINT) FROM usage_groups WHERE wallet = $1 AND part = '` + byKind + `' AND day >= $2 AND day < $3 GROUP BY day ORDER BY day`
-	daySum  = `SELECT CAST(COALESCE(SUM(cost), 0) AS BIGINT) FROM usage_groups WHERE wallet = $1 AND part = '` + byKind + `' AND day >= $2 AND day < $3`
+	daySums  = `SELECT day, CAST(SUM(requests) AS BIGINT), CAST(SUM(cost) AS BIGINT) FROM usage_groups WHERE wallet = $1 AND part = '` + byKind + `' AND day >= $2 AND day < $3 GROUP BY day ORDER BY day`
+	dayTaxes = `SELECT day, vat, calls, cost, tax, refunds, refunded, refunded_tax FROM usage_taxes WHERE wallet = $1 AND day >= $2 AND day < $3 ORDER BY day, vat`
+	daySum   = `SELECT CAST(COALESCE(SUM(cost), 0) AS BIGINT) FROM usage_groups WHERE wallet = $1 AND part = '` + byKind + `' AND day >= $2 AND day < $3`
 	// Postings by time. An index has them without settlements, of which there are very many more; the condition on the transaction makes planners
 	// take it. The time is read of each by itself: joined, a planner that expects many of them would read all transactions.
 	postingsOf = `SELECT transaction_id, line, account, amount, at FROM (SELECT transaction_id, line, account, amount, (SELECT t.at FROM transactions t WHERE t.id = transaction_id) AS at
@@ -358,6 +359,17 @@ func (s *Store) Account(ctx context.Context, wallet string, from, to time.Time, 
 		if a.Days, err = collect(rows, err, func(row Scanner) (d report.DaySum, err error) {
 			var day string
 			if err = row.Scan(&day, &d.Calls, (*int64)(&d.Cost)); err == nil {
+				d.Day, err = time.Parse(time.DateOnly, day)
+			}
+			return d, err
+		}); err != nil {
+			return err
+		}
+		rows, err = q.QueryContext(ctx, dayTaxes, Text(wallet), from.Format(time.DateOnly), to.Format(time.DateOnly))
+		if a.Taxes, err = collect(rows, err, func(row Scanner) (d report.DayTax, err error) {
+			var day string
+			err = row.Scan(&day, &d.Percent, &d.Calls, (*int64)(&d.Charged), (*int64)(&d.ChargedTax), &d.Refunds, (*int64)(&d.Refunded), (*int64)(&d.RefundedTax))
+			if err == nil {
 				d.Day, err = time.Parse(time.DateOnly, day)
 			}
 			return d, err

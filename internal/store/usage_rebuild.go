@@ -5,18 +5,18 @@ import (
 	"time"
 
 	"weir/internal/ledger"
-	"weir/internal/money"
 )
 
 const (
 	// rollUpForm is the form of the roll-ups that this program writes.
-	rollUpForm = 1
+	rollUpForm = 2
 
 	formRead  = `SELECT form FROM usage_form WHERE one = 1`
 	formWrite = `UPDATE usage_form SET form = $1 WHERE one = 1`
-	// refundSums are what was given back, by the generation that each refund is of.
-	refundSums = `SELECT w.account, o.account, w.amount FROM entries w JOIN entries o ON o.transaction_id = w.transaction_id AND o.line <> w.line
-		WHERE substr(w.account, 1, 7) = 'wallet:' AND substr(o.account, 1, 7) = 'refund:' AND substr(w.ref, 1, 7) <> 'settle:' AND substr(o.ref, 1, 7) <> 'settle:'`
+	// refundsOfAll are what was given back, by the generation that each refund is of.
+	refundsOfAll = `SELECT w.account, o.account, w.amount, t.at FROM entries w JOIN entries o ON o.transaction_id = w.transaction_id AND o.line <> w.line
+		JOIN transactions t ON t.id = w.transaction_id
+		WHERE substr(w.account, 1, 7) = 'wallet:' AND substr(o.account, 1, 7) = 'refund:' AND substr(w.ref, 1, 7) <> 'settle:' AND substr(o.ref, 1, 7) <> 'settle:' ORDER BY w.transaction_id`
 	recordsOf = `SELECT record FROM generations`
 )
 
@@ -58,16 +58,16 @@ func (s *Store) rebuild(ctx context.Context, wanted func(*tx) (bool, error)) err
 		if ok, err := wanted(t); !ok || err != nil {
 			return err
 		}
-		for _, table := range []string{"usage_hourly", "usage_daily", "usage_groups"} {
+		for _, table := range []string{"usage_hourly", "usage_daily", "usage_groups", "usage_taxes"} {
 			if _, err := t.exec(`DELETE FROM ` + table); err != nil {
 				return err
 			}
 		}
-		hours, err := t.hoursOfRecords()
+		hours, vat, err := t.hoursOfRecords()
 		if err != nil {
 			return err
 		}
-		if err := t.rollUp(tallyOf(hours)); err != nil {
+		if err := t.rollUp(tallyOf(hours, vat)); err != nil {
 			return err
 		}
 		_, err = t.exec(formWrite, rollUpForm)
@@ -76,39 +76,45 @@ func (s *Store) rebuild(ctx context.Context, wanted func(*tx) (bool, error)) err
 }
 
 // hoursOfRecords adds all records and refunds up.
-func (t *tx) hoursOfRecords() (map[hourKey]*sums, error) {
+func (t *tx) hoursOfRecords() (map[hourKey]*sums, taxBook, error) {
 	type refund struct {
 		wallet, against string
-		amount          int64
+		givenBack
 	}
-	rows, err := t.Rows(refundSums, nil)
-	refunds, err := collect(rows, err, columns(func(r *refund) []any { return []any{&r.wallet, &r.against, &r.amount} }))
+	rows, err := t.Rows(refundsOfAll, nil)
+	refunds, err := collect(rows, err, columns(func(r *refund) []any { return []any{&r.wallet, &r.against, &r.amount, &r.at} }))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	back := map[[2]string]money.Nano{}
+	back := map[[2]string][]givenBack{}
 	for _, r := range refunds {
-		back[[2]string{r.wallet, r.against}] += money.Nano(r.amount)
+		k := [2]string{r.wallet, r.against}
+		back[k] = append(back[k], r.givenBack)
 	}
 	if rows, err = t.Rows(recordsOf, nil); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer func() { _ = rows.Close() }()
-	hours := map[hourKey]*sums{}
+	hours, vat := map[hourKey]*sums{}, taxBook{}
 	for rows.Next() {
 		var rec []byte
 		if err := rows.Scan(&rec); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		it, err := ledger.DecodeItem(rec)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		c := &it.Call
 		tidy(c)
 		hour := at(hours, hourOf(c))
 		hour.add(c)
-		hour[lastAt-1] += int64(back[[2]string{ledger.WalletAccount + c.Wallet, ledger.RefundAccount + c.Generation}])
+		vat.call(c)
+		refunds := back[[2]string{ledger.WalletAccount + c.Wallet, ledger.RefundAccount + c.Generation}]
+		for _, r := range refunds {
+			hour[lastAt-1] += r.amount
+		}
+		vat.refunds(c, refunds)
 	}
-	return hours, rows.Err()
+	return hours, vat, rows.Err()
 }

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	_ "embed"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -77,6 +78,7 @@ func Statement(s *report.Statement, h Head) ([]byte, error) {
 		p.line(&s.Lines[i])
 	}
 	p.balance(s.To, p.w.closing, s.Closing)
+	p.taxes(s.Taxes)
 	p.notes(s, &h)
 	var b bytes.Buffer
 	err := p.Output(&b)
@@ -189,6 +191,42 @@ func (p *printer) line(l *report.Line) {
 	p.row("", l.Day, p.w.text(l), debit, credit, p.w.amount(l.Balance))
 }
 
+// taxes prints what calls and refunds of the period contain of each VAT, if they contain any.
+func (p *printer) taxes(all []report.Tax) {
+	if !slices.ContainsFunc(all, func(t report.Tax) bool { return t.Percent != "" }) {
+		return
+	}
+	if p.GetY()+rowHeight*float64(len(all)+3) > 297-bottom {
+		p.AddPage()
+	}
+	p.Ln(5)
+	cells := func(style string, rule string, text ...string) {
+		p.pen(style, normal, 0)
+		p.CellFormat(columns[0]+columns[1], rowHeight, text[0], rule, 0, "L", false, 0, "")
+		for i, x := range text[1:] {
+			size := normal
+			for ; p.GetStringWidth(x) > columns[2+i]-1 && size > 5; size -= 0.5 {
+				p.pen(style, size, 0)
+			}
+			p.CellFormat(columns[2+i], rowHeight, x, rule, 0, "R", false, 0, "")
+			p.pen(style, normal, 0)
+		}
+		p.Ln(rowHeight)
+	}
+	p.SetDrawColor(60, 66, 70)
+	cells("", "B", p.w.spent, p.w.net, p.w.vat, p.w.gross)
+	p.SetDrawColor(222, 226, 227)
+	var net, vat, gross money.Nano
+	for i := range all {
+		t := &all[i]
+		cells("", "B", p.w.rate(t.Percent), p.w.amount(t.Gross()-t.VAT()), p.w.amount(t.VAT()), p.w.amount(t.Gross()))
+		net, vat, gross = net+t.Gross()-t.VAT(), vat+t.VAT(), gross+t.Gross()
+	}
+	if len(all) > 1 {
+		cells("B", "", p.w.together, p.w.amount(net), p.w.amount(vat), p.w.amount(gross))
+	}
+}
+
 func (p *printer) notes(s *report.Statement, h *Head) {
 	if p.GetY() > 297-bottom-40 {
 		p.AddPage()
@@ -269,11 +307,11 @@ func plain(text string) string {
 // text says what a row is about.
 func (w *words) text(l *report.Line) string {
 	if l.Kind == report.CallsKind {
-		return w.calls(l.Count)
+		return w.calls(l.Count) + w.contains(l)
 	}
 	m := l.Movement
 	if m == nil {
-		return fmt.Sprintf("%s (%d)", w.kinds[l.Kind], l.Count)
+		return fmt.Sprintf("%s (%d)", w.kinds[l.Kind], l.Count) + w.contains(l)
 	}
 	text := w.kinds[l.Kind]
 	if source, ok := strings.CutPrefix(m.Against, ledger.TopUpAccount); ok {
@@ -285,5 +323,27 @@ func (w *words) text(l *report.Line) string {
 	if m.Reason != "" {
 		text += ": " + m.Reason
 	}
-	return plain(text + " [" + m.Ref + "]")
+	return plain(text + " [" + m.Ref + "]" + w.contains(l))
+}
+
+// contains says which VAT a row contains; nothing without any.
+func (w *words) contains(l *report.Line) string {
+	text := ""
+	for i := range l.Taxes {
+		if t := &l.Taxes[i]; t.Percent != "" {
+			text += "; " + w.rate(t.Percent) + " " + w.amount(t.VAT)
+			if len(l.Taxes) > 1 {
+				text += " " + w.outOf + " " + w.amount(t.Gross)
+			}
+		}
+	}
+	return text
+}
+
+// rate names a VAT.
+func (w *words) rate(percent string) string {
+	if percent == "" {
+		return w.untaxed
+	}
+	return w.tax + space + strings.Replace(percent, ".", w.point, 1) + space + "%"
 }

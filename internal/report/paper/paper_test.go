@@ -41,9 +41,15 @@ func statement() *report.Statement {
 			add(report.Line{Day: day(d), Kind: ledger.RefundKind, Count: 1_234, Amount: 40_000_000_001})
 		}
 		for range 3 {
-			add(report.Line{Day: day(d), Kind: report.CallsKind, Count: int64(d * 137), Amount: -money.Nano(d) * 123_456_789_012})
+			cost := money.Nano(d) * 123_456_789_012
+			l := report.Line{Day: day(d), Kind: report.CallsKind, Count: int64(d * 137), Amount: -cost, Taxes: []report.Portion{{Percent: "22", Count: int64(d * 137), Gross: cost, VAT: cost * 22 / 122}}}
+			if d == 15 {
+				l.Taxes = []report.Portion{{Count: 5, Gross: 1000}, {Percent: "20.5", Count: 1000, Gross: 205, VAT: 35}, {Percent: "22", Count: 1050, Gross: cost - 1205, VAT: cost / 6}}
+			}
+			add(l)
 		}
 	}
+	s.Taxes = []report.Tax{{Calls: 15, Charged: 3000}, {Percent: "20.5", Calls: 3000, Charged: 615, ChargedTax: 105}, {Percent: "22", Calls: 9, Charged: 172_222_220_671_740, ChargedTax: 31_056_465_858_182, Refunds: 1, Refunded: 1, RefundedTax: 1}}
 	return s
 }
 
@@ -51,8 +57,8 @@ func statement() *report.Statement {
 func TestStatement(t *testing.T) {
 	t.Parallel()
 	for lang, want := range map[string][]string{
-		"en": {"Statement of account", "Opening balance", "1 234.567890123", "0.000000007", "Refund (1234)", "137 calls of models", "Page 2 of", "1 November 2026", "изображение ?"},
-		"ru": {"Выписка по счёту", "Остаток на начало", "1 234,567890123", "0,000000007", "Возврат (1234)", "137 вызовов моделей", "274 вызова", "Страница 2 из", "1 ноября 2026"},
+		"en": {"Statement of account", "Opening balance", "1 234.567890123", "0.000000007", "Refund (1234)", "137 calls of models", "Page 2 of", "1 November 2026", "изображение ?", "VAT 22 %", "VAT 20.5 %", "0.000000035 of", "Calls less refunds", "Without VAT", "141 165.754813558", "31 056.465858181", "172 222.220671739"},
+		"ru": {"Выписка по счёту", "Остаток на начало", "1 234,567890123", "0,000000007", "Возврат (1234)", "137 вызовов моделей", "274 вызова", "Страница 2 из", "1 ноября 2026", "НДС 20,5 %", "Вызовы за вычетом возвратов", "Без НДС", "31 056,465858181"},
 	} {
 		b, err := paper.Statement(statement(), paper.Head{Language: lang, Account: "ООО «Плотина» & Söhne", Wallet: "wal_2kV9sQ4pLx7ZbN1mR8tYwC3d", Site: "https://weir.example.org", Made: time.Date(2026, 12, 1, 9, 30, 0, 0, time.UTC)})
 		if err != nil {

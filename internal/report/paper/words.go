@@ -19,6 +19,8 @@ type words struct {
 	months                                               [12]string
 	calls                                                func(int64) string
 	point                                                string
+	spent, net, vat, gross, together                     string
+	tax, untaxed, outOf                                  string
 }
 
 func wordsOf(language string) *words {
@@ -45,6 +47,8 @@ var english = words{ //nolint:gosec // no credentials, but what is credited
 		return grouped(strconv.FormatInt(n, 10)) + " calls of models"
 	},
 	point: ".",
+	spent: "Calls less refunds", net: "Net, ₽", vat: "VAT, ₽", gross: "Gross, ₽", together: "Together",
+	tax: "VAT", untaxed: "Without VAT", outOf: "of",
 }
 
 var russian = words{ //nolint:gosec // likewise
@@ -68,6 +72,8 @@ var russian = words{ //nolint:gosec // likewise
 		return grouped(strconv.FormatInt(n, 10)) + " " + word + " моделей"
 	},
 	point: ",",
+	spent: "Вызовы за вычетом возвратов", net: "Без НДС, ₽", vat: "НДС, ₽", gross: "С НДС, ₽", together: "Всего",
+	tax: "НДС", untaxed: "Без НДС", outOf: "из",
 }
 
 // space separates groups of digits and never breaks.

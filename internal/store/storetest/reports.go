@@ -15,6 +15,7 @@ import (
 	"weir/internal/audit"
 	"weir/internal/ledger"
 	"weir/internal/money"
+	"weir/internal/rate"
 	"weir/internal/record"
 	"weir/internal/report"
 	"weir/internal/usage"
@@ -61,7 +62,19 @@ type reports struct {
 	calls  []record.Call // of wal_1, the newest first
 	back   map[string]money.Nano
 	posted []ledger.Movement
+
+	refunds []refund
 }
+
+// refund is one refund of a call.
+type refund struct {
+	at          time.Time
+	percent     string
+	amount, tax money.Nano
+}
+
+// versions are those of prices without VAT, with several, and of names that only look like it.
+var versions = []string{"", "autumn usd=90 margin=0.1", "usd=90 margin=0 vat=20", "usd=90 margin=0 vat=+22", "cbr-2026-02-21@81.2345+0.15 vat=+22", "rub vat=22", "rub vat=0.7", "mine vat=22"}
 
 func pick[T any](r *rand.Rand, list ...T) T { return list[r.IntN(len(list))] }
 
@@ -86,7 +99,7 @@ func (b *reports) fill() {
 		}
 		c := record.Call{Generation: fmt.Sprintf("gen-%d-%020d", at.Unix(), b.random.Uint64()), Request: "req_1", User: pick(b.random, "usr_1", "usr_1", "usr_3"), Wallet: pick(b.random, "wal_1", "wal_1", "wal_2"), At: at,
 			Key: pick(b.random, "key_1", "key_2", ""), API: pick(b.random, "completions", "messages", "videos"), Model: pick(b.random, "a/x", "a/y", "b/z"), Provider: pick(b.random, "p", "q"),
-			Endpoint: pick(b.random, "e1", "e2"), Status: 200, Usage: usage.Usage{Prompt: usage.Of(b.random.Int64N(1000)), Completion: usage.Of(b.random.Int64N(1000)), Reasoning: usage.Of(3), CacheRead: usage.Of(2)},
+			Endpoint: pick(b.random, "e1", "e2"), Status: 200, Rate: pick(b.random, versions...), Usage: usage.Usage{Prompt: usage.Of(b.random.Int64N(1000)), Completion: usage.Of(b.random.Int64N(1000)), Reasoning: usage.Of(3), CacheRead: usage.Of(2)},
 			FirstContent: time.Duration(b.random.IntN(2)) * time.Millisecond, Duration: time.Second, Settled: true, Cost: money.Nano(b.random.Int64N(1e12))}
 		switch b.random.IntN(6) {
 		case 0:
@@ -119,13 +132,24 @@ func (b *reports) fill() {
 			b.posted = append(b.posted, done.Movement)
 		}
 	}
-	for i := range 30 {
+	for i := range 60 {
 		at := b.now.Add(-time.Duration(b.random.IntN(12*24*3600)) * time.Second)
 		post(ledger.Posting{Kind: ledger.TopUpKind, Ref: fmt.Sprint("topup:test:", i), Wallet: pick(b.random, "wal_1", "wal_2"), Against: "topup:test", Amount: money.Nano(1 + b.random.Int64N(1e12)), At: at})
 		c := &b.calls[b.random.IntN(len(b.calls))]
-		if c.Cost > 3 && b.back[c.Generation] == 0 {
-			b.back[c.Generation] = c.Cost / 3
-			post(ledger.Posting{Kind: ledger.RefundKind, Ref: fmt.Sprint("refund:", i), Against: ledger.RefundAccount + c.Generation, Amount: c.Cost / 3, Reason: "r", At: at})
+		for part := range 1 + b.random.IntN(3) {
+			n := c.Cost / 3
+			if part == 2 {
+				n = c.Cost - b.back[c.Generation] // all of it is given back
+			}
+			if n <= 0 || b.back[c.Generation]+n > c.Cost {
+				break
+			}
+			at := at.Add(time.Duration(b.random.IntN(48)) * time.Hour)
+			v := rate.PartsOf(c.Rate).VAT
+			tax := v.Part(b.back[c.Generation]+n) - v.Part(b.back[c.Generation])
+			b.back[c.Generation] += n
+			b.refunds = append(b.refunds, refund{at, v.Percent, n, tax})
+			post(ledger.Posting{Kind: ledger.RefundKind, Ref: fmt.Sprint("refund:", i, ":", part), Against: ledger.RefundAccount + c.Generation, Amount: n, Reason: "r", At: at})
 		}
 	}
 	slices.SortFunc(b.posted, func(x, y ledger.Movement) int {
@@ -360,6 +384,7 @@ func (b *reports) statements(t *testing.T) {
 		if n := len(s.Lines); n > 0 && s.Lines[n-1].Balance != s.Closing {
 			t.Fatalf("the last row has the balance %s, not %s", s.Lines[n-1].Balance, s.Closing)
 		}
+		b.taxes(t, s, from, after)
 		day, err := r.DayOf(t.Context(), "wal_1", from)
 		if err != nil || day.Opening != opening {
 			t.Fatalf("the day %s opens with %s, want %s, %v", from, day.Opening, opening, err)
@@ -369,6 +394,69 @@ func (b *reports) statements(t *testing.T) {
 		if _, err := r.Statement(t.Context(), wallet, b.now, b.now); err == nil {
 			t.Errorf("%s has a statement", wallet)
 		}
+	}
+}
+
+// taxes compares the VAT of a statement, and of its rows, with that of calls and refunds one by one.
+func (b *reports) taxes(t *testing.T, s *report.Statement, from, after time.Time) {
+	t.Helper()
+	all := map[string]*report.Tax{}
+	type row struct {
+		day           time.Time
+		kind, percent string
+	}
+	rows := map[row]report.Portion{}
+	in := func(at time.Time) bool { return !at.Before(from) && at.Before(after) }
+	add := func(at time.Time, kind, percent string, n, tax money.Nano) {
+		k := row{report.Day.Floor(at), kind, percent}
+		p := rows[k]
+		rows[k] = report.Portion{Percent: percent, Count: p.Count + 1, Gross: p.Gross + n, VAT: p.VAT + tax}
+		if all[percent] == nil {
+			all[percent] = &report.Tax{Percent: percent}
+		}
+	}
+	for i := range b.calls {
+		c := &b.calls[i]
+		if !c.Settled || !in(c.At) {
+			continue
+		}
+		v := rate.PartsOf(c.Rate).VAT
+		add(c.At, report.CallsKind, v.Percent, c.Cost, v.Part(c.Cost))
+		all[v.Percent].Add(&report.Tax{Calls: 1, Charged: c.Cost, ChargedTax: v.Part(c.Cost)})
+	}
+	for _, x := range b.refunds {
+		if in(x.at) {
+			add(x.at, ledger.RefundKind, x.percent, x.amount, x.tax)
+			all[x.percent].Add(&report.Tax{Refunds: 1, Refunded: x.amount, RefundedTax: x.tax})
+		}
+	}
+	for i := range s.Taxes {
+		got := &s.Taxes[i]
+		if want := all[got.Percent]; want == nil || *got != *want {
+			t.Fatalf("VAT of %s to %s: %+v, want %+v", from, after, got, want)
+		}
+		delete(all, got.Percent)
+	}
+	if len(all) > 0 {
+		t.Fatalf("VAT of %s to %s is missing: %v", from, after, all)
+	}
+	for i := range s.Lines {
+		l := &s.Lines[i]
+		var sum money.Nano
+		for _, p := range l.Taxes {
+			k := row{l.Day, l.Kind, p.Percent}
+			if p != rows[k] {
+				t.Fatalf("row %v: %+v, want %+v", k, p, rows[k])
+			}
+			sum += p.Gross
+			delete(rows, k)
+		}
+		if len(l.Taxes) > 0 && sum != max(l.Amount, -l.Amount) {
+			t.Fatalf("the parts of a row of %s sum to %s", l.Amount, sum)
+		}
+	}
+	if len(rows) > 0 {
+		t.Fatalf("VAT of rows is missing: %v", rows)
 	}
 }
 

@@ -97,7 +97,7 @@ func Tampering(t *testing.T, open func(*testing.T) Books) {
 
 // refundOf8 makes the refund of 3 one of 8, everywhere but in the audit chain; the call was charged 7.
 const refundOf8 = "UPDATE entries SET amount = 8 WHERE ref = 'refund:1' AND line = 0; UPDATE entries SET amount = -8 WHERE ref = 'refund:1' AND line = 1; UPDATE wallets SET credited = credited - 3 + 8; " +
-	"UPDATE usage_hourly SET refunded = 8 WHERE refunded = 3; UPDATE usage_daily SET refunded = 8 WHERE refunded = 3; UPDATE usage_groups SET refunded = 8 WHERE refunded = 3; UPDATE key_spend SET spent = spent + 3 - 8"
+	"UPDATE usage_hourly SET refunded = 8 WHERE refunded = 3; UPDATE usage_daily SET refunded = 8 WHERE refunded = 3; UPDATE usage_groups SET refunded = 8 WHERE refunded = 3; UPDATE usage_taxes SET refunded = 8 WHERE refunded = 3; UPDATE key_spend SET spent = spent + 3 - 8"
 
 // tamperings are changes of the rows that kept makes, each with the check that finds it.
 var tamperings = map[string]struct{ text, check string }{
@@ -127,6 +127,9 @@ var tamperings = map[string]struct{ text, check string }{
 	"a day added":                    {"INSERT INTO usage_daily SELECT '2026-03-05', wallet, key_id, user_id, model, provider, api, result, 1, 1, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0 FROM usage_daily", "usage by day"},
 	"a group changed":                {"UPDATE usage_groups SET calls = calls + 1 WHERE part = 'kind'", "usage by group"},
 	"a group gone":                   {"DELETE FROM usage_groups WHERE part = 'key'", "usage by group"},
+	"a tax changed":                  {"UPDATE usage_taxes SET tax = tax + 1", "VAT by day"},
+	"a tax gone":                     {"DELETE FROM usage_taxes", "VAT by day"},
+	"a refund's tax changed":         {"UPDATE usage_taxes SET refunded_tax = refunded_tax - 1", "VAT by day"},
 	"a call moved to another result": {"UPDATE usage_hourly SET result = 'canceled' WHERE model = 'a/none'", "usage by hour"},
 	"a last call at another time":    {"UPDATE usage_daily SET last_at = last_at + 1", "usage by day"},
 	"a key's spending forgotten":     {"UPDATE key_spend SET spent = 0 WHERE period = 'month'", "spending of keys"},
@@ -166,7 +169,7 @@ var tamperings = map[string]struct{ text, check string }{
 	"the count of links changed":              {"UPDATE ledger_head SET length = length + 1", "chain"},
 	"all links gone":                          {"DELETE FROM ledger_chain; DELETE FROM ledger_head", "chain"},
 	"a charge made smaller everywhere": {"UPDATE entries SET amount = -6 WHERE ref = 'settle:gen-1'; UPDATE entries SET amount = amount - 1 WHERE account = 'revenue' AND amount = 14; UPDATE wallets SET charged = charged - 1; " +
-		"UPDATE generations SET cost = 6 WHERE id = 'gen-1'; UPDATE usage_hourly SET cost = cost - 1 WHERE cost > 0; UPDATE usage_daily SET cost = cost - 1 WHERE cost > 0; UPDATE usage_groups SET cost = cost - 1 WHERE cost > 0; UPDATE key_spend SET spent = spent - 1 WHERE spent > 0", "chain"},
+		"UPDATE generations SET cost = 6 WHERE id = 'gen-1'; UPDATE usage_hourly SET cost = cost - 1 WHERE cost > 0; UPDATE usage_daily SET cost = cost - 1 WHERE cost > 0; UPDATE usage_groups SET cost = cost - 1 WHERE cost > 0; UPDATE usage_taxes SET cost = cost - 1 WHERE cost > 0; UPDATE key_spend SET spent = spent - 1 WHERE spent > 0", "chain"},
 	"two calls exchanged": {"UPDATE generations SET id = 'gen-x' WHERE id = 'gen-1'; UPDATE generations SET id = 'gen-1' WHERE id = 'gen-2'; UPDATE generations SET id = 'gen-2' WHERE id = 'gen-x'", "chain"},
 	"a call without a charge gone, with its roll-ups": {"DELETE FROM generations WHERE id = 'gen-0'; DELETE FROM usage_hourly WHERE model = 'a/none'; DELETE FROM usage_daily WHERE model = 'a/none'; " +
 		"DELETE FROM usage_groups WHERE value IN ('a/none', '') AND part IN ('model', 'key'); UPDATE usage_groups SET calls = calls - 1 WHERE part = 'kind'", "chain"},
@@ -268,7 +271,7 @@ func (b *Books) change(t *testing.T, text string, args ...any) {
 
 // filledOnce checks that the roll-ups are made of the records and refunds after an upgrade, and then not again.
 func filledOnce(t *testing.T, b Books) {
-	const empty = "DELETE FROM usage_hourly; DELETE FROM usage_daily; DELETE FROM usage_groups"
+	const empty = "DELETE FROM usage_hourly; DELETE FROM usage_daily; DELETE FROM usage_groups; DELETE FROM usage_taxes"
 	wrong := func() (names []string) {
 		t.Helper()
 		if err := b.Store.FillRollUps(t.Context()); err != nil {
@@ -290,7 +293,7 @@ func filledOnce(t *testing.T, b Books) {
 		t.Errorf("after the first start: %q", names)
 	}
 	b.change(t, empty)
-	if names := wrong(); len(names) != 3 {
+	if names := wrong(); len(names) != 4 {
 		t.Errorf("what was damaged later is hidden: only %q", names)
 	}
 }

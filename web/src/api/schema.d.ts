@@ -5027,9 +5027,27 @@ export interface components {
                 since: string | null;
                 model: string | null;
             }[];
+            vat: components["schemas"]["LedgerVAT"];
             /** @description The newest first */
             rows: components["schemas"]["LedgerRow"][];
         };
+        /** @description What the calls and refunds of the period contain of each VAT; more than one element if the VAT changed. Net and vat sum to gross */
+        LedgerVAT: {
+            /** @description Null without VAT */
+            percent: string | null;
+            /** @description That were charged */
+            calls: number;
+            /** @description For these calls, with VAT */
+            charged: components["schemas"]["Decimal"];
+            refunds: number;
+            /** @description In the period, with VAT */
+            refunded: components["schemas"]["Decimal"];
+            net: components["schemas"]["Decimal"];
+            /** @description The sum over the calls and refunds, each rounded to 10⁻⁹ ruble */
+            vat: components["schemas"]["Decimal"];
+            /** @description Charged less refunded */
+            gross: components["schemas"]["Decimal"];
+        }[];
         LedgerRow: {
             id: string;
             /** Format: date */
@@ -5056,12 +5074,22 @@ export interface components {
             credit: components["schemas"]["Decimal"] | null;
             /** @description After this row */
             balance: components["schemas"]["Decimal"];
+            /** @description What a row of calls or refunds consists of, by VAT; empty for others */
+            vat: {
+                /** @description Null without VAT */
+                percent: string | null;
+                count: number;
+                net: components["schemas"]["Decimal"];
+                vat: components["schemas"]["Decimal"];
+                gross: components["schemas"]["Decimal"];
+            }[];
         };
         LedgerDay: {
             /** Format: date */
             date: string;
             opening: components["schemas"]["Decimal"];
             closing: components["schemas"]["Decimal"];
+            vat: components["schemas"]["LedgerVAT"];
             /** @description Each top-up, adjustment and refund, the newest first; with the first page only */
             postings: components["schemas"]["LedgerRow"][];
             calls: {
@@ -11165,7 +11193,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description UTF-8 with a header row; amounts in rubles with a dot */
+            /** @description UTF-8 with a header row; amounts in rubles with a dot. Calls and refunds of a day have a row for each VAT */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];

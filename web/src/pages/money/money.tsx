@@ -11,6 +11,7 @@ import { Table, type Column } from '../../ui/table'
 import { Money } from '../../ui/values'
 
 type Row = Reply<'/api/ledger'>['data']['rows'][number]
+type Tax = Reply<'/api/ledger'>['data']['vat'][number]
 const isDay = (s: unknown): s is string => typeof s === 'string' && /^\d{4}-\d\d-\d\d$/.test(s)
 const dayText = (ms: number) => new Date(ms).toISOString().slice(0, 10)
 
@@ -41,12 +42,21 @@ export default function MoneyPage() {
   const what = (r: Row) => r.kind === 'calls' ? t('calls', { n: r.count })
     : r.kind === 'refund' ? t('refunds', { n: r.count })
     : <span>{t.or(r.kind, r.kind)}{r.title_args.reason && <span translate="no" className="text-ink2"> · {r.title_args.reason}</span>}{r.title_args.actor && <span translate="no" className="text-ink3"> · {t('by', { name: r.title_args.actor })}</span>}</span>
+  const rate = (percent: string | null) => percent === null ? t('noVat') : t('vatRate', { rate: percent })
+  const taxed = s?.vat.some((v) => v.percent !== null) ?? false
+  const contains = (r: Row) => r.vat.filter((v) => v.percent !== null).map((v) => <div key={v.percent} className="text-small text-ink3">{rate(v.percent)}: <Money value={v.vat} exact /></div>)
   const columns: Column<Row>[] = [
     { key: 'date', head: t('date'), cell: (r) => date(r.date) },
-    { key: 'what', head: t('what'), cell: what },
+    { key: 'what', head: t('what'), cell: (r) => <>{what(r)}{contains(r)}</> },
     { key: 'debit', head: t('debit'), align: 'end', cell: (r) => r.debit !== null && <Money value={r.debit} exact /> },
     { key: 'credit', head: t('credit'), align: 'end', cell: (r) => r.credit !== null && <Money value={r.credit} exact /> },
     { key: 'balance', head: t('balance'), align: 'end', cell: (r) => <Money value={r.balance} exact /> },
+  ]
+  const taxes: Column<Tax>[] = [
+    { key: 'rate', head: t('vat'), cell: (v) => rate(v.percent) },
+    { key: 'net', head: t('net'), align: 'end', cell: (v) => <Money value={v.net} exact /> },
+    { key: 'vat', head: t('vatAmount'), align: 'end', cell: (v) => <Money value={v.vat} exact /> },
+    { key: 'gross', head: t('gross'), align: 'end', cell: (v) => <Money value={v.gross} exact /> },
   ]
   const file = (kind: 'csv' | 'pdf') => <a href={`/api/ledger.${kind}?from=${query.from}&to=${query.to}`} download className={`${buttonClass('plain')} no-underline`}>{t(kind)}</a>
   return (
@@ -73,8 +83,14 @@ export default function MoneyPage() {
           <div className="overflow-hidden rounded-panel border border-line bg-surface">
             <Table caption={t('rows')} rows={s.rows} rowKey={(r) => r.id} columns={columns} main stale={q.isPlaceholderData}
               empty={<Empty icon="wallet" title={t('empty')}>{t('emptyText')}</Empty>}
-              phone={(r) => <div><div className="flex gap-3"><span className="min-w-0 flex-1">{what(r)}</span><span className="num">{r.debit !== null ? <>−<Money value={r.debit} exact /></> : r.credit !== null && <Money value={r.credit} exact plus />}</span></div><div className="flex gap-3 pt-1 text-small text-ink3"><span className="flex-1">{date(r.date)}</span><Money value={r.balance} exact /></div></div>} />
+              phone={(r) => <div><div className="flex gap-3"><span className="min-w-0 flex-1">{what(r)}</span><span className="num">{r.debit !== null ? <>−<Money value={r.debit} exact /></> : r.credit !== null && <Money value={r.credit} exact plus />}</span></div><div className="flex gap-3 pt-1 text-small text-ink3"><span className="flex-1">{date(r.date)}</span><Money value={r.balance} exact /></div>{contains(r)}</div>} />
           </div>
+          {taxed && (
+            <div className="overflow-hidden rounded-panel border border-line bg-surface">
+              <Table caption={t('vat')} rows={s.vat} rowKey={(v) => v.percent ?? ''} columns={taxes}
+                phone={(v) => <div><div className="pb-1">{rate(v.percent)}</div>{(['net', 'vatAmount', 'gross'] as const).map((k) => <div key={k} className="flex gap-3 text-small"><span className="flex-1 text-ink3">{t(k)}</span><Money value={v[k === 'vatAmount' ? 'vat' : k]} exact /></div>)}</div>} />
+            </div>
+          )}
         </div>
       )}
     </Page>
