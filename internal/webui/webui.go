@@ -4,6 +4,7 @@ package webui
 
 import (
 	"bytes"
+	"compress/gzip"
 	"crypto/rand"
 	"crypto/sha256"
 	"embed"
@@ -31,13 +32,13 @@ func Built() fs.FS {
 
 // Site is the interface. It is safe for concurrent use.
 type Site struct {
-	files map[string]*file
+	files map[string]*File
 	app   *template // nil: the interface was not built
 	entry *template // sign-in and all that leads to it
 }
 
-// file is one that is sent as it is.
-type file struct {
+// File is content that is sent as it is. It is safe for concurrent use.
+type File struct {
 	kind    string
 	etag    string // without quotes
 	hashed  bool   // its name changes with its content
@@ -58,7 +59,7 @@ const hashedFolder = "/assets/"
 
 // New reads a built interface. An empty folder is one that was not built: then each page says how to get it.
 func New(dist fs.FS) (*Site, error) {
-	s := &Site{files: map[string]*file{}}
+	s := &Site{files: map[string]*File{}}
 	err := fs.WalkDir(dist, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || path.Base(name)[0] == '.' {
 			return err
@@ -110,7 +111,7 @@ func (s *Site) add(name string, content []byte) (err error) {
 	}
 	f := s.files[base]
 	if f == nil {
-		f = &file{kind: kind, hashed: strings.HasPrefix(base, hashedFolder)}
+		f = &File{kind: kind, hashed: strings.HasPrefix(base, hashedFolder)}
 		s.files[base] = f
 	}
 	switch coding {
@@ -119,11 +120,39 @@ func (s *Site) add(name string, content []byte) (err error) {
 	case ".gz":
 		f.gz = content
 	default:
-		sum := sha256.Sum256(content)
-		f.plain, f.etag = content, base64.RawURLEncoding.EncodeToString(sum[:12])
+		f.plain, f.etag = content, Fingerprint(content)
 	}
 	return nil
 }
+
+// NewFile makes a file of a media type such as "text/css; charset=utf-8". It is compressed once if that makes it
+// smaller; pass text only. hashed says that the file's address changes with its content.
+func NewFile(kind string, content []byte, hashed bool) *File {
+	f := &File{kind: kind, hashed: hashed, plain: content, etag: Fingerprint(content)}
+	if len(content) < 1024 || !strings.HasPrefix(kind, "text/") && !strings.HasPrefix(kind, "image/svg") && !strings.HasPrefix(kind, "application/") {
+		return f
+	}
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	_, _ = z.Write(content) // a buffer takes everything
+	_ = z.Close()
+	if b.Len() < len(content) {
+		f.gz, f.varying = b.Bytes(), true
+	}
+	return f
+}
+
+// Size is how much memory the file holds, in bytes.
+func (f *File) Size() int { return len(f.plain) + len(f.gz) + len(f.br) }
+
+// Fingerprint is a short text that differs for other content: for ETags and addresses.
+func Fingerprint(content []byte) string {
+	sum := sha256.Sum256(content)
+	return base64.RawURLEncoding.EncodeToString(sum[:12])
+}
+
+// Built reports whether the interface is there; without it each page says how to get it.
+func (s *Site) Built() bool { return s.app != nil }
 
 // Open finds what answers a GET of a path: a file, which is cheap to send, or a page. It returns nil for neither; programs that ask for
 // anything else than a page get the API's own answer. base is the gateway's address for its clients.
@@ -132,7 +161,7 @@ func (s *Site) Open(r *http.Request, base string) (h http.Handler, cheap bool) {
 	if f := s.files[p]; f != nil {
 		return f, true
 	}
-	if strings.HasPrefix(p, hashedFolder) || p != "/" && !wantsPage(r) {
+	if strings.HasPrefix(p, hashedFolder) || p != "/" && !WantsPage(r) {
 		return nil, false
 	}
 	secure := strings.HasPrefix(base, "https://")
@@ -149,8 +178,8 @@ func (s *Site) Open(r *http.Request, base string) (h http.Handler, cheap bool) {
 // entries are the first segments of paths that people see before they are signed in. Links in mails and of set-up lead to them.
 var entries = []string{"sign-in", "sign-up", "invite", "reset", "setup"}
 
-// wantsPage reports whether the client is a browser that opens an address, or another that names HTML.
-func wantsPage(r *http.Request) bool {
+// WantsPage reports whether the client is a browser that opens an address, or another that names HTML.
+func WantsPage(r *http.Request) bool {
 	for _, v := range r.Header["Accept"] {
 		if strings.Contains(v, "text/html") || strings.Contains(v, "application/xhtml+xml") {
 			return true
@@ -160,7 +189,7 @@ func wantsPage(r *http.Request) bool {
 }
 
 // ServeHTTP sends the file in a coding that the client takes.
-func (f *file) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (f *File) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h["X-Content-Type-Options"] = []string{"nosniff"}
 	h["Cross-Origin-Resource-Policy"] = []string{"same-origin"}
@@ -303,23 +332,28 @@ func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // Protect sets the headers of a page that runs our scripts, and returns the nonce that its style elements need.
 func Protect(h http.Header, secure bool) (nonce string) {
 	nonce = rand.Text()
-	h["Content-Security-Policy"] = []string{"default-src 'none'; script-src 'self'; style-src 'self' 'nonce-" + nonce + "'; font-src 'self'; img-src 'self' data: blob:; " +
-		"media-src 'self' blob:; connect-src 'self'; manifest-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; " +
-		"require-trusted-types-for 'script'; trusted-types default"}
+	Restrict(h, secure, "default-src 'none'; script-src 'self'; style-src 'self' 'nonce-"+nonce+"'; font-src 'self'; img-src 'self' data: blob:; "+
+		"media-src 'self' blob:; connect-src 'self'; manifest-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; "+
+		"require-trusted-types-for 'script'; trusted-types default")
+	h["Cache-Control"] = []string{"no-store"}
+	return nonce
+}
+
+// Restrict sets the headers of a page under a content policy: what it may do, what others may do with it, and what its content depends on.
+func Restrict(h http.Header, secure bool, policy string) {
+	h["Content-Security-Policy"] = []string{policy}
 	h["Cross-Origin-Opener-Policy"] = []string{"same-origin"}
 	h["Cross-Origin-Resource-Policy"] = []string{"same-origin"}
 	h["X-Content-Type-Options"] = []string{"nosniff"}
 	h["X-Frame-Options"] = []string{"DENY"}
 	h["Referrer-Policy"] = []string{"no-referrer"}
 	h["Permissions-Policy"] = []string{"microphone=(self), camera=(), geolocation=(), payment=(), usb=(), serial=(), bluetooth=(), midi=(), display-capture=(), browsing-topics=()"}
-	h["Cache-Control"] = []string{"no-store"}
 	if secure {
 		h["Strict-Transport-Security"] = []string{"max-age=31536000"}
 	}
 	h.Add("Vary", "Accept")
 	h.Add("Vary", "Accept-Language")
 	h.Add("Vary", "Cookie")
-	return nonce
 }
 
 // Language is the language of a page: as the browser's cookie says, else the first that both of us speak.
