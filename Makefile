@@ -8,7 +8,7 @@ MAKEFLAGS += --no-print-directory
 
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X main.version=$(VERSION)
-GO_CODE := cmd internal bench e2e
+GO_CODE := files.go cmd internal bench e2e
 
 # The race detector needs a C compiler. Without one the tests run without it, and report that.
 # It does not instrument the SQLite library, which is translated from C and would take two thirds of the tests' time.

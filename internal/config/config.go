@@ -207,6 +207,7 @@ type Mail struct {
 // Web decides which pages the listener for clients serves beside the API.
 type Web struct {
 	Interface bool `yaml:"interface"` // catalog, account, playground
+	Docs      bool `yaml:"docs"`      // the documentation
 	Status    bool `yaml:"status"`    // the health of providers is shown to everybody
 }
 
@@ -576,7 +577,7 @@ func Default() Config {
 		Idempotency: Idempotency{KeepFor: 24 * time.Hour, MaxAnswerBytes: 4 << 20, MaxAnswersPerUser: 10_000, MaxBytesPerUser: 256 << 20},
 		SignIn:      SignIn{SignUp: "closed", Passwords: true, SessionIdle: 7 * 24 * time.Hour, SessionMax: 30 * 24 * time.Hour},
 		Mail:        Mail{Port: 587, Encryption: "starttls"},
-		Web:         Web{Interface: true, Status: true},
+		Web:         Web{Interface: true, Docs: true, Status: true},
 		Responses:   Responses{Retention: 30 * 24 * time.Hour, MaxInputBytes: 8 << 20, MaxPerUser: 100_000, MaxBytesPerUser: 1 << 30, MaxBackground: 50},
 		Fetch: Fetch{
 			ConnectTimeout: 5 * time.Second, FirstByteTimeout: 30 * time.Second, IdleTimeout: 30 * time.Second, TotalTimeout: 120 * time.Second, MaxBytes: 64 << 20,

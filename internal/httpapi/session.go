@@ -14,8 +14,8 @@ import (
 	"weir/internal/person"
 )
 
-// sessionCookie has the prefix that keeps a browser from sending it to another host or over a plain connection, and from taking it from one.
-const sessionCookie = "__Host-weir"
+// SessionCookie has the prefix that keeps a browser from sending it to another host or over a plain connection, and from taking it from one.
+const SessionCookie = "__Host-weir"
 
 // sessionToken is the token of the browser's session; "" without one. Only paths under /api/ read it, and a key goes before it.
 func (x *exchange) sessionToken() string {
@@ -23,7 +23,7 @@ func (x *exchange) sessionToken() string {
 	if x.api.People == nil || len(h["Cookie"]) == 0 || x.hasKey() || !strings.HasPrefix(x.r.URL.Path, "/api/") {
 		return ""
 	}
-	c, err := x.r.Cookie(sessionCookie)
+	c, err := x.r.Cookie(SessionCookie)
 	if err != nil {
 		return ""
 	}
@@ -141,7 +141,7 @@ func (x *exchange) setSession(token string, life time.Duration) {
 	if token == "" {
 		seconds = 0
 	}
-	x.w.Header().Add("Set-Cookie", sessionCookie+"="+token+"; Path=/; Max-Age="+strconv.FormatInt(seconds, 10)+"; HttpOnly; Secure; SameSite=Lax")
+	x.w.Header().Add("Set-Cookie", SessionCookie+"="+token+"; Path=/; Max-Age="+strconv.FormatInt(seconds, 10)+"; HttpOnly; Secure; SameSite=Lax")
 }
 
 // visitor is the browser, for records of its session.

@@ -74,6 +74,7 @@ func TestCheckComplains(t *testing.T) {
 		{"a wire of the simulator over the gateway", "internal/sim/media", `import "weir/internal/video"; var _ video.Job`, "shares no code"},
 		{"tools of the simulator over its wires", "internal/sim/kit", `import "weir/internal/sim/chat"; var _ chat.Wires`, "shares no code"},
 		{"a wire of the simulator over its tools", "internal/sim/media", `import "weir/internal/sim/kit"; var _ kit.Wire`, ""},
+		{"edge over files of the repository", "internal/docsite", `import "weir"; var _ = weir.Files`, "may only be imported by"},
 		{"unknown package", "internal/util", `import "fmt"; var _ = fmt.Sprint`, "has no line"},
 		{"import of unknown package", "internal/app", `import "weir/internal/util"; var _ = util.X`, "has no line"},
 		{"domain over net/http", "internal/relay", `import "net/http"; var _ http.Header`, "the domain does without"},
@@ -216,6 +217,9 @@ func check(files []source) []string {
 		for local, target := range file.imports {
 			if strings.HasPrefix(local, ". ") {
 				complain("dot import of %s: nobody sees where a name comes from; import it plainly", target)
+			}
+			if target == module {
+				target += "/." // the package at the root
 			}
 			if below, ours := strings.CutPrefix(target, module+"/"); ours {
 				checkOurs(file.pkg, own, below, complain)

@@ -99,6 +99,7 @@ var rules = map[string]rule{
 	"internal/fetch":                   {layer: edge},
 	"internal/mail":                    {layer: edge},
 	"internal/webui":                   {layer: edge},
+	"internal/docsite":                 {layer: edge, beside: []string{"internal/webui"}},
 	"internal/blob/blobtest":           {layer: edge, suite: true},
 	"internal/ledger/ledgertest":       {layer: domain, suite: true},
 	"internal/blob/...":                {layer: edge},
@@ -124,6 +125,9 @@ var rules = map[string]rule{
 	"internal/httpapi/h1server":        {layer: edge},
 	"internal/report/paper":            {layer: edge},
 	"internal/httpapi":                 {layer: edge, beside: []string{"internal/report/paper", "internal/httpapi/h1server", "internal/wire", "internal/wire/...", "internal/accesslog"}},
+
+	// Files of the repository that are part of the program. It is at the root, because files are embedded from below a package only.
+	".": {layer: foundation, users: []layer{wiring}},
 
 	"internal/app": {layer: wiring},
 	"cmd/weir":     {layer: command},
@@ -152,7 +156,8 @@ var homes = []home{
 	{"database/sql", []string{"internal/store", "internal/store/..."}, "declare an interface next to its use and let a store satisfy it"},
 	{"github.com/tiktoken-go/tokenizer", nil, "its vocabulary is source code that makes the program 5 MB larger: tests compare internal/usage/o200k with it"},
 	{"golang.org/x/sys", []string{"internal/sim/kit"}, "only the simulator looks into sockets: it resets them"},
-	{"go.yaml.in/yaml/v3", []string{"internal/config", "internal/app", "cmd/weir"}, "only the configuration is YAML"},
+	{"go.yaml.in/yaml/v3", []string{"internal/config", "internal/docsite", "internal/app", "cmd/weir"}, "only the configuration and the description of the API are YAML"},
+	{"github.com/yuin/goldmark", []string{"internal/docsite"}, "only the documentation is Markdown"},
 	{"regexp", []string{"internal/config", "internal/redact", "internal/store/...", "internal/plugin/schema", "internal/app", "cmd/weir"}, "walk the bytes: a pattern costs microseconds in a request"},
 	{"unsafe", nil, "nothing here is worth it"},
 	{"C", nil, "the binary is built without cgo"},

@@ -1,0 +1,223 @@
+package docsite
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"image"
+	_ "image/png" // sizes of pictures
+	"io/fs"
+	"path"
+	"strings"
+
+	"weir/internal/rawjson"
+	"weir/internal/webui"
+)
+
+//go:embed assets
+var assets embed.FS
+
+// book is the documentation, rendered. It does not change.
+type book struct {
+	pages     map[string]*page       // by the name below /docs/
+	order     []*page                // as a reader turns them
+	texts     map[string]string      // by path: twins and lists, as they are written
+	files     map[string]*webui.File // by path
+	addresses map[string]string      // of files of the repository
+	sizes     map[string]image.Config
+	children  map[string][]*page // pages that others list, by those
+	style     string             // addresses of files
+	script    string
+	icon      string
+	font      string
+}
+
+const (
+	searchPath      = Root + "/search"
+	pagesList       = Root + "/pages.json"
+	assetFolder     = Root + "/-/"
+	referenceFolder = "reference/"  // made from the description of the API
+	settingsFile    = "settings.md" // made from the settings
+	exampleFile     = "weir.example.yaml"
+	changesFile     = "CHANGELOG.md"
+)
+
+// makeBook renders everything.
+func makeBook(s Sources) (*book, error) {
+	b := &book{pages: map[string]*page{}, texts: map[string]string{}, files: map[string]*webui.File{}, addresses: map[string]string{}, sizes: map[string]image.Config{}, children: map[string][]*page{}}
+	for _, g := range groups {
+		for _, e := range g.pages {
+			if err := b.enter(s, g.name, e); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if err := b.embedded(s.Files); err != nil {
+		return nil, err
+	}
+	b.addresses[exampleFile], b.addresses["internal/httpapi/openapi.yaml"] = "/"+exampleFile, "/openapi.yaml"
+	for _, p := range b.order {
+		if err := p.render(b.resolver(p.origin), func(file string) (int, int) { c := b.sizes[file]; return c.Width, c.Height }); err != nil {
+			return nil, err
+		}
+	}
+	first := &page{group: ""}
+	b.pages[""] = first
+	b.lists()
+	return b, nil
+}
+
+// enter adds the page of an entry, or the pages that are made for it.
+func (b *book) enter(s Sources, group string, e entry) error {
+	switch e.file {
+	case referenceFolder:
+		made, err := reference(s.OpenAPI)
+		if err != nil {
+			return err
+		}
+		for i, p := range made {
+			p.group = group
+			if i == 0 {
+				p.about = e.about
+			} else {
+				p.parent = referenceName
+			}
+			b.add(p)
+		}
+		return nil
+	case settingsFile:
+		b.add(&page{name: "settings", file: settingsFile, origin: "docs/" + settingsFile, source: settingsPage(s.Settings), about: e.about, group: group})
+		return nil
+	}
+	text, err := fs.ReadFile(s.Files, e.file)
+	if err != nil {
+		return fmt.Errorf("docsite: %w", err)
+	}
+	p := &page{file: strings.TrimPrefix(e.file, "docs/"), origin: e.file, source: string(text), about: e.about, group: group}
+	p.name = strings.TrimSuffix(strings.TrimSuffix(p.file, ".md"), "/README")
+	if e.file == changesFile {
+		p.name, p.file = "changes", "changes.md"
+	}
+	if dir := path.Dir(p.file); dir != "." && p.name != dir {
+		p.parent = dir
+	}
+	b.add(p)
+	return nil
+}
+
+func (b *book) add(p *page) {
+	b.pages[p.name] = p
+	b.order = append(b.order, p)
+	b.texts[p.twin()] = p.source
+	b.addresses[p.origin] = p.path()
+	if p.parent != "" {
+		b.children[p.parent] = append(b.children[p.parent], p)
+	}
+}
+
+// embedded adds the files that pages use.
+func (b *book) embedded(files fs.FS) error {
+	example, err := fs.ReadFile(files, exampleFile)
+	if err != nil {
+		return fmt.Errorf("docsite: %w", err)
+	}
+	b.texts["/"+exampleFile] = string(example)
+	pictures, err := fs.Glob(files, "docs/screens/*.png")
+	if err != nil {
+		return fmt.Errorf("docsite: %w", err)
+	}
+	for _, name := range append(pictures, "docs/weir.svg") {
+		content, err := fs.ReadFile(files, name)
+		if err != nil {
+			return fmt.Errorf("docsite: %w", err)
+		}
+		kind := "image/svg+xml"
+		if path.Ext(name) == ".png" {
+			kind = "image/png"
+			if b.sizes["/"+name], _, err = image.DecodeConfig(bytes.NewReader(content)); err != nil {
+				return fmt.Errorf("docsite: %s: %w", name, err)
+			}
+		}
+		b.files["/"+name] = webui.NewFile(kind, content, false)
+		b.addresses[name] = "/" + name
+	}
+	look, err := fs.ReadFile(files, "web/src/styles.css")
+	if err != nil {
+		return fmt.Errorf("docsite: %w", err)
+	}
+	font, err := fs.ReadFile(files, "web/src/assets/inter.woff2")
+	if err != nil {
+		return fmt.Errorf("docsite: %w", err)
+	}
+	icon, err := fs.ReadFile(files, "web/src/assets/weir.svg")
+	if err != nil {
+		return fmt.Errorf("docsite: %w", err)
+	}
+	style, err := assets.ReadFile("assets/docs.css")
+	if err != nil {
+		return fmt.Errorf("docsite: %w", err)
+	}
+	script, err := assets.ReadFile("assets/docs.js")
+	if err != nil {
+		return fmt.Errorf("docsite: %w", err)
+	}
+	tokens, err := shared(string(look))
+	if err != nil {
+		return err
+	}
+	b.font = b.asset("inter", ".woff2", "font/woff2", font)
+	b.icon = b.asset("weir", ".svg", "image/svg+xml", icon)
+	b.script = b.asset("docs", ".js", "text/javascript; charset=utf-8", script)
+	b.style = b.asset("docs", ".css", "text/css; charset=utf-8", []byte(strings.ReplaceAll(tokens, "./assets/inter.woff2", b.font)+string(style)))
+	return nil
+}
+
+// asset adds a file whose address changes with its content.
+func (b *book) asset(name, ext, kind string, content []byte) (address string) {
+	address = assetFolder + name + "." + webui.Fingerprint(content) + ext
+	b.files[address] = webui.NewFile(kind, content, true)
+	return address
+}
+
+// shared is what the documentation and the interface have in common of their style: the font and the colours.
+func shared(look string) (string, error) {
+	_, rest, begun := strings.Cut(look, "@font-face")
+	tokens, _, ended := strings.Cut(rest, "@theme")
+	if !begun || !ended || !strings.Contains(tokens, "--accent:") || !strings.Contains(tokens, "./assets/inter.woff2") {
+		return "", fmt.Errorf("docsite: web/src/styles.css has no longer the form that the documentation reads: @font-face, colours, @theme")
+	}
+	return "@font-face" + tokens, nil
+}
+
+// lists makes what programs read: all pages with a sentence each, all pages in one text, and what the search of the interface needs.
+func (b *book) lists() {
+	var short, full strings.Builder
+	w := rawjson.Writer{}
+	w.Array()
+	short.WriteString("# Weir\n\n> One HTTP API in front of many model providers, with a ledger in rubles that is exact to the nano-ruble. Keep your SDK, change the base URL and the key.\n\n" +
+		"Each page is Markdown under the address below. All of them in one text: " + writtenBase + "/llms-full.txt. The description of the API as OpenAPI 3.1: " + writtenBase + "/openapi.yaml\n")
+	for _, g := range groups {
+		short.WriteString("\n## " + words["en"][g.name] + "\n\n")
+		for _, p := range b.order {
+			if p.group != g.name {
+				continue
+			}
+			short.WriteString("- [" + p.title + "](" + writtenBase + p.twin() + "): " + p.about + "\n")
+			full.WriteString("<!-- " + writtenBase + p.path() + " -->\n\n" + strings.TrimSpace(p.source) + "\n\n")
+			w.Object()
+			w.Name("path").Text(p.path())
+			w.Name("title").Text(p.title)
+			w.Name("about").Text(p.about)
+			w.Name("headings").Array()
+			for _, h := range p.contents {
+				if h.level == 2 {
+					w.Texts([]string{h.id, h.text})
+				}
+			}
+			w.EndArray()
+			w.EndObject()
+		}
+	}
+	w.EndArray()
+	b.texts["/llms.txt"], b.texts["/llms-full.txt"], b.texts[pagesList] = short.String(), full.String(), string(w.B)
+}

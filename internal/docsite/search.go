@@ -1,0 +1,145 @@
+package docsite
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Bounds of a search: of the query in bytes, of its words, and of what is shown.
+const (
+	maxQuery   = 200
+	maxWords   = 8
+	maxResults = 30
+	maxOfPage  = 3
+)
+
+// result is a section that has all words of a query.
+type result struct {
+	page  *page
+	in    *section
+	score int
+}
+
+// find returns the sections that have all words, best first, a few of each page.
+func (b *book) find(words []string) []result {
+	if len(words) == 0 {
+		return nil
+	}
+	var all []result
+	for _, p := range b.order {
+		title, of := strings.ToLower(p.title+" "+p.name), []result(nil)
+		for i := range p.sections {
+			s := &p.sections[i]
+			if score := rate(title, s, i == 0, words); score > 0 {
+				if p.group == "reference" && p.parent == "" && strings.ContainsFunc(words[0], func(r rune) bool { return strings.ContainsRune("_./", r) }) {
+					score += 15 // a name of the API or of a setting is looked up
+				}
+				of = append(of, result{p, s, score})
+			}
+		}
+		slices.SortStableFunc(of, func(a, b result) int { return cmp.Compare(b.score, a.score) })
+		all = append(all, of[:min(len(of), maxOfPage)]...)
+	}
+	slices.SortStableFunc(all, func(a, b result) int { return cmp.Compare(b.score, a.score) })
+	return all[:min(len(all), maxResults)]
+}
+
+// rate says how well a section fits; 0 if a word is missing. The title of the page counts for its beginning only, so that a page is found by
+// its name, and its sections by theirs.
+func rate(title string, s *section, first bool, words []string) (score int) {
+	heading, _, _ := strings.Cut(s.folded, "\n")
+	named := true
+	for _, w := range words {
+		inTitle, inHeading := strings.Contains(title, w), strings.Contains(heading, w)
+		n := min(strings.Count(s.folded, w), 5)
+		if n == 0 && !(inTitle && first) {
+			if !inTitle {
+				return 0
+			}
+			n = 1
+		}
+		score += n
+		if inHeading {
+			score += 20
+		}
+		if inTitle {
+			score += 5
+			if first {
+				score += 30
+			}
+		}
+		named = named && inHeading
+	}
+	if named {
+		score += 20
+	}
+	return score
+}
+
+// split makes the words of a query.
+func split(query string) []string {
+	words := strings.Fields(strings.ToLower(query))
+	return words[:min(len(words), maxWords)]
+}
+
+// asTyped is what the keys of a query give on an English keyboard, "" if it has no Russian letters.
+func asTyped(query string) string {
+	const russian, english = "йцукенгшщзхъфывапролджэячсмитьбюё", "qwertyuiop[]asdfghjkl;'zxcvbnm,.`"
+	keys := []rune(russian)
+	var b strings.Builder
+	found := false
+	for _, r := range strings.ToLower(query) {
+		if i := slices.Index(keys, r); i >= 0 {
+			b.WriteByte(english[i])
+			found = true
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	if !found {
+		return ""
+	}
+	return b.String()
+}
+
+// excerpt is the part of a text around the first word that it has.
+func excerpt(text string, words []string) string {
+	const before, length = 60, 220
+	folded, at := strings.ToLower(text), -1
+	if len(folded) != len(text) { // a letter whose small form has another length: positions would be wrong
+		folded = text
+	}
+	for _, w := range words {
+		if i := strings.Index(folded, w); i >= 0 && (at < 0 || i < at) {
+			at = i
+		}
+	}
+	from := max(at-before, 0)
+	if from > 0 {
+		if i := strings.IndexByte(text[from:], ' '); i >= 0 && i < before {
+			from += i + 1
+		}
+	}
+	for from < len(text) && !utf8.RuneStart(text[from]) {
+		from++
+	}
+	to := min(from+length, len(text))
+	if to < len(text) {
+		if i := strings.LastIndexByte(text[from:to], ' '); i > 0 {
+			to = from + i
+		}
+		for to > from && !utf8.RuneStart(text[to]) {
+			to--
+		}
+	}
+	out := text[from:to]
+	if from > 0 {
+		out = "… " + out
+	}
+	if to < len(text) {
+		out += " …"
+	}
+	return out
+}

@@ -1,0 +1,90 @@
+package docsite
+
+// group is a part of the documentation as its pages list it.
+type group struct {
+	name  string // key of words
+	pages []entry
+}
+
+// entry is a page by its file in the repository. A name that ends in "/" is that of pages which are made: see makeBook.
+type entry struct {
+	file  string // "docs/money.md"
+	about string // what the page is for, in one sentence
+}
+
+// groups has every page once, in the order in which a newcomer reads them. A new file in docs/ needs a line here; a test says so.
+var groups = []group{
+	{"start", []entry{
+		{"docs/start.md", "From nothing to a streamed answer and its exact cost, in five minutes."},
+		{"docs/clients.md", "Connect Claude Code, Codex, Cursor, Cline, Continue, the SDKs and frameworks."},
+		{"docs/moving.md", "Come from OpenRouter, LiteLLM or a provider's own API: what to change, and what stays."},
+	}},
+	{"guides", []entry{
+		{"docs/api.md", "Send requests, choose models and providers, read answers, errors and limits, and retry without paying twice."},
+		{"docs/embeddings.md", "Turn texts into vectors."},
+		{"docs/rerank.md", "Sort documents by how well they fit a query."},
+		{"docs/moderation.md", "Find harmful content."},
+		{"docs/audio.md", "Turn speech into text and text into speech."},
+		{"docs/images.md", "Make and edit images."},
+		{"docs/videos.md", "Make videos: submit a job, wait, download."},
+		{"docs/batches.md", "Make thousands of requests within a day, from a file."},
+		{"docs/webhooks.md", "Be called when a job has ended, and verify the call."},
+		{"docs/account.md", "Read usage, calls, statements and keys with a program."},
+		{"docs/simulator.md", "Test your program with answers, delays and faults, without a provider."},
+	}},
+	{"concepts", []entry{
+		{"docs/routing.md", "How a provider is chosen, and what happens when one fails."},
+		{"docs/money.md", "What is held and charged, when, and how to check it."},
+		{"docs/conformance.md", "What works where: each style of clients with each provider API, as tests show it."},
+		{"docs/security.md", "What is trusted, what is stored and for how long, and how secrets are kept."},
+		{"docs/glossary.md", "One word for each thing."},
+	}},
+	{"reference", []entry{
+		{referenceFolder, "Every operation of the API: parameters, bodies, answers, examples."},
+		{"docs/errors.md", "Every error_type with its status, its cause and what to do."},
+		{settingsFile, "Every setting: type, default, meaning, and whether a change needs a restart."},
+		{"docs/catalog.md", "The models and providers that are built in, and where their prices come from."},
+		{"CHANGELOG.md", "What changed, and what to do when you upgrade."},
+	}},
+	{"operate", []entry{
+		{"docs/operating.md", "Start, watch, upgrade, back up, and run several nodes."},
+		{"docs/configuration.md", "The file, the environment, secrets, providers of your own, limits."},
+		{"docs/sign-in.md", "How people sign in, and who may make an account."},
+		{"docs/video-providers.md", "Switch on providers of videos, and what each supports."},
+		{"docs/troubleshooting.md", "Find the cause by what you see."},
+		{"docs/performance.md", "What Weir adds to a call, measured."},
+		{"docs/reliability.md", "The tests that kill, cut and lie, and what they found."},
+	}},
+	{"develop", []entry{
+		{"docs/structure.md", "The map of the code, and the rules between its packages."},
+		{"docs/adding-a-provider.md", "Add a provider: from an entry in the configuration to a wire of its own."},
+		{"docs/adding-a-price.md", "Add a kind of price."},
+		{"docs/ledger.md", "How the ledger works inside: leases, holds, the journal."},
+		{"docs/video-jobs.md", "How a video job works inside, and what a crash leaves."},
+	}},
+	{"decisions", []entry{
+		{"docs/decisions/README.md", "The decisions with their reasons and the rejected alternatives."},
+		{"docs/decisions/bounds.md", "One function bounds what a call can consume; holds, reports and charges follow."},
+		{"docs/decisions/canonical-form.md", "Every style and every wire goes through one form of requests and events."},
+		{"docs/decisions/command-line.md", "Why the command line is read by a package of our own."},
+		{"docs/decisions/configuration.md", "One struct for all settings, read strictly."},
+		{"docs/decisions/corrections.md", "How money is given back or taken after the fact."},
+		{"docs/decisions/databases.md", "One store for SQLite and PostgreSQL."},
+		{"docs/decisions/embeddings.md", "Vectors travel as the bytes in which they came."},
+		{"docs/decisions/errors.md", "One closed set of error kinds."},
+		{"docs/decisions/files.md", "Large bodies are on disk, not in memory."},
+		{"docs/decisions/flushing.md", "When a frame of a stream is flushed."},
+		{"docs/decisions/http-server.md", "Why clients are served by an HTTP server of our own."},
+		{"docs/decisions/json.md", "A body is checked once, then walked."},
+		{"docs/decisions/ledger.md", "Leases, holds and a journal, so that no call waits for the database."},
+		{"docs/decisions/paid-fields.md", "Fields that are refused, and features that need a price."},
+		{"docs/decisions/pdf.md", "PDF files are read in a process of their own."},
+		{"docs/decisions/price-updates.md", "New prices are a file, and an operator sees what changes."},
+		{"docs/decisions/prices.md", "What a price is, and the one rounding."},
+		{"docs/decisions/schemas.md", "Answers are checked against schemas by a checker of our own."},
+		{"docs/decisions/tasks.md", "Images, audio and vectors use the path of a chat."},
+		{"docs/decisions/unclear-submissions.md", "A video is never submitted twice."},
+		{"docs/decisions/video-shapes.md", "A video job has two shapes."},
+		{"docs/decisions/vulnerabilities.md", "Known vulnerabilities are looked up live, or not at all."},
+	}},
+}
