@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"time"
 
 	"weir/internal/apikey"
 	"weir/internal/batch"
@@ -39,7 +40,7 @@ func (g *Gateway) makeBatches(verifier *apikey.Verifier) (*batch.Service, error)
 	g.onClose(func(context.Context) { _ = kept.Close() })
 	b := &g.cfg.Batch
 	return batch.New(batch.Deps{Store: g.store, Contents: kept, Member: g.book, Wire: batches.Wire{}, Caller: verifier.Of, Charge: g.charge, Void: g.void}, batch.Config{
-		Now: g.clock, Window: b.Window, KeepFor: b.KeepFor, ForgetAfter: b.ForgetAfter, MaxFileBytes: int64(b.MaxFileBytes), MaxLines: b.MaxRequests, MaxLineBytes: int64(b.MaxLineBytes),
+		Now: g.clock, StoreFor: patience(&g.cfg, 10*time.Second), Window: b.Window, KeepFor: b.KeepFor, ForgetAfter: b.ForgetAfter, MaxFileBytes: int64(b.MaxFileBytes), MaxLines: b.MaxRequests, MaxLineBytes: int64(b.MaxLineBytes),
 		Files: batch.FileBounds{Files: b.MaxFiles, Bytes: int64(b.MaxBytes)}, MaxActive: b.MaxActive, AtOnce: int(b.AtOnce), PerUser: int(b.AtOncePerUser), Tries: b.Tries,
 		Report: func(what, id string, err error) { g.slog.Warn(what, "batch", id, "error", unquoted(err)) },
 	}), nil

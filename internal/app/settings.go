@@ -33,6 +33,9 @@ func ledgerConfig(cfg config.Config, log *slog.Logger, superseded func()) ledger
 	}
 }
 
+// patience is how long a call may wait for the store where d is the usual time: an operator who lets calls wait longer has a slow store.
+func patience(cfg *config.Config, d time.Duration) time.Duration { return max(d, cfg.Ledger.StoreFor) }
+
 func upstreamConfig(cfg config.Config, r *redact.Redactor) upstream.Config {
 	u := cfg.Upstream
 	return upstream.Config{
@@ -51,7 +54,7 @@ func upstreamConfig(cfg config.Config, r *redact.Redactor) upstream.Config {
 func historyConfig(cfg config.Config, now func() time.Time, log *slog.Logger) history.Config {
 	r := cfg.Responses
 	return history.Config{
-		Now: now, KeepFor: r.Retention, MaxBytes: int(r.MaxInputBytes), MaxRuns: int(r.MaxBackground),
+		Now: now, StoreFor: patience(&cfg, 5*time.Second), KeepFor: r.Retention, MaxBytes: int(r.MaxInputBytes), MaxRuns: int(r.MaxBackground),
 		Bounds: history.Bounds{Responses: int(r.MaxPerUser), Bytes: int64(r.MaxBytesPerUser)},
 		Report: func(what string, err error) { log.Error(what, "error", err) },
 	}
@@ -76,7 +79,7 @@ func shapingConfig(cfg config.Config) plugin.Config {
 func idempotencyConfig(cfg config.Config, jobs *store.Store, book *ledger.Book, log *slog.Logger) idempotency.Config {
 	i := cfg.Idempotency
 	return idempotency.Config{
-		Now: time.Now, Node: book.Node(), Life: apikey.NewID(""),
+		Now: time.Now, Node: book.Node(), Life: apikey.NewID(""), StoreFor: patience(&cfg, 5*time.Second),
 		Settled: func(ctx context.Context, wallet, generation string) (bool, error) {
 			c, _, err := book.Call(ctx, wallet, generation)
 			if fault.Is(err, fault.NotFound) { // a job that is still running is charged later, and so are the requests of a batch

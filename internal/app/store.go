@@ -11,8 +11,9 @@ import (
 
 // openStore opens the database that cfg names, and migrates its tables to the current version.
 func openStore(ctx context.Context, cfg config.Config) (*store.Store, error) {
+	queryFor := patience(&cfg, store.QueryFor)
 	if cfg.Store.DSN.Postgres() {
-		return postgres.Open(ctx, cfg.Store.DSN.Reveal(), postgres.AllowDataLoss(cfg.Store.AllowDataLoss))
+		return postgres.Open(ctx, cfg.Store.DSN.Reveal(), postgres.AllowDataLoss(cfg.Store.AllowDataLoss), postgres.WithQueryTime(queryFor))
 	}
-	return sqlite.Open(ctx, cfg.StorePath())
+	return sqlite.Open(ctx, cfg.StorePath(), sqlite.WithQueryTime(queryFor))
 }

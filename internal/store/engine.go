@@ -4,12 +4,14 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"time"
 )
 
 // Engine has the operations that differ between databases.
 type Engine struct {
 	Places   int           // questions that users may ask at a time, half of them one user; fewer than there are connections
 	Read     *sql.DB       // runs queries outside of writing transactions
+	QueryFor time.Duration // bounds queries outside of writing transactions, so that no list or search holds a connection for long
 	Snapshot sql.TxOptions // of a transaction that only reads, and sees one moment
 
 	// What follows a SELECT of a row that the transaction is about to change; of one whose key and being it relies on until it ends;

@@ -71,12 +71,12 @@ func (s *Store) take(ctx context.Context, op string) (leave func(), err error) {
 // Close closes the database. Calls still running fail.
 func (s *Store) Close() error { return s.engine.Close() }
 
-// queryFor bounds queries outside of writing transactions, so that no list or search holds a connection for long.
-const queryFor = 5 * time.Second
+// QueryFor is how long a query may take unless the operator allows the store more.
+const QueryFor = 5 * time.Second
 
 // find reads at most one row with scan, which gets sql.ErrNoRows when there is none.
 func (s *Store) find(ctx context.Context, scan func(Scanner) error, text string, args ...any) error {
-	ctx, cancel := context.WithTimeout(ctx, queryFor)
+	ctx, cancel := context.WithTimeout(ctx, s.engine.QueryFor)
 	defer cancel()
 	leave, err := s.take(ctx, "store.Read")
 	if err != nil {
@@ -88,7 +88,7 @@ func (s *Store) find(ctx context.Context, scan func(Scanner) error, text string,
 
 // list reads all rows of a query with scan. The result is empty, not nil, without rows.
 func list[T any](ctx context.Context, s *Store, op string, scan func(Scanner) (T, error), text string, args ...any) ([]T, error) {
-	ctx, cancel := context.WithTimeout(ctx, queryFor)
+	ctx, cancel := context.WithTimeout(ctx, s.engine.QueryFor)
 	defer cancel()
 	leave, err := s.take(ctx, op)
 	if err != nil {
@@ -126,7 +126,7 @@ func columns[T any](fields func(*T) []any) func(Scanner) (T, error) {
 
 // snapshot runs f in a transaction that sees one moment of the database.
 func (s *Store) snapshot(ctx context.Context, f func(context.Context, *sql.Tx) error) error {
-	ctx, cancel := context.WithTimeout(ctx, queryFor)
+	ctx, cancel := context.WithTimeout(ctx, s.engine.QueryFor)
 	defer cancel()
 	return s.readTx(ctx, "", f)
 }

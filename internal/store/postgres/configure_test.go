@@ -3,6 +3,8 @@ package postgres
 import (
 	"testing"
 	"time"
+
+	"weir/internal/store"
 )
 
 // The DSN overrides our settings.
@@ -22,7 +24,7 @@ func TestConfigure(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cfg, err := configure(dsn + c.options)
+			cfg, err := configure(dsn+c.options, store.QueryFor)
 			if err != nil {
 				t.Fatal(err)
 			}

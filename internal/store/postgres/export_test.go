@@ -4,12 +4,14 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5/stdlib"
+
+	"weir/internal/store"
 )
 
 // WaitsFor is what the commits of a store's connections wait for.
 func WaitsFor(t *testing.T, dsn string) (waits string) {
 	t.Helper()
-	cfg, err := configure(dsn)
+	cfg, err := configure(dsn, store.QueryFor)
 	if err != nil {
 		t.Fatal(err)
 	}

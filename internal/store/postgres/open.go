@@ -31,20 +31,18 @@ var migrations embed.FS
 // oldest is the first version of PostgreSQL that is served, as the server numbers it.
 const oldest = 13_00_00
 
-// The server ends a statement after statementFor, and a transaction whose node has fallen silent after idleFor: a node that is
+// The server ends a statement after the time of a query, and a transaction whose node has fallen silent after idleFor: a node that is
 // frozen must not keep the rows that it has locked from the others.
-const (
-	statementFor = 5 * time.Second
-	idleFor      = 10 * time.Second
-)
+const idleFor = 10 * time.Second
 
 // Option changes how a store is opened.
 type Option func(*options)
 
 type options struct {
-	now    func() time.Time
-	clock  string // statement that asks the server for the time
-	unsafe bool
+	now      func() time.Time
+	clock    string // statement that asks the server for the time
+	queryFor time.Duration
+	unsafe   bool
 }
 
 // WithClock sets the clock that determines the current day, week and month, and the time of the database. The defaults are time.Now, and
@@ -53,17 +51,20 @@ func WithClock(now func() time.Time) Option {
 	return func(o *options) { o.now, o.clock = now, "" }
 }
 
+// WithQueryTime sets how long a query or another statement may take; the default is store.QueryFor.
+func WithQueryTime(d time.Duration) Option { return func(o *options) { o.queryFor = d } }
+
 // AllowDataLoss also opens a server that can lose commits when it crashes.
 func AllowDataLoss(allow bool) Option { return func(o *options) { o.unsafe = allow } }
 
 // Open opens the database of dsn, postgres://user:password@host/name, and applies missing migrations; of several nodes that do so at once, one does it.
 // An interrupted migration is rolled back and applied again at the next Open. Its errors contain no password.
 func Open(ctx context.Context, dsn string, opts ...Option) (*store.Store, error) {
-	o := options{now: time.Now, clock: "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)"}
+	o := options{now: time.Now, queryFor: store.QueryFor, clock: "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)"}
 	for _, opt := range opts {
 		opt(&o)
 	}
-	cfg, err := configure(dsn)
+	cfg, err := configure(dsn, o.queryFor)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +78,7 @@ func Open(ctx context.Context, dsn string, opts ...Option) (*store.Store, error)
 	e := &engine{pool: pool, db: stdlib.OpenDBFromPool(pool)}
 	s := store.New(store.Engine{
 		Places: max(int(cfg.MaxConns)-2, 1), // two are left to the ledger and to upkeep
-		Read:   e.db, Snapshot: sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead},
+		Read:   e.db, QueryFor: o.queryFor, Snapshot: sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead},
 		ForUpdate: " FOR UPDATE", ForKeyShare: " FOR KEY SHARE", LockTable: "LOCK TABLE %s IN SHARE ROW EXCLUSIVE MODE",
 		Triggers: triggers, Guards: e.guards,
 		Clock:     o.clock,
@@ -91,7 +92,7 @@ func Open(ctx context.Context, dsn string, opts ...Option) (*store.Store, error)
 }
 
 // configure reads the DSN, which overrides our defaults.
-func configure(dsn string) (*pgxpool.Config, error) {
+func configure(dsn string, queryFor time.Duration) (*pgxpool.Config, error) {
 	cfg, err := pgxpool.ParseConfig(dsn)
 	if err != nil { // the error repeats the DSN, and hides a password only where it understands the rest
 		return nil, fault.New(fault.Invalid, "postgres.Open", "The DSN is not understood. Write postgres://user:password@host:port/database, with special characters of the password percent-encoded.")
@@ -110,7 +111,7 @@ func configure(dsn string) (*pgxpool.Config, error) {
 	}
 	for name, value := range map[string]string{
 		"application_name":                    "weir",
-		"statement_timeout":                   milliseconds(statementFor),
+		"statement_timeout":                   milliseconds(queryFor),
 		"idle_in_transaction_session_timeout": milliseconds(idleFor),
 		"jit":                                 "off", // compiling takes longer than any query of ours, and begins where rows are overestimated
 	} {

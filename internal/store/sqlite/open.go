@@ -42,7 +42,10 @@ type engine struct {
 // Option changes how a store is opened.
 type Option func(*options)
 
-type options struct{ now func() time.Time }
+type options struct {
+	now      func() time.Time
+	queryFor time.Duration
+}
 
 // busyFor is how long to wait for another process that writes.
 const busyFor = 5 * time.Second
@@ -50,10 +53,13 @@ const busyFor = 5 * time.Second
 // WithClock sets the clock that determines the current day, week and month, and the time of the database; the default is time.Now.
 func WithClock(now func() time.Time) Option { return func(o *options) { o.now = now } }
 
+// WithQueryTime sets how long a query may take; the default is store.QueryFor.
+func WithQueryTime(d time.Duration) Option { return func(o *options) { o.queryFor = d } }
+
 // Open opens the database file at path, makes it when it is missing, and applies the migrations that it lacks.
 // An interrupted migration is rolled back and applied again at the next Open.
 func Open(ctx context.Context, path string, opts ...Option) (*store.Store, error) {
-	o := options{now: time.Now}
+	o := options{now: time.Now, queryFor: store.QueryFor}
 	for _, opt := range opts {
 		opt(&o)
 	}
@@ -68,7 +74,7 @@ func Open(ctx context.Context, path string, opts ...Option) (*store.Store, error
 		return nil, errors.Join(fault.Wrap("sqlite.Open", err), e.close())
 	}
 	s := store.New(store.Engine{
-		Places: readers(), Read: e.read, Snapshot: sql.TxOptions{ReadOnly: true}, Triggers: `SELECT tbl_name, name, COALESCE(sql, '') FROM sqlite_master WHERE type = 'trigger'`,
+		Places: readers(), Read: e.read, QueryFor: o.queryFor, Snapshot: sql.TxOptions{ReadOnly: true}, Triggers: `SELECT tbl_name, name, COALESCE(sql, '') FROM sqlite_master WHERE type = 'trigger'`,
 		Guards: func(context.Context) (map[string]store.Guard, error) { return store.Guards(migrations, "END;") }, Write: e.write, Scrub: e.scrub, Duplicate: isDuplicate, Refused: isRefused, Close: e.close,
 	}, o.now)
 	if err := errors.Join(s.TakeOver(ctx), s.FillRollUps(ctx)); err != nil {
