@@ -34,6 +34,7 @@ const (
 	Invited         = "invitation.create"
 	Uninvited       = "invitation.delete"
 	PasskeyAdded    = "passkey.add"
+	PasskeyRenamed  = "passkey.rename"
 	PasskeyRemoved  = "passkey.remove"
 	IdentityAdded   = "identity.add"
 	IdentityRemoved = "identity.remove"

@@ -146,5 +146,5 @@ func (x *exchange) setSession(token string, life time.Duration) {
 
 // visitor is the browser, for records of its session.
 func (x *exchange) visitor() person.Client {
-	return person.Client{Address: shown(x.api.clientAddress(x.r)), Agent: x.header("User-Agent")}
+	return person.Client{Address: shown(x.api.clientAddress(x.r)), Network: x.addressName(), Agent: x.header("User-Agent")}
 }

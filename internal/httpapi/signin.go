@@ -25,10 +25,20 @@ func (x *exchange) form(places map[string]*string) error {
 	if err := rawjson.Check(body, rawjson.Limits{Depth: 4, Keys: 20, Values: 20}); err != nil {
 		return err
 	}
+	return fillForm(body, places, func(string, []byte) (bool, error) { return false, nil })
+}
+
+// fillForm reads the members of a checked body. other takes those that are no text, and reports whether it knows them.
+func fillForm(body []byte, places map[string]*string, other func(name string, value []byte) (bool, error)) error {
 	if rawjson.KindOf(body) != rawjson.Object {
 		return fault.New(fault.Invalid, "httpapi.form", "The body must be a JSON object.")
 	}
 	for m := rawjson.MembersOf(body); m.Next(); {
+		if known, err := other(string(m.Name), m.Value); err != nil {
+			return err
+		} else if known {
+			continue
+		}
 		place := places[string(m.Name)]
 		switch kind := rawjson.KindOf(m.Value); {
 		case place == nil:
@@ -116,7 +126,8 @@ func (x *exchange) getMe() error {
 	o.boolean("mail", f.Mail)
 	o.boolean("demo", f.Demo && x.local())
 	o.boolean("setup", f.Setup)
-	o.boolean("passkeys", false)
+	_, err = x.site()
+	o.boolean("passkeys", err == nil)
 	o.Name("oidc").Array()
 	o.EndArray()
 	o.EndObject()
@@ -272,21 +283,6 @@ func (x *exchange) postSignOut() error {
 	}
 	x.setSession("", 0)
 	x.w.Header().Set("Clear-Site-Data", `"cache"`)
-	return x.done()
-}
-
-// postProve serves POST /api/auth/prove: the person gives the password again, before something that matters.
-func (x *exchange) postProve() error {
-	var password string
-	if err := x.form(map[string]*string{"password": &password}); err != nil {
-		return err
-	}
-	if err := x.api.People.Prove(x.context(), x.session, x.person, password, x.visitor()); err != nil {
-		if fault.Is(err, fault.Authentication) { // the session goes on
-			return fault.Field("httpapi.postProve", "password", "password must be your present password.").Because(err)
-		}
-		return err
-	}
 	return x.done()
 }
 

@@ -295,7 +295,7 @@ func TestInvitations(t *testing.T) {
 func TestForms(t *testing.T) {
 	t.Parallel()
 	n := start(t, relayFunc(hello), func(c *httpapi.Config) { c.FailedAuthPerMinute, c.AnonymousPerSecond = 1000, 0 })
-	for _, path := range []string{"sign-in", "sign-up", "confirm", "setup", "demo", "recover", "reset", "link", "sign-out"} {
+	for _, path := range []string{"sign-in", "sign-up", "confirm", "setup", "demo", "recover", "reset", "link", "sign-out", "passkey", "passkey/options"} {
 		for name, body := range map[string]string{"role": `{"role":"administrator"}`, "id": `{"id":"x"}`, "list": `[]`, "text": `"x"`, "number": `{"email":1}`, "cut": `{"email":`, "deep": `{"email":[[[[[[[[]]]]]]]]}`} {
 			r := n.do("POST", "/api/auth/"+path, body, n.page()...)
 			if r.StatusCode != 400 {

@@ -30,6 +30,7 @@ type Config struct {
 	Idle       time.Duration // a session ends when it was not used for so long; default 7 days
 	Longest    time.Duration // and in any case after so long; default 30 days
 	NoPassword bool          // passwords do not sign anybody in
+	Issuers    []string      // URLs of the other providers that sign people in
 }
 
 const (
@@ -140,6 +141,7 @@ func (m *Manager) Features(ctx context.Context) (Features, error) {
 // Client is the browser that asks.
 type Client struct {
 	Address string // network address
+	Network string // what limits count the address under
 	Agent   string
 }
 

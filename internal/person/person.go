@@ -60,7 +60,7 @@ type Token struct {
 	Hash      string // hex SHA-256
 	ID        string // "tok_...", which is no secret
 	Kind      string
-	User      string // whose, "" nobody's yet
+	User      string // whose, "" nobody's yet; of a visitor's step "at:" and their network
 	Email     string // whom an invitation is for, "" anybody; who is confirmed or resets a password
 	Role      apikey.Role
 	Note      string // what the maker of an invitation wrote
@@ -74,7 +74,7 @@ type Passkey struct {
 	ID        string // the credential's id in base64url
 	User      string
 	Name      string
-	Data      string // what the library that checks signatures keeps of it, as JSON
+	Data      string // what the library that checks signatures keeps of it, in base64url
 	CreatedAt time.Time
 	UsedAt    time.Time // zero: never
 }
@@ -141,10 +141,12 @@ type Store interface {
 	PasskeysOf(ctx context.Context, user string) ([]Passkey, error)
 	// PasskeyBy finds a passkey by its id.
 	PasskeyBy(ctx context.Context, id string) (Passkey, error)
-	// UsedPasskey notes that a passkey was used, and what the library keeps of it since.
-	UsedPasskey(ctx context.Context, id, data string, at time.Time) error
-	// DeletePasskey deletes a passkey of a user.
-	DeletePasskey(ctx context.Context, user, id string, now time.Time, e audit.Event) error
+	// UsedPasskey notes that a passkey was used, and what the library keeps of it since. It fails with fault.NotFound if that is not what it was before.
+	UsedPasskey(ctx context.Context, id, before, data string, at time.Time) error
+	// RenamePasskey renames a passkey of a user.
+	RenamePasskey(ctx context.Context, user, id, name string, now time.Time, e audit.Event) error
+	// DeletePasskey deletes a passkey of a user. It fails with fault.Conflict if none of the ways would be left to them.
+	DeletePasskey(ctx context.Context, user, id string, ways Ways, now time.Time, e audit.Event) error
 
 	// AddIdentity joins a user with a person at another provider.
 	AddIdentity(ctx context.Context, i Identity, e audit.Event) error
@@ -152,6 +154,6 @@ type Store interface {
 	IdentityBy(ctx context.Context, issuer, subject string) (Identity, error)
 	// IdentitiesOf lists a user's identities, oldest first.
 	IdentitiesOf(ctx context.Context, user string) ([]Identity, error)
-	// DeleteIdentity parts them again.
-	DeleteIdentity(ctx context.Context, user, issuer, subject string, now time.Time, e audit.Event) error
+	// DeleteIdentity parts them again. It fails with fault.Conflict if none of the ways would be left to the user.
+	DeleteIdentity(ctx context.Context, user, issuer, subject string, ways Ways, now time.Time, e audit.Event) error
 }

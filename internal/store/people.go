@@ -400,17 +400,50 @@ func (s *Store) PasskeyBy(ctx context.Context, id string) (p person.Passkey, err
 func noPasskey(op string, err error) error { return missing(op, "There is no such passkey.", err) }
 
 // UsedPasskey is person.Store.UsedPasskey.
-func (s *Store) UsedPasskey(ctx context.Context, id, data string, at time.Time) error {
+func (s *Store) UsedPasskey(ctx context.Context, id, before, data string, at time.Time) error {
 	return s.write(ctx, func(t *tx) error {
-		return noPasskey("store.UsedPasskey", t.one(`UPDATE passkeys SET data = $1, used_at = $2 WHERE id = $3`, data, at.UnixMicro(), id))
+		return noPasskey("store.UsedPasskey", t.one(`UPDATE passkeys SET data = $1, used_at = $2 WHERE id = $3 AND data = $4`, data, at.UnixMicro(), id, before))
 	})
 }
 
-// DeletePasskey is person.Store.DeletePasskey.
-func (s *Store) DeletePasskey(ctx context.Context, user, id string, now time.Time, e audit.Event) error {
+// RenamePasskey is person.Store.RenamePasskey.
+func (s *Store) RenamePasskey(ctx context.Context, user, id, name string, now time.Time, e audit.Event) error {
 	return s.write(ctx, func(t *tx) error {
+		if err := t.one(`UPDATE passkeys SET name = $1 WHERE user_id = $2 AND id = $3`, name, user, id); err != nil {
+			return noPasskey("store.RenamePasskey", err)
+		}
+		return t.record(e, now)
+	})
+}
+
+// wayLeft refuses a change after which a user could not sign in.
+func (t *tx) wayLeft(op, user string, ways *person.Ways) error {
+	if ways.Always {
+		return nil
+	}
+	var has bool
+	err := t.row(`SELECT EXISTS (SELECT 1 FROM passkeys WHERE user_id = $1) OR ($2 AND EXISTS (SELECT 1 FROM logins WHERE user_id = $1 AND password <> ''))`, user, ways.Passwords).Scan(&has)
+	for i := 0; err == nil && !has && i < len(ways.Issuers); i++ {
+		err = t.row(`SELECT EXISTS (SELECT 1 FROM identities WHERE user_id = $1 AND issuer = $2)`, user, ways.Issuers[i]).Scan(&has)
+	}
+	if err == nil && !has {
+		err = fault.New(fault.Conflict, op, "This is the last way to sign in to the account. Add another one before you remove it.")
+	}
+	return err
+}
+
+// DeletePasskey is person.Store.DeletePasskey.
+func (s *Store) DeletePasskey(ctx context.Context, user, id string, ways person.Ways, now time.Time, e audit.Event) error {
+	const op = "store.DeletePasskey"
+	return s.write(ctx, func(t *tx) error {
+		if err := t.lockUser(user); err != nil {
+			return err
+		}
 		if err := t.one(`DELETE FROM passkeys WHERE user_id = $1 AND id = $2`, user, id); err != nil {
-			return noPasskey("store.DeletePasskey", err)
+			return noPasskey(op, err)
+		}
+		if err := t.wayLeft(op, user, &ways); err != nil {
+			return err
 		}
 		return t.record(e, now)
 	})
@@ -448,10 +481,17 @@ func (s *Store) IdentitiesOf(ctx context.Context, user string) ([]person.Identit
 }
 
 // DeleteIdentity is person.Store.DeleteIdentity.
-func (s *Store) DeleteIdentity(ctx context.Context, user, issuer, subject string, now time.Time, e audit.Event) error {
+func (s *Store) DeleteIdentity(ctx context.Context, user, issuer, subject string, ways person.Ways, now time.Time, e audit.Event) error {
+	const op = "store.DeleteIdentity"
 	return s.write(ctx, func(t *tx) error {
+		if err := t.lockUser(user); err != nil {
+			return err
+		}
 		if err := t.one(`DELETE FROM identities WHERE user_id = $1 AND issuer = $2 AND subject = $3`, user, issuer, subject); err != nil {
-			return missing("store.DeleteIdentity", "There is no such identity.", err)
+			return missing(op, "There is no such identity.", err)
+		}
+		if err := t.wayLeft(op, user, &ways); err != nil {
+			return err
 		}
 		return t.record(e, now)
 	})

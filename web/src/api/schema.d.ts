@@ -1554,6 +1554,110 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/auth/passkey/options": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Begin a sign-in with a passkey: what the browser's navigator.credentials.get takes, as JSON */
+        post: operations["beginPasskeySignIn"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/auth/passkey": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Sign in with the answer of a passkey. Nobody needs a name for it */
+        post: operations["signInWithPasskey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/auth/passkeys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The passkeys of this person */
+        get: operations["listPasskeys"];
+        put?: never;
+        /** Add a passkey with the browser's answer; needs a recent sign-in */
+        post: operations["addPasskey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/auth/passkeys/options": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Begin to add a passkey: what the browser's navigator.credentials.create takes, as JSON; needs a recent sign-in */
+        post: operations["beginPasskey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/auth/passkeys/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Remove a passkey; the last way to sign in cannot be removed. Needs a recent sign-in */
+        delete: operations["removePasskey"];
+        options?: never;
+        head?: never;
+        /** Give a passkey another name */
+        patch: operations["renamePasskey"];
+        trace?: never;
+    };
+    "/api/auth/prove/options": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Begin to give a passkey again, before something that needs a recent sign-in */
+        post: operations["beginProof"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/auth/prove": {
         parameters: {
             query?: never;
@@ -1563,7 +1667,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Give the password again, before something that needs a recent sign-in: error.metadata.sign_in is then again */
+        /** Give the password again, or the answer of a passkey, before something that needs a recent sign-in: error.metadata.sign_in is then again */
         post: operations["proveIdentity"];
         delete?: never;
         options?: never;
@@ -3168,6 +3272,79 @@ export interface components {
             locale: "en" | "ru";
             /** @enum {string} */
             theme: "light" | "dark" | "system";
+        };
+        PasskeyRequest: {
+            /** @description Works once */
+            step: string;
+            /** @description PublicKeyCredentialRequestOptionsJSON of Web Authentication */
+            public_key: {
+                challenge: string;
+                /** @description Milliseconds */
+                timeout: number;
+                rpId: string;
+                allowCredentials: components["schemas"]["PasskeyDescriptor"][];
+                /** @enum {string} */
+                userVerification: "required";
+            };
+        };
+        PasskeyCreation: {
+            /** @description Works once */
+            step: string;
+            /** @description PublicKeyCredentialCreationOptionsJSON of Web Authentication */
+            public_key: {
+                challenge: string;
+                /** @description Milliseconds */
+                timeout: number;
+                rp: {
+                    id: string;
+                    name: string;
+                };
+                user: {
+                    id: string;
+                    name: string;
+                    displayName: string;
+                };
+                pubKeyCredParams: {
+                    /** @enum {string} */
+                    type: "public-key";
+                    alg: number;
+                }[];
+                excludeCredentials: components["schemas"]["PasskeyDescriptor"][];
+                authenticatorSelection: {
+                    /** @enum {string} */
+                    residentKey: "required";
+                    requireResidentKey: boolean;
+                    /** @enum {string} */
+                    userVerification: "required";
+                };
+                /** @enum {string} */
+                attestation: "none";
+            };
+        };
+        PasskeyDescriptor: {
+            /** @enum {string} */
+            type: "public-key";
+            id: string;
+            transports?: string[];
+        };
+        /** @description What PublicKeyCredential.toJSON returns */
+        PasskeyAnswer: {
+            id: string;
+            rawId: string;
+            /** @enum {string} */
+            type: "public-key";
+            response: Record<string, never>;
+        };
+        Passkey: {
+            id: string;
+            name: string;
+            /** Format: date-time */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description null: never
+             */
+            used_at: string | null;
         };
         Session: {
             id: string;
@@ -10473,6 +10650,477 @@ export interface operations {
             default: components["responses"]["Error"];
         };
     };
+    beginPasskeySignIn: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /** @example {} */
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description The options, and the step that the answer ends within five minutes */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "step": "W9rT2xKq7LmPzB4nV8sYcD3h",
+                     *       "public_key": {
+                     *         "challenge": "q83vEjRWeJq83vEjRWeJq83vEjRWeJq83vEjRWeJq80",
+                     *         "timeout": 300000,
+                     *         "rpId": "weir.example.org",
+                     *         "allowCredentials": [],
+                     *         "userVerification": "required"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PasskeyRequest"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    signInWithPasskey: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "step": "W9rT2xKq7LmPzB4nV8sYcD3h",
+                 *       "credential": {
+                 *         "id": "Zm9yLWV4YW1wbGUtb25seS0wMTIzNDU2Nzg5",
+                 *         "rawId": "Zm9yLWV4YW1wbGUtb25seS0wMTIzNDU2Nzg5",
+                 *         "type": "public-key",
+                 *         "clientExtensionResults": {},
+                 *         "response": {
+                 *           "clientDataJSON": "eyJ0eXBlIjoid2ViYXV0aG4uZ2V0In0",
+                 *           "authenticatorData": "AAAA",
+                 *           "signature": "AAAA",
+                 *           "userHandle": "dXNyX3g"
+                 *         }
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    step: string;
+                    credential: components["schemas"]["PasskeyAnswer"];
+                };
+            };
+        };
+        responses: {
+            /** @description Who is signed in now */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Set-Cookie": components["headers"]["SessionCookie"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "user": {
+                     *         "id": "usr_2kV9sQ4pLx7ZbN1mR8tYwC3d",
+                     *         "name": "anna",
+                     *         "email": "anna@example.org",
+                     *         "confirmed": true,
+                     *         "has_password": true,
+                     *         "role": "user",
+                     *         "created_at": "2026-01-31T12:00:00Z"
+                     *       },
+                     *       "accounts": [
+                     *         {
+                     *           "id": "usr_2kV9sQ4pLx7ZbN1mR8tYwC3d",
+                     *           "name": "anna",
+                     *           "kind": "person",
+                     *           "role": "owner"
+                     *         }
+                     *       ],
+                     *       "operator": false,
+                     *       "session": {
+                     *         "id": "ses_7hQ2mXc9Rk4TzB1nV8pLwY3d",
+                     *         "method": "passkey",
+                     *         "created_at": "2026-01-31T12:00:00Z",
+                     *         "seen_at": "2026-01-31T12:00:00Z",
+                     *         "expires_at": "2026-03-02T12:00:00Z",
+                     *         "address": "192.0.2.1",
+                     *         "user_agent": "Mozilla/5.0",
+                     *         "current": true,
+                     *         "fresh": true
+                     *       },
+                     *       "features": {
+                     *         "sign_up": "closed",
+                     *         "passwords": true,
+                     *         "passkeys": true,
+                     *         "oidc": [],
+                     *         "mail": false,
+                     *         "demo": false,
+                     *         "setup": false
+                     *       },
+                     *       "locale": "en",
+                     *       "theme": "system"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Me"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    listPasskeys: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The passkeys, oldest first */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "Zm9yLWV4YW1wbGUtb25seS0wMTIzNDU2Nzg5",
+                     *           "name": "Phone",
+                     *           "created_at": "2026-01-31T12:00:00Z",
+                     *           "used_at": null
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Passkey"][];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    addPasskey: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "step": "W9rT2xKq7LmPzB4nV8sYcD3h",
+                 *       "name": "Phone",
+                 *       "credential": {
+                 *         "id": "Zm9yLWV4YW1wbGUtb25seS0wMTIzNDU2Nzg5",
+                 *         "rawId": "Zm9yLWV4YW1wbGUtb25seS0wMTIzNDU2Nzg5",
+                 *         "type": "public-key",
+                 *         "clientExtensionResults": {},
+                 *         "response": {
+                 *           "clientDataJSON": "eyJ0eXBlIjoid2ViYXV0aG4uY3JlYXRlIn0",
+                 *           "attestationObject": "AAAA",
+                 *           "transports": [
+                 *             "internal"
+                 *           ]
+                 *         }
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    step: string;
+                    name: string;
+                    credential: components["schemas"]["PasskeyAnswer"];
+                };
+            };
+        };
+        responses: {
+            /** @description The passkey */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "Zm9yLWV4YW1wbGUtb25seS0wMTIzNDU2Nzg5",
+                     *         "name": "Phone",
+                     *         "created_at": "2026-01-31T12:00:00Z",
+                     *         "used_at": null
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Passkey"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    beginPasskey: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /** @example {} */
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description The options, and the step that the answer ends within five minutes */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "step": "W9rT2xKq7LmPzB4nV8sYcD3h",
+                     *       "public_key": {
+                     *         "challenge": "q83vEjRWeJq83vEjRWeJq83vEjRWeJq83vEjRWeJq80",
+                     *         "timeout": 300000,
+                     *         "rp": {
+                     *           "id": "weir.example.org",
+                     *           "name": "Weir"
+                     *         },
+                     *         "user": {
+                     *           "id": "dXNyX3g",
+                     *           "name": "anna@example.org",
+                     *           "displayName": "anna"
+                     *         },
+                     *         "pubKeyCredParams": [
+                     *           {
+                     *             "type": "public-key",
+                     *             "alg": -7
+                     *           }
+                     *         ],
+                     *         "excludeCredentials": [],
+                     *         "authenticatorSelection": {
+                     *           "residentKey": "required",
+                     *           "requireResidentKey": true,
+                     *           "userVerification": "required"
+                     *         },
+                     *         "attestation": "none"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PasskeyCreation"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    removePasskey: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /** @description Id of the passkey */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is removed */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    renamePasskey: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /** @description Id of the passkey */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "Key ring"
+                 *     }
+                 */
+                "application/json": {
+                    name: string;
+                };
+            };
+        };
+        responses: {
+            /** @description It has the name */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    beginProof: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /** @example {} */
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description The options, and the step that the answer ends within five minutes */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "step": "W9rT2xKq7LmPzB4nV8sYcD3h",
+                     *       "public_key": {
+                     *         "challenge": "q83vEjRWeJq83vEjRWeJq83vEjRWeJq83vEjRWeJq80",
+                     *         "timeout": 300000,
+                     *         "rpId": "weir.example.org",
+                     *         "allowCredentials": [
+                     *           {
+                     *             "type": "public-key",
+                     *             "id": "Zm9yLWV4YW1wbGUtb25seS0wMTIzNDU2Nzg5",
+                     *             "transports": [
+                     *               "internal"
+                     *             ]
+                     *           }
+                     *         ],
+                     *         "userVerification": "required"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PasskeyRequest"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
     proveIdentity: {
         parameters: {
             query?: never;
@@ -10491,7 +11139,10 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    password: string;
+                    password?: string;
+                    /** @description Of /api/auth/prove/options */
+                    step?: string;
+                    credential?: components["schemas"]["PasskeyAnswer"];
                 };
             };
         };

@@ -1,0 +1,337 @@
+package person
+
+import (
+	"context"
+	"encoding/base64"
+	"strings"
+	"time"
+
+	"github.com/go-webauthn/webauthn/protocol"
+	"github.com/go-webauthn/webauthn/protocol/webauthncose"
+	"github.com/go-webauthn/webauthn/webauthn"
+
+	"weir/internal/account"
+	"weir/internal/apikey"
+	"weir/internal/audit"
+	"weir/internal/fault"
+)
+
+const (
+	stepFor     = 5 * time.Minute // between the two halves of a sign-in
+	maxSteps    = 10              // open at one time, of one person
+	maxVisits   = 50              // likewise, of all visitors from one network
+	maxPasskeys = 20              // of one person
+)
+
+// What a step with a passkey is for, as its token notes it.
+const (
+	toAdd    = "add passkey"
+	toSignIn = "sign in"
+	toProve  = "prove"
+)
+
+// Site is where the browser has this gateway. A passkey belongs to the host and works nowhere else.
+type Site struct {
+	Host   string // without a port; "localhost" or a domain name, because browsers give addresses no passkeys
+	Origin string // scheme, host and port, as the browser writes it
+}
+
+// Challenge is what the browser hands to a passkey, and the step that its answer ends.
+type Challenge struct {
+	Step string // text of the token, which works once
+	Text string // random bytes in base64url
+	Site
+	User       *Person // for whom a passkey is made or who proves who they are; nil: whoever has a passkey
+	Algorithms []int   // COSE numbers of those that are accepted, the best first
+	Passkeys   []KnownPasskey
+	Life       time.Duration
+}
+
+// KnownPasskey tells a browser of a passkey that there is.
+type KnownPasskey struct {
+	ID         string
+	Transports []string // how the browser reaches it, as the browser reported it
+}
+
+// algorithms are those of the signatures: all authenticators have one of them.
+var algorithms = []webauthncose.COSEAlgorithmIdentifier{webauthncose.AlgES256, webauthncose.AlgEdDSA, webauthncose.AlgRS256}
+
+// Ways are the ways to sign in that the configuration has open.
+type Ways struct {
+	Passwords bool
+	Issuers   []string // of other providers
+	Always    bool     // nothing is needed, as in a demo
+}
+
+func (m *Manager) ways(user string) Ways {
+	demo := m.demo.Load()
+	return Ways{Passwords: !m.cfg.NoPassword, Issuers: m.cfg.Issuers, Always: demo != nil && *demo == user}
+}
+
+// beginStep begins a step, and returns what the browser needs for it.
+func (m *Manager) beginStep(ctx context.Context, p *Person, purpose string, at Site, c Client) (Challenge, error) {
+	random, err := protocol.CreateChallenge()
+	if err != nil {
+		return Challenge{}, fault.New(fault.Internal, "person.beginStep", "There is no randomness.").Because(err)
+	}
+	now := m.moment()
+	text, sum := newToken()
+	ch := Challenge{Step: text, Text: random.String(), Site: at, User: p, Life: stepFor}
+	for _, a := range algorithms {
+		ch.Algorithms = append(ch.Algorithms, int(a))
+	}
+	t := Token{Hash: sum, ID: apikey.NewID("tok_"), Kind: Step, Note: purpose, Data: at.Host + " " + ch.Text, CreatedAt: now, ExpiresAt: now.Add(stepFor)}
+	most := maxSteps
+	if p != nil {
+		t.User = p.ID
+		keys, err := m.store.PasskeysOf(ctx, p.ID)
+		if err != nil {
+			return Challenge{}, err
+		}
+		for i := range keys {
+			k := KnownPasskey{ID: keys[i].ID}
+			if known, err := credentialOf(&keys[i]); err == nil {
+				for _, way := range known.Transport {
+					k.Transports = append(k.Transports, string(way))
+				}
+			}
+			ch.Passkeys = append(ch.Passkeys, k)
+		}
+	} else {
+		t.User, most = visitors+c.Network, maxVisits
+	}
+	return ch, m.store.AddToken(ctx, t, most)
+}
+
+// visitors begins the owner of a step that nobody is signed in for. The client's network follows.
+const visitors = "at:"
+
+// endStep uses up a step. It returns what the library compares the answer with.
+func (m *Manager) endStep(ctx context.Context, p *Person, purpose string, at Site, step string) (webauthn.SessionData, error) {
+	const op = "person.endStep"
+	t, err := m.store.UseToken(ctx, Step, SumOf(step), m.moment())
+	host, challenge, found := strings.Cut(t.Data, " ")
+	switch {
+	case fault.Is(err, fault.NotFound):
+		return webauthn.SessionData{}, fault.Field(op, "step", "This step was used already, or took too long. Begin again.").Because(err)
+	case err != nil:
+		return webauthn.SessionData{}, err
+	case t.Note != purpose || !found || host != at.Host || p != nil && t.User != p.ID || p == nil && !strings.HasPrefix(t.User, visitors):
+		return webauthn.SessionData{}, fault.Field(op, "step", "This step is for something else. Begin again.")
+	}
+	s := webauthn.SessionData{Challenge: challenge, RelyingPartyID: host, UserVerification: protocol.VerificationRequired}
+	if p != nil {
+		s.UserID = []byte(p.ID)
+	}
+	for _, a := range algorithms {
+		s.CredParams = append(s.CredParams, protocol.CredentialParameter{Type: protocol.PublicKeyCredentialType, Algorithm: a})
+	}
+	return s, nil
+}
+
+// checker is the library, for a site. Extensions that nobody asked for are ignored, because password managers send some.
+func checker(at Site) (*webauthn.WebAuthn, error) {
+	w, err := webauthn.New(&webauthn.Config{RPID: at.Host, RPDisplayName: "Weir", RPOrigins: []string{at.Origin}, ExtensionsUnsolicitedOutputPolicy: protocol.UnsolicitedOutputPolicyIgnore})
+	if err != nil {
+		return nil, fault.New(fault.Internal, "person.checker", "Passkeys do not work at this address.").Because(err)
+	}
+	return w, nil
+}
+
+// holder is a person as the library sees them.
+type holder struct {
+	id   string
+	keys []webauthn.Credential
+}
+
+// WebAuthnID is what the passkey keeps of its person.
+func (h *holder) WebAuthnID() []byte { return []byte(h.id) }
+
+// WebAuthnName is not used: names go to the browser by Challenge.
+func (h *holder) WebAuthnName() string { return h.id }
+
+// WebAuthnDisplayName is not used, either.
+func (h *holder) WebAuthnDisplayName() string { return h.id }
+
+// WebAuthnCredentials are the passkeys that an answer may come from.
+func (h *holder) WebAuthnCredentials() []webauthn.Credential { return h.keys }
+
+// credentialOf reads what the library keeps of a passkey.
+func credentialOf(p *Passkey) (c webauthn.Credential, err error) {
+	data, err := base64.RawURLEncoding.DecodeString(p.Data)
+	if err == nil {
+		_, err = c.UnmarshalMsg(data)
+	}
+	if err != nil {
+		return c, fault.New(fault.Internal, "person.credentialOf", "A passkey cannot be read.").Because(err)
+	}
+	return c, nil
+}
+
+// dataOf writes it. How the device was made is not kept: nobody asks for it.
+func dataOf(c *webauthn.Credential) (string, error) {
+	c.Attestation = webauthn.CredentialAttestation{}
+	data, err := c.MarshalMsg(nil)
+	if err != nil {
+		return "", fault.New(fault.Internal, "person.dataOf", "A passkey cannot be stored.").Because(err)
+	}
+	return base64.RawURLEncoding.EncodeToString(data), nil
+}
+
+// BeginAdd begins to make a passkey of a signed-in person.
+func (m *Manager) BeginAdd(ctx context.Context, p *Person, at Site, c Client) (Challenge, error) {
+	return m.beginStep(ctx, p, toAdd, at, c)
+}
+
+// AddPasskey ends it with the browser's answer, which is JSON.
+func (m *Manager) AddPasskey(ctx context.Context, p *Person, at Site, step, name string, answer []byte, c Client) (Passkey, error) {
+	const op = "person.AddPasskey"
+	if err := account.CheckName(name); err != nil {
+		return Passkey{}, err
+	}
+	s, err := m.endStep(ctx, p, toAdd, at, step)
+	if err != nil {
+		return Passkey{}, err
+	}
+	w, err := checker(at)
+	if err != nil {
+		return Passkey{}, err
+	}
+	parsed, err := protocol.ParseCredentialCreationResponseBytes(answer)
+	if err != nil {
+		return Passkey{}, unreadable(op, err)
+	}
+	made, err := w.CreateCredential(&holder{id: p.ID}, s, parsed)
+	if err != nil {
+		return Passkey{}, fault.Field(op, "credential", "credential is not a valid answer to this step: it may be of another address than this gateway's, or without a check of the person.").Because(err)
+	}
+	data, err := dataOf(made)
+	if err != nil {
+		return Passkey{}, err
+	}
+	k := Passkey{ID: base64.RawURLEncoding.EncodeToString(made.ID), User: p.ID, Name: name, Data: data, CreatedAt: m.moment()}
+	return k, m.store.AddPasskey(ctx, k, maxPasskeys, audit.Event{Actor: by(p.ID, c.Address), Action: audit.PasskeyAdded, Target: p.ID, After: name})
+}
+
+func unreadable(op string, err error) error {
+	return fault.Field(op, "credential", "credential is not what a browser answers to this step.").Because(err)
+}
+
+// BeginPasskey begins a sign-in with a passkey, whoever has it.
+func (m *Manager) BeginPasskey(ctx context.Context, at Site, c Client) (Challenge, error) {
+	return m.beginStep(ctx, nil, toSignIn, at, c)
+}
+
+// BeginProof begins a proof of who a signed-in person is.
+func (m *Manager) BeginProof(ctx context.Context, p *Person, at Site, c Client) (Challenge, error) {
+	ch, err := m.beginStep(ctx, p, toProve, at, c)
+	if err == nil && len(ch.Passkeys) == 0 {
+		err = fault.New(fault.Conflict, "person.BeginProof", "This account has no passkey. Give the password, or sign in again.")
+	}
+	return ch, err
+}
+
+// SignInWith begins a session with the answer of a passkey.
+func (m *Manager) SignInWith(ctx context.Context, at Site, step string, answer []byte, c Client) (Started, error) {
+	k, err := m.checkPasskey(ctx, nil, toSignIn, at, step, answer, c)
+	if err != nil {
+		return Started{}, err
+	}
+	return m.begin(ctx, k.User, "passkey", c)
+}
+
+// ProveWith notes that a signed-in person has proved who they are with a passkey.
+func (m *Manager) ProveWith(ctx context.Context, s *Session, p *Person, at Site, step string, answer []byte, c Client) error {
+	if _, err := m.checkPasskey(ctx, p, toProve, at, step, answer, c); err != nil {
+		return err
+	}
+	return m.store.TouchSession(ctx, s.Hash, m.moment(), true)
+}
+
+// refusePasskey is the one answer to a passkey that lets nobody in.
+func refusePasskey(why string, err error) error {
+	return fault.New(fault.Authentication, "person.checkPasskey: "+why, "This passkey does not work here. It may have been removed, or belong to another address. Sign in another way.").Because(err)
+}
+
+// checkPasskey ends a step with the answer of a passkey, and finds whose it is. With p it must be theirs.
+func (m *Manager) checkPasskey(ctx context.Context, p *Person, purpose string, at Site, step string, answer []byte, c Client) (Passkey, error) {
+	s, err := m.endStep(ctx, p, purpose, at, step)
+	if err != nil {
+		return Passkey{}, err
+	}
+	w, err := checker(at)
+	if err != nil {
+		return Passkey{}, err
+	}
+	parsed, err := protocol.ParseCredentialRequestResponseBytes(answer)
+	if err != nil {
+		return Passkey{}, unreadable("person.checkPasskey", err)
+	}
+	k, err := m.store.PasskeyBy(ctx, base64.RawURLEncoding.EncodeToString(parsed.RawID))
+	if fault.Is(err, fault.NotFound) {
+		return Passkey{}, refusePasskey("unknown", err)
+	}
+	if err != nil {
+		return Passkey{}, err
+	}
+	if p != nil && k.User != p.ID {
+		return Passkey{}, refusePasskey("another person's", nil)
+	}
+	if err := m.mayGuess("passkey "+k.ID, c.Address); err != nil {
+		return Passkey{}, err
+	}
+	known, err := credentialOf(&k)
+	if err != nil {
+		return Passkey{}, err
+	}
+	who := &holder{id: k.User, keys: []webauthn.Credential{known}}
+	var now *webauthn.Credential
+	if p != nil {
+		now, err = w.ValidateLogin(who, s, parsed)
+	} else {
+		now, err = w.ValidateDiscoverableLogin(func(_, _ []byte) (webauthn.User, error) { return who, nil }, s, parsed)
+	}
+	switch {
+	case err != nil:
+		return Passkey{}, refusePasskey("invalid", err)
+	case now.Authenticator.CloneWarning:
+		return Passkey{}, refusePasskey("its counter went back", nil)
+	}
+	owner, err := m.store.PersonOf(ctx, k.User)
+	switch {
+	case err != nil:
+		return Passkey{}, err
+	case owner.Disabled:
+		return Passkey{}, refusePasskey("disabled", nil)
+	}
+	before := k.Data
+	if k.Data, err = dataOf(now); err != nil {
+		return Passkey{}, err
+	}
+	k.UsedAt = m.moment()
+	if err := m.store.UsedPasskey(ctx, k.ID, before, k.Data, k.UsedAt); fault.Is(err, fault.NotFound) {
+		return Passkey{}, refusePasskey("used elsewhere at the same moment, or removed", err)
+	} else if err != nil {
+		return Passkey{}, err
+	}
+	m.forgive("passkey "+k.ID, c.Address)
+	return k, nil
+}
+
+// Passkeys lists a user's passkeys, oldest first.
+func (m *Manager) Passkeys(ctx context.Context, user string) ([]Passkey, error) {
+	return m.store.PasskeysOf(ctx, user)
+}
+
+// RenamePasskey gives a user's passkey another name.
+func (m *Manager) RenamePasskey(ctx context.Context, user, id, name string, c Client) error {
+	if err := account.CheckName(name); err != nil {
+		return err
+	}
+	return m.store.RenamePasskey(ctx, user, id, name, m.moment(), audit.Event{Actor: by(user, c.Address), Action: audit.PasskeyRenamed, Target: user, After: name})
+}
+
+// RemovePasskey removes a user's passkey, unless it is their last way to sign in.
+func (m *Manager) RemovePasskey(ctx context.Context, user, id string, c Client) error {
+	return m.store.DeletePasskey(ctx, user, id, m.ways(user), m.moment(), audit.Event{Actor: by(user, c.Address), Action: audit.PasskeyRemoved, Target: user, Before: id})
+}
