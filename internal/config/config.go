@@ -88,6 +88,8 @@ type Limits struct {
 	AnonymousBurst         int64 `yaml:"anonymous_burst"`
 	MaxUserShare           int64 `yaml:"max_user_share"` // percent of a node's capacity
 	MaxStreamsPerKey       int64 `yaml:"max_streams_per_key"`
+	MaxEventStreams        int64 `yaml:"max_event_streams"`
+	MaxEventStreamsUser    int64 `yaml:"max_event_streams_per_user"`
 	HeapPercent            int64 `yaml:"heap_percent"` // of runtime.memory_limit
 }
 
@@ -543,7 +545,7 @@ func Default() Config {
 				MaxUploads: 256, SpoolBudgetBytes: 4 << 30, SpoolMinFreeBytes: 1 << 30,
 				MaxRequestLineBytes: 8 << 10, MaxHeaderBytes: 32 << 10, MaxHeaders: 100, MaxConnections: 16384, MaxConnectionsAddress: 512,
 				FailedAuthPerMinute: 30, PublicPerMinute: 120, UserCallsPerMinute: 3000, AnonymousPerSecond: 20, AnonymousBurst: 100,
-				MaxUserShare: 50, MaxStreamsPerKey: 100, HeapPercent: 85,
+				MaxUserShare: 50, MaxStreamsPerKey: 100, MaxEventStreams: 1000, MaxEventStreamsUser: 10, HeapPercent: 85,
 			},
 			Timeouts: Timeouts{
 				ReadHeader: 10 * time.Second, BodyIdle: 15 * time.Second, BodyGrace: 10 * time.Second, BodyMinRate: 1 << 10,

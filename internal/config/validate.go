@@ -224,7 +224,7 @@ func (k *checker) server() {
 		{"max_in_flight_requests", l.MaxInFlightRequests}, {"max_request_line_bytes", int64(l.MaxRequestLineBytes)}, {"max_header_bytes", int64(l.MaxHeaderBytes)},
 		{"max_headers", l.MaxHeaders}, {"max_connections", l.MaxConnections}, {"max_connections_per_address", l.MaxConnectionsAddress},
 		{"failed_auth_per_minute", l.FailedAuthPerMinute}, {"public_per_minute", l.PublicPerMinute}, {"user_calls_per_minute", l.UserCallsPerMinute}, {"anonymous_per_second", l.AnonymousPerSecond},
-		{"anonymous_burst", l.AnonymousBurst}, {"max_user_share", l.MaxUserShare}, {"max_streams_per_key", l.MaxStreamsPerKey}, {"heap_percent", l.HeapPercent},
+		{"anonymous_burst", l.AnonymousBurst}, {"max_user_share", l.MaxUserShare}, {"max_streams_per_key", l.MaxStreamsPerKey}, {"max_event_streams", l.MaxEventStreams}, {"max_event_streams_per_user", l.MaxEventStreamsUser}, {"heap_percent", l.HeapPercent},
 	} {
 		k.positive("server.limits."+x.name, x.n)
 	}

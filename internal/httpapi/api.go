@@ -24,6 +24,7 @@ import (
 	"weir/internal/person"
 	"weir/internal/relay"
 	"weir/internal/report"
+	"weir/internal/watch"
 )
 
 // Completer carries text requests. *relay.Relay is one.
@@ -120,6 +121,7 @@ type API struct {
 	models *listing.Cache
 
 	exports         *limit.Count // of users' files that are being read
+	watcher         *watch.Watcher
 	compact, status rendered
 
 	pageRoute, fileRoute *Route // of what Pages answer
@@ -147,6 +149,7 @@ func New(d Deps, c Config) *API {
 		d.Theme = func(*http.Request) string { return "system" }
 	}
 	a := &API{Deps: d, cfg: c, exports: limit.NewCount(), models: listing.NewCache(listing.Encoders{Model: appendModel, Embedding: appendEmbeddingModel, Video: appendVideoModel})}
+	a.watcher = watch.New(a.mark, watch.Config{Every: c.EventsEvery, Within: markWithin, All: c.MaxEvents, Each: c.MaxEventsByUser})
 	a.routes = a.declare()
 	a.quotas = quota.New(quotaConfig(&a.cfg, d.Heap, largestBody(a.routes, &a.cfg)), d.Ledger, d.Now())
 	a.disk = newDisk(&a.cfg, d.FreeDisk)
@@ -309,6 +312,7 @@ func (a *API) declare() []*Route {
 		{Method: "POST", Pattern: "/api/invitations", access: management, fresh: true, body: managementBody, handle: (*exchange).postInvitation},
 		{Method: "DELETE", Pattern: "/api/invitations/{id}", access: management, handle: (*exchange).deleteInvitation},
 		{Method: "GET", Pattern: "/api/overview", access: management, handle: (*exchange).getOverview},
+		{Method: "GET", Pattern: "/api/events", access: management, handle: (*exchange).getEvents},
 		{Method: "GET", Pattern: "/api/usage", access: management, handle: (*exchange).getUsage},
 		{Method: "GET", Pattern: "/api/usage.csv", access: management, handle: (*exchange).getUsageFile},
 		{Method: "GET", Pattern: "/api/calls", access: management, handle: (*exchange).listCalls},

@@ -22,6 +22,8 @@ type Config struct {
 	MaxInFlight       int64  // requests at one time that read a body or ask a provider
 	MaxUserShare      int64  // percent of MaxInFlight, BodyBudget, MaxUploads and SpoolBudget that one user may take; 0: all of it
 	MaxStreamsByKey   int64  // streams of one key at one time; 0: no limit
+	MaxEvents         int64  // streams of events at one time
+	MaxEventsByUser   int64  // of them, of one user
 	MemoryLimit       int64  // bytes; above HeapPercent of it no new inference requests are taken; 0: no limit
 	HeapPercent       int64
 
@@ -33,6 +35,8 @@ type Config struct {
 	WriteStall     time.Duration // a client that takes no byte for so long is dropped
 	KeepAliveAfter time.Duration // silence in a stream before the first keep-alive
 	KeepAliveEvery time.Duration // and between those that follow
+	EventsEvery    time.Duration // what streams of events follow is read after this pause
+	EventsCheck    time.Duration // and whether their callers may still read it
 
 	StandardServer    bool          // net/http serves connections, instead of our own server
 	MaxWait           time.Duration // for processor time, before a request of a model is refused at its head; 0: none is
@@ -72,7 +76,8 @@ func Default() Config {
 		WriteStall: 30 * time.Second, KeepAliveAfter: 10 * time.Second, KeepAliveEvery: 10 * time.Second,
 		MaxWait: 500 * time.Millisecond, ReadHeader: 10 * time.Second, IdleConn: 75 * time.Second,
 		MaxHeaderBytes: 32 << 10, MaxHeaders: 100, MaxRequestLine: 8 << 10, MaxConns: 16384, MaxConnsByAddress: 512,
-		MaxUserShare: 50, MaxStreamsByKey: 100, HeapPercent: 85,
+		MaxUserShare: 50, MaxStreamsByKey: 100, MaxEvents: 1000, MaxEventsByUser: 10, HeapPercent: 85,
+		EventsEvery: time.Second, EventsCheck: 5 * time.Second,
 		FailedAuthPerMinute: 30, PublicPerMinute: 120, UserCallsPerMinute: 3000, AnonymousPerSecond: 20, AnonymousBurst: 100,
 		FreeRates: quota.Free{PerMinute: 20, PerDay: 50, PaidPerDay: 1000}, ModerationVendor: "openai",
 	}

@@ -111,7 +111,7 @@ func (x *exchange) appendJob(o *object, j *video.Job, names *keyNames, known map
 	}
 	o.Object()
 	o.text("id", j.ID)
-	o.text("kind", "video")
+	o.text("kind", jobVideo)
 	o.text("state", string(j.State))
 	o.text("model", j.Model)
 	provider := ""

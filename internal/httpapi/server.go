@@ -79,6 +79,7 @@ const cutGrace = 5 * time.Second
 // ctx skips all waiting. Drain returns nil when nothing had to be cut.
 func (s *Server) Drain(ctx context.Context, delay, timeout time.Duration) error {
 	s.api.draining.Store(true)
+	s.api.watcher.Close() // its streams would not end by themselves
 	_ = loop.Wait(ctx, delay)
 	within, stop := context.WithTimeout(ctx, timeout)
 	defer stop()

@@ -134,11 +134,18 @@ func (w *frameWriter) Flush() (err error) {
 		return nil // a named answer holds its frames back
 	}
 	x.beforeWrite()
-	if f, ok := x.w.(interface{ FlushError() error }); ok {
-		err = f.FlushError()
-	} else if f, ok := x.w.(http.Flusher); ok {
-		f.Flush()
-	}
+	err = flushed(x.w)
 	w.s.last.Store(int64(x.api.Now().Sub(x.at)))
 	return err
+}
+
+// flushed sends what the server has kept of an answer.
+func flushed(w http.ResponseWriter) error {
+	if f, ok := w.(interface{ FlushError() error }); ok {
+		return f.FlushError()
+	}
+	if f, ok := w.(http.Flusher); ok {
+		f.Flush()
+	}
+	return nil
 }

@@ -302,17 +302,37 @@ func (m *Manager) Session(ctx context.Context, token string, by apikey.Stranger)
 		return s, p, err
 	}
 	now := m.moment()
-	switch {
-	case p.Disabled:
-		return s, p, ended("disabled")
-	case !now.Before(s.ExpiresAt), now.Sub(s.SeenAt) >= m.cfg.Idle:
-		return s, p, ended("expired")
-	case now.Sub(s.SeenAt) >= time.Minute:
+	if err := m.lives(&s, &p, now); err != nil {
+		return s, p, err
+	}
+	if now.Sub(s.SeenAt) >= time.Minute {
 		if err := m.store.TouchSession(ctx, s.Hash, now, false); err != nil && !fault.Is(err, fault.NotFound) {
 			return s, p, err
 		}
 	}
 	return s, p, nil
+}
+
+func (m *Manager) lives(s *Session, p *Person, now time.Time) error {
+	switch {
+	case p.Disabled:
+		return ended("disabled")
+	case !now.Before(s.ExpiresAt), now.Sub(s.SeenAt) >= m.cfg.Idle:
+		return ended("expired")
+	}
+	return nil
+}
+
+// Lives fails as Session does when a session has ended. It is no use of the session, which may become idle meanwhile.
+func (m *Manager) Lives(ctx context.Context, s *Session) error {
+	now, p, err := m.store.SessionBy(ctx, s.Hash)
+	if fault.Is(err, fault.NotFound) {
+		return ended("unknown")
+	}
+	if err != nil {
+		return err
+	}
+	return m.lives(&now, &p, m.moment())
 }
 
 func ended(why string) error {

@@ -180,3 +180,16 @@ func (r *Reporter) KeySpends(ctx context.Context, user, wallet string) (map[stri
 	}
 	return r.store.KeySpends(ctx, user, wallet)
 }
+
+// Pulse sums the calls of yesterday and today: it changes with each call that is recorded, and costs little.
+func (r *Reporter) Pulse(ctx context.Context, wallet string, now time.Time) (s Sums, err error) {
+	if err := r.book.Flush(ctx); err != nil {
+		return s, err
+	}
+	today := Day.Floor(now)
+	rows, err := r.store.Usage(ctx, Query{Wallet: wallet, Bucket: Day, From: today.AddDate(0, 0, -1), To: Day.Next(today)})
+	for i := range rows {
+		s.Add(&rows[i].Sums)
+	}
+	return s, err
+}

@@ -64,6 +64,7 @@ var rules = map[string]rule{
 	"internal/usage/tokenizer": {layer: domain},
 	"internal/record":          {layer: domain},
 	"internal/report":          {layer: domain},
+	"internal/watch":           {layer: domain},
 	"internal/apikey":          {layer: domain},
 	"internal/account":         {layer: domain},
 	"internal/person":          {layer: domain},

@@ -1779,6 +1779,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * A stream that tells what has changed of the account, as server-sent events
+         * @description The first event is `ready`, with what each topic is like now. Then an event with the name of a topic comes within about a second of each change; several changes of a topic may be one event. The `id` of an event says what its reader has seen: send the last one as `Last-Event-ID`, at any node, and what was missed comes at once. Comments break silence. An event `end` says why the gateway ends the stream: `signed_out` (the session or the key has ended), `draining` or `unavailable` (connect again). A user has at most `server.limits.max_event_streams_per_user` streams.
+         */
+        get: operations["followEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/usage": {
         parameters: {
             query?: never;
@@ -3042,7 +3062,7 @@ export interface components {
                 missing_parameters?: string[];
                 /** @description The largest number of answer tokens that an endpoint of the model allows */
                 max_tokens?: number;
-                /** @description The limit that was reached: requests_per_minute, tokens_per_minute, rubles_per_minute, free_requests_per_minute, free_requests_per_day, max_streams_per_key, max_user_share, max_background_per_user, max_active_per_user, max_files_per_user, max_stored_files_per_user, max_active_batches_per_user, user_calls_per_minute, anonymous, public_per_minute, failed_auth_per_minute, unknown_keys */
+                /** @description The limit that was reached: requests_per_minute, tokens_per_minute, rubles_per_minute, free_requests_per_minute, free_requests_per_day, max_streams_per_key, max_event_streams_per_user, max_user_share, max_background_per_user, max_active_per_user, max_files_per_user, max_stored_files_per_user, max_active_batches_per_user, user_calls_per_minute, anonymous, public_per_minute, failed_auth_per_minute, unknown_keys */
                 limited_by?: string;
                 /** @description Rubles that the request needs */
                 required?: string;
@@ -5038,6 +5058,59 @@ export interface components {
                 available?: components["schemas"]["Decimal"];
                 days?: number;
             };
+        };
+        /** @description Events with `id`, `event` and `data`: EventsChunk */
+        EventsStream: string;
+        /** @description The data of an event */
+        EventsChunk: components["schemas"]["EventReady"] | components["schemas"]["EventCalls"] | components["schemas"]["EventMoney"] | components["schemas"]["EventJobs"] | components["schemas"]["EventKeys"] | components["schemas"]["EventStatus"] | components["schemas"]["EventEnd"];
+        /** @description Event `ready`: the topics that were asked for, as they are now */
+        EventReady: {
+            calls?: components["schemas"]["EventCalls"];
+            money?: components["schemas"]["EventMoney"];
+            jobs?: components["schemas"]["EventJobs"];
+            keys?: components["schemas"]["EventKeys"];
+            status?: components["schemas"]["EventStatus"];
+        };
+        /** @description Event `calls`: the calls of yesterday and today */
+        EventCalls: {
+            calls: number;
+            failed: number;
+            cost: components["schemas"]["Decimal"];
+            /** Format: date-time */
+            last_call_at: string | null;
+        };
+        /** @description Event `money`: as in GET /api/overview */
+        EventMoney: {
+            available: components["schemas"]["Decimal"];
+            balance: components["schemas"]["Decimal"];
+            held: components["schemas"]["Decimal"];
+        };
+        /** @description Event `jobs`: those under way and the newest */
+        EventJobs: {
+            jobs: {
+                id: string;
+                /** @enum {string} */
+                kind: "video" | "batch";
+                state: string;
+                /** @description Of a video in percent, 0 when it is not known; of a batch the requests that are done */
+                progress: number;
+            }[];
+        };
+        /** @description Event `keys`: keys were made, changed or removed */
+        EventKeys: {
+            /** @description How many there are */
+            keys: number;
+            /** @description Another one after each change */
+            version: string;
+        };
+        /** @description Event `status`: GET /api/status has another answer */
+        EventStatus: {
+            version: string;
+        };
+        /** @description Event `end`: why the gateway ends the stream */
+        EventEnd: {
+            /** @enum {string} */
+            reason: "signed_out" | "draining" | "unavailable";
         };
         UsageReport: {
             /** Format: date-time */
@@ -11496,6 +11569,45 @@ export interface operations {
                     };
                 };
             };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    followEvents: {
+        parameters: {
+            query: {
+                /**
+                 * @description Some of `calls`, `money`, `jobs`, `keys`, `status`, separated by commas
+                 * @example calls,money
+                 */
+                topics: string;
+                /** @description The same, for clients that cannot send the header */
+                after?: string;
+            };
+            header?: {
+                /** @description The id of the last event that was read */
+                "Last-Event-ID"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Events until the client goes */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": components["schemas"]["EventsStream"];
+                };
+            };
+            400: components["responses"]["Error"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Error"];
             429: components["responses"]["RetryLater"];
