@@ -1,8 +1,12 @@
 import { render } from '@testing-library/react'
 import { expect, test } from 'vitest'
-import { AnswerText, blocks, safe } from '../src/pages/playground/answer'
-import { code } from '../src/pages/playground/code'
-import { EventReader, apply, begin, close, costOf, request, stop, unset, wrong, type Answer } from '../src/pages/playground/stream'
+import { requestSnippets } from '../src/code/snippets'
+import { AnswerText, safe } from '../src/pages/playground/answer'
+import { kindOf, pagesOf, shownName } from '../src/pages/playground/attach'
+import { reduced } from '../src/pages/playground/history'
+import { Lexer, blocks } from '../src/pages/playground/markdown'
+import { linkTo, shape } from '../src/pages/playground/share'
+import { EventReader, apply, begin, bytesOf, close, costOf, readArguments, readTools, request, shortened, stop, unset, wrong, type Answer, type Attachment, type Turn } from '../src/pages/playground/stream'
 
 const stream = '\ufeff: a comment\r\n\r\ndata: {"a":"одна"}\r\rdata:{"b":\ndata: "😀"}\n\nevent: x\nid: 7\n\ndata\n\ndata: [DONE]\r\n\r\n'
 const expected = ['{"a":"одна"}', '{"b":\n"😀"}', '', '[DONE]']
@@ -37,17 +41,98 @@ test('a connection that ends without a finish is a failure; a stop is none', () 
   expect(close(stop(feed([frame({ content: 'Half' })]), 1500), 2000)).toMatchObject({ status: 'stopped', text: 'Half', error: null })
   expect(feed(['{"choices":']).error?.type).toBe('unreadable')
 })
+const all = { reasoning: true, tools: true }
 test('only what is set is sent, and turns without an answer are left out', () => {
   const done = { ...begin(1), status: 'done' as const, text: 'B' }
-  expect(request('m/x', [{ prompt: 'A', answer: done }, { prompt: 'lost', answer: begin(2) }], 'C', unset, true)).toEqual({ model: 'm/x', messages: [{ role: 'user', content: 'A' }, { role: 'assistant', content: 'B' }, { role: 'user', content: 'C' }] })
-  const s = { system: 'Be brief', temperature: '0,5', topP: '0.9', longest: '100', effort: 'low' }
-  expect(request('m/x', [], 'C', s, true)).toMatchObject({ temperature: 0.5, top_p: 0.9, max_tokens: 100, reasoning_effort: 'low', messages: [{ role: 'system', content: 'Be brief' }, {}] })
-  expect(request('m/x', [], 'C', s, false)).not.toHaveProperty('reasoning_effort')
-  expect(wrong({ ...unset, temperature: '3', topP: 'x', longest: '1.5' })).toEqual(['temperature', 'topP', 'longest'])
+  expect(request('m/x', [{ prompt: 'A', answer: done }, { prompt: 'lost', answer: begin(2) }], { prompt: 'C' }, unset, all)).toEqual({ model: 'm/x', messages: [{ role: 'user', content: 'A' }, { role: 'assistant', content: 'B' }, { role: 'user', content: 'C' }] })
+  const s = { ...unset, system: 'Be brief', temperature: '0,5', topP: '0.9', longest: '100', effort: 'low', tools: '{"name":"f"}', format: 'schema' as const, schema: '{"type":"object"}', sort: 'price' as const, noTraining: true, zeroRetention: true, oneProvider: true, fallbacks: ['m/y', 'm/x'] }
+  expect(request('m/x', [], { prompt: 'C' }, s, all)).toMatchObject({
+    temperature: 0.5, top_p: 0.9, max_tokens: 100, reasoning_effort: 'low', messages: [{ role: 'system', content: 'Be brief' }, {}], models: ['m/y'], tools: [{ type: 'function', function: { name: 'f' } }],
+    response_format: { type: 'json_schema', json_schema: { schema: { type: 'object' } } }, provider: { sort: 'price', data_collection: 'deny', zdr: true, allow_fallbacks: false },
+  })
+  const weak = request('m/x', [], { prompt: 'C' }, s, { reasoning: false, tools: false })
+  expect(weak).not.toHaveProperty('reasoning_effort')
+  expect(weak).not.toHaveProperty('tools')
+  expect(wrong({ ...unset, temperature: '3', topP: 'x', longest: '1.5', tools: '[', format: 'schema', schema: '[]' })).toEqual(['temperature', 'topP', 'longest', 'tools', 'schema'])
   expect(wrong({ ...unset, temperature: '0', longest: '1' })).toEqual([])
 })
+test('files are parts of a message: a text is text for every model', () => {
+  const file = (kind: Attachment['kind'], name: string, data: string): Attachment => ({ id: name, kind, name, size: 1, data })
+  const r = request('m/x', [], { prompt: 'See', files: [file('image', 'a.png', 'data:image/png;base64,AA'), file('pdf', 'b.pdf', 'data:application/pdf;base64,BB'), file('audio', 'c.mp3', 'data:audio/mpeg;base64,CC'), file('text', 'd.csv', 'x,y'), file('image', 'lost.png', '')] }, unset, all)
+  expect(r.messages[0]!.content).toEqual([
+    { type: 'image_url', image_url: { url: 'data:image/png;base64,AA' } }, { type: 'file', file: { filename: 'b.pdf', file_data: 'data:application/pdf;base64,BB' } },
+    { type: 'input_audio', input_audio: { data: 'CC', format: 'mp3' } }, { type: 'text', text: 'd.csv:\n\nx,y' }, { type: 'text', text: 'See' },
+  ])
+  const long = shortened(request('m/x', [], { prompt: 'p'.repeat(999), files: [file('image', 'a.png', 'data:image/png;base64,' + 'A'.repeat(9999))] }, unset, all))
+  expect(JSON.stringify(long).length).toBeLessThan(1500)
+  expect(JSON.stringify(long)).toContain('p'.repeat(999))
+  expect([['a.svg', 'image/svg+xml'], ['a.png', 'image/png'], ['a.PDF', ''], ['a.go', ''], ['a.exe', 'application/x-msdownload'], ['a.m4a', '']].map(([name, type]) => kindOf({ name: name!, type: type! }))).toEqual([null, 'image', 'pdf', 'text', null, 'audio'])
+  expect(shownName('a\u202Egnp.exe')).toBe('a\\u202egnp.exe')
+  expect(pagesOf(new TextEncoder().encode('%PDF-1.4\n<</Type/Pages/Kids[3 0 R]/Count 4>> <</Type /Page>>'))).toBe(4)
+  expect(pagesOf(new TextEncoder().encode('%PDF-1.7 compressed'))).toBe(undefined)
+})
+test('calls of tools come in pieces, go back with their results, and may be no JSON', () => {
+  const a = feed([frame({ reasoning_details: [{ type: 'reasoning.text', index: 0, text: 'Let ', signature: null }] }), frame({ reasoning_details: [{ type: 'reasoning.text', index: 0, text: 'me', signature: 's' }] }),
+    frame({ tool_calls: [{ index: 0, id: 'c1', type: 'function', function: { name: 'get_weather', arguments: '{"ci' } }] }), frame({ tool_calls: [{ index: 0, function: { arguments: 'ty":1}' } }, { index: 1, id: 'c2', function: { name: 'f', arguments: '{"x' } }] }),
+    frame({ tool_calls: [{ index: 1e9, function: { arguments: 'z' } }, 7, null] }), '{"choices":[{"delta":{},"finish_reason":"tool_calls"}]}', '[DONE]'])
+  expect(a.calls.slice(0, 2)).toEqual([{ id: 'c1', name: 'get_weather', arguments: '{"city":1}' }, { id: 'c2', name: 'f', arguments: '{"x' }])
+  expect(a.calls.length).toBeLessThan(10)
+  expect(a.details).toEqual([{ type: 'reasoning.text', index: 0, text: 'Let me', signature: 's' }])
+  expect(readArguments(a.calls[0]!.arguments)).toEqual({ value: { city: 1 }, error: null })
+  expect(readArguments(a.calls[1]!.arguments).error).toBeTruthy()
+  const turn: Turn = { prompt: 'W', answer: { ...a, calls: a.calls.slice(0, 2) } }
+  const results = [{ id: 'c1', content: '21' }, { id: 'c2', content: 'no' }]
+  expect(request('m/x', [turn], { prompt: '', results }, unset, all).messages).toEqual([
+    { role: 'user', content: 'W' },
+    { role: 'assistant', content: null, reasoning_details: a.details, tool_calls: [{ id: 'c1', type: 'function', function: { name: 'get_weather', arguments: '{"city":1}' } }, { id: 'c2', type: 'function', function: { name: 'f', arguments: '{}' } }] },
+    { role: 'tool', tool_call_id: 'c1', content: '21' }, { role: 'tool', tool_call_id: 'c2', content: 'no' },
+  ])
+  // Another message instead of results: each call has one all the same.
+  expect(request('m/x', [turn], { prompt: 'Never mind' }, unset, all).messages.map((m) => m.role)).toEqual(['user', 'assistant', 'tool', 'tool', 'user'])
+  expect(readTools('[{"name":"a"},{"type":"function","function":{"name":"b","parameters":{}}},{"name":"c","input_schema":{"type":"object"}}]').tools.map((x) => x.function.name)).toEqual(['a', 'b', 'c'])
+  expect(['[{}]', '{"name":"a b"}', '{"name":"a","parameters":[]}', '[{"name":"a"},{"name":"a"}]', JSON.stringify(Array.from({ length: 129 }, (_, i) => ({ name: `f${i}` })))].map((x) => readTools(x).error)).toEqual(['toolName', 'toolName', 'toolParameters', 'toolTwice', 'toolMany'])
+})
+test('a link has the settings and no text', () => {
+  const s = { ...unset, system: 'secret', temperature: '0.5', effort: 'low', noTraining: true, fallbacks: ['a/b'] }
+  expect(linkTo(['x/y'], s, false)).toEqual({ models: 'x/y', t: '0.5', effort: 'low', notrain: '1', fallbacks: 'a/b' })
+  expect(shape.read(linkTo(['x/y'], s, true) as never)).toEqual({ models: ['x/y'], settings: s })
+  expect(shape.read({ effort: 'huge', sort: 'x', format: 'xml' }).settings).toEqual(unset)
+})
+test('the history keeps the newest files within its bound', () => {
+  const turn = (n: number): Turn => ({ prompt: String(n), files: [{ id: String(n), kind: 'image', name: 'x', size: 1, data: 'd'.repeat(9 << 20) }], answer: begin(n) })
+  const { chat, size } = reduced({ models: [], settings: unset, spent: {}, turns: { m: [turn(1), turn(2), turn(3)] } })
+  expect(chat.turns.m!.map((t) => t.files![0]!.data.length > 0)).toEqual([false, true, true])
+  expect(size).toBeLessThan(25 << 20)
+})
+
+test('the bytes of a text', () => { for (const s of ['', 'abc', 'плотина', '水', '😀 x', 'é']) expect(bytesOf(s), s).toBe(new TextEncoder().encode(s).length) })
+
+test('a text that grows is read once: only its last line is looked at again', () => {
+  const line = 'A grey heron **measures** the level of the `pond`.\n'
+  const pieces = Array.from({ length: 100_000 }, (_, i) => line.slice((i * 5) % line.length, (i * 5) % line.length + 5))
+  const whole = pieces.join('') + '\n```js\n' + 'let a = 1\n'.repeat(20_000)
+  const lexer = new Lexer()
+  let shown = 0
+  for (let at = 0; at < whole.length; at += 97) { lexer.read(whole.slice(0, at)); shown++ }
+  const groups = lexer.read(whole)
+  expect(shown).toBeGreaterThan(5000)
+  expect(lexer.lexed).toBeLessThan(whole.length * 2.5)
+  expect(groups.flat()).toEqual(blocks(whole))
+})
+test('however a text grows, its blocks are those of the whole, and blocks that are over stay the same', () => {
+  const text = '# T\r\n\nText **b**\nmore\n- a\n  deep\n- b\n\n> q\n> r\n---\n| a | b |\n|---|:-:|\n| 1 | `x` |\n| 2 |\n\n```py\n# no heading\n```\n1. one\n2. two\n\n~~~\nopen'
+  const lexer = new Lexer()
+  for (let i = 0; i <= text.length; i++) expect(lexer.read(text.slice(0, i)).flat(), `at ${i}`).toEqual(blocks(text.slice(0, i)))
+  const before = lexer.read(text).flat()
+  const after = lexer.read(text + '\nmore').flat()
+  expect(after.slice(0, -1).every((b, i) => b === before[i])).toBe(true)
+  expect(lexer.read('other').flat()).toEqual([{ kind: 'text', text: 'other' }])
+  const { container } = render(<AnswerText text={text} />)
+  expect([...container.querySelectorAll('th')].map((x) => x.textContent)).toEqual(['a', 'b'])
+  expect([...container.querySelectorAll('td')].map((x) => x.textContent)).toEqual(['1', 'x', '2', ''])
+})
 test('blocks: an open fence is one from its first line', () => {
-  expect(blocks('Text\n\n```js\nlet a')).toEqual([{ kind: 'text', text: 'Text' }, { kind: 'fence', language: 'js', text: 'let a' }])
+  expect(blocks('Text\n\n```js\nlet a')).toEqual([{ kind: 'text', text: 'Text' }, { kind: 'fence', language: 'js', text: 'let a', over: false }])
   expect(blocks('# T\n- a\n- b\n\n1. c\n---\n> q').map((b) => b.kind)).toEqual(['heading', 'list', 'list', 'rule', 'quote'])
 })
 test('an answer is text: nothing is loaded, only plain addresses are links', () => {
@@ -61,10 +146,13 @@ test('an answer is text: nothing is loaded, only plain addresses are links', () 
   expect(['javascript:x', 'data:text/html,x', '/models', 'vbscript:x', 'java\nscript:x'].map(safe)).toEqual([null, null, null, null, null])
 })
 test('code has the whole request, quoted for its language', () => {
-  const [curl, python, node] = code('http://h', request('m/x', [], "it's", { ...unset, temperature: '1' }, false))
+  const r = request('m/x', [], { prompt: "it's" }, { ...unset, temperature: '1', zeroRetention: true, tools: '{"name":"f","parameters":{"type":"object"}}' }, all)
+  const [curl, python, node, go] = requestSnippets('http://h', 'chat', r)
   expect(curl!.code).toContain(`it'\\''s`)
   expect(python!.code).toContain('temperature=1,')
+  expect(python!.code).toMatch(/extra_body=\{\s+"provider": \{\s+"zdr": True,/)
   expect(node!.code).toContain('model: "m/x"')
+  expect(go!.code).toContain('"zdr": true')
 })
 
 test('marks end near their beginning, or are text', () => {

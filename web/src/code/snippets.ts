@@ -61,3 +61,42 @@ export function snippetsFor(kind: string, f: For): Snippet[] {
     default: return chatSnippets(f)
   }
 }
+
+/** A value as Python writes it. */
+function py(v: unknown, by: string): string {
+  if (v === null || v === undefined) return 'None'
+  if (typeof v === 'boolean') return v ? 'True' : 'False'
+  if (typeof v !== 'object') return json(v)
+  const inner = by + '    '
+  if (Array.isArray(v)) return v.length ? `[\n${v.map((x) => inner + py(x, inner)).join(',\n')},\n${by}]` : '[]'
+  const named = Object.entries(v)
+  return named.length ? `{\n${named.map(([k, x]) => `${inner}${json(k)}: ${py(x, inner)}`).join(',\n')},\n${by}}` : '{}'
+}
+const js = (v: unknown, by: string) => JSON.stringify(v, null, 2).replaceAll('\n', '\n' + by).replace(/^(\s*)"([A-Za-z_]\w*)":/gm, '$1$2:')
+interface Kind { readonly path: string; readonly call: string; /** Fields that the Python library knows by name; others go as extra_body */ readonly known: readonly string[]; readonly py: string; readonly js: string; readonly more?: string; readonly pyHead?: string; readonly jsHead?: string }
+const kinds = {
+  chat: { path: '/v1/chat/completions', call: 'chat.completions.create', known: ['model', 'messages', 'temperature', 'top_p', 'max_tokens', 'reasoning_effort', 'tools', 'response_format'], py: 'print(r.choices[0].message.content)', js: 'console.log(r.choices[0].message.content);' },
+  image: { path: '/v1/images/generations', call: 'images.generate', known: ['model', 'prompt', 'n', 'size', 'quality', 'background', 'output_format'], more: ' \\\n  -o image.json', pyHead: 'import base64\n', py: 'for i, image in enumerate(r.data):\n    open(f"image-{i}.png", "wb").write(base64.b64decode(image.b64_json))', jsHead: 'import { writeFileSync } from "node:fs";\n', js: 'r.data.forEach((image, i) => writeFileSync(`image-${i}.png`, Buffer.from(image.b64_json, "base64")));' },
+  embeddings: { path: '/v1/embeddings', call: 'embeddings.create', known: ['model', 'input', 'dimensions'], py: 'print([len(d.embedding) for d in r.data])', js: 'console.log(r.data.map((d) => d.embedding.length));' },
+  speech: { path: '/v1/audio/speech', call: 'audio.speech.create', known: ['model', 'input', 'voice', 'response_format', 'speed', 'instructions'], more: ' \\\n  -o speech.audio', py: 'r.write_to_file("speech.audio")', jsHead: 'import { writeFileSync } from "node:fs";\n', js: 'writeFileSync("speech.audio", Buffer.from(await r.arrayBuffer()));' },
+} as const satisfies { readonly [name: string]: Kind }
+
+/** A request of a page as code that runs: exactly what is sent. */
+export function requestSnippets(base: string, kind: keyof typeof kinds, body: { readonly model: string; readonly [name: string]: unknown }): Snippet[] {
+  const k: Kind = kinds[kind]
+  const f: For = { base, model: body.model }
+  const named = Object.entries(body).filter(([, v]) => v !== undefined)
+  const other = named.filter(([n]) => !k.known.includes(n))
+  const text = JSON.stringify(Object.fromEntries(named), null, 2)
+  return [
+    { id: 'curl', label: 'curl', language: 'shell', code: `curl ${base}${k.path} \\\n  -H "Authorization: Bearer $WEIR_API_KEY" \\\n  -H "Content-Type: application/json" \\\n  -d ${sh(text)}${k.more ?? ''}` },
+    python(`${k.pyHead ?? ''}${pyHead(f)}r = client.${k.call}(\n${named.filter(([n]) => k.known.includes(n)).map(([n, v]) => `    ${n}=${py(v, '    ')},\n`).join('')}${other.length ? `    extra_body=${py(Object.fromEntries(other), '    ')},\n` : ''})\n${k.py}`),
+    node(`${k.jsHead ?? ''}${jsHead(f)}const r = await client.${k.call}(${js(Object.fromEntries(named), '')});\n${k.js}`),
+    goPost(base + k.path, text),
+    { id: 'json', label: 'JSON', language: 'json', code: text },
+  ]
+}
+function goPost(url: string, body: string): Snippet {
+  const text = body.includes('`') ? json(body) : `\`${body}\``
+  return { id: 'go', label: 'Go', language: 'go', code: `package main\n\nimport (\n\t"io"\n\t"net/http"\n\t"os"\n\t"strings"\n)\n\nfunc main() {\n\tbody := strings.NewReader(${text})\n\treq, err := http.NewRequest("POST", ${json(url)}, body)\n\tif err != nil {\n\t\tpanic(err)\n\t}\n\treq.Header.Set("Authorization", "Bearer "+os.Getenv("WEIR_API_KEY"))\n\treq.Header.Set("Content-Type", "application/json")\n\tr, err := http.DefaultClient.Do(req)\n\tif err != nil {\n\t\tpanic(err)\n\t}\n\tdefer r.Body.Close()\n\tio.Copy(os.Stdout, r.Body)\n}` }
+}

@@ -3,4 +3,5 @@ import type { PageRoute } from './page'
 
 export const playgroundPages: readonly PageRoute[] = [
   { path: '/playground', load: () => import('../pages/playground/playground'), areas: ['playground'] },
+  { path: '/playground/$chat', load: () => import('../pages/playground/playground'), areas: ['playground'] },
 ]

@@ -1,126 +1,180 @@
-/** The chat of the page: what each model was asked and answered, its running streams, and its copy in this browser tab. */
-import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
-import { ApiError, get, send } from '../../api/client'
-import { availableQuery, queries } from '../../api/query'
+/**
+ * A chat: what each model was asked and answered, and its running streams. It lives apart from the page, so that an answer goes on while the
+ * person looks at another page, and it is kept in this browser.
+ */
+import { useSyncExternalStore } from 'react'
+import { ApiError, send } from '../../api/client'
+import { keepChat, readChat } from './history'
+import { settled, spent } from './settle'
 import { EventReader, apply, begin, close, fail, request, running, stop, unset, type Answer, type Settings, type Turn } from './stream'
 
-export interface Chat { readonly models: readonly string[]; readonly turns: { readonly [model: string]: readonly Turn[] }; readonly settings: Settings
+export interface Chat {
+  readonly models: readonly string[]
+  readonly turns: { readonly [model: string]: readonly Turn[] }
+  readonly settings: Settings
   /** Charges of this chat by generation id: answers that were run again or moved to another model count once, and stay counted */
-  readonly spent: { readonly [id: string]: string } }
-const none: Chat = { models: [], turns: {}, settings: unset, spent: {} }
-const place = 'weir.playground'
-
-/** A chat belongs to the person who wrote it. */
-function restore(person: string): Chat {
-  try {
-    const kept = JSON.parse(sessionStorage.getItem(place) ?? 'null') as (Chat & { person: string }) | null
-    if (!kept || kept.person !== person) return none
-    const turns = Object.fromEntries(Object.entries(kept.turns).map(([m, all]) => [m, all.map((t) => ({ ...t, answer: stop(t.answer, t.answer.asked) }))]))
-    return { models: kept.models, turns, settings: { ...unset, ...kept.settings }, spent: kept.spent ?? {} }
-  } catch { return none }
+  readonly spent: { readonly [id: string]: string }
 }
-function keep(person: string, chat: Chat): void {
-  try { sessionStorage.setItem(place, JSON.stringify({ person, ...chat })) } catch { /* full or switched off: the chat is not kept */ }
+export const none: Chat = { models: [], turns: {}, settings: unset, spent: {} }
+export type Ask = Pick<Turn, 'prompt' | 'files' | 'results'>
+export interface Can { readonly reasoning: boolean; readonly tools: boolean }
+export interface RawFrame { readonly at: number; readonly data: string }
+
+/** Raw frames of an answer: for looking at, not kept, at most so many characters. */
+const mostRaw = 2_000_000
+
+export class Room {
+  chat: Chat = none
+  /** undefined: not read yet; false: this browser keeps nothing */
+  kept: boolean | undefined = undefined
+  ready = false
+  readonly raw = new Map<number, { frames: RawFrame[]; size: number }>()
+  /** Told when an answer is over. */
+  onEnd: ((model: string, answer: Answer) => void) | null = null
+  private readonly streams = new Map<string, AbortController>()
+  private readonly listeners = new Set<() => void>()
+  private frame = 0
+  private saving = 0
+  private version = 0
+  private last = 0
+
+  constructor(readonly person: string, readonly id: string, start: Chat | null) {
+    if (start) { this.chat = start; this.ready = true; return }
+    void readChat(person, id).then((found) => {
+      if (found) {
+        const turns = Object.fromEntries(Object.entries(found.turns).map(([m, all]) => [m, all.map((t) => ({ ...t, answer: stop({ ...begin(t.answer.asked), ...t.answer }, t.answer.asked) }))]))
+        this.chat = { models: found.models, turns, settings: { ...unset, ...found.settings }, spent: found.spent }
+        this.kept = true
+      }
+      this.ready = true
+      this.soon()
+      this.resettle()
+    })
+  }
+  subscribe = (f: () => void) => { this.listeners.add(f); return () => { this.listeners.delete(f) } }
+  snapshot = () => this.version
+  /** Paints at most once in a frame of the screen. */
+  private soon(): void {
+    this.frame ||= requestAnimationFrame(() => { this.frame = 0; this.version++; for (const f of this.listeners) f() })
+  }
+  private change(f: (c: Chat) => Chat, save = true): void {
+    this.chat = f(this.chat)
+    this.soon()
+    if (save) this.saving ||= window.setTimeout(() => { this.saving = 0; void this.save() }, this.busy ? 3000 : 300)
+  }
+  async save(): Promise<void> {
+    const first = Object.values(this.chat.turns).flat()[0]
+    if (!first || gone.has(this.id)) return
+    const ok = await keepChat(this.person, this.id, first.prompt.trim().slice(0, 120) || first.files?.[0]?.name || '…', this.chat)
+    if (ok !== this.kept) { this.kept = ok; this.soon() }
+  }
+  get busy(): boolean { return this.streams.size > 0 }
+  turns(model: string): readonly Turn[] { return this.chat.turns[model] ?? [] }
+  private at(model: string, asked: number, f: (a: Answer) => Answer): void {
+    this.change((c) => ({ ...c, turns: { ...c.turns, [model]: (c.turns[model] ?? []).map((t) => (t.answer.asked === asked ? { ...t, answer: f(t.answer) } : t)) } }))
+  }
+  private find(model: string, asked: number): Answer | undefined { return this.turns(model).find((t) => t.answer.asked === asked)?.answer }
+  private spend(id: string, cost: string): void { this.change((c) => ({ ...c, spent: { ...c.spent, [id]: cost } })) }
+  private async settle(model: string, asked: number, id: string): Promise<void> {
+    const cost = await settled(id)
+    if (cost !== null) { this.spend(id, cost); this.at(model, asked, (a) => ({ ...a, cost })) }
+  }
+  /** Answers of an earlier visit whose charge is not known yet. */
+  private resettle(): void { for (const [m, all] of Object.entries(this.chat.turns)) for (const t of all) if (t.answer.id && t.answer.cost === null && !running(t.answer)) void this.settle(m, t.answer.asked, t.answer.id) }
+
+  async ask(model: string, next: Ask, can: Can): Promise<void> {
+    const before = this.turns(model)
+    const body = { ...request(model, before, next, this.chat.settings, can), stream: true }
+    const asked = this.last = Math.max(Date.now(), this.last + 1, (before[before.length - 1]?.answer.asked ?? 0) + 1)
+    const control = new AbortController()
+    this.streams.set(model, control)
+    this.change((c) => ({ ...c, turns: { ...c.turns, [model]: [...before, { ...next, answer: begin(asked) }] } }))
+    const raw: { frames: RawFrame[]; size: number } = { frames: [], size: 0 }
+    this.raw.set(asked, raw)
+    try {
+      const response = await send('post', '/api/v1/chat/completions', { body, signal: control.signal, headers: { Accept: 'text/event-stream' } })
+      const id = response.headers.get('x-generation-id')
+      this.at(model, asked, (a) => ({ ...a, id }))
+      const reader = response.body!.getReader()
+      const events = new EventReader()
+      for (;;) {
+        const { value, done } = await reader.read()
+        if (done) break
+        const now = Date.now()
+        const frames = events.push(value)
+        for (const data of frames) if ((raw.size += data.length) < mostRaw) raw.frames.push({ at: now - asked, data })
+        if (frames.length) this.at(model, asked, (a) => frames.reduce((x, data) => apply(x, data, now), a))
+      }
+      this.at(model, asked, (a) => close(a, Date.now()))
+    } catch (e) {
+      if (control.signal.aborted) this.at(model, asked, (a) => stop(a, Date.now()))
+      else if (e instanceof ApiError) this.at(model, asked, (a) => fail(a, { type: e.type, message: e.message, status: e.status, requestId: e.requestId, retryAfter: e.retryAfter }, Date.now()))
+      else this.at(model, asked, (a) => fail(a, { type: 'offline', message: 'The connection broke off before the end of the answer.', status: 0, requestId: null, retryAfter: null }, Date.now()))
+    }
+    if (this.streams.get(model) === control) this.streams.delete(model)
+    clearTimeout(this.saving)
+    this.saving = 0
+    this.change((c) => c, false)
+    void this.save()
+    const answer = this.find(model, asked)
+    if (!answer) return
+    this.onEnd?.(model, answer)
+    if (answer.cost === null && answer.id) { void this.settle(model, asked, answer.id); return }
+    if (answer.cost !== null && answer.id) this.spend(answer.id, answer.cost)
+    spent()
+  }
+  /** The last message once more. */
+  again(model: string, can: Can): void {
+    const all = this.turns(model)
+    const last = all[all.length - 1]
+    if (!last || running(last.answer)) return
+    this.change((c) => ({ ...c, turns: { ...c.turns, [model]: all.slice(0, -1) } }))
+    void this.ask(model, ask(last), can)
+  }
+  stop(model?: string): void { for (const [m, c] of this.streams) if (!model || m === model) c.abort() }
+  settings = (s: Partial<Settings>): void => { this.change((c) => ({ ...c, settings: { ...c.settings, ...s } })) }
+  models(models: readonly string[]): void { if (models.join() !== this.chat.models.join()) this.change((c) => ({ ...c, models })) }
+  /** Another model goes on with the history, or with its beginning. */
+  exchange(from: string, to: string): void {
+    if (this.turns(to).length) return
+    const all = this.turns(from)
+    this.change((c) => ({ ...c, turns: { ...c.turns, [to]: all.map((t) => ({ ...t, answer: stop(t.answer, Date.now()) })) } }))
+    for (const t of all) if (t.answer.id && t.answer.cost === null) void this.settle(to, t.answer.asked, t.answer.id)
+  }
+  /** Another model begins where a turn was asked; what it had before is left. */
+  restart(from: string, upTo: number, to: string): void {
+    this.stop(to)
+    this.change((c) => ({ ...c, turns: { ...c.turns, [to]: (c.turns[from] ?? []).slice(0, upTo) } }))
+  }
+  /** A new chat with the beginning of this one, for each column that asked the same there. */
+  branch(model: string, at: number): { room: Room; models: readonly string[] } {
+    const prompt = this.turns(model)[at]?.prompt
+    const models = this.chat.models.filter((m) => m === model || this.turns(m)[at]?.prompt === prompt)
+    const turns = Object.fromEntries(models.map((m) => [m, this.turns(m).slice(0, at)]))
+    return { room: start(this.person, newChat(), { ...none, models, turns, settings: this.chat.settings }), models }
+  }
 }
+export const ask = (t: Turn): Ask => ({ prompt: t.prompt, ...(t.files ? { files: t.files } : {}), ...(t.results ? { results: t.results } : {}) })
 
-export function useChat(person: string, onEnd: (model: string, answer: Answer) => void) {
-  const [, paint] = useState(0)
-  const chat = useRef<Chat>(null as unknown as Chat)
-  chat.current ??= restore(person)
-  const streams = useRef(new Map<string, AbortController>())
-  const ended = useRef(onEnd)
-  useEffect(() => { ended.current = onEnd })
-
-  const api = useMemo(() => {
-    let frame = 0
-    let saving = 0
-    const soon = () => {
-      frame ||= requestAnimationFrame(() => { frame = 0; paint((n) => n + 1) })
-      saving ||= window.setTimeout(() => { saving = 0; keep(person, chat.current) }, 500)
-    }
-    const change = (f: (c: Chat) => Chat) => { chat.current = f(chat.current); soon() }
-    const at = (model: string, asked: number, f: (a: Answer) => Answer) => change((c) => ({ ...c, turns: { ...c.turns, [model]: (c.turns[model] ?? []).map((t) => (t.answer.asked === asked ? { ...t, answer: f(t.answer) } : t)) } }))
-    const spend = (id: string, cost: string) => change((c) => ({ ...c, spent: { ...c.spent, [id]: cost } }))
-    const find = (model: string, asked: number) => chat.current.turns[model]?.find((t) => t.answer.asked === asked)?.answer
-
-    /** What was charged for an answer that told nothing of it: the call's record has it a moment later. */
-    async function settle(model: string, asked: number, id: string) {
-      for (let i = 0; i < 8; i++) {
-        await new Promise((r) => setTimeout(r, 250 * 2 ** Math.min(i, 3)))
-        try {
-          const { data } = await get('/api/calls/{id}', { path: { id }, quiet: true })
-          if (data.settled) { spend(id, data.cost); at(model, asked, (a) => ({ ...a, cost: data.cost })); break }
-        } catch (e) { if (e instanceof ApiError && e.status !== 404 && e.status !== 429) return }
-      }
-      void queries.invalidateQueries({ queryKey: availableQuery.queryKey })
-    }
-
-    async function ask(model: string, prompt: string, reasons: boolean) {
-      const before = chat.current.turns[model] ?? []
-      const body = { ...request(model, before, prompt, chat.current.settings, reasons), stream: true }
-      const asked = Math.max(Date.now(), (before[before.length - 1]?.answer.asked ?? 0) + 1)
-      const control = new AbortController()
-      streams.current.set(model, control)
-      change((c) => ({ ...c, turns: { ...c.turns, [model]: [...before, { prompt, answer: begin(asked) }] } }))
-      try {
-        const response = await send('post', '/api/v1/chat/completions', { body, signal: control.signal, headers: { Accept: 'text/event-stream' } })
-        const id = response.headers.get('x-generation-id')
-        at(model, asked, (a) => ({ ...a, id }))
-        const reader = response.body!.getReader()
-        const events = new EventReader()
-        for (;;) {
-          const { value, done } = await reader.read()
-          if (done) break
-          const now = Date.now()
-          for (const data of events.push(value)) at(model, asked, (a) => apply(a, data, now))
-        }
-        at(model, asked, (a) => close(a, Date.now()))
-      } catch (e) {
-        if (control.signal.aborted) at(model, asked, (a) => stop(a, Date.now()))
-        else if (e instanceof ApiError) at(model, asked, (a) => fail(a, { type: e.type, message: e.message, status: e.status, requestId: e.requestId, retryAfter: e.retryAfter }, Date.now()))
-        else at(model, asked, (a) => fail(a, { type: 'offline', message: 'The connection broke off before the end of the answer.', status: 0, requestId: null, retryAfter: null }, Date.now()))
-      }
-      if (streams.current.get(model) === control) streams.current.delete(model)
-      const answer = find(model, asked)
-      if (!answer) return
-      ended.current(model, answer)
-      if (answer.cost === null && answer.id) void settle(model, asked, answer.id)
-      else {
-        if (answer.cost !== null && answer.id) spend(answer.id, answer.cost)
-        void queries.invalidateQueries({ queryKey: availableQuery.queryKey })
-      }
-    }
-    return {
-      ask,
-      again(model: string, reasons: boolean) {
-        const all = chat.current.turns[model] ?? []
-        const last = all[all.length - 1]
-        if (!last || running(last.answer)) return
-        change((c) => ({ ...c, turns: { ...c.turns, [model]: all.slice(0, -1) } }))
-        void ask(model, last.prompt, reasons)
-      },
-      stop(model?: string) { for (const [m, c] of streams.current) if (!model || m === model) c.abort() },
-      settings(s: Partial<Settings>) { change((c) => ({ ...c, settings: { ...c.settings, ...s } })) },
-      models(models: readonly string[]) { change((c) => ({ ...c, models })) },
-      /** Another model goes on with the history. */
-      exchange(from: string, to: string) {
-        if (chat.current.turns[to]?.length) return
-        const all = chat.current.turns[from] ?? []
-        change((c) => ({ ...c, turns: { ...c.turns, [to]: all.map((t) => ({ ...t, answer: stop(t.answer, Date.now()) })) } }))
-        for (const t of all) if (t.answer.id && t.answer.cost === null) void settle(to, t.answer.asked, t.answer.id)
-      },
-      put(part: Pick<Chat, 'turns' | 'spent'>) { change((c) => ({ ...c, ...part })) },
-      save() { keep(person, chat.current) },
-      /** Answers of the last visit whose charge is not known yet. */
-      resettle() { for (const [m, all] of Object.entries(chat.current.turns)) for (const t of all) if (t.answer.id && t.answer.cost === null && !running(t.answer)) void settle(m, t.answer.asked, t.answer.id) },
-    }
-  }, [person])
-
-  useEffect(() => {
-    const all = streams.current
-    window.addEventListener('pagehide', api.save)
-    api.resettle()
-    return () => { window.removeEventListener('pagehide', api.save); for (const c of all.values()) c.abort(); api.save() }
-  }, [api])
-  return { chat: chat.current, ...api, draw: useCallback(() => paint((n) => n + 1), []) }
+/** Chats that are open in this tab; those in which an answer runs are never let go. */
+const rooms = new Map<string, Room>()
+const gone = new Set<string>()
+export const newChat = () => Array.from(crypto.getRandomValues(new Uint8Array(12)), (b) => (b % 36).toString(36)).join('')
+function start(person: string, id: string, chat: Chat | null): Room {
+  const key = `${person} ${id}`
+  for (const [k, r] of rooms) if (rooms.size > 8 && k !== key && !r.busy) rooms.delete(k)
+  const room = rooms.get(key) ?? new Room(person, id, chat)
+  rooms.delete(key)
+  rooms.set(key, room)
+  return room
 }
+/** The chat of an address; `fresh` begins an empty one with these settings. */
+export const roomOf = (person: string, id: string): Room => start(person, id, null)
+export const beginRoom = (person: string, settings: Settings): Room => start(person, newChat(), { ...none, settings })
+/** Forgets chats in this tab too: what still runs in them is stopped. */
+export function forget(person: string, ids: readonly string[]): void {
+  for (const id of ids) { gone.add(id); rooms.get(`${person} ${id}`)?.stop(); rooms.delete(`${person} ${id}`) }
+}
+export function useRoom(room: Room): void { useSyncExternalStore(room.subscribe, room.snapshot) }
+
+window.addEventListener('pagehide', () => { for (const r of rooms.values()) void r.save() })

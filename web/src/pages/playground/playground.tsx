@@ -1,124 +1,161 @@
 import { useQuery } from '@tanstack/react-query'
-import { useEffect, useLayoutEffect, useMemo, useRef, useState, type ReactNode } from 'react'
-import { ApiError } from '../../api/client'
-import { availableQuery, useMe, type Me } from '../../api/query'
-import { add, decimal, duration, integer, money, number, perToken, plain, seconds, times, ZERO, type Decimal } from '../../format'
+import { useParams } from '@tanstack/react-router'
+import { Suspense, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react'
+import type { Me } from '../../api/query'
+import { add, decimal, integer, money, number, perToken, plain, seconds, times, when, ZERO, type Decimal } from '../../format'
 import { useT } from '../../i18n'
 import { hasPage } from '../../router'
+import { remember, remembered } from '../../settings'
 import { Button, IconButton } from '../../ui/button'
 import { CodeTabs } from '../../ui/code'
 import { Copy } from '../../ui/copy'
-import { Empty, ErrorBox, Notice, Skeleton } from '../../ui/feedback'
-import { Field, Input, Select, Textarea } from '../../ui/field'
+import { Empty, Skeleton } from '../../ui/feedback'
+import { Checkbox, Field, Input, Select } from '../../ui/field'
 import { Icon } from '../../ui/icons'
-import { Link, LinkButton, usePageSearch, type SearchShape } from '../../ui/link'
-import { Kbd, Mark, State, Tag } from '../../ui/marks'
-import { Dialog, Sheet } from '../../ui/overlay'
-import { useTitle } from '../../ui/page'
-import { toast } from '../../ui/toast'
+import { Link, useGo, usePageSearch } from '../../ui/link'
+import { Mark, State, Tag } from '../../ui/marks'
+import { Confirm, Dialog } from '../../ui/overlay'
 import { Money } from '../../ui/values'
-import { useCatalog } from '../catalog/data'
 import type { Model } from '../catalog/filter'
-import { AnswerText } from './answer'
-import { useChat, type Chat } from './chat'
-import { code } from './code'
-import { efforts, guess, request, running, wrong, type Answer, type Failure, type Settings, type Turn } from './stream'
+import { requestSnippets } from '../../code/snippets'
+import { Composer } from './composer'
+import { ask, beginRoom, forget, roomOf, useRoom, type Can, type Chat, type Room } from './chat'
+import { deleteChats, listChats } from './history'
+import { Explain, Frame, Ready } from './modes'
+import { Panel } from './panel'
+import { linkTo, shape } from './share'
+import { bytesOf, guess, request, running, shortened, wrong, type Answer, type Attachment, type Settings, type Turn } from './stream'
+import { FrameList, TurnView, type Acts, type T } from './turn'
 
-const shape: SearchShape<{ models: readonly string[] }> = {
-  read: (raw) => ({ models: [...new Set((raw.models ?? '').split(',').filter(Boolean))].slice(0, 4) }),
-  write: (v) => ({ models: v.models.join() || undefined }),
-}
-type T = ReturnType<typeof useT<'playground'>>
-
-/** One to four models, side by side, that answer the same messages. */
+/** One to four models, side by side, that answer the same messages. One address for each chat. */
 export default function Playground() {
+  const { chat } = useParams({ strict: false }) as { chat?: string }
+  return <Ready mode="chat" fits={(m) => m.type === 'chat' && m.outs.includes('text')}>{(me, models) => (chat === undefined ? <Fresh me={me} /> : <Chatroom key={`${me.user!.id} ${chat}`} me={me} room={roomOf(me.user!.id, chat)} models={models} />)}</Ready>
+}
+/** A new chat, with the settings of the address. */
+function Fresh({ me }: { me: Me }) {
   const t = useT('playground')
-  const me = useMe()
-  const { prepared, error, refetch } = useCatalog()
-  useTitle(t('title'))
-  const talkers = useMemo(() => [...(prepared?.models.values() ?? [])].filter((m) => m.type === 'chat' && m.live && m.outs.includes('text')), [prepared])
-  let inside: ReactNode
-  if (me && !me.user) inside = <Empty icon="play" title={t('visitor')} action={<a href={`/sign-in?to=${encodeURIComponent(location.pathname + location.search)}`} className="font-medium text-accent-ink">{t('signIn')}</a>}>{t('visitorText')}</Empty>
-  else if (error && !prepared) inside = <div className="p-5"><ErrorBox error={error} onRetry={() => void refetch()} /></div>
-  else if (!me?.user || !prepared) inside = <div className="p-5"><Skeleton className="h-8 w-64" /></div>
-  else if (talkers.length === 0) inside = <Empty icon="box" title={t('noModels')} action={<LinkButton to="/models">{t('toCatalog')}</LinkButton>}>{t('noModelsText')}</Empty>
-  else return <Room key={me.user.id} me={me} models={talkers} />
-  return <><h1 tabIndex={-1} className="sr-only">{t('title')}</h1>{inside}</>
+  const [{ models, settings }] = usePageSearch(shape)
+  const go = useGo()
+  useEffect(() => { go(`/playground/${beginRoom(me.user!.id, settings).id}`, { search: shape.write({ models, settings }), replace: true }) }, []) // eslint-disable-line react-hooks/exhaustive-deps
+  return <h1 tabIndex={-1} className="sr-only">{t('title')}</h1>
 }
 
-function Room({ me, models }: { me: Me; models: readonly Model[] }) {
+type Over = { kind: 'code' } | { kind: 'explain' } | { kind: 'share' } | { kind: 'history' } | { kind: 'frames'; asked: number } | { kind: 'other'; model: string; at: number } | null
+const can = (m: Model | undefined): Can => ({ reasoning: m?.caps.includes('reasoning') ?? false, tools: m?.caps.includes('tools') ?? false })
+/** A kind of file that the model does not take. The gateway reads PDF files and texts for every model. */
+const lacks = (m: Model | undefined, files: readonly Attachment[]) => (['image', 'audio'] as const).find((k) => files.some((f) => f.kind === k) && !m?.ins.includes(k))
+
+function Chatroom({ me, room, models }: { me: Me; room: Room; models: readonly Model[] }) {
   const t = useT('playground')
+  useRoom(room)
+  const { chat } = room
   const [search, setSearch] = usePageSearch(shape)
-  const common = useT('common')
+  const go = useGo()
   const [said, say] = useState('')
   const byId = useMemo(() => new Map(models.flatMap((m) => [m.id, ...(m.aliases ?? [])].map((id) => [id, m] as const))), [models])
   const name = (id: string) => byId.get(id)?.name ?? id
-  const c = useChat(me.user!.id, (model, a) => { if (!a.error) say(t('said', { name: name(model), text: a.text.slice(0, 2000) })) })
-  const { chat } = c
-  const asked = [...new Set(search.models.flatMap((id) => byId.get(id)?.id ?? []))]
-  const kept = chat.models.filter((id) => byId.has(id))
-  const columns = asked.length ? asked : kept.length ? kept : [models.find((m) => m.rank === 1)?.id ?? models[0]!.id]
+  useEffect(() => {
+    room.onEnd = (model, a) => { if (!a.error) say(t('said', { name: name(model), text: a.text.slice(0, 2000) })) }
+    return () => { room.onEnd = null }
+  })
+  const known = (ids: readonly string[]) => [...new Set(ids.flatMap((id) => byId.get(id)?.id ?? []))].slice(0, 4)
+  const choices = [known(search.models), known(chat.models), known((remembered('playground') ?? '').split(','))]
+  const columns = choices.find((c) => c.length) ?? [models.find((m) => m.rank === 1)?.id ?? models[0]!.id]
   const address = columns.join()
-  const { models: remember } = c
-  useEffect(() => { remember(address.split(',')) }, [address, remember])
+  useEffect(() => { if (room.ready) { room.models(address.split(',')); remember('playground', address) } }, [address, room, room.ready])
   const choose = (next: readonly string[]) => setSearch({ models: next })
 
   const [draft, setDraft] = useState('')
+  const [files, setFiles] = useState<readonly Attachment[]>([])
   const [sheet, setSheet] = useState(false)
-  const [codeOpen, setCode] = useState(false)
+  const [over, setOver] = useState<Over>(null)
   const turns = (id: string): readonly Turn[] => chat.turns[id] ?? []
   const busy = columns.some((id) => turns(id).some((x) => running(x.answer)))
   const bad = wrong(chat.settings)
-  const reasons = (id: string) => byId.get(id)?.caps.includes('reasoning') ?? false
-  const { stop } = c
   useEffect(() => {
-    if (!busy) return
-    const f = (e: KeyboardEvent) => { if (e.key === 'Escape' && !e.defaultPrevented && !document.querySelector('[role=dialog],[role=alertdialog],[role=menu]')) { e.preventDefault(); stop() } }
+    const f = (e: KeyboardEvent) => {
+      if (document.querySelector('[role=dialog],[role=alertdialog],[role=menu]') || e.defaultPrevented) return
+      if (e.key === 'Escape' && busy) { e.preventDefault(); room.stop() }
+      else if (e.altKey && /^Digit[1-4]$/.test(e.code)) { const c = document.querySelectorAll<HTMLElement>('[data-column]')[Number(e.code.slice(5)) - 1]; if (c) { e.preventDefault(); c.scrollIntoView({ inline: 'start', block: 'nearest' }); c.querySelector<HTMLElement>('[role=log]')?.focus() } }
+      else if ((e.metaKey || e.ctrlKey) && e.key === '.') { e.preventDefault(); setSheet(true) }
+    }
     window.addEventListener('keydown', f)
     return () => window.removeEventListener('keydown', f)
-  }, [busy, stop])
-  const ready = draft.trim() !== '' && !busy && bad.length === 0
+  }, [busy, room])
+  const unable = columns.flatMap((id) => { const k = lacks(byId.get(id), files); return k ? [t(`lacks_${k}`, { name: name(id) })] : [] })[0] ?? null
+  const why = unable ?? (bad.length > 0 ? t('badSetting') : null)
+  const ready = (draft.trim() !== '' || files.length > 0) && !busy && why === null
   const submit = () => {
     if (!ready) return
-    for (const id of columns) void c.ask(id, draft, reasons(id))
+    for (const id of columns) void room.ask(id, { prompt: draft, ...(files.length ? { files } : {}) }, can(byId.get(id)))
     setDraft('')
+    setFiles([])
     say(t('started'))
   }
   const fresh = models.filter((m) => !columns.includes(m.id))
-  const estimate = useMemo(() => nextCost(columns.flatMap((id) => byId.get(id) ?? []), chat, draft), [address, byId, chat, draft]) // eslint-disable-line react-hooks/exhaustive-deps
-  const settings = <Panel t={t} chat={chat} bad={bad} onChange={c.settings} onCode={() => { setSheet(false); setCode(true) }} canClear={!busy && Object.values(chat.turns).some((x) => x.length > 0)}
-    onClear={() => { const before = { turns: chat.turns, spent: chat.spent }; c.put({ turns: {}, spent: {} }); toast(t('cleared'), { label: common('undo'), run: () => c.put(before) }) }} />
+  const estimate = useMemo(() => nextCost(columns.flatMap((id) => byId.get(id) ?? []), chat, draft), [address, byId, busy, chat.settings, draft]) // eslint-disable-line react-hooks/exhaustive-deps
+
+  // Each column has the same acts as long as it is there; they read what is now.
+  const now = { room, columns, byId, t, choose, go, say }
+  const latest = useRef(now)
+  useEffect(() => { latest.current = now })
+  const acts = useCallback((id: string): Acts => ({
+    again: () => room.again(id, can(latest.current.byId.get(id))),
+    goOn: () => { void room.ask(id, { prompt: latest.current.t('goOnPrompt') }, can(latest.current.byId.get(id))) },
+    edit: (at, prompt) => {
+      const turn = room.turns(id)[at]!
+      const branch = room.branch(id, at)
+      const { byId, go, say, t } = latest.current
+      for (const m of branch.models) void branch.room.ask(m, { ...ask(turn), prompt }, can(byId.get(m)))
+      go(`/playground/${branch.room.id}`, { search: { models: branch.models.join() } })
+      say(t('started'))
+    },
+    other: (at) => setOver({ kind: 'other', model: id, at }),
+    frames: (asked) => setOver({ kind: 'frames', asked }),
+    results: (results) => { void room.ask(id, { prompt: '', results }, can(latest.current.byId.get(id))) },
+    hasFrames: (asked) => (room.raw.get(asked)?.frames.length ?? 0) > 0,
+  }), [room])
+  const build = (id: string) => {
+    const last = turns(id)[turns(id).length - 1]
+    const next = draft.trim() || files.length ? { prompt: draft, files } : last ? ask(last) : { prompt: 'Hello' }
+    return shortened(request(id, draft.trim() || files.length || !last ? turns(id) : turns(id).slice(0, -1), next, chat.settings, can(byId.get(id))))
+  }
+  const show = (o: Over) => { setSheet(false); setOver(o) }
+  const settings = <Panel t={t} chat={chat} models={models} bad={bad} kept={room.kept} onChange={room.settings} onCode={() => show({ kind: 'code' })} onExplain={() => show({ kind: 'explain' })} onShare={() => show({ kind: 'share' })} onHistory={() => show({ kind: 'history' })}
+    onNew={() => go('/playground', { search: { models: address } })} />
+  if (!room.ready) return <><h1 tabIndex={-1} className="sr-only">{t('title')}</h1><div className="p-5"><Skeleton className="h-8 w-64" /></div></>
   return (
-    <div className="flex h-[calc(100dvh-52px)] min-h-96 max-md:h-[calc(100dvh-132px)]">
-      <h1 tabIndex={-1} className="sr-only">{t('title')}</h1>
+    <Frame mode="chat" settings={settings} open={sheet} onOpen={setSheet} foot={
+      <Composer draft={draft} onDraft={setDraft} files={files} onFiles={setFiles} placeholder={columns.length > 1 ? t('writeN', { n: columns.length }) : t('write')} busy={busy} ready={ready} why={why} onSubmit={submit} onStop={() => room.stop()}
+        onLast={() => { const all = turns(columns[0]!); const last = all[all.length - 1]; if (last?.prompt) setDraft(last.prompt) }}
+        left={columns.length < 4 && fresh.length > 0 && <Button small look="quiet" icon="plus" onClick={() => choose([...columns, fresh[0]!.id])}><span className="max-sm:sr-only">{t('addModel')}</span></Button>}
+        right={!busy && estimate && <span title={t('nextHelp')} className="pr-2 text-small text-ink3 tabular-nums max-md:hidden">{estimate.to ? t('next', { from: money(plain(estimate.from)), to: money(plain(estimate.to)) }) : t('nextFrom', { from: money(plain(estimate.from)) })}</span>} />
+    }>
       <span role="status" className="sr-only">{said}</span>
-      <div className="flex min-w-0 flex-1 flex-col">
-        <div className="relative flex min-h-0 flex-1 snap-x snap-mandatory overflow-x-auto">
-          {columns.map((id, i) => (
-            <Column key={i} t={t} id={id} n={i} of={columns.length} model={byId.get(id)} turns={turns(id)} settings={chat.settings} choices={models.filter((m) => m.id === id || !columns.includes(m.id))}
-              onModel={(to) => { c.stop(id); c.exchange(id, to); choose(columns.map((x) => (x === id ? to : x))) }}
-              onClose={() => { c.stop(id); choose(columns.filter((x) => x !== id)) }} onAgain={() => c.again(id, reasons(id))} />
-          ))}
-        </div>
-        <form className="border-t border-line bg-surface p-3 md:px-5 md:py-4" onSubmit={(e) => { e.preventDefault(); submit() }}>
-          <div className="rounded-panel border border-line2 bg-surface focus-within:border-accent">
-            <textarea value={draft} onChange={(e) => setDraft(e.target.value)} aria-label={t('message')} placeholder={columns.length > 1 ? t('writeN', { n: columns.length }) : t('write')} rows={Math.min(8, Math.max(2, draft.split('\n').length))} dir="auto" autoFocus
-              onKeyDown={(e) => { if (e.key === 'Enter' && !e.shiftKey && !e.nativeEvent.isComposing) { e.preventDefault(); submit() } }}
-              className="block w-full resize-none rounded-panel bg-transparent px-3.5 pt-3 pb-1 text-answer text-ink placeholder:text-ink3 focus:outline-none" />
-            <div className="flex flex-wrap items-center gap-2 px-2.5 pb-2.5">
-              {columns.length < 4 && fresh.length > 0 && <Button small look="quiet" icon="plus" onClick={() => choose([...columns, fresh[0]!.id])}><span className="max-sm:sr-only">{t('addModel')}</span></Button>}
-              <IconButton icon="sliders" label={t('panel')} className="lg:hidden" onClick={() => setSheet(true)} />
-              <span className="flex-1" />
-              {!busy && estimate && <span title={t('nextHelp')} className="text-small text-ink3 tabular-nums max-md:hidden">{estimate.to ? t('next', { from: money(plain(estimate.from)), to: money(plain(estimate.to)) }) : t('nextFrom', { from: money(plain(estimate.from)) })}</span>}
-              {busy ? <><span className="max-md:hidden"><Kbd>Esc</Kbd></span><Button look="bad" icon="stop" onClick={() => c.stop()}>{t('stop')}</Button></> : <Button look="main" type="submit" icon="send" disabled={!ready}>{t('send')}</Button>}
-            </div>
-          </div>
-        </form>
+      <div className="relative flex min-h-0 flex-1 snap-x snap-mandatory overflow-x-auto">
+        {columns.map((id, i) => (
+          <Column key={i} t={t} id={id} n={i} of={columns.length} model={byId.get(id)} turns={turns(id)} acts={acts} settings={chat.settings} onStarter={setDraft}
+            choices={models.filter((m) => m.id === id || !columns.includes(m.id)).map((m) => { const k = lacks(m, files); return { value: m.id, label: k ? `${m.name} — ${t(`no_${k}`)}` : m.name } })}
+            onModel={(to) => { room.stop(id); room.exchange(id, to); choose(columns.map((x) => (x === id ? to : x))) }}
+            onMain={() => { for (const x of columns) if (x !== id) room.stop(x); choose([id]) }}
+            onClose={() => { room.stop(id); choose(columns.filter((x) => x !== id)) }} />
+        ))}
       </div>
-      <aside aria-label={t('panel')} className="w-72 flex-none overflow-y-auto border-l border-line bg-surface p-5 max-lg:hidden">{settings}</aside>
-      <Sheet open={sheet} onOpenChange={setSheet} title={t('panel')}>{settings}</Sheet>
-      {codeOpen && <CodeDialog t={t} onClose={() => setCode(false)} models={columns} name={name} build={(id) => request(id, turns(id), draft.trim() ? draft : turns(id)[turns(id).length - 1]?.prompt ?? 'Hello', chat.settings, reasons(id))} />}
-    </div>
+      {over?.kind === 'code' && <CodeDialog t={t} onClose={() => setOver(null)} models={columns} name={name} build={build} />}
+      {over?.kind === 'explain' && <Suspense fallback={null}><Explain body={build(columns[0]!)} onClose={() => setOver(null)} /></Suspense>}
+      {over?.kind === 'share' && <ShareDialog t={t} models={columns} settings={chat.settings} onClose={() => setOver(null)} />}
+      {over?.kind === 'history' && <HistoryDialog t={t} person={me.user!.id} now={room.id} onClose={() => setOver(null)} onGone={(ids) => { forget(me.user!.id, ids); if (ids.includes(room.id)) go('/playground', { search: { models: address } }) }} />}
+      {over?.kind === 'frames' && <Dialog open wide onOpenChange={(o) => { if (!o) setOver(null) }} title={t('rawFrames')} description={t('framesText')}><FrameList t={t} frames={room.raw.get(over.asked)?.frames ?? []} /></Dialog>}
+      {over?.kind === 'other' && <OtherDialog t={t} choices={fresh} full={columns.length === 4} onClose={() => setOver(null)} onModel={(to) => {
+        const turn = turns(over.model)[over.at]
+        setOver(null)
+        if (!turn || turns(to).length > 0 && columns.includes(to)) return
+        room.restart(over.model, over.at, to)
+        choose(columns.length < 4 ? [...columns, to] : columns.map((x) => (x === over.model ? to : x)))
+        void room.ask(to, ask(turn), can(byId.get(to)))
+      }} />}
+    </Frame>
   )
 }
 
@@ -128,7 +165,7 @@ function rubles(perThousand: string | null, tokens: number): Decimal {
   return one ? times(one, tokens) : ZERO
 }
 function promptTokens(turns: readonly Turn[], prompt: string, s: Settings): number {
-  return guess(s.system + turns.filter((t) => t.answer.text).map((t) => t.prompt + t.answer.text).join('') + prompt)
+  return guess(bytesOf(s.system) + turns.reduce((n, t) => n + (t.answer.text ? bytesOf(t.prompt) + t.answer.size : 0), 0) + bytesOf(prompt))
 }
 function nextCost(models: readonly Model[], chat: Chat, draft: string): { from: Decimal; to: Decimal | null } | null {
   if (!draft.trim() || models.length === 0 || models.some((m) => m.in === null || m.out === null)) return null
@@ -142,92 +179,67 @@ function nextCost(models: readonly Model[], chat: Chat, draft: string): { from: 
   }
   return { from, to }
 }
-const asError = (f: Failure) => new ApiError(f.type, f.message, f.status, f.requestId, null, f.retryAfter)
 
-function Column({ t, id, n, of, model, turns, settings, choices, onModel, onClose, onAgain }: {
-  t: T; id: string; n: number; of: number; model: Model | undefined; turns: readonly Turn[]; settings: Settings; choices: readonly Model[]; onModel: (id: string) => void; onClose: () => void; onAgain: () => void
+const starters = ['starter1', 'starter2', 'starter3', 'starter4'] as const
+function Column({ t, id, n, of, model, turns, acts: actsOf, settings, choices, onModel, onMain, onClose, onStarter }: {
+  t: T; id: string; n: number; of: number; model: Model | undefined; turns: readonly Turn[]; acts: (id: string) => Acts; settings: Settings; choices: readonly { value: string; label: string }[]
+  onModel: (id: string) => void; onMain: () => void; onClose: () => void; onStarter: (text: string) => void
 }) {
+  const acts = useMemo(() => actsOf(id), [actsOf, id])
   const last = turns[turns.length - 1]
   const log = useRef<HTMLDivElement>(null)
   const pinned = useRef(true)
+  const lastTop = useRef(0)
   const [away, setAway] = useState(false)
   const pin = (on: boolean) => { pinned.current = on; setAway(!on) }
   const count = turns.length
   useLayoutEffect(() => { pinned.current = true; setAway(false) }, [count])
   useLayoutEffect(() => { if (pinned.current && log.current) log.current.scrollTop = log.current.scrollHeight })
+  // Text that is being marked does not run away.
+  useEffect(() => {
+    const f = () => { const s = document.getSelection(); if (s && !s.isCollapsed && log.current?.contains(s.anchorNode)) pin(false) }
+    document.addEventListener('selectionchange', f)
+    return () => document.removeEventListener('selectionchange', f)
+  }, [])
   const name = model?.name ?? id
   return (
-    <section aria-label={name} className="relative flex min-w-full flex-1 snap-start flex-col border-line not-first:border-l md:min-w-72">
+    <section aria-label={name} data-column className="relative flex min-w-full flex-1 snap-start flex-col border-line not-first:border-l md:min-w-72">
       <header className="flex h-12 flex-none items-center gap-2 border-b border-line bg-surface px-4 md:px-5">
         <Mark name={name} />
-        <Select value={id} aria-label={of > 1 ? t('modelN', { n: n + 1 }) : t('model')} translate="no" options={choices.map((m) => ({ value: m.id, label: m.name }))} onChange={(e) => onModel(e.target.value)} />
+        <Select value={id} aria-label={of > 1 ? t('modelN', { n: n + 1 }) : t('model')} translate="no" options={choices} onChange={(e) => onModel(e.target.value)} />
         <span className="flex-1" />
         {last && <span className="text-small whitespace-nowrap max-sm:hidden"><State tone={last.answer.status === 'failed' ? 'bad' : last.answer.status === 'stopped' ? 'plain' : running(last.answer) ? 'accent' : 'good'}>{t(last.answer.status === 'stopped' ? 'stoppedState' : last.answer.status)}</State></span>}
         {of > 1 && <span className="text-small whitespace-nowrap text-ink3 md:hidden">{t('place', { n: n + 1, of })}</span>}
+        {of > 1 && <IconButton small icon="check" label={t('mainModel', { name })} onClick={onMain} />}
         {of > 1 && <IconButton small icon="x" label={t('closeModel', { name })} onClick={onClose} />}
       </header>
       <div className="relative min-h-0 flex-1">
         <div ref={log} tabIndex={0} role="log" aria-live="off" aria-label={name} className="h-full overflow-y-auto px-4 py-4 focus-visible:outline-offset-[-2px] md:px-5"
-          onWheel={(e) => { if (e.deltaY < 0 && e.currentTarget.scrollTop > 0) pin(false) }}
-          onScroll={(e) => { const b = e.currentTarget; const near = b.scrollHeight - b.scrollTop - b.clientHeight < 48; if (near !== pinned.current && (near || !last || !running(last.answer) || b.scrollHeight - b.scrollTop - b.clientHeight >= 48)) pin(near) }}>
-          {turns.length === 0 && <Empty title={t('empty')}>{t('emptyText')}</Empty>}
-          {turns.map((x, i) => <TurnView key={x.answer.asked} t={t} turn={x} onAgain={i === turns.length - 1 ? onAgain : undefined} />)}
+          onWheel={(e) => { if (e.deltaY < 0 && e.currentTarget.scrollTop > 0) pin(false) }} onTouchMove={() => { if (last && running(last.answer)) pin(false) }}
+          onKeyDown={(e) => { if (e.target === e.currentTarget && ['ArrowUp', 'PageUp', 'Home'].includes(e.key)) pin(false) }}
+          onScroll={(e) => {
+            const b = e.currentTarget, gap = b.scrollHeight - b.scrollTop - b.clientHeight
+            if (gap < 4) { if (!pinned.current) pin(true) }
+            else if (gap >= 48 && b.scrollTop < lastTop.current) { if (last && running(last.answer)) pin(false); else pinned.current = false }
+            lastTop.current = b.scrollTop
+          }}>
+          {turns.length === 0 && <Empty title={t('empty')} action={n === 0 && starters.map((s) => <Button key={s} small onClick={() => { onStarter(t(s)); document.querySelector<HTMLElement>('form textarea')?.focus() }}>{t(s)}</Button>)}>{t('emptyText')}</Empty>}
+          {turns.map((x, i) => <TurnView key={x.answer.asked} turn={x} at={i} calls={turns[i - 1]?.answer.calls} last={i === turns.length - 1} acts={acts} />)}
         </div>
         {away && <Button small className="absolute bottom-2 left-1/2 -translate-x-1/2 shadow-float" icon="down" onClick={() => { pin(true); if (log.current) log.current.scrollTop = log.current.scrollHeight }}>{t('newText')}</Button>}
       </div>
-      {last && <Figures t={t} answer={last.answer} model={model} prompt={promptTokens(turns.slice(0, -1), last.prompt, settings)} onAgain={onAgain} />}
+      {last && <Figures t={t} answer={last.answer} model={model} prompt={running(last.answer) ? promptTokens(turns.slice(0, -1), last.prompt, settings) : 0} onAgain={acts.again} />}
     </section>
-  )
-}
-
-function TurnView({ t, turn: { prompt, answer: a }, onAgain }: { t: T; turn: Turn; onAgain: (() => void) | undefined }) {
-  const [chosen, setChosen] = useState<boolean | null>(null)
-  const thinking = a.status === 'streaming' && a.text === '' && a.reasoning !== ''
-  const open = chosen ?? thinking
-  return (
-    <div className="pb-6">
-      <div className="rounded-panel border border-line bg-surface px-3.5 py-2.5"><span className="sr-only">{t('you')}: </span><p dir="auto" translate="no" className="text-answer break-words whitespace-pre-wrap">{prompt}</p></div>
-      <div className="pt-3">
-        {a.reasoning && (
-          <div className="pb-2">
-            <button type="button" aria-expanded={open} onClick={() => setChosen(!open)} className="flex min-h-8 items-center gap-2 text-small text-ink2 hover:text-ink">
-              <Icon name={open ? 'down' : 'right'} size={14} /><Icon name="reasoning" />
-              <span>{thinking ? t('thinking') : t('thought', { time: duration(Math.max(1, (a.firstText ?? a.end ?? 0) - (a.first ?? 0))) })}</span>
-              <span className="text-ink3">{thinking || !a.tokens?.reasoning ? `≈ ${t('reasoningTokens', { n: guess(a.reasoning) })}` : t('reasoningTokens', { n: a.tokens.reasoning })}</span>
-            </button>
-            {open && <p dir="auto" translate="no" className="ml-1.5 border-l-2 border-line py-0.5 pl-3 text-small break-words whitespace-pre-wrap text-ink2">{a.reasoning}</p>}
-          </div>
-        )}
-        {a.text && <AnswerText text={a.text} />}
-        {running(a) && <span aria-hidden className="inline-block h-4 w-2 bg-accent align-middle" />}
-        {a.status === 'stopped' && <p className="pt-1 text-small text-ink3">{t('stopped')}</p>}
-        {a.status === 'done' && a.finish === 'length' && <p className="pt-1 text-small text-warn">{t('cutOff')}</p>}
-        {a.status === 'done' && a.finish === 'content_filter' && <p className="pt-1 text-small text-warn">{t('filtered')}</p>}
-        {a.status === 'done' && !a.text && <p className="pt-1 text-small text-ink3">{t('noText')}</p>}
-        {a.error && <div className="pt-2">{a.text || a.reasoning ? <Broken t={t} error={a.error} onAgain={onAgain} /> : <ErrorBox title={t('failedTitle')} error={asError(a.error)} {...(onAgain ? { onRetry: onAgain } : {})} />}</div>}
-      </div>
-    </div>
-  )
-}
-
-/** The text that had come stays; it is charged, so the sentences about free failures do not hold. */
-function Broken({ t, error, onAgain }: { t: T; error: Failure; onAgain: (() => void) | undefined }) {
-  return (
-    <div role="alert"><Notice tone="bad" title={t('failedAfter')} action={onAgain && <Button small icon="refresh" onClick={onAgain}>{t('again')}</Button>}>
-      <p>{t('brokenText')}</p>
-      <p className="pt-1 break-words"><code>{error.type}</code> <span lang="en" translate="no">{error.message}</span></p>
-      {error.requestId && <p className="flex flex-wrap items-center gap-1 pt-1"><code className="break-all">{error.requestId}</code><Copy text={error.requestId} what={t('requestId')} /></p>}
-    </Notice></div>
   )
 }
 
 /** Under the column: what the last answer took. */
 function Figures({ t, answer: a, model, prompt, onAgain }: { t: T; answer: Answer; model: Model | undefined; prompt: number; onAgain: () => void }) {
   const live = running(a)
-  const out = a.tokens?.out ?? (a.text || a.reasoning ? guess(a.text + a.reasoning) : null)
+  const out = a.tokens?.out ?? (a.size ? guess(a.size) : null)
   const about = a.tokens ? '' : '≈\u202f'
   const taken = a.first !== null && a.end !== null ? a.end - a.first : 0
-  const estimate = model && model.in !== null && model.out !== null ? plain(add(rubles(model.in, prompt), rubles(model.out, out ?? 0))) : null
+  const estimate = live && model && model.in !== null && model.out !== null ? plain(add(rubles(model.in, prompt), rubles(model.out, out ?? 0))) : null
   return (
     <footer className="flex min-h-10 flex-none flex-wrap items-center gap-x-3 gap-y-0.5 border-t border-line bg-surface px-4 py-1.5 text-small text-ink2 tabular-nums md:px-5">
       {a.provider && <span translate="no" className="text-ink3 max-sm:hidden">{a.provider}</span>}
@@ -240,35 +252,8 @@ function Figures({ t, answer: a, model, prompt, onAgain }: { t: T; answer: Answe
         : live && estimate ? <><Money value={estimate} about className="font-semibold text-ink" /><Tag tone="hold">{t('estimate')}</Tag></>
           : !live && a.id ? <Tag tone="hold">{t('settling')}</Tag> : null}
       {a.id && a.cost !== null && hasPage('/calls/$id') && <Link to={`/calls/${a.id}`} title={t('openCall')} className="inline-flex min-h-6 items-center text-accent-ink"><span className="max-sm:sr-only">{t('openCall')}</span><Icon name="arrow" className="sm:hidden" /></Link>}
-      {!live && <span className="flex items-center gap-1"><IconButton small icon="refresh" label={t('again')} onClick={onAgain} />{a.text && <Copy text={a.text} what={t('copyAnswer')} />}</span>}
+      {!live && <IconButton small icon="refresh" label={t('again')} onClick={onAgain} />}
     </footer>
-  )
-}
-
-function Panel({ t, chat, bad, onChange, onCode, onClear, canClear }: { t: T; chat: Chat; bad: readonly (keyof Settings)[]; onChange: (s: Partial<Settings>) => void; onCode: () => void; onClear: () => void; canClear: boolean }) {
-  const { data: available } = useQuery(availableQuery)
-  const s = chat.settings
-  const costs = Object.values(chat.spent).flatMap((x) => decimal(x) ?? [])
-  const empty = available !== undefined && available !== null && (available.startsWith('-') || decimal(available)?.digits === 0n)
-  return (
-    <div className="flex flex-col gap-4">
-      <div className="border-b border-line pb-4">
-        <p className="flex items-baseline justify-between gap-2"><span className="text-section">{t('thisChat')}</span><Money value={plain(costs.reduce(add, ZERO))} className="text-section" /></p>
-        <p className="pt-0.5 text-small text-ink3">{t('callsN', { n: costs.length })}{available ? ` · ${t('available', { amount: money(available) })}` : ''}</p>
-        {empty && <p className="pt-1 text-small text-warn">{t('noMoney')}</p>}
-      </div>
-      <Field label={t('instructions')} help={t('instructionsHelp')}><Textarea rows={4} value={s.system} dir="auto" onChange={(e) => onChange({ system: e.target.value })} /></Field>
-      <Field label={t('temperature')} error={bad.includes('temperature') && t('badTemperature')}><Input inputMode="decimal" placeholder={t('byDefault')} value={s.temperature} onChange={(e) => onChange({ temperature: e.target.value })} /></Field>
-      <Field label={t('topP')} error={bad.includes('topP') && t('badTopP')}><Input inputMode="decimal" placeholder={t('byDefault')} value={s.topP} onChange={(e) => onChange({ topP: e.target.value })} /></Field>
-      <Field label={t('longest')} error={bad.includes('longest') && t('badLongest')}><Input inputMode="numeric" unit={t('tokens')} placeholder={t('byDefault')} value={s.longest} onChange={(e) => onChange({ longest: e.target.value })} /></Field>
-      <Field label={t('effort')} help={t('effortHelp')}><Select value={s.effort} onChange={(e) => onChange({ effort: e.target.value })} options={[{ value: '', label: t('effort_default') }, ...efforts.map((v) => ({ value: v, label: t(`effort_${v}`) }))]} /></Field>
-      <p className="text-small text-ink3">{t('onlySet')}</p>
-      <div className="flex flex-wrap gap-2 border-t border-line pt-4">
-        <Button small icon="json" onClick={onCode}>{t('showCode')}</Button>
-        <Button small icon="trash" onClick={onClear} disabled={!canClear}>{t('newChat')}</Button>
-      </div>
-      <p className="text-small text-ink3">{t('kept')}</p>
-    </div>
   )
 }
 
@@ -277,7 +262,45 @@ function CodeDialog({ t, onClose, models, name, build }: { t: T; onClose: () => 
   return (
     <Dialog open onOpenChange={(o) => { if (!o) onClose() }} title={t('codeTitle')} wide>
       {models.length > 1 && <Field label={t('model')} className="pb-3"><Select value={id} onChange={(e) => setId(e.target.value)} options={models.map((m) => ({ value: m, label: name(m) }))} /></Field>}
-      <CodeTabs snippets={code(location.origin, build(id))} label={t('codeTitle')} foot={t('codeFoot')} />
+      <CodeTabs snippets={requestSnippets(location.origin, 'chat', build(id))} label={t('codeTitle')} foot={t('codeFoot')} />
+    </Dialog>
+  )
+}
+function ShareDialog({ t, models, settings, onClose }: { t: T; models: readonly string[]; settings: Settings; onClose: () => void }) {
+  const [text, setText] = useState(false)
+  const link = `${location.origin}/playground?${new URLSearchParams(linkTo(models, settings, text) as Record<string, string>).toString().replaceAll('%2C', ',').replaceAll('%2F', '/')}`
+  return (
+    <Dialog open onOpenChange={(o) => { if (!o) onClose() }} title={t('share')} description={t('shareText')}>
+      <div className="flex items-end gap-2 pt-2"><Field label={t('link')} className="min-w-0 flex-1"><Input readOnly value={link} onFocus={(e) => e.target.select()} translate="no" /></Field><Copy text={link} small={false} look="main">{t('copyLink')}</Copy></div>
+      {settings.system.trim() !== '' && <div className="pt-2"><Checkbox checked={text} onChange={setText}>{t('shareInstructions')}</Checkbox></div>}
+      {link.length > 6000 && <p className="pt-2 text-small text-warn">{t('linkLong')}</p>}
+    </Dialog>
+  )
+}
+function HistoryDialog({ t, person, now, onClose, onGone }: { t: T; person: string; now: string; onClose: () => void; onGone: (ids: readonly string[]) => void }) {
+  const { data: kept, refetch } = useQuery({ queryKey: ['chats', person], queryFn: () => listChats(person), staleTime: 0, gcTime: 0 })
+  const [asking, setAsking] = useState(false)
+  const remove = async (ids: readonly string[]) => { onGone(ids); await deleteChats(ids).catch(() => {}); void refetch() }
+  return (
+    <Dialog open onOpenChange={(o) => { if (!o) onClose() }} title={t('history')} description={t('historyText')} footer={kept && kept.length > 0 && <Button look="bad" icon="trash" onClick={() => setAsking(true)}>{t('deleteAll')}</Button>}>
+      {kept?.length === 0 && <Empty title={t('noHistory')} />}
+      <ul aria-label={t('history')} className="pt-1">
+        {kept?.map((k) => (
+          <li key={k.id} className="flex items-center gap-2 not-last:border-b not-last:border-line">
+            <Link to={`/playground/${k.id}`} onClick={onClose} aria-current={k.id === now ? 'page' : undefined} className="flex min-h-11 min-w-0 flex-1 items-center gap-3 text-ink no-underline hover:text-accent-ink aria-[current=page]:font-medium"><span translate="no" dir="auto" className="min-w-0 flex-1 truncate">{k.title}</span><span className="text-small whitespace-nowrap text-ink3">{when(k.at)}</span></Link>
+            <IconButton small icon="trash" label={t('deleteChat', { name: k.title.slice(0, 60) })} onClick={() => void remove([k.id])} />
+          </li>
+        ))}
+      </ul>
+      <Confirm open={asking} onOpenChange={setAsking} title={t('deleteAllTitle')} verb={t('deleteAll')} onConfirm={() => { setAsking(false); void remove((kept ?? []).map((k) => k.id)) }}>{t('deleteAllText')}</Confirm>
+    </Dialog>
+  )
+}
+function OtherDialog({ t, choices, full, onClose, onModel }: { t: T; choices: readonly Model[]; full: boolean; onClose: () => void; onModel: (id: string) => void }) {
+  const [id, setId] = useState(choices[0]?.id ?? '')
+  return (
+    <Dialog open onOpenChange={(o) => { if (!o) onClose() }} title={t('otherModel')} description={full ? t('otherFull') : t('otherText')} footer={<Button look="main" icon="play" disabled={!id} onClick={() => onModel(id)}>{t('runIt')}</Button>}>
+      <Field label={t('model')} className="pt-2"><Select value={id} onChange={(e) => setId(e.target.value)} options={choices.map((m) => ({ value: m.id, label: m.name }))} translate="no" /></Field>
     </Dialog>
   )
 }
