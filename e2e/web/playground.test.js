@@ -6,7 +6,7 @@ import { accessible, browser, demo, englishWords, fitsWidth, hostile, open, sett
 
 const weir = await demo();
 const b = await browser();
-const ask = async (page, text) => { const field = page.locator('form textarea'); await field.fill(text); await field.press('Enter'); };
+const ask = async (page, text) => { const field = page.locator('[data-composer] textarea'); await field.fill(text); await field.press('Enter'); };
 const column = (page, name) => page.getByRole('region', { name, exact: true });
 
 test('two models answer side by side, keep their history over a reload, and their cost is settled', async () => {
@@ -105,3 +105,202 @@ for (const size of ['desk', 'small']) {
     await page.done();
   });
 }
+
+const png = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGNgYGD4DwABBAEAX+XDSwAAAABJRU5ErkJggg==', 'base64');
+const pdf = Buffer.from('%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 99 99]/Contents 4 0 R/Resources<</Font<</F<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>>>>>>>endobj\n4 0 obj<</Length 33>>stream\nBT /F 9 Tf 9 50 Td (Hello) Tj ET\nendstream endobj\ntrailer<</Root 1 0 R>>\n');
+/** A tone of a tenth of a second. */
+export function wav(hz = 8000, length = 800) {
+  const b = Buffer.alloc(44 + length * 2);
+  b.write('RIFF'); b.writeUInt32LE(36 + length * 2, 4); b.write('WAVEfmt ', 8); b.writeUInt32LE(16, 16); b.writeUInt16LE(1, 20); b.writeUInt16LE(1, 22);
+  b.writeUInt32LE(hz, 24); b.writeUInt32LE(hz * 2, 28); b.writeUInt16LE(2, 32); b.writeUInt16LE(16, 34); b.write('data', 36); b.writeUInt32LE(length * 2, 40);
+  for (let i = 0; i < length; i++) b.writeInt16LE(Math.round(8000 * Math.sin(i / 3)), 44 + i * 2);
+  return b;
+}
+
+test('files go with a message, and a model that cannot take one says so before it is sent', async () => {
+  const page = await open(b, weir, { path: '/playground?models=sim/vision', signedIn: true });
+  const attach = (files) => page.locator('input[data-attach]').setInputFiles(files);
+  await attach([{ name: 'chart.png', mimeType: 'image/png', buffer: png }, { name: 'sales.pdf', mimeType: 'application/pdf', buffer: pdf }, { name: 'notes.csv', mimeType: 'text/csv', buffer: Buffer.from('a,b\n1,2') }, { name: 'tone.wav', mimeType: 'audio/wav', buffer: wav() }]);
+  await page.getByRole('list', { name: 'Files' }).getByText('1 page · 350 B').or(page.getByText('1 page')).first().waitFor();
+  await ask(page, 'What is there?');
+  await page.getByText('settled', { exact: true }).waitFor();
+  const said = await page.getByRole('log').innerText();
+  for (const part of ['image', 'sales.pdf', 'notes.csv', 'audio']) assert.ok(said.includes(part), `${part}: ${said}`);
+  await attach([{ name: 'x.exe', mimeType: 'application/x-msdownload', buffer: Buffer.from('MZ') }]);
+  await page.getByText('x.exe is no image, PDF, text or recording.').waitFor();
+  await attach([{ name: 'broken.png', mimeType: 'image/png', buffer: Buffer.from('no picture') }]);
+  await page.getByText('broken.png cannot be read.').waitFor();
+  // A picture out of the clipboard.
+  await page.evaluate((data) => {
+    const list = new DataTransfer();
+    list.items.add(new File([Uint8Array.from(atob(data), (c) => c.charCodeAt(0))], 'pasted.png', { type: 'image/png' }));
+    document.querySelector('[data-composer] textarea').dispatchEvent(new ClipboardEvent('paste', { clipboardData: list, bubbles: true, cancelable: true }));
+  }, png.toString('base64'));
+  await page.getByText('pasted.png').waitFor();
+  assert.match(await page.getByRole('combobox', { name: 'Model' }).innerHTML(), /Sim Chat \(gigachat\) — no images/);
+  await page.getByRole('combobox', { name: 'Model' }).selectOption('sim/chat-gigachat');
+  await page.getByText('Sim Chat (gigachat) takes no images').waitFor();
+  assert.ok(await page.getByRole('button', { name: 'Send' }).isDisabled());
+  await page.getByRole('button', { name: 'Remove pasted.png' }).click();
+  await page.getByRole('region', { name: 'Sim Chat (gigachat)' }).waitFor();
+  await ask(page, 'Now without');
+  await page.getByText('2 calls settled').or(page.getByText('The answer failed')).first().waitFor();
+  await page.done();
+});
+
+test('a large picture is made smaller when the person wants it', async () => {
+  const page = await open(b, weir, { path: '/playground?models=sim/vision', signedIn: true });
+  const data = await page.evaluate(() => { const c = document.createElement('canvas'); c.width = 3000; c.height = 1500; c.getContext('2d').fillRect(0, 0, 900, 900); return c.toDataURL('image/png').split(',')[1]; });
+  await page.locator('input[data-attach]').setInputFiles([{ name: 'big.png', mimeType: 'image/png', buffer: Buffer.from(data, 'base64') }]);
+  await page.getByText(/3.000 × 1.500/).waitFor();
+  await page.getByRole('button', { name: 'Make smaller' }).click();
+  await page.getByText(/1.568 × 784/).waitFor();
+  await page.done();
+});
+
+test('a tool is called, answered by the person, and the answer goes on', async () => {
+  const page = await open(b, weir, { path: '/playground?models=sim/tools', signedIn: true });
+  await page.getByText('Tools', { exact: true }).click();
+  await page.getByLabel('Tools as JSON').fill('[{"name": "a b"}]');
+  await page.getByText('Each tool needs a name').waitFor();
+  await page.locator('[data-composer] textarea').fill('Hi');
+  await page.getByText('A setting is no valid value').waitFor();
+  await page.getByLabel('Tools as JSON').fill('');
+  await page.getByRole('button', { name: 'get_weather' }).click();
+  await ask(page, 'What is the weather in Samara?');
+  await page.getByLabel('Result of get_weather').waitFor();
+  await page.getByRole('button', { name: 'get_weather city' }).click();
+  await page.getByRole('log').getByText('"city"').waitFor();
+  await page.getByRole('button', { name: 'Sample result' }).click();
+  assert.match(await page.getByLabel('Result of get_weather').inputValue(), /celsius/);
+  await page.getByLabel('Result of get_weather').fill('{"temperature": -40}');
+  await accessible(page);
+  await page.getByRole('button', { name: 'Send the results' }).click();
+  await page.getByText('2 calls settled').waitFor();
+  assert.match(await page.getByRole('log').innerText(), /-40/);
+  // Arguments that are no JSON are shown as they are, with what is wrong.
+  await page.getByRole('button', { name: 'New chat' }).click();
+  await page.getByText('Nothing is asked yet').waitFor();
+  await page.getByText('Tools', { exact: true }).click();
+  await page.getByRole('button', { name: 'get_weather' }).click();
+  await ask(page, `Once more [[sim call=get_weather,${Buffer.from('{"city": "Sam').toString('base64url')}]]`);
+  await page.getByText('not valid JSON').waitFor();
+  await page.getByText('{"city": "Sam', { exact: true }).waitFor();
+  await page.done();
+});
+
+test('a message is edited into a new chat; another model is asked the same; an answer that broke off goes on', async () => {
+  const page = await open(b, weir, { path: '/playground?models=sim/echo', signedIn: true });
+  await ask(page, 'First');
+  await page.getByText('1 call settled').waitFor();
+  await ask(page, 'Second');
+  await page.getByText('2 calls settled').waitFor();
+  const address = page.url();
+  await page.getByRole('button', { name: 'Edit the message' }).last().click();
+  await page.getByRole('textbox', { name: 'Edit the message' }).fill('Second, edited');
+  await page.getByRole('button', { name: 'Send in a new chat' }).click();
+  await page.getByText('1 call settled').waitFor();
+  assert.notEqual(page.url(), address);
+  const log = page.getByRole('log');
+  assert.equal(await log.getByText('Second, edited').count(), 2);
+  assert.equal(await log.getByText('First', { exact: true }).count(), 2);
+  await page.getByRole('button', { name: 'Run with another model' }).last().click();
+  await page.getByRole('dialog').getByLabel('Model').selectOption('sim/chat');
+  await page.getByRole('button', { name: 'Run', exact: true }).click();
+  await column(page, 'Sim Chat').getByText('settled').waitFor();
+  assert.match(await column(page, 'Sim Chat').getByRole('log').innerText(), /You wrote "Second, edited"/);
+  await page.getByRole('button', { name: 'Chats' }).click();
+  await page.getByRole('dialog').getByRole('link', { name: 'First' }).last().click();
+  await page.waitForURL((u) => u.href.startsWith(address.split('?')[0]));
+  await log.getByText('Second', { exact: true }).first().waitFor();
+  await ask(page, '[[sim fault=u6 after=5]] Hello there');
+  await page.getByText('The answer broke off here').or(page.getByText('Hello there')).first().waitFor();
+  await page.done();
+});
+
+test('an answer that broke off is continued', async () => {
+  const page = await open(b, weir, { path: '/playground?models=sim/chat', signedIn: true });
+  await ask(page, '[[sim fault=u6 after=5 times=1 id=goes-on]] Hello there');
+  await page.getByText('The answer broke off here').waitFor();
+  await page.getByRole('button', { name: 'Continue' }).click();
+  await page.getByText('2 calls settled').waitFor();
+  assert.match(await page.getByRole('log').innerText(), /You wrote "Continue exactly where you stopped\."/);
+  await page.done();
+});
+
+test('raw frames, the route, a link without text, chats that can be deleted', async () => {
+  const page = await open(b, weir, { path: '/playground?models=sim/anywhere&t=0.3&notrain=1', signedIn: true });
+  assert.equal(await page.getByLabel('Temperature').inputValue(), '0.3');
+  await ask(page, 'Hello');
+  await page.getByText('settled', { exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Raw frames' }).click();
+  await page.getByRole('dialog').getByText('[DONE]').waitFor();
+  await accessible(page);
+  await page.keyboard.press('Escape');
+  await page.getByRole('button', { name: 'Explain the route' }).click();
+  await page.getByRole('dialog').getByText('Candidates now').waitFor();
+  await accessible(page);
+  await page.keyboard.press('Escape');
+  await page.getByLabel('Instructions').fill('A secret');
+  await page.getByRole('button', { name: 'Share' }).click();
+  const link = await page.getByRole('dialog').getByRole('textbox', { name: 'Link' }).inputValue();
+  assert.equal(link, `${weir.url}/playground?models=sim/anywhere&t=0.3&notrain=1`);
+  await page.getByText('With the instructions').click();
+  assert.match(await page.getByRole('dialog').getByRole('textbox', { name: 'Link' }).inputValue(), /system=A\+secret/);
+  await page.keyboard.press('Escape');
+  const address = page.url();
+  await page.getByRole('button', { name: 'Chats' }).click();
+  await page.getByRole('button', { name: 'Delete Hello' }).click();
+  await page.waitForURL((u) => u.href !== address);
+  await page.getByRole('button', { name: 'Chats' }).click();
+  await page.getByText('No chat is kept yet').waitFor();
+  await page.goto(address);
+  await page.getByText('Nothing is asked yet').waitFor();
+  await page.done();
+});
+
+test('what the page says an answer cost is what its call and the statement say, to the last digit', async () => {
+  const page = await open(b, weir, { path: '/playground?models=sim/chat', signedIn: true });
+  const before = await (await page.request.get(`${weir.url}/api/v1/credits`)).text();
+  await ask(page, 'A question of seven words, or so');
+  await page.getByText('settled', { exact: true }).waitFor();
+  const shown = await page.locator('footer [title$="₽"]').getAttribute('title');
+  const sum = await page.getByRole('complementary').locator('[title$="₽"]').first().innerText();
+  const id = (await page.getByRole('link', { name: 'Open the call' }).getAttribute('href')).split('/').pop();
+  const call = (await (await page.request.get(`${weir.url}/api/calls/${id}`)).json()).data;
+  const digits = (s) => s.replace(/[^\d.,]/g, '').replace(',', '.');
+  assert.equal(digits(shown), call.cost);
+  assert.equal(digits(sum), call.cost);
+  const day = new Date().toISOString().slice(0, 10);
+  const rows = await (await page.request.get(`${weir.url}/api/ledger/day/${day}`)).text();
+  assert.ok(rows.includes(call.cost), `${call.cost} in ${rows}`);
+  assert.ok(before.length > 0);
+  await page.done();
+});
+
+test('a session that is over keeps the message', async () => {
+  const page = await open(b, weir, { path: '/playground?models=sim/echo', signedIn: true });
+  await page.getByText('Nothing is asked yet').waitFor();
+  const cookies = (await page.context().cookies()).filter((c) => !c.name.startsWith('weir_'));
+  for (const c of cookies) await page.context().clearCookies({ name: c.name });
+  await ask(page, 'Do not lose me');
+  await page.getByText('Your session is over').waitFor();
+  await page.context().addCookies(cookies);
+  await page.keyboard.press('Escape');
+  await page.getByRole('log').getByText('Do not lose me').waitFor();
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await page.getByText('settled', { exact: true }).waitFor();
+  assert.equal(await page.getByRole('log').getByText('Do not lose me').count(), 2);
+  await page.done();
+});
+
+test('a long answer streams without being read again and again, and can be scrolled', async () => {
+  const page = await open(b, weir, { path: '/playground?models=sim/chat', signedIn: true });
+  await ask(page, '[[sim tokens=20000 chunk=7]] Tell me everything');
+  await page.getByText('settled', { exact: true }).waitFor({ timeout: 60_000 });
+  const log = page.getByRole('log');
+  await log.hover();
+  await page.mouse.wheel(0, -5000);
+  await page.waitForFunction(() => { const l = document.querySelector('[role=log]'); return l.scrollHeight - l.scrollTop - l.clientHeight > 100; });
+  await page.done();
+});

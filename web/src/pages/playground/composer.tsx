@@ -57,7 +57,7 @@ export function Composer({ draft, onDraft, files, onFiles, placeholder, busy, re
   const [over, setOver] = useState(false)
   const { take, smaller, reading } = useFiles(files, onFiles)
   return (
-    <form className="border-t border-line bg-surface p-3 md:px-5 md:py-4" onSubmit={(e) => { e.preventDefault(); if (!reading) onSubmit() }}
+    <form data-composer className="border-t border-line bg-surface p-3 md:px-5 md:py-4" onSubmit={(e) => { e.preventDefault(); if (!reading) onSubmit() }}
       onDragOver={(e) => { if (e.dataTransfer.types.includes('Files')) { e.preventDefault(); setOver(true) } }} onDragLeave={() => setOver(false)}
       onDrop={(e) => { setOver(false); if (e.dataTransfer.files.length) { e.preventDefault(); void take([...e.dataTransfer.files]) } }}>
       <div className={`rounded-panel border bg-surface focus-within:border-accent ${over ? 'border-accent bg-accent-soft' : 'border-line2'}`}>
@@ -75,7 +75,7 @@ export function Composer({ draft, onDraft, files, onFiles, placeholder, busy, re
           <Recorder small onFile={(f) => void take([f])} />
           {left}
           <span className="flex-1" />
-          {why && !busy ? <span className="flex items-center gap-1.5 text-small text-warn"><Icon name="warning" size={14} />{why}</span> : right}
+          {why && !busy ? <span className="flex items-center gap-1.5 pr-1 text-small text-warn max-sm:order-first max-sm:basis-full max-sm:pb-1"><Icon name="warning" size={14} />{why}</span> : right}
           {busy ? <><span className="max-md:hidden"><Kbd>Esc</Kbd></span><Button look="bad" icon="stop" onClick={onStop}>{t('stop')}</Button></> : <Button look="main" type="submit" icon="send" disabled={!ready || reading} busy={reading}>{t('send')}</Button>}
         </div>
       </div>

@@ -17,9 +17,11 @@ const pathOf = (m: Mode) => (m === 'chat' ? '/playground' : `/playground/${m}`)
 
 export function Modes({ now }: { now: Mode }) {
   const t = useT('playground')
+  const there = modes.filter((m) => hasPage(pathOf(m)))
+  if (there.length < 2) return null
   return (
     <nav aria-label={t('modes')} className="flex rounded-control border border-line bg-surface">
-      {modes.filter((m) => hasPage(pathOf(m))).map((m) => (
+      {there.map((m) => (
         <Link key={m} to={pathOf(m)} aria-current={m === now ? 'page' : undefined} className="flex h-[30px] min-w-0 flex-auto items-center justify-center truncate px-2 text-small font-medium text-ink2 no-underline first:rounded-l-[5px] last:rounded-r-[5px] hover:text-ink aria-[current=page]:bg-sunken aria-[current=page]:text-ink max-md:h-11">{t(`mode_${m}`)}</Link>
       ))}
     </nav>

@@ -6,6 +6,7 @@ import { ZERO, add, decimal, money, plain } from '../../format'
 import { useT } from '../../i18n'
 import { Button } from '../../ui/button'
 import { Checkbox, Field, Input, Select, Textarea } from '../../ui/field'
+import { Icon } from '../../ui/icons'
 import { Chip } from '../../ui/filters'
 import { Money } from '../../ui/values'
 import type { Model } from '../catalog/filter'
@@ -15,9 +16,10 @@ import { efforts, readSchema, readTools, type Settings } from './stream'
 import type { T } from './turn'
 
 function Section({ title, note, open, children }: { title: string; note?: string | undefined; open: boolean; children: React.ReactNode }) {
+  const [shown, setShown] = useState(open)
   return (
-    <details open={open} className="group border-t border-line pt-3">
-      <summary className="flex items-baseline gap-2 text-section"><span className="flex-1">{title}</span>{note && <span className="text-small font-normal text-ink3">{note}</span>}</summary>
+    <details open={shown} onToggle={(e) => setShown(e.currentTarget.open)} className="group border-t border-line pt-3">
+      <summary className="flex min-h-6 items-center gap-2 text-section"><span className="flex-1">{title}</span>{note && <span className="text-small font-normal text-ink3">{note}</span>}<Icon name={shown ? 'up' : 'down'} size={14} className="text-ink3" /></summary>
       <div className="flex flex-col gap-3 pt-3">{children}</div>
     </details>
   )

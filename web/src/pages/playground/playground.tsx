@@ -223,7 +223,7 @@ function Column({ t, id, n, of, model, turns, acts: actsOf, settings, choices, o
             else if (gap >= 48 && b.scrollTop < lastTop.current) { if (last && running(last.answer)) pin(false); else pinned.current = false }
             lastTop.current = b.scrollTop
           }}>
-          {turns.length === 0 && <Empty title={t('empty')} action={n === 0 && starters.map((s) => <Button key={s} small onClick={() => { onStarter(t(s)); document.querySelector<HTMLElement>('form textarea')?.focus() }}>{t(s)}</Button>)}>{t('emptyText')}</Empty>}
+          {turns.length === 0 && <Empty title={t('empty')} action={n === 0 && starters.map((s) => <Button key={s} small onClick={() => { onStarter(t(s)); document.querySelector<HTMLElement>('[data-composer] textarea')?.focus() }}>{t(s)}</Button>)}>{t('emptyText')}</Empty>}
           {turns.map((x, i) => <TurnView key={x.answer.asked} turn={x} at={i} calls={turns[i - 1]?.answer.calls} last={i === turns.length - 1} acts={acts} />)}
         </div>
         {away && <Button small className="absolute bottom-2 left-1/2 -translate-x-1/2 shadow-float" icon="down" onClick={() => { pin(true); if (log.current) log.current.scrollTop = log.current.scrollHeight }}>{t('newText')}</Button>}
