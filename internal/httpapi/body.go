@@ -15,40 +15,54 @@ import (
 	"weir/internal/limit"
 )
 
-// buffer is a body's memory. Buffers come in powers of two, so that few sizes serve all bodies.
+// buffer is a body's memory. Buffers come in four sizes for each power of two, so that few sizes serve all bodies, and none has more than a quarter
+// that its body does not need.
 type buffer struct{ b []byte }
 
 const (
-	minClass = 12 // 4 KiB
-	maxClass = 23 // 8 MiB; larger ones are too rare to keep
+	minBuffer = 4 << 10
+	maxBuffer = 16 << 20 // larger ones are too rare to keep
+	perDouble = 4        // sizes for each power of two
 )
 
-var buffers [maxClass + 1]sync.Pool
+var buffers [perDouble*12 + 1]sync.Pool // 12 times minBuffer doubled is maxBuffer
 
 // bufferSize is how large the buffer is that takeBuffer gives for a size.
 func bufferSize(size int64) int64 {
-	if class := classOf(size); class <= maxClass {
-		return 1 << class
+	if size > maxBuffer {
+		return size
 	}
+	_, size = classOf(size)
 	return size
 }
 
-func classOf(size int64) int { return max(bits.Len64(uint64(max(size, 1)-1)), minClass) }
+// classOf is the pool of buffers for a size up to maxBuffer, and their size.
+func classOf(size int64) (class int, full int64) {
+	size = max(size, minBuffer)
+	double := bits.Len64(uint64(size)) - bits.Len64(minBuffer) // so often minBuffer is doubled, and then some quarters of that are added
+	step := int64(minBuffer/perDouble) << double
+	quarters := (size - minBuffer<<double + step - 1) / step
+	return perDouble*double + int(quarters), minBuffer<<double + quarters*step
+}
 
 func takeBuffer(size int) *buffer {
-	class := classOf(int64(size))
-	if class > maxClass {
+	if size > maxBuffer {
 		return &buffer{make([]byte, 0, size)}
 	}
+	class, full := classOf(int64(size))
 	if b, ok := buffers[class].Get().(*buffer); ok {
 		return b
 	}
-	return &buffer{make([]byte, 0, 1<<class)}
+	return &buffer{make([]byte, 0, full)}
 }
 
 func (b *buffer) release() {
-	class := bits.Len(uint(cap(b.b) - 1))
-	if class > maxClass || class < minClass || cap(b.b) != 1<<class {
+	size := int64(cap(b.b))
+	if size > maxBuffer || size < minBuffer {
+		return
+	}
+	class, full := classOf(size)
+	if size != full {
 		return
 	}
 	b.b = b.b[:0]
@@ -133,15 +147,16 @@ func (x *exchange) packed() (bool, error) {
 	return false, fault.New(fault.UnsupportedMediaType, "httpapi.readBody", "Content-Encoding must be gzip or missing.")
 }
 
-// Bodies grow as their bytes arrive, whatever their clients announce: a buffer is never more than growth times what has come, or firstBuffer.
+// Bodies grow as their bytes arrive, whatever their clients announce: a buffer is never more than growth times what has come, or firstBuffer. Each
+// growth copies what has come, so there are few: two for a body of 16 MiB.
 const (
 	firstBuffer = 16 << 10 // a body of up to so many bytes has one buffer, and is charged for once
-	growth      = 4
+	growth      = 32
 )
 
 // fill reads a body of a known length, or, with a negative one, to its end.
 func (x *exchange) fill(r io.Reader, length, most int64) error {
-	size := int64(1 << minClass)
+	size := int64(minBuffer)
 	if length >= 0 {
 		size = min(length, firstBuffer)
 	}
