@@ -12,6 +12,7 @@ import (
 	"weir/internal/completion"
 	"weir/internal/dialect/auth"
 	"weir/internal/fault"
+	"weir/internal/rawjson"
 )
 
 // Dialect encodes and decodes the wire of one kind of provider. The further interfaces that a dialect implements declare what its
@@ -28,8 +29,8 @@ type Dialect interface {
 // Texter is a Dialect of a provider that completes text.
 type Texter interface {
 	Dialect
-	// Request encodes req for ep. It leaves req unchanged: the next attempt starts from it. The body must not be a view
-	// into memory that is used again before the attempt has ended.
+	// Request encodes req for ep. It leaves req unchanged: the next attempt starts from it. The body may have views of req.Body, which
+	// is not used for anything else before the attempt has ended.
 	Request(ep *catalog.Endpoint, req *completion.Request) (Call, error)
 	// Events decodes a 2xx answer. The sequence ends with one event that is Done, or with one error. Errors of a.Body are
 	// passed on as they are; those of the decoder become faults through Broken, Ended, Empty and TooLarge.
@@ -41,6 +42,7 @@ type Call struct {
 	Method string // "": POST
 	Path   string // appended to the provider's base URL, with its query if it has one
 	Body   []byte
+	More   [][]byte    // what follows Body: long values are views of the client's body and not copies
 	Header http.Header // header fields of this request, in addition to those of the dialect's Header, which they override; nil: none
 	Notice string      // sentences on what of the request is not in it, "" none
 
@@ -49,6 +51,26 @@ type Call struct {
 	URL     string                    // the whole address instead of Path, as the provider gave it; "" none
 	Stream  bool                      // the answer is a stream: the timeouts and limits of one
 	Content func() (io.Reader, int64) // the body and its length where it is not in memory, opened anew for each try; nil: Body
+}
+
+// Size is the length of the body in bytes, where it is in memory.
+func (call *Call) Size() int64 {
+	n := int64(len(call.Body))
+	for _, piece := range call.More {
+		n += int64(len(piece))
+	}
+	return n
+}
+
+// Pieces are the parts of the body, where it is in memory.
+func (call *Call) Pieces() [][]byte { return append([][]byte{call.Body}, call.More...) }
+
+// LongValue is the length from which on a value of a request is not copied into the body that is sent, in bytes.
+const LongValue = 16 << 10
+
+// Writer writes the body of a request that is about as long as that of the client.
+func Writer(length int) rawjson.Writer {
+	return rawjson.Writer{B: make([]byte, 0, min(length, LongValue)+512), Long: LongValue}
 }
 
 // Verb is the HTTP method.

@@ -15,7 +15,49 @@ import "strconv"
 //
 // A Writer does not check that brackets match or that each member has a value. To take back what was written, cut B to the length it had
 // before: a comma is written with the value that follows it.
-type Writer struct{ B []byte }
+//
+// With Long, long values are not copied: Pieces has the text, and B only what lies between them. Nothing may be taken back then that has such a value.
+type Writer struct {
+	B []byte
+
+	Long  int // Raw, Member, Quoted and Verbatim keep a view of so many bytes or more instead of a copy; 0: they always copy
+	views []view
+}
+
+// view is bytes that belong into B at an offset.
+type view struct {
+	at int
+	b  []byte
+}
+
+// add appends v, or a view of it. The last byte is always copied, because separate looks at it.
+func (w *Writer) add(v []byte) {
+	if w.Long > 0 && len(v) >= w.Long {
+		last := len(v) - 1
+		w.views = append(w.views, view{len(w.B), v[:last:last]})
+		v = v[last:]
+	}
+	w.B = append(w.B, v...)
+}
+
+// Pieces returns the text as the bytes that come first, and those that follow. They are views of B and of what was written.
+func (w *Writer) Pieces() (first []byte, more [][]byte) {
+	if len(w.views) == 0 {
+		return w.B, nil
+	}
+	more = make([][]byte, 0, 2*len(w.views))
+	at := w.views[0].at
+	first = w.B[:at:at]
+	for i := range w.views {
+		next := len(w.B)
+		if i+1 < len(w.views) {
+			next = w.views[i+1].at
+		}
+		more = append(more, w.views[i].b, w.B[at:next:next])
+		at = next
+	}
+	return first, more
+}
 
 // separate writes the comma that the next name or element needs. Only an opening bracket, a colon or the beginning precedes
 // a value that needs none, and no JSON value ends with one of these.
@@ -106,7 +148,7 @@ func (w *Writer) Quoted(pieces ...[]byte) {
 	w.separate()
 	w.B = append(w.B, '"')
 	for _, p := range pieces {
-		w.B = append(w.B, p...)
+		w.add(p)
 	}
 	w.B = append(w.B, '"')
 }
@@ -118,14 +160,17 @@ func (w *Writer) Raw(v []byte) {
 		w.B = append(w.B, "null"...)
 		return
 	}
-	w.B = append(w.B, v...)
+	w.add(v)
 }
 
 // Member writes a member of the innermost object, its name and its value, as it is.
 func (w *Writer) Member(m []byte) {
 	w.separate()
-	w.B = append(w.B, m...)
+	w.add(m)
 }
+
+// Verbatim writes bytes as they are, without a comma.
+func (w *Writer) Verbatim(v []byte) { w.add(v) }
 
 // Literal is Raw for a Go string.
 func (w *Writer) Literal(v string) {

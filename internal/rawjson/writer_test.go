@@ -178,3 +178,39 @@ func sample(w *rawjson.Writer, schema []byte) {
 	w.Name("stream").Bool(true)
 	w.EndObject()
 }
+
+// What is not copied is in the pieces, at its place, whatever is written around it.
+func TestPieces(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		plain, viewing := new(rawjson.Writer), &rawjson.Writer{Long: rapid.IntRange(1, 8).Draw(t, "long")}
+		both := func(write func(*rawjson.Writer)) { write(plain); write(viewing) }
+		value := rapid.SampledFrom([]string{`1`, `""`, `"abc"`, `[1,2]`, `{"long":"value"}`, `"ab"`, `-12.5`})
+		both((*rawjson.Writer).Array)
+		for range rapid.IntRange(0, 12).Draw(t, "values") {
+			v := []byte(value.Draw(t, "value"))
+			switch rapid.IntRange(0, 5).Draw(t, "kind") {
+			case 0:
+				both(func(w *rawjson.Writer) { w.Raw(v) })
+			case 1:
+				both(func(w *rawjson.Writer) { w.Quoted([]byte("data:"), v[:len(v)/2], v) })
+			case 2:
+				both(func(w *rawjson.Writer) { w.Object(); w.Member(append([]byte(`"name":`), v...)); w.EndObject() })
+			case 3:
+				both(func(w *rawjson.Writer) { w.Object(); w.Name("n").Raw(v); w.Name("m").Raw(v); w.EndObject() })
+			case 4:
+				both(func(w *rawjson.Writer) { at := len(w.B); w.Array(); w.EndArrayOrDrop(at) })
+			default:
+				both(func(w *rawjson.Writer) { w.Verbatim([]byte(" \n\t ")); w.Text("x") })
+			}
+		}
+		both((*rawjson.Writer).EndArray)
+		first, more := viewing.Pieces()
+		if got := string(bytes.Join(append([][]byte{first}, more...), nil)); got != string(plain.B) {
+			t.Fatalf("%s\nwant %s", got, plain.B)
+		}
+		if first, more = plain.Pieces(); more != nil || &first[0] != &plain.B[0] {
+			t.Fatal("without long values there is one piece")
+		}
+	})
+}

@@ -116,7 +116,7 @@ func (a *attempt) fields(t *target, m auth.Method, call *dialect.Call) (http.Hea
 	}
 	a.wake = cancel
 	a.mu.Unlock()
-	fields, err := m.Fields(ctx, &auth.Request{Host: t.host, Path: t.base + call.Path, Body: call.Body})
+	fields, err := m.Fields(ctx, &auth.Request{Host: t.host, Path: t.base + call.Path, Body: call.Pieces()})
 	a.mu.Lock()
 	a.wake = nil
 	a.mu.Unlock()

@@ -332,11 +332,12 @@ func (a *attempt) accept(req *completion.Request, call *dialect.Call) (*dialect.
 }
 
 // end releases everything. A connection whose answer was read to its end is kept. One that was left after the provider's own end is read
-// for a moment more in the background, without delaying the caller; any other is closed.
+// for a moment more in the background, without delaying the caller, unless the request is still being sent, whose body belongs to the caller; any
+// other is closed.
 func (a *attempt) end() {
 	a.reader = nil
 	a.left = a.leave()
-	if !a.done || a.body.AtEnd() || a.x.Drained() {
+	if !a.done || a.body.AtEnd() || a.x.Drained() || !a.x.Sent() {
 		a.finish()
 		return
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptrace"
 	"net/textproto"
@@ -28,9 +29,11 @@ type exchange interface {
 	Buffered() bool
 	// Drained reports whether the rest of the body had already arrived, so that the connection can be used again.
 	Drained() bool
+	// Sent reports whether the whole request has been sent, so that nothing reads its body any more.
+	Sent() bool
 	// Abort ends at once whatever the exchange is waiting for.
 	Abort()
-	// Close ends the exchange. Its connection is kept when the body was read to its end.
+	// Close ends the exchange: nothing reads the body of its request any more. Its connection is kept when the body was read to its end.
 	Close()
 }
 
@@ -38,7 +41,7 @@ type exchange interface {
 type own struct{ h1.Exchange }
 
 func (x *own) send(t *target, l *lane, call *dialect.Call) (h1.Head, error) {
-	r := h1.Request{Method: call.Verb(), Base: t.base, Path: call.Path, Fields: l.fields, Body: call.Body}
+	r := h1.Request{Method: call.Verb(), Base: t.base, Path: call.Path, Fields: l.fields, Body: call.Body, More: call.More}
 	if !plain(call.Path) {
 		u, err := t.url(call)
 		if err != nil {
@@ -61,6 +64,43 @@ type standard struct {
 
 	resp *http.Response
 	eof  bool
+	body *pieces // of the request; nil: it is in one piece, and a copy
+}
+
+// pieces is the body of a request whose bytes may be views of what its client sent. The transport may hold its readers for longer than the
+// exchange lasts, but none of them reads after that.
+type pieces struct {
+	call *dialect.Call
+
+	mu    sync.Mutex
+	sent  bool // a reader came to the end
+	ended bool
+}
+
+// reader reads the body from its beginning.
+func (p *pieces) reader() io.ReadCloser { return io.NopCloser(&piecesReader{p, p.call.Pieces()}) }
+
+// end waits for a read that is under way, and lets no other begin.
+func (p *pieces) end() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.ended = true
+}
+
+type piecesReader struct {
+	of   *pieces
+	rest net.Buffers
+}
+
+func (r *piecesReader) Read(b []byte) (int, error) {
+	r.of.mu.Lock()
+	defer r.of.mu.Unlock()
+	if r.of.ended {
+		return 0, errEnded
+	}
+	n, err := r.rest.Read(b)
+	r.of.sent = r.of.sent || len(r.rest) == 0
+	return n, err
 }
 
 // observed has the facts that only the connection sees. Each request has its own: the transport's goroutines may outlive it.
@@ -86,6 +126,11 @@ func (x *standard) send(t *target, l *lane, call *dialect.Call) (h1.Head, error)
 			body, _ := call.Reader()
 			return body, nil
 		}
+	case len(call.More) > 0:
+		body := &pieces{call: call}
+		x.body = body
+		hr.Body, hr.ContentLength = body.reader(), call.Size()
+		hr.GetBody = func() (io.ReadCloser, error) { return body.reader(), nil }
 	case len(call.Body) > 0:
 		// The transport recognizes a bytes.Reader and sends it in the same write as the headers.
 		hr.Body, hr.ContentLength = io.NopCloser(bytes.NewReader(call.Body)), int64(len(call.Body))
@@ -141,6 +186,15 @@ func (x *standard) Buffered() bool { return false }
 
 func (x *standard) Drained() bool { return x.eof }
 
+func (x *standard) Sent() bool {
+	if x.body == nil {
+		return true
+	}
+	x.body.mu.Lock()
+	defer x.body.mu.Unlock()
+	return x.body.sent
+}
+
 func (x *standard) Abort() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -160,5 +214,8 @@ func (x *standard) Close() {
 	}
 	x.aborted, x.cancel = false, nil
 	x.mu.Unlock()
-	x.resp, x.eof = nil, false
+	if x.body != nil {
+		x.body.end()
+	}
+	x.resp, x.eof, x.body = nil, false, nil
 }

@@ -44,7 +44,8 @@ func (d *Dialect) Header(p *catalog.Provider) http.Header {
 func (d *Dialect) Request(ep *catalog.Endpoint, req *completion.Request) (dialect.Call, error) {
 	if req.Style == completion.Messages && req.Revised == 0 && req.Search == nil {
 		edits, lost := req.Edits()
-		call := dialect.Call{Path: path + req.Query, Body: spliced(ep, req, edits), Header: forwarded(req)}
+		call := dialect.Call{Path: path + req.Query, Header: forwarded(req)}
+		call.Body, call.More = spliced(ep, req, edits)
 		if lost {
 			call.Notice = completion.NoticeReasoning
 		}
@@ -59,12 +60,12 @@ func (d *Dialect) Request(ep *catalog.Endpoint, req *completion.Request) (dialec
 	if notice != "" {
 		e.sent.Explain(dialect.FieldSearch, "tools", notice)
 	}
-	body, err := e.encode()
-	if err != nil {
+	if err := e.encode(); err != nil {
 		return dialect.Call{}, err
 	}
 	e.sent.Translated(ep, req)
-	call := dialect.Call{Path: path, Body: body}
+	call := dialect.Call{Path: path}
+	call.Body, call.More = e.Pieces()
 	call.Notice, err = e.sent.Left(req)
 	return call, err
 }
@@ -75,12 +76,14 @@ func (d *Dialect) CountRequest(ep *catalog.Endpoint, req *completion.Request) (c
 		return call, false
 	}
 	edits, _ := req.Edits()
-	return dialect.Call{Path: path + "/count_tokens" + req.Query, Body: spliced(ep, req, edits), Header: forwarded(req)}, true
+	call = dialect.Call{Path: path + "/count_tokens" + req.Query, Header: forwarded(req)}
+	call.Body, call.More = spliced(ep, req, edits)
+	return call, true
 }
 
 // spliced is the client's body with the value of model replaced, the gateway's own members removed, and the edits of the client's style
 // made. All other bytes stay the same, because signatures and cached prefixes depend on them.
-func spliced(ep *catalog.Endpoint, req *completion.Request, edits []completion.Edit) []byte {
+func spliced(ep *catalog.Endpoint, req *completion.Request, edits []completion.Edit) (first []byte, more [][]byte) {
 	edits = slices.Clone(edits)
 	for i := 0; i < len(req.Members); i++ {
 		m := &req.Members[i]
@@ -107,12 +110,14 @@ func spliced(ep *catalog.Endpoint, req *completion.Request, edits []completion.E
 		edits = append(edits, out)
 	}
 	slices.SortStableFunc(edits, func(a, b completion.Edit) int { return cmp.Compare(a.Start, b.Start) })
-	out, from := make([]byte, 0, len(req.Body)+len(ep.UpstreamID)), 0
+	out, from := dialect.Writer(len(req.Body)), 0
 	for i := range edits {
-		out = append(append(out, req.Body[from:edits[i].Start]...), edits[i].With...)
+		out.Verbatim(req.Body[from:edits[i].Start])
+		out.B = append(out.B, edits[i].With...)
 		from = edits[i].End
 	}
-	return append(out, req.Body[from:]...)
+	out.Verbatim(req.Body[from:])
+	return out.Pieces()
 }
 
 // foreignTier reports a service tier that routing has read and that is not a value of this wire.

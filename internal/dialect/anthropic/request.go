@@ -26,21 +26,21 @@ type encoder struct {
 	sent      dialect.Sent
 }
 
-func (e *encoder) encode() ([]byte, error) {
+func (e *encoder) encode() error {
 	if err := e.check(); err != nil {
-		return nil, err
+		return err
 	}
 	if e.req.WithoutReasoning || e.p.Foreign(completion.FormatAnthropic) {
 		e.sent.Note(completion.NoticeReasoning)
 	}
 	var err error
 	if e.reasoning, err = claude.Decide(e.ep, e.req, e.p); err != nil {
-		return nil, err
+		return err
 	}
 	e.marks = claude.MarksOf(e.p)
 	e.sent.Has(dialect.FieldCap | dialect.FieldN | dialect.FieldTools | dialect.FieldChoice | dialect.FieldSerial | dialect.FieldFormat |
 		dialect.FieldCache)
-	e.B = make([]byte, 0, len(e.req.Body)+512)
+	e.Writer = dialect.Writer(len(e.req.Body))
 	e.Object()
 	e.Name("model").Text(e.ep.UpstreamID)
 	e.thinking()
@@ -49,12 +49,12 @@ func (e *encoder) encode() ([]byte, error) {
 	e.tools()
 	e.system()
 	if err := e.messages(); err != nil {
-		return nil, err
+		return err
 	}
 	e.sampling()
 	e.rest()
 	e.EndObject()
-	return e.B, nil
+	return nil
 }
 
 // check refuses requests that this wire cannot express.

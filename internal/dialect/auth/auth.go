@@ -12,8 +12,8 @@ import (
 // Request is a request that is about to be sent.
 type Request struct {
 	Host string
-	Path string // as sent, with its query if it has one
-	Body []byte
+	Path string   // as sent, with its query if it has one
+	Body [][]byte // in pieces
 }
 
 // Method authenticates the requests with one credential. It is safe for concurrent use.

@@ -62,7 +62,7 @@ func (s *Signature) sign(method string, r *Request, fields http.Header) {
 	}
 	canonical, names := canonicalRequest(method, r, fields)
 	scope := date[:8] + "/" + s.region + "/" + s.service + "/aws4_request"
-	signature := hex.EncodeToString(mac(s.key(date[:8]), sigV4+"\n"+date+"\n"+scope+"\n"+digest([]byte(canonical))))
+	signature := hex.EncodeToString(mac(s.key(date[:8]), sigV4+"\n"+date+"\n"+scope+"\n"+digest([][]byte{[]byte(canonical)})))
 	fields["Authorization"] = []string{sigV4 + " Credential=" + s.id + "/" + scope + ", SignedHeaders=" + names + ", Signature=" + signature}
 }
 
@@ -142,9 +142,12 @@ func Escaped(s string) string {
 	return string(out)
 }
 
-func digest(b []byte) string {
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:])
+func digest(pieces [][]byte) string {
+	h := sha256.New()
+	for _, b := range pieces {
+		_, _ = h.Write(b) // a hash does not fail
+	}
+	return hex.EncodeToString(h.Sum(nil))
 }
 
 func mac(key []byte, s string) []byte {

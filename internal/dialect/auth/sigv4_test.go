@@ -43,7 +43,7 @@ func TestSignatureSuite(t *testing.T) {
 			if fields == nil {
 				fields = http.Header{}
 			}
-			s.sign(tc.method, &Request{Host: "example.amazonaws.com", Path: tc.path, Body: []byte(tc.body)}, fields)
+			s.sign(tc.method, &Request{Host: "example.amazonaws.com", Path: tc.path, Body: [][]byte{[]byte(tc.body)}}, fields)
 			want := "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20150830/us-east-1/service/aws4_request, SignedHeaders=" + tc.names + ", Signature=" + tc.want
 			if got := fields.Get("Authorization"); got != want {
 				t.Errorf("got  %s\nwant %s", got, want)
@@ -63,7 +63,7 @@ func TestSignatureFields(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &Request{Host: "h", Path: "/model/anthropic.claude-v1%3A0/converse", Body: []byte("{}")}
+	r := &Request{Host: "h", Path: "/model/anthropic.claude-v1%3A0/converse", Body: [][]byte{[]byte("{}")}}
 	signature := func() string {
 		f, err := s.Fields(context.Background(), r)
 		if err != nil || f.Get("Content-Type") != "application/json" {

@@ -63,11 +63,11 @@ func (d *Dialect) Request(ep *catalog.Endpoint, req *completion.Request) (dialec
 		return dialect.Call{}, err
 	}
 	e := encoder{ep: ep, req: req, p: p, family: familyOf(ep)}
-	body, err := e.encode()
-	if err != nil {
+	if err := e.encode(); err != nil {
 		return dialect.Call{}, err
 	}
-	call := dialect.Call{Path: "/model/" + auth.Escaped(ep.UpstreamID) + "/converse", Body: body}
+	call := dialect.Call{Path: "/model/" + auth.Escaped(ep.UpstreamID) + "/converse"}
+	call.Body, call.More = e.Pieces()
 	e.sent.Translated(ep, req)
 	if call.Notice, err = e.sent.Left(req); err != nil {
 		return dialect.Call{}, err

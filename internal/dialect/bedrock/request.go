@@ -31,9 +31,9 @@ type encoder struct {
 	sent      dialect.Sent
 }
 
-func (e *encoder) encode() ([]byte, error) {
+func (e *encoder) encode() error {
 	if err := e.check(); err != nil {
-		return nil, err
+		return err
 	}
 	format := completion.FormatAnthropic
 	if e.family != anthropic {
@@ -43,20 +43,20 @@ func (e *encoder) encode() ([]byte, error) {
 		e.sent.Note(completion.NoticeReasoning)
 	}
 	if err := e.reasoning(); err != nil {
-		return nil, err
+		return err
 	}
 	e.marks = claude.MarksOf(e.p)
 	e.sent.Has(dialect.FieldCap | dialect.FieldN | dialect.FieldTools | dialect.FieldChoice | dialect.FieldSerial | dialect.FieldFormat)
 	if e.caches() {
 		e.sent.Has(dialect.FieldCache)
 	}
-	e.B = make([]byte, 0, len(e.req.Body)+512)
+	e.Writer = dialect.Writer(len(e.req.Body))
 	e.Object()
 	// in the order in which the provider caches: tools, system, messages
 	e.tools()
 	e.system()
 	if err := e.messages(); err != nil {
-		return nil, err
+		return err
 	}
 	e.inference()
 	e.modelFields()
@@ -67,7 +67,7 @@ func (e *encoder) encode() ([]byte, error) {
 		e.EndObject()
 	}
 	e.EndObject()
-	return e.B, nil
+	return nil
 }
 
 // check refuses requests that this wire cannot express.

@@ -32,7 +32,11 @@ func (d *Dialect) Header(p *catalog.Provider) http.Header {
 // Request encodes req for ep. It fails with fault.Invalid for a request that this wire cannot express.
 func (d *Dialect) Request(ep *catalog.Endpoint, req *completion.Request) (dialect.Call, error) {
 	if native(ep, req) {
-		return dialect.Call{Path: textPath(ep, req), Body: passed(req, "")}, nil
+		w := dialect.Writer(len(req.Body))
+		passed(&w, req, "")
+		call := dialect.Call{Path: textPath(ep, req)}
+		call.Body, call.More = w.Pieces()
+		return call, nil
 	}
 	p, err := req.Prompt()
 	if err != nil {
@@ -43,15 +47,16 @@ func (d *Dialect) Request(ep *catalog.Endpoint, req *completion.Request) (dialec
 	if notice != "" {
 		e.sent.Explain(dialect.FieldSearch, "tools", notice)
 	}
-	body, err := e.encode()
-	if err != nil {
+	if err := e.encode(); err != nil {
 		return dialect.Call{}, err
 	}
 	e.sent.Translated(ep, req)
 	if notice, err = e.sent.Left(req); err != nil {
 		return dialect.Call{}, err
 	}
-	return dialect.Call{Path: textPath(ep, req), Body: body, Notice: notice}, nil
+	call := dialect.Call{Path: textPath(ep, req), Notice: notice}
+	call.Body, call.More = e.Pieces()
+	return call, nil
 }
 
 func textPath(ep *catalog.Endpoint, req *completion.Request) string {

@@ -26,10 +26,10 @@ func ownOnly(name string) bool {
 	return completion.GatewayOnly(name)
 }
 
-// passed is the client's body without the members that are for the gateway, after the members in first. The bytes of all others stay the same,
+// passed writes the client's body without the members that are for the gateway, after the members in first. The bytes of all others stay the same,
 // because signatures and cached prefixes depend on them.
-func passed(req *completion.Request, first string) []byte {
-	w := rawjson.Writer{B: append(make([]byte, 0, len(req.Body)+len(first)+2), '{')}
+func passed(w *rawjson.Writer, req *completion.Request, first string) {
+	w.Object()
 	w.B = append(w.B, first...)
 	for i := range req.Members {
 		if m := &req.Members[i]; !ownOnly(m.Name) {
@@ -37,7 +37,6 @@ func passed(req *completion.Request, first string) []byte {
 		}
 	}
 	w.EndObject()
-	return w.B
 }
 
 // CountRequest encodes a request that counts the tokens of a prompt, which only clients of this wire send. AI Studio counts contents alone unless
@@ -48,12 +47,14 @@ func (d *Dialect) CountRequest(ep *catalog.Endpoint, req *completion.Request) (c
 	}
 	call.Path = textPath(ep, &completion.Request{})
 	call.Path = call.Path[:len(call.Path)-len("generateContent")] + "countTokens"
+	w := dialect.Writer(len(req.Body))
 	if vertex(ep) {
-		call.Body = passed(req, "")
-		return call, true
+		passed(&w, req, "")
+	} else {
+		w.Object()
+		passed(w.Name("generateContentRequest"), req, string(rawjson.AppendText([]byte(`"model":`), "models/"+ep.UpstreamID)))
+		w.EndObject()
 	}
-	w := rawjson.Writer{B: []byte(`{"generateContentRequest":`)}
-	w.B = append(w.B, passed(req, string(rawjson.AppendText([]byte(`"model":`), "models/"+ep.UpstreamID)))...)
-	call.Body = append(w.B, '}')
+	call.Body, call.More = w.Pieces()
 	return call, true
 }

@@ -24,9 +24,9 @@ type encoder struct {
 	rawjson.Writer
 }
 
-func (e *encoder) encode() ([]byte, error) {
+func (e *encoder) encode() error {
 	if err := dialect.OnlyFunctions(e.p.Tools); err != nil {
-		return nil, err
+		return err
 	}
 	if e.req.WithoutReasoning || e.p.Foreign(completion.FormatGoogle) {
 		e.sent.Note(completion.NoticeReasoning)
@@ -39,10 +39,10 @@ func (e *encoder) encode() ([]byte, error) {
 	}
 	e.sent.Has(dialect.FieldCap | dialect.FieldN | dialect.FieldTools | dialect.FieldChoice | dialect.FieldSerial | dialect.FieldSearch |
 		dialect.FieldFormat | dialect.FieldStop | dialect.FieldModalities)
-	e.B = make([]byte, 0, len(e.req.Body)+512)
+	e.Writer = dialect.Writer(len(e.req.Body))
 	e.Object()
 	if err := e.contents(); err != nil {
-		return nil, err
+		return err
 	}
 	e.system()
 	e.tools()
@@ -51,10 +51,10 @@ func (e *encoder) encode() ([]byte, error) {
 		e.Name("safetySettings").Raw(e.p.Safety)
 	}
 	if err := e.config(); err != nil {
-		return nil, err
+		return err
 	}
 	e.EndObject()
-	return e.B, nil
+	return nil
 }
 
 // contents writes the conversation; consecutive turns of one role become one content.

@@ -43,9 +43,10 @@ func (d *Dialect) Request(ep *catalog.Endpoint, req *completion.Request) (dialec
 		return dialect.Call{}, err
 	}
 	call := dialect.Call{Path: path}
-	if call.Body, err = e.encode(); err != nil {
+	if err = e.encode(); err != nil {
 		return dialect.Call{}, err
 	}
+	call.Body, call.More = e.Pieces()
 	if e.translated {
 		e.sent.Translated(ep, req)
 	}

@@ -24,16 +24,16 @@ type encoder struct {
 	hasModel, hasCap, hasOptions, hasTools bool
 }
 
-func (e *encoder) encode() ([]byte, error) {
+func (e *encoder) encode() error {
 	req := e.req
-	e.B = make([]byte, 0, len(req.Body)+len(e.ep.UpstreamID)+160)
+	e.Writer = dialect.Writer(len(req.Body))
 	e.Object()
 	for i := range req.Members {
 		e.hasTools = e.hasTools || req.Members[i].Name == "tools"
 	}
 	for i := range req.Members {
 		if err := e.member(&req.Members[i]); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if !e.hasModel {
@@ -49,10 +49,10 @@ func (e *encoder) encode() ([]byte, error) {
 		e.name("service_tier").Text(tier)
 	}
 	if err := e.reasoning(); err != nil {
-		return nil, err
+		return err
 	}
 	e.EndObject()
-	return e.B, nil
+	return nil
 }
 
 // name begins a member, under the name that the server knows it by.

@@ -39,7 +39,8 @@ func (d *Dialect) Request(ep *catalog.Endpoint, req *completion.Request) (dialec
 	if err != nil {
 		return dialect.Call{}, err
 	}
-	call := dialect.Call{Path: path, Body: e.B}
+	call := dialect.Call{Path: path}
+	call.Body, call.More = e.Pieces()
 	call.Notice, err = e.sent.Left(req)
 	return call, err
 }

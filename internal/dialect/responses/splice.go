@@ -30,7 +30,7 @@ const (
 // splice writes the client's own body: unknown members are kept byte for byte, and those for the gateway are removed.
 func (e *encoder) splice() {
 	req := e.req
-	e.B = make([]byte, 0, len(req.Body)+len(req.History)+len(e.ep.UpstreamID)+160)
+	e.Writer = dialect.Writer(len(req.Body) + len(req.History))
 	e.Object()
 	e.Name("model").Text(e.ep.UpstreamID)
 	input := false
@@ -44,17 +44,27 @@ func (e *encoder) splice() {
 	if !input && len(req.History) > 0 {
 		e.input(nil)
 	}
-	e.close(req.Body)
+	e.close(e.find("include"), e.find("reasoning"))
 }
 
-// close writes the members that every request has, and ends it. include is where the client's own list of them may be.
-func (e *encoder) close(body []byte) {
+// find is the value of a member of the client's body, nil when absent.
+func (e *encoder) find(name string) []byte {
+	for i := range e.req.Members {
+		if m := &e.req.Members[i]; m.Name == name {
+			return e.req.Body[m.Value:m.End]
+		}
+	}
+	return nil
+}
+
+// close writes the members that every request has, and ends it, with what the client wrote of two of them.
+func (e *encoder) close(include, reasoning []byte) {
 	e.Name("store").Bool(false)
 	if tier := e.ep.Tier; tier != "" && tier != "default" {
 		e.Name("service_tier").Text(tier)
 	}
-	e.include(rawjson.Find(body, "include"))
-	e.reasoning(rawjson.Find(body, "reasoning"))
+	e.include(include)
+	e.reasoning(reasoning)
 	e.EndObject()
 	if e.foreign {
 		e.sent.Note(completion.NoticeReasoning)

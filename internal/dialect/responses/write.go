@@ -25,7 +25,7 @@ func (e *encoder) write() error {
 	}
 	e.sent.Has(dialect.FieldCap | dialect.FieldN | dialect.FieldTools | dialect.FieldChoice | dialect.FieldSerial | dialect.FieldFormat |
 		dialect.FieldVerbosity)
-	e.B = make([]byte, 0, len(e.req.Body)+512)
+	e.Writer = dialect.Writer(len(e.req.Body))
 	e.Object()
 	e.Name("model").Text(e.ep.UpstreamID)
 	e.Name("input").Array()
@@ -45,11 +45,11 @@ func (e *encoder) write() error {
 		return err
 	}
 	e.settings(p)
-	var body []byte
+	var include []byte
 	if p.Sampling.Logprobs {
-		body = []byte(`{"include":["message.output_text.logprobs"]}`)
+		include = []byte(`["message.output_text.logprobs"]`)
 	}
-	e.close(body)
+	e.close(include, nil)
 	e.sent.Translated(e.ep, e.req)
 	return nil
 }

@@ -33,6 +33,15 @@ type Request struct {
 	Base, Path string // the two halves of the target, which begins with a slash; as sent
 	Fields     []byte // as AppendFields makes them
 	Body       []byte
+	More       [][]byte // what follows Body
+}
+
+func (r *Request) length() int {
+	n := len(r.Body)
+	for _, piece := range r.More {
+		n += len(piece)
+	}
+	return n
 }
 
 // Head is the status line and header of an answer.
@@ -107,16 +116,16 @@ func (x *Exchange) Abort() {
 	}
 }
 
-// Close ends the exchange. The connection is kept when the answer was read to its end and no data follows it.
+// Sent reports whether the whole request has been sent.
+func (x *Exchange) Sent() bool { return x.sent == nil || x.sent.fine() }
+
+// Close ends the exchange. From then on the caller may change the request's bytes. The connection is kept when the answer was read to its end and no data follows it.
 func (x *Exchange) Close() {
 	x.mu.Lock()
 	c, keep := x.conn, x.ended && !x.unusable && !x.aborted && x.at == x.to
 	x.conn = nil
 	x.mu.Unlock()
-	if keep && x.sent != nil {
-		keep = x.sent.fine()
-	}
-	if c != nil && keep {
+	if c != nil && keep && x.Sent() {
 		x.host.put(c)
 	} else if c != nil {
 		c.close()
@@ -176,20 +185,24 @@ func (x *Exchange) write(r *Request) error {
 	b = append(b, " HTTP/1.1\r\n"...)
 	b = append(b, r.Fields...)
 	b = append(b, "Content-Length: "...)
-	b = strconv.AppendInt(b, int64(len(r.Body)), 10)
+	length := r.length()
+	b = strconv.AppendInt(b, int64(length), 10)
 	b = append(b, "\r\n\r\n"...)
-	if len(b)+len(r.Body) <= cap(b) {
+	if len(b)+length <= cap(b) {
 		b = append(b, r.Body...)
+		for _, piece := range r.More {
+			b = append(b, piece...)
+		}
 		_, err := x.conn.Write(b)
 		return x.answeredAnyway(err)
 	}
-	if len(r.Body) <= inlineBody {
+	if length <= inlineBody {
 		x.vec = [2][]byte{b, r.Body}
-		x.bufs = x.vec[:]
+		x.bufs = append(x.vec[:2:2], r.More...)
 		_, err := x.bufs.WriteTo(x.conn.Conn)
 		return x.answeredAnyway(err)
 	}
-	bufs := net.Buffers{bytes.Clone(b), r.Body}
+	bufs := append(net.Buffers{bytes.Clone(b), r.Body}, r.More...)
 	c, sent := x.conn, &sending{done: make(chan struct{})}
 	x.sent = sent
 	go func() {
