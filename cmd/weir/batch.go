@@ -7,6 +7,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"weir/internal/audit"
 	"weir/internal/batch"
 	"weir/internal/fault"
 )
@@ -46,7 +47,7 @@ func (c *batchListCmd) Run(ctx context.Context) error {
 type batchCancelCmd struct {
 	place
 	ID     string `arg:"" help:"Id of the batch, from weir batch list."`
-	Reason string `help:"Reason that the batch shows to its user." default:"The operator has cancelled the batch." placeholder:"TEXT"`
+	Reason string `help:"Reason that the batch shows to its user, and the audit log to operators." default:"The operator has cancelled the batch." placeholder:"TEXT"`
 }
 
 func (c *batchCancelCmd) Run(ctx context.Context) error {
@@ -69,7 +70,8 @@ func (c *batchCancelCmd) Run(ctx context.Context) error {
 		err = fault.Newf(fault.NotFound, "weir.batch", "No batch %s is running. See weir batch list.", c.ID)
 	}
 	if err == nil {
-		err = o.Store.CancelBatch(ctx, c.ID, time.Now(), []batch.Problem{{Code: "cancelled_by_operator", Message: c.Reason}})
+		err = o.Store.CancelBatch(ctx, c.ID, time.Now(), []batch.Problem{{Code: "cancelled_by_operator", Message: c.Reason}},
+			&audit.Event{Actor: operator, Action: audit.BatchCancelled, Target: b.ID, Before: string(b.State), After: c.Reason})
 	}
 	if err != nil {
 		return err

@@ -109,6 +109,8 @@ type Store interface {
 	// KeyByHash finds a key, deleted ones included, also by the hash of its former text, whenever that ended. It fails with fault.NotFound, and with fault.StorageUnavailable
 	// or another kind when the store cannot answer.
 	KeyByHash(ctx context.Context, hash string) (Found, error)
+	// KeyByID finds a key, deleted ones included. It fails as KeyByHash does.
+	KeyByID(ctx context.Context, id string) (Found, error)
 	// ListKeys lists keys that are not deleted, newest first.
 	ListKeys(ctx context.Context, f Filter) ([]Key, error)
 	// InsertKey adds a key. It fails with fault.Invalid when the user has maxPerUser keys, and with fault.NotFound without the user.

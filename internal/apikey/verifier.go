@@ -3,7 +3,6 @@ package apikey
 import (
 	"context"
 	"crypto/subtle"
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"sync"
@@ -35,6 +34,7 @@ type Verifier struct {
 	now   func() time.Time
 	cfg   VerifierConfig
 	cache *otter.Cache[Sum, *entry]
+	byID  *otter.Cache[string, *entry] // of keys that were asked for by their id
 	// unknown holds hashes of keys that the store did not have, each for unknownFor, so that a repeated guess costs no query.
 	unknown *otter.Cache[Sum, time.Time]
 	misses  *limit.Gate
@@ -93,6 +93,7 @@ func NewVerifier(s Store, now func() time.Time, c VerifierConfig) *Verifier {
 	return &Verifier{
 		store: s, now: now, cfg: c, flights: map[Sum]*flight{},
 		cache:   otter.Must(&otter.Options[Sum, *entry]{MaximumSize: c.Size}),
+		byID:    otter.Must(&otter.Options[string, *entry]{MaximumSize: c.Size}),
 		unknown: otter.Must(&otter.Options[Sum, time.Time]{MaximumSize: unknownSize}),
 		misses:  limit.NewGate(now(), 1), budget: limit.Rates{{Amount: c.MissesPerSecond, Per: time.Second}},
 	}
@@ -134,22 +135,33 @@ func (v *Verifier) Known(text string) *Caller {
 	return nil
 }
 
-// Of finds the caller of a key by its hash, as Verify does by its text. It is for keys whose use something else has permitted.
-func (v *Verifier) Of(ctx context.Context, hash string) (*Caller, error) {
-	var sum Sum
-	if n, err := hex.Decode(sum[:], []byte(hash)); err != nil || n != len(sum) {
-		return nil, refuse("malformed")
-	}
+// Of finds the caller of a key by its id, whatever its text is by now, as Verify does by the text. It is for keys whose use something else has
+// permitted.
+func (v *Verifier) Of(ctx context.Context, id string) (*Caller, error) {
 	now := v.now()
-	known, _ := v.cache.GetIfPresent(sum)
-	if known == nil || now.Sub(known.loadedAt) >= v.cfg.Fresh {
-		e, err := v.renew(ctx, sum, known, now)
-		if err != nil {
-			return nil, err
-		}
-		known = e
+	known, _ := v.byID.GetIfPresent(id)
+	if known != nil && now.Sub(known.loadedAt) < v.cfg.Fresh {
+		return known.admit(now)
 	}
-	return known.admit(now)
+	epoch := v.epoch.Load()
+	found, err := v.store.KeyByID(ctx, id)
+	switch {
+	case fault.Is(err, fault.NotFound):
+		v.byID.Invalidate(id)
+		return nil, refuse("unknown")
+	case err != nil && known != nil && now.Sub(known.loadedAt) < v.cfg.Stale:
+		return known.admit(now)
+	case err != nil:
+		return nil, unavailable(err)
+	}
+	e, err := v.entryOf(found, now)
+	if err != nil {
+		return nil, err
+	}
+	if v.epoch.Load() == epoch {
+		v.byID.Set(id, e)
+	}
+	return e.admit(now)
 }
 
 // mayAsk decides whether an unknown key may cost a query.
@@ -271,6 +283,16 @@ func (v *Verifier) ask(ctx context.Context, sum Sum, now time.Time) (*entry, err
 	default:
 		return nil, refuse("unknown")
 	}
+	e, err := v.entryOf(found, now)
+	if err != nil {
+		return nil, err
+	}
+	e.until = until
+	return e, nil
+}
+
+// entryOf makes an entry of a key with its present text.
+func (v *Verifier) entryOf(found Found, now time.Time) (*entry, error) {
 	// What cannot be read fails the key: it may have been there to keep prompts away from somebody.
 	defaults, err := ReadDefaults(Defaults{Account: found.AccountPreferences, Key: found.Preferences}, v.cfg.Preferences)
 	if err != nil {
@@ -282,7 +304,7 @@ func (v *Verifier) ask(ctx context.Context, sum Sum, now time.Time) (*entry, err
 		}
 		defaults.Preferences.Models = append(slices.Clip(defaults.Preferences.Models), found.Models)
 	}
-	return &entry{found: found, loadedAt: now, until: until, caller: Caller{
+	return &entry{found: found, loadedAt: now, caller: Caller{
 		Key: found.ID, Hash: found.Hash, Label: found.Label, User: found.User, Wallet: found.Wallet,
 		Management: found.Management, Role: found.Role, Limit: found.Limit, Rates: found.Rates, Strict: found.Strict, Addresses: found.Addresses, Defaults: defaults,
 	}}, nil
@@ -316,6 +338,11 @@ func (v *Verifier) forget(which func(*entry) bool) {
 	for sum, e := range v.cache.All() {
 		if which(e) {
 			v.cache.Invalidate(sum)
+		}
+	}
+	for id, e := range v.byID.All() {
+		if which(e) {
+			v.byID.Invalidate(id)
 		}
 	}
 }

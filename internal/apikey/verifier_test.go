@@ -46,6 +46,18 @@ func (m *memory) KeyByHash(_ context.Context, hash string) (apikey.Found, error)
 	return f, nil
 }
 
+func (m *memory) KeyByID(ctx context.Context, id string) (apikey.Found, error) {
+	m.mu.Lock()
+	hash := ""
+	for h, f := range m.keys {
+		if f.ID == id && f.Hash == h {
+			hash = h
+		}
+	}
+	m.mu.Unlock()
+	return m.KeyByHash(ctx, hash)
+}
+
 func (m *memory) ListKeys(context.Context, apikey.Filter) ([]apikey.Key, error) { return nil, nil }
 
 func (m *memory) InsertKey(_ context.Context, k apikey.Key, _ int, _ audit.Event) error {

@@ -178,7 +178,7 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 		return g, err
 	}
 	g.onClose(within(videosGrace, g.videos.Close))
-	if g.batches, err = g.makeBatches(verifier); err != nil {
+	if g.batches, err = g.makeBatches(verifier, metrics); err != nil {
 		return g, err
 	}
 	g.onClose(within(cfg.Server.DrainTimeout, g.batches.Close)) // before the parts that its calls need

@@ -32,14 +32,14 @@ func s3Config(c *config.S3) s3.Config {
 }
 
 // makeBatches makes the service that keeps files and runs batches: new ones, and those that an earlier process or another node has left.
-func (g *Gateway) makeBatches(verifier *apikey.Verifier) (*batch.Service, error) {
+func (g *Gateway) makeBatches(verifier *apikey.Verifier, metrics *httpapi.Metrics) (*batch.Service, error) {
 	kept, err := openFiles(&g.cfg)
 	if err != nil {
 		return nil, err
 	}
 	g.onClose(func(context.Context) { _ = kept.Close() })
 	b := &g.cfg.Batch
-	return batch.New(batch.Deps{Store: g.store, Contents: kept, Member: g.book, Wire: batches.Wire{}, Caller: verifier.Of, Charge: g.charge, Void: g.void}, batch.Config{
+	return batch.New(batch.Deps{Store: g.store, Contents: kept, Member: g.book, Wire: batches.Wire{}, Caller: verifier.Of, Charge: g.charge, Void: g.void, Observer: httpapi.NewBatchMetrics(metrics)}, batch.Config{
 		Now: g.clock, StoreFor: patience(&g.cfg, 10*time.Second), Window: b.Window, KeepFor: b.KeepFor, ForgetAfter: b.ForgetAfter, MaxFileBytes: int64(b.MaxFileBytes), MaxLines: b.MaxRequests, MaxLineBytes: int64(b.MaxLineBytes),
 		Files: batch.FileBounds{Files: b.MaxFiles, Bytes: int64(b.MaxBytes)}, MaxActive: b.MaxActive, AtOnce: int(b.AtOnce), PerUser: int(b.AtOncePerUser), Tries: b.Tries,
 		Report: func(what, id string, err error) { g.slog.Warn(what, "batch", id, "error", unquoted(err)) },

@@ -44,6 +44,8 @@ const (
 	CatalogRemoved = "catalog.remove"
 	RateSet        = "rate.set"
 	SecretRotated  = "secret.rotate"
+
+	BatchCancelled = "batch.cancel"
 )
 
 // Actor is the author of a change, and its address.
@@ -56,7 +58,7 @@ type Actor struct {
 type Event struct {
 	Actor
 	Action string
-	Target string // id of the user, key or wallet
+	Target string // id of the user, key, wallet or batch
 	Before string
 	After  string
 }

@@ -60,7 +60,6 @@ type Batch struct {
 	User       string // "usr_..."
 	Wallet     string // "wal_..."
 	Key        string // "key_...": pays, and must be valid until the end
-	KeyHash    string
 	Generation string // of the request that made it
 	Shape      Shape
 	Endpoint   string // route of all its requests, such as "/v1/chat/completions"
@@ -143,10 +142,15 @@ type Item struct {
 
 // generation names the call of a line. Repeats of a call whose outcome is not known have the same name, under which the ledger charges once.
 func (b *Batch) generation(it *Item) string {
+	return GenerationOf(b.ID, b.CreatedAt, it.Line, it.Tries)
+}
+
+// GenerationOf is the generation of the call of a line after so many that failed.
+func GenerationOf(batch string, created time.Time, line, tries int64) string {
 	h := sha256.New()
-	_, _ = h.Write([]byte(b.ID + "/" + strconv.FormatInt(it.Line, 10) + "/" + strconv.FormatInt(it.Tries, 10)))
+	_, _ = h.Write([]byte(batch + "/" + strconv.FormatInt(line, 10) + "/" + strconv.FormatInt(tries, 10)))
 	sum := h.Sum(nil)
-	name := strconv.AppendInt([]byte("gen-"), b.CreatedAt.Unix(), 10)
+	name := strconv.AppendInt([]byte("gen-"), created.Unix(), 10)
 	name = append(name, '-')
 	for i := range generationDigits {
 		name = append(name, base62[(uint16(sum[i])<<8|uint16(sum[generationDigits/2+i/2]))%62])

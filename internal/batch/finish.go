@@ -48,6 +48,8 @@ func (s *Service) finish(ctx context.Context, b *Batch) error {
 		b.State = from
 		return err
 	}
+	s.observed(Canceled, b.Cancelled)
+	s.observed(Expired, b.Expired)
 	return nil
 }
 

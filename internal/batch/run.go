@@ -385,7 +385,7 @@ func (r *running) call(ctx context.Context, it *Item, text []byte) error {
 func (s *Service) caller(ctx context.Context, b *Batch) (c *apikey.Caller, stop *Problem, err error) {
 	short, cancel := s.short(ctx)
 	defer cancel()
-	c, err = s.Caller(short, b.KeyHash)
+	c, err = s.Caller(short, b.Key)
 	switch {
 	case fault.Is(err, fault.Authentication), err == nil && c.User != b.User:
 		return nil, &Problem{Code: "invalid_key", Message: "The API key that made the batch was deleted or disabled, or has expired, so the rest was not called."}, nil
@@ -402,7 +402,7 @@ func (s *Service) caller(ctx context.Context, b *Batch) (c *apikey.Caller, stop 
 func (s *Service) giveUp(ctx context.Context, b *Batch, why Problem) error {
 	short, cancel := s.short(ctx)
 	defer cancel()
-	if err := s.Store.CancelBatch(short, b.ID, s.now(), []Problem{why}); err != nil {
+	if err := s.Store.CancelBatch(short, b.ID, s.now(), []Problem{why}, nil); err != nil {
 		return err
 	}
 	return fault.New(fault.Conflict, "batch.giveUp", why.Message)
@@ -539,7 +539,11 @@ func (s *Service) end(ctx context.Context, b *Batch, it *Item, a *Answer, prior 
 	// Written even when this node stops: else the call would be made again.
 	short, cancel := s.short(context.WithoutCancel(ctx))
 	defer cancel()
-	return s.Store.EndItem(short, b, it)
+	err := s.Store.EndItem(short, b, it)
+	if err == nil && it.Stage == Done {
+		s.observed(it.Outcome, 1)
+	}
+	return err
 }
 
 // charge notes what a line has cost.

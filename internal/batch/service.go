@@ -139,23 +139,27 @@ type Deps struct {
 	Contents blob.Store
 	Member   Member
 	Wire     Wire
-	// Caller finds the owner of a key. It fails with fault.Authentication for one that is not valid any more.
-	Caller func(ctx context.Context, hash string) (*apikey.Caller, error)
+	// Caller finds the owner of a key by its id, which stays when the key is rotated. It fails with fault.Authentication for one that is not
+	// valid any more.
+	Caller func(ctx context.Context, key string) (*apikey.Caller, error)
 	// Charge reports what the ledger knows of a call.
 	Charge func(ctx context.Context, wallet, generation string) (Charge, error)
 	// Void records that a call of a batch was not made, so that it can never be charged any more, unless it was.
 	Void func(ctx context.Context, b *Batch, generation string) error
+	// Observer is told how requests end; nil: nobody.
+	Observer Observer
 }
 
 // Service keeps files, admits and shows batches, and works on those that are due. It is safe for concurrent use.
 type Service struct {
 	Deps
-	cfg    Config
-	runner Runner // set by Start
-	turns  *limit.Turns
-	began  time.Time
-	looks  *loop.Loop
-	swept  time.Time // used by look alone
+	cfg     Config
+	runner  Runner // set by Start
+	turns   *limit.Turns
+	began   time.Time
+	looks   *loop.Loop
+	swept   time.Time // used by look alone, as is counted
+	counted time.Time
 
 	ahead  atomic.Int64 // of the database's clock to this node's, in nanoseconds
 	synced atomic.Bool
@@ -405,7 +409,7 @@ func (s *Service) Add(ctx context.Context, n *NewBatch) (*Batch, error) {
 		keep = min(keep, n.Keep)
 	}
 	c := n.Caller
-	b := &Batch{ID: apikey.NewID(prefix), User: c.User, Wallet: c.Wallet, Key: c.Key, KeyHash: c.Hash, Generation: n.Generation, Shape: n.Shape, Endpoint: n.Endpoint,
+	b := &Batch{ID: apikey.NewID(prefix), User: c.User, Wallet: c.Wallet, Key: c.Key, Generation: n.Generation, Shape: n.Shape, Endpoint: n.Endpoint,
 		Metadata: n.Metadata, Version: n.Version, Betas: n.Betas, State: Validating, Input: n.Input, Total: n.Total, KeepFor: keep, CreatedAt: now, ExpiresAt: now.Add(s.cfg.Window), DueAt: now}
 	var input *File
 	if n.Requests != nil {
@@ -476,7 +480,7 @@ func (s *Service) Cancel(ctx context.Context, user, id string, shape Shape) (*Ba
 	}
 	short, cancel := s.short(ctx)
 	defer cancel()
-	if err := s.Store.CancelBatch(short, id, s.now(), nil); err != nil {
+	if err := s.Store.CancelBatch(short, id, s.now(), nil, nil); err != nil {
 		return nil, err
 	}
 	s.looks.Wake()

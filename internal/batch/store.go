@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"weir/internal/audit"
 	"weir/internal/money"
 )
 
@@ -56,11 +57,13 @@ type BatchStore interface {
 	Batch(ctx context.Context, user, id string, shape Shape) (*Batch, error)
 	// Batches lists batches, the newest first. It fails with fault.Invalid when the batch of q.After or q.Before does not exist.
 	Batches(ctx context.Context, q Query) ([]Batch, error)
-	// CancelBatch has a batch cancelled that is being checked or called; others stay as they are.
-	CancelBatch(ctx context.Context, id string, now time.Time, why []Problem) error
+	// CancelBatch has a batch cancelled that is being checked or called, and records who did it, unless by is nil; others stay as they are.
+	CancelBatch(ctx context.Context, id string, now time.Time, why []Problem, by *audit.Event) error
 	// DeleteBatch deletes a user's batch that has ended, and marks its files as gone. It fails with fault.Conflict when it has not ended.
 	DeleteBatch(ctx context.Context, user, id string, shape Shape) error
 	// HasBatch reports whether a request of a wallet made a batch.
+	// CountBatches counts the batches that have not ended.
+	CountBatches(ctx context.Context) (Counts, error)
 	HasBatch(ctx context.Context, wallet, generation string) (bool, error)
 }
 

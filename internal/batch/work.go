@@ -49,6 +49,7 @@ func (s *Service) look(ctx context.Context) time.Duration {
 		s.swept = now
 		s.Sweep(ctx)
 	}
+	s.measure(ctx)
 	return s.cfg.LookEvery
 }
 
@@ -164,7 +165,7 @@ func (s *Service) giveUpLost(b *Batch) bool {
 	if s.Contents.Ready(short) != nil {
 		return false
 	}
-	err := s.Store.CancelBatch(short, b.ID, s.now(), []Problem{{Code: "file_lost", Message: "The file with the requests is gone, so the rest was not called."}})
+	err := s.Store.CancelBatch(short, b.ID, s.now(), []Problem{{Code: "file_lost", Message: "The file with the requests is gone, so the rest was not called."}}, nil)
 	s.cfg.Report("the requests of a batch are gone from the store of files", b.ID, err)
 	return err == nil
 }

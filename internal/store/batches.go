@@ -10,12 +10,13 @@ import (
 	"strings"
 	"time"
 
+	"weir/internal/audit"
 	"weir/internal/batch"
 	"weir/internal/fault"
 )
 
 // batchColumns are those of a batch in the order of scanBatch and batchArgs.
-var batchColumns = []string{"id", "user_id", "wallet", "key_id", "key_hash", "generation", "shape", "endpoint", "metadata", "version", "betas", "state", "input", "output", "failures",
+var batchColumns = []string{"id", "user_id", "wallet", "key_id", "generation", "shape", "endpoint", "metadata", "version", "betas", "state", "input", "output", "failures",
 	"problems", "late", "paused", "total", "succeeded", "failed", "cancelled", "expired", "prompt", "cached", "completion", "reasoning", "cost", "created_at", "started_at",
 	"finalizing_at", "cancelling_at", "ended_at", "expires_at", "keep_for", "due_at", "fence"}
 
@@ -68,7 +69,7 @@ func scanBatch(row Scanner) (b batch.Batch, err error) {
 	var created, expires, keep int64
 	var started, finalizing, cancelling, ended, due sql.NullInt64
 	var problems []byte
-	err = row.Scan(&b.ID, &b.User, &b.Wallet, &b.Key, &b.KeyHash, &b.Generation, &b.Shape, &b.Endpoint, &b.Metadata, &b.Version, &b.Betas, &b.State, &b.Input, &b.Output, &b.Failures,
+	err = row.Scan(&b.ID, &b.User, &b.Wallet, &b.Key, &b.Generation, &b.Shape, &b.Endpoint, &b.Metadata, &b.Version, &b.Betas, &b.State, &b.Input, &b.Output, &b.Failures,
 		&problems, &b.Late, &b.Paused, &b.Total, &b.Succeeded, &b.Failed, &b.Cancelled, &b.Expired, &b.Prompt, &b.Cached, &b.Completion, &b.Reasoning, (*int64)(&b.Cost), &created, &started,
 		&finalizing, &cancelling, &ended, &expires, &keep, &due, &b.Fence)
 	b.Problems = batch.DecodeProblems(problems)
@@ -214,7 +215,7 @@ func (s *Store) AddBatch(ctx context.Context, b *batch.Batch, input *batch.File,
 		if !there {
 			return fault.New(fault.NotFound, "store.AddBatch", "The file with the requests was deleted.")
 		}
-		_, err := t.exec(batchAdd, b.ID, b.User, b.Wallet, b.Key, b.KeyHash, b.Generation, string(b.Shape), b.Endpoint, b.Metadata, b.Version, b.Betas, string(b.State), b.Input, b.Output,
+		_, err := t.exec(batchAdd, b.ID, b.User, b.Wallet, b.Key, b.Generation, string(b.Shape), b.Endpoint, b.Metadata, b.Version, b.Betas, string(b.State), b.Input, b.Output,
 			b.Failures, batch.EncodeProblems(b.Problems), b.Late, b.Paused, b.Total, b.Succeeded, b.Failed, b.Cancelled, b.Expired, b.Prompt, b.Cached, b.Completion, b.Reasoning,
 			int64(b.Cost), b.CreatedAt.UnixMicro(), orNull(b.StartedAt), orNull(b.FinalizingAt), orNull(b.CancellingAt), orNull(b.EndedAt), b.ExpiresAt.UnixMicro(),
 			b.KeepFor.Microseconds(), orNull(b.DueAt), b.Fence, "", int64(0))
@@ -270,11 +271,25 @@ func (s *Store) Batches(ctx context.Context, q batch.Query) ([]batch.Batch, erro
 }
 
 // CancelBatch is batch.BatchStore.CancelBatch.
-func (s *Store) CancelBatch(ctx context.Context, id string, now time.Time, why []batch.Problem) error {
+func (s *Store) CancelBatch(ctx context.Context, id string, now time.Time, why []batch.Problem, by *audit.Event) error {
 	return s.write(ctx, func(t *tx) error {
-		_, err := t.exec(batchCancel, id, now.UnixMicro(), batch.EncodeProblems(why))
-		return err
+		n, err := t.exec(batchCancel, id, now.UnixMicro(), batch.EncodeProblems(why))
+		if err != nil || n == 0 || by == nil {
+			return err
+		}
+		return t.record(*by, now)
 	})
+}
+
+// CountBatches is batch.BatchStore.CountBatches.
+func (s *Store) CountBatches(ctx context.Context) (c batch.Counts, err error) {
+	var oldest int64
+	err = s.find(ctx, func(row Scanner) error { return row.Scan(&c.Queued, &c.Running, &c.Paused, &oldest) },
+		`SELECT COUNT(*) - COUNT(NULLIF(node, '')), COUNT(NULLIF(node, '')), COUNT(CASE WHEN node <> '' THEN NULLIF(paused, '') END), COALESCE(MIN(created_at), 0) FROM batches WHERE `+activeBatch)
+	if oldest > 0 {
+		c.Oldest = time.UnixMicro(oldest).UTC()
+	}
+	return c, failure("store.CountBatches", err)
 }
 
 // DeleteBatch is batch.BatchStore.DeleteBatch. Its lines are deleted with it.

@@ -27,6 +27,16 @@ func (s *Store) KeyByHash(ctx context.Context, hash string) (f apikey.Found, err
 	return f, noKey("store.KeyByHash", err)
 }
 
+// KeyByID finds a key as KeyByHash does, by its id.
+func (s *Store) KeyByID(ctx context.Context, id string) (f apikey.Found, err error) {
+	err = s.find(ctx, func(row Scanner) (err error) {
+		f.Key, err = scanKey(row, &f.Wallet, &f.UserDisabled, &f.Role, &f.AccountPreferences)
+		return err
+	},
+		`SELECT `+keyColumns+`, u.wallet, u.disabled, u.role, u.preferences FROM api_keys k JOIN users u ON u.id = k.user_id WHERE k.id = $1`, id)
+	return f, noKey("store.KeyByID", err)
+}
+
 // ListKeys lists keys that are not deleted, newest first.
 func (s *Store) ListKeys(ctx context.Context, f apikey.Filter) ([]apikey.Key, error) {
 	if f.Count == 0 {

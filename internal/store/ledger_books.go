@@ -70,6 +70,8 @@ type books struct {
 
 	escrows map[escrow]*wide // what is left of them
 
+	requests map[string]*request // of batches, by wallet and generation
+
 	calls  int64 // recorded
 	digest ledger.Digest
 }
@@ -90,7 +92,7 @@ type walletSums struct {
 }
 
 func newBooks() *books {
-	return &books{wallets: map[string]*walletSums{}, contents: map[int64][sha256.Size]byte{}, events: map[string][]int64{}, refunds: map[string]*refunded{}, escrows: map[escrow]*wide{}}
+	return &books{wallets: map[string]*walletSums{}, contents: map[int64][sha256.Size]byte{}, events: map[string][]int64{}, refunds: map[string]*refunded{}, escrows: map[escrow]*wide{}, requests: map[string]*request{}}
 }
 
 // entries walks through all that was posted.

@@ -24,6 +24,7 @@ func (s *Store) Checks(ctx context.Context, noted ledger.Anchor) (checks []ledge
 		c.generations()
 		c.asides()
 		c.jobs()
+		c.requests()
 		hours, vat := c.records()
 		c.rollUps(hours, vat)
 		c.chain(noted)
@@ -166,7 +167,7 @@ func (c *checker) asides() {
 // records compares each call's columns with its record, and adds the records up by hour, and their VAT.
 func (c *checker) records() (map[hourKey]*sums, taxBook) {
 	hours, vat := map[hourKey]*sums{}, taxBook{}
-	var wrong, off, over differences
+	var wrong, off, over, batches differences
 	n, charged := 0, 0
 	c.each(selectGenerations, func(row []any) {
 		n++
@@ -184,6 +185,9 @@ func (c *checker) records() (map[hourKey]*sums, taxBook) {
 			if w := c.books.refund(call, hour, vat); w != "" {
 				over.add(w)
 			}
+			if w := c.books.request(call); w != "" {
+				batches.add(w)
+			}
 			if call.Settled {
 				charged++
 			}
@@ -193,6 +197,7 @@ func (c *checker) records() (map[hourKey]*sums, taxBook) {
 		}
 	})
 	c.add("records", wrong, "%d calls agree with their records", n)
+	c.batches(batches)
 	c.add("charges", off, "%d charges follow from their lines, quantities and prices", charged)
 	var back wide
 	for k, r := range c.books.refunds {

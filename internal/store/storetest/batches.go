@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"iter"
 	"maps"
 	"slices"
 	"strconv"
@@ -15,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"weir/internal/apikey"
+	"weir/internal/audit"
 	"weir/internal/batch"
 	"weir/internal/fault"
 	"weir/internal/ledger"
@@ -25,6 +27,7 @@ import (
 type BatchStore interface {
 	LedgerStore
 	batch.Store
+	AuditRows(ctx context.Context) iter.Seq2[audit.Row, error]
 }
 
 // Batches checks a store under files and batches, alone and through one and two nodes that work on them. open gives an empty store that reads
@@ -41,6 +44,9 @@ func Batches(t *testing.T, open func(t *testing.T, now func() time.Time) BatchSt
 		"a claim is exclusive":             exclusiveBatch,
 		"a worker that slept":              sleepingBatchWorker,
 		"an item ends once":                itemOnce,
+		"batches are counted":              countedBatches,
+		"an operator cancels":              operatorCancels,
+		"a request charged twice is found": chargedTwice,
 		"from submission to results":       wholeBatch,
 		"messages":                         wholeMessages,
 		"wrong lines":                      wrongLines,
@@ -186,8 +192,8 @@ type clerk struct {
 func (o *office) clerk(book *ledger.Book, edit ...func(*batch.Deps, *batch.Config)) *clerk {
 	k := &clerk{o: o, book: book, answers: &answers{o: o, book: book}}
 	d := batch.Deps{Store: o.store, Contents: o.files, Member: book, Wire: writtenLine{},
-		Caller: func(_ context.Context, hash string) (*apikey.Caller, error) {
-			if c, ok := o.keys.Load(hash); ok {
+		Caller: func(_ context.Context, key string) (*apikey.Caller, error) {
+			if c, ok := o.keys.Load(key); ok {
 				return c.(*apikey.Caller), nil
 			}
 			return nil, fault.New(fault.Authentication, "storetest", "The API key is invalid.")
@@ -233,7 +239,7 @@ func (o *office) clerk(book *ledger.Book, edit ...func(*batch.Deps, *batch.Confi
 func (o *office) author(amount money.Nano) *apikey.Caller {
 	w := o.wallet(amount)
 	c := &apikey.Caller{User: "usr_" + strings.TrimPrefix(w, "wal_"), Wallet: w, Key: "key_" + w, Hash: "hash_" + w}
-	o.keys.Store(c.Hash, c)
+	o.keys.Store(c.Key, c)
 	return c
 }
 
@@ -409,7 +415,7 @@ func fileBounds(t *testing.T, o *office) {
 
 func someBatch(o *office, c *apikey.Caller, id string) *batch.Batch {
 	at := o.clock.Now().UTC().Truncate(time.Microsecond)
-	return &batch.Batch{ID: id, User: c.User, Wallet: c.Wallet, Key: c.Key, KeyHash: c.Hash, Generation: "gen-" + id, Shape: batch.Messages, Endpoint: "/v1/messages", Metadata: `{"a":"b"}`,
+	return &batch.Batch{ID: id, User: c.User, Wallet: c.Wallet, Key: c.Key, Generation: "gen-" + id, Shape: batch.Messages, Endpoint: "/v1/messages", Metadata: `{"a":"b"}`,
 		Version: "2023", Betas: "x,y", State: batch.Validating, Input: "file-" + id, Problems: []batch.Problem{{Code: "c", Param: "p", Message: "m\x01", Line: 7}, {Message: "n"}}, Total: 9,
 		CreatedAt: at, ExpiresAt: at.Add(time.Hour), KeepFor: time.Hour, DueAt: at}
 }
@@ -657,6 +663,113 @@ func evict(d *desk, by *ledger.Book) {
 	}
 }
 
+func countedBatches(t *testing.T, o *office) {
+	if c := must(o.store.CountBatches(o.ctx)); c != (batch.Counts{}) {
+		t.Errorf("without batches: %+v", c)
+	}
+	c, node := o.author(0), o.node()
+	first := o.clock.Now().UTC().Truncate(time.Microsecond)
+	for i := range 4 {
+		if err := o.addBatch(someBatch(o, c, fmt.Sprint("msgbatch_", i)), 10); err != nil {
+			t.Fatal(err)
+		}
+		o.clock.Advance(time.Second)
+	}
+	claimed := must(o.store.ClaimBatches(o.ctx, node.Node(), node.Epoch(), o.clock.Now(), 3, nil))
+	claimed[1].State, claimed[1].Paused = batch.InProgress, "payment_required"
+	if err := o.store.KeepBatch(o.ctx, claimed[1], batch.Validating, false); err != nil {
+		t.Fatal(err)
+	}
+	claimed[2].State, claimed[2].EndedAt = batch.Failed, o.clock.Now()
+	if err := o.store.EndBatch(o.ctx, claimed[2], batch.Validating, nil); err != nil {
+		t.Fatal(err)
+	}
+	if c := must(o.store.CountBatches(o.ctx)); c != (batch.Counts{Queued: 1, Running: 2, Paused: 1, Oldest: first}) {
+		t.Errorf("%+v", c)
+	}
+}
+
+// Who cancels somebody else's batch is recorded, once, and only if there was something to cancel.
+func operatorCancels(t *testing.T, o *office) {
+	k, c := o.clerk(o.node()), o.author(100*ruble)
+	b := k.add(c, requests(3))
+	before := len(slices.Collect(rowsOf(o.store.AuditRows(o.ctx))))
+	event := &audit.Event{Actor: audit.Actor{Name: "operator"}, Action: audit.BatchCancelled, Target: b.ID, Before: "validating", After: "asked for"}
+	for range 2 {
+		if err := o.store.CancelBatch(o.ctx, b.ID, o.clock.Now(), []batch.Problem{{Code: "cancelled_by_operator", Message: "asked for"}}, event); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rows := slices.Collect(rowsOf(o.store.AuditRows(o.ctx)))
+	if len(rows) != before+1 || rows[before].Event != *event {
+		t.Errorf("%+v", rows[before:])
+	}
+	if done := k.end(b); done.State != batch.CancelledS || len(done.Problems) != 1 {
+		t.Errorf("%+v", done)
+	}
+}
+
+func rowsOf(rows iter.Seq2[audit.Row, error]) iter.Seq[audit.Row] {
+	return func(yield func(audit.Row) bool) {
+		for r, err := range rows {
+			if must(r, err); !yield(r) {
+				return
+			}
+		}
+	}
+}
+
+// A line whose former call was charged, too, and one that cost another amount than its call, are found.
+func chargedTwice(t *testing.T, o *office) {
+	book, c := o.node(), o.author(100*ruble)
+	b := someBatch(o, c, "msgbatch_1")
+	b.State = batch.InProgress
+	if err := o.addBatch(b, 10); err != nil {
+		t.Fatal(err)
+	}
+	b = must(o.store.ClaimBatches(o.ctx, book.Node(), book.Epoch(), o.clock.Now(), 1, nil))[0]
+	charge := func(line, tries int64) string {
+		h, err := book.Hold(o.ctx, ledger.HoldRequest{Wallet: c.Wallet, Key: c.Key, Amount: 2 * ruble})
+		if err != nil {
+			t.Fatal(err)
+		}
+		rec := o.call(c.Wallet, c.Key, ruble)
+		rec.Generation, rec.User = batch.GenerationOf(b.ID, b.CreatedAt, line, tries), c.User
+		if err := book.Settle(o.ctx, h, rec); err != nil {
+			t.Fatal(err)
+		}
+		if err := book.Flush(o.ctx); err != nil {
+			t.Fatal(err)
+		}
+		return rec.Generation
+	}
+	end := func(it batch.Item) {
+		it.Stage, it.Outcome = batch.Done, batch.Succeeded
+		if err := o.store.EndItem(o.ctx, b, &it); err != nil {
+			t.Fatal(err)
+		}
+	}
+	end(batch.Item{Line: 1, CustomID: "a", Generation: charge(1, 0), Cost: ruble})
+	end(batch.Item{Line: 2, CustomID: "b", Generation: charge(2, 2), Tries: 2, Cost: ruble})
+	o.balanced()
+	found := func(text string) {
+		t.Helper()
+		r, err := ledger.Verify(o.ctx, o.store, "", ledger.Anchor{}, time.Time{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, k := range r.Checks {
+			if k.OK != (k.Name != "batches") || !k.OK && !strings.Contains(k.Detail, text) {
+				t.Errorf("%s: %s", k.Name, k.Detail)
+			}
+		}
+	}
+	twice := charge(2, 1)
+	found("line 2 of batch msgbatch_1 was charged 1 rubles by " + twice)
+	end(batch.Item{Line: 3, CustomID: "c", Generation: charge(3, 0), Cost: 2 * ruble})
+	found("line 3 of batch msgbatch_1 cost 2 rubles, its call 1")
+}
+
 func itemOnce(t *testing.T, o *office) {
 	c, node := o.author(0), o.node()
 	b := someBatch(o, c, "msgbatch_1")
@@ -879,7 +992,7 @@ func keylessBatch(t *testing.T, o *office) {
 	k, c := o.clerk(o.node()), o.author(100*ruble)
 	k.answers.order = func(_ string, n int) *fault.Error {
 		if n == 3 {
-			o.keys.Delete(c.Hash)
+			o.keys.Delete(c.Key)
 		}
 		return nil
 	}
@@ -901,7 +1014,7 @@ func secretBatch(t *testing.T, o *office) {
 	b := k.add(c, requests(4))
 	k.answers.order = func(_ string, n int) *fault.Error {
 		if n == 2 {
-			o.keys.Store(c.Hash, &secret)
+			o.keys.Store(c.Key, &secret)
 		}
 		return nil
 	}
