@@ -80,6 +80,7 @@ type Runner interface {
 type tx struct {
 	Runner
 	engine *Engine
+	words  *wordbook
 }
 
 // scrub ends a sweep of content: the deleted data is removed from the disk as well.
@@ -105,7 +106,7 @@ func (s *Store) transact(ctx context.Context, lazy bool, f func(*tx) error) erro
 		return err
 	}
 	defer leave()
-	return failure("store.Write", s.engine.Write(ctx, lazy, func(r Runner) error { return f(&tx{r, &s.engine}) }))
+	return failure("store.Write", s.engine.Write(ctx, lazy, func(r Runner) error { return f(&tx{r, &s.engine, &s.words}) }))
 }
 
 func (t *tx) exec(text string, args ...any) (changed int64, err error) {

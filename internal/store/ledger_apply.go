@@ -14,6 +14,7 @@ import (
 	"weir/internal/limit"
 	"weir/internal/money"
 	"weir/internal/record"
+	"weir/internal/store/compact"
 )
 
 // Apply implements ledger.Applier. It first assumes that the store has none of the generations, because of the node's position, and
@@ -27,10 +28,14 @@ func (s *Store) Apply(ctx context.Context, b *ledger.Batch) (int64, error) {
 	if s.engine.Duplicate(err) {
 		position, err = s.apply(&own, b, true)
 	}
+	if err == nil {
+		s.learn(&own, b.Items)
+	}
 	return position, s.refused("store.Apply", err)
 }
 
 func (s *Store) apply(ctx context.Context, b *ledger.Batch, careful bool) (position int64, err error) {
+	words := s.packing(ctx)
 	err = s.transact(ctx, !b.Durable, func(t *tx) error {
 		moved, err := t.advance(b.Node, b.Life, b.From, b.To, &position)
 		if err != nil || !moved {
@@ -42,7 +47,7 @@ func (s *Store) apply(ctx context.Context, b *ledger.Batch, careful bool) (posit
 				return err
 			}
 		}
-		link, err := t.applyItems(b, items)
+		link, err := t.applyItems(b, items, words)
 		if err != nil {
 			return err
 		}
@@ -89,7 +94,7 @@ func (s *sealing) seal(t *tx) error {
 }
 
 // applyItems leaves the link of the chain to the caller, who makes it last.
-func (t *tx) applyItems(b *ledger.Batch, items []ledger.Recorded) (done sealing, err error) {
+func (t *tx) applyItems(b *ledger.Batch, items []ledger.Recorded, words *compact.Words) (done sealing, err error) {
 	if len(items) == 0 {
 		return done, nil
 	}
@@ -97,7 +102,11 @@ func (t *tx) applyItems(b *ledger.Batch, items []ledger.Recorded) (done sealing,
 	for i := range items {
 		done.link.Digest.Add(items[i].Call.Wallet, items[i].Call.Generation, items[i].Record)
 	}
-	err = t.Insert(&generations, len(items), func(args []any, i int) []any { return generationArgs(args, &items[i].Call, items[i].Record) })
+	p := packer{words: words}
+	err = t.Insert(&generations, len(items), func(args []any, i int) []any {
+		c := &items[i].Call
+		return generationArgs(args, c, p.pack(c, items[i].Record))
+	})
 	if err != nil {
 		return done, err
 	}

@@ -19,7 +19,7 @@ const (
 	// posted is all that was posted, in the order in which it is hashed.
 	posted = `SELECT t.id, t.kind, t.ref, t.at, t.actor, t.reason, e.account, e.ref, e.line, e.amount
 		FROM transactions t LEFT JOIN entries e ON e.transaction_id = t.id ORDER BY t.id, e.line, e.account, e.ref`
-	recorded = `SELECT wallet, id, record FROM generations`
+	recorded = `SELECT ` + storedColumns + ` FROM generations`
 	anything = `SELECT (SELECT COUNT(*) FROM (SELECT 1 FROM transactions LIMIT 1) a) + (SELECT COUNT(*) FROM (SELECT 1 FROM generations LIMIT 1) b)`
 )
 
@@ -89,18 +89,25 @@ func (s *Store) takeOver(t *tx) error {
 	if err != nil {
 		return err
 	}
+	words, err := allWords(t.Rows(wordsAll, nil))
+	if err != nil {
+		return err
+	}
 	if rows, err = t.Rows(recorded, nil); err != nil {
 		return err
 	}
 	defer func() { _ = rows.Close() }()
+	var space []byte
 	for rows.Next() {
-		var wallet, id string
-		var rec []byte
-		if err := rows.Scan(&wallet, &id, &rec); err != nil {
+		r, err := scanStored(rows)
+		if err != nil {
 			return err
 		}
 		l.Calls++
-		l.Digest.Add(wallet, id, rec)
+		if space, err = expandAmong(words, &r, space[:0]); err != nil {
+			return err
+		}
+		l.Digest.Add(r.wallet, r.id, space)
 	}
 	if err := rows.Err(); err != nil {
 		return err

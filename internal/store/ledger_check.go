@@ -11,6 +11,7 @@ import (
 	"weir/internal/fault"
 	"weir/internal/ledger"
 	"weir/internal/money"
+	"weir/internal/store/compact"
 )
 
 // Checks is ledger.Auditor.Checks: all of it sees one moment of the database.
@@ -169,12 +170,20 @@ func (c *checker) records() (map[hourKey]*sums, taxBook) {
 	hours, vat := map[hourKey]*sums{}, taxBook{}
 	var wrong, off, over, batches differences
 	n, charged := 0, 0
+	words := c.words()
+	var space []byte
 	c.each(selectGenerations, func(row []any) {
 		n++
-		rec, _ := row[len(row)-1].([]byte)
+		r := storedIn(row)
+		rec, err := expandAmong(words, &r, space[:0])
+		if err != nil {
+			rec = r.record // which is none
+		} else if cap(rec) > cap(space) {
+			space = rec
+		}
 		c.books.calls++
-		c.books.digest.Add(text(row[0]), text(row[1]), rec)
-		call, w := readGeneration(row)
+		c.books.digest.Add(r.wallet, r.id, rec)
+		call, w := readGeneration(row, rec)
 		if w != "" {
 			wrong.add(w)
 		}
@@ -209,6 +218,22 @@ func (c *checker) records() (map[hourKey]*sums, taxBook) {
 	}
 	c.add("refunds", over, "%d charges were refunded, none by more than the charge: %s rubles", len(c.books.refunds), &back)
 	return hours, vat
+}
+
+// storedIn is the record in a row of generations.
+func storedIn(row []any) stored {
+	rec, _ := row[13].([]byte)
+	return stored{wallet: text(row[0]), id: text(row[1]), user: text(row[3]), key: text(row[4]), api: text(row[5]), model: text(row[6]), provider: text(row[7]), record: rec}
+}
+
+func (c *checker) words() map[int64]*compact.Words {
+	if c.err != nil {
+		return nil
+	}
+	rows, err := c.tx.QueryContext(c.ctx, wordsAll)
+	words, err := allWords(rows, err)
+	c.err = err
+	return words
 }
 
 // fundOf reads a row that begins with wallet, key, period and start.

@@ -121,15 +121,14 @@ func unfit(param, format string, args ...any) error {
 // charged reads the call that a refund is of, and gives the refund the wallet that paid.
 func (t *tx) charged(p *ledger.Posting) (*record.Call, error) {
 	generation := strings.TrimPrefix(p.Against, ledger.RefundAccount)
-	var rec []byte
-	err := t.row(generationAny, generation).Scan(&rec)
+	r, err := scanStored(t.row(generationAny, generation))
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, t.unposted(generation, err)
 	}
 	if err != nil {
 		return nil, err
 	}
-	it, err := ledger.DecodeItem(rec)
+	it, err := t.item(&r)
 	if err != nil {
 		return nil, err
 	}

@@ -41,19 +41,18 @@ func (s *Store) Activity(ctx context.Context, wallet, key, from, to string) ([]l
 // Call is ledger.Reader.Call.
 func (s *Store) Call(ctx context.Context, wallet, generation string) (call *record.Call, entries []ledger.Entry, err error) {
 	err = s.snapshot(ctx, func(ctx context.Context, q *sql.Tx) error {
-		var rec []byte
 		text, args := generationAny, []any{Text(generation)}
 		if wallet != "" {
-			text, args = `SELECT record FROM generations WHERE id = $1 AND wallet = $2`, append(args, Text(wallet))
+			text, args = `SELECT `+storedColumns+` FROM generations WHERE id = $1 AND wallet = $2`, append(args, Text(wallet))
 		}
-		err := q.QueryRowContext(ctx, text, args...).Scan(&rec)
+		r, err := scanStored(q.QueryRowContext(ctx, text, args...))
 		if errors.Is(err, sql.ErrNoRows) {
 			return fault.New(fault.NotFound, "store.Call", "There is no such generation.").Because(err)
 		}
 		if err != nil {
 			return err
 		}
-		it, err := ledger.DecodeItem(rec)
+		it, err := s.words.item(&r, loadWith(ctx, q))
 		if err != nil {
 			return err
 		}

@@ -19,7 +19,7 @@ func tidy(c *record.Call) {
 	}
 }
 
-// generationArgs appends the row of a call to args; rec is its record.
+// generationArgs appends the row of a call to args; rec is its record, packed or not.
 func generationArgs(args []any, c *record.Call, rec []byte) []any {
 	before := args[max(0, len(args)-len(generations.Columns)):]
 	return append(args, again(before, 0, c.Wallet), c.Generation, c.At.UnixMicro(), again(before, 3, c.User), again(before, 4, c.Key), again(before, 5, c.API),
@@ -43,9 +43,8 @@ func bit(b bool) int64 {
 	return 0
 }
 
-// readGeneration reads a row of generations. Where the row and its record differ, wrong describes it in words.
-func readGeneration(row []any) (call *record.Call, wrong string) {
-	rec, _ := row[len(row)-1].([]byte)
+// readGeneration compares a row of generations with its record in the form of the journal. Where the row and its record differ, wrong describes it in words.
+func readGeneration(row []any, rec []byte) (call *record.Call, wrong string) {
 	it, err := ledger.DecodeItem(rec)
 	if err != nil {
 		return nil, fmt.Sprintf("generation %v has a record that cannot be read", row[1])

@@ -10,7 +10,8 @@ func (s *Store) ModelTokens(ctx context.Context, from, to string) (map[string]in
 		tokens int64
 	}
 	rows, err := list(ctx, s, "store.ModelTokens", columns(func(r *sum) []any { return []any{&r.model, &r.tokens} }),
-		`SELECT model, CAST(SUM(prompt + completion) AS BIGINT) FROM usage_daily WHERE day >= $1 AND day <= $2 AND model <> '' GROUP BY model`, from, to)
+		`SELECT g.value, CAST(SUM(g.prompt + g.completion) AS BIGINT) FROM wallets w JOIN usage_groups g ON g.wallet = w.id AND g.part = '`+byModel+`' AND g.day >= $1 AND g.day <= $2
+		WHERE g.value <> '' GROUP BY g.value`, from, to)
 	if err != nil {
 		return nil, err
 	}

@@ -215,25 +215,29 @@ func (s *Store) SearchCalls(ctx context.Context, q report.Search, most int) (w r
 	all.filter(&q.Filter, callColumns)
 	chosen := all.text.Len() > 0
 	look := "FROM generations WHERE " + inner.text.String() + " ORDER BY at DESC, id DESC LIMIT "
-	text := "SELECT id, at, record " + look + strconv.Itoa(q.Limit)
+	text := "SELECT at, " + storedColumns + " " + look + strconv.Itoa(q.Limit)
 	if chosen {
 		// records are read of what fits alone
-		text = "SELECT f.id, f.at, g.record FROM (SELECT id, at FROM (SELECT id, at, user_id, key_id, api, model, provider, error, cancelled, settled, cost " + look + strconv.Itoa(most) + ") w WHERE " +
+		text = "SELECT f.at, g.wallet, g.id, g.user_id, g.key_id, g.api, g.model, g.provider, g.record FROM (SELECT id, at FROM (SELECT id, at, user_id, key_id, api, model, provider, error, cancelled, settled, cost " + look + strconv.Itoa(most) + ") w WHERE " +
 			all.text.String() + " ORDER BY at DESC, id DESC LIMIT " + strconv.Itoa(q.Limit) + ") f JOIN generations g ON g.wallet = $1 AND g.id = f.id ORDER BY f.at DESC, f.id DESC"
 	}
-	var last report.Place
-	w.Calls, err = list(ctx, s, "store.SearchCalls", func(row Scanner) (record.Call, error) {
-		var at int64
-		var rec []byte
-		if err := row.Scan(&last.ID, &at, &rec); err != nil {
-			return record.Call{}, err
-		}
-		last.At = time.UnixMicro(at).UTC()
-		it, err := ledger.DecodeItem(rec)
-		return it.Call, err
-	}, text, all.args...)
+	type found struct {
+		at int64
+		stored
+	}
+	rows, err := list(ctx, s, "store.SearchCalls", columns(func(f *found) []any { return append([]any{&f.at}, f.into()...) }), text, all.args...)
 	if err != nil {
 		return report.Window{}, err
+	}
+	w.Calls = make([]record.Call, 0, len(rows))
+	var last report.Place
+	for i := range rows {
+		it, err := s.item(ctx, &rows[i].stored)
+		if err != nil {
+			return report.Window{}, err
+		}
+		w.Calls = append(w.Calls, it.Call)
+		last = report.Place{At: time.UnixMicro(rows[i].at).UTC(), ID: rows[i].id}
 	}
 	if len(w.Calls) == q.Limit {
 		w.End = last

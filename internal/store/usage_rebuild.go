@@ -17,7 +17,7 @@ const (
 	refundsOfAll = `SELECT w.account, o.account, w.amount, t.at FROM entries w JOIN entries o ON o.transaction_id = w.transaction_id AND o.line <> w.line
 		JOIN transactions t ON t.id = w.transaction_id
 		WHERE substr(w.account, 1, 7) = 'wallet:' AND substr(o.account, 1, 7) = 'refund:' AND substr(w.ref, 1, 7) <> 'settle:' AND substr(o.ref, 1, 7) <> 'settle:' ORDER BY w.transaction_id`
-	recordsOf = `SELECT record FROM generations`
+	recordsOf = `SELECT ` + storedColumns + ` FROM generations`
 )
 
 // rebuildFor is ample for all records of a large installation: ten million take some minutes.
@@ -91,17 +91,25 @@ func (t *tx) hoursOfRecords() (map[hourKey]*sums, taxBook, error) {
 		k := [2]string{r.wallet, r.against}
 		back[k] = append(back[k], r.givenBack)
 	}
+	words, err := allWords(t.Rows(wordsAll, nil))
+	if err != nil {
+		return nil, nil, err
+	}
 	if rows, err = t.Rows(recordsOf, nil); err != nil {
 		return nil, nil, err
 	}
 	defer func() { _ = rows.Close() }()
 	hours, vat := map[hourKey]*sums{}, taxBook{}
+	var space []byte
 	for rows.Next() {
-		var rec []byte
-		if err := rows.Scan(&rec); err != nil {
+		r, err := scanStored(rows)
+		if err != nil {
 			return nil, nil, err
 		}
-		it, err := ledger.DecodeItem(rec)
+		if space, err = expandAmong(words, &r, space[:0]); err != nil {
+			return nil, nil, err
+		}
+		it, err := ledger.DecodeItem(space)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -116,6 +116,7 @@ var rules = map[string]rule{
 	"internal/dialect/all":             {layer: edge, beside: []string{"internal/dialect", "internal/dialect/..."}},
 	"internal/dialect/...":             {layer: edge, beside: []string{"internal/dialect", "internal/dialect/auth", "internal/dialect/claude", "internal/dialect/embed", "internal/dialect/rerank", "internal/wire/sse", "internal/wire/pack"}},
 	"internal/store":                   {layer: edge},
+	"internal/store/compact":           {layer: foundation, users: []layer{edge}},
 	"internal/store/storetest":         {layer: edge, beside: []string{"internal/store"}, suite: true},
 	"internal/store/...":               {layer: edge, beside: []string{"internal/store"}},
 	"internal/store/postgres/pgtest":   {layer: edge, alone: true, suite: true},

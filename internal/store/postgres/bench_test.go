@@ -40,3 +40,38 @@ func BenchmarkPages(b *testing.B) {
 		}
 	})
 }
+
+func BenchmarkSpace(b *testing.B) {
+	storetest.SpaceBench(b, func(b *testing.B) (storetest.LedgerStore, func() (map[string]int64, error)) {
+		dsn := migrated(b)
+		s, err := postgres.Open(b.Context(), dsn)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Cleanup(func() { _ = s.Close() })
+		return s, func() (map[string]int64, error) { return sizes(b, dsn) }
+	})
+}
+
+// sizes are the bytes of each table and index.
+func sizes(b *testing.B, dsn string) (map[string]int64, error) {
+	conn, err := pgx.Connect(b.Context(), dsn)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = conn.Close(b.Context()) }()
+	rows, err := conn.Query(b.Context(), `SELECT relname::text, pg_relation_size(oid) FROM pg_class WHERE relkind IN ('r', 'i', 't') AND relnamespace = 'public'::regnamespace`)
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]int64{}
+	for rows.Next() {
+		var name string
+		var n int64
+		if err := rows.Scan(&name, &n); err != nil {
+			return nil, err
+		}
+		all[name] = n
+	}
+	return all, rows.Err()
+}

@@ -1,6 +1,7 @@
 package sqlite_test
 
 import (
+	"database/sql"
 	"path/filepath"
 	"testing"
 	"time"
@@ -29,4 +30,40 @@ func BenchmarkPages(b *testing.B) {
 		b.Cleanup(func() { _ = s.Close() })
 		return s, nil
 	})
+}
+
+func BenchmarkSpace(b *testing.B) {
+	storetest.SpaceBench(b, func(b *testing.B) (storetest.LedgerStore, func() (map[string]int64, error)) {
+		path := filepath.Join(b.TempDir(), "weir.db")
+		s, err := sqlite.Open(b.Context(), path)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Cleanup(func() { _ = s.Close() })
+		return s, func() (map[string]int64, error) { return sizes(path) }
+	})
+}
+
+// sizes are the bytes of the pages of each table and index.
+func sizes(path string) (map[string]int64, error) {
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = db.Close() }()
+	rows, err := db.Query(`SELECT name, SUM(pgsize) FROM dbstat GROUP BY name`)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	all := map[string]int64{}
+	for rows.Next() {
+		var name string
+		var n int64
+		if err := rows.Scan(&name, &n); err != nil {
+			return nil, err
+		}
+		all[name] = n
+	}
+	return all, rows.Err()
 }

@@ -38,8 +38,6 @@ type Books struct {
 	DropTrigger func(table, name string) string
 	// Blunt are ways to keep the trigger entries_fixed from working while there still is something of its name.
 	Blunt map[string]string
-	// Record reads the record of a generation.
-	Record func(generation string) []byte
 }
 
 // Tampering checks that changes of rows without the store are stopped, or found. open gives an empty store and closes
@@ -85,6 +83,10 @@ func Tampering(t *testing.T, open func(*testing.T) Books) {
 	t.Run("roll-ups of an older form", func(t *testing.T) {
 		t.Parallel()
 		filledOnce(t, kept(t, open(t)))
+	})
+	t.Run("words of records", func(t *testing.T) {
+		t.Parallel()
+		learnedWords(t, kept(t, open(t)))
 	})
 	lyingRecords(t, open)
 	for name, c := range tamperings {
@@ -336,10 +338,7 @@ func whatIsPostedStays(t *testing.T, b Books) {
 
 // A charge that does not follow from its record is reported.
 func explainFindsMismatch(t *testing.T, b Books) {
-	it, err := ledger.DecodeItem(b.Record("gen-1"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	it := b.item(t, "gen-1")
 	it.Call.Lines[0].Price++
 	b.change(t, "UPDATE generations SET record = $1 WHERE id = 'gen-1'", ledger.Encode(it).Record)
 	for id, want := range map[string]bool{"gen-1": false, "gen-2": true} {

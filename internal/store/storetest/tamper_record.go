@@ -135,13 +135,20 @@ func keptPriced(t *testing.T, b Books) Books {
 	return b
 }
 
-// rewrite changes the record of a call, and then everything that follows from it, the chain as well. No other call has its model.
-func (b *Books) rewrite(t *testing.T, generation string, change func(*record.Call)) {
+// item is a call as a record has it, without its leases.
+func (b *Books) item(t *testing.T, generation string) ledger.Item {
 	t.Helper()
-	it, err := ledger.DecodeItem(b.Record(generation))
+	c, _, err := b.Store.Call(t.Context(), "", generation)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return ledger.Item{Call: *c}
+}
+
+// rewrite changes the record of a call, and then everything that follows from it, the chain as well. No other call has its model.
+func (b *Books) rewrite(t *testing.T, generation string, change func(*record.Call)) {
+	t.Helper()
+	it := b.item(t, generation)
 	c := &it.Call
 	was := c.Cost
 	change(c)
