@@ -53,7 +53,7 @@ func TestPasskeysOverHTTP(t *testing.T) {
 	before := n.join(t, "boris@example.org", apikey.User)
 	step, challenge = n.options(t, "/api/auth/passkey/options", before)
 	r = n.do("POST", "/api/auth/passkey", `{"step":"`+step+`","credential":`+d.Sign(challenge, key)+`}`, before...)
-	if r.StatusCode != 200 || at(r.json(t), "user", "id") != user || at(r.json(t), "session", "method") != "passkey" {
+	if r.StatusCode != 200 || at(r.json(t), "user", "id") != user || at(r.json(t), "user", "passkeys") != 1.0 || at(r.json(t), "session", "method") != "passkey" {
 		t.Fatalf("%d %s", r.StatusCode, r.body)
 	}
 	page = n.page("Cookie", "__Host-weir="+cookieOf(t, r).Value)

@@ -90,6 +90,12 @@ func (x *exchange) getMe() error {
 	if err != nil {
 		return err
 	}
+	var keys []person.Passkey
+	if x.person != nil {
+		if keys, err = x.api.People.Passkeys(x.context(), x.person.ID); err != nil {
+			return err
+		}
+	}
 	var o object
 	o.Object()
 	if p := x.person; p == nil {
@@ -105,6 +111,7 @@ func (x *exchange) getMe() error {
 		o.textOrNull("email", p.Email)
 		o.boolean("confirmed", p.Confirmed)
 		o.boolean("has_password", p.HasPassword)
+		o.integer("passkeys", int64(len(keys)))
 		o.text("role", string(p.Role))
 		o.moment("created_at", p.CreatedAt)
 		o.EndObject()

@@ -15,6 +15,10 @@ export function setTheme(t: Theme): void {
   cookie('weir_theme', t)
   window.dispatchEvent(new Event('weir:theme'))
 }
+/** Follows the browser's language again, from the next page on. */
+export function forgetLanguage(): void {
+  document.cookie = 'weir_lang=; Path=/; Max-Age=0; SameSite=Lax'
+}
 export async function chooseLanguage(l: Language): Promise<void> {
   cookie('weir_lang', l)
   await setLanguage(l)

@@ -3251,6 +3251,8 @@ export interface components {
                 /** @description The address has received a link that was opened */
                 confirmed: boolean;
                 has_password: boolean;
+                /** @description How many */
+                passkeys: number;
                 /** @enum {string} */
                 role: "user" | "operator" | "administrator";
                 /** Format: date-time */
@@ -3353,7 +3355,9 @@ export interface components {
             rawId: string;
             /** @enum {string} */
             type: "public-key";
-            response: Record<string, never>;
+            response: {
+                [key: string]: unknown;
+            };
         };
         Passkey: {
             id: string;
@@ -9974,6 +9978,7 @@ export interface operations {
                      *         "email": "anna@example.org",
                      *         "confirmed": true,
                      *         "has_password": true,
+                     *         "passkeys": 1,
                      *         "role": "user",
                      *         "created_at": "2026-01-31T12:00:00Z"
                      *       },
@@ -10064,6 +10069,7 @@ export interface operations {
                      *         "email": "anna@example.org",
                      *         "confirmed": true,
                      *         "has_password": true,
+                     *         "passkeys": 1,
                      *         "role": "user",
                      *         "created_at": "2026-01-31T12:00:00Z"
                      *       },
@@ -10162,6 +10168,7 @@ export interface operations {
                      *         "email": "anna@example.org",
                      *         "confirmed": true,
                      *         "has_password": true,
+                     *         "passkeys": 1,
                      *         "role": "user",
                      *         "created_at": "2026-01-31T12:00:00Z"
                      *       },
@@ -10265,6 +10272,7 @@ export interface operations {
                      *         "email": "anna@example.org",
                      *         "confirmed": true,
                      *         "has_password": true,
+                     *         "passkeys": 1,
                      *         "role": "user",
                      *         "created_at": "2026-01-31T12:00:00Z"
                      *       },
@@ -10358,6 +10366,7 @@ export interface operations {
                      *         "email": "anna@example.org",
                      *         "confirmed": true,
                      *         "has_password": true,
+                     *         "passkeys": 1,
                      *         "role": "user",
                      *         "created_at": "2026-01-31T12:00:00Z"
                      *       },
@@ -10441,6 +10450,7 @@ export interface operations {
                      *         "email": "anna@example.org",
                      *         "confirmed": true,
                      *         "has_password": true,
+                     *         "passkeys": 1,
                      *         "role": "user",
                      *         "created_at": "2026-01-31T12:00:00Z"
                      *       },
@@ -10584,6 +10594,7 @@ export interface operations {
                      *         "email": "anna@example.org",
                      *         "confirmed": true,
                      *         "has_password": true,
+                     *         "passkeys": 1,
                      *         "role": "user",
                      *         "created_at": "2026-01-31T12:00:00Z"
                      *       },
@@ -10824,6 +10835,7 @@ export interface operations {
                      *         "email": "anna@example.org",
                      *         "confirmed": true,
                      *         "has_password": true,
+                     *         "passkeys": 1,
                      *         "role": "user",
                      *         "created_at": "2026-01-31T12:00:00Z"
                      *       },

@@ -1,6 +1,7 @@
 import { useState } from 'react'
 import { ApiError, post } from '../api/client'
 import { explain } from '../api/explain'
+import { explainPasskey, proveWithPasskey, signInWithPasskey } from '../api/passkey'
 import { meQuery, queries, useMe } from '../api/query'
 import { useT } from '../i18n'
 import { Button } from '../ui/button'
@@ -13,32 +14,38 @@ export default function Gate({ why, onDone }: { why: 'expired' | 'prove'; onDone
   const me = useMe()
   const [email, setEmail] = useState(me?.user?.email ?? '')
   const [password, setPassword] = useState('')
-  const [error, setError] = useState<string | null>(null)
-  const [busy, setBusy] = useState(false)
-  const withoutPassword = why === 'prove' && me?.user?.has_password === false
-  const submit = async () => {
-    setBusy(true)
+  const [error, setError] = useState<{ by: 'password' | 'passkey'; text: string } | null>(null)
+  const [busy, setBusy] = useState<'password' | 'passkey' | null>(null)
+  const withPassword = me?.features.passwords !== false && (why === 'expired' || me?.user?.has_password !== false)
+  const withPasskey = me?.features.passkeys === true && 'PublicKeyCredential' in window && (why === 'expired' || (me.user?.passkeys ?? 0) > 0)
+  const run = async (by: 'password' | 'passkey') => {
+    if (busy) return
+    setBusy(by)
     setError(null)
     try {
-      if (why === 'prove') await post('/api/auth/prove', { body: { password }, quiet: true })
-      else queries.setQueryData(meQuery.queryKey, await post('/api/auth/sign-in', { body: { email, password }, quiet: true }) as never)
+      if (why === 'prove') await (by === 'passkey' ? proveWithPasskey() : post('/api/auth/prove', { body: { password }, quiet: true }))
+      else queries.setQueryData(meQuery.queryKey, (by === 'passkey' ? await signInWithPasskey() : await post('/api/auth/sign-in', { body: { email, password }, quiet: true })) as never)
       onDone(true)
     } catch (e) {
-      setError(e instanceof ApiError && e.field === 'password' ? t('error_authentication') : explain(e))
-      setBusy(false)
+      setError({ by, text: by === 'passkey' ? explainPasskey(e) : e instanceof ApiError && e.field === 'password' ? t('error_authentication') : explain(e) })
+      setBusy(null)
     }
   }
   return (
     <Dialog open onOpenChange={(open) => { if (!open) onDone(false) }} title={why === 'prove' ? t('prove') : t('sessionOver')} description={why === 'prove' ? t('proveText') : t('sessionOverText')}>
-      {withoutPassword
-        ? <div className="pt-2"><p className="pb-3">{t('proveNoPassword')}</p><Button look="main" onClick={() => location.assign(`/sign-in?to=${encodeURIComponent(location.pathname + location.search)}`)}>{t('signIn')}</Button></div>
-        : (
-          <form className="flex flex-col gap-4 pt-2" onSubmit={(e) => { e.preventDefault(); void submit() }}>
+      <div className="flex flex-col gap-4 pt-2">
+        {withPassword && (
+          <form className="flex flex-col gap-4" onSubmit={(e) => { e.preventDefault(); void run('password') }}>
             {why === 'expired' && <Field label={t('email')}><Input type="email" autoComplete="username" value={email} onChange={(e) => setEmail(e.target.value)} required /></Field>}
-            <Field label={t('password')} error={error}><Input type="password" autoComplete="current-password" value={password} onChange={(e) => setPassword(e.target.value)} required autoFocus /></Field>
-            <Button type="submit" look="main" busy={busy}>{why === 'prove' ? t('confirm') : t('signIn')}</Button>
+            <Field label={t('password')} error={error?.by === 'password' ? error.text : null}><Input type="password" autoComplete="current-password" value={password} onChange={(e) => setPassword(e.target.value)} required autoFocus /></Field>
+            <Button type="submit" look="main" busy={busy === 'password'}>{why === 'prove' ? t('confirm') : t('signIn')}</Button>
           </form>
         )}
+        {!withPassword && <p>{t('proveNoPassword')}</p>}
+        {withPasskey && <Button icon="passkey" look={withPassword ? 'plain' : 'main'} busy={busy === 'passkey'} onClick={() => void run('passkey')}>{t('usePasskey')}</Button>}
+        {error?.by === 'passkey' && <p role="alert" className="text-small text-bad">{error.text}</p>}
+        {!withPassword && <Button look={withPasskey ? 'plain' : 'main'} onClick={() => location.assign(`/sign-in?to=${encodeURIComponent(location.pathname + location.search)}`)}>{t('signIn')}</Button>}
+      </div>
     </Dialog>
   )
 }

@@ -127,14 +127,25 @@ function Password({ value, onChange, label, fresh, error }: { value: string; onC
   )
 }
 
+const passkeys = () => import('../api/passkey')
+
 function PasswordForm({ me, onView }: { me: Me; onView: (v: View) => void }) {
   const t = useT('signin')
+  const common = useT('common')
   const [email, setEmail] = useState('')
   const [password, setPassword] = useState('')
   const form = useForm(async () => { await post('/api/auth/sign-in', { body: { email, password } }); leave() })
   const general = useGeneral(form.general)
   const demo = useForm(async () => { await post('/api/auth/demo'); leave() })
   const demoProblem = useGeneral(demo.general)
+  const withPasskey = me.features.passkeys && 'PublicKeyCredential' in window
+  useEffect(() => { if (withPasskey) void passkeys() }, [withPasskey])
+  const [noPasskey, setNoPasskey] = useState<string | null>(null)
+  const passkey = useForm(async () => {
+    setNoPasskey(null)
+    const p = await passkeys()
+    try { await p.signInWithPasskey(); leave() } catch (e) { setNoPasskey(p.explainPasskey(e)); throw e }
+  })
   return (
     <div className="flex flex-col gap-4">
       {me.features.demo && (
@@ -144,16 +155,22 @@ function PasswordForm({ me, onView }: { me: Me; onView: (v: View) => void }) {
           {demoProblem}
         </form>
       )}
-      <form ref={form.form} onSubmit={form.submit} className="flex flex-col gap-4">
+      {me.features.passwords && <form ref={form.form} onSubmit={form.submit} className="flex flex-col gap-4">
         {general}
         <Field label={t('email')} error={form.field('email')}><Input type="email" autoComplete="username" value={email} onChange={(e) => setEmail(e.target.value)} required maxLength={254} autoFocus={!me.features.demo} /></Field>
         <Password label={t('password')} value={password} onChange={setPassword} error={form.field('password')} />
         <Button type="submit" look={me.features.demo ? 'plain' : 'main'} wide busy={form.busy}>{t('signIn')}</Button>
-      </form>
-      <div className="flex flex-wrap justify-between gap-x-4 gap-y-2 pt-1 text-small">
+      </form>}
+      {withPasskey && (
+        <form onSubmit={passkey.submit} className="flex flex-col gap-3">
+          <Button type="submit" wide icon="passkey" busy={passkey.busy}>{common('usePasskey')}</Button>
+          {noPasskey && <Problem>{noPasskey}</Problem>}
+        </form>
+      )}
+      {me.features.passwords && <div className="flex flex-wrap justify-between gap-x-4 gap-y-2 pt-1 text-small">
         <TextButton onClick={() => onView('recover')}>{t('forgot')}</TextButton>
         {me.features.sign_up === 'open' && <span className="text-ink2">{t('noAccount')} <TextButton onClick={() => onView('sign-up')}>{t('signUp')}</TextButton></span>}
-      </div>
+      </div>}
       {me.features.sign_up !== 'open' && !me.features.demo && <p className="text-small text-ink3">{me.features.sign_up === 'invitation' ? t('onlyInvited') : t('closed')}</p>}
     </div>
   )

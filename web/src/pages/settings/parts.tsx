@@ -1,0 +1,33 @@
+/** What the pages of the settings share. */
+import type { ReactNode } from 'react'
+import { useT } from '../../i18n'
+import { hasPage } from '../../router'
+import { Link } from '../../ui/link'
+import { Page, PageHead } from '../../ui/page'
+
+const sections = ['profile', 'security'] as const
+
+export function Settings({ at, children }: { at: (typeof sections)[number]; children: ReactNode }) {
+  const t = useT('settings')
+  return (
+    <Page width="text">
+      <PageHead title={t('title')} name={`${t(at)} · ${t('title')}`} />
+      <nav aria-label={t('sections')} className="mb-5 flex gap-1 overflow-x-auto border-b border-line">
+        {sections.filter((s) => hasPage(`/settings/${s}`)).map((s) => (
+          <Link key={s} to={`/settings/${s}`} aria-current={s === at ? 'page' : undefined}
+            className="-mb-px flex min-h-9 items-center border-b-2 border-transparent px-3 font-medium text-ink2 no-underline hover:text-ink aria-[current=page]:border-accent aria-[current=page]:text-ink max-md:min-h-11">{t(s)}</Link>
+        ))}
+      </nav>
+      <div className="flex flex-col gap-5">{children}</div>
+    </Page>
+  )
+}
+
+/** Browser and system of a User-Agent, as people call them; null for what nobody knows. */
+export function browserOf(agent: string | null): { browser: string; system: string } | null {
+  if (!agent) return null
+  const first = (table: readonly (readonly [RegExp, string])[]) => table.find(([r]) => r.test(agent))?.[1]
+  const browser = first([[/YaBrowser/, 'Yandex'], [/Edg(A|iOS)?\//, 'Edge'], [/OPR\//, 'Opera'], [/SamsungBrowser/, 'Samsung Internet'], [/Firefox|FxiOS/, 'Firefox'], [/Chrome|CriOS|HeadlessChrome/, 'Chrome'], [/Safari/, 'Safari']])
+  const system = first([[/iPhone/, 'iPhone'], [/iPad/, 'iPad'], [/Android/, 'Android'], [/Windows/, 'Windows'], [/Mac OS X|Macintosh/, 'macOS'], [/CrOS/, 'ChromeOS'], [/Linux/, 'Linux']])
+  return browser && system ? { browser, system } : null
+}

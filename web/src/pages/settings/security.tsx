@@ -1,0 +1,178 @@
+/** How the person signs in: password, passkeys, and the browsers in which they are signed in. */
+import { useQuery } from '@tanstack/react-query'
+import { useState, type FormEvent, type ReactNode } from 'react'
+import { ApiError, get, patch, post, remove, type Reply } from '../../api/client'
+import { explain } from '../../api/explain'
+import { addPasskey, explainPasskey } from '../../api/passkey'
+import { meQuery, queries, useMe, type Me } from '../../api/query'
+import { dateTime } from '../../format'
+import { useT } from '../../i18n'
+import { Button } from '../../ui/button'
+import { ErrorBox, SkeletonRows } from '../../ui/feedback'
+import { Field, Input } from '../../ui/field'
+import { Tag } from '../../ui/marks'
+import { Confirm, Dialog, Menu } from '../../ui/overlay'
+import { IconButton } from '../../ui/button'
+import { Panel } from '../../ui/page'
+import { toast } from '../../ui/toast'
+import { When } from '../../ui/values'
+import { Settings, browserOf } from './parts'
+
+type Session = Reply<'/api/auth/sessions'>['data'][number]
+type Passkey = Reply<'/api/auth/passkeys'>['data'][number]
+const renew = (what: string) => Promise.all([queries.invalidateQueries({ queryKey: ['security', what] }), queries.invalidateQueries({ queryKey: meQuery.queryKey })])
+
+function useBrowser() {
+  const t = useT('settings')
+  return (agent: string | null) => { const b = browserOf(agent); return b ? t('browserOn', b) : t('unknownBrowser') }
+}
+
+function Password({ me }: { me: Me }) {
+  const t = useT('settings')
+  const has = me.user?.has_password === true
+  const [current, setCurrent] = useState('')
+  const [password, setPassword] = useState('')
+  const [busy, setBusy] = useState(false)
+  const [error, setError] = useState<unknown>(null)
+  const at = (f: string) => (error instanceof ApiError && error.field === f ? error.message : undefined)
+  const save = async (e: FormEvent) => {
+    e.preventDefault()
+    if (busy) return
+    setBusy(true)
+    setError(null)
+    try {
+      await post('/api/auth/password', { body: { password, ...(has ? { current } : {}) } })
+      setCurrent('')
+      setPassword('')
+      await renew('sessions')
+      toast(t('passwordSaved'))
+    } catch (e) { setError(e) } finally { setBusy(false) }
+  }
+  return (
+    <Panel title={t('passwordTitle')}>
+      <p className="pb-4 text-ink2">{has ? t('passwordText') : t('passwordNone')}</p>
+      <form onSubmit={(e) => { void save(e) }} className="flex max-w-md flex-col gap-4">
+        <input type="email" autoComplete="username" value={me.user?.email ?? ''} readOnly hidden />
+        {has && <Field label={t('current')} error={at('current')}><Input type="password" autoComplete="current-password" value={current} required maxLength={256} onChange={(e) => setCurrent(e.target.value)} /></Field>}
+        <Field label={t('newPassword')} help={t('newPasswordHelp')} error={at('password')}><Input type="password" autoComplete="new-password" value={password} required minLength={10} maxLength={256} onChange={(e) => setPassword(e.target.value)} /></Field>
+        {error !== null && !at('current') && !at('password') && <ErrorBox error={error} title={explain(error)} />}
+        <div><Button type="submit" busy={busy}>{has ? t('changePassword') : t('setPassword')}</Button></div>
+      </form>
+    </Panel>
+  )
+}
+
+/** A row of a list: what it is, what more there is to say, and what can be done. */
+function Row({ title, note, children }: { title: ReactNode; note: ReactNode; children: ReactNode }) {
+  return (
+    <li className="flex items-center gap-3 border-t border-line px-4 py-3 first:border-t-0">
+      <div className="min-w-0 flex-1"><div className="flex flex-wrap items-center gap-2 font-medium break-words">{title}</div><div className="text-small text-ink3">{note}</div></div>
+      {children}
+    </li>
+  )
+}
+
+/** A name, asked for in a window. */
+function Naming({ title, name: before, verb, run, onClose, help }: { title: string; name: string; verb: string; help?: string; run: (name: string) => Promise<void>; onClose: () => void }) {
+  const t = useT('settings'), c = useT('common')
+  const [name, setName] = useState(before)
+  const [busy, setBusy] = useState(false)
+  const [error, setError] = useState<unknown>(null)
+  const field = error instanceof ApiError && error.field === 'name' ? error.message : undefined
+  const save = async (e: FormEvent) => {
+    e.preventDefault()
+    if (busy || name.trim() === '') return
+    setBusy(true)
+    setError(null)
+    try { await run(name.trim()); onClose() } catch (e) { setError(e); setBusy(false) }
+  }
+  return (
+    <Dialog open onOpenChange={(o) => { if (!o) onClose() }} title={title} footer={<><Button look="main" type="submit" form="naming" busy={busy}>{verb}</Button><Button onClick={onClose}>{c('cancel')}</Button></>}>
+      <form id="naming" onSubmit={(e) => { void save(e) }} className="flex flex-col gap-3 pt-2">
+        <Field label={t('passkeyName')} help={help} error={field}><Input value={name} required maxLength={60} autoFocus autoComplete="off" onChange={(e) => setName(e.target.value)} /></Field>
+        {error !== null && !field && <p role="alert" className="text-small text-bad">{explainPasskey(error)}</p>}
+      </form>
+    </Dialog>
+  )
+}
+
+function Passkeys({ me }: { me: Me }) {
+  const t = useT('settings')
+  const browser = useBrowser()
+  const { data, error, refetch } = useQuery({ queryKey: ['security', 'passkeys'], queryFn: ({ signal }) => get('/api/auth/passkeys', { signal }) })
+  const [adding, setAdding] = useState(false)
+  const [renaming, setRenaming] = useState<Passkey | null>(null)
+  const [removing, setRemoving] = useState<Passkey | null>(null)
+  const [busy, setBusy] = useState(false)
+  const can = me.features.passkeys && 'PublicKeyCredential' in window
+  const end = async (k: Passkey) => {
+    setBusy(true)
+    try { await remove('/api/auth/passkeys/{id}', { path: { id: k.id } }); await renew('passkeys') } catch (e) { toast(e instanceof ApiError && e.status === 409 ? t('lastWay') : explain(e)) } finally { setBusy(false); setRemoving(null) }
+  }
+  return (
+    <Panel title={t('passkeys')} flush actions={can && <Button small icon="plus" onClick={() => setAdding(true)}>{t('addPasskey')}</Button>}>
+      <p className="px-4 pb-3 text-ink2">{can ? t('passkeysText') : me.features.passkeys ? t('passkeysBrowser') : t('passkeysAddress')}</p>
+      {error ? <div className="px-4 pb-4"><ErrorBox error={error} onRetry={() => void refetch()} /></div> : !data ? <div className="px-4 pb-4"><SkeletonRows rows={2} /></div> : data.data.length === 0 ? <p className="border-t border-line px-4 py-3 text-ink3">{t('passkeysNone')}</p> : (
+        <ul className="m-0 list-none border-t border-line p-0">
+          {data.data.map((k) => (
+            <Row key={k.id} title={<span translate="no">{k.name}</span>} note={k.used_at ? t('passkeyUsed', { added: dateTime(k.created_at), used: dateTime(k.used_at) }) : t('passkeyUnused', { added: dateTime(k.created_at) })}>
+              <Menu align="end" trigger={<IconButton icon="more" label={t('actions', { name: k.name })} />} items={[{ label: t('rename'), icon: 'edit', onSelect: () => setRenaming(k) }, { label: t('remove'), icon: 'trash', onSelect: () => setRemoving(k) }]} />
+            </Row>
+          ))}
+        </ul>
+      )}
+      {adding && <Naming title={t('addPasskey')} name={browser(navigator.userAgent)} verb={t('passkeyAddNow')} help={t('passkeyNameHelp')} onClose={() => setAdding(false)} run={async (name) => { await addPasskey(name); await renew('passkeys'); toast(t('passkeyAdded')) }} />}
+      {renaming && <Naming title={t('renameTitle')} name={renaming.name} verb={t('rename')} onClose={() => setRenaming(null)} run={async (name) => { await patch('/api/auth/passkeys/{id}', { path: { id: renaming.id }, body: { name } }); await renew('passkeys') }} />}
+      {removing && <Confirm open onOpenChange={(o) => { if (!o) setRemoving(null) }} title={t('removePasskey', { name: removing.name })} verb={t('remove')} busy={busy} onConfirm={() => void end(removing)}>{t('removePasskeyText')}</Confirm>}
+    </Panel>
+  )
+}
+
+function Sessions({ me }: { me: Me }) {
+  const t = useT('settings')
+  const browser = useBrowser()
+  const { data, error, refetch } = useQuery({ queryKey: ['security', 'sessions'], queryFn: ({ signal }) => get('/api/auth/sessions', { signal }) })
+  const [ending, setEnding] = useState<Session | 'others' | null>(null)
+  const [busy, setBusy] = useState(false)
+  const all = data?.data
+  const how = (s: Session) => s.method.startsWith('oidc:') ? t('by_oidc', { provider: me.features.oidc.find((p) => `oidc:${p.id}` === s.method)?.name ?? s.method.slice(5) }) : t.or(`by_${s.method}`, s.method)
+  const end = async () => {
+    setBusy(true)
+    try {
+      const n = ending === 'others' ? (await remove('/api/auth/sessions')).ended : (await remove('/api/auth/sessions/{id}', { path: { id: (ending as Session).id } }), 1)
+      await renew('sessions')
+      toast(t('ended', { n }))
+    } catch (e) { toast(explain(e)) } finally { setBusy(false); setEnding(null) }
+  }
+  return (
+    <Panel title={t('sessions')} flush actions={all && all.length > 1 && <Button small onClick={() => setEnding('others')}>{t('endOthers')}</Button>}>
+      <p className="px-4 pb-3 text-ink2">{t('sessionsText')}</p>
+      {error ? <div className="px-4 pb-4"><ErrorBox error={error} onRetry={() => void refetch()} /></div> : !all ? <div className="px-4 pb-4"><SkeletonRows rows={3} /></div> : (
+        <ul className="m-0 list-none border-t border-line p-0">
+          {all.map((s) => (
+            <Row key={s.id} title={<>{browser(s.user_agent)}{s.current && <Tag tone="accent">{t('thisBrowser')}</Tag>}</>}
+              note={<>{t.rich('sessionSeen', { seen: <When at={s.seen_at} />, address: <span translate="no">{s.address ?? t('unknownAddress')}</span> })}<br />{t.rich('sessionBegan', { began: <When at={s.created_at} />, how: how(s) })}</>}>
+              {!s.current && <Button small onClick={() => setEnding(s)}>{t('end')}</Button>}
+            </Row>
+          ))}
+        </ul>
+      )}
+      {ending && <Confirm open onOpenChange={(o) => { if (!o) setEnding(null) }} title={ending === 'others' ? t('endOthersTitle') : t('endTitle')} verb={ending === 'others' ? t('endOthers') : t('end')} busy={busy} onConfirm={() => void end()}>{ending === 'others' ? t('endOthersText') : t('endText', { browser: browser(ending.user_agent) })}</Confirm>}
+    </Panel>
+  )
+}
+
+export default function Security() {
+  const me = useMe()
+  return (
+    <Settings at="security">
+      {!me ? <Panel><SkeletonRows rows={6} /></Panel> : (
+        <>
+          {me.features.passwords && me.user?.email && <Password me={me} />}
+          <Passkeys me={me} />
+          <Sessions me={me} />
+        </>
+      )}
+    </Settings>
+  )
+}
