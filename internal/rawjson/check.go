@@ -36,9 +36,6 @@ func Check(b []byte, lim Limits) *fault.Error {
 	if bytes.HasPrefix(b, []byte("\xef\xbb\xbf")) {
 		return fault.New(fault.Invalid, op, "The body begins with a byte order mark; send plain UTF-8 JSON.")
 	}
-	if !ValidUTF8(b) {
-		return explain(b)
-	}
 	lim = lim.orDefaults()
 	switch f := scan(b, true, lim); f.bad {
 	case valid:

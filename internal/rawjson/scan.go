@@ -2,6 +2,8 @@ package rawjson
 
 import (
 	"bytes"
+	"encoding/binary"
+	"math/bits"
 	"sync"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -55,7 +57,7 @@ const manyNames = 24
 // Valid reports whether b is exactly one JSON value in UTF-8, nested at most 256 deep. It is kinder than Check: names may repeat
 // and an escape may be half a surrogate pair, because models do produce such text and a broken emoji must not end an answer.
 func Valid(b []byte) bool {
-	return ValidUTF8(b) && scan(b, false, Limits{Depth: hardDepth}).bad == valid
+	return scan(b, false, Limits{Depth: hardDepth}).bad == valid
 }
 
 // found is what a scan says.
@@ -64,7 +66,7 @@ type found struct {
 	at  int
 }
 
-// scan checks b, which must be UTF-8.
+// scan checks b.
 func scan(b []byte, strict bool, lim Limits) found {
 	s := scanners.Get().(*scanner)
 	s.b, s.strict, s.lim = b, strict, lim
@@ -242,12 +244,31 @@ func (s *scanner) fresh(start, end int) bool {
 // text passes the string at i.
 func (s *scanner) text(i int) int {
 	b := s.b
-	for i++; ; {
-		i += plainPrefix(b[i:])
+	i++
+	if i+8 <= len(b) { // most names and many texts are shorter
+		if m := odd(binary.LittleEndian.Uint64(b[i:])) & highs; m != 0 {
+			if at := i + bits.TrailingZeros64(m)>>3; b[at] == '"' {
+				return at + 1
+			}
+		}
+	}
+	foreign := -1 // where the first byte is that is not ASCII
+	for {
+		if foreign < 0 {
+			if i += asciiPrefix(b[i:]); i < len(b) && b[i] >= utf8.RuneSelf {
+				foreign = i
+			}
+		}
+		if foreign >= 0 {
+			i += plainPrefix(b[i:])
+		}
 		if i >= len(b) {
 			return s.stop(malformed, i)
 		}
 		if b[i] == '"' {
+			if foreign >= 0 && !ValidUTF8(b[foreign:i]) {
+				return s.stop(malformed, foreign)
+			}
 			return i + 1
 		}
 		if b[i] != '\\' || i+1 >= len(b) {
