@@ -43,29 +43,6 @@ func special(b []byte) uint64 {
 	return ((x-ones*0x20)&^x | (quote-ones)&^quote | (slash-ones)&^slash) & highs
 }
 
-// asciiPrefix is plainPrefix that ends at the first byte that is not ASCII, too, and takes less for it.
-func asciiPrefix(b []byte) int {
-	i := 0
-	for ; i+32 <= len(b); i += 32 {
-		w := (*[32]byte)(b[i:])
-		x, y, z, u := binary.LittleEndian.Uint64(w[0:]), binary.LittleEndian.Uint64(w[8:]), binary.LittleEndian.Uint64(w[16:]), binary.LittleEndian.Uint64(w[24:])
-		if (odd(x)|odd(y)|odd(z)|odd(u))&highs != 0 {
-			break
-		}
-	}
-	for ; i+8 <= len(b); i += 8 {
-		if m := odd(binary.LittleEndian.Uint64(b[i:])) & highs; m != 0 {
-			return i + bits.TrailingZeros64(m)>>3
-		}
-	}
-	for ; i < len(b); i++ {
-		if c := b[i]; c < 0x20 || c == '"' || c == '\\' || c >= utf8.RuneSelf {
-			return i
-		}
-	}
-	return i
-}
-
 // odd has the high bit set in the first of eight bytes that is a control character, quote, backslash or not ASCII, and none set when there is none. A
 // borrow may set bits above the first.
 func odd(x uint64) uint64 {
@@ -96,7 +73,7 @@ func AppendText(dst []byte, s string) []byte {
 
 // AppendEscaped is AppendString without the quotes.
 func AppendEscaped(dst, s []byte) []byte {
-	if !utf8.Valid(s) {
+	if !ValidUTF8(s) {
 		s = bytes.ToValidUTF8(s, []byte("\uFFFD"))
 	}
 	for len(s) > 0 {

@@ -226,6 +226,7 @@ func BenchmarkCheck(b *testing.B) {
 		{"1KB", chatBody(1000, "hello world, this is some text. ")},
 		{"200KB", chatBody(200_000, `hello world, this is \"quoted\" and\n longer text. `)},
 		{"200KB/Cyrillic", chatBody(200_000, "шлюз считает каждый запрос. ")},
+		{"200KB/mixed", chatBody(200_000, `water stone bridge мост \"quoted\" mill river level gate flow path\\name spring été `)},
 		{"5MB", chatBody(5_000_000, "QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVo=")},
 	} {
 		b.Run(c.name, func(b *testing.B) {

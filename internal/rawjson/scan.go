@@ -252,23 +252,12 @@ func (s *scanner) text(i int) int {
 			}
 		}
 	}
-	foreign := -1 // where the first byte is that is not ASCII
 	for {
-		if foreign < 0 {
-			if i += asciiPrefix(b[i:]); i < len(b) && b[i] >= utf8.RuneSelf {
-				foreign = i
-			}
-		}
-		if foreign >= 0 {
-			i += plainPrefix(b[i:])
-		}
-		if i >= len(b) {
+		n, ok := plainText(b[i:])
+		if i += n; i >= len(b) || !ok {
 			return s.stop(malformed, i)
 		}
 		if b[i] == '"' {
-			if foreign >= 0 && !ValidUTF8(b[foreign:i]) {
-				return s.stop(malformed, foreign)
-			}
 			return i + 1
 		}
 		if b[i] != '\\' || i+1 >= len(b) {
