@@ -7,6 +7,7 @@
 //	go run ./bench -passes 3       the best of three, for a noisy machine
 //	go run ./bench -against FILE   another build beside this one, slice by slice
 //	go run ./bench -memory         the memory under load, and whether it comes back
+//	go run ./bench -tls            a provider over TLS, by either client, and over HTTP/2
 //	go run ./bench -overload       the behaviour at twice the load that Weir can carry
 package main
 
@@ -40,7 +41,8 @@ type settings struct {
 	json    string
 	profile string
 	strict  bool
-	clients int // of the overload test
+	clients int  // of the overload test
+	over    over // the zero value: plain
 }
 
 func run() error {
@@ -58,10 +60,11 @@ func run() error {
 	overloading := flag.Bool("overload", false, "offer Weir twice what it can carry, instead of everything else")
 	remembering := flag.Bool("memory", false, "measure the memory under streams and large bodies, and a minute after, instead of everything else")
 	against := flag.String("against", "", "compare -weir with this other build, slice by slice, instead of everything else")
+	securing := flag.Bool("tls", false, "measure Weir with a provider over TLS, by either client, and over HTTP/2, instead of everything else; -against adds another build")
 	flag.IntVar(&s.clients, "clients", 5000, "connections of the overload")
-	flag.StringVar(&serve, "serve", "", "internal: be one of the servers measured: mock, handtuned")
+	flag.StringVar(&serve, "serve", "", "internal: be one of the servers measured: mock, mocktls, handtuned")
 	flag.StringVar(&listen, "listen", "", "internal: loopback address of -serve")
-	flag.StringVar(&upstream, "upstream", "", "internal: address of the mock for -serve handtuned")
+	flag.StringVar(&upstream, "upstream", "", "internal: address of the mock for -serve handtuned, folder of the certificate for mocktls")
 	flag.Parse()
 	if s.each > time.Minute || s.passes > 20 || s.streams > 5000 || s.rate > 20_000 || s.clients > 10_000 {
 		return errors.New("over the bounds of this program: -each 1m, -passes 20, -streams 5000, -rate 20000, -clients 10000")
@@ -76,6 +79,9 @@ func run() error {
 	}
 	if *remembering {
 		return memory(ctx, s)
+	}
+	if *securing {
+		return secured(ctx, s, *against)
 	}
 	if *against != "" {
 		return compare(ctx, s, *against)
@@ -92,6 +98,8 @@ func serveOne(what, listen, upstream string) error {
 	switch what {
 	case "mock":
 		return serveMock(ln)
+	case "mocktls":
+		return serveMockTLS(ln, upstream)
 	case "handtuned":
 		return serveHandtuned(ln, upstream)
 	default:

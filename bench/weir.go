@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -17,7 +18,7 @@ const benchVendor = "bench/"
 
 // weirConfig configures Weir as an operator would: keys, routing, holds, exact settlement, a durable record of each call, metrics, access
 // log. It differs from the defaults only in limits per client address, because all clients here have the same address.
-const weirConfig = `data_dir: DIR/weir-data
+const weirConfig = `TOPdata_dir: DIR/weir-data
 server:
   listen: LISTEN
   admin_listen: ADMIN
@@ -29,9 +30,9 @@ log:
   access: true
 providers:
   - id: mock
-    base_url: http://UPSTREAM/v1
+    base_url: SCHEME://UPSTREAM/v1
     api_key: upstream
-    models:
+PROVIDER    models:
 `
 
 // roomyLimits allow one user and one key all streams of a measurement.
@@ -60,7 +61,7 @@ func startWeir(ctx context.Context, s settings, dir string, mock *process, limit
 	if err != nil {
 		return t, err
 	}
-	text := strings.NewReplacer("DIR", dir, "LISTEN", address, "ADMIN", admin, "UPSTREAM", mock.address, "    LIMITS\n", strings.TrimPrefix(limits, "\n")).Replace(weirConfig)
+	text := strings.NewReplacer("DIR", dir, "LISTEN", address, "ADMIN", admin, "UPSTREAM", mock.address, "SCHEME", cmp.Or(s.over.scheme, "http"), "PROVIDER", s.over.provider, "TOP", s.over.upstream, "    LIMITS\n", strings.TrimPrefix(limits, "\n")).Replace(weirConfig)
 	for model := range answers() {
 		text += strings.NewReplacer("SLUG", benchVendor+model, "MODEL", model).Replace(weirModel)
 	}

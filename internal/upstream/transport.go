@@ -119,12 +119,25 @@ func (c *Client) newGroup(key groupKey) *group {
 	if key.ca != "" {
 		cfg.TLS, _ = authorities(cfg.TLS, key.ca) // checked when the provider was loaded
 	}
+	cfg.TLS = tuned(cfg.TLS)
 	if key.http2 || c.cfg.Standard {
 		tr := newTransport(key.http2, &c.cfg)
 		tr.TLSClientConfig = cfg.TLS.Clone()
 		return &group{standard: tr}
 	}
 	return &group{own: h1.NewHost(cfg, key.scheme, key.host), tls: cfg.TLS.Clone()}
+}
+
+// tuned is base with what makes calls of one host cheap: a new connection resumes the session of an earlier one, and a request is not cut into small
+// records, since its server needs the whole of it.
+func tuned(base *tls.Config) *tls.Config {
+	cfg := &tls.Config{MinVersion: tls.VersionTLS12}
+	if base != nil {
+		cfg = base.Clone()
+	}
+	cfg.ClientSessionCache = tls.NewLRUClientSessionCache(1)
+	cfg.DynamicRecordSizingDisabled = true
+	return cfg
 }
 
 // authorities is base with further certificate authorities. Certificates that neither these nor the usual ones have signed are refused.
