@@ -173,6 +173,7 @@ func (d *Doctor) database(ctx context.Context, o *Office) {
 	default:
 		d.good(part, "PostgreSQL answers in %s, and its clock is right", took.Round(10*time.Microsecond))
 	}
+	d.storage(ctx, o)
 	aside, err := o.Store.Asides(ctx)
 	switch {
 	case err != nil:
@@ -182,6 +183,25 @@ func (d *Doctor) database(ctx context.Context, o *Office) {
 	default:
 		d.good("ledger", "no charge waits for a decision")
 	}
+}
+
+func (d *Doctor) storage(ctx context.Context, o *Office) {
+	const part = "storage"
+	k, err := o.Store.Kept(ctx)
+	if err != nil {
+		d.say(Bad, part, "", "what is kept cannot be read: %v", err)
+		return
+	}
+	text := fmt.Sprintf("%d calls in %d MiB, of which %d MiB are free for new rows", k.Calls, k.Bytes>>20, k.Free>>20)
+	if k.Dropped > 0 {
+		text += fmt.Sprintf("; details of %d calls before %s were dropped", k.Dropped, k.Since.Format(time.DateOnly))
+	}
+	if r := d.cfg.Store.Retention; r > 0 {
+		text += fmt.Sprintf("; store.retention is %d days", int(r/(24*time.Hour)))
+	} else {
+		text += "; all are kept for ever (store.retention)"
+	}
+	d.good(part, "%s", text)
 }
 
 func (d *Doctor) people(ctx context.Context, o *Office) {

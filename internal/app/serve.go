@@ -74,6 +74,9 @@ func (g *Gateway) run(ctx context.Context, signals <-chan os.Signal, watch *conf
 	g.keep(g.remembering())
 	g.keep(tidying(g.cfg.Runtime))
 	g.keep(g.savingHours())
+	if g.cfg.Store.Retention > 0 {
+		g.keep(g.droppingCalls())
+	}
 	g.keep(g.api.Ranks(g.store, ranksEvery))
 	for {
 		select {

@@ -108,6 +108,8 @@ type Timeouts struct {
 type Store struct {
 	DSN           DSN  `yaml:"dsn"`             // "": weir.db in the data directory
 	AllowDataLoss bool `yaml:"allow_data_loss"` // allows a PostgreSQL server that may lose commits in a crash
+	// Details of calls are dropped when they are older; their charges and all sums stay. 0: never.
+	Retention time.Duration `yaml:"retention"`
 }
 
 // Journal configures the settlement journal.

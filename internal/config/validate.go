@@ -24,6 +24,9 @@ import (
 // minSegment fits a record of the largest size after any header.
 const minSegment = 2 << 20
 
+// leastRetention is longer than any batch runs, and any usual failure of a node whose calls then come late.
+const leastRetention = 7 * 24 * time.Hour
+
 // dialects are the wires that declared providers may use.
 var dialects = catalog.Dialects()
 
@@ -62,6 +65,9 @@ func (c *Config) Validate() error {
 	}
 	if scheme := c.Store.DSN.scheme(); scheme != "" && !c.Store.DSN.Postgres() {
 		k.fail("store.dsn", "the store %q is not supported; write postgres://user:password@host/database, the path of a SQLite file, or nothing", scheme)
+	}
+	if r := c.Store.Retention; r != 0 && r < leastRetention {
+		k.fail("store.retention", "it must be at least %s, or 0s to keep all calls", leastRetention)
 	}
 	k.positive("journal.max_unsynced", int64(c.Journal.MaxUnsynced))
 	if c.Journal.SegmentBytes < minSegment {

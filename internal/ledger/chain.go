@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"math/bits"
 	"strconv"
 	"strings"
 
@@ -51,7 +52,7 @@ func ParseAnchor(text string) (a Anchor, err error) {
 type Link struct {
 	Seq         int64 // 1, 2, ... without gaps
 	First, Last int64 // transactions; 0 and 0 when only calls that cost nothing were recorded, more than one where older books were taken over
-	Calls       int64
+	Calls       int64 // below zero: so many were dropped, see Sweeper
 	Digest      Digest
 	Hash        string // hex
 }
@@ -92,6 +93,63 @@ func (d *Digest) Plus(other []byte) {
 	if len(other) == len(d) {
 		d.plus((*Digest)(other))
 	}
+}
+
+// Minus takes all calls of another set away.
+func (d *Digest) Minus(other *Digest) {
+	less := *other
+	less.negate()
+	d.plus(&less)
+}
+
+// AddSums adds figures to a digest of sums: each as often as it says, at a place that its table, row and column determine. So the digest of a
+// row is the sum of the digests of all that was ever added to it, whatever the order.
+func (d *Digest) AddSums(table string, row []string, columns []string, values []int64) {
+	h := sha512.New()
+	var n [8]byte
+	word := func(s string) {
+		binary.BigEndian.PutUint64(n[:], uint64(len(s)))
+		_, _ = h.Write(n[:])
+		_, _ = h.Write([]byte(s))
+	}
+	word(table)
+	for _, s := range row {
+		word(s)
+	}
+	at := h.Sum(nil)
+	for i, v := range values {
+		if v == 0 {
+			continue
+		}
+		place := Digest(sha512.Sum512(append(at[:len(at):len(at)], columns[i]...)))
+		place.times(v)
+		d.plus(&place)
+	}
+}
+
+// times multiplies, modulo 2^512.
+func (d *Digest) times(n int64) {
+	by, carry := uint64(n), uint64(0)
+	if n < 0 {
+		by = -by
+	}
+	for i := len(d) - 8; i >= 0; i -= 8 {
+		hi, lo := bits.Mul64(binary.BigEndian.Uint64(d[i:]), by)
+		lo, over := bits.Add64(lo, carry, 0)
+		carry = hi + over
+		binary.BigEndian.PutUint64(d[i:], lo)
+	}
+	if n < 0 {
+		d.negate()
+	}
+}
+
+func (d *Digest) negate() {
+	for i := range d {
+		d[i] = ^d[i]
+	}
+	one := Digest{len(d) - 1: 1}
+	d.plus(&one)
 }
 
 func (d *Digest) plus(other *Digest) {

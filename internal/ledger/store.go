@@ -191,6 +191,17 @@ type Poster interface {
 	Post(ctx context.Context, p Posting) (Posted, error)
 }
 
+// Sweeper drops the details of calls that are older than they are kept. Charges, balances, statements and roll-ups stay, and the checks
+// still cover them: what is dropped leaves its sums and a link in the chain.
+type Sweeper interface {
+	// SweepCalls drops at most n calls that began before a time, of wallets after the one named ("" all), in the order of their names. It
+	// returns the wallet to go on after, "" at the end, and how many it dropped. Each is one transaction, so it may be cut off at any place and
+	// begun again from "". Calls of video jobs wait until their jobs are forgotten.
+	SweepCalls(ctx context.Context, before time.Time, after string, n int) (next string, dropped int, err error)
+	// KeptSince is the time before which calls were dropped; zero when all are kept.
+	KeptSince(ctx context.Context) (time.Time, error)
+}
+
 // Check is one law of the books, and whether it holds.
 type Check struct {
 	Name   string

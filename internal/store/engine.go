@@ -40,6 +40,11 @@ type Engine struct {
 	// database does that at its own time.
 	Scrub func(ctx context.Context) error
 
+	// Shrink gives space that deleted rows have left back to the system, a bounded part of it; nil: the database uses it for new rows.
+	Shrink func(ctx context.Context) error
+	// Size is a query for the bytes of the database, and how many of them are free for new rows.
+	Size string
+
 	// Duplicate reports whether a row could not be inserted because there is one with that key.
 	Duplicate func(error) bool
 	// Refused reports whether the database can never store the given values, however often it is tried: a number out of range, a violated

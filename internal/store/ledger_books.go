@@ -72,6 +72,9 @@ type books struct {
 
 	requests map[string]*request // of batches, by wallet and generation
 
+	sweeps map[int64]*sweep // by their links
+	swept  sweep            // all of them
+
 	calls  int64 // recorded
 	digest ledger.Digest
 }
@@ -92,7 +95,7 @@ type walletSums struct {
 }
 
 func newBooks() *books {
-	return &books{wallets: map[string]*walletSums{}, contents: map[int64][sha256.Size]byte{}, events: map[string][]int64{}, refunds: map[string]*refunded{}, escrows: map[escrow]*wide{}, requests: map[string]*request{}}
+	return &books{wallets: map[string]*walletSums{}, contents: map[int64][sha256.Size]byte{}, events: map[string][]int64{}, refunds: map[string]*refunded{}, sweeps: map[int64]*sweep{}, escrows: map[escrow]*wide{}, requests: map[string]*request{}}
 }
 
 // entries walks through all that was posted.
@@ -317,6 +320,7 @@ func (c *checker) chain(noted ledger.Anchor) {
 	var wrong differences
 	var digest ledger.Digest
 	var calls, length int64
+	sweeps := 0
 	var at string
 	linked := map[int64]bool{}
 	ids := make([]int64, 0, len(c.books.contents))
@@ -333,7 +337,14 @@ func (c *checker) chain(noted ledger.Anchor) {
 		calls += l.Calls
 		digest.Plus(l.Digest[:])
 		content, lost := c.books.between(ids, l.First, l.Last, linked)
+		s := c.books.sweeps[l.Seq]
+		if s != nil {
+			content = s.content()
+			sweeps++
+		}
 		switch {
+		case (s != nil) != (l.Calls < 0) || s != nil && (s.calls != -l.Calls || l.First != 0):
+			wrong.add(fmt.Sprintf("link %d does not fit the calls that were dropped with it", l.Seq))
 		case lost:
 			wrong.add(fmt.Sprintf("link %d contains transaction %d, which is missing or linked twice", l.Seq, l.First))
 		case l.Chain(c.end.Hash, content) != l.Hash:
@@ -351,6 +362,9 @@ func (c *checker) chain(noted ledger.Anchor) {
 	}
 	if calls != c.books.calls || digest != c.books.digest {
 		wrong.add(fmt.Sprintf("%d calls were recorded, %d are there, and not all of them as they were: some are changed, added or gone", calls, c.books.calls))
+	}
+	if sweeps != len(c.books.sweeps) {
+		wrong.add(fmt.Sprintf("%d steps that dropped calls are in no link", len(c.books.sweeps)-sweeps))
 	}
 	var head int64
 	if c.one(chainHead, &head); head != length {

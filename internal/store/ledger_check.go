@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"weir/internal/audit"
 	"weir/internal/fault"
@@ -19,6 +20,7 @@ func (s *Store) Checks(ctx context.Context, noted ledger.Anchor) (checks []ledge
 	guards, unknown := s.guards(ctx)
 	err = s.walk(ctx, func(ctx context.Context, q *sql.Tx) error {
 		c := checker{ctx: ctx, tx: q, books: newBooks()}
+		c.sweeps()
 		c.entries()
 		c.wallets()
 		c.leases()
@@ -139,8 +141,15 @@ func (c *checker) generations() {
 	c.one(checkCounts, &n, &settled, &hi, &lo)
 	cost := wideOf(hi, lo)
 	wrong := c.wrong("generation %s has no entry, a wrong one, or one that it should not have", checkUncharged)
-	wrong = append(wrong, c.wrong("entry %s has no generation", checkUnrecorded)...)
+	if c.books.swept.calls == 0 {
+		wrong = append(wrong, c.wrong("entry %s has no generation", checkUnrecorded)...)
+	} else {
+		wrong = append(wrong, c.dropped()...)
+	}
 	c.add("settlements", wrong, "%d calls, of which %d were settled, each with one entry: %s rubles", n, settled, cost)
+	if s := &c.books.swept; s.calls > 0 {
+		c.checks[len(c.checks)-1].Detail += fmt.Sprintf("; %d calls before %s were dropped, and the charges of %d stay: %s rubles", s.calls, time.UnixMicro(s.before).UTC().Format(time.DateOnly), s.settled, wideOf(s.rubles, s.nanos))
+	}
 }
 
 var (
@@ -213,6 +222,12 @@ func (c *checker) records() (map[hourKey]*sums, taxBook) {
 		back.n.Add(&back.n, &r.sum.n)
 		if !r.call {
 			wallet, generation, _ := strings.Cut(k, "\x00")
+			if c.books.swept.calls > 0 {
+				if w := c.refundOfDropped(wallet, generation, &r.sum); w != "" {
+					over.add(w)
+				}
+				continue
+			}
 			over.add(fmt.Sprintf("generation %s of wallet %s was refunded %s rubles, but does not exist", generation, wallet, &r.sum))
 		}
 	}
@@ -263,25 +278,14 @@ func sumsOf(values []any) (s sums) {
 
 // rollUps compares the hours with the calls, days and keys with the hours, and the VAT of days with calls and refunds.
 func (c *checker) rollUps(hours map[hourKey]*sums, vat taxBook) {
-	t := tallyOf(hours, vat)
-	compareSums(c, "usage by hour", selectHours, len(hourColumns), t.hours, func(v []any) hourKey {
-		start, _ := v[0].(int64)
-		return hourKey{start, text(v[1]), text(v[2]), text(v[3]), text(v[4]), text(v[5]), text(v[6]), text(v[7]), text(v[8])}
-	}, sumsOf)
+	t := tallyOf(c.hours(hours), vat)
 	compareSums(c, "usage by day", selectDays, len(dayColumns), t.days, func(v []any) dayKey {
 		return dayKey{text(v[0]), text(v[1]), text(v[2]), text(v[3]), text(v[4]), text(v[5]), text(v[6]), text(v[7])}
 	}, sumsOf)
 	compareSums(c, "usage by group", selectGroups, len(groupColumns), t.groups, func(v []any) groupKey {
 		return groupKey{text(v[0]), text(v[1]), text(v[2]), text(v[3]), text(v[4])}
 	}, sumsOf)
-	compareSums(c, "VAT by day", selectTaxes, len(taxColumns), t.taxes, func(v []any) taxKey {
-		return taxKey{text(v[0]), text(v[1]), text(v[2])}
-	}, func(v []any) (s taxes) {
-		for i := range s {
-			s[i], _ = v[i].(int64)
-		}
-		return s
-	})
+	c.vat(t.taxes)
 	c.compareKeys(t.keys)
 }
 

@@ -146,6 +146,13 @@ func (t *tx) unposted(generation string, cause error) error {
 	var state string
 	switch err := t.row(asideState, generation).Scan(&state); {
 	case errors.Is(err, sql.ErrNoRows):
+		var before int64
+		if err := t.row(horizonRead).Scan(&before); err != nil {
+			return err
+		}
+		if since, dropped := droppedBefore(generation, before); dropped {
+			return unfit("generation", "Details of calls before %s are no longer kept, so their charges cannot be refunded. Correct the balance instead.", since)
+		}
 		e := fault.New(fault.NotFound, "store.Post", "There is no charge of that generation. One that is still running, or has just ended, cannot be refunded yet.").Because(cause)
 		e.Param = "generation"
 		return e

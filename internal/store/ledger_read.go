@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"weir/internal/fault"
 	"weir/internal/ledger"
 	"weir/internal/money"
 	"weir/internal/record"
@@ -47,7 +46,11 @@ func (s *Store) Call(ctx context.Context, wallet, generation string) (call *reco
 		}
 		r, err := scanStored(q.QueryRowContext(ctx, text, args...))
 		if errors.Is(err, sql.ErrNoRows) {
-			return fault.New(fault.NotFound, "store.Call", "There is no such generation.").Because(err)
+			var before int64
+			if e := q.QueryRowContext(ctx, horizonRead).Scan(&before); e != nil {
+				return e
+			}
+			return noCall(generation, before, err)
 		}
 		if err != nil {
 			return err

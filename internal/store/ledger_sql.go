@@ -98,6 +98,8 @@ const (
 		WHERE (g.settled = 1 AND (e.ref IS NULL OR e.amount <> -g.cost)) OR (g.settled = 0 AND (e.ref IS NOT NULL OR g.cost <> 0)) LIMIT 5`
 	checkUnrecorded = `SELECT e.ref FROM entries e WHERE substr(e.account, 1, 7) = 'wallet:' AND substr(e.ref, 1, 7) = 'settle:'
 		AND NOT EXISTS (SELECT 1 FROM generations g WHERE g.wallet = substr(e.account, 8) AND g.id = substr(e.ref, 8)) LIMIT 5`
+	checkUnrecordedSum = `SELECT COUNT(*), CAST(COALESCE(SUM(e.amount / 1000000000), 0) AS BIGINT), CAST(COALESCE(SUM(e.amount % 1000000000), 0) AS BIGINT) FROM entries e
+		WHERE substr(e.account, 1, 7) = 'wallet:' AND substr(e.ref, 1, 7) = 'settle:' AND NOT EXISTS (SELECT 1 FROM generations g WHERE g.wallet = substr(e.account, 8) AND g.id = substr(e.ref, 8))`
 	// Sums in two parts, because one of int64 does not hold them.
 	checkCounts   = `SELECT COUNT(*), CAST(COALESCE(SUM(settled), 0) AS BIGINT), CAST(COALESCE(SUM(cost / 1000000000), 0) AS BIGINT), CAST(COALESCE(SUM(cost % 1000000000), 0) AS BIGINT) FROM generations`
 	checkKeySpend = `SELECT wallet, key_id, period, start, spent FROM key_spend`

@@ -261,6 +261,11 @@ func (s *Store) SearchCalls(ctx context.Context, q report.Search, most int) (w r
 
 // LastHour is report.Store.LastHour.
 func (s *Store) LastHour(ctx context.Context, wallet string, f report.Filter, from, before time.Time) (time.Time, error) {
+	if kept, err := s.KeptSince(ctx); err != nil {
+		return time.Time{}, err
+	} else if kept.After(from) { // the roll-ups still have what came before
+		from = kept
+	}
 	// Of the day of before not all hours count: so it is looked at on its own, and then the latest day before it.
 	part, names := groupOf(given(&f, report.None))
 	for range 2 {

@@ -32,10 +32,11 @@ type Store struct {
 }
 
 var (
-	_ ledger.Store  = (*Store)(nil)
-	_ account.Store = (*Store)(nil)
-	_ apikey.Store  = (*Store)(nil)
-	_ edit.Store    = (*Store)(nil)
+	_ ledger.Store   = (*Store)(nil)
+	_ ledger.Sweeper = (*Store)(nil)
+	_ account.Store  = (*Store)(nil)
+	_ apikey.Store   = (*Store)(nil)
+	_ edit.Store     = (*Store)(nil)
 
 	_ idempotency.Store = (*Store)(nil)
 	_ history.Store     = (*Store)(nil)

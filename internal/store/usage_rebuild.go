@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"weir/internal/fault"
 	"weir/internal/ledger"
 )
 
@@ -13,11 +14,12 @@ const (
 
 	formRead  = `SELECT form FROM usage_form WHERE one = 1`
 	formWrite = `UPDATE usage_form SET form = $1 WHERE one = 1`
-	// refundsOfAll are what was given back, by the generation that each refund is of.
-	refundsOfAll = `SELECT w.account, o.account, w.amount, t.at FROM entries w JOIN entries o ON o.transaction_id = w.transaction_id AND o.line <> w.line
+	// refundsOfWallets are what was given back, by the generation that each refund is of.
+	refundsOfWallets = `SELECT w.account, o.account, w.amount, t.at FROM entries w JOIN entries o ON o.transaction_id = w.transaction_id AND o.line <> w.line
 		JOIN transactions t ON t.id = w.transaction_id
-		WHERE substr(w.account, 1, 7) = 'wallet:' AND substr(o.account, 1, 7) = 'refund:' AND substr(w.ref, 1, 7) <> 'settle:' AND substr(o.ref, 1, 7) <> 'settle:' ORDER BY w.transaction_id`
-	recordsOf = `SELECT ` + storedColumns + ` FROM generations`
+		WHERE substr(w.account, 1, 7) = 'wallet:' AND substr(o.account, 1, 7) = 'refund:' AND substr(w.ref, 1, 7) <> 'settle:' AND substr(o.ref, 1, 7) <> 'settle:' `
+	refundsOfAll = refundsOfWallets + `ORDER BY w.transaction_id`
+	recordsOf    = `SELECT ` + storedColumns + ` FROM generations`
 )
 
 // rebuildFor is ample for all records of a large installation: ten million take some minutes.
@@ -36,7 +38,8 @@ func (s *Store) FillRollUps(ctx context.Context) error {
 	})
 }
 
-// RebuildRollUps makes the roll-ups anew from the records and the refunds. What they were before does not matter.
+// RebuildRollUps makes the roll-ups anew from the records and the refunds. What they were before does not matter. It fails with
+// fault.Conflict when calls were dropped: a program whose roll-ups have another form must convert them.
 func (s *Store) RebuildRollUps(ctx context.Context) error {
 	return s.rebuild(ctx, func(*tx) (bool, error) { return true, nil })
 }
@@ -57,6 +60,13 @@ func (s *Store) rebuild(ctx context.Context, wanted func(*tx) (bool, error)) err
 		}
 		if ok, err := wanted(t); !ok || err != nil {
 			return err
+		}
+		var swept int64
+		if err := t.row(sweepsAny).Scan(&swept); err != nil {
+			return err
+		}
+		if swept > 0 {
+			return fault.New(fault.Conflict, "store.RebuildRollUps", "Details of old calls were dropped, so the roll-ups cannot be made again from what is left.")
 		}
 		for _, table := range []string{"usage_hourly", "usage_daily", "usage_groups", "usage_taxes"} {
 			if _, err := t.exec(`DELETE FROM ` + table); err != nil {

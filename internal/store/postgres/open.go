@@ -77,6 +77,7 @@ func Open(ctx context.Context, dsn string, opts ...Option) (*store.Store, error)
 	}
 	e := &engine{pool: pool, db: stdlib.OpenDBFromPool(pool)}
 	s := store.New(store.Engine{
+		Size:   `SELECT pg_database_size(current_database()), CAST(0 AS BIGINT)`,
 		Places: max(int(cfg.MaxConns)-2, 1), // two are left to the ledger and to upkeep
 		Read:   e.db, QueryFor: o.queryFor, Snapshot: sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead},
 		ForUpdate: " FOR UPDATE", ForKeyShare: " FOR KEY SHARE", LockTable: "LOCK TABLE %s IN SHARE ROW EXCLUSIVE MODE",

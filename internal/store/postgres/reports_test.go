@@ -15,3 +15,10 @@ func TestReports(t *testing.T) {
 		return s
 	})
 }
+
+func TestSweeps(t *testing.T) {
+	storetest.Sweeps(t, func(t *testing.T, now func() time.Time) storetest.SweepStore {
+		s, _ := openStore(t, postgres.WithClock(now))
+		return s
+	})
+}

@@ -2,10 +2,9 @@ package postgres
 
 import (
 	"context"
-	"database/sql"
+	"fmt"
 	"io/fs"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 
@@ -28,10 +27,6 @@ const triggers = definition + " || p.prosrc" + ofTables + `AND (t.tgenabled = 'A
 // removes.
 func (e *engine) guards(ctx context.Context) (map[string]store.Guard, error) {
 	want, err := store.Guards(migrations, ";")
-	if err != nil {
-		return nil, err
-	}
-	body, err := keptBody()
 	if err != nil {
 		return nil, err
 	}
@@ -64,23 +59,35 @@ func (e *engine) guards(ctx context.Context) (map[string]store.Guard, error) {
 		if err := rows.Scan(&g.Table, &name, &g.Text); err != nil {
 			return nil, err
 		}
+		body, err := functionBody(g.Text)
+		if err != nil {
+			return nil, err
+		}
 		g.Text += body
 		want[name] = g
 	}
 	return want, rows.Err()
 }
 
-// keptBody is the text of the one function that triggers call, as the migrations make it.
-func keptBody() (string, error) {
-	b, err := fs.ReadFile(migrations, path.Join("migrations", "00001_ledger.sql"))
+// functionBody is the text of the function that a trigger calls, as a migration makes it.
+func functionBody(trigger string) (string, error) {
+	_, name, _ := strings.Cut(trigger, " EXECUTE FUNCTION ")
+	name, _, _ = strings.Cut(name, "(")
+	files, err := fs.Glob(migrations, "migrations/*.sql")
 	if err != nil {
 		return "", err
 	}
-	_, rest, _ := strings.Cut(string(b), "CREATE FUNCTION kept()")
-	_, rest, _ = strings.Cut(rest, "$$")
-	body, _, ok := strings.Cut(rest, "$$")
-	if !ok {
-		return "", sql.ErrNoRows
+	for _, f := range files {
+		b, err := fs.ReadFile(migrations, f)
+		if err != nil {
+			return "", err
+		}
+		if _, rest, made := strings.Cut(string(b), "CREATE FUNCTION "+name+"()"); made {
+			_, rest, _ = strings.Cut(rest, "$$")
+			if body, _, whole := strings.Cut(rest, "$$"); whole {
+				return body, nil
+			}
+		}
 	}
-	return body, nil
+	return "", fmt.Errorf("no migration makes the function %s", name)
 }

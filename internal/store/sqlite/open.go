@@ -75,7 +75,7 @@ func Open(ctx context.Context, path string, opts ...Option) (*store.Store, error
 	}
 	s := store.New(store.Engine{
 		Places: readers(), Read: e.read, QueryFor: o.queryFor, Snapshot: sql.TxOptions{ReadOnly: true}, Triggers: `SELECT tbl_name, name, COALESCE(sql, '') FROM sqlite_master WHERE type = 'trigger'`,
-		Guards: func(context.Context) (map[string]store.Guard, error) { return store.Guards(migrations, "END;") }, Write: e.write, Scrub: e.scrub, Duplicate: isDuplicate, Refused: isRefused, Close: e.close,
+		Guards: func(context.Context) (map[string]store.Guard, error) { return store.Guards(migrations, "END;") }, Write: e.write, Scrub: e.scrub, Shrink: e.shrink, Size: `SELECT page_count * page_size, freelist_count * page_size FROM pragma_page_count(), pragma_page_size(), pragma_freelist_count()`, Duplicate: isDuplicate, Refused: isRefused, Close: e.close,
 	}, o.now)
 	if err := errors.Join(s.TakeOver(ctx), s.FillRollUps(ctx)); err != nil {
 		return nil, errors.Join(err, s.Close())
@@ -99,14 +99,14 @@ func prepareFile(ctx context.Context, path string) error {
 	return setPageSize(ctx, path)
 }
 
-// setPageSize gives a new file pages of 8 KiB: each page is two writes, and rows of calls fill them. The driver runs the pragmas of a
+// setPageSize gives a new file pages of 8 KiB: each page is two writes, and rows of calls fill them. Pages that become free can be given back. The driver runs the pragmas of a
 // connection in alphabetical order, which is too late for this one.
 func setPageSize(ctx context.Context, path string) error {
 	db, err := open(path, url.Values{"_pragma": {busyTimeout()}}, 1)
 	if err != nil {
 		return err
 	}
-	_, err = db.ExecContext(ctx, `PRAGMA page_size = 8192; PRAGMA journal_mode = WAL`)
+	_, err = db.ExecContext(ctx, `PRAGMA page_size = 8192; PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL`)
 	return errors.Join(err, db.Close())
 }
 
@@ -217,6 +217,27 @@ func (e *engine) scrub(ctx context.Context) error {
 		return store.Unavailable("sqlite.Scrub", err)
 	}
 	return nil
+}
+
+// shrinkAtOnce is how many free pages are given back at a time: 4 MiB.
+const shrinkAtOnce = 512
+
+// shrink implements store.Engine.Shrink. A file that an older version made keeps its free pages for new rows.
+func (e *engine) shrink(ctx context.Context) error {
+	select {
+	case e.writing <- struct{}{}:
+		defer func() { <-e.writing }()
+	case <-ctx.Done():
+		return store.Unavailable("sqlite.Shrink", ctx.Err())
+	}
+	// Each row of the result is a page that was given back.
+	rows, err := e.lazy.QueryContext(context.WithoutCancel(ctx), fmt.Sprintf("PRAGMA incremental_vacuum(%d)", shrinkAtOnce))
+	if err != nil {
+		return store.Unavailable("sqlite.Shrink", err)
+	}
+	for rows.Next() {
+	}
+	return errors.Join(rows.Err(), rows.Close())
 }
 
 func isRefused(err error) bool {

@@ -20,3 +20,14 @@ func TestReports(t *testing.T) {
 		return s
 	})
 }
+
+func TestSweeps(t *testing.T) {
+	storetest.Sweeps(t, func(t *testing.T, now func() time.Time) storetest.SweepStore {
+		s, err := sqlite.Open(t.Context(), sqlitetest.New(t, t.TempDir()), sqlite.WithClock(now))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = s.Close() })
+		return s
+	})
+}

@@ -26,6 +26,7 @@ type Books struct {
 		LedgerStore
 		AccountStore
 		video.Store
+		ledger.Sweeper
 		TakeOver(context.Context) error
 		RebuildRollUps(context.Context) error
 		FillRollUps(context.Context) error
@@ -89,6 +90,7 @@ func Tampering(t *testing.T, open func(*testing.T) Books) {
 		learnedWords(t, kept(t, open(t)))
 	})
 	lyingRecords(t, open)
+	sweptBooks(t, open)
 	for name, c := range tamperings {
 		t.Run("verify/"+name, func(t *testing.T) {
 			t.Parallel()
@@ -326,7 +328,7 @@ func verifyFinds(t *testing.T, b Books, text, check string) {
 
 func whatIsPostedStays(t *testing.T, b Books) {
 	for _, text := range []string{
-		"UPDATE entries SET amount = 0", "DELETE FROM entries", "UPDATE transactions SET reason = 'x'", "DELETE FROM transactions", "UPDATE generations SET cost = 0",
+		"UPDATE entries SET amount = 0", "DELETE FROM entries", "UPDATE transactions SET reason = 'x'", "DELETE FROM transactions", "UPDATE generations SET cost = 0", "DELETE FROM generations",
 		"UPDATE audit SET after = 'x'", "DELETE FROM audit",
 		"UPDATE video_jobs SET cost = 1 WHERE id = 'vj_2'", "UPDATE video_jobs SET state = 'pending', ended = '' WHERE id = 'vj_2'", "UPDATE video_jobs SET state = 'completed', ended = 'settled' WHERE id = 'vj_1'",
 	} {

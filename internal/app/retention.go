@@ -1,0 +1,52 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	"weir/internal/ledger"
+	"weir/internal/loop"
+)
+
+const (
+	dropCallsEvery = time.Hour
+	dropCallsAt    = 500 // calls of one transaction
+	// Other writers have their turn between two transactions, and a backlog does not take more than a part of the disk's time.
+	dropCallsPause = 50 * time.Millisecond
+	dropCallsFor   = 10 * time.Second // one transaction
+)
+
+// droppingCalls drops details of calls when they are older than they are kept.
+func (g *Gateway) droppingCalls() *loop.Loop {
+	return loop.New(time.Minute, func(ctx context.Context) time.Duration {
+		began := time.Now()
+		n, err := dropCalls(ctx, g.store, began, g.cfg.Store.Retention)
+		switch {
+		case err != nil && ctx.Err() == nil:
+			g.slog.Warn("details of old calls cannot be dropped; it is tried again", "dropped", n, "error", err)
+		case n > 0:
+			g.slog.Info("details of old calls were dropped; their charges stay", "calls", n, "took", time.Since(began).Round(time.Second))
+		}
+		return dropCallsEvery
+	})
+}
+
+// dropCalls drops whole days, so that what pages say of a day is all of it or nothing.
+func dropCalls(ctx context.Context, s ledger.Sweeper, now time.Time, retention time.Duration) (all int, err error) {
+	before := now.Add(-retention).UTC().Truncate(24 * time.Hour)
+	for after := ""; ; {
+		step, cancel := context.WithTimeout(ctx, dropCallsFor)
+		next, n, err := s.SweepCalls(step, before, after, dropCallsAt)
+		cancel()
+		all += n
+		if err != nil || next == "" {
+			return all, err
+		}
+		after = next
+		if n > 0 {
+			if err := loop.Wait(ctx, dropCallsPause); err != nil {
+				return all, err
+			}
+		}
+	}
+}
