@@ -16,9 +16,11 @@ const (
 	chainAdd  = `INSERT INTO ledger_chain (seq, first, last, calls, digest, hash) VALUES ($1, $2, $3, $4, $5, $6)`
 	chainAll  = `SELECT seq, first, last, calls, digest, hash FROM ledger_chain ORDER BY seq`
 	chainHead = `SELECT COALESCE(SUM(length), 0) FROM ledger_head`
-	// posted is all that was posted, in the order in which it is hashed.
-	posted = `SELECT t.id, t.kind, t.ref, t.at, t.actor, t.reason, e.account, e.ref, e.line, e.amount
-		FROM transactions t LEFT JOIN entries e ON e.transaction_id = t.id ORDER BY t.id, e.line, e.account, e.ref`
+	// posted is all that was posted, in the order in which it is hashed. It begins at the entries, because there is no index of them by
+	// transaction, and looks for transactions without entries separately.
+	posted = `SELECT t.id, t.kind, t.ref, t.at, t.actor, t.reason, e.account, e.ref, e.line, e.amount FROM entries e JOIN transactions t ON t.id = e.transaction_id
+		UNION ALL SELECT t.id, t.kind, t.ref, t.at, t.actor, t.reason, NULL, NULL, NULL, NULL FROM transactions t
+		WHERE t.id IN (SELECT id FROM transactions EXCEPT SELECT transaction_id FROM entries) ORDER BY 1, 9, 7, 8`
 	recorded = `SELECT ` + storedColumns + ` FROM generations`
 	anything = `SELECT (SELECT COUNT(*) FROM (SELECT 1 FROM transactions LIMIT 1) a) + (SELECT COUNT(*) FROM (SELECT 1 FROM generations LIMIT 1) b)`
 )

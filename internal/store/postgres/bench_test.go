@@ -23,21 +23,29 @@ func BenchmarkApply(b *testing.B) {
 }
 
 func BenchmarkPages(b *testing.B) {
-	storetest.PagesBench(b, func(b *testing.B, now func() time.Time) (storetest.ReportStore, func() error) {
+	storetest.PagesBench(b, func(b *testing.B, now func() time.Time) storetest.PagesDB {
 		dsn := migrated(b)
 		s, err := postgres.Open(b.Context(), dsn, postgres.WithClock(now))
 		if err != nil {
 			b.Fatal(err)
 		}
 		b.Cleanup(func() { _ = s.Close() })
-		return s, func() error { // as autovacuum does
+		run := func(text string, args ...any) error {
 			conn, err := pgx.Connect(b.Context(), dsn)
 			if err != nil {
 				return err
 			}
-			_, err = conn.Exec(b.Context(), "ANALYZE")
+			_, err = conn.Exec(b.Context(), text, args...)
 			return errors.Join(err, conn.Close(b.Context()))
 		}
+		return storetest.PagesDB{Store: s, SQL: run, Settle: func() error { return run("ANALYZE") }, // as autovacuum does
+			Reopen: func() error {
+				other, err := postgres.Open(b.Context(), dsn, postgres.WithClock(now))
+				if err != nil {
+					return err
+				}
+				return other.Close()
+			}}
 	})
 }
 

@@ -22,13 +22,26 @@ func BenchmarkApply(b *testing.B) {
 }
 
 func BenchmarkPages(b *testing.B) {
-	storetest.PagesBench(b, func(b *testing.B, now func() time.Time) (storetest.ReportStore, func() error) {
-		s, err := sqlite.Open(b.Context(), filepath.Join(b.TempDir(), "weir.db"), sqlite.WithClock(now))
+	storetest.PagesBench(b, func(b *testing.B, now func() time.Time) storetest.PagesDB {
+		path := filepath.Join(b.TempDir(), "weir.db")
+		s, err := sqlite.Open(b.Context(), path, sqlite.WithClock(now))
 		if err != nil {
 			b.Fatal(err)
 		}
 		b.Cleanup(func() { _ = s.Close() })
-		return s, nil
+		db, err := sql.Open("sqlite", path)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Cleanup(func() { _ = db.Close() })
+		return storetest.PagesDB{Store: s, SQL: func(text string, args ...any) error { _, err := db.ExecContext(b.Context(), text, args...); return err },
+			Reopen: func() error {
+				other, err := sqlite.Open(b.Context(), path, sqlite.WithClock(now))
+				if err != nil {
+					return err
+				}
+				return other.Close()
+			}}
 	})
 }
 
