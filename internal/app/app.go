@@ -190,11 +190,15 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 	}
 	g.onClose(func(context.Context) { _ = g.listener.Close() })
 	keys := apikey.NewManager(g.store, verifier, time.Now, 0)
-	if g.people, err = g.makePeople(keys, fetcher); err != nil {
+	if g.people, err = g.makePeople(keys); err != nil {
 		return g, err
 	}
 	g.history.Start()
 	g.videos.Start() // after the listener: events contain the gateway's address
+	payments, err := g.makePayments()
+	if err != nil {
+		return g, err
+	}
 	pages, err := g.pages()
 	if err != nil {
 		return g, err
@@ -206,7 +210,7 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 		Editor:   edit.NewEditor(g.store, g.live, ring, time.Now, g.live.refresh),
 		Log:      access, Slog: g.slog, Metrics: metrics, Now: now, Redact: g.redactor.Redact, Ready: g.book.Ready, Aside: g.book.Aside,
 		Idempotency: g.named, History: g.history, Videos: g.videos, Batches: g.batches, FreeDisk: freeDisk(spoolDir(cfg.DataDir)),
-		WebhookSecrets: secrets, CheckCallback: callbackCheck(fetcher, secrets), Pages: pages, Language: webui.Language, Theme: webui.Theme,
+		Payments: payments, WebhookSecrets: secrets, CheckCallback: callbackCheck(fetcher, secrets), Pages: pages, Language: webui.Language, Theme: webui.Theme,
 	}, apiConfig)
 	g.batches.Start(g.api)
 	g.server = httpapi.NewServer(g.api)

@@ -39,9 +39,11 @@ const demoListen = "127.0.0.1:8080"
 // Demo runs the gateway and the simulator in one process, with a user, keys and a balance.
 func Demo(ctx context.Context, o DemoOptions) error {
 	overlay := config.Overlay{"data_dir": o.Data, "server.admin_listen": "127.0.0.1:0", "server.shutdown_delay": "0s", "log.level": "warn", "log.access": "false", "sign_in.sign_up": "invitation"}
+	shop := "" // base URL of the payment provider with play money
 	load := func() (config.Config, error) {
 		cfg, err := config.Load("", os.LookupEnv, overlay)
 		demoVideos(&cfg)
+		demoPayments(&cfg, shop)
 		return cfg, err
 	}
 	cfg, err := load()
@@ -68,10 +70,13 @@ func Demo(ctx context.Context, o DemoOptions) error {
 	}
 	defer closeSim(simulator)
 	declared := simDeclared("http://" + address)
+	shop = "http://" + address + "/yookassa/v3"
+	demoPayments(&cfg, shop)
 	g, err := open(ctx, cfg, extra{declared: declared, logTo: os.Stderr, listener: listener})
 	if err != nil {
 		return err
 	}
+	simulator.Pay().NotifyAt(g.BaseURL() + "/api/payments/notifications")
 	access, err := g.demoAccess(ctx, o.Balance)
 	if err != nil {
 		g.close(ctx)
@@ -88,6 +93,17 @@ func Demo(ctx context.Context, o DemoOptions) error {
 		return err
 	}
 	return g.run(ctx, o.Signals, &config.Watcher{Load: load})
+}
+
+// demoPayments makes the simulated shop the payment provider, unless a real one is configured.
+func demoPayments(cfg *config.Config, shop string) {
+	p := &cfg.Payments
+	if shop == "" || p.Provider != "" {
+		return
+	}
+	p.Provider, p.AutoTopUp.Enabled, p.Poll = "yookassa", true, time.Second
+	y := &p.YooKassa
+	y.ShopID, y.SecretKey, y.Test, y.BaseURL, y.NotifyFrom = sim.PayShop, config.NewSecret(sim.PaySecret), true, shop, []string{"127.0.0.0/8", "::1"}
 }
 
 func listenDemo(address string) (net.Listener, error) {

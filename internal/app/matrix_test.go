@@ -373,8 +373,7 @@ func (a *answer) wantComplete(t *testing.T, stream bool) {
 			t.Errorf("error in a stream that should be complete: %s", a.body)
 		}
 		usage = usage || f["usage"] != nil
-		choices, _ := f["choices"].([]any)
-		for _, c := range choices {
+		for _, c := range f["choices"].([]any) {
 			finished = finished || c.(map[string]any)["finish_reason"] != nil
 		}
 	}

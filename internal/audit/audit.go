@@ -39,6 +39,14 @@ const (
 	IdentityAdded   = "identity.add"
 	IdentityRemoved = "identity.remove"
 
+	PaymentMade     = "payment.create"
+	PaymentCanceled = "payment.cancel"
+	PaymentProblem  = "payment.problem"
+	PaymentRefund   = "payment.refund"
+	RefundCanceled  = "payment.refund_cancel"
+	AutoTopUpSet    = "auto_top_up.set"
+	AutoTopUpEnded  = "auto_top_up.end"
+
 	CatalogAdded   = "catalog.add"
 	CatalogChanged = "catalog.change"
 	CatalogRemoved = "catalog.remove"

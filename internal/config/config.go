@@ -27,6 +27,7 @@ type Config struct {
 	Keys        Keys        `yaml:"keys" reload:"restart"`
 	SignIn      SignIn      `yaml:"sign_in" reload:"restart"`
 	Mail        Mail        `yaml:"mail" reload:"restart"`
+	Payments    Payments    `yaml:"payments" reload:"restart"`
 	Web         Web         `yaml:"web" reload:"restart"`
 	Idempotency Idempotency `yaml:"idempotency" reload:"restart"`
 	Responses   Responses   `yaml:"responses" reload:"restart"`
@@ -196,21 +197,6 @@ type SignIn struct {
 	Passwords   bool          `yaml:"passwords"` // e-mail and password
 	SessionIdle time.Duration `yaml:"session_idle"`
 	SessionMax  time.Duration `yaml:"session_max"`
-
-	Providers []SignInProvider `yaml:"providers"` // where people may sign in instead
-}
-
-// SignInProvider is an OpenID Connect provider.
-type SignInProvider struct {
-	ID           string   `yaml:"id"`     // in addresses, such as "google"
-	Name         string   `yaml:"name"`   // on buttons; "": id
-	Issuer       string   `yaml:"issuer"` // its URL, without /.well-known/...
-	ClientID     string   `yaml:"client_id"`
-	ClientSecret Secret   `yaml:"client_secret"`
-	Scopes       []string `yaml:"scopes"`      // beside openid; none: email, profile
-	Domains      []string `yaml:"domains"`     // of the e-mail addresses that may sign in; none: all
-	SignUp       bool     `yaml:"sign_up"`     // whoever it vouches for may make an account
-	TrustEmail   bool     `yaml:"trust_email"` // it verifies addresses, so that accounts with the same one are linked
 }
 
 // Mail is the SMTP server that sends links to people.
@@ -221,6 +207,45 @@ type Mail struct {
 	Username   string `yaml:"username"`
 	Password   Secret `yaml:"password"`
 	From       string `yaml:"from"`
+}
+
+// Payments configures how people pay for their wallets.
+type Payments struct {
+	Provider    string        `yaml:"provider"` // "yookassa"; "": nobody can pay here
+	Min         Decimal       `yaml:"min"`      // rubles, like all amounts
+	Max         Decimal       `yaml:"max"`
+	Amounts     []string      `yaml:"amounts"` // that the page offers
+	MaxOpen     int64         `yaml:"max_open"`
+	Description string        `yaml:"description"`
+	Poll        time.Duration `yaml:"poll"`
+	AutoTopUp   AutoTopUp     `yaml:"auto_top_up"`
+	YooKassa    YooKassa      `yaml:"yookassa"`
+}
+
+// AutoTopUp configures top-ups with saved payment methods.
+type AutoTopUp struct {
+	Enabled       bool    `yaml:"enabled"`
+	MaxMonthlyCap Decimal `yaml:"max_monthly_cap"`
+}
+
+// YooKassa is a shop there.
+type YooKassa struct {
+	ShopID     string   `yaml:"shop_id"`
+	SecretKey  Secret   `yaml:"secret_key"`
+	Test       bool     `yaml:"test"` // the shop is for tests, and its play money is credited
+	BaseURL    string   `yaml:"base_url"`
+	NotifyFrom []string `yaml:"notify_from"` // addresses or prefixes
+	Receipt    Receipt  `yaml:"receipt"`
+}
+
+// Receipt is what receipts by 54-FZ say.
+type Receipt struct {
+	Send           bool   `yaml:"send"`
+	Description    string `yaml:"description"`
+	VATCode        int64  `yaml:"vat_code"`
+	TaxSystem      int64  `yaml:"tax_system"` // 0: the shop has one
+	PaymentSubject string `yaml:"payment_subject"`
+	PaymentMode    string `yaml:"payment_mode"`
 }
 
 // Web decides which pages the listener for clients serves beside the API.
@@ -596,8 +621,16 @@ func Default() Config {
 		Idempotency: Idempotency{KeepFor: 24 * time.Hour, MaxAnswerBytes: 4 << 20, MaxAnswersPerUser: 10_000, MaxBytesPerUser: 256 << 20},
 		SignIn:      SignIn{SignUp: "closed", Passwords: true, SessionIdle: 7 * 24 * time.Hour, SessionMax: 30 * 24 * time.Hour},
 		Mail:        Mail{Port: 587, Encryption: "starttls"},
-		Web:         Web{Interface: true, Docs: true, Status: true},
-		Responses:   Responses{Retention: 30 * 24 * time.Hour, MaxInputBytes: 8 << 20, MaxPerUser: 100_000, MaxBytesPerUser: 1 << 30, MaxBackground: 50},
+		Payments: Payments{
+			Min: "100", Max: "100000", Amounts: []string{"500", "1000", "3000", "10000"}, MaxOpen: 5, Description: "Top-up of a balance", Poll: 5 * time.Second, AutoTopUp: AutoTopUp{MaxMonthlyCap: "100000"},
+			YooKassa: YooKassa{
+				BaseURL:    "https://api.yookassa.ru/v3",
+				NotifyFrom: []string{"185.71.76.0/27", "185.71.77.0/27", "77.75.153.0/25", "77.75.156.11", "77.75.156.35", "77.75.154.128/25", "2a02:5180::/32"},
+				Receipt:    Receipt{Description: "Access to models, prepaid", VATCode: 1, PaymentSubject: "service", PaymentMode: "advance"},
+			},
+		},
+		Web:       Web{Interface: true, Docs: true, Status: true},
+		Responses: Responses{Retention: 30 * 24 * time.Hour, MaxInputBytes: 8 << 20, MaxPerUser: 100_000, MaxBytesPerUser: 1 << 30, MaxBackground: 50},
 		Fetch: Fetch{
 			ConnectTimeout: 5 * time.Second, FirstByteTimeout: 30 * time.Second, IdleTimeout: 30 * time.Second, TotalTimeout: 120 * time.Second, MaxBytes: 64 << 20,
 		},

@@ -127,14 +127,9 @@ func (c *Config) Secrets() []string {
 		out = c.keys()
 	}
 	out = append(out, c.Store.DSN.secrets()...)
-	for _, s := range []Secret{c.Video.S3.AccessKey, c.Video.S3.SecretKey, c.Video.S3.SessionToken, c.Batch.S3.AccessKey, c.Batch.S3.SecretKey, c.Batch.S3.SessionToken, c.Mail.Password} {
+	for _, s := range []Secret{c.Video.S3.AccessKey, c.Video.S3.SecretKey, c.Video.S3.SessionToken, c.Batch.S3.AccessKey, c.Batch.S3.SecretKey, c.Batch.S3.SessionToken, c.Mail.Password, c.Payments.YooKassa.SecretKey} {
 		if s.Reveal() != "" {
 			out = append(out, s.Reveal())
-		}
-	}
-	for i := range c.SignIn.Providers {
-		if s := c.SignIn.Providers[i].ClientSecret.Reveal(); s != "" {
-			out = append(out, s)
 		}
 	}
 	for i := range c.Providers {

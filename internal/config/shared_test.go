@@ -44,6 +44,8 @@ var notShared = map[string]string{
 	"runtime.memory_limit":                    "what the other limits add up to; heap_percent guards it",
 	"price_lists.max_bytes":                   "one file, which no user asks for",
 	"mail.port":                               "a port",
+	"payments.yookassa.receipt.vat_code":      "a code",
+	"payments.yookassa.receipt.tax_system":    "a code",
 	"runtime.gogc":                            "a setting of the garbage collector",
 }
 

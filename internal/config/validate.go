@@ -113,6 +113,7 @@ func (c *Config) Validate() error {
 		k.fail("pricing.vat.percent", "%s", fault.From(err).Public)
 	}
 	k.priceLists()
+	k.payments()
 	for _, id := range c.Builtin.Only {
 		if _, known := builtin.Named(id); !known {
 			k.fail("builtin", "there is no built-in provider %q%s", id, suggestion(id, builtinIDs()))
@@ -129,7 +130,6 @@ func (k *checker) signIn() {
 	if s.SessionMax < s.SessionIdle {
 		k.fail("sign_in.session_max", "it must be at least session_idle (%s)", s.SessionIdle)
 	}
-	k.signInProviders()
 	k.oneOf("mail.encryption", m.Encryption, "starttls", "tls", "none")
 	if m.Port < 1 || m.Port > 65535 {
 		k.fail("mail.port", "it must be a port, from 1 to 65535")
@@ -153,53 +153,67 @@ func (k *checker) signIn() {
 	}
 }
 
-func (k *checker) signInProviders() {
-	all := k.c.SignIn.Providers
-	for i := range all {
-		p, at := &all[i], fmt.Sprintf("sign_in.providers[%d]", i)
-		if p.ID == "" || len(p.ID) > 32 || strings.Trim(p.ID, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
-			k.fail(at+".id", "%q must be 1 to 32 small letters, digits and hyphens, such as google", p.ID)
-		}
-		if p.Name == "" {
-			p.Name = p.ID
-		}
-		if len(p.Name) > 64 {
-			k.fail(at+".name", "it must have at most 64 bytes")
-		}
-		for j := range i {
-			if all[j].ID == p.ID {
-				k.fail(at+".id", "%q is the id of another provider already", p.ID)
-			}
-			if all[j].Issuer == p.Issuer {
-				k.fail(at+".issuer", "%s is another provider's already", p.Issuer)
-			}
-		}
-		k.issuer(at+".issuer", p.Issuer)
-		if p.ClientID == "" {
-			k.fail(at+".client_id", "it is missing: the provider gives one to who registers this gateway there")
-		}
-		if p.Scopes == nil {
-			p.Scopes = []string{"email", "profile"}
-		}
-		for n, d := range p.Domains {
-			if d = strings.ToLower(d); !strings.Contains(d, ".") || strings.ContainsAny(d, "@ /") {
-				k.fail(at+".domains", "%q is no domain; write one such as example.org", d)
-			}
-			p.Domains[n] = d
+func (k *checker) payments() {
+	p := &k.c.Payments
+	k.oneOf("payments.provider", p.Provider, "", "yookassa")
+	least, most := k.rubles("payments.min", p.Min), k.rubles("payments.max", p.Max)
+	if least <= 0 || most < least {
+		k.fail("payments.max", "payments must be from min, above 0, to max, at least min")
+	}
+	for i, a := range p.Amounts {
+		if n := k.rubles(fmt.Sprintf("payments.amounts[%d]", i), Decimal(a)); n < least || n > most {
+			k.fail(fmt.Sprintf("payments.amounts[%d]", i), "it must be from min to max")
 		}
 	}
-	if len(all) > 20 {
-		k.fail("sign_in.providers", "there may be 20 providers")
+	if limit := k.rubles("payments.auto_top_up.max_monthly_cap", p.AutoTopUp.MaxMonthlyCap); limit < least {
+		k.fail("payments.auto_top_up.max_monthly_cap", "it must be at least min")
+	}
+	k.positive("payments.max_open", p.MaxOpen)
+	k.positive("payments.poll", int64(p.Poll))
+	y := &p.YooKassa
+	if _, err := p.Networks(); err != nil {
+		k.fail("payments.yookassa.notify_from", "%s", err)
+	}
+	if r := &y.Receipt; r.VATCode < 1 || r.VATCode > 12 || r.TaxSystem < 0 || r.TaxSystem > 6 {
+		k.fail("payments.yookassa.receipt", "vat_code must be from 1 to 12, and tax_system from 1 to 6, or 0 for the shop's own; see the provider's list")
+	} else if r.Send && (r.Description == "" || r.PaymentSubject == "" || r.PaymentMode == "") {
+		k.fail("payments.yookassa.receipt", "a receipt needs description, payment_subject and payment_mode")
+	}
+	if p.Provider == "" {
+		return
+	}
+	if err := rate.CheckURL(y.BaseURL); err != nil {
+		k.fail("payments.yookassa.base_url", "%w", err)
+	}
+	if y.ShopID == "" || y.SecretKey.Reveal() == "" {
+		k.fail("payments.yookassa.shop_id", "payments need shop_id and secret_key; write the latter as env:NAME or file:PATH")
+	}
+	if strings.HasPrefix(y.SecretKey.Reveal(), "test_") && !y.Test {
+		k.fail("payments.yookassa.test", "the secret key is of a test shop, whose payments are play money; set test: true to credit it, or use the key of the real shop")
+	}
+	if k.c.Server.PublicURL == "" {
+		k.fail("server.public_url", "payers come back from the provider's pages, so the gateway must know its address; write it, such as https://weir.example.org")
 	}
 }
 
-// issuer checks the address of a sign-in provider. Only one on this machine may do without TLS.
-func (k *checker) issuer(at, address string) {
-	u, err := url.Parse(address)
-	local := err == nil && (u.Hostname() == "localhost" || u.Hostname() == "127.0.0.1" || u.Hostname() == "::1")
-	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || u.Scheme != "https" && (u.Scheme != "http" || !local) {
-		k.fail(at, "%q must be the provider's https address, such as https://accounts.google.com", address)
+func (k *checker) rubles(path string, d Decimal) money.Nano {
+	n, err := money.Parse(string(d))
+	if err != nil || n < 0 || n%(money.Ruble/100) != 0 || n > 1_000_000_000*money.Ruble {
+		k.fail(path, "it must be rubles with at most two decimals, such as \"500\"")
 	}
+	return n
+}
+
+// Networks are where notifications of payments may come from.
+func (p *Payments) Networks() (all []netip.Prefix, err error) {
+	for _, text := range p.YooKassa.NotifyFrom {
+		prefix, err := prefixOf(text)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, prefix)
+	}
+	return all, nil
 }
 
 func (k *checker) priceLists() {
@@ -346,19 +360,25 @@ func (k *checker) address(path, address string) {
 func (s *Server) Prefixes() ([]netip.Prefix, error) {
 	var out []netip.Prefix
 	for _, text := range s.TrustedProxies {
-		p, err := netip.ParsePrefix(text)
+		p, err := prefixOf(text)
 		if err != nil {
-			var a netip.Addr
-			if a, err = netip.ParseAddr(text); err == nil {
-				p = netip.PrefixFrom(a, a.BitLen())
-			}
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%q is neither an address nor a prefix such as 10.0.0.0/8", text)
+			return nil, err
 		}
 		out = append(out, p)
 	}
 	return out, nil
+}
+
+func prefixOf(text string) (netip.Prefix, error) {
+	p, err := netip.ParsePrefix(text)
+	if err == nil {
+		return p, nil
+	}
+	a, err := netip.ParseAddr(text)
+	if err != nil {
+		return p, fmt.Errorf("%q is neither an address nor a prefix such as 10.0.0.0/8", text)
+	}
+	return netip.PrefixFrom(a, a.BitLen()), nil
 }
 
 // durations lists all durations except those that may be zero: shutdown_delay and drain_timeout.

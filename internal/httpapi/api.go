@@ -84,9 +84,9 @@ type Deps struct {
 	Redact    func([]byte) []byte         // takes configured secrets out of error bodies; what looks like a secret goes out anyway
 	Now       func() time.Time
 
-	// People signs browsers in; nil: nobody. CallerOf finds the caller of a key by its id, for their calls.
+	// People signs browsers in; nil: nobody. CallerOf finds the caller of a key by its hash, for their calls.
 	People   *person.Manager
-	CallerOf func(ctx context.Context, id string) (*apikey.Caller, error)
+	CallerOf func(ctx context.Context, hash string) (*apikey.Caller, error)
 
 	Accounts    Accounts              // nil only where its routes are not used
 	Editor      Editor                // nil only where its routes are not used
@@ -102,6 +102,8 @@ type Deps struct {
 	Language, Theme func(*http.Request) string
 
 	Pages []Pages // asked in order for what is no route of the API; none: all else is 404
+
+	Payments *Payments // nil: nobody can pay here
 
 	WebhookSecrets WebhookSecrets // nil: events are not signed, so none are sent
 
@@ -275,6 +277,8 @@ func (a *API) declare() []*Route {
 		{Method: "GET", Pattern: "/api/admin/rates", access: administration, handle: (*exchange).getAdminRates},
 		{Method: "POST", Pattern: "/api/admin/rates", access: administration, fresh: true, body: managementBody, handle: (*exchange).postAdminRate},
 		{Method: "POST", Pattern: "/api/admin/adjustments", access: administration, fresh: true, body: managementBody, handle: (*exchange).postAdminAdjustment},
+		{Method: "GET", Pattern: "/api/admin/payments", access: administration, handle: (*exchange).listAdminPayments},
+		{Method: "POST", Pattern: "/api/admin/payments/{id}/refund", access: administration, fresh: true, body: managementBody, handle: (*exchange).postAdminPaymentRefund},
 		{Method: "POST", Pattern: "/api/admin/refunds", access: administration, fresh: true, body: managementBody, handle: (*exchange).postAdminRefund},
 		{Method: "GET", Pattern: "/api/account/statement", access: anyKey, handle: (*exchange).getStatement},
 		{Method: "GET", Pattern: "/api/account/webhook-secret", access: management, handle: (*exchange).getWebhookSecret},
@@ -302,10 +306,6 @@ func (a *API) declare() []*Route {
 		{Method: "POST", Pattern: "/api/auth/passkeys", access: signedIn, fresh: true, body: atMost(maxForm), handle: (*exchange).postNewPasskey},
 		{Method: "PATCH", Pattern: "/api/auth/passkeys/{id}", access: signedIn, body: atMost(maxForm), handle: (*exchange).patchPasskey},
 		{Method: "DELETE", Pattern: "/api/auth/passkeys/{id}", access: signedIn, fresh: true, handle: (*exchange).deletePasskey},
-		{Method: "POST", Pattern: "/api/auth/oidc/{id}", access: visiting, body: atMost(maxForm), handle: (*exchange).postVisit},
-		{Method: "GET", Pattern: "/api/auth/oidc/{id}/callback", access: visiting, handle: (*exchange).getVisitEnd},
-		{Method: "GET", Pattern: "/api/auth/identities", access: signedIn, handle: (*exchange).getIdentities},
-		{Method: "DELETE", Pattern: "/api/auth/identities/{id}", access: signedIn, fresh: true, handle: (*exchange).deleteIdentity},
 		{Method: "POST", Pattern: "/api/auth/prove/options", access: signedIn, body: atMost(maxForm), handle: (*exchange).postProofOptions},
 		{Method: "POST", Pattern: "/api/auth/prove", access: signedIn, body: atMost(maxForm), handle: (*exchange).postProve},
 		{Method: "POST", Pattern: "/api/auth/password", access: signedIn, body: atMost(maxForm), handle: (*exchange).postPassword},
@@ -326,6 +326,12 @@ func (a *API) declare() []*Route {
 		{Method: "GET", Pattern: "/api/ledger.csv", access: management, handle: (*exchange).getLedgerFile},
 		{Method: "GET", Pattern: "/api/ledger.pdf", access: management, handle: (*exchange).getLedgerDocument},
 		{Method: "GET", Pattern: "/api/ledger/day/{date}", access: management, handle: (*exchange).getLedgerDay},
+		{Method: "GET", Pattern: "/api/payments", access: management, handle: (*exchange).listPayments},
+		{Method: "POST", Pattern: "/api/payments", access: management, body: managementBody, handle: (*exchange).postPayment},
+		{Method: "PUT", Pattern: "/api/payments/auto", access: management, fresh: true, body: managementBody, handle: (*exchange).putAutoTopUp},
+		{Method: "DELETE", Pattern: "/api/payments/auto", access: management, handle: (*exchange).deleteAutoTopUp},
+		{Method: "POST", Pattern: "/api/payments/notifications", access: notifying, body: atMost(maxNotice), handle: (*exchange).postNotice},
+		{Method: "GET", Pattern: "/api/payments/{id}", access: management, handle: (*exchange).getPayment},
 		{Method: "GET", Pattern: "/api/keys", access: management, handle: (*exchange).listAccountKeys},
 		{Method: "POST", Pattern: "/api/keys", access: management, fresh: true, body: managementBody, handle: (*exchange).postAccountKey},
 		{Method: "GET", Pattern: "/api/keys/{hash}", access: management, handle: (*exchange).getAccountKey},

@@ -18,6 +18,11 @@ func (x *exchange) authorize() error {
 		return x.admitPublic()
 	case visiting:
 		return x.admitVisitor()
+	case notifying:
+		if err := x.mayNotify(); err != nil {
+			return err
+		}
+		return x.api.quotas.Anonymous(x.at, x.addressName())
 	}
 	caller, err := x.authenticate()
 	if err != nil {

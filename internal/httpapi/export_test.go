@@ -20,6 +20,9 @@ func (r *Route) OfPages() (visitors, people bool) {
 	return r.access == visiting, r.access == signedIn
 }
 
+// Notified reports whether a route is called by other services alone.
+func (r *Route) Notified() bool { return r.access == notifying }
+
 // LingeringListener is a listener that limits, of whose connections so many linger.
 func LingeringListener(l net.Listener, most int64) (net.Listener, *limit.Budget) {
 	c := Default()

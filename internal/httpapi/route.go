@@ -19,6 +19,7 @@ const (
 	administration               // a management key of an administrator; not on the public listener unless it is configured
 	visiting                     // anybody's browser, from a page of ours: what surrounds a sign-in
 	signedIn                     // a person's browser
+	notifying                    // another service's server, known by its address
 )
 
 // Route is one operation of the API.
@@ -47,9 +48,9 @@ const (
 )
 
 // admitted reports whether requests pass admit: all that read a body or ask a provider. The operators' routes do not: they are the way out
-// of an overload. Neither do the small forms of a sign-in, which are counted by address.
+// of an overload. Neither do the small forms of a sign-in and notifications, which are counted by address.
 func (r *Route) admitted() bool {
-	return (r.body != nil || r.asks) && r.access != administration && r.access != visiting && r.access != signedIn
+	return (r.body != nil || r.asks) && r.access != administration && r.access != visiting && r.access != signedIn && r.access != notifying
 }
 
 // rated reports whether requests use the allowances of their key.

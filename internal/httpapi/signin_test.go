@@ -136,7 +136,7 @@ func TestEveryRouteOfASessionChecksItsOrigin(t *testing.T) {
 	page := append(n.signIn(), "Origin", "https://evil.example")
 	seen := 0
 	for _, r := range n.api.Routes() {
-		if r.Method == http.MethodGet {
+		if r.Method == http.MethodGet || r.Notified() { // which takes no session
 			continue
 		}
 		path := strings.NewReplacer("{id}", "x", "{hash}", "x").Replace(r.Pattern)

@@ -36,22 +36,67 @@ type TopUp struct {
 	Actor      audit.Actor
 }
 
+// Posting checks a top-up and makes its posting. It fails with fault.Invalid.
+func (t *TopUp) Posting(now time.Time) (Posting, error) {
+	switch {
+	case t.Amount <= 0:
+		return Posting{}, fault.Field("ledger.Credit", "amount", "A top-up must be above zero.")
+	case t.Amount > MaxPosting:
+		return Posting{}, tooMuch("ledger.Credit", "A top-up")
+	}
+	if err := checkSource("ledger.Credit", t.Source, t.ExternalID); err != nil {
+		return Posting{}, err
+	}
+	return Posting{Kind: TopUpKind, Ref: "topup:" + t.Source + ":" + t.ExternalID, Wallet: t.Wallet, Against: TopUpAccount + t.Source, Amount: t.Amount, Actor: t.Actor, At: now}, nil
+}
+
 // Credit posts a top-up and returns when it is on the disk. Repeated is true when the same had been posted before; then nothing is.
 // It fails with fault.Invalid for an amount that is not above zero, with fault.NotFound without the wallet, and with fault.Conflict
 // when the external id credited another wallet or amount.
 func Credit(ctx context.Context, store Poster, t TopUp, now time.Time) (Posted, error) {
-	switch {
-	case t.Amount <= 0:
-		return Posted{}, fault.Field("ledger.Credit", "amount", "A top-up must be above zero.")
-	case t.Amount > MaxPosting:
-		return Posted{}, tooMuch("ledger.Credit", "A top-up")
-	case !wordLike(t.Source, 32):
-		return Posted{}, fault.Field("ledger.Credit", "source", "The source of a top-up must be at most 32 lower-case letters, digits, \"-\" and \"_\".")
-	case !printable(t.ExternalID, 200):
-		return Posted{}, fault.Field("ledger.Credit", "external_id", "The external id of a top-up has 1 to 200 printable ASCII characters.")
+	p, err := t.Posting(now)
+	if err != nil {
+		return Posted{}, err
 	}
-	return store.Post(ctx, Posting{Kind: TopUpKind, Ref: "topup:" + t.Source + ":" + t.ExternalID, Wallet: t.Wallet, Against: TopUpAccount + t.Source, Amount: t.Amount,
-		Actor: t.Actor, At: now})
+	return store.Post(ctx, p)
+}
+
+// PayBack is money of a top-up that goes back to where it came from.
+type PayBack struct {
+	Wallet     string
+	Source     string     // of the top-up
+	ExternalID string     // names this movement, and no top-up: the same id debits once
+	Amount     money.Nano // above zero
+	Reason     string     // why, for the books; not empty
+	BelowZero  bool       // it may take more than is available: the money has left already
+	Actor      audit.Actor
+}
+
+// Posting checks a PayBack and makes its posting, a top-up below zero. It fails with fault.Invalid.
+func (b *PayBack) Posting(now time.Time) (Posting, error) {
+	switch {
+	case b.Amount <= 0:
+		return Posting{}, fault.Field("ledger.PayBack", "amount", "A refund must be above zero.")
+	case b.Amount > MaxPosting:
+		return Posting{}, tooMuch("ledger.PayBack", "A refund")
+	case strings.TrimSpace(b.Reason) == "" || len(b.Reason) > MaxReason:
+		return Posting{}, fault.Field("ledger.PayBack", "reason", "A refund needs a reason of at most %d bytes.", MaxReason)
+	}
+	if err := checkSource("ledger.PayBack", b.Source, b.ExternalID); err != nil {
+		return Posting{}, err
+	}
+	return Posting{Kind: TopUpKind, Ref: "topup:" + b.Source + ":" + b.ExternalID, Wallet: b.Wallet, Against: TopUpAccount + b.Source, Amount: -b.Amount,
+		Reason: b.Reason, BelowZero: b.BelowZero, Actor: b.Actor, At: now}, nil
+}
+
+func checkSource(op, source, id string) error {
+	switch {
+	case !wordLike(source, 32):
+		return fault.Field(op, "source", "The source of a top-up must be at most 32 lower-case letters, digits, \"-\" and \"_\".")
+	case !printable(id, 200):
+		return fault.Field(op, "external_id", "The external id of a top-up has 1 to 200 printable ASCII characters.")
+	}
+	return nil
 }
 
 // Adjustment is a correction by an administrator.
@@ -227,20 +272,24 @@ func (b *Book) Credit(ctx context.Context, t TopUp) (Posted, error) {
 // the balance.
 func (b *Book) Adjust(ctx context.Context, a Adjustment) (Posted, error) {
 	if a.Amount < 0 && !a.BelowZero {
-		if err := b.Flush(ctx); err != nil {
-			return Posted{}, err
-		}
-		p := b.lock(shareID{Wallet: a.Wallet})
-		var err error
-		if p.busy == nil && p.lease != nil && p.lease.free() > 0 {
-			err = b.restore(ctx, p, p.lease, p.lease.free())
-		}
-		p.mu.Unlock()
-		if err != nil {
+		if err := b.Unlease(ctx, a.Wallet); err != nil {
 			return Posted{}, err
 		}
 	}
 	return Adjust(ctx, b.store, a, b.cfg.Now())
+}
+
+// Unlease returns the money that this node has leased from a wallet but does not use, so that a posting can take it.
+func (b *Book) Unlease(ctx context.Context, wallet string) error {
+	if err := b.Flush(ctx); err != nil {
+		return err
+	}
+	p := b.lock(shareID{Wallet: wallet})
+	defer p.mu.Unlock()
+	if p.busy == nil && p.lease != nil && p.lease.free() > 0 {
+		return b.restore(ctx, p, p.lease, p.lease.free())
+	}
+	return nil
 }
 
 // GiveBack is GiveBack after a flush: a call of this node that has ended can be refunded.

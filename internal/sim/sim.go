@@ -17,6 +17,7 @@ import (
 	"weir/internal/sim/chat"
 	"weir/internal/sim/kit"
 	"weir/internal/sim/media"
+	"weir/internal/sim/pay"
 	"weir/internal/sim/tasks"
 )
 
@@ -38,6 +39,15 @@ const (
 	KlingSecretKey = media.KlingSecretKey
 )
 
+// Credentials of the shop with play money, whose API is below /yookassa/v3.
+const (
+	PayShop   = "100500"
+	PaySecret = "test_play-money"
+)
+
+// Pay is the payment provider with play money.
+func (s *Server) Pay() *pay.Shop { return s.pay }
+
 // Catalog lists the models, each time as a copy. The names are those an upstream sees, without a vendor before them.
 func Catalog() []Model { return kit.Catalog() }
 
@@ -49,6 +59,7 @@ type Server struct {
 	audio *audio.Wires
 	tasks *tasks.Wires
 	media *media.Wires
+	pay   *pay.Shop
 
 	stop [2]context.CancelFunc
 
@@ -79,6 +90,8 @@ func New(c Config) *Server {
 	s.tasks.Mount(routes)
 	s.audio.Mount(routes)
 	s.media.Mount(routes)
+	s.pay = pay.New(pay.Config{ShopID: PayShop, SecretKey: PaySecret})
+	s.mux.Handle("/yookassa/", http.StripPrefix("/yookassa", s.pay))
 	s.mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { kit.SendJSON(w, 200, []byte(`{"status":"ok"}`)) })
 	s.mux.HandleFunc("GET /sim/stats", func(w http.ResponseWriter, _ *http.Request) { kit.SendJSON(w, 200, s.statsJSON()) })
 	s.mux.HandleFunc("POST /sim/reset", func(w http.ResponseWriter, _ *http.Request) {

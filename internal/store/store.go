@@ -18,6 +18,7 @@ import (
 	"weir/internal/idempotency"
 	"weir/internal/ledger"
 	"weir/internal/limit"
+	"weir/internal/payment"
 	"weir/internal/person"
 	"weir/internal/video"
 	"weir/internal/webhook"
@@ -48,6 +49,8 @@ var (
 	_ person.Store = (*Store)(nil)
 
 	_ health.HourStore = (*Store)(nil)
+
+	_ payment.Store = (*Store)(nil)
 
 	_ webhook.Outbox      = (*Store)(nil)
 	_ webhook.SecretStore = (*Store)(nil)
