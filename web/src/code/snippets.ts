@@ -73,12 +73,14 @@ function py(v: unknown, by: string): string {
   return named.length ? `{\n${named.map(([k, x]) => `${inner}${json(k)}: ${py(x, inner)}`).join(',\n')},\n${by}}` : '{}'
 }
 const js = (v: unknown, by: string) => JSON.stringify(v, null, 2).replaceAll('\n', '\n' + by).replace(/^(\s*)"([A-Za-z_]\w*)":/gm, '$1$2:')
-interface Kind { readonly path: string; readonly call: string; /** Fields that the Python library knows by name; others go as extra_body */ readonly known: readonly string[]; readonly py: string; readonly js: string; readonly more?: string; readonly pyHead?: string; readonly jsHead?: string }
+interface Kind { readonly path: string; /** null: the libraries have no call that takes all of it as JSON */ readonly call: string | null; /** Fields that the Python library knows by name; others go as extra_body */ readonly known: readonly string[]; readonly py: string; readonly js: string; readonly more?: string; readonly pyHead?: string; readonly jsHead?: string }
 const kinds = {
   chat: { path: '/v1/chat/completions', call: 'chat.completions.create', known: ['model', 'messages', 'temperature', 'top_p', 'max_tokens', 'reasoning_effort', 'tools', 'response_format'], py: 'print(r.choices[0].message.content)', js: 'console.log(r.choices[0].message.content);' },
   image: { path: '/v1/images/generations', call: 'images.generate', known: ['model', 'prompt', 'n', 'size', 'quality', 'background', 'output_format'], more: ' \\\n  -o image.json', pyHead: 'import base64\n', py: 'for i, image in enumerate(r.data):\n    open(f"image-{i}.png", "wb").write(base64.b64decode(image.b64_json))', jsHead: 'import { writeFileSync } from "node:fs";\n', js: 'r.data.forEach((image, i) => writeFileSync(`image-${i}.png`, Buffer.from(image.b64_json, "base64")));' },
   embeddings: { path: '/v1/embeddings', call: 'embeddings.create', known: ['model', 'input', 'dimensions'], py: 'print([len(d.embedding) for d in r.data])', js: 'console.log(r.data.map((d) => d.embedding.length));' },
   speech: { path: '/v1/audio/speech', call: 'audio.speech.create', known: ['model', 'input', 'voice', 'response_format', 'speed', 'instructions'], more: ' \\\n  -o speech.audio', py: 'r.write_to_file("speech.audio")', jsHead: 'import { writeFileSync } from "node:fs";\n', js: 'writeFileSync("speech.audio", Buffer.from(await r.arrayBuffer()));' },
+  edit: { path: '/v1/images/edits', call: null, known: [], py: '', js: '' },
+  video: { path: '/v1/videos', call: null, known: [], py: '', js: '' },
 } as const satisfies { readonly [name: string]: Kind }
 
 /** A request of a page as code that runs: exactly what is sent. */
@@ -88,6 +90,15 @@ export function requestSnippets(base: string, kind: keyof typeof kinds, body: { 
   const named = Object.entries(body).filter(([, v]) => v !== undefined)
   const other = named.filter(([n]) => !k.known.includes(n))
   const text = JSON.stringify(Object.fromEntries(named), null, 2)
+  if (k.call === null) {
+    return [
+      { id: 'curl', label: 'curl', language: 'shell', code: `curl ${base}${k.path} \\\n  -H "Authorization: Bearer $WEIR_API_KEY" \\\n  -H "Content-Type: application/json" \\\n  -d ${sh(text)}` },
+      python(`import json, os, urllib.request\n\nrequest = urllib.request.Request(\n    ${json(base + k.path)},\n    data=json.dumps(${py(Object.fromEntries(named), '    ')}).encode(),\n    headers={"Authorization": "Bearer " + os.environ["WEIR_API_KEY"], "Content-Type": "application/json"},\n)\nprint(urllib.request.urlopen(request).read().decode())`),
+      node(`const r = await fetch(${json(base + k.path)}, {\n  method: "POST",\n  headers: { Authorization: \`Bearer \${process.env.WEIR_API_KEY}\`, "Content-Type": "application/json" },\n  body: JSON.stringify(${js(Object.fromEntries(named), '  ')}),\n});\nconsole.log(await r.json());`),
+      goPost(base + k.path, text),
+      { id: 'json', label: 'JSON', language: 'json', code: text },
+    ]
+  }
   return [
     { id: 'curl', label: 'curl', language: 'shell', code: `curl ${base}${k.path} \\\n  -H "Authorization: Bearer $WEIR_API_KEY" \\\n  -H "Content-Type: application/json" \\\n  -d ${sh(text)}${k.more ?? ''}` },
     python(`${k.pyHead ?? ''}${pyHead(f)}r = client.${k.call}(\n${named.filter(([n]) => k.known.includes(n)).map(([n, v]) => `    ${n}=${py(v, '    ')},\n`).join('')}${other.length ? `    extra_body=${py(Object.fromEntries(other), '    ')},\n` : ''})\n${k.py}`),
@@ -99,4 +110,16 @@ export function requestSnippets(base: string, kind: keyof typeof kinds, body: { 
 function goPost(url: string, body: string): Snippet {
   const text = body.includes('`') ? json(body) : `\`${body}\``
   return { id: 'go', label: 'Go', language: 'go', code: `package main\n\nimport (\n\t"io"\n\t"net/http"\n\t"os"\n\t"strings"\n)\n\nfunc main() {\n\tbody := strings.NewReader(${text})\n\treq, err := http.NewRequest("POST", ${json(url)}, body)\n\tif err != nil {\n\t\tpanic(err)\n\t}\n\treq.Header.Set("Authorization", "Bearer "+os.Getenv("WEIR_API_KEY"))\n\treq.Header.Set("Content-Type", "application/json")\n\tr, err := http.DefaultClient.Do(req)\n\tif err != nil {\n\t\tpanic(err)\n\t}\n\tdefer r.Body.Close()\n\tio.Copy(os.Stdout, r.Body)\n}` }
+}
+
+/** A transcription: a form with a file. */
+export function formSnippets(base: string, fields: { readonly model: string; readonly [name: string]: string }, file: string): Snippet[] {
+  const f: For = { base, model: fields.model }
+  const named = Object.entries(fields)
+  const text = fields.response_format === 'srt' || fields.response_format === 'vtt'
+  return [
+    { id: 'curl', label: 'curl', language: 'shell', code: `curl ${base}/v1/audio/transcriptions \\\n  -H "Authorization: Bearer $WEIR_API_KEY" \\\n${named.map(([k, v]) => `  -F ${sh(`${k}=${v}`)} \\\n`).join('')}  -F ${sh(`file=@${file}`)}` },
+    python(`${pyHead(f)}r = client.audio.transcriptions.create(\n${named.map(([k, v]) => `    ${k}=${json(v)},\n`).join('')}    file=open(${json(file)}, "rb"),\n)\nprint(${text ? 'r' : 'r.text'})`),
+    node(`import { createReadStream } from "node:fs";\n${jsHead(f)}const r = await client.audio.transcriptions.create({\n${named.map(([k, v]) => `  ${k}: ${json(v)},\n`).join('')}  file: createReadStream(${json(file)}),\n});\nconsole.log(${text ? 'r' : 'r.text'});`),
+  ]
 }

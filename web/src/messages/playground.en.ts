@@ -100,6 +100,7 @@ const messages = {
   shrink: 'Make smaller',
   removeFile: 'Remove {name}',
   fileKind: '{name} is no image, PDF, text or recording.',
+  fileOther: '{name} is of a kind that does not go here.',
   fileEmpty: '{name} is empty.',
   fileLarge: '{name} is larger than 20 MB.',
   textLarge: '{name} is longer than 1 MB of text.',

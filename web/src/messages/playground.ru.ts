@@ -101,6 +101,7 @@ export default {
   shrink: 'Уменьшить',
   removeFile: 'Убрать {name}',
   fileKind: '{name} — не изображение, не PDF, не текст и не запись.',
+  fileOther: '{name} — такой файл сюда не подходит.',
   fileEmpty: '{name} — пустой файл.',
   fileLarge: '{name} больше 20 МБ.',
   textLarge: '{name} длиннее 1 МБ текста.',

@@ -9,7 +9,7 @@ const mostText = 1 << 20
 /** Most models shrink larger pictures themselves. */
 const edge = 1568
 
-export type Refusal = 'fileKind' | 'fileLarge' | 'fileBroken' | 'fileMany' | 'filesLarge' | 'fileEmpty' | 'textLarge'
+export type Refusal = 'fileKind' | 'fileOther' | 'fileLarge' | 'fileBroken' | 'fileMany' | 'filesLarge' | 'fileEmpty' | 'textLarge'
 export class FileError extends Error {
   constructor(readonly why: Refusal, readonly file: string) { super(why) }
 }
@@ -42,6 +42,15 @@ export function blobOf(url: string): Blob {
   const bytes = new Uint8Array(raw.length)
   for (let i = 0; i < raw.length; i++) bytes[i] = raw.charCodeAt(i)
   return new Blob([bytes], { type })
+}
+/** Saves bytes under a name. They are saved as plain bytes, so that no browser opens them as a page. */
+export function save(blob: Blob, name: string): void {
+  const url = URL.createObjectURL(new Blob([blob], { type: 'application/octet-stream' }))
+  const a = document.createElement('a')
+  a.href = url
+  a.download = name
+  a.click()
+  setTimeout(() => URL.revokeObjectURL(url), 60_000)
 }
 /** Pages of a PDF as far as its bytes tell them without being unpacked. */
 export function pagesOf(bytes: Uint8Array): number | undefined {
@@ -85,7 +94,8 @@ export async function read(file: File): Promise<Attachment> {
   }
 }
 /** All of them, or why one of them is not taken. */
-export async function readAll(files: readonly File[], before: readonly Attachment[]): Promise<Attachment[]> {
+export async function readAll(files: readonly File[], before: readonly Attachment[], kinds: readonly FileKind[]): Promise<Attachment[]> {
+  for (const f of files) { const kind = kindOf(f); if (kind && !kinds.includes(kind)) throw new FileError('fileOther', shownName(f.name)) }
   if (files.length + before.length > mostFiles) throw new FileError('fileMany', '')
   const sum = [...before, ...files].reduce((n, f) => n + f.size, 0)
   if (sum > mostOfAll) throw new FileError('filesLarge', '')

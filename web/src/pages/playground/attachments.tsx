@@ -2,9 +2,9 @@
 import { useEffect, useState } from 'react'
 import { bytes, integer } from '../../format'
 import { useT } from '../../i18n'
-import { IconButton } from '../../ui/button'
+import { Button, IconButton } from '../../ui/button'
 import { Icon, type IconName } from '../../ui/icons'
-import { blobOf, canShrink } from './attach'
+import { blobOf, canShrink, save } from './attach'
 import type { Attachment, FileKind } from './stream'
 
 const icons: Record<FileKind, IconName> = { image: 'image', audio: 'microphone', pdf: 'file', text: 'text' }
@@ -37,5 +37,20 @@ function Chip({ file: f, onRemove, onShrink }: { file: Attachment; onRemove?: (i
       {onShrink && canShrink(f) && <button type="button" onClick={() => onShrink(f)} className="min-h-6 font-medium whitespace-nowrap text-accent-ink">{t('shrink')}</button>}
       {onRemove && <IconButton small icon="x" label={t('removeFile', { name: f.name })} onClick={() => onRemove(f.id)} />}
     </li>
+  )
+}
+
+const suffixes: { readonly [type: string]: string } = { 'image/png': 'png', 'image/jpeg': 'jpg', 'image/webp': 'webp', 'image/gif': 'gif', 'image/svg+xml': 'svg' }
+/** A picture of a model: shown from its bytes as an image, never as a document. */
+export function Picture({ data, n, alt, name }: { data: string; n: number; alt?: string; name?: string }) {
+  const t = useT('playground')
+  const url = useBlob(data)
+  const type = /^data:([^;,]+)/.exec(data)?.[1] ?? ''
+  if (!url) return null
+  return (
+    <figure className="m-0 py-2">
+      <img src={url} alt={alt ?? t('picture', { n })} className="max-h-[420px] max-w-full rounded-panel border border-line bg-sunken object-contain" />
+      <figcaption className="pt-1"><Button small icon="download" onClick={() => save(blobOf(data), `${name ?? 'picture'}-${n}.${suffixes[type] ?? 'bin'}`)}>{t('download')}</Button></figcaption>
+    </figure>
   )
 }

@@ -8,17 +8,19 @@ import { Kbd } from '../../ui/marks'
 import { toast } from '../../ui/toast'
 import { FileError, readAll, record, shrink } from './attach'
 import { Files } from './attachments'
-import type { Attachment } from './stream'
+import type { Attachment, FileKind } from './stream'
+
+const everyKind: readonly FileKind[] = ['image', 'audio', 'pdf', 'text']
 
 /** Takes files wherever they come from, and says why one is refused. */
-export function useFiles(files: readonly Attachment[], onFiles: (f: (now: readonly Attachment[]) => readonly Attachment[]) => void) {
+export function useFiles(files: readonly Attachment[], onFiles: (f: (now: readonly Attachment[]) => readonly Attachment[]) => void, kinds: readonly FileKind[] = everyKind) {
   const t = useT('playground')
   const [reading, setReading] = useState(0)
   const refuse = (e: unknown) => { toast(e instanceof FileError ? t(e.why, { name: e.file }) : t('fileBroken', { name: '' })) }
   const take = async (list: readonly File[]) => {
     if (list.length === 0) return
     setReading((n) => n + 1)
-    try { const fresh = await readAll(list, files); onFiles((now) => [...now, ...fresh]) } catch (e) { refuse(e) } finally { setReading((n) => n - 1) }
+    try { const fresh = await readAll(list, files, kinds); onFiles((now) => [...now, ...fresh]) } catch (e) { refuse(e) } finally { setReading((n) => n - 1) }
   }
   const smaller = async (f: Attachment) => { try { const s = await shrink(f); onFiles((now) => now.map((x) => (x.id === f.id ? s : x))) } catch (e) { refuse(e) } }
   return { take, smaller, reading: reading > 0 }
@@ -45,25 +47,26 @@ export function Recorder({ onFile, small }: { onFile: (f: File) => void; small?:
     : <Button small={small ?? false} look="bad" icon="stop" onClick={() => void press()}>{t('recording', { time: seconds(Math.max(1000, Math.floor((Date.now() - since) / 1000) * 1000)) })}</Button>
 }
 
-export function Composer({ draft, onDraft, files, onFiles, placeholder, busy, ready, why, onSubmit, onStop, onLast, left, right }: {
+export function Composer({ draft, onDraft, files, onFiles, kinds = everyKind, placeholder, busy, ready, why, onSubmit, onStop, onLast, left, right, verb }: {
   draft: string; onDraft: (s: string) => void; files: readonly Attachment[]; onFiles: (f: (now: readonly Attachment[]) => readonly Attachment[]) => void
-  placeholder: string; busy: boolean; ready: boolean
+  /** Of files that are taken */
+  kinds?: readonly FileKind[]; placeholder: string; busy: boolean; ready: boolean
   /** Why it cannot be sent, in words */
   why: string | null
-  onSubmit: () => void; onStop: () => void; onLast: () => void; left?: ReactNode; right?: ReactNode
+  onSubmit: () => void; onStop: () => void; onLast: () => void; left?: ReactNode; right?: ReactNode; verb?: string
 }) {
   const t = useT('playground')
   const picker = useRef<HTMLInputElement>(null)
   const [over, setOver] = useState(false)
-  const { take, smaller, reading } = useFiles(files, onFiles)
+  const { take, smaller, reading } = useFiles(files, onFiles, kinds)
   return (
     <form data-composer className="border-t border-line bg-surface p-3 md:px-5 md:py-4" onSubmit={(e) => { e.preventDefault(); if (!reading) onSubmit() }}
-      onDragOver={(e) => { if (e.dataTransfer.types.includes('Files')) { e.preventDefault(); setOver(true) } }} onDragLeave={() => setOver(false)}
-      onDrop={(e) => { setOver(false); if (e.dataTransfer.files.length) { e.preventDefault(); void take([...e.dataTransfer.files]) } }}>
+      onDragOver={(e) => { if (kinds.length && e.dataTransfer.types.includes('Files')) { e.preventDefault(); setOver(true) } }} onDragLeave={() => setOver(false)}
+      onDrop={(e) => { setOver(false); if (kinds.length && e.dataTransfer.files.length) { e.preventDefault(); void take([...e.dataTransfer.files]) } }}>
       <div className={`rounded-panel border bg-surface focus-within:border-accent ${over ? 'border-accent bg-accent-soft' : 'border-line2'}`}>
         {files.length > 0 && <div className="px-3 pt-2.5"><Files files={files} onRemove={(id) => onFiles((now) => now.filter((f) => f.id !== id))} onShrink={(f) => void smaller(f)} /></div>}
         <textarea value={draft} onChange={(e) => onDraft(e.target.value)} aria-label={t('message')} placeholder={over ? t('dropHere') : placeholder} rows={Math.min(8, Math.max(2, draft.split('\n').length))} dir="auto" autoFocus
-          onPaste={(e) => { if (e.clipboardData.files.length) { e.preventDefault(); void take([...e.clipboardData.files]) } }}
+          onPaste={(e) => { if (kinds.length && e.clipboardData.files.length) { e.preventDefault(); void take([...e.clipboardData.files]) } }}
           onKeyDown={(e) => {
             if (e.key === 'Enter' && !e.shiftKey && !e.nativeEvent.isComposing) { e.preventDefault(); if (!reading) onSubmit() }
             else if (e.key === 'ArrowUp' && draft === '') { e.preventDefault(); onLast() }
@@ -71,12 +74,12 @@ export function Composer({ draft, onDraft, files, onFiles, placeholder, busy, re
           className="block w-full resize-none rounded-panel bg-transparent px-3.5 pt-3 pb-1 text-answer text-ink placeholder:text-ink3 focus:outline-none" />
         <div className="flex flex-wrap items-center gap-1 px-2.5 pb-2.5">
           <input ref={picker} type="file" multiple hidden data-attach onChange={(e) => { void take([...(e.target.files ?? [])]); e.target.value = '' }} />
-          <Button small look="quiet" icon="attach" onClick={() => picker.current?.click()}><span className="max-sm:sr-only">{t('attach')}</span></Button>
-          <Recorder small onFile={(f) => void take([f])} />
+          {kinds.length > 0 && <Button small look="quiet" icon="attach" onClick={() => picker.current?.click()}><span className="max-sm:sr-only">{t('attach')}</span></Button>}
+          {kinds.includes('audio') && <Recorder small onFile={(f) => void take([f])} />}
           {left}
           <span className="flex-1" />
           {why && !busy ? <span className="flex items-center gap-1.5 pr-1 text-small text-warn max-sm:order-first max-sm:basis-full max-sm:pb-1"><Icon name="warning" size={14} />{why}</span> : right}
-          {busy ? <><span className="max-md:hidden"><Kbd>Esc</Kbd></span><Button look="bad" icon="stop" onClick={onStop}>{t('stop')}</Button></> : <Button look="main" type="submit" icon="send" disabled={!ready || reading} busy={reading}>{t('send')}</Button>}
+          {busy ? <><span className="max-md:hidden"><Kbd>Esc</Kbd></span><Button look="bad" icon="stop" onClick={onStop}>{t('stop')}</Button></> : <Button look="main" type="submit" icon="send" disabled={!ready || reading} busy={reading}>{verb ?? t('send')}</Button>}
         </div>
       </div>
     </form>

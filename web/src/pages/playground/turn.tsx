@@ -4,7 +4,7 @@ import { ApiError } from '../../api/client'
 import { duration, integer } from '../../format'
 import { useT, type T as Messages } from '../../i18n'
 import { hasPage } from '../../router'
-import { Button, IconButton, buttonClass } from '../../ui/button'
+import { Button, IconButton } from '../../ui/button'
 import { Json } from '../../ui/code'
 import { Copy } from '../../ui/copy'
 import { ErrorBox, Notice } from '../../ui/feedback'
@@ -13,7 +13,7 @@ import { Icon } from '../../ui/icons'
 import { Link } from '../../ui/link'
 import { Tag } from '../../ui/marks'
 import { AnswerText } from './answer'
-import { Files, useBlob } from './attachments'
+import { Files, Picture } from './attachments'
 import { guess, bytesOf, readArguments, running, type Call, type Failure, type Turn } from './stream'
 import { sampleResult } from './samples'
 
@@ -52,7 +52,7 @@ export const TurnView = memo(function TurnView({ turn, at, calls, last, acts }: 
           </div>
         )}
         {a.text && <AnswerText text={a.text} />}
-        {a.images.map((data, i) => <Picture key={i} t={t} data={data} n={i + 1} />)}
+        {a.images.map((data, i) => <Picture key={i} data={data} n={i + 1} />)}
         {a.calls.length > 0 && <Calls t={t} calls={a.calls} waits={last && !live && a.status === 'done'} acts={acts} />}
         {live && <span aria-hidden className="inline-block h-4 w-2 bg-accent align-middle" />}
         {a.status === 'stopped' && <p className="pt-1 text-small text-ink3">{t('stopped')}</p>}
@@ -146,20 +146,6 @@ function CallCard({ t, call, children }: { t: T; call: Call; children: React.Rea
       )}
       {children}
     </div>
-  )
-}
-
-const suffixes: { readonly [type: string]: string } = { 'image/png': 'png', 'image/jpeg': 'jpg', 'image/webp': 'webp', 'image/gif': 'gif', 'image/svg+xml': 'svg' }
-/** A picture of a model: shown from its bytes as an image, never as a document. */
-export function Picture({ t, data, n, alt }: { t: T; data: string; n: number; alt?: string }) {
-  const url = useBlob(data)
-  const type = /^data:([^;,]+)/.exec(data)?.[1] ?? ''
-  if (!url) return null
-  return (
-    <figure className="m-0 py-2">
-      <img src={url} alt={alt ?? t('picture', { n })} className="max-h-[420px] max-w-full rounded-panel border border-line bg-sunken object-contain" />
-      <figcaption className="pt-1"><a href={url} download={`picture-${n}.${suffixes[type] ?? 'bin'}`} className={`${buttonClass('plain', true)} no-underline`}><Icon name="download" size={14} />{t('download')}</a></figcaption>
-    </figure>
   )
 }
 
