@@ -87,12 +87,12 @@ func (p Prices) zero() bool {
 	return true
 }
 
-// For returns the prices of a request with that many prompt tokens: the highest threshold passed wins.
-func (p *Pricing) For(promptTokens int64) Prices {
-	prices := p.Base
-	for _, t := range p.Thresholds {
-		if promptTokens > t.Above {
-			prices = p.Base.overriddenBy(t.Prices)
+// For returns the prices of a request with that many prompt tokens: the highest threshold passed wins. They must not be changed.
+func (p *Pricing) For(promptTokens int64) *Prices {
+	prices := &p.Base
+	for i := range p.Thresholds {
+		if t := &p.Thresholds[i]; promptTokens > t.Above {
+			prices = p.Base.overriddenBy(&t.Prices)
 		}
 	}
 	return prices
@@ -137,14 +137,15 @@ func (p *Prices) raise(o *Prices) {
 	}
 }
 
-func (p Prices) overriddenBy(o Prices) Prices {
-	to, from := p.All(), o.All()
+func (p *Prices) overriddenBy(o *Prices) *Prices {
+	out := *p
+	to, from := out.All(), o.All()
 	for i := range to {
 		if from[i].Set {
 			*to[i] = *from[i]
 		}
 	}
-	return p
+	return &out
 }
 
 // DataPolicy is how a provider may use prompts.

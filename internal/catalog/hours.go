@@ -79,7 +79,7 @@ func (b *builder) schedule(where, kind string, p *Pricing) {
 			b.fail(where, "hours %s: a price is negative, or there is none", h)
 		}
 		whole := *p
-		whole.Hours, whole.Base = nil, p.Base.overriddenBy(h.Prices)
+		whole.Hours, whole.Base = nil, *p.Base.overriddenBy(&h.Prices)
 		whole.Source = p.Source + "; charged by the hours " + h.String()
 		h.whole = &whole
 	}

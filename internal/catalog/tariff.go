@@ -18,7 +18,7 @@ type Tariff struct {
 
 // Tariff has the prices for that many prompt tokens, except those of images and videos.
 func (p *Pricing) Tariff(promptTokens int64) Tariff {
-	return Tariff{Prices: p.For(promptTokens), Minute: p.Minute, Characters: p.Characters}
+	return Tariff{Prices: *p.For(promptTokens), Minute: p.Minute, Characters: p.Characters}
 }
 
 // ImageTariff has the prices of images of a quality and a size, which are "" or "auto" where unknown.

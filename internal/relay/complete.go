@@ -95,12 +95,21 @@ func (r *Relay) Complete(ctx context.Context, c *Call, sink Sink) error {
 	x.client, _ = sink.(Flusher)
 	c.Record = x.rec
 	err := x.carry(ctx)
-	*x = run{meter: meter{kept: x.meter.kept}} // not after a panic: somebody may still look at it
+	x.forget() // not after a panic: somebody may still look at it
 	runs.Put(x)
 	if err != nil {
 		return err
 	}
 	return nil
+}
+
+// forget clears a run for the next call. Its frame is not part of the stack of a call under way.
+//
+//go:noinline
+func (x *run) forget() {
+	kept := x.meter.kept
+	*x = run{}
+	x.meter.kept = kept
 }
 
 var runs = sync.Pool{New: func() any { return new(run) }}
@@ -330,12 +339,7 @@ func (x *run) plan() (routing.Plan, *fault.Error) {
 	x.rec.Candidates = slices.Grow(x.rec.Candidates, len(plan.Candidates))
 	for i := range plan.Candidates {
 		c := &plan.Candidates[i]
-		pricing := c.Endpoint.Pricing.At(x.call.At)
-		prices := &pricing.Base
-		if len(pricing.Thresholds) > 0 {
-			dearer := pricing.For(req.Needs.PromptTokens)
-			prices = &dearer
-		}
+		prices := c.Endpoint.Pricing.At(x.call.At).For(req.Needs.PromptTokens)
 		x.rec.Candidates = append(x.rec.Candidates, record.Candidate{
 			Endpoint: c.Endpoint.ID, DroppedBy: c.DroppedBy, Detail: c.Detail, Order: c.Order, Score: c.Score, Reason: c.Reason, Slug: c.Slug,
 			Prompt: money.Nano(prices.Prompt.Nano), Completion: money.Nano(prices.Completion.Nano), PerRequest: money.Nano(prices.Request.Nano)})

@@ -38,7 +38,7 @@ func (r *Relay) Explain(c *Call) (*Explanation, error) {
 	for i := range plan.Candidates {
 		ep := plan.Candidates[i].Endpoint
 		w := &e.Candidates[i]
-		w.Prices = ep.Pricing.At(c.At).For(c.Request.Needs.PromptTokens)
+		w.Prices = *ep.Pricing.At(c.At).For(c.Request.Needs.PromptTokens)
 		if r.Health != nil {
 			w.Health = r.Health(ep.ID)
 		}

@@ -163,17 +163,26 @@ func (x *run) opening(ep *catalog.Endpoint) (money.Nano, error) {
 		x.covered, x.unseen = min(x.slice()+silent, x.bound), silent
 	}
 	x.held.Completion.N = x.covered
-	need, err := usage.Most(&x.held, tariffOf(ep.Pricing.Dearest(x.held.Prompt.N)))
+	need, err := mostAt(&x.held, ep.Pricing.Dearest(x.held.Prompt.N), true)
 	if other := tierPricing(ep, needs.Tier); err == nil && other != &ep.Pricing {
 		var more money.Nano
-		more, err = usage.Most(&x.held, tariffOf(other.Dearest(x.held.Prompt.N)))
+		more, err = mostAt(&x.held, other.Dearest(x.held.Prompt.N), true)
 		need = max(need, more)
 	}
 	return need, err
 }
 
-// tariffOf is the tariff of a conversation where one price applies to all lengths.
-func tariffOf(p *catalog.Pricing) *catalog.Tariff { return &catalog.Tariff{Prices: p.Base} }
+// mostAt is the highest cost of a consumption of up to u in a conversation where one price applies to all lengths, with the price of a request or
+// without. Tariffs are large: here one is not part of a stack that waits for the frames of a stream.
+//
+//go:noinline
+func mostAt(u *usage.Usage, p *catalog.Pricing, request bool) (money.Nano, error) {
+	t := catalog.Tariff{Prices: p.Base}
+	if !request {
+		t.Request = money.Price{}
+	}
+	return usage.Most(u, &t)
+}
 
 // silent is how many tokens of an answer of at most that length an endpoint may reason without a word of it in the stream.
 func (x *run) silent(ep *catalog.Endpoint, most int64) int64 {
@@ -258,14 +267,10 @@ func (x *run) answers(tokens int64) (money.Nano, error) {
 	u.Prompt, u.Images = usage.Count{}, usage.Count{}
 	new(usage.Calls).Set(&u) // they are held for from the beginning
 	u.Completion.N = tokens
-	t := tariffOf(ep.Pricing.Dearest(x.held.Prompt.N))
-	t.Request = money.Price{}
-	extra, err := usage.Most(&u, t)
+	extra, err := mostAt(&u, ep.Pricing.Dearest(x.held.Prompt.N), false)
 	if other := tierPricing(ep, x.req.Needs.Tier); err == nil && other != &ep.Pricing {
-		t = tariffOf(other.Dearest(x.held.Prompt.N))
-		t.Request = money.Price{}
 		var more money.Nano
-		more, err = usage.Most(&u, t)
+		more, err = mostAt(&u, other.Dearest(x.held.Prompt.N), false)
 		extra = max(extra, more)
 	}
 	return extra, err
@@ -328,7 +333,7 @@ func (x *run) bill(ep *catalog.Endpoint) (usage.Usage, *catalog.Pricing, []usage
 		lines, cost, err := usage.Cost(u, catalog.Prices{})
 		return u, pricing, lines, cost, err
 	}
-	lines, cost, err := usage.Cost(u, pricing.For(u.Prompt.N))
+	lines, cost, err := usage.Cost(u, *pricing.For(u.Prompt.N))
 	if err == nil && x.affords(cost) {
 		return u, pricing, lines, cost, nil
 	}
@@ -336,7 +341,7 @@ func (x *run) bill(ep *catalog.Endpoint) (usage.Usage, *catalog.Pricing, []usage
 	most.Completion.N = x.covered + x.slice()
 	u.Cut(&most, &most)
 	pricing = ep.Pricing.At(x.begun())
-	lines, cost, err = usage.Cost(u, pricing.For(min(u.Prompt.N, x.held.Prompt.N)))
+	lines, cost, err = usage.Cost(u, *pricing.For(min(u.Prompt.N, x.held.Prompt.N)))
 	return u, pricing, lines, cost, err
 }
 

@@ -209,12 +209,7 @@ func (c *ceilings) admit(p *catalog.Prices) bool {
 
 // prices are those by which the request would be charged, as far as the length of its prompt can be estimated.
 func (p *planner) prices(ep *catalog.Endpoint) *catalog.Prices {
-	pricing := ep.Pricing.At(p.q.At)
-	if len(pricing.Thresholds) == 0 {
-		return &pricing.Base
-	}
-	prices := pricing.For(p.q.Needs.PromptTokens)
-	return &prices
+	return ep.Pricing.At(p.q.At).For(p.q.Needs.PromptTokens)
 }
 
 func tiered(ep *catalog.Endpoint) bool { return ep.Tier != "" && ep.Tier != "default" }

@@ -102,6 +102,15 @@ func plus(a, b int64) int64 {
 // of the rest as much as can be at the next. What is charged for a usage that was cut to u is never more. It fails like Cost.
 func Most(u *Usage, t *catalog.Tariff) (money.Nano, error) {
 	var sum money.Sum
+	mostOfWholes(&sum, u, t)
+	mostBeside(&sum, u, t)
+	return sum.Ceil()
+}
+
+// mostOfWholes adds the prompt and the answer. This and the next are functions of their own for the sake of the stack, which each stream has.
+//
+//go:noinline
+func mostOfWholes(sum *money.Sum, u *Usage, t *catalog.Tariff) {
 	var room [maxLines]sold
 	counts, prices := u.Counts(), t.Prices.All()
 	for _, whole := range [...]Kind{KindPrompt, KindCompletion} {
@@ -109,16 +118,21 @@ func Most(u *Usage, t *catalog.Tariff) (money.Nano, error) {
 		for _, k := range partsOf[whole] {
 			parts = append(parts, sold{counts[kinds[k].at].N, k.charged(&prices)})
 		}
-		spread(&sum, counts[kinds[whole].at].N, *prices[kinds[whole].falls[0]], parts)
+		spread(sum, counts[kinds[whole].at].N, *prices[kinds[whole].falls[0]], parts)
 	}
+}
+
+// mostBeside adds everything else.
+//
+//go:noinline
+func mostBeside(sum *money.Sum, u *Usage, t *catalog.Tariff) {
 	rest := *u
 	rest.Prompt, rest.Completion = Count{}, Count{}
 	var more [maxLines]Line
 	lines := appendTariff(more[:0], &rest, t)
 	for i := range lines {
-		lines[i].addTo(&sum)
+		lines[i].addTo(sum)
 	}
-	return sum.Ceil()
 }
 
 // sold is so much of a whole at a price of its own.

@@ -55,7 +55,7 @@ func TestHoldsCoverCharges(t *testing.T) {
 			}
 		}
 		u.Cut(&bound, &bound)
-		charged := catalog.Tariff{Prices: pricing.For(u.Prompt.N), Minute: price(3), Characters: price(5), Megapixel: price(7), Second: price(11)}
+		charged := catalog.Tariff{Prices: *pricing.For(u.Prompt.N), Minute: price(3), Characters: price(5), Megapixel: price(7), Second: price(11)}
 		if _, cost, err := usage.TaskCost(u, &charged); err != nil || cost > held {
 			t.Fatalf("%s is charged and %s is held, %v: %+v", cost, held, err, u)
 		}

@@ -109,7 +109,7 @@ func checkCharge(t *testing.T, x example) {
 	if u.Source != x.source {
 		t.Errorf("source %d, want %d", u.Source, x.source)
 	}
-	lines, cost, err := usage.Cost(u, x.pricing.For(u.Prompt.N))
+	lines, cost, err := usage.Cost(u, *x.pricing.For(u.Prompt.N))
 	if err != nil {
 		t.Fatal(err)
 	}
