@@ -70,8 +70,8 @@ var ended = map[string]int{"cancelBatch": 409, "cancelMessageBatch": 409}
 // internal/httpapi have them succeed.
 var withoutLink = map[string]int{
 	"signIn": 401, "signUp": 400, "confirmSignUp": 400, "setUp": 400, "recoverPassword": 403, "resetPassword": 400, "lookAtLink": 400, "proveIdentity": 400, "setPassword": 409,
+	"beginPasskeySignIn": 403, "signInWithPasskey": 403, "beginPasskey": 403, "addPasskey": 403, "renamePasskey": 404, "removePasskey": 404, "beginProof": 403, "visitProvider": 404, "returnFromProvider": 404, "removeIdentity": 404, // at 127.0.0.1 there are no passkeys
 	"changeAutoTopUp": 404, "endAutoTopUp": 404, "refundPayment": 404, // nobody has paid
-	"beginPasskeySignIn": 403, "signInWithPasskey": 403, "beginPasskey": 403, "addPasskey": 403, "renamePasskey": 404, "removePasskey": 404, "beginProof": 403, // at 127.0.0.1 there are no passkeys
 }
 
 // examples sends examples to a demo.

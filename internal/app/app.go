@@ -190,7 +190,7 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 	}
 	g.onClose(func(context.Context) { _ = g.listener.Close() })
 	keys := apikey.NewManager(g.store, verifier, time.Now, 0)
-	if g.people, err = g.makePeople(keys); err != nil {
+	if g.people, err = g.makePeople(keys, fetcher); err != nil {
 		return g, err
 	}
 	g.history.Start()

@@ -345,7 +345,7 @@ func TestKeyInAddressStaysSecret(t *testing.T) {
 	query := "key=" + url.QueryEscape(a.key)
 	for _, try := range []struct{ method, path, body string }{
 		{"POST", "/v1beta/models/gemini/chat:generateContent?" + query, `{"contents":[{"parts":[{"text":"hi"}]}]}`},
-		{"POST", "/v1beta/models/openai/chat:streamGenerateContent?alt=sse&" + query, `{"contents":[{"parts":[{"text":"[[sim fault=u3]] hi"}]}]}`},
+		{"POST", "/v1beta/models/openai/chat:streamGenerateContent?alt=sse&" + query, `{"contents":[{"parts":[{"text":"[[sim fault=u15,status=500]] hi"}]}]}`},
 		{"POST", "/v1beta/models/openai/chat:generateContent?" + query, `{`},
 		{"POST", "/v1beta/models/openai/chat:nothing?" + query, `{}`},
 		{"GET", "/v1beta/models?pageSize=1&" + query, ""}, {"GET", "/v1beta/models?pageSize=x&" + query, ""}, {"GET", "/v1beta/nothing?" + query, ""},

@@ -12,6 +12,7 @@ import (
 	"weir/internal/app"
 	"weir/internal/config"
 	"weir/internal/sim"
+	"weir/internal/store/sqlite/sqlitetest"
 )
 
 // clinic is an installation that is well, but for what a test changes.
@@ -23,6 +24,8 @@ func clinic(t *testing.T, change func(*config.Config)) config.Config {
 	t.Cleanup(func() { _ = simulator.Close(context.Background()) })
 	cfg := config.Default()
 	cfg.DataDir, cfg.Builtin.All = t.TempDir(), false
+	patient(&cfg)
+	sqlitetest.New(t, cfg.DataDir)
 	if err := os.Chmod(cfg.DataDir, 0o700); err != nil {
 		t.Fatal(err)
 	}

@@ -91,8 +91,8 @@ func startGateway(t *testing.T, change ...func(*setup)) *gateway {
 	cfg.Builtin.All = false
 	cfg.Server.Limits.MaxStreamsPerKey, cfg.Server.Limits.MaxUserShare = 1<<20, 100 // the tests' user makes all the load
 	cfg.Health.EjectAfter, cfg.Health.CoolDownAfter = 1<<20, 1<<20                  // the tests check each failure, so no endpoint may be ejected
-	cfg.Ledger.StoreFor = time.Minute                                               // many tests share a slow disk; other tests cover a missing store
-	cfg.Journal.SegmentBytes = 2 << 20                                              // each node allocates one, and each check of the ledger reads it
+	patient(&cfg)
+	cfg.Journal.SegmentBytes = 2 << 20 // each node allocates one, and each check of the ledger reads it
 	cfg.Upstream.MaxResponseBytes, cfg.Upstream.MaxStreamBytes, cfg.Upstream.SSEMaxLineBytes = 2<<20, 4<<20, 256<<10
 	cfg.Server.Limits.BodyBudgetBytes = 2 << 30 // cells with endless answers run at a time; other tests fill a budget
 	made := &setup{Config: cfg, Declared: matrixCatalog(t, "http://"+simListener.Addr().String()+"/v1", "http://"+refusing+"/v1")}
@@ -122,6 +122,11 @@ func startGateway(t *testing.T, change ...func(*setup)) *gateway {
 		_ = simulator.Close(context.Background())
 	})
 	return gw
+}
+
+// patient lets calls wait: many tests share a slow disk and few processors. Other tests cover a missing store and answers that wait.
+func patient(cfg *config.Config) {
+	cfg.Ledger.StoreFor, cfg.Stream.CommitAfter = time.Minute, time.Minute
 }
 
 func matrixCatalog(t *testing.T, open, closed string) catalog.Declared {

@@ -373,7 +373,8 @@ func (a *answer) wantComplete(t *testing.T, stream bool) {
 			t.Errorf("error in a stream that should be complete: %s", a.body)
 		}
 		usage = usage || f["usage"] != nil
-		for _, c := range f["choices"].([]any) {
+		choices, _ := f["choices"].([]any)
+		for _, c := range choices {
 			finished = finished || c.(map[string]any)["finish_reason"] != nil
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"time"
@@ -12,13 +13,15 @@ import (
 	"weir/internal/apikey"
 	"weir/internal/audit"
 	"weir/internal/config"
+	"weir/internal/fetch"
 	"weir/internal/loop"
 	"weir/internal/mail"
+	"weir/internal/oidc"
 	"weir/internal/person"
 )
 
 // makePeople makes what signs people in, and what sends them mail.
-func (g *Gateway) makePeople(keys person.Keys) (*person.Manager, error) {
+func (g *Gateway) makePeople(keys person.Keys, f *fetch.Client) (*person.Manager, error) {
 	var mailer person.Mailer
 	if m := &g.cfg.Mail; m.Host != "" {
 		sender, err := mail.New(mail.Config{
@@ -32,6 +35,9 @@ func (g *Gateway) makePeople(keys person.Keys) (*person.Manager, error) {
 		mailer = sender
 	}
 	people := person.NewManager(g.store, keys, mailer, time.Now, signIn(&g.cfg))
+	if len(g.cfg.SignIn.Providers) > 0 {
+		people.AllowElsewhere(elsewhere(&g.cfg.SignIn, f))
+	}
 	g.keep(loop.Every(sweepPeopleEvery, func(ctx context.Context) {
 		for more := true; more && ctx.Err() == nil; {
 			n, err := people.Sweep(ctx, sweepPeopleAt)
@@ -43,6 +49,21 @@ func (g *Gateway) makePeople(keys person.Keys) (*person.Manager, error) {
 	}))
 	return people, nil
 }
+
+// elsewhere makes the other providers at which people sign in. None is asked before somebody wants to.
+func elsewhere(s *config.SignIn, f *fetch.Client) *oidc.Client {
+	var all []oidc.Provider
+	for i := range s.Providers {
+		p := &s.Providers[i]
+		all = append(all, oidc.Provider{
+			Provider: person.Provider{ID: p.ID, Name: p.Name, Issuer: p.Issuer, Domains: p.Domains, SignUp: p.SignUp, TrustEmail: p.TrustEmail},
+			ClientID: p.ClientID, ClientSecret: p.ClientSecret.Reveal(), Scopes: p.Scopes,
+		})
+	}
+	return oidc.New(all, func(issuer string) http.RoundTripper { return f.Transport(issuer, maxProviderAnswer) }, time.Now)
+}
+
+const maxProviderAnswer = 1 << 20 // bytes; the largest are lists of keys
 
 const (
 	sweepPeopleEvery = 10 * time.Minute

@@ -197,6 +197,21 @@ type SignIn struct {
 	Passwords   bool          `yaml:"passwords"` // e-mail and password
 	SessionIdle time.Duration `yaml:"session_idle"`
 	SessionMax  time.Duration `yaml:"session_max"`
+
+	Providers []SignInProvider `yaml:"providers"` // where people may sign in instead
+}
+
+// SignInProvider is an OpenID Connect provider.
+type SignInProvider struct {
+	ID           string   `yaml:"id"`     // in addresses, such as "google"
+	Name         string   `yaml:"name"`   // on buttons; "": id
+	Issuer       string   `yaml:"issuer"` // its URL, without /.well-known/...
+	ClientID     string   `yaml:"client_id"`
+	ClientSecret Secret   `yaml:"client_secret"`
+	Scopes       []string `yaml:"scopes"`      // beside openid; none: email, profile
+	Domains      []string `yaml:"domains"`     // of the e-mail addresses that may sign in; none: all
+	SignUp       bool     `yaml:"sign_up"`     // whoever it vouches for may make an account
+	TrustEmail   bool     `yaml:"trust_email"` // it verifies addresses, so that accounts with the same one are linked
 }
 
 // Mail is the SMTP server that sends links to people.

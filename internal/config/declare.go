@@ -132,6 +132,11 @@ func (c *Config) Secrets() []string {
 			out = append(out, s.Reveal())
 		}
 	}
+	for i := range c.SignIn.Providers {
+		if s := c.SignIn.Providers[i].ClientSecret.Reveal(); s != "" {
+			out = append(out, s)
+		}
+	}
 	for i := range c.Providers {
 		p := &c.Providers[i]
 		for _, s := range slices.Concat([]Secret{p.APIKey}, p.APIKeys, values(p.Headers)) {

@@ -130,6 +130,7 @@ func (k *checker) signIn() {
 	if s.SessionMax < s.SessionIdle {
 		k.fail("sign_in.session_max", "it must be at least session_idle (%s)", s.SessionIdle)
 	}
+	k.signInProviders()
 	k.oneOf("mail.encryption", m.Encryption, "starttls", "tls", "none")
 	if m.Port < 1 || m.Port > 65535 {
 		k.fail("mail.port", "it must be a port, from 1 to 65535")
@@ -150,6 +151,55 @@ func (k *checker) signIn() {
 	}
 	if k.c.Server.PublicURL == "" {
 		k.fail("server.public_url", "mails contain links, so the gateway must know its address; write it, such as https://weir.example.org")
+	}
+}
+
+func (k *checker) signInProviders() {
+	all := k.c.SignIn.Providers
+	for i := range all {
+		p, at := &all[i], fmt.Sprintf("sign_in.providers[%d]", i)
+		if p.ID == "" || len(p.ID) > 32 || strings.Trim(p.ID, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
+			k.fail(at+".id", "%q must be 1 to 32 small letters, digits and hyphens, such as google", p.ID)
+		}
+		if p.Name == "" {
+			p.Name = p.ID
+		}
+		if len(p.Name) > 64 {
+			k.fail(at+".name", "it must have at most 64 bytes")
+		}
+		for j := range i {
+			if all[j].ID == p.ID {
+				k.fail(at+".id", "%q is the id of another provider already", p.ID)
+			}
+			if all[j].Issuer == p.Issuer {
+				k.fail(at+".issuer", "%s is another provider's already", p.Issuer)
+			}
+		}
+		k.issuer(at+".issuer", p.Issuer)
+		if p.ClientID == "" {
+			k.fail(at+".client_id", "it is missing: the provider gives one to who registers this gateway there")
+		}
+		if p.Scopes == nil {
+			p.Scopes = []string{"email", "profile"}
+		}
+		for n, d := range p.Domains {
+			if d = strings.ToLower(d); !strings.Contains(d, ".") || strings.ContainsAny(d, "@ /") {
+				k.fail(at+".domains", "%q is no domain; write one such as example.org", d)
+			}
+			p.Domains[n] = d
+		}
+	}
+	if len(all) > 20 {
+		k.fail("sign_in.providers", "there may be 20 providers")
+	}
+}
+
+// issuer checks the address of a sign-in provider. Only one on this machine may do without TLS.
+func (k *checker) issuer(at, address string) {
+	u, err := url.Parse(address)
+	local := err == nil && (u.Hostname() == "localhost" || u.Hostname() == "127.0.0.1" || u.Hostname() == "::1")
+	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || u.Scheme != "https" && (u.Scheme != "http" || !local) {
+		k.fail(at, "%q must be the provider's https address, such as https://accounts.google.com", address)
 	}
 }
 

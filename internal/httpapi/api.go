@@ -84,9 +84,9 @@ type Deps struct {
 	Redact    func([]byte) []byte         // takes configured secrets out of error bodies; what looks like a secret goes out anyway
 	Now       func() time.Time
 
-	// People signs browsers in; nil: nobody. CallerOf finds the caller of a key by its hash, for their calls.
+	// People signs browsers in; nil: nobody. CallerOf finds the caller of a key by its id, for their calls.
 	People   *person.Manager
-	CallerOf func(ctx context.Context, hash string) (*apikey.Caller, error)
+	CallerOf func(ctx context.Context, id string) (*apikey.Caller, error)
 
 	Accounts    Accounts              // nil only where its routes are not used
 	Editor      Editor                // nil only where its routes are not used
@@ -306,6 +306,10 @@ func (a *API) declare() []*Route {
 		{Method: "POST", Pattern: "/api/auth/passkeys", access: signedIn, fresh: true, body: atMost(maxForm), handle: (*exchange).postNewPasskey},
 		{Method: "PATCH", Pattern: "/api/auth/passkeys/{id}", access: signedIn, body: atMost(maxForm), handle: (*exchange).patchPasskey},
 		{Method: "DELETE", Pattern: "/api/auth/passkeys/{id}", access: signedIn, fresh: true, handle: (*exchange).deletePasskey},
+		{Method: "POST", Pattern: "/api/auth/oidc/{id}", access: visiting, body: atMost(maxForm), handle: (*exchange).postVisit},
+		{Method: "GET", Pattern: "/api/auth/oidc/{id}/callback", access: visiting, handle: (*exchange).getVisitEnd},
+		{Method: "GET", Pattern: "/api/auth/identities", access: signedIn, handle: (*exchange).getIdentities},
+		{Method: "DELETE", Pattern: "/api/auth/identities/{id}", access: signedIn, fresh: true, handle: (*exchange).deleteIdentity},
 		{Method: "POST", Pattern: "/api/auth/prove/options", access: signedIn, body: atMost(maxForm), handle: (*exchange).postProofOptions},
 		{Method: "POST", Pattern: "/api/auth/prove", access: signedIn, body: atMost(maxForm), handle: (*exchange).postProve},
 		{Method: "POST", Pattern: "/api/auth/password", access: signedIn, body: atMost(maxForm), handle: (*exchange).postPassword},

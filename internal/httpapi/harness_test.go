@@ -32,6 +32,7 @@ import (
 	"weir/internal/record"
 	"weir/internal/relay"
 	"weir/internal/routing"
+	"weir/internal/store"
 	"weir/internal/store/sqlite"
 	"weir/internal/store/sqlite/sqlitetest"
 	"weir/internal/usage"
@@ -146,6 +147,7 @@ type node struct {
 	users  *account.Manager
 	keys   *apikey.Manager
 	people *person.Manager
+	store  *store.Store
 	books  *books
 	log    *accesslog.Log
 	output *bytes.Buffer
@@ -199,6 +201,7 @@ func startWith(t testing.TB, r httpapi.Completer, edit func(*httpapi.Config), pa
 		Redact: func(b []byte) []byte { return bytes.ReplaceAll(b, []byte(configuredSecret), []byte("***")) },
 		Log:    n.log, Slog: slog.New(n.log.Handler(slog.LevelInfo)), Now: time.Now, History: history.New(nil, history.Config{}), // it stores nothing
 	}
+	n.store = store
 	n.people = person.NewManager(store, n.keys, nil, func() time.Time { return deps.Now() }, person.Config{SignUp: person.ByInvite})
 	deps.People, deps.CallerOf = n.people, verifier.Of
 	if parts != nil {

@@ -40,20 +40,18 @@ func (x *exchange) verifySession(token string) (*apikey.Caller, error) {
 		return nil, err
 	}
 	if x.route != nil && x.route.fresh && !s.Fresh(x.at) {
-		e := fault.New(fault.PermissionDenied, "httpapi.session", "This needs a recent sign-in. Give your password or passkey again.")
-		e.Details = map[string]any{"sign_in": "again"}
-		return nil, e
+		return nil, stale()
 	}
 	x.session, x.person = &s, &p
 	x.w.Header()["Cache-Control"] = noStore // a browser keeps nothing of it; a handler may know better
 	if x.route == nil || x.route.access != inference && !x.route.rated() {
 		return &apikey.Caller{Key: s.ID, Label: "session", User: p.ID, Wallet: p.Wallet, Management: true, Role: p.Role}, nil
 	}
-	hash, err := x.api.People.WebKey(x.context(), &p)
+	key, err := x.api.People.WebKey(x.context(), &p)
 	if err != nil {
 		return nil, err
 	}
-	caller, err := x.api.CallerOf(x.context(), hash)
+	caller, err := x.api.CallerOf(x.context(), key)
 	if fault.Is(err, fault.Authentication) {
 		err = fault.New(fault.PermissionDenied, "httpapi.session", `The key of your browser's calls, "web", is disabled or expired. Enable it among your keys, or delete it: then a new one is made.`)
 	}
@@ -61,6 +59,13 @@ func (x *exchange) verifySession(token string) (*apikey.Caller, error) {
 		err = x.mayFrom(caller)
 	}
 	return caller, err
+}
+
+// stale is the error of a session whose person has not proved who they are for too long.
+func stale() error {
+	e := fault.New(fault.PermissionDenied, "httpapi.session", "This needs a recent sign-in. Give your password or passkey again.")
+	e.Details = map[string]any{"sign_in": "again"}
+	return e
 }
 
 // checkOrigin refuses requests that another site's page has made a browser send. A page of ours sends X-Weir, which others cannot without asking
@@ -137,11 +142,16 @@ func (x *exchange) admitVisitor() error {
 
 // setSession gives the browser a session's cookie, or takes it away with "".
 func (x *exchange) setSession(token string, life time.Duration) {
+	x.setCookie(SessionCookie, token, life)
+}
+
+// setCookie gives the browser a cookie that no script reads, or takes it away with "".
+func (x *exchange) setCookie(name, value string, life time.Duration) {
 	seconds := int64(life / time.Second)
-	if token == "" {
+	if value == "" {
 		seconds = 0
 	}
-	x.w.Header().Add("Set-Cookie", SessionCookie+"="+token+"; Path=/; Max-Age="+strconv.FormatInt(seconds, 10)+"; HttpOnly; Secure; SameSite=Lax")
+	x.w.Header().Add("Set-Cookie", name+"="+value+"; Path=/; Max-Age="+strconv.FormatInt(seconds, 10)+"; HttpOnly; Secure; SameSite=Lax")
 }
 
 // visitor is the browser, for records of its session.

@@ -70,18 +70,26 @@ func (x *exchange) begun(s person.Started, err error) error {
 		}
 		return err
 	}
-	if x.session != nil {
-		if err := x.api.People.SignOut(x.context(), x.session, x.visitor()); err != nil && !fault.Is(err, fault.NotFound) {
-			return err
-		}
+	if err := x.enter(s); err != nil {
+		return err
 	}
-	x.setSession(s.Token, s.ExpiresAt.Sub(x.at))
 	session, p, err := x.api.People.Session(x.context(), s.Token, nil)
 	if err != nil {
 		return err
 	}
 	x.session, x.person = &session, &p
 	return x.getMe()
+}
+
+// enter gives the browser a session that has begun. Its earlier one ends, so that nobody goes on with a cookie from before the sign-in.
+func (x *exchange) enter(s person.Started) error {
+	if x.session != nil {
+		if err := x.api.People.SignOut(x.context(), x.session, x.visitor()); err != nil && !fault.Is(err, fault.NotFound) {
+			return err
+		}
+	}
+	x.setSession(s.Token, s.ExpiresAt.Sub(x.at))
+	return nil
 }
 
 // getMe serves GET /api/me: who is signed in, and which ways in there are.
@@ -136,6 +144,13 @@ func (x *exchange) getMe() error {
 	_, err = x.site()
 	o.boolean("passkeys", err == nil)
 	o.Name("oidc").Array()
+	for _, p := range x.api.People.Providers() {
+		o.Object()
+		o.text("id", p.ID)
+		o.text("name", p.Name)
+		o.boolean("sign_up", p.SignUp)
+		o.EndObject()
+	}
 	o.EndArray()
 	o.EndObject()
 	locale, theme := x.api.Language(x.r), x.api.Theme(x.r)

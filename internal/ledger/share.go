@@ -452,11 +452,11 @@ func (b *Book) rejoinLocked(ctx context.Context, epoch int64) error {
 
 // tooLittle is the refusal of n when available is all that can be borrowed.
 func (p *share) tooLittle(n, available money.Nano) error {
-	text := "The balance is too low for this request. Top up, or ask for fewer tokens. Top up, or ask for fewer tokens."
+	text := "The balance is too low for this request. Top up, or ask for fewer tokens."
 	e := fault.New(fault.PaymentRequired, "ledger.Hold", text)
 	e.Details = map[string]any{"required": n.String(), "available": max(available, 0).String()}
 	if p.id.Key != "" {
-		e.Public = "The spending limit of this key is too low for this request. Raise it, or ask for fewer tokens. Raise it, or ask for fewer tokens."
+		e.Public = "The spending limit of this key is too low for this request. Raise it, or ask for fewer tokens."
 		e.Details["reason"] = "key_limit"
 	}
 	return e

@@ -30,7 +30,7 @@ type Config struct {
 	Idle       time.Duration // a session ends when it was not used for so long; default 7 days
 	Longest    time.Duration // and in any case after so long; default 30 days
 	NoPassword bool          // passwords do not sign anybody in
-	Issuers    []string      // URLs of the other providers that sign people in
+	Issuers    []string      // URLs of other providers that sign people in; AllowElsewhere adds them
 }
 
 const (
@@ -86,6 +86,8 @@ type Manager struct {
 	now   func() time.Time
 	cfg   Config
 	hash  *hasher
+
+	elsewhere Elsewhere // nil: people sign in here alone
 
 	demo atomic.Pointer[string] // id of the user whom anybody on this machine may sign in as; nil: none
 
@@ -403,14 +405,14 @@ func (m *Manager) tell(mail Mail) {
 	}
 }
 
-// WebKey is the hash of the API key that a person's calls from the browser use: it has the limits and the records of any other key. It is made with the
+// WebKey is the id of the API key that a person's calls from the browser use: it has the limits and the records of any other key. It is made with the
 // first call, and again when it was deleted. Nobody knows its text.
 func (m *Manager) WebKey(ctx context.Context, p *Person) (string, error) {
 	for range 3 {
 		if p.WebKey != "" {
 			k, err := m.keys.ByHash(ctx, p.ID, p.WebKey)
 			if err == nil && k.DeletedAt.IsZero() {
-				return p.WebKey, nil
+				return k.ID, nil
 			}
 			if err != nil && !fault.Is(err, fault.NotFound) {
 				return "", err
@@ -422,7 +424,7 @@ func (m *Manager) WebKey(ctx context.Context, p *Person) (string, error) {
 		}
 		done, err := m.store.SetWebKey(ctx, p.ID, p.WebKey, k.Hash)
 		if done || err != nil {
-			return k.Hash, err
+			return k.ID, err
 		}
 		now, err := m.store.PersonOf(ctx, p.ID) // another call was quicker; the key made here stays, unused and without a known text
 		if err != nil {

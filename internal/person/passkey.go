@@ -17,10 +17,11 @@ import (
 )
 
 const (
-	stepFor     = 5 * time.Minute // between the two halves of a sign-in
-	maxSteps    = 10              // open at one time, of one person
-	maxVisits   = 50              // likewise, of all visitors from one network
-	maxPasskeys = 20              // of one person
+	stepFor     = 5 * time.Minute  // between the two halves of a sign-in with a passkey
+	tripFor     = 15 * time.Minute // and with another provider, which may ask for much
+	maxSteps    = 10               // open at one time, of one person
+	maxVisits   = 50               // likewise, of all visitors from one network
+	maxPasskeys = 20               // of one person
 )
 
 // What a step with a passkey is for, as its token notes it.

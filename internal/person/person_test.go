@@ -356,15 +356,17 @@ func TestWebKey(t *testing.T) {
 		t.Helper()
 		_, p, err := o.Session(t.Context(), s.Token, nil)
 		ok(t, err)
-		hash, err := o.WebKey(t.Context(), &p)
+		id, err := o.WebKey(t.Context(), &p)
 		ok(t, err)
-		return hash
+		return id
 	}
 	first := of()
 	if again := of(); again != first {
 		t.Fatal("each call makes a key")
 	}
-	ok(t, o.store.DeleteKey(t.Context(), s.User, first, began, audit.Event{Action: audit.KeyRevoked}))
+	k, err := o.store.KeyByID(t.Context(), first)
+	ok(t, err)
+	ok(t, o.store.DeleteKey(t.Context(), s.User, k.Hash, began, audit.Event{Action: audit.KeyRevoked}))
 	second := of()
 	if second == first || of() != second {
 		t.Fatal("a deleted key is not replaced once")

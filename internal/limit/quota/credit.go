@@ -111,7 +111,7 @@ func (q *Quotas) Credit(ctx context.Context, now time.Time, name string, snap *c
 		q.credit.keep(name, known)
 	}
 	if !known.paid {
-		return fault.New(fault.PaymentRequired, "quota.Credit", "The balance is too low for this request. Top up, or ask for fewer tokens. Top up, or ask for fewer tokens.")
+		return fault.New(fault.PaymentRequired, "quota.Credit", "The balance is too low for this request. Top up, or ask for fewer tokens.")
 	}
 	return nil
 }

@@ -1,0 +1,170 @@
+package httpapi
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"weir/internal/fault"
+	"weir/internal/person"
+)
+
+// tripCookie shows that the browser which comes back from another provider is the one that left.
+const tripCookie = "__Host-weir-trip"
+
+const (
+	tripLife = 15 * time.Minute
+	maxQuery = 4096 // bytes of what a provider sends back with the browser
+)
+
+// callbackOf is where a provider sends the browser back. It must be among the redirect addresses that the provider allows.
+func (x *exchange) callbackOf(id string) string {
+	return x.base() + "/api/auth/oidc/" + url.PathEscape(id) + "/callback"
+}
+
+// postVisit serves POST /api/auth/oidc/{id}: the address of another provider, to which the page goes.
+func (x *exchange) postVisit() error {
+	if err := x.secure(); err != nil {
+		return err
+	}
+	if x.api.cfg.PublicURL == "" && !loopback(x.r.Host) {
+		return fault.New(fault.PermissionDenied, "httpapi.postVisit", "This gateway does not know its address, to which the provider must send you back. Its operator sets server.public_url.")
+	}
+	v := person.Visit{Provider: x.values[0]}
+	purpose := ""
+	if err := x.form(map[string]*string{"purpose": &purpose, "to": &v.To, "invitation": &v.Invitation}); err != nil {
+		return err
+	}
+	if v.Aim = person.Aim(purpose); purpose == "" {
+		v.Aim = person.Enter
+	}
+	if !ownPath(v.To) {
+		return fault.Field("httpapi.postVisit", "to", "to must be a path of this gateway, such as /overview.")
+	}
+	if v.Aim == person.Link && x.session != nil && !x.session.Fresh(x.at) {
+		return stale()
+	}
+	v.Redirect = x.callbackOf(v.Provider)
+	address, cookie, err := x.api.People.Leave(x.context(), v, x.person, x.visitor())
+	if err != nil {
+		return err
+	}
+	x.setCookie(tripCookie, cookie, tripLife)
+	x.w.Header()["Cache-Control"] = noStore
+	var o object
+	o.Object()
+	o.text("url", address)
+	o.EndObject()
+	return x.reply(&o)
+}
+
+// ownPath reports whether a text is "" or a path of ours, whatever a browser makes of it.
+func ownPath(to string) bool {
+	if to == "" {
+		return true
+	}
+	bad := strings.ContainsFunc(to, func(r rune) bool { return r <= ' ' || r == '\\' || r == 0x7f })
+	return len(to) <= 2000 && to[0] == '/' && !strings.HasPrefix(to, "//") && !bad
+}
+
+// getVisitEnd serves GET /api/auth/oidc/{id}/callback: the browser is back. It goes on to a page in every case; what went wrong is in the
+// address of the page.
+func (x *exchange) getVisitEnd() error {
+	if len(x.r.URL.RawQuery) > maxQuery {
+		return fault.Newf(fault.Invalid, "httpapi.getVisitEnd", "The query must have at most %d bytes.", maxQuery)
+	}
+	q := x.r.URL.Query()
+	r := person.Returned{Provider: x.values[0], State: q.Get("state"), Code: q.Get("code"), Issuer: q.Get("iss"), Refusal: q.Get("error")}
+	if r.Refusal != "" {
+		r.Code = ""
+	}
+	if c, err := x.r.Cookie(tripCookie); err == nil {
+		r.Cookie = c.Value
+	}
+	x.setCookie(tripCookie, "", 0)
+	a, err := x.api.People.Return(x.context(), &r, x.session, x.person, x.visitor())
+	to := a.To
+	switch {
+	case err == nil && a.Aim == person.Enter:
+		if err := x.enter(a.Started); err != nil {
+			return err
+		}
+	case err == nil && a.Linked:
+		to = "/settings/security?linked=" + url.QueryEscape(r.Provider)
+	case err != nil:
+		if to, err = x.visitProblem(&a, r.Provider, err); err != nil {
+			return err
+		}
+	}
+	if to == "" {
+		to = "/"
+	}
+	h := x.w.Header()
+	h["Cache-Control"] = noStore
+	h.Set("Location", to)
+	h.Set("Referrer-Policy", "no-referrer")
+	x.writeBody(http.StatusSeeOther, nil, nil)
+	return nil
+}
+
+// visitProblem is the page that says why a visit was in vain. It returns errors that no page can explain.
+func (x *exchange) visitProblem(a *person.Arrival, provider string, err error) (string, error) {
+	name := person.Problem(err)
+	if name == "" {
+		return "", err
+	}
+	if name != person.ProblemProvider && name != person.ProblemRefused {
+		if refused := x.api.quotas.Failure(x.at, x.addressName()); refused != nil {
+			return "", refused
+		}
+	}
+	e := fault.From(err)
+	x.api.Slog.Info("a visit at another sign-in provider was in vain", "request_id", x.id, "provider", provider, "problem", name, "op", e.Op, "cause", e.Cause)
+	q := url.Values{"problem": {name}, "provider": {provider}, "request": {x.id}}
+	if a.Aim == person.Link {
+		return "/settings/security?" + q.Encode(), nil
+	}
+	if a.To != "" {
+		q.Set("to", a.To)
+	}
+	return "/sign-in?" + q.Encode(), nil
+}
+
+// getIdentities serves GET /api/auth/identities.
+func (x *exchange) getIdentities() error {
+	all, err := x.api.People.Identities(x.context(), x.caller.User)
+	if err != nil {
+		return err
+	}
+	var o object
+	o.Object()
+	o.Name("data").Array()
+	for i := range all {
+		o.Object()
+		o.text("id", all[i].ID())
+		id, name := "", ""
+		for _, p := range x.api.People.Providers() {
+			if p.Issuer == all[i].Issuer {
+				id, name = p.ID, p.Name
+			}
+		}
+		o.textOrNull("provider", id)
+		o.textOrNull("provider_name", name)
+		o.text("issuer", all[i].Issuer)
+		o.textOrNull("email", all[i].Email)
+		o.moment("created_at", all[i].CreatedAt)
+		o.EndObject()
+	}
+	o.EndArray()
+	o.EndObject()
+	return x.reply(&o)
+}
+
+// deleteIdentity serves DELETE /api/auth/identities/{id}.
+func (x *exchange) deleteIdentity() error {
+	if err := x.api.People.Unlink(x.context(), x.caller.User, x.values[0], x.visitor()); err != nil {
+		return err
+	}
+	return x.done()
+}
