@@ -53,6 +53,7 @@ var groups = []group{
 		{"docs/video-providers.md", "Switch on providers of videos, and what each supports."},
 		{"docs/troubleshooting.md", "Find the cause by what you see."},
 		{"docs/performance.md", "What Weir adds to a call, measured."},
+		{"docs/scale.md", "How much one PostgreSQL takes, and how to go beyond it."},
 		{"docs/reliability.md", "The tests that kill, cut and lie, and what they found."},
 	}},
 	{"develop", []entry{
@@ -81,6 +82,7 @@ var groups = []group{
 		{"docs/decisions/pdf.md", "PDF files are read in a process of their own."},
 		{"docs/decisions/price-updates.md", "New prices are a file, and an operator sees what changes."},
 		{"docs/decisions/prices.md", "What a price is, and the one rounding."},
+		{"docs/decisions/retention.md", "How details of old calls are dropped while the checks of the books stay exact."},
 		{"docs/decisions/schemas.md", "Answers are checked against schemas by a checker of our own."},
 		{"docs/decisions/tasks.md", "Images, audio and vectors use the path of a chat."},
 		{"docs/decisions/unclear-submissions.md", "A video is never submitted twice."},
