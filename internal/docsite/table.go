@@ -73,6 +73,7 @@ var groups = []group{
 		{"docs/decisions/databases.md", "One store for SQLite and PostgreSQL."},
 		{"docs/decisions/embeddings.md", "Vectors travel as the bytes in which they came."},
 		{"docs/decisions/errors.md", "One closed set of error kinds."},
+		{"docs/decisions/events.md", "How open pages learn that something of an account has changed."},
 		{"docs/decisions/files.md", "Large bodies are on disk, not in memory."},
 		{"docs/decisions/flushing.md", "When a frame of a stream is flushed."},
 		{"docs/decisions/http-server.md", "Why clients are served by an HTTP server of our own."},
