@@ -3,6 +3,7 @@ package httpapi
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -129,6 +130,22 @@ func (x *exchange) visitProblem(a *person.Arrival, provider string, err error) (
 		q.Set("to", a.To)
 	}
 	return "/sign-in?" + q.Encode(), nil
+}
+
+// linkedProviders are the ids of the configured providers at which the person who is signed in has an identity.
+func (x *exchange) linkedProviders() ([]string, error) {
+	linked := []string{}
+	all := x.api.People.Providers()
+	if len(all) == 0 {
+		return linked, nil
+	}
+	mine, err := x.api.People.Identities(x.context(), x.person.ID)
+	for _, p := range all {
+		if slices.ContainsFunc(mine, func(i person.Identity) bool { return i.Issuer == p.Issuer }) {
+			linked = append(linked, p.ID)
+		}
+	}
+	return linked, err
 }
 
 // getIdentities serves GET /api/auth/identities.

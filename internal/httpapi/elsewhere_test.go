@@ -316,6 +316,9 @@ func TestLinkElsewhere(t *testing.T) {
 	if page := anna.visit(`{"purpose":"link"}`); page.RequestURI() != "/settings/security?linked=test" {
 		t.Fatalf("%s", page)
 	}
+	if anna.me("user", "providers", 0) != "test" || boris.me("user", "providers", 0) != nil {
+		t.Errorf("%v", anna.me("user"))
+	}
 	listed := e.do("GET", "/api/auth/identities", "", anna.page()...).json(t)
 	if at(listed, "data", 0, "provider") != "test" || at(listed, "data", 0, "provider_name") != "Test" || at(listed, "data", 0, "email") != "anna@example.org" || at(listed, "data", 1) != nil {
 		t.Fatalf("%v", listed)

@@ -99,8 +99,12 @@ func (x *exchange) getMe() error {
 		return err
 	}
 	var keys []person.Passkey
+	var linked []string
 	if x.person != nil {
 		if keys, err = x.api.People.Passkeys(x.context(), x.person.ID); err != nil {
+			return err
+		}
+		if linked, err = x.linkedProviders(); err != nil {
 			return err
 		}
 	}
@@ -120,6 +124,7 @@ func (x *exchange) getMe() error {
 		o.boolean("confirmed", p.Confirmed)
 		o.boolean("has_password", p.HasPassword)
 		o.integer("passkeys", int64(len(keys)))
+		o.texts("providers", linked)
 		o.text("role", string(p.Role))
 		o.moment("created_at", p.CreatedAt)
 		o.EndObject()

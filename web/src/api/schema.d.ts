@@ -3321,6 +3321,8 @@ export interface components {
                 has_password: boolean;
                 /** @description How many */
                 passkeys: number;
+                /** @description Ids of the other providers with which this person signs in */
+                providers: string[];
                 /** @enum {string} */
                 role: "user" | "operator" | "administrator";
                 /** Format: date-time */
@@ -10060,6 +10062,7 @@ export interface operations {
                      *         "confirmed": true,
                      *         "has_password": true,
                      *         "passkeys": 1,
+                     *         "providers": [],
                      *         "role": "user",
                      *         "created_at": "2026-01-31T12:00:00Z"
                      *       },
@@ -10151,6 +10154,7 @@ export interface operations {
                      *         "confirmed": true,
                      *         "has_password": true,
                      *         "passkeys": 1,
+                     *         "providers": [],
                      *         "role": "user",
                      *         "created_at": "2026-01-31T12:00:00Z"
                      *       },
@@ -10250,6 +10254,7 @@ export interface operations {
                      *         "confirmed": true,
                      *         "has_password": true,
                      *         "passkeys": 1,
+                     *         "providers": [],
                      *         "role": "user",
                      *         "created_at": "2026-01-31T12:00:00Z"
                      *       },
@@ -10354,6 +10359,7 @@ export interface operations {
                      *         "confirmed": true,
                      *         "has_password": true,
                      *         "passkeys": 1,
+                     *         "providers": [],
                      *         "role": "user",
                      *         "created_at": "2026-01-31T12:00:00Z"
                      *       },
@@ -10448,6 +10454,7 @@ export interface operations {
                      *         "confirmed": true,
                      *         "has_password": true,
                      *         "passkeys": 1,
+                     *         "providers": [],
                      *         "role": "user",
                      *         "created_at": "2026-01-31T12:00:00Z"
                      *       },
@@ -10532,6 +10539,7 @@ export interface operations {
                      *         "confirmed": true,
                      *         "has_password": true,
                      *         "passkeys": 1,
+                     *         "providers": [],
                      *         "role": "user",
                      *         "created_at": "2026-01-31T12:00:00Z"
                      *       },
@@ -10676,6 +10684,7 @@ export interface operations {
                      *         "confirmed": true,
                      *         "has_password": true,
                      *         "passkeys": 1,
+                     *         "providers": [],
                      *         "role": "user",
                      *         "created_at": "2026-01-31T12:00:00Z"
                      *       },
@@ -10917,6 +10926,7 @@ export interface operations {
                      *         "confirmed": true,
                      *         "has_password": true,
                      *         "passkeys": 1,
+                     *         "providers": [],
                      *         "role": "user",
                      *         "created_at": "2026-01-31T12:00:00Z"
                      *       },

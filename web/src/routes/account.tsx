@@ -9,5 +9,5 @@ export const accountPages: readonly PageRoute[] = [
   { path: '/money', load: () => import('../pages/money/money'), areas: ['money'], frame: 'account' },
   { path: '/keys', load: () => import('../pages/account/keys'), areas: ['keys'], frame: 'account' },
   { path: '/settings/profile', load: () => import('../pages/settings/profile'), areas: ['settings'], frame: 'account' },
-  { path: '/settings/security', load: () => import('../pages/settings/security'), areas: ['settings'], frame: 'account' },
+  { path: '/settings/security', load: () => import('../pages/settings/security'), areas: ['settings', 'elsewhere'], frame: 'account' },
 ]

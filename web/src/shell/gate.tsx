@@ -1,4 +1,4 @@
-import { useState } from 'react'
+import { Suspense, lazy, useState } from 'react'
 import { ApiError, post } from '../api/client'
 import { explain } from '../api/explain'
 import { explainPasskey, proveWithPasskey, signInWithPasskey } from '../api/passkey'
@@ -7,6 +7,8 @@ import { useT } from '../i18n'
 import { Button } from '../ui/button'
 import { Field, Input } from '../ui/field'
 import { Dialog } from '../ui/overlay'
+
+const Elsewhere = lazy(() => import('../api/elsewhere'))
 
 /** Sign-in over the page: when the session is over, or before something that matters. What was typed on the page stays. */
 export default function Gate({ why, onDone }: { why: 'expired' | 'prove'; onDone: (ok: boolean) => void }) {
@@ -18,6 +20,7 @@ export default function Gate({ why, onDone }: { why: 'expired' | 'prove'; onDone
   const [busy, setBusy] = useState<'password' | 'passkey' | null>(null)
   const withPassword = me?.features.passwords !== false && (why === 'expired' || me?.user?.has_password !== false)
   const withPasskey = me?.features.passkeys === true && 'PublicKeyCredential' in window && (why === 'expired' || (me.user?.passkeys ?? 0) > 0)
+  const others = me?.features.oidc.filter((p) => why === 'expired' || me.user?.providers.includes(p.id)) ?? []
   const run = async (by: 'password' | 'passkey') => {
     if (busy) return
     setBusy(by)
@@ -43,6 +46,7 @@ export default function Gate({ why, onDone }: { why: 'expired' | 'prove'; onDone
         )}
         {!withPassword && <p>{t('proveNoPassword')}</p>}
         {withPasskey && <Button icon="passkey" look={withPassword ? 'plain' : 'main'} busy={busy === 'passkey'} onClick={() => void run('passkey')}>{t('usePasskey')}</Button>}
+        {me && others.length > 0 && <Suspense fallback={null}><Elsewhere providers={others} purpose={why === 'prove' ? 'prove' : 'sign_in'} to={location.pathname + location.search} /></Suspense>}
         {error?.by === 'passkey' && <p role="alert" className="text-small text-bad">{error.text}</p>}
         {!withPassword && <Button look={withPasskey ? 'plain' : 'main'} onClick={() => location.assign(`/sign-in?to=${encodeURIComponent(location.pathname + location.search)}`)}>{t('signIn')}</Button>}
       </div>

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState, type FormEvent, type ReactNode } from 'react'
+import { Suspense, lazy, useEffect, useRef, useState, type FormEvent, type ReactNode } from 'react'
 import { ApiError, get, post, type Reply } from '../api/client'
 import { explain } from '../api/explain'
 import { useLanguage, useT } from '../i18n'
@@ -42,7 +42,7 @@ export function SignIn({ path, token }: { path: string; token: string }) {
   useEffect(() => {
     if (view !== 'invite' && view !== 'reset' && view !== 'setup') return
     if (!token) { setLink('bad'); return }
-    post('/api/auth/link', { body: { kind: view, token } as never }).then(setLink, (e: unknown) => { if (e instanceof ApiError && e.status >= 400 && e.status < 500 && e.status !== 429) setLink('bad'); else setFailed(e) })
+    post('/api/auth/link', { body: { kind: view === 'invite' ? 'invitation' : view, token } }).then(setLink, (e: unknown) => { if (e instanceof ApiError && e.status >= 400 && e.status < 500 && e.status !== 429) setLink('bad'); else setFailed(e) })
   }, [view, token])
 
   let inside: ReactNode = null
@@ -55,7 +55,7 @@ export function SignIn({ path, token }: { path: string; token: string }) {
   else if (view === 'sign-up') inside = <SignUpForm me={me} onView={setView} onSent={setSent} />
   else if (view === 'recover') inside = <RecoverForm me={me} onView={setView} onSent={setSent} />
   else if (view === 'confirm') inside = <Confirm token={token} onBack={() => setView('sign-in')} />
-  else if (link && link !== 'bad') inside = <LinkForm view={view} link={link} token={token} />
+  else if (link && link !== 'bad') inside = <LinkForm me={me!} view={view} link={link} token={token} />
 
   const text = sent ? null : { 'sign-in': null, 'sign-up': null, invite: t('inviteText'), recover: t('recoverText'), reset: t('resetText'), setup: t('setupText'), confirm: null }[view]
   return (
@@ -128,6 +128,12 @@ function Password({ value, onChange, label, fresh, error }: { value: string; onC
 }
 
 const passkeys = () => import('../api/passkey')
+const Elsewhere = lazy(() => import('../api/elsewhere'))
+/** What the other providers offer; there is nothing where there are none. */
+function Others({ me, invitation }: { me: Me; invitation?: string }) {
+  if (me.features.oidc.length === 0) return null
+  return <Suspense fallback={null}><Elsewhere providers={me.features.oidc} purpose="sign_in" to={destination(location.search)} {...(invitation ? { invitation } : {})} /></Suspense>
+}
 
 function PasswordForm({ me, onView }: { me: Me; onView: (v: View) => void }) {
   const t = useT('signin')
@@ -167,6 +173,7 @@ function PasswordForm({ me, onView }: { me: Me; onView: (v: View) => void }) {
           {noPasskey && <Problem>{noPasskey}</Problem>}
         </form>
       )}
+      <Others me={me} />
       {me.features.passwords && <div className="flex flex-wrap justify-between gap-x-4 gap-y-2 pt-1 text-small">
         <TextButton onClick={() => onView('recover')}>{t('forgot')}</TextButton>
         {me.features.sign_up === 'open' && <span className="text-ink2">{t('noAccount')} <TextButton onClick={() => onView('sign-up')}>{t('signUp')}</TextButton></span>}
@@ -215,7 +222,7 @@ function RecoverForm({ me, onView, onSent }: { me: Me; onView: (v: View) => void
 }
 
 /** Forms behind a link: an invitation, a new password, the first administrator. */
-function LinkForm({ view, link, token }: { view: View; link: Link; token: string }) {
+function LinkForm({ me, view, link, token }: { me: Me; view: View; link: Link; token: string }) {
   const t = useT('signin')
   const language = useLanguage()
   const known = link?.email ?? ''
@@ -232,7 +239,8 @@ function LinkForm({ view, link, token }: { view: View; link: Link; token: string
   const general = useGeneral(form.general)
   const role = link?.role === 'operator' ? t('roleOperator') : link?.role === 'administrator' ? t('roleAdministrator') : null
   return (
-    <form ref={form.form} onSubmit={form.submit} className="flex flex-col gap-4">
+    <div className="flex flex-col gap-4">
+      {(view !== 'invite' || me.features.passwords) && <form ref={form.form} onSubmit={form.submit} className="flex flex-col gap-4">
       {general}
       {view === 'invite' && role && <p className="text-ink2">{t('inviteRole', { role })}</p>}
       {view !== 'reset' && <Field label={t('email')} error={form.field('email')}><Input type="email" autoComplete="username" value={known || email} readOnly={known !== ''} onChange={(e) => setEmail(e.target.value)} required maxLength={254} autoFocus={known === ''} /></Field>}
@@ -240,7 +248,9 @@ function LinkForm({ view, link, token }: { view: View; link: Link; token: string
       {view === 'reset' && <input type="email" autoComplete="username" value={known} readOnly hidden />}
       <Password label={view === 'reset' ? t('newPassword') : t('password')} value={password} onChange={setPassword} fresh error={form.field('password')} />
       <Button type="submit" look="main" wide busy={form.busy}>{view === 'reset' ? t('setPassword') : view === 'setup' ? t('makeAdministrator') : t('accept')}</Button>
-    </form>
+    </form>}
+      {view === 'invite' && <Others me={me} invitation={token} />}
+    </div>
   )
 }
 

@@ -3,12 +3,13 @@ import { useQuery } from '@tanstack/react-query'
 import { useState, type FormEvent, type ReactNode } from 'react'
 import { ApiError, get, patch, post, remove, type Reply } from '../../api/client'
 import { explain } from '../../api/explain'
+import { problemOf, visit } from '../../api/elsewhere'
 import { addPasskey, explainPasskey } from '../../api/passkey'
 import { meQuery, queries, useMe, type Me } from '../../api/query'
 import { dateTime } from '../../format'
 import { useT } from '../../i18n'
 import { Button } from '../../ui/button'
-import { ErrorBox, SkeletonRows } from '../../ui/feedback'
+import { ErrorBox, Notice, SkeletonRows } from '../../ui/feedback'
 import { Field, Input } from '../../ui/field'
 import { Tag } from '../../ui/marks'
 import { Confirm, Dialog, Menu } from '../../ui/overlay'
@@ -19,6 +20,7 @@ import { When } from '../../ui/values'
 import { Settings, browserOf } from './parts'
 
 type Session = Reply<'/api/auth/sessions'>['data'][number]
+type Identity = Reply<'/api/auth/identities'>['data'][number]
 type Passkey = Reply<'/api/auth/passkeys'>['data'][number]
 const renew = (what: string) => Promise.all([queries.invalidateQueries({ queryKey: ['security', what] }), queries.invalidateQueries({ queryKey: meQuery.queryKey })])
 
@@ -128,6 +130,45 @@ function Passkeys({ me }: { me: Me }) {
   )
 }
 
+/** Identities at other providers. */
+function Linked({ me }: { me: Me }) {
+  const t = useT('settings')
+  const providers = me.features.oidc
+  const { data, error, refetch } = useQuery({ queryKey: ['security', 'linked'], queryFn: ({ signal }) => get('/api/auth/identities', { signal }) })
+  const [removing, setRemoving] = useState<Identity | null>(null)
+  const [busy, setBusy] = useState<string | null>(null)
+  const [failed, setFailed] = useState<string | null>(() => problemOf(location.search, providers))
+  const [linked] = useState(() => { const id = new URLSearchParams(location.search).get('linked'); return providers.find((p) => p.id === id)?.name ?? null })
+  const nameOf = (i: Identity) => i.provider_name ?? i.issuer
+  const link = async (id: string) => {
+    setBusy(id)
+    setFailed(null)
+    try { await visit(id, 'link', '/settings/security') } catch (e) { setFailed(explain(e)); setBusy(null) }
+  }
+  const end = async (i: Identity) => {
+    setBusy(i.id)
+    try { await remove('/api/auth/identities/{id}', { path: { id: i.id } }); await renew('linked') } catch (e) { toast(e instanceof ApiError && e.status === 409 ? t('lastWay') : explain(e)) } finally { setBusy(null); setRemoving(null) }
+  }
+  if (providers.length === 0 && data?.data.length === 0) return null
+  return (
+    <Panel title={t('linked')} flush>
+      <p className="px-4 pb-3 text-ink2">{t('linkedText')}</p>
+      {failed ? <div className="px-4 pb-4"><Notice tone="bad" title={failed} /></div> : linked && <div className="px-4 pb-4"><Notice tone="good" title={t('linkedNow', { provider: linked })} /></div>}
+      {error ? <div className="px-4 pb-4"><ErrorBox error={error} onRetry={() => void refetch()} /></div> : !data ? <div className="px-4 pb-4"><SkeletonRows rows={1} /></div> : data.data.length === 0 ? <p className="border-t border-line px-4 py-3 text-ink3">{t('linkedNone')}</p> : (
+        <ul className="m-0 list-none border-t border-line p-0">
+          {data.data.map((i) => (
+            <Row key={i.id} title={<><span translate="no">{nameOf(i)}</span>{!i.provider && <Tag tone="warn">{t('gone')}</Tag>}</>} note={<>{i.email && <><span translate="no">{i.email}</span>, </>}{t('linkedSince', { added: dateTime(i.created_at) })}</>}>
+              <Button small onClick={() => setRemoving(i)}>{t('unlink')}</Button>
+            </Row>
+          ))}
+        </ul>
+      )}
+      {providers.length > 0 && <div className="flex flex-wrap gap-2 border-t border-line px-4 py-3">{providers.map((p) => <Button key={p.id} small busy={busy === p.id} onClick={() => void link(p.id)}>{t('link', { provider: p.name })}</Button>)}</div>}
+      {removing && <Confirm open onOpenChange={(o) => { if (!o) setRemoving(null) }} title={t('unlinkTitle', { provider: nameOf(removing) })} verb={t('unlink')} busy={busy === removing.id} onConfirm={() => void end(removing)}>{t('unlinkText', { provider: nameOf(removing) })}</Confirm>}
+    </Panel>
+  )
+}
+
 function Sessions({ me }: { me: Me }) {
   const t = useT('settings')
   const browser = useBrowser()
@@ -170,6 +211,7 @@ export default function Security() {
         <>
           {me.features.passwords && me.user?.email && <Password me={me} />}
           <Passkeys me={me} />
+          <Linked me={me} />
           <Sessions me={me} />
         </>
       )}

@@ -1,0 +1,162 @@
+// A gateway without a demo: its first administrator, invitations, signing in at another provider, linking it, and what goes wrong on the way.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { provider } from './provider.js';
+import { accessible, browser, fitsWidth, open, program, settled } from './weir.js';
+
+const other = await provider();
+const weir = await serve();
+const b = await browser();
+
+async function freePort() {
+  const s = createServer();
+  await new Promise((done) => { s.listen(0, '127.0.0.1', done); });
+  const { port } = s.address();
+  await new Promise((done) => { s.close(done); });
+  return port;
+}
+async function serve() {
+  const dir = await mkdtemp(join(tmpdir(), 'weir-e2e-signin-'));
+  const port = await freePort(), url = `http://localhost:${port}`;
+  other.redirects = [`${url}/api/auth/oidc/acme/callback`];
+  const data = join(dir, 'data');
+  await writeFile(join(dir, 'weir.yaml'), `data_dir: ${data}
+server:
+  listen: 127.0.0.1:${port}
+  admin_listen: "off"
+  public_url: ${url}
+  shutdown_delay: 0s
+builtin: false
+sign_in:
+  sign_up: invitation
+  providers:
+    - id: acme
+      name: Acme
+      issuer: ${other.url}
+      client_id: ${other.clientId}
+      client_secret: ${other.secret}
+log:
+  level: warn
+`, { mode: 0o600 });
+  const child = spawn(program, ['serve', '--config', join(dir, 'weir.yaml')], { env: { PATH: process.env.PATH, HOME: dir, TZ: 'UTC' }, stdio: ['ignore', 'pipe', 'pipe'] });
+  let log = '';
+  child.stdout.on('data', (piece) => { log += piece; });
+  child.stderr.on('data', (piece) => { log += piece; });
+  const exited = new Promise((done) => { child.once('exit', done); });
+  after(async () => { child.kill('SIGTERM'); assert.equal(await exited, 0, log); await rm(dir, { recursive: true, force: true }); });
+  for (let i = 0; ; i++) {
+    const ready = await fetch(`${url}/readyz`).then((r) => r.ok, () => false);
+    if (ready && existsSync(join(data, 'setup-link'))) break;
+    assert.ok(i < 600 && child.exitCode === null, `weir serve is not ready\n${log}`);
+    await new Promise((done) => { setTimeout(done, 100); });
+  }
+  return { url, setup: (await readFile(join(data, 'setup-link'), 'utf8')).trim(), log: () => log };
+}
+/** Visits at the provider are no complaint. */
+async function done(page) {
+  page.complaints = page.complaints.filter((c) => !c.startsWith(`request elsewhere: ${other.url}/`));
+  await page.done();
+}
+const password = 'correct horse battery';
+const through = async (page) => { await page.getByRole('button', { name: 'Continue with Acme' }).click(); await page.getByRole('link', { name: /^Go on as/ }).click(); };
+let admin;
+
+test('the link of the first start makes the administrator, who links a provider and signs in with it', async () => {
+  admin = await open(b, weir, { path: new URL(weir.setup).pathname + new URL(weir.setup).hash });
+  await admin.getByLabel('E-mail').fill('root@example.org');
+  await admin.getByLabel('Password', { exact: true }).fill(password);
+  const answered = admin.waitForResponse((r) => r.url().endsWith('/api/auth/setup'));
+  await admin.getByRole('button', { name: 'Become the administrator' }).click();
+  assert.equal((await answered).status(), 200);
+  await admin.getByRole('button', { name: 'Become the administrator' }).waitFor({ state: 'detached' });
+  await settled(admin);
+  await admin.goto(`${weir.url}/settings/security`);
+  await admin.getByText('None is linked.').waitFor();
+  await admin.getByRole('button', { name: 'Link Acme' }).click();
+  await admin.getByRole('link', { name: 'Go on as Anna' }).click();
+  await admin.getByText('Acme is linked.').waitFor();
+  await admin.getByText('anna@example.org').waitFor();
+  const page = await open(b, weir, { path: '/sign-in?to=/settings/security' });
+  await through(page);
+  await page.waitForURL(/\/settings\/security$/);
+  await page.getByText('through Acme').first().waitFor();
+  await done(page);
+});
+
+test('an invitation is accepted with the provider', async () => {
+  const made = await admin.request.post(`${weir.url}/api/invitations`, { headers: { origin: weir.url, 'x-weir': '1' }, data: { role: 'user' } });
+  const link = (await made.json()).data.url;
+  other.who = { sub: '43', email: 'boris@example.org', email_verified: true, name: 'Boris' };
+  const page = await open(b, weir, { path: link.slice(weir.url.length) });
+  await page.getByRole('heading', { level: 1, name: 'You are invited' }).waitFor();
+  await through(page);
+  await page.waitForURL(`${weir.url}/**`);
+  const me = await (await page.request.get(`${weir.url}/api/me`)).json();
+  assert.deepEqual([me.user?.name, me.user?.role, me.user?.has_password], ['Boris', 'user', false]);
+  // their only way to sign in cannot be removed
+  await page.goto(`${weir.url}/settings/security`);
+  await page.getByRole('listitem').filter({ hasText: 'boris@example.org' }).getByRole('button', { name: 'Remove' }).click();
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Remove' }).click();
+  await page.getByText('This is your last way to sign in').waitFor();
+  await done(page);
+});
+
+test('an invitation is accepted with a password', async () => {
+  const made = await admin.request.post(`${weir.url}/api/invitations`, { headers: { origin: weir.url, 'x-weir': '1' }, data: { role: 'operator', email: 'dora@example.org' } });
+  const page = await open(b, weir, { path: (await made.json()).data.url.slice(weir.url.length) });
+  await page.getByText('an operator').waitFor();
+  assert.equal(await page.getByLabel('E-mail').inputValue(), 'dora@example.org');
+  await page.getByLabel('Password', { exact: true }).fill(password);
+  const answered = page.waitForResponse((r) => r.url().endsWith('/api/auth/sign-up'));
+  await page.getByRole('button', { name: 'Accept the invitation' }).click();
+  assert.equal((await answered).status(), 200);
+  await page.getByRole('button', { name: 'Accept the invitation' }).waitFor({ state: 'detached' });
+  assert.equal((await (await page.request.get(`${weir.url}/api/me`)).json()).user.role, 'operator');
+  await done(page);
+});
+
+test('what goes wrong is said in words, and nobody is signed in', async () => {
+  other.who = { sub: '44', email: 'carla@example.org', email_verified: true, name: 'Carla' };
+  const page = await open(b, weir, { path: '/sign-in?to=/keys' });
+  await through(page);
+  await page.getByRole('alert').getByText('No account here has linked this identity of Acme').waitFor();
+  other.fault = 'nonce';
+  await through(page);
+  await page.getByRole('alert').getByText(/Acme does not answer as it should.*req_/).waitFor();
+  await accessible(page);
+  other.fault = null;
+  other.refuses = true;
+  await through(page);
+  await page.getByRole('alert').getByText('Acme has not let you in').waitFor();
+  other.refuses = false;
+  other.who = { sub: '45', email: 'root@example.org', email_verified: true, name: 'Not root' };
+  await through(page);
+  await page.getByRole('alert').getByText('There is an account with your address').waitFor();
+  assert.match(page.url(), /[?&]to=%2Fkeys/);
+  assert.equal((await (await page.request.get(`${weir.url}/api/me`)).json()).user, null);
+  // the address to which one browser was sent back opens nothing in another
+  const [a, c] = await Promise.all([open(b, weir, { path: '/sign-in' }), open(b, weir, { path: '/sign-in' })]);
+  other.who = { sub: '42', email: 'anna@example.org', email_verified: true, name: 'Anna' };
+  await a.getByRole('button', { name: 'Continue with Acme' }).click();
+  const stolen = await a.getByRole('link', { name: 'Go on as Anna' }).getAttribute('href');
+  await c.goto(stolen);
+  await c.getByRole('alert').getByText('began in another browser').waitFor();
+  assert.equal((await (await c.request.get(`${weir.url}/api/me`)).json()).user, null);
+  for (const p of [page, a, c]) await done(p);
+});
+
+test('the page of sign-in fits 360 px in Russian, with a password, a passkey and a provider', async () => {
+  const page = await open(b, weir, { path: '/sign-in?problem=exists&provider=acme', size: 'small', language: 'ru' });
+  await page.getByRole('button', { name: 'Войти через Acme' }).waitFor();
+  await page.getByRole('alert').getByText('Аккаунт с вашим адресом уже есть').waitFor();
+  await fitsWidth(page);
+  await accessible(page);
+  await page.screenshot({ path: process.env.SHOTS ? `${process.env.SHOTS}/sign-in-oidc.png` : undefined });
+  await done(page);
+});
