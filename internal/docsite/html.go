@@ -36,7 +36,7 @@ const (
 )
 
 // head writes all before the content. p is nil for pages that are not of the documentation itself.
-func (l *look) head(title, about string, p *page, query string) {
+func (l *look) head(title, about string, p *page) {
 	l.write(`<!doctype html><html lang="`, l.variant.lang, `" data-theme="`, l.variant.theme, `"><head><meta charset="utf-8">`,
 		`<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">`,
 		`<title>`, html.EscapeString(title), ` · Weir</title>`)
@@ -53,10 +53,10 @@ func (l *look) head(title, about string, p *page, query string) {
 		`<link rel="stylesheet" href="`, l.book.style, `"><script src="`, l.book.script, `" defer></script></head>`,
 		`<body data-copy="`, l.t("copy"), `" data-copied="`, l.t("copied"), `" data-theme-name="`, l.t("theme"), `" data-system="`, l.t("system"), `" data-light="`, l.t("light"), `" data-dark="`, l.t("dark"), `">`,
 		`<a class="skip" href="#content">`, l.t("skip"), `</a>`)
-	l.top(p, query)
+	l.top(p)
 }
 
-func (l *look) top(p *page, query string) {
+func (l *look) top(p *page) {
 	to := Root
 	if p != nil {
 		to = p.path()
@@ -68,7 +68,9 @@ func (l *look) top(p *page, query string) {
 		l.write(`<a href="/models">`, l.t("models"), `</a><a href="/playground">`, l.t("playground"), `</a>`)
 	}
 	l.write(`<a href="`, Root, `" class="on">`, l.t("docs"), `</a></nav><span class="gap"></span>`)
-	l.form(query, "top-search")
+	if p != nil && p.name != "" { // the others have one in the page
+		l.form("", "top-search")
+	}
 	l.write(`<a class="lens" href="`, searchPath, `" aria-label="`, l.t("search"), `">`, lens, `</a>`,
 		`<button class="quiet" type="button" id="theme" hidden>`, sun, `</button>`)
 	other := "ru"
@@ -149,7 +151,7 @@ func (l *look) render(p *page) []byte {
 	if p.name == "" {
 		return l.cover()
 	}
-	l.head(p.title, p.about, p, "")
+	l.head(p.title, p.about, p)
 	l.write(`<main id="content" tabindex="-1"><div class="above"><p class="group">`, l.t(p.group), `</p><div class="actions">`,
 		`<a class="button" id="twin" href="`, p.twin(), `">`, sheets, l.t("markdown"), `</a>`)
 	if len(p.contents) > 1 {
@@ -190,7 +192,7 @@ func (l *look) neighbour(rel, word string, p *page) {
 
 // cover writes the first page: every page with what it is for.
 func (l *look) cover() []byte {
-	l.head(l.words["title"], l.words["lead"], l.book.pages[""], "")
+	l.head(l.words["title"], l.words["lead"], l.book.pages[""])
 	l.write(`<main id="content" tabindex="-1" class="cover"><h1>`, l.t("title"), `</h1><p class="lead">`, l.t("lead"), `</p>`)
 	l.form("", "cover-search")
 	for _, g := range groups {
@@ -216,7 +218,7 @@ func (l *look) results(query string) []byte {
 			found = l.book.find(other)
 		}
 	}
-	l.head(l.words["search"], "", nil, query)
+	l.head(l.words["search"], "", nil)
 	l.write(`<main id="content" tabindex="-1" class="cover"><h1>`, l.t("search"), `</h1>`)
 	l.form(query, "page-search")
 	switch {
@@ -259,7 +261,7 @@ func (l *look) marked(text string, words []string) {
 	for i := 0; i < len(text); {
 		at, n := -1, 0
 		for _, w := range words {
-			if j := strings.Index(folded[i:], w); j >= 0 && (at < 0 || i+j < at) {
+			if j := begins(folded[i:], w); j >= 0 && (at < 0 || i+j < at) {
 				at, n = i+j, len(w)
 			}
 		}
@@ -274,7 +276,7 @@ func (l *look) marked(text string, words []string) {
 
 // missing writes the page for an address without a page.
 func (l *look) missing() []byte {
-	l.head(l.words["missing"], "", nil, "")
+	l.head(l.words["missing"], "", nil)
 	l.write(`<main id="content" tabindex="-1" class="cover"><h1>`, l.t("missing"), `</h1><p class="lead">`, l.t("missingText"), `</p>`)
 	l.form("", "page-search")
 	l.write(`<p><a href="`, Root, `">`, l.t("toStart"), `</a></p></main>`)

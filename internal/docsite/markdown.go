@@ -28,6 +28,7 @@ type page struct {
 	heading  string // the title as HTML
 	about    string
 	group    string
+	deepest  int    // the headings that are listed and searched by themselves; 0: all of them
 	parent   string // name of the page that lists it, "" for those of the table
 	html     string // without the title
 	contents []heading
@@ -99,7 +100,7 @@ func (p *page) index(doc ast.Node, source []byte) {
 	}
 	for c := doc.FirstChild(); c != nil; c = c.NextSibling() {
 		h, ok := c.(*ast.Heading)
-		if !ok {
+		if !ok || p.deepest > 0 && h.Level > p.deepest {
 			words.WriteString(plain(c, source) + " ")
 			continue
 		}

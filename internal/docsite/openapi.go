@@ -105,7 +105,7 @@ func reference(document []byte) ([]*page, error) {
 	var index strings.Builder
 	index.WriteString("# API reference\n\n    curl " + writtenBase + "/openapi.yaml\n\n" + sentence(s.text(s.at("info"), "description")) +
 		"\n\nThese pages are made from the OpenAPI document of the Weir that serves them. [Using the API](../api.md) explains how to use it.\n")
-	first := &page{name: referenceName, file: referenceName + "/README.md", origin: "docs/" + referenceName + "/README.md"}
+	first := &page{deepest: 2, name: referenceName, file: referenceName + "/README.md", origin: "docs/" + referenceName + "/README.md"}
 	pages := []*page{first}
 	for _, tag := range s.items(s.at("tags")) {
 		name, about := s.text(tag, "name"), s.text(tag, "description")
@@ -123,7 +123,7 @@ func reference(document []byte) ([]*page, error) {
 				s.operation(&b, method, path, item, op)
 			}
 		})
-		pages = append(pages, &page{name: referenceName + "/" + name, file: referenceName + "/" + name + ".md", origin: "docs/" + referenceName + "/" + name + ".md", source: b.String(), about: about + "."})
+		pages = append(pages, &page{deepest: 2, name: referenceName + "/" + name, file: referenceName + "/" + name + ".md", origin: "docs/" + referenceName + "/" + name + ".md", source: b.String(), about: about + "."})
 	}
 	index.WriteString("\n## [Objects](" + objectsFile + ")\n\nThe objects that several operations have in common.\n")
 	first.source = index.String()
@@ -133,7 +133,7 @@ func reference(document []byte) ([]*page, error) {
 		b.WriteString("\n## " + name + "\n\n")
 		s.object(&b, schema)
 	})
-	return append(pages, &page{name: referenceName + "/objects", file: referenceName + "/" + objectsFile, origin: "docs/" + referenceName + "/" + objectsFile, source: b.String(), about: "The objects that several operations have in common."}), nil
+	return append(pages, &page{deepest: 2, name: referenceName + "/objects", file: referenceName + "/" + objectsFile, origin: "docs/" + referenceName + "/" + objectsFile, source: b.String(), about: "The objects that several operations have in common."}), nil
 }
 
 func upper(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
@@ -477,9 +477,11 @@ func (s *spec) meaning(schema *yaml.Node, about string, required bool) string {
 		parts = append(parts, "Always "+code(v.Value)+".")
 	}
 	var bounds []string
-	for _, bound := range []struct{ name, word string }{{"minimum", "at least"}, {"exclusiveMinimum", "more than"}, {"maximum", "at most"}, {"maxLength", "characters at most"}, {"maxItems", "elements at most"}} {
+	for _, bound := range []struct{ name, before, after string }{
+		{"minimum", "at least ", ""}, {"exclusiveMinimum", "more than ", ""}, {"maximum", "at most ", ""}, {"maxLength", "at most ", " characters"}, {"maxItems", "at most ", " elements"},
+	} {
 		if v := s.text(n, bound.name); v != "" {
-			bounds = append(bounds, bound.word+" "+v)
+			bounds = append(bounds, bound.before+v+bound.after)
 		}
 	}
 	if len(bounds) > 0 {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -52,8 +53,15 @@ func rate(title string, s *section, first bool, words []string) (score int) {
 	heading, _, _ := strings.Cut(s.folded, "\n")
 	named := true
 	for _, w := range words {
-		inTitle, inHeading := strings.Contains(title, w), strings.Contains(heading, w)
-		n := min(strings.Count(s.folded, w), 5)
+		inTitle, inHeading := begins(title, w) >= 0, begins(heading, w) >= 0
+		n := 0
+		for rest := s.folded; n < 5; n++ {
+			i := begins(rest, w)
+			if i < 0 {
+				break
+			}
+			rest = rest[i+len(w):]
+		}
 		if n == 0 && !(inTitle && first) {
 			if !inTitle {
 				return 0
@@ -76,6 +84,23 @@ func rate(title string, s *section, first bool, words []string) (score int) {
 		score += 20
 	}
 	return score
+}
+
+// begins is where a word of a text begins with w: "list" does not begin with "is". It is -1 if none does.
+func begins(text, w string) int {
+	for at := 0; ; {
+		i := strings.Index(text[at:], w)
+		if i < 0 {
+			return -1
+		}
+		if at += i; at == 0 {
+			return at
+		}
+		if before, _ := utf8.DecodeLastRuneInString(text[:at]); !unicode.IsLetter(before) && !unicode.IsDigit(before) {
+			return at
+		}
+		at += len(w)
+	}
 }
 
 // split makes the words of a query.
@@ -112,7 +137,7 @@ func excerpt(text string, words []string) string {
 		folded = text
 	}
 	for _, w := range words {
-		if i := strings.Index(folded, w); i >= 0 && (at < 0 || i < at) {
+		if i := begins(folded, w); i >= 0 && (at < 0 || i < at) {
 			at = i
 		}
 	}

@@ -9,16 +9,27 @@ func settingsPage(settings []Setting) string {
 		"Each setting with its default. It is made from the program that serves this page. Set a key in the file (`server: {listen: \":8080\"}`) or in the environment: " +
 		"`server.listen` is `WEIR_SERVER_LISTEN`. [Configuration](configuration.md) explains the file, secrets and providers; [weir.example.yaml](../weir.example.yaml) has all of this as a file to copy.\n\n" +
 		"*Live* says that a running node applies a change of the file; all else needs a restart.\n")
-	section := ""
+	var sections []string
+	rows := map[string][]Setting{}
 	for _, s := range settings {
-		first, _, nested := strings.Cut(s.Key, ".")
-		if !nested {
-			first = "Others"
+		section, _, nested := strings.Cut(s.Key, ".")
+		if section = strings.TrimSuffix(section, "[]"); !nested {
+			section = "general"
 		}
-		if first != section {
-			section = first
-			b.WriteString("\n## " + section + "\n\n| Setting | Type | Default | Meaning |\n|---|---|---|---|\n")
+		if rows[section] == nil {
+			sections = append(sections, section)
 		}
+		rows[section] = append(rows[section], s)
+	}
+	for _, section := range sections {
+		b.WriteString("\n## " + section + "\n\n| Setting | Type | Default | Meaning |\n|---|---|---|---|\n")
+		settingRows(&b, rows[section])
+	}
+	return b.String()
+}
+
+func settingRows(b *strings.Builder, settings []Setting) {
+	for _, s := range settings {
 		means := s.Means
 		if s.Live {
 			means = strings.TrimPrefix(means+" *Live.*", " ")
@@ -29,7 +40,6 @@ func settingsPage(settings []Setting) string {
 		}
 		b.WriteString("| " + code(s.Key) + " | " + s.Type + " | " + value + " | " + cell(means) + " |\n")
 	}
-	return b.String()
 }
 
 // cell is text for a cell of a table.
