@@ -124,7 +124,7 @@ func httpConfig(cfg config.Config) (httpapi.Config, error) {
 	}
 	c.KeyRates = apikey.Rates{Requests: cfg.Keys.RateLimits.RequestsPerMinute, Tokens: cfg.Keys.RateLimits.TokensPerMinute, Rubles: rubles}
 	c.PublicURL, c.StandardServer = s.PublicURL, s.HTTPServer == "standard"
-	c.Status = cfg.Web.Status
+	c.Status, c.Docs = cfg.Web.Status, cfg.Web.Docs
 	c.TruncateAddr, c.CORS, c.Strict, c.AdminAPI = s.TruncateAddresses, s.CORS, cfg.Keys.StrictSchema, s.AdminAPI
 	c.ModerationVendor = s.ModerationVendor
 	c.SpoolDir = spoolDir(cfg.DataDir)

@@ -62,6 +62,7 @@ type Config struct {
 	Strict         bool           // X-Response-Schema: strict is everybody's default
 	CORS           bool           // pages of other origins may call the API from a browser
 	Status         bool           // the health of providers is shown to everybody
+	Docs           bool           // the documentation is among Pages
 	AdminAPI       bool           // administrators reach their routes on the public listener, too
 
 	ModerationVendor string // whose a moderation model is that is named without a vendor

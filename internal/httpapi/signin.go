@@ -148,6 +148,7 @@ func (x *exchange) getMe() error {
 	o.boolean("setup", f.Setup)
 	_, err = x.site()
 	o.boolean("passkeys", err == nil)
+	o.boolean("docs", x.api.cfg.Docs)
 	o.Name("oidc").Array()
 	for _, p := range x.api.People.Providers() {
 		o.Object()

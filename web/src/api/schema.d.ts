@@ -3349,6 +3349,8 @@ export interface components {
                 demo: boolean;
                 /** @description No administrator can sign in yet */
                 setup: boolean;
+                /** @description The documentation is at /docs */
+                docs: boolean;
                 /** @description Passkeys work at this address */
                 passkeys: boolean;
                 /** @description Other providers at which people can sign in */
@@ -10093,7 +10095,8 @@ export interface operations {
                      *         "oidc": [],
                      *         "mail": false,
                      *         "demo": false,
-                     *         "setup": false
+                     *         "setup": false,
+                     *         "docs": true
                      *       },
                      *       "locale": "en",
                      *       "theme": "system"
@@ -10185,7 +10188,8 @@ export interface operations {
                      *         "oidc": [],
                      *         "mail": false,
                      *         "demo": false,
-                     *         "setup": false
+                     *         "setup": false,
+                     *         "docs": true
                      *       },
                      *       "locale": "en",
                      *       "theme": "system"
@@ -10285,7 +10289,8 @@ export interface operations {
                      *         "oidc": [],
                      *         "mail": false,
                      *         "demo": false,
-                     *         "setup": false
+                     *         "setup": false,
+                     *         "docs": true
                      *       },
                      *       "locale": "en",
                      *       "theme": "system"
@@ -10390,7 +10395,8 @@ export interface operations {
                      *         "oidc": [],
                      *         "mail": false,
                      *         "demo": false,
-                     *         "setup": false
+                     *         "setup": false,
+                     *         "docs": true
                      *       },
                      *       "locale": "en",
                      *       "theme": "system"
@@ -10485,7 +10491,8 @@ export interface operations {
                      *         "oidc": [],
                      *         "mail": false,
                      *         "demo": false,
-                     *         "setup": false
+                     *         "setup": false,
+                     *         "docs": true
                      *       },
                      *       "locale": "en",
                      *       "theme": "system"
@@ -10570,7 +10577,8 @@ export interface operations {
                      *         "oidc": [],
                      *         "mail": false,
                      *         "demo": false,
-                     *         "setup": false
+                     *         "setup": false,
+                     *         "docs": true
                      *       },
                      *       "locale": "en",
                      *       "theme": "system"
@@ -10715,7 +10723,8 @@ export interface operations {
                      *         "oidc": [],
                      *         "mail": false,
                      *         "demo": false,
-                     *         "setup": false
+                     *         "setup": false,
+                     *         "docs": true
                      *       },
                      *       "locale": "en",
                      *       "theme": "system"
