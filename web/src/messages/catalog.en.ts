@@ -85,6 +85,7 @@ const messages = {
   remove: 'Remove it',
   empty: 'No models here yet',
   emptyText: 'Set a provider key, and its models appear.',
+  emptyAction: 'How to set a key',
   kept: 'The gateway does not answer. Prices of {time} UTC.',
   compare: 'Compare',
   tryThem: 'Try together',

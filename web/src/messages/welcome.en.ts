@@ -50,6 +50,7 @@ const messages = {
   notDone: 'not done yet',
   steps: 'Steps',
   more: { one: 'and {n} more', other: 'and {n} more' },
+  guide: 'Read the guide',
   models: 'Look at the models',
   prompt: 'Hello',
 } as const satisfies Messages

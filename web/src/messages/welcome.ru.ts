@@ -51,6 +51,7 @@ export default {
   notDone: 'ещё не сделано',
   steps: 'Шаги',
   more: { one: 'и ещё {n}', few: 'и ещё {n}', many: 'и ещё {n}', other: 'и ещё {n}' },
+  guide: 'Читать руководство',
   models: 'Посмотреть модели',
   prompt: 'Привет',
 } as const satisfies Translation<typeof en>

@@ -23,6 +23,7 @@ export function AccountFrame() {
         {me?.user && <p className="truncate px-2.5 pt-1 pb-3 text-small text-ink3" title={me.user.email ?? me.user.name}>{me.user.name}</p>}
         {side.map(item)}
         <span className="flex-1" />
+        {me?.features.docs && <Link to="/docs" className="flex h-8 items-center gap-2.5 rounded-control px-2.5 font-medium text-ink2 no-underline hover:text-ink"><Icon name="book" />{t('docs')}</Link>}
         {item(settings)}
       </nav>
       <div className="min-w-0 flex-1"><Outlet /></div>

@@ -1,5 +1,6 @@
 import type { ErrorComponentProps } from '@tanstack/react-router'
 import { ApiError } from '../api/client'
+import { useMe } from '../api/query'
 import { useT } from '../i18n'
 import { Button } from '../ui/button'
 import { ErrorBox } from '../ui/feedback'
@@ -8,12 +9,13 @@ import { Page, PageHead, useTitle } from '../ui/page'
 
 export function NotFound() {
   const t = useT('common')
+  const me = useMe()
   return (
     <Page width="text">
       <div className="py-16">
         <PageHead title={t('notFoundTitle')} />
         <p className="pb-5 text-ink2">{t('notFoundText')}</p>
-        <LinkButton to="/models" look="main">{t('toModels')}</LinkButton>
+        <div className="flex flex-wrap gap-2"><LinkButton to="/models" look="main">{t('toModels')}</LinkButton>{me?.features.docs && <LinkButton to="/docs" icon="book">{t('docs')}</LinkButton>}</div>
       </div>
     </Page>
   )

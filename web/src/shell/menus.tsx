@@ -23,7 +23,7 @@ export function ThemeMenu() {
 }
 
 /** The person's picture: places, theme, shortcuts, sign-out. */
-export function PersonMenu({ name, email, onKeys }: { name: string; email: string | null; onKeys: () => void }) {
+export function PersonMenu({ name, email, docs, onKeys }: { name: string; email: string | null; docs: boolean; onKeys: () => void }) {
   const t = useT('common')
   const themeItems = useThemeItems()
   const [shortcuts, setOn] = useState(shortcutsOn)
@@ -38,6 +38,7 @@ export function PersonMenu({ name, email, onKeys }: { name: string; email: strin
         items={[
           { kind: 'title', label: <span className="block max-w-56 truncate">{email ?? name}</span> },
           ...[...side, settings].filter((p) => hasPage(p.to)).map((p): MenuItem => ({ label: t(p.label), icon: p.icon, to: p.to })),
+          ...(docs ? [{ label: t('docs'), icon: 'book', to: '/docs' } satisfies MenuItem] : []),
           { kind: 'line' }, { kind: 'title', label: t('theme') }, ...themeItems,
           { kind: 'line' },
           { label: t('shortcuts'), onSelect: onKeys },

@@ -22,6 +22,15 @@ async function keyNames(signal: AbortSignal): Promise<{ hash: string; name: stri
   return page.data
 }
 
+interface DocPage { path: string; title: string; about: string; headings: [id: string, text: string][] }
+/** The pages of the documentation and their sections, for whoever asks first. */
+async function docEntries(signal: AbortSignal): Promise<{ title: string; note: string; to: string }[]> {
+  const answer = await fetch('/docs/pages.json', { signal })
+  if (!answer.ok) throw new Error(answer.statusText)
+  const pages = (await answer.json()) as DocPage[]
+  return pages.flatMap((p) => [{ title: p.title, note: p.about, to: p.path }, ...(p.path.startsWith('/docs/reference/objects') ? [] : p.headings).map(([id, text]) => ({ title: text, note: p.title, to: `${p.path}#${id}` }))])
+}
+
 /** ⌘K: models, pages, own keys, and whatever has an id. A list box under a text field (ARIA 1.2). */
 export default function Palette({ onClose }: { onClose: () => void }) {
   const t = useT('common')
@@ -33,6 +42,7 @@ export default function Palette({ onClose }: { onClose: () => void }) {
   const list = useRef<HTMLUListElement>(null)
   const models = useQuery({ queryKey: ['model names'], queryFn: ({ signal }) => modelNames(signal), staleTime: 300_000 }).data
   const keys = useQuery({ queryKey: ['key names'], queryFn: ({ signal }) => keyNames(signal), enabled: Boolean(me?.user) && hasPage('/keys/$hash'), staleTime: 60_000 }).data
+  const docs = useQuery({ queryKey: ['docs'], queryFn: ({ signal }) => docEntries(signal), enabled: Boolean(me?.features.docs), staleTime: Infinity, retry: false }).data
   const found = useMemo(() => {
     const q = text.trim()
     const out: Entry[] = []
@@ -43,12 +53,15 @@ export default function Palette({ onClose }: { onClose: () => void }) {
     }
     const ranked = <R,>(rows: readonly R[], words: (r: R) => string[], n: number) => rows.map((r) => ({ r, s: q ? score(q, words(r)) : 1 })).filter((x) => x.s > 0).sort((a, b) => b.s - a.s).slice(0, n).map((x) => x.r)
     const pages = [...top, ...(me?.user ? [...side, settings] : [])].filter((p) => hasPage(p.to)).map((p) => ({ title: t(p.label), to: p.to, icon: p.icon }))
+    if (me?.features.docs) pages.push({ title: t('docs'), to: '/docs', icon: 'book' })
     if (hasPage('/status')) pages.push({ title: t('status'), to: '/status', icon: 'pulse' })
     for (const p of ranked(pages, (x) => [x.title, x.to], q ? 4 : 12)) out.push({ key: p.to, group: t('palettePages'), ...p })
     for (const m of ranked(models ?? [], (x) => [x.id, x.name], q ? 12 : 5)) out.push({ key: m.id, group: t('paletteModels'), icon: 'box', title: m.name, note: m.id, to: isPage(`/models/${m.id}`) ? `/models/${m.id}` : '/models', ...(isPage(`/models/${m.id}`) ? {} : { search: { q: m.id } }) })
     for (const k of q ? ranked(keys ?? [], (x) => [x.name], 5) : []) out.push({ key: k.hash, group: t('paletteKeys'), icon: 'key', title: k.name, to: `/keys/${k.hash}` })
+    for (const d of q ? ranked(docs ?? [], (x) => [x.title, x.note], 6) : []) out.push({ key: d.to, group: t('paletteDocs'), icon: 'book', title: d.title, note: d.note, to: d.to })
+    if (q && me?.features.docs) out.push({ key: 'search-docs', group: t('paletteDocs'), icon: 'search', title: t('paletteSearchDocs', { text: q }), to: `/docs/search?q=${encodeURIComponent(q.slice(0, 90))}` })
     return out
-  }, [text, models, keys, me, t, isPage])
+  }, [text, models, keys, docs, me, t, isPage])
   useEffect(() => { setAt(0) }, [text])
   useEffect(() => { list.current?.querySelector('[aria-selected=true]')?.scrollIntoView({ block: 'nearest' }) }, [at, found])
   const open = (e: Entry | undefined) => {

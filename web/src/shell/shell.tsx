@@ -86,6 +86,7 @@ export function Shell() {
         <Link to="/" className="mr-5 flex items-center gap-2 text-[16px] leading-5 font-semibold tracking-[-0.02em] text-ink no-underline max-md:mr-1"><Logo />{t('product')}</Link>
         <nav aria-label={t('mainNav')} className="hidden items-center gap-1 md:flex">
           {top.filter((p) => hasPage(p.to)).map((p) => <TopLink key={p.to} to={p.to} on={isAt(p, path)}>{t(p.label)}</TopLink>)}
+          {me?.features.docs && <TopLink to="/docs" on={false}>{t('docs')}</TopLink>}
         </nav>
         <span className="flex-1" />
         <button type="button" onClick={() => setPalette(true)} aria-keyshortcuts="Control+K Meta+K" className="mr-1 hidden h-8 w-[280px] items-center gap-2 rounded-control border border-line bg-surface px-2.5 text-ink3 hover:border-line2 lg:flex">
@@ -93,7 +94,7 @@ export function Shell() {
         </button>
         <button type="button" onClick={() => setPalette(true)} aria-label={t('find')} className="grid size-8 place-items-center rounded-control text-ink2 hover:bg-sunken max-md:size-11 lg:hidden"><Icon name="search" /></button>
         <LanguageSwitch />
-        {me && (me.user ? <><Available /><Suspense fallback={<span className="size-8 rounded-full bg-sunken" />}><PersonMenu name={me.user.name} email={me.user.email ?? null} onKeys={() => setKeys(true)} /></Suspense></> : <Visitor signUp={me.features.sign_up === 'open'} demo={me.features.demo} />)}
+        {me && (me.user ? <><Available /><Suspense fallback={<span className="size-8 rounded-full bg-sunken" />}><PersonMenu name={me.user.name} email={me.user.email ?? null} docs={me.features.docs} onKeys={() => setKeys(true)} /></Suspense></> : <Visitor signUp={me.features.sign_up === 'open'} demo={me.features.demo} />)}
         {!me && <span className="w-24" />}
       </header>
       <main id="content" tabIndex={-1} className={`focus:outline-none ${me?.user && bar.length > 2 ? 'max-md:pb-20' : ''}`}><Outlet /></main>

@@ -1,5 +1,6 @@
 import { useDeferredValue, useMemo, useRef, useState, type ReactNode } from 'react'
 import { context, date, integer, money, number, percent, seconds, time, unitName, type PriceUnit } from '../../format'
+import { useMe } from '../../api/query'
 import { useT } from '../../i18n'
 import { hasPage } from '../../router'
 import { remember, remembered } from '../../settings'
@@ -21,6 +22,7 @@ import { Abilities, PriceCell } from './parts'
 
 /** Find the model that does the job at the price. Everything is filtered in the browser, and everything is in the address. */
 export default function CatalogPage() {
+  const me = useMe()
   const t = useT('catalog')
   const go = useGo()
   const [filter, change] = usePageSearch(shape)
@@ -102,7 +104,7 @@ export default function CatalogPage() {
             onOpen={(m) => go(`/models/${m.id}`)} onSelect={choose} selected={(m) => filter.chosen.includes(m.id)} stale={deferred !== filter && deferred.q !== filter.q}
             phone={(m) => <PhoneRow model={m} unit={unit} />}
             empty={total === 0
-              ? <Empty icon="box" title={t('empty')}>{t('emptyText')}</Empty>
+              ? <Empty icon="box" title={t('empty')} action={me?.features.docs && <LinkButton to="/docs/configuration#built-in-providers" look="main">{t('emptyAction')}</LinkButton>}>{t('emptyText')}</Empty>
               : (
                 <Empty icon="search" title={t('none')} action={help ? <Button look="main" onClick={() => change(without(filter, help.what))}>{t('remove')}</Button> : <Button look="main" onClick={() => change(nothing)}>{t('clear')}</Button>}>
                   {help && t.rich('noneHelp', { what: <em translate="no" className="font-medium text-ink not-italic">{name(help.what)}</em>, n: integer(help.count) })}

@@ -66,7 +66,7 @@ export default function Welcome() {
                   </>
                 )}
                 {(ready || call?.done) && me?.user && <Arrival step={call} />}
-                {!ready && !me?.user && <div className="flex flex-wrap gap-2"><LinkButton to="/models" look="main">{t('models')}</LinkButton></div>}
+                {!ready && !me?.user && <div className="flex flex-wrap gap-2">{me?.features.docs && <LinkButton to="/docs/start" look="main" icon="book">{t('guide')}</LinkButton>}<LinkButton to="/models" look={me?.features.docs ? 'plain' : 'main'}>{t('models')}</LinkButton></div>}
               </>
             )}
           </div>
