@@ -1795,6 +1795,119 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/payments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What can be paid here, the automatic top-ups, and the payments of the account, the newest first */
+        get: operations["listPayments"];
+        put?: never;
+        /**
+         * Begin a payment: send the payer to its url
+         * @description The money is credited when the provider confirms it, in the amount that it confirms. With `auto` the payer consents to automatic top-ups with the method that they pay with. When the provider does not answer, the payment is kept and asked for again: look for it in the list before you make another.
+         */
+        post: operations["createPayment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/payments/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One payment. The provider is asked first when it is open: ask every few seconds while somebody waits for the money */
+        get: operations["getPayment"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/payments/auto": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Change the automatic top-ups, or begin them again after a pause; a payment with auto saves the method first */
+        put: operations["changeAutoTopUp"];
+        post?: never;
+        /** Withdraw the consent to automatic top-ups; the saved method is forgotten */
+        delete: operations["endAutoTopUp"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/payments/notifications": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * For the payment provider, which calls this when something happens to a payment or refund
+         * @description Only requests from the addresses of `payments.yookassa.notify_from` are accepted. Nothing in the body is believed: the provider is asked what is true.
+         */
+        post: operations["notifyPayment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/payments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Payments of all accounts, the newest first */
+        get: operations["listAllPayments"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/payments/{id}/refund": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Give money of a payment back to the payer, and take it from the wallet
+         * @description The wallet is debited first, then the provider is asked. A refund that the provider has not decided yet is pending and followed; one that it refuses is canceled, and its money is in the wallet again. The refunds of a payment never exceed it.
+         */
+        post: operations["refundPayment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/invitations": {
         parameters: {
             query?: never;
@@ -3483,6 +3596,92 @@ export interface components {
             role: string | null;
             /** Format: date-time */
             expires_at: string;
+        };
+        PaySettings: {
+            provider: string;
+            /** @description The money is play money */
+            test: boolean;
+            /** @description Rubles */
+            min: string;
+            /** @description Rubles */
+            max: string;
+            /** @description Amounts to offer */
+            amounts: string[];
+            /** @description Receipts are sent */
+            email_required: boolean;
+            /** @description The highest cap of automatic top-ups; null: there are none */
+            max_monthly_cap: string | null;
+        };
+        Payment: {
+            id: string;
+            /** @enum {string} */
+            state: "pending" | "succeeded" | "canceled";
+            /** @description Rubles that were asked for */
+            amount: string;
+            /** @description Rubles that the provider confirmed and the wallet got; null before */
+            paid: string | null;
+            /** @description Rubles that went back to the payer */
+            refunded: string;
+            /** @description Where the payer confirms the payment */
+            url: string | null;
+            /** @description What it was paid with, such as Bank card *4444 */
+            method: string | null;
+            /** @description Why it was canceled, in the word of the provider */
+            reason: string | null;
+            automatic: boolean;
+            provider: string;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            ended_at: string | null;
+            /** @description For administrators */
+            user?: string;
+            /** @description For administrators */
+            provider_id?: string | null;
+            /** @description For administrators: why money that the provider confirms is not credited */
+            problem?: string | null;
+        };
+        PaymentRefund: {
+            id: string;
+            payment: string;
+            /** @enum {string} */
+            state: "pending" | "succeeded" | "canceled";
+            amount: string;
+            reason: string;
+            /** @description Why it was canceled */
+            failure: string | null;
+            /** Format: date-time */
+            created_at: string;
+        };
+        AutoTerms: {
+            /** @description Rubles below which the wallet is topped up */
+            threshold: string | number;
+            /** @description Rubles of a top-up */
+            amount: string | number;
+            /** @description The most rubles that are charged in a calendar month, UTC */
+            monthly_cap: string | number;
+            /**
+             * @description The person permits charges without being asked each time
+             * @constant
+             */
+            consent: true;
+        };
+        AutoTopUp: {
+            /**
+             * @description waiting: for the payment that saves the method
+             * @enum {string}
+             */
+            state: "waiting" | "active" | "paused";
+            /** @description Why it is paused */
+            reason: string | null;
+            method: string | null;
+            threshold: string;
+            amount: string;
+            monthly_cap: string;
+            /** @description What was charged in this calendar month */
+            this_month: string;
+            /** Format: date-time */
+            consent_at: string;
         };
         Invitation: {
             id: string;
@@ -10966,7 +11165,8 @@ export interface operations {
                      *         "oidc": [],
                      *         "mail": false,
                      *         "demo": false,
-                     *         "setup": false
+                     *         "setup": false,
+                     *         "docs": true
                      *       },
                      *       "locale": "en",
                      *       "theme": "system"
@@ -11699,6 +11899,398 @@ export interface operations {
             403: components["responses"]["Error"];
             404: components["responses"]["Error"];
             413: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    listPayments: {
+        parameters: {
+            query?: {
+                limit?: number;
+                /** @description next of the page before */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description null: nobody can pay here */
+                        settings: components["schemas"]["PaySettings"] | null;
+                        auto: components["schemas"]["AutoTopUp"] | null;
+                        data: components["schemas"]["Payment"][];
+                        next: string | null;
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    createPayment: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "amount": "500"
+                 *     }
+                 */
+                "application/json": {
+                    /** @description Rubles, with at most two decimals */
+                    amount: string | number;
+                    /** @description Where the receipt goes; required when settings.email_required */
+                    email?: string | null;
+                    auto?: components["schemas"]["AutoTerms"] | null;
+                };
+            };
+        };
+        responses: {
+            /** @description The payment */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "pay_3dQh4uXc9Rk2mTzB1nV8pLwY",
+                     *         "state": "pending",
+                     *         "amount": "500",
+                     *         "paid": null,
+                     *         "refunded": "0",
+                     *         "url": "https://yoomoney.ru/checkout/payments/v2/contract?orderId=23d93cac-000f-5000-8000-126628f15141",
+                     *         "method": null,
+                     *         "reason": null,
+                     *         "automatic": false,
+                     *         "provider": "yookassa",
+                     *         "created_at": "2026-01-31T12:00:00Z",
+                     *         "ended_at": null
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Payment"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            502: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getPayment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the payment */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The payment */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "pay_3dQh4uXc9Rk2mTzB1nV8pLwY",
+                     *         "state": "pending",
+                     *         "amount": "500",
+                     *         "paid": null,
+                     *         "refunded": "0",
+                     *         "url": "https://yoomoney.ru/checkout/payments/v2/contract?orderId=23d93cac-000f-5000-8000-126628f15141",
+                     *         "method": null,
+                     *         "reason": null,
+                     *         "automatic": false,
+                     *         "provider": "yookassa",
+                     *         "created_at": "2026-01-31T12:00:00Z",
+                     *         "ended_at": null
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Payment"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    changeAutoTopUp: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "threshold": "300",
+                 *       "amount": "1000",
+                 *       "monthly_cap": "5000",
+                 *       "consent": true
+                 *     }
+                 */
+                "application/json": components["schemas"]["AutoTerms"];
+            };
+        };
+        responses: {
+            /** @description The automatic top-ups */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        auto: components["schemas"]["AutoTopUp"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    endAutoTopUp: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Nothing is charged any more */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    notifyPayment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "type": "notification",
+                 *       "event": "payment.succeeded",
+                 *       "object": {
+                 *         "id": "23d93cac-000f-5000-8000-126628f15141"
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    type?: string;
+                    event: string;
+                    object: {
+                        id: string;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description It is known */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, never>;
+                };
+            };
+            400: components["responses"]["Error"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            502: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    listAllPayments: {
+        parameters: {
+            query?: {
+                /** @description Only those of this user */
+                user?: string;
+                /** @description Only those that have not ended or have a problem */
+                open?: "true" | "false";
+                limit?: number;
+                /** @description next of the page before */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Payment"][];
+                        next: string | null;
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    refundPayment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the payment */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "amount": "100",
+                 *       "reason": "Asked for by mail",
+                 *       "reference": "T-1001"
+                 *     }
+                 */
+                "application/json": {
+                    /** @description Rubles; default: all that is left */
+                    amount?: string | number | null;
+                    /** @description The reason, stored with the posting; the user can read it */
+                    reason: string;
+                    /** @description Names the refund: the same one refunds once */
+                    reference: string;
+                    /** @description The wallet may owe money afterwards */
+                    below_zero?: boolean;
+                };
+            };
+        };
+        responses: {
+            /** @description The refund */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["PaymentRefund"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            422: components["responses"]["Error"];
             429: components["responses"]["RetryLater"];
             500: components["responses"]["Error"];
             503: components["responses"]["RetryLater"];
