@@ -25,7 +25,12 @@ const (
 	perDouble = 4        // sizes for each power of two
 )
 
-var buffers [perDouble*12 + 1]sync.Pool // 12 times minBuffer doubled is maxBuffer
+const classes = perDouble*12 + 1 // 12 times minBuffer doubled is maxBuffer
+
+var (
+	buffers [classes]sync.Pool
+	shelves [classes]shelf // of large buffers
+)
 
 // bufferSize is how large the buffer is that takeBuffer gives for a size.
 func bufferSize(size int64) int64 {
@@ -50,7 +55,11 @@ func takeBuffer(size int) *buffer {
 		return &buffer{make([]byte, 0, size)}
 	}
 	class, full := classOf(int64(size))
-	if b, ok := buffers[class].Get().(*buffer); ok {
+	if full >= largeBuffer {
+		if b := shelves[class].take(); b != nil {
+			return b
+		}
+	} else if b, ok := buffers[class].Get().(*buffer); ok {
 		return b
 	}
 	return &buffer{make([]byte, 0, full)}
@@ -66,6 +75,10 @@ func (b *buffer) release() {
 		return
 	}
 	b.b = b.b[:0]
+	if size >= largeBuffer {
+		shelves[class].put(b)
+		return
+	}
 	buffers[class].Put(b)
 }
 

@@ -1,0 +1,77 @@
+package httpapi
+
+import (
+	"runtime/debug"
+	"sync"
+	"time"
+)
+
+// shelf keeps large buffers that are not used. A sync.Pool would keep some for each processor, which no other processor takes, and megabytes of them
+// are more than all the rest that a node needs.
+type shelf struct {
+	mu      sync.Mutex
+	free    []shelved // the one used last is at the end, and is taken first
+	waiting bool      // a sweep is due
+}
+
+type shelved struct {
+	*buffer
+	since time.Time
+}
+
+const (
+	largeBuffer = 1 << 20 // from this size on a buffer is kept on a shelf
+	keepShelved = 5 * time.Second
+)
+
+// take returns a buffer, nil when there is none.
+func (s *shelf) take() *buffer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := len(s.free) - 1
+	if n < 0 {
+		return nil
+	}
+	b := s.free[n].buffer
+	s.free[n] = shelved{}
+	s.free = s.free[:n]
+	return b
+}
+
+func (s *shelf) put(b *buffer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.free = append(s.free, shelved{b, time.Now()})
+	s.later()
+}
+
+// later has the shelf swept. The lock is held.
+func (s *shelf) later() {
+	if !s.waiting {
+		s.waiting = true
+		time.AfterFunc(keepShelved, s.sweep)
+	}
+}
+
+// sweep drops the buffers that were not used for a while, and returns their memory to the system: nothing else would soon, since the collector waits
+// for something to be allocated.
+func (s *shelf) sweep() {
+	if s.drop(time.Now().Add(-keepShelved)) > 0 {
+		debug.FreeOSMemory()
+	}
+}
+
+func (s *shelf) drop(before time.Time) (dropped int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for dropped < len(s.free) && !s.free[dropped].since.After(before) {
+		dropped++
+	}
+	left := copy(s.free, s.free[dropped:])
+	clear(s.free[left:])
+	s.free = s.free[:left]
+	if s.waiting = false; left > 0 {
+		s.later()
+	}
+	return dropped
+}
