@@ -314,6 +314,9 @@ func (w *words) text(l *report.Line) string {
 		return fmt.Sprintf("%s (%d)", w.kinds[l.Kind], l.Count) + w.contains(l)
 	}
 	text := w.kinds[l.Kind]
+	if l.Kind == ledger.TopUpKind && l.Amount < 0 {
+		text = w.payBack
+	}
 	if source, ok := strings.CutPrefix(m.Against, ledger.TopUpAccount); ok {
 		text += ", " + source
 	}

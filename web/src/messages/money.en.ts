@@ -25,6 +25,7 @@ const messages = {
   calls: { one: '{n} call', other: '{n} calls' },
   refunds: { one: '{n} refund', other: '{n} refunds' },
   topup: 'Top-up',
+  payback: 'Returned to the payer',
   adjustment: 'Adjustment',
   vat: 'Calls less refunds, by VAT',
   vatRate: 'VAT {rate} %',

@@ -26,6 +26,7 @@ export default {
   calls: { one: '{n} вызов', few: '{n} вызова', many: '{n} вызовов', other: '{n} вызова' },
   refunds: { one: '{n} возврат', few: '{n} возврата', many: '{n} возвратов', other: '{n} возврата' },
   topup: 'Пополнение',
+  payback: 'Возврат плательщику',
   adjustment: 'Корректировка',
   vat: 'Вызовы за вычетом возвратов, по НДС',
   vatRate: 'НДС {rate} %',

@@ -5,10 +5,11 @@ import { useT } from '../../i18n'
 import { buttonClass } from '../../ui/button'
 import { Empty, ErrorBox, Notice, SkeletonRows } from '../../ui/feedback'
 import { PeriodPicker, type Period } from '../../ui/filters'
-import { usePageSearch, type SearchShape } from '../../ui/link'
-import { Page, PageHead, Panel, Strip } from '../../ui/page'
+import { LinkButton, usePageSearch, type SearchShape } from '../../ui/link'
+import { Page, PageHead, Panel, SectionHead, Strip } from '../../ui/page'
 import { Table, type Column } from '../../ui/table'
 import { Money } from '../../ui/values'
+import { Payments, usePayments } from './payments'
 
 type Row = Reply<'/api/ledger'>['data']['rows'][number]
 type Tax = Reply<'/api/ledger'>['data']['vat'][number]
@@ -32,6 +33,8 @@ export function daysOf(period: Period, now: number): { from: string; to: string 
 /** The statement: what was there, what came and went, what is left. */
 export default function MoneyPage() {
   const t = useT('money')
+  const p = useT('pay')
+  const paid = usePayments()
   const [{ period }, change] = usePageSearch(shape)
   const query = daysOf(period, Date.now())
   const q = useQuery({ queryKey: ['ledger', query], queryFn: ({ signal }) => get('/api/ledger', { query, signal }) })
@@ -41,7 +44,7 @@ export default function MoneyPage() {
   const none = available !== null && zero !== null && compare(available, zero) <= 0
   const what = (r: Row) => r.kind === 'calls' ? t('calls', { n: r.count })
     : r.kind === 'refund' ? t('refunds', { n: r.count })
-    : <span>{t.or(r.kind, r.kind)}{r.title_args.reason && <span translate="no" className="text-ink2"> · {r.title_args.reason}</span>}{r.title_args.actor && <span translate="no" className="text-ink3"> · {t('by', { name: r.title_args.actor })}</span>}</span>
+    : <span>{r.kind === 'topup' && r.debit !== null ? t('payback') : t.or(r.kind, r.kind)}{r.title_args.reason && <span translate="no" className="text-ink2"> · {r.title_args.reason}</span>}{r.title_args.actor && <span translate="no" className="text-ink3"> · {t('by', { name: r.title_args.actor })}</span>}</span>
   const rate = (percent: string | null) => percent === null ? t('noVat') : t('vatRate', { rate: percent })
   const taxed = s?.vat.some((v) => v.percent !== null) ?? false
   const contains = (r: Row) => r.vat.filter((v) => v.percent !== null).map((v) => <div key={v.percent} className="text-small text-ink3">{rate(v.percent)}: <Money value={v.vat} exact /></div>)
@@ -61,11 +64,11 @@ export default function MoneyPage() {
   const file = (kind: 'csv' | 'pdf') => <a href={`/api/ledger.${kind}?from=${query.from}&to=${query.to}`} download className={`${buttonClass('plain')} no-underline`}>{t(kind)}</a>
   return (
     <Page>
-      <PageHead title={t('title')} note={t('note')}>{file('csv')}{file('pdf')}</PageHead>
+      <PageHead title={t('title')} note={t('note')}>{paid.data?.settings && <LinkButton to="/money/top-up" look="main" icon="plus">{p('button')}</LinkButton>}{file('csv')}{file('pdf')}</PageHead>
       <div className="flex flex-wrap pb-4"><PeriodPicker value={period} onChange={(p) => change({ period: p }, { push: true })} /></div>
       {q.error && !s ? <ErrorBox error={q.error} onRetry={() => void q.refetch()} /> : !s ? <SkeletonRows rows={8} /> : (
         <div className="flex flex-col gap-5">
-          {none && <Notice tone="warn" title={t('noMoney')}>{t('noMoneyText')}</Notice>}
+          {none && <Notice tone="warn" title={t('noMoney')} action={paid.data?.settings && <LinkButton to="/money/top-up" small>{p('button')}</LinkButton>}>{paid.data?.settings ? undefined : t('noMoneyText')}</Notice>}
           <Strip items={[
             { label: t('opening'), value: <Money value={s.opening} exact /> },
             { label: t('credited'), value: <Money value={s.credited} exact /> },
@@ -85,6 +88,7 @@ export default function MoneyPage() {
               empty={<Empty icon="wallet" title={t('empty')}>{t('emptyText')}</Empty>}
               phone={(r) => <div><div className="flex gap-3"><span className="min-w-0 flex-1">{what(r)}</span><span className="num">{r.debit !== null ? <>−<Money value={r.debit} exact /></> : r.credit !== null && <Money value={r.credit} exact plus />}</span></div><div className="flex gap-3 pt-1 text-small text-ink3"><span className="flex-1">{date(r.date)}</span><Money value={r.balance} exact /></div>{contains(r)}</div>} />
           </div>
+          {paid.data && paid.data.data.length > 0 && <section><SectionHead title={p('payments')} /><Payments rows={paid.data.data} /></section>}
           {taxed && (
             <div className="overflow-hidden rounded-panel border border-line bg-surface">
               <Table caption={t('vat')} rows={s.vat} rowKey={(v) => v.percent ?? ''} columns={taxes}
