@@ -262,8 +262,16 @@ func (s *Store) Batches(ctx context.Context, q batch.Query) ([]batch.Batch, erro
 			return nil, failure("store.Batches", err)
 		}
 	}
-	all, err := list(ctx, s, "store.Batches", scanBatch, `SELECT `+batchShown+` FROM batches WHERE ($1 = '' OR user_id = $1) AND ($2 = '' OR shape = $2) AND (NOT $3 OR `+activeBatch+`)
-		AND (created_at `+beyond+` $4 OR created_at = $4 AND id `+beyond+` $5) ORDER BY created_at `+order+`, id `+order+` LIMIT $6`, q.User, string(q.Shape), q.Active, at, id, q.Limit)
+	var c conditions
+	c.equal("user_id", q.User) // only if asked for, or SQLite would read the batches of all users
+	c.equal("shape", string(q.Shape))
+	if q.Active {
+		c.add(activeBatch)
+	}
+	c.add("(created_at "+beyond+" ? OR created_at = ? AND id "+beyond+" ?)", at, at, id)
+	page := conditions{args: c.args}
+	page.add("?", q.Limit)
+	all, err := list(ctx, s, "store.Batches", scanBatch, `SELECT `+batchShown+` FROM batches`+c.where()+` ORDER BY created_at `+order+`, id `+order+` LIMIT `+page.text.String(), page.args...)
 	if q.Before != "" {
 		slices.Reverse(all)
 	}

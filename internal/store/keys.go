@@ -42,9 +42,19 @@ func (s *Store) ListKeys(ctx context.Context, f apikey.Filter) ([]apikey.Key, er
 	if f.Count == 0 {
 		f.Count = 100
 	}
-	return list(ctx, s, "store.ListKeys", func(row Scanner) (apikey.Key, error) { return scanKey(row) }, `SELECT `+keyColumns+` FROM api_keys k
-		WHERE ($5 OR k.deleted_at IS NULL) AND ($1 = '' OR k.user_id = $1) AND ($2 OR NOT k.disabled)
-		ORDER BY k.created_at DESC, k.id DESC LIMIT $3 OFFSET $4`, f.User, f.IncludeDisabled, f.Count, f.Offset, f.IncludeDeleted)
+	// Only conditions that are asked for: with "$1 = '' OR", SQLite would read the keys of all users.
+	var c conditions
+	c.equal("k.user_id", f.User)
+	if !f.IncludeDeleted {
+		c.add("k.deleted_at IS NULL")
+	}
+	if !f.IncludeDisabled {
+		c.add("NOT k.disabled")
+	}
+	page := conditions{args: c.args}
+	page.add("? OFFSET ?", f.Count, f.Offset)
+	return list(ctx, s, "store.ListKeys", func(row Scanner) (apikey.Key, error) { return scanKey(row) }, `SELECT `+keyColumns+` FROM api_keys k`+c.where()+
+		` ORDER BY k.created_at DESC, k.id DESC LIMIT `+page.text.String(), page.args...)
 }
 
 // InsertKey adds a key unless its user has maxPerUser of them.

@@ -37,6 +37,14 @@ func (c *conditions) add(text string, args ...any) {
 	c.text.WriteString(text)
 }
 
+// where is the clause of all conditions, "" without any.
+func (c *conditions) where() string {
+	if c.text.Len() == 0 {
+		return ""
+	}
+	return " WHERE " + c.text.String()
+}
+
 // equal adds a condition unless the value is "".
 func (c *conditions) equal(column, value string) {
 	if value != "" {
