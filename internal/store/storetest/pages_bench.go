@@ -203,7 +203,7 @@ func fillAccounts(b *testing.B, db *PagesDB, now time.Time) {
 	for _, text := range []string{
 		fmt.Sprintf("INSERT INTO wallets (id, created_at) %s 'wal_' || i, %d FROM n WHERE i >= %d", numbers(*pagesAccounts), at, walletsWithMoney),
 		fmt.Sprintf("INSERT INTO users (id, name, wallet, created_at, updated_at) %s 'usr_' || i, 'u', 'wal_' || i, %d, %d FROM n WHERE i >= %d", numbers(*pagesAccounts), at, at, walletsWithMoney),
-		fmt.Sprintf("INSERT INTO api_keys (id, hash, label, name, user_id, creator, management, created_at, updated_at) %s 'key_' || i, CAST(i * CAST(7919 AS BIGINT) %% 1000003 AS TEXT) || '-' || substr('%060d' || i, length(CAST(i AS TEXT)) + 1, 60), 'sk-weir-v1-abc...xyz', 'key', 'usr_' || (i %% %d), 'usr_0', 0, %d, %d FROM n",
+		fmt.Sprintf("INSERT INTO api_keys (id, hash, label, name, user_id, creator, management, created_at, updated_at) %s 'key_' || i, CAST(i * CAST(7919 AS BIGINT) %% 1000003 AS TEXT) || '-' || substr('%060d' || i, length(CAST(i AS TEXT)) + 1, 60), 'sk-weir-v1-abc...xyz', 'key', 'usr_' || (i %% %d), 'usr_0', FALSE, %d, %d FROM n",
 			numbers(*pagesKeys), 0, *pagesAccounts, at, at),
 	} {
 		if err := db.SQL(text); err != nil {
