@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -151,7 +152,9 @@ func (x *exchange) setCookie(name, value string, life time.Duration) {
 	if value == "" {
 		seconds = 0
 	}
-	x.w.Header().Add("Set-Cookie", name+"="+value+"; Path=/; Max-Age="+strconv.FormatInt(seconds, 10)+"; HttpOnly; Secure; SameSite=Lax")
+	h := x.w.Header()
+	h["Set-Cookie"] = slices.DeleteFunc(h["Set-Cookie"], func(line string) bool { return strings.HasPrefix(line, name+"=") }) // one line for each name
+	h.Add("Set-Cookie", name+"="+value+"; Path=/; Max-Age="+strconv.FormatInt(seconds, 10)+"; HttpOnly; Secure; SameSite=Lax")
 }
 
 // visitor is the browser, for records of its session.

@@ -399,6 +399,9 @@ func (x *exchange) operates(role apikey.Role) error {
 
 // postInvitation serves POST /api/invitations.
 func (x *exchange) postInvitation() error {
+	if err := x.operates(apikey.User); err != nil {
+		return err
+	}
 	var email, note, role string
 	if err := x.form(map[string]*string{"email": &email, "note": &note, "role": &role}); err != nil {
 		return err
