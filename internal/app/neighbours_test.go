@@ -111,10 +111,11 @@ func TestNeighboursOfEveryResource(t *testing.T) {
 
 // triedElsewhere are tests of other packages, by resource.
 var triedElsewhere = map[string]string{
-	"events to `callback_url`":   "internal/webhook/courier_test.go: TestSlowReceiver",
-	"files for batches":          "internal/store/storetest/batches.go: fileBounds",
-	"streams of events of pages": "internal/watch/watch_test.go: TestFollowersAreBounded",
-	"batches that run":           "internal/store/storetest/batches.go: batchNeighbours",
+	"events to `callback_url`":      "internal/webhook/courier_test.go: TestSlowReceiver",
+	"files for batches":             "internal/store/storetest/batches.go: fileBounds",
+	"streams of events of pages":    "internal/watch/watch_test.go: TestFollowersAreBounded",
+	"payments that wait to be paid": "internal/store/storetest/payments.go: paymentBound",
+	"batches that run":              "internal/store/storetest/batches.go: batchNeighbours",
 }
 
 // beside makes calls that must all succeed, and returns their 99th percentile.
