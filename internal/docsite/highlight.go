@@ -52,7 +52,8 @@ func highlight(b *strings.Builder, code, lang string) {
 		b.WriteString(`<span class="syntax-` + class + `">` + html.EscapeString(text) + `</span>`)
 	}
 	for i := 0; i < len(code); {
-		c, n := code[i], 0
+		var n int
+		c := code[i]
 		before := byte('\n')
 		if i > 0 {
 			before = code[i-1]
