@@ -4,16 +4,19 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"time"
 
 	"weir/internal/fault"
 )
 
 // Transport makes single requests to the origin of a URL in the configuration, and to what that server names, by the rules for providers: the
 // origin may have a private address, anything else must be public or allowed. Redirects are the caller's, each is checked like a first
-// address. A body ends with an error after max bytes.
+// address. A body ends with an error after max bytes, and each request after a short time, because people wait for it.
 func (c *Client) Transport(home string, max int64) http.RoundTripper {
 	return &homeTransport{c, originOf(home), max}
 }
+
+const homeTotal = 15 * time.Second
 
 type homeTransport struct {
 	c    *Client
@@ -27,7 +30,7 @@ func (h *homeTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, stop := context.WithTimeoutCause(req.Context(), h.c.cfg.Total, errTotal)
+	ctx, stop := context.WithTimeoutCause(req.Context(), min(h.c.cfg.Total, homeTotal), errTotal)
 	to := req.Clone(ctx) // the caller's request stays as it is
 	to.URL, to.Host = t.url, t.url.Host
 	resp, err := h.c.send(to, t)
