@@ -24,13 +24,21 @@ func TestShelf(t *testing.T) {
 		s.put(second)
 		time.Sleep(keepShelved*3/4 + time.Nanosecond)
 		synctest.Wait()
-		if len(s.free) != 1 || s.free[0].buffer != second {
-			t.Errorf("%d buffers are left, want the second", len(s.free))
+		left := func() (list []*buffer, waiting bool) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			for _, one := range s.free {
+				list = append(list, one.buffer)
+			}
+			return list, s.waiting
+		}
+		if list, _ := left(); len(list) != 1 || list[0] != second {
+			t.Errorf("%d buffers are left, want the second", len(list))
 		}
 		time.Sleep(2 * keepShelved)
 		synctest.Wait()
-		if len(s.free) != 0 || s.waiting {
-			t.Errorf("%d buffers are left, and a sweep is due: %v", len(s.free), s.waiting)
+		if list, waiting := left(); len(list) != 0 || waiting {
+			t.Errorf("%d buffers are left, and a sweep is due: %v", len(list), waiting)
 		}
 	})
 }
