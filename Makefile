@@ -201,9 +201,11 @@ bench: build ## measure Weir against nginx and a hand-tuned handler (BENCH='-pas
 	bin/bench -weir $(CURDIR)/bin/weir $(BENCH)
 
 CALLS ?= 1000000
+ACCOUNTS ?= 200
+KEYS ?= 4000
 .PHONY: bench-data
-bench-data: ## measure what the pages of an account read in databases with CALLS=1000000 calls
-	go test -run xxx -bench Pages -benchtime 30x -timeout 6h ./internal/store/sqlite ./internal/store/postgres -args -pages.calls $(CALLS)
+bench-data: ## measure what pages read in databases with CALLS=1000000, ACCOUNTS=200, KEYS=4000
+	go test -run xxx -bench Pages -benchtime 30x -timeout 6h ./internal/store/sqlite ./internal/store/postgres -args -pages.calls $(CALLS) -pages.accounts $(ACCOUNTS) -pages.keys $(KEYS)
 
 .PHONY: fmt
 fmt: ## format the Go code

@@ -56,6 +56,9 @@ func (t *tx) post(p *ledger.Posting) (done ledger.Posted, err error) {
 	}
 	var before []ledger.Movement
 	if call != nil {
+		if call, err = t.charged(p); err != nil { // it may have been dropped until the wallet was locked
+			return done, err
+		}
 		if before, err = t.movements(refundsOf, p.Against); err != nil {
 			return done, err
 		}

@@ -200,6 +200,19 @@ func fillAccounts(b *testing.B, db *PagesDB, now time.Time) {
 	if *pagesAccounts < walletsWithMoney || *pagesKeys < 8**pagesAccounts {
 		b.Fatalf("at least %d accounts, and eight keys for each", walletsWithMoney)
 	}
+	ctx, s := context.Background(), db.Store
+	for i := range walletsWithMoney {
+		u := account.User{ID: fmt.Sprint("usr_", i), Name: "u", Wallet: fmt.Sprint("wal_", i), CreatedAt: now}
+		if err := s.CreateUser(ctx, u, audit.Event{}); err != nil {
+			b.Fatal(err)
+		}
+		for j := range 12 {
+			top := ledger.TopUp{Wallet: u.Wallet, Source: "bench", ExternalID: fmt.Sprintf("%d-%d", i, j), Amount: 1000 * money.Ruble}
+			if _, err := ledger.Credit(ctx, s, top, now.AddDate(0, 0, -7*j)); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
 	for _, text := range []string{
 		fmt.Sprintf("INSERT INTO wallets (id, created_at) %s 'wal_' || i, %d FROM n WHERE i >= %d", numbers(*pagesAccounts), at, walletsWithMoney),
 		fmt.Sprintf("INSERT INTO users (id, name, wallet, created_at, updated_at) %s 'usr_' || i, 'u', 'wal_' || i, %d, %d FROM n WHERE i >= %d", numbers(*pagesAccounts), at, at, walletsWithMoney),
@@ -220,18 +233,6 @@ func fillPages(b *testing.B, s ReportStore, now time.Time, n int) (last, other s
 	ctx := context.Background()
 	const size, days = 1000, 90
 	wallets := *pagesAccounts
-	for i := range walletsWithMoney {
-		u := account.User{ID: fmt.Sprint("usr_", i), Name: "u", Wallet: fmt.Sprint("wal_", i), CreatedAt: now}
-		if err := s.CreateUser(ctx, u, audit.Event{}); err != nil {
-			b.Fatal(err)
-		}
-		for j := range 12 {
-			top := ledger.TopUp{Wallet: u.Wallet, Source: "bench", ExternalID: fmt.Sprintf("%d-%d", i, j), Amount: 1000 * money.Ruble}
-			if _, err := ledger.Credit(ctx, s, top, now.AddDate(0, 0, -7*j)); err != nil {
-				b.Fatal(err)
-			}
-		}
-	}
 	if _, err := s.Position(ctx, "node"); err != nil {
 		b.Fatal(err)
 	}

@@ -77,6 +77,7 @@ func Sweeps(t *testing.T, open func(t *testing.T, now func() time.Time) SweepSto
 	t.Run("keys", b.keys)
 	t.Run("calls", func(t *testing.T) { b.callsSince(t, cut) })
 	t.Run("late calls", func(t *testing.T) { b.late(t, s, cut) })
+	t.Run("refunds meanwhile", func(t *testing.T) { b.refundsMeanwhile(t, s) })
 	if err := s.RebuildRollUps(t.Context()); !fault.Is(err, fault.Conflict) {
 		t.Errorf("rebuilt: %v", err)
 	}
@@ -164,6 +165,39 @@ func (b *reports) late(t *testing.T, s SweepStore, cut time.Time) {
 	b.balanced("")
 	if _, n, err := s.SweepCalls(t.Context(), cut, "", 100); err != nil || n != 2 {
 		t.Errorf("%d dropped, %v", n, err)
+	}
+	b.balanced("")
+}
+
+// refundsMeanwhile refunds calls while they are dropped: each refund is counted, or finds its call gone.
+func (b *reports) refundsMeanwhile(t *testing.T, s SweepStore) {
+	ended := make(chan error, 1)
+	go func() {
+		after := ""
+		for {
+			next, _, err := s.SweepCalls(t.Context(), b.now.AddDate(0, 0, -1), after, 3)
+			if after = next; err != nil || next == "" {
+				ended <- err
+				return
+			}
+		}
+	}()
+	posted := 0
+	for i := len(b.calls) - 1; i >= 0; i-- {
+		c := &b.calls[i]
+		_, err := s.Post(t.Context(), ledger.Posting{Kind: ledger.RefundKind, Ref: "refund:meanwhile:" + c.Generation, Against: ledger.RefundAccount + c.Generation, Amount: 1, Reason: "r", At: b.now})
+		switch {
+		case err == nil:
+			posted++
+		case !fault.Is(err, fault.Unprocessable):
+			t.Fatal(err)
+		}
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if posted == 0 {
+		t.Error("nothing was refunded")
 	}
 	b.balanced("")
 }
