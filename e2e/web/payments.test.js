@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { accessible, browser, demo, englishWords, fitsWidth, open } from './weir.js';
 
-const weir = await demo();
+const weir = await demo({ env: { WEIR_SERVER_TRUSTED_PROXIES: '127.0.0.1' } });
 const b = await browser();
 const manage = async (method, path, body) => {
   const r = await fetch(weir.url + path, { method, headers: { authorization: `Bearer ${weir.management_key}`, 'content-type': 'application/json' }, ...(body ? { body: JSON.stringify(body) } : {}) });
@@ -70,6 +70,9 @@ test('a notification that never comes is not needed, and a forged one brings not
       body: JSON.stringify({ type: 'notification', event: 'payment.succeeded', object: { id, status: 'succeeded', paid: true, amount: { value, currency: 'RUB' } } }) });
     assert.equal(forged.status, 200);
   }
+  const stranger = await fetch(`${weir.url}/api/payments/notifications`, { method: 'POST', headers: { 'content-type': 'application/json', 'x-forwarded-for': '8.8.8.8' },
+    body: JSON.stringify({ event: 'payment.succeeded', object: { id } }) });
+  assert.equal(stranger.status, 403, 'a notification from an address that is not the provider\'s');
   assert.equal(await balance(), before, 'a forged notification moved money');
   await page.getByRole('button', { name: 'Pay' }).click();
   await page.getByText('The money has arrived').waitFor();

@@ -7,13 +7,16 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"pgregory.net/rapid"
 
 	"weir/internal/account"
+	"weir/internal/apikey"
 	"weir/internal/audit"
+	"weir/internal/fault"
 	"weir/internal/ledger"
 	"weir/internal/money"
 	"weir/internal/payment"
@@ -303,3 +306,172 @@ func TestPaymentsInAnyOrder(t *testing.T) {
 		}
 	}
 }
+
+// Automatic top-ups keep to what a person has consented to: the threshold, the cap of the month, and the end of the consent.
+func TestAutomaticTopUps(t *testing.T) {
+	t.Parallel()
+	x := openTill(t, tillStore(t))
+	ctx := t.Context()
+	balance := func() money.Nano {
+		b, err := x.store.Balance(ctx, x.user.Wallet)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b.Balance
+	}
+	spend := func(n money.Nano) {
+		t.Helper()
+		_, err := ledger.Adjust(ctx, x.store, ledger.Adjustment{Wallet: x.user.Wallet, ID: apikey.NewID("t"), Amount: -n, Reason: "spent", Actor: audit.Actor{Name: "test"}}, x.now)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	round := func(wait time.Duration) {
+		x.now = x.now.Add(wait)
+		x.service.Round(ctx)
+	}
+	rule := func() payment.Rule {
+		r, _, err := x.service.Rule(ctx, x.user.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	p, err := x.make(500*money.Ruble, &payment.Terms{Threshold: 100 * money.Ruble, Amount: 400 * money.Ruble, Cap: 1000 * money.Ruble})
+	if err != nil {
+		t.Fatal(err)
+	}
+	round(time.Minute)
+	if r := rule(); r.State != payment.RuleWaiting || balance() != 0 {
+		t.Errorf("before the first payment: %v, %s", r, balance())
+	}
+	x.shop.Confirm(x.shop.Payments()[0].ID)
+	if p, err = x.service.Fresh(ctx, x.user.ID, p.ID); err != nil || p.State != payment.Succeeded {
+		t.Fatalf("%v, %v", p, err)
+	}
+	if r := rule(); r.State != payment.RuleActive || r.MethodTitle != "Bank card *4444" {
+		t.Errorf("after it: %v", r)
+	}
+	if _, err := x.make(500*money.Ruble, &payment.Terms{Threshold: 0, Amount: 400 * money.Ruble, Cap: 1000 * money.Ruble}); !fault.Is(err, fault.Conflict) {
+		t.Errorf("a second consent: %v", err)
+	}
+	round(time.Hour)
+	if balance() != 500*money.Ruble {
+		t.Errorf("above the threshold: %s", balance())
+	}
+	for i, want := range []money.Nano{450, 450, 50} { // twice 400, and then the cap
+		spend(balance() - 50*money.Ruble)
+		round(time.Hour)
+		round(time.Second) // what is done is not done again
+		if balance() != want*money.Ruble {
+			t.Errorf("below the threshold for the %d. time: %s", i+1, balance())
+		}
+	}
+	x.now = time.Date(2026, 12, 1, 0, 0, 1, 0, time.UTC)
+	round(0)
+	if balance() != 450*money.Ruble {
+		t.Errorf("in the next month: %s", balance())
+	}
+	x.shop.Revoke(rule().Method)
+	spend(400 * money.Ruble)
+	round(time.Hour)
+	if r := rule(); r.State != payment.RulePaused || r.Why != "permission_revoked" || balance() != 50*money.Ruble {
+		t.Errorf("after the method was revoked: %v, %s", r, balance())
+	}
+	if err := x.service.Withdraw(ctx, x.user.ID, audit.Actor{Name: "test"}); err != nil {
+		t.Fatal(err)
+	}
+	n := len(x.shop.Payments())
+	round(48 * time.Hour)
+	if len(x.shop.Payments()) != n {
+		t.Error("something was charged after the consent had ended")
+	}
+}
+
+// What the provider confirms and is not rubles for this gateway is not credited, and an operator learns why.
+func TestPaymentsWithAProblem(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		faults pay.Faults
+		real   bool
+		says   string
+	}{
+		"another currency":             {faults: pay.Faults{Hold: true, Currency: "USD"}, says: "USD"},
+		"play money at a real gateway": {faults: pay.Faults{Hold: true}, real: true, says: "play money"},
+		"all of it taken on the way":   {faults: pay.Faults{Hold: true, Kopecks: -50_000}, says: "implausible"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			x := openTill(t, tillStore(t))
+			x.service.Config().Test = !c.real
+			p, err := x.make(500*money.Ruble, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			x.shop.Set(c.faults)
+			x.shop.Confirm(x.shop.Payments()[0].ID)
+			x.deliver(x.shop.Notices())
+			x.settle()
+			got, err := x.store.PaymentByID(t.Context(), p.ID)
+			if err != nil || got.State == payment.Succeeded || !strings.Contains(got.Problem, c.says) {
+				t.Errorf("%v, %v", got, err)
+			}
+			if b, _ := x.store.Balance(t.Context(), x.user.Wallet); b.Balance != 0 {
+				t.Errorf("%s rubles were credited", b.Balance)
+			}
+		})
+	}
+}
+
+// The money that is asked for is in the wallet or on its way back, never both; and nobody reads the payments of others.
+func TestRefundsOfPayments(t *testing.T) {
+	t.Parallel()
+	x := openTill(t, tillStore(t))
+	ctx := t.Context()
+	p, err := x.make(500*money.Ruble, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	give := func(id string, n money.Nano) (payment.Refund, error) {
+		return x.service.GiveBack(ctx, payment.Give{Payment: p.ID, ID: id, Amount: n, Reason: "asked for", Actor: audit.Actor{Name: "test"}})
+	}
+	if _, err := give("early", 0); !fault.Is(err, fault.Unprocessable) {
+		t.Errorf("before it was paid: %v", err)
+	}
+	x.shop.Confirm(x.shop.Payments()[0].ID)
+	if _, err := x.service.Fresh(ctx, "usr_other", p.ID); !fault.Is(err, fault.NotFound) {
+		t.Errorf("another account: %v", err)
+	}
+	if _, err := x.service.Fresh(ctx, x.user.ID, p.ID); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if f, err := give("one", 100*money.Ruble); err != nil || f.State != payment.Succeeded {
+			t.Errorf("%v, %v", f, err)
+		}
+	}
+	for name, err := range map[string]error{
+		"more than is left": second(give("much", 401*money.Ruble)), "half a kopeck": second(give("half", money.Ruble/200)), "below zero": second(give("minus", -money.Ruble)),
+		"a reference of another amount": second(give("one", 50*money.Ruble)), "a reference with a space": second(give("a b", money.Ruble)),
+	} {
+		if err == nil {
+			t.Errorf("%s: it was refunded", name)
+		}
+	}
+	x.shop.Set(pay.Faults{Hold: true, Refuse: true})
+	if f, err := give("two", 100*money.Ruble); err != nil || f.State != payment.Canceled {
+		t.Errorf("refused: %v, %v", f, err)
+	}
+	x.check(t)
+	x.shop.Set(pay.Faults{Hold: true, Lose: 3})
+	if f, err := give("three", 0); err != nil || f.State.Ended() {
+		t.Errorf("without an answer: %v, %v", f, err)
+	}
+	x.settle()
+	x.check(t)
+	if n := len(x.shop.Refunds()); n != 2 {
+		t.Errorf("the provider made %d refunds", n)
+	}
+}
+
+func second[T any](_ T, err error) error { return err }

@@ -49,7 +49,7 @@ function Form({ settings, hasRule }: { settings: Settings; hasRule: boolean }) {
   const [amount, setAmount] = useState<string>(settings.amounts[0] ?? settings.min)
   const [email, setEmail] = useState<string | null>(null)
   const [auto, setAuto] = useState(false)
-  const [terms, setTerms] = useState({ threshold: settings.min, amount: settings.amounts[0] ?? settings.min, monthly_cap: settings.max_monthly_cap ?? '' })
+  const [terms, setTerms] = useState({ threshold: settings.min, amount: settings.amounts[0] ?? settings.min, monthly_cap: settings.amounts.at(-1) ?? settings.max_monthly_cap ?? '' })
   const [error, setError] = useState<unknown>(null)
   const [busy, setBusy] = useState(false)
   const shown = email ?? me?.user?.email ?? ''
@@ -68,8 +68,8 @@ function Form({ settings, hasRule }: { settings: Settings; hasRule: boolean }) {
   return (
     <Panel>
       <form onSubmit={submit} className="flex flex-col gap-4" noValidate>
-        <div role="group" aria-label={t('amount')} className="flex flex-wrap gap-2">{settings.amounts.map((a) => <Button key={a} type="button" aria-pressed={a === amount} onClick={() => setAmount(a)} className={a === amount ? 'border-accent bg-sunken' : ''}>{money(a)}</Button>)}</div>
-        <Field label={t('other')} help={of('amount') ? undefined : t('range', { least: money(settings.min), most: money(settings.max) })} error={of('amount') && t('range', { least: money(settings.min), most: money(settings.max) })}>
+        <div role="group" aria-label={t('amount')} className="flex flex-wrap gap-2">{settings.amounts.map((a) => <Button key={a} type="button" aria-pressed={a === amount} onClick={() => setAmount(a)} className={a === amount ? 'border-accent bg-sunken' : ''}>{money(a, { exact: true })}</Button>)}</div>
+        <Field label={t('other')} help={of('amount') ? undefined : t('range', { least: money(settings.min, { exact: true }), most: money(settings.max, { exact: true }) })} error={of('amount') && t('range', { least: money(settings.min, { exact: true }), most: money(settings.max, { exact: true }) })}>
           <Input inputMode="decimal" autoComplete="off" value={amount} onChange={(e) => setAmount(e.target.value)} unit="₽" />
         </Field>
         {settings.email_required && <Field label={t('email')} help={t('emailHelp')} error={of('email')}><Input type="email" autoComplete="email" value={shown} onChange={(e) => setEmail(e.target.value)} /></Field>}
@@ -80,7 +80,7 @@ function Form({ settings, hasRule }: { settings: Settings; hasRule: boolean }) {
               <div className="flex flex-col gap-3 pt-3 pl-6">
                 <p className="text-small text-ink2">{t('autoText')}</p>
                 {([['threshold', 'threshold'], ['amount', 'by'], ['monthly_cap', 'cap']] as const).map(([name, label]) => (
-                  <Field key={name} label={t(label)} error={of(`auto.${name}`)} help={name === 'monthly_cap' ? t('capHelp', { most: money(settings.max_monthly_cap) }) : undefined}>
+                  <Field key={name} label={t(label)} error={of(`auto.${name}`)} help={name === 'monthly_cap' ? t('capHelp', { most: money(settings.max_monthly_cap, { exact: true }) }) : undefined}>
                     <Input inputMode="decimal" autoComplete="off" value={terms[name]} onChange={(e) => setTerms({ ...terms, [name]: e.target.value })} unit="₽" />
                   </Field>
                 ))}
@@ -109,7 +109,7 @@ function Waiting({ id, onAgain }: { id: string; onAgain: () => void }) {
   if (!p) return <SkeletonRows rows={2} />
   return (
     <div role="status">
-      {p.state === 'succeeded' ? <Notice tone="good" title={t('arrived')} action={<LinkButton to="/money" small>{t('statement')}</LinkButton>}>{t('arrivedText', { amount: money(p.paid) })}</Notice>
+      {p.state === 'succeeded' ? <Notice tone="good" title={t('arrived')} action={<LinkButton to="/money" small>{t('statement')}</LinkButton>}>{t('arrivedText', { amount: money(p.paid, { exact: true }) })}</Notice>
         : p.state === 'canceled' ? <Notice tone="bad" title={t('canceled')} action={<Button small onClick={onAgain}>{t('again')}</Button>}>{t('canceledText', { reason: t.or(`reason_${p.reason ?? ''}`, p.reason ?? '') })}</Notice>
           : <Notice title={t('waiting')} action={p.url ? <a href={p.url} className="text-small">{t('continue')}</a> : undefined}>{t('waitingText')}</Notice>}
     </div>
@@ -128,7 +128,7 @@ function RulePanel({ rule }: { rule: Rule }) {
   return (
     <Panel title={t('rule')} note={<Tag tone={rule.state === 'active' ? 'good' : 'warn'}>{t(`rule_${rule.state}`)}</Tag>}
       actions={<>{rule.state === 'paused' && rule.method && <Button small busy={busy} onClick={resume}>{t('resume')}</Button>}<Button small onClick={() => setAsking(true)}>{t('end')}</Button></>}>
-      <p>{t('ruleText', { amount: money(rule.amount), threshold: money(rule.threshold), cap: money(rule.monthly_cap), spent: money(rule.this_month) })}</p>
+      <p>{t('ruleText', { amount: money(rule.amount, { exact: true }), threshold: money(rule.threshold, { exact: true }), cap: money(rule.monthly_cap, { exact: true }), spent: money(rule.this_month, { exact: true }) })}</p>
       {rule.method && <p className="pt-1 text-small text-ink3" translate="no">{t('ruleMethod', { method: rule.method })}</p>}
       {rule.reason && <p className="pt-1 text-small text-warn">{t('ruleReason', { reason: t.or(`reason_${rule.reason}`, rule.reason) })}</p>}
       <Confirm open={asking} onOpenChange={setAsking} title={t('endTitle')} verb={t('end')} busy={busy} onConfirm={() => act(t('ended'), () => remove('/api/payments/auto'))}>{t('endText')}</Confirm>
