@@ -37,7 +37,7 @@ test('the statement leads to the top-up, and the money arrives on the page that 
   await page.getByText('Play money').waitFor();
   await pay(page, '250,50', 'Pay');
   await page.getByText('The money has arrived').waitFor();
-  await page.getByRole('status').getByText('250.50').waitFor();
+  await page.getByRole('status').getByText('250.5').waitFor();
   assert.equal(Number(await balance()), Number(before) + 250.5);
   await page.getByRole('link', { name: 'Statement' }).first().click();
   await page.getByRole('table', { name: 'Payments' }).getByText('Paid').first().waitFor();
