@@ -19,6 +19,10 @@ type Engine struct {
 	// anyway.
 	ForUpdate, ForKeyShare, LockTable string
 
+	// Skewed comes before the arguments of a query whose best plan depends on how much the account has, so that it is planned for each; nil
+	// where every account has the same plan.
+	Skewed any
+
 	// Clock is a statement that gives the time of the server's clock in Unix microseconds; empty where the database has none but this machine's.
 	Clock string
 

@@ -14,6 +14,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -77,6 +78,7 @@ func Open(ctx context.Context, dsn string, opts ...Option) (*store.Store, error)
 	}
 	e := &engine{pool: pool, db: stdlib.OpenDBFromPool(pool)}
 	s := store.New(store.Engine{
+		Skewed: pgx.QueryExecModeCacheDescribe,
 		Size:   `SELECT pg_database_size(current_database()), CAST(0 AS BIGINT)`,
 		Places: max(int(cfg.MaxConns)-2, 1), // two are left to the ledger and to upkeep
 		Read:   e.db, QueryFor: o.queryFor, Snapshot: sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead},
