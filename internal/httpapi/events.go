@@ -270,15 +270,15 @@ func (e *events) ready(now []watch.Change) {
 // step waits for changes, and tells them. It breaks silence, and ends the stream of a caller who may no longer read.
 func (e *events) step() {
 	cfg := &e.x.api.cfg
-	wait, cancel := context.WithTimeout(e.x.r.Context(), min(cfg.EventsCheck, cfg.KeepAliveEvery))
+	wait, cancel := context.WithTimeout(e.x.context(), min(cfg.EventsCheck, cfg.KeepAliveEvery))
 	changes, err := e.f.Next(wait)
 	cancel()
 	switch {
 	case errors.Is(err, watch.ErrClosed):
 		e.end("draining")
 		return
-	case e.x.r.Context().Err() != nil:
-		e.err = e.x.r.Context().Err()
+	case e.x.context().Err() != nil:
+		e.err = e.x.context().Err()
 		return
 	}
 	if now := e.x.api.Now(); now.Sub(e.checked) >= cfg.EventsCheck {
