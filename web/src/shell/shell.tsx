@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Outlet, useRouter, useRouterState } from '@tanstack/react-router'
 import { lazy, Suspense, useEffect, useRef, useState } from 'react'
 import { setGate } from '../api/client'
+import { useLive } from '../api/live'
 import { availableQuery, meQuery, queries, useMe } from '../api/query'
 import { time } from '../format'
 import { useLanguage, useT } from '../i18n'
@@ -142,6 +143,7 @@ function Visitor({ signUp, demo }: { signUp: boolean; demo: boolean }) {
 function Available() {
   const t = useT('common')
   const { data: available } = useQuery(availableQuery)
+  useLive(['money'], (_, data) => { if (data === undefined) void queries.invalidateQueries({ queryKey: availableQuery.queryKey }) })
   if (available === undefined || available === null) return null
   const inside = <><Icon name="wallet" /><Money value={available} className="font-medium" /></>
   const className = 'hidden items-center gap-1.5 rounded-control px-2 py-1.5 text-small text-ink2 no-underline md:flex'

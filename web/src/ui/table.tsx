@@ -1,5 +1,5 @@
 /** Tables are tables: a caption, heads with scope, keyboard rows. Two-line rows on the phone. */
-import { useEffect, useRef, useState, type KeyboardEvent, type ReactNode } from 'react'
+import { useEffect, useLayoutEffect, useRef, useState, type KeyboardEvent, type ReactNode } from 'react'
 import { useT } from '../i18n'
 import { ErrorBox, SkeletonRows } from './feedback'
 import { shortcutsAllowed } from './shortcuts'
@@ -42,10 +42,45 @@ export interface TableProps<R> {
   expanded?: (row: R) => ReactNode | null
 }
 
+/** A dense table, whose rows are all of one height, with more rows has only those in the document that are near the screen. */
+const WINDOW_FROM = 150
+const AROUND = 30
+
+/** Which rows are near the screen. All rows are taken to be as high as the first one. */
+function useWindow(count: number, on: boolean, body: React.RefObject<HTMLElement | null>): { from: number; to: number; height: number } {
+  const [at, setAt] = useState({ from: 0, to: WINDOW_FROM, height: 0 })
+  useLayoutEffect(() => {
+    if (!on) return
+    let frame = 0
+    const look = () => {
+      frame = 0
+      const e = body.current
+      const height = e?.querySelector<HTMLElement>('[data-row]')?.offsetHeight ?? 0
+      if (!e || height === 0) return // the phone's list, while the table is shown, or the other way round
+      const above = -e.getBoundingClientRect().top
+      const from = Math.max(0, Math.floor(above / height) - AROUND)
+      const to = Math.min(count, Math.ceil((above + window.innerHeight) / height) + AROUND)
+      // In steps, so that not each pixel renders.
+      setAt((now) => (now.height === height && Math.abs(now.from - from) < AROUND / 2 && Math.abs(now.to - to) < AROUND / 2 && (from > 0 || now.from === 0) && (to < count || now.to === count) ? now : { from, to: Math.max(to, from), height }))
+    }
+    const later = () => { if (!frame) frame = requestAnimationFrame(look) }
+    look()
+    window.addEventListener('scroll', later, { passive: true, capture: true })
+    window.addEventListener('resize', later)
+    return () => { cancelAnimationFrame(frame); window.removeEventListener('scroll', later, { capture: true }); window.removeEventListener('resize', later) }
+  }, [on, count, body])
+  return on ? { ...at, to: Math.min(at.to, count) } : { from: 0, to: count, height: 0 }
+}
+
 export function Table<R>({ caption, rows, rowKey, columns, onOpen, onSelect, selected, phone, empty, error, onRetry, dense, stale, main, foot, expanded }: TableProps<R>) {
   const t = useT('common')
   const box = useRef<HTMLDivElement>(null)
+  const lines = useRef<HTMLTableSectionElement>(null)
+  const list = useRef<HTMLUListElement>(null)
   const [limit, setLimit] = useState(200)
+  const windowed = (rows?.length ?? 0) > WINDOW_FROM && Boolean(dense) && !expanded
+  const wide = useWindow(rows?.length ?? 0, windowed, lines)
+  const narrow = useWindow(rows?.length ?? 0, windowed && Boolean(phone), list)
   const step = (by: number) => {
     const all = [...(box.current?.querySelectorAll<HTMLElement>('[data-row]') ?? [])].filter((e) => e.offsetParent !== null)
     const at = all.findIndex((e) => e === document.activeElement || e.contains(document.activeElement))
@@ -80,22 +115,25 @@ export function Table<R>({ caption, rows, rowKey, columns, onOpen, onSelect, sel
     if (window.getSelection()?.toString()) return
     onOpen(row)
   }
-  const shown = rows.slice(0, limit)
+  const shown = windowed ? rows.slice(wide.from, wide.to) : rows.slice(0, limit)
+  const listed = windowed ? rows.slice(narrow.from, narrow.to) : shown
   const heading = columns.findIndex((c) => !c.name)
   return (
     <div ref={box} className={`transition-opacity delay-200 ${stale ? 'opacity-60' : ''}`} aria-busy={stale || undefined}>
       {phone && (
-        <ul className="m-0 list-none p-0 md:hidden" aria-label={caption}>
-          {shown.map((row) => (
-            <li key={rowKey(row)} data-row tabIndex={onOpen || onSelect ? -1 : undefined} onKeyDown={keys(row)} onClick={clicked(row)} className={`border-b border-line px-4 py-2.5 ${selected?.(row) ? 'bg-accent-soft' : ''} ${onOpen ? 'cursor-pointer' : ''}`}>
+        <ul ref={list} className="m-0 list-none p-0 md:hidden" aria-label={caption}>
+          {narrow.from > 0 && <li aria-hidden style={{ height: narrow.from * narrow.height }} />}
+          {listed.map((row) => (
+            <li key={rowKey(row)} data-row data-key={rowKey(row)} tabIndex={onOpen || onSelect ? -1 : undefined} onKeyDown={keys(row)} onClick={clicked(row)} className={`border-b border-line px-4 py-2.5 ${selected?.(row) ? 'bg-accent-soft' : ''} ${onOpen ? 'cursor-pointer' : ''}`}>
               {phone(row)}
               {expanded?.(row)}
             </li>
           ))}
+          {windowed && narrow.to < rows.length && <li aria-hidden style={{ height: (rows.length - narrow.to) * narrow.height }} />}
         </ul>
       )}
       <div className={`overflow-x-auto ${phone ? 'max-md:hidden' : ''}`} {...(phone ? {} : { tabIndex: 0, role: 'region', 'aria-label': caption })}>
-        <table className={`w-full ${dense ? 'text-dense' : ''}`}>
+        <table className={`w-full ${dense ? 'text-dense' : ''}`} {...(windowed ? { 'aria-rowcount': rows.length + 1 } : {})}>
           <caption className="sr-only">{caption}</caption>
           <thead>
             <tr>
@@ -107,25 +145,27 @@ export function Table<R>({ caption, rows, rowKey, columns, onOpen, onSelect, sel
               ))}
             </tr>
           </thead>
-          <tbody>
-            {shown.map((row) => {
+          <tbody ref={lines}>
+            {wide.from > 0 && <tr aria-hidden><td colSpan={columns.length} className="p-0" style={{ height: wide.from * wide.height }} /></tr>}
+            {shown.map((row, i) => {
               const under = expanded?.(row)
               return [
-                <tr key={rowKey(row)} data-row tabIndex={onOpen || onSelect ? -1 : undefined} aria-selected={selected ? selected(row) : undefined} onKeyDown={keys(row)} onClick={clicked(row)}
+                <tr key={rowKey(row)} data-row data-key={rowKey(row)} {...(windowed ? { 'aria-rowindex': wide.from + i + 2 } : {})} tabIndex={onOpen || onSelect ? -1 : undefined} aria-selected={selected ? selected(row) : undefined} onKeyDown={keys(row)} onClick={clicked(row)}
                   className={`group border-b border-line outline-offset-[-2px] last:border-b-0 ${selected?.(row) ? 'bg-accent-soft' : onOpen ? 'hover:bg-canvas focus-visible:bg-canvas' : ''} ${onOpen ? 'cursor-pointer' : ''}`}>
                   {columns.map((c, i) => {
                     const className = `px-2.5 font-normal first:pl-4 last:pr-4 md:first:pl-5 md:last:pr-5 ${dense ? 'h-9' : 'h-11'} ${c.align === 'end' ? 'num' : 'text-left'} ${c.from ? hidden[c.from] : ''}`
-                    return i === heading ? <th key={c.key} scope="row" className={className}>{c.cell(row)}</th> : <td key={c.key} className={className}>{c.cell(row)}</td>
+                    return i === heading ? <th key={c.key} data-col={c.key} scope="row" className={className}>{c.cell(row)}</th> : <td key={c.key} data-col={c.key} className={className}>{c.cell(row)}</td>
                   })}
                 </tr>,
                 under && <tr key={rowKey(row) + ' under'} className="border-b border-line bg-canvas"><td colSpan={columns.length} className="p-0">{under}</td></tr>,
               ]
             })}
+            {windowed && wide.to < rows.length && <tr aria-hidden><td colSpan={columns.length} className="p-0" style={{ height: (rows.length - wide.to) * wide.height }} /></tr>}
           </tbody>
           {foot && <tfoot>{foot}</tfoot>}
         </table>
       </div>
-      {rows.length > limit && <div className="p-3 text-center"><button type="button" className="font-medium text-accent-ink hover:underline" onClick={() => setLimit(limit + 200)}>{t('loadMore')}</button></div>}
+      {!windowed && rows.length > limit && <div className="p-3 text-center"><button type="button" className="font-medium text-accent-ink hover:underline" onClick={() => setLimit(limit + 200)}>{t('loadMore')}</button></div>}
     </div>
   )
 }

@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useState, type FormEvent } from 'react'
 import { ApiError, get, patch, post, remove, send, type Reply } from '../../api/client'
 import { explain } from '../../api/explain'
+import { useRenewed } from '../../api/live'
 import { queries, useMe } from '../../api/query'
 import { chatSnippets } from '../../code/snippets'
 import { date, dateTime, decimal, money, plain } from '../../format'
@@ -129,6 +130,7 @@ export default function Keys() {
   const t = useT('keys'), c = useT('common')
   const me = useMe()
   const { data, error, refetch } = useQuery({ queryKey, queryFn: ({ signal }) => get('/api/keys', { signal }) })
+  useRenewed(['keys', 'calls'], queryKey, { every: 5_000 })
   const models = useQuery({ queryKey: ['keys-model'], queryFn: async ({ signal }) => (await send('get', '/api/v1/models', { signal, quiet: true })).json() as Promise<{ data: { id: string }[] }>, staleTime: 600_000 })
   const [name, setName] = useState('')
   const [busy, setBusy] = useState(false)

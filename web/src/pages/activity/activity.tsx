@@ -2,6 +2,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { address, get, type Reply } from '../../api/client'
+import { useRenewed } from '../../api/live'
 import { approximately, compare, date, day, decimal, duration, integer, money, month, percent, period as writePeriod, time, tokens } from '../../format'
 import { useT } from '../../i18n'
 import { Button, buttonClass, IconButton } from '../../ui/button'
@@ -30,6 +31,7 @@ export default function Activity() {
   const [view, set] = usePageSearch(shape)
   const query = asked(view)
   const q = useQuery({ queryKey: ['usage', query, view.metric], queryFn: ({ signal }) => get('/api/usage', { query: { ...query, metric: view.metric, figures: true, limit: 8 }, signal }) })
+  useRenewed(['calls'], ['usage'], { every: 10_000 })
   const u = q.data?.data
   const earlier = moved(view.period, -1), later = moved(view.period, 1)
   useShortcuts({ ArrowLeft: () => { if (earlier) set({ period: earlier }) }, ArrowRight: () => { if (later) set({ period: later }) } })

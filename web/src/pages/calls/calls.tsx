@@ -1,7 +1,9 @@
 /** /calls: find one call. */
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
-import { useEffect, useId, useMemo, useState } from 'react'
+import { useEffect, useId, useMemo, useRef, useState } from 'react'
 import { address, get } from '../../api/client'
+import { useLive } from '../../api/live'
+import { queries } from '../../api/query'
 import { dateTime, day, integer, money, seconds, time, tokens } from '../../format'
 import { useT } from '../../i18n'
 import { Button } from '../../ui/button'
@@ -10,15 +12,16 @@ import { Switch } from '../../ui/controls'
 import { Empty, ErrorBox, SkeletonRows } from '../../ui/feedback'
 import { Field, Input, Select } from '../../ui/field'
 import { Chip, FilterBar, PeriodPicker } from '../../ui/filters'
-import { Link, LinkButton, usePageSearch } from '../../ui/link'
+import { Link, LinkButton, useGo, usePageSearch } from '../../ui/link'
 import { Tag } from '../../ui/marks'
 import { Sheet } from '../../ui/overlay'
 import { Page, PageHead, Panel } from '../../ui/page'
+import { shortcutsOn, useShortcuts } from '../../ui/shortcuts'
 import { Table } from '../../ui/table'
 import { Money, Tokens } from '../../ui/values'
 import { catalogQuery } from '../catalog/data'
 import { callQuery, isRecording, resultOf, type CallRow } from './data'
-import { amount, asked, names, shape, type Filter, type Name } from './filter'
+import { amount, asked, byCell, fresh, names, shape, type Filter, type Name } from './filter'
 import { CallView } from './view'
 
 const kinds = ['completions', 'messages', 'responses', 'embeddings', 'images', 'videos', 'rerank', 'moderations', 'speech', 'transcriptions'] as const
@@ -27,7 +30,8 @@ export default function Calls() {
   const t = useT('calls')
   const c = useT('common')
   const [filter, set] = usePageSearch<Filter>(shape)
-  const [live, setLive] = useState(false)
+  const [live, setLive] = useState(true)
+  const go = useGo()
   const catalog = useQuery({ ...catalogQuery, retry: false })
   const { open, ...rest } = filter
   const key = JSON.stringify(rest)
@@ -37,13 +41,49 @@ export default function Calls() {
     queryFn: ({ signal, pageParam }) => get('/api/calls', { query: { ...query, cursor: pageParam, limit: 50 }, signal }),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (last) => last.next ?? undefined,
-    refetchInterval: live ? 3_000 : false,
   })
   const rows = useMemo(() => q.data?.pages.flatMap((p) => p.data), [q.data])
   const last = q.data?.pages.at(-1)
+  // New calls are counted, and shown when the reader asks for them: rows do not move under the reader.
+  const watching = live && q.isSuccess && !q.isPlaceholderData && !filter.id
+  const newest = useQuery({ queryKey: ['calls-new', key], queryFn: ({ signal }) => get('/api/calls', { query: { ...query, limit: 50 }, signal }), enabled: false })
+  useLive(['calls'], () => { void newest.refetch() }, { every: 2_000, on: watching })
+  const came = watching && rows && newest.data && !newest.isPlaceholderData ? fresh(newest.data.data, rows) : 0
+  const list = useRef<HTMLDivElement>(null)
+  const showNew = () => {
+    if (newest.data) queries.setQueryData(['calls', key], { pages: [newest.data], pageParams: [undefined] })
+    void queries.invalidateQueries({ queryKey: ['calls-histogram'] })
+    list.current?.scrollIntoView({ block: 'nearest' })
+    list.current?.focus()
+  }
+  const more = useRef<HTMLDivElement>(null)
+  const further = q.hasNextPage && !q.isFetching && last?.data.length === 50 // a page that is not full has searched as far as one should at once
+  const next = q.fetchNextPage
+  useEffect(() => {
+    const e = more.current
+    if (!e || !further || typeof IntersectionObserver === 'undefined') return
+    const o = new IntersectionObserver((all) => { if (all.some((x) => x.isIntersecting)) void next() }, { rootMargin: '600px' })
+    o.observe(e)
+    return () => o.disconnect()
+  }, [further, next])
+  const nothing = watching && rows?.length === 0 && came > 0
+  useEffect(() => { if (nothing) showNew() }) // nobody reads an empty list
+  const apiKeys = useQuery({ queryKey: ['keys', 'page'], queryFn: ({ signal }) => get('/api/keys', { signal }) })
+  const keyOptions = [{ value: '', label: t('allKeys') }, ...(apiKeys.data?.data ?? []).filter((k) => !k.management).map((k) => ({ value: k.hash, label: k.name }))]
+  const under = (): { row: CallRow; column: string } | null => {
+    const at = document.activeElement?.closest<HTMLElement>('[data-key]') ?? [...document.querySelectorAll<HTMLElement>('[data-key]:hover')].at(-1)
+    const row = rows?.find((r) => r.id === at?.dataset.key)
+    const column = [...(at?.querySelectorAll<HTMLElement>('[data-col]:focus-within, [data-col]:hover') ?? [])].at(-1)?.dataset.col ?? 'model'
+    return row ? { row, column } : null
+  }
+  useShortcuts({
+    l: () => setLive(!live),
+    o: () => { const u = under(); if (u) go(`/calls/${u.row.id}`) },
+    f: () => { const u = under(); const f = u && byCell(u.row, u.column); if (f) set(f, { push: true }) },
+  })
   const active = names.filter((n) => filter[n] !== '')
   const clear = () => set((f) => ({ ...f, model: '', provider: '', key: '', member: '', kind: '', result: '', min: '', id: '' }))
-  const keyName = rows?.find((r) => r.key?.hash === filter.key || r.key?.id === filter.key)?.key?.name
+  const keyName = apiKeys.data?.data.find((k) => k.hash === filter.key)?.name ?? rows?.find((r) => r.key?.hash === filter.key || r.key?.id === filter.key)?.key?.name
   const chip = (n: Name): string => {
     const v = filter[n]
     if (n === 'result') return t.or(`r_${v}`, t.or(`result_${v}`, v))
@@ -63,6 +103,7 @@ export default function Calls() {
       <FilterBar active={active.length} onClear={clear} end={<PeriodPicker days={[1, 7, 30, 90]} value={filter.period} onChange={(period) => set({ period })} />}>
         <TextFilter label={t('model')} value={filter.model} onChange={(model) => set({ model })} options={catalog.data?.models.map((m) => m.id) ?? []} />
         <Field label={t('provider')} className="md:[&>div]:sr-only"><Select value={filter.provider} onChange={(e) => set({ provider: e.target.value })} options={known(filter.provider, [{ value: '', label: t('allProviders') }, ...providers.map((p) => ({ value: p.id, label: p.name }))])} className="max-md:w-full md:max-w-[150px]" /></Field>
+        <Field label={t('key')} className="md:[&>div]:sr-only"><Select value={filter.key} onChange={(e) => set({ key: e.target.value })} options={known(filter.key, keyOptions)} className="max-md:w-full md:max-w-[140px]" /></Field>
         <Field label={t('result')} className="md:[&>div]:sr-only"><Select value={filter.result} onChange={(e) => set({ result: e.target.value })} options={known(filter.result, [{ value: '', label: t('r_all') }, ...(['ok', 'failed', 'canceled'] as const).map((v) => ({ value: v, label: t(`r_${v}`) }))])} /></Field>
         <Field label={t('kind')} className="md:[&>div]:sr-only"><Select value={filter.kind} onChange={(e) => set({ kind: e.target.value })} options={known(filter.kind, [{ value: '', label: t('allKinds') }, ...kinds.map((v) => ({ value: v, label: t(`k_${v}`) }))])} /></Field>
         <TextFilter label={t('minCost')} value={filter.min} onChange={(v) => set({ min: amount(v) })} narrow decimal />
@@ -70,6 +111,9 @@ export default function Calls() {
       </FilterBar>
       {active.length > 0 && <div className="flex flex-wrap gap-2 pb-3" translate="no">{active.map((n) => <Chip key={n} name={chip(n)} onRemove={() => set({ [n]: '' } as Partial<Filter>)}><span className="max-w-[260px] truncate">{chip(n)}</span></Chip>)}</div>}
       {!filter.id && !filter.min && <Histogram query={query} filterKey={key} onZoom={(from, to) => set({ period: { from: new Date(from).toISOString(), to: new Date(to).toISOString() } }, { push: true })} />}
+      <div ref={list} tabIndex={-1} className="scroll-mt-[60px] outline-none" role="status">
+        {came > 0 && !nothing && <div className="flex justify-center pb-3"><Button small icon="up" onClick={showNew}>{came >= 50 ? t('manyNew') : t('new', { n: came })}</Button></div>}
+      </div>
       <Panel flush>
         <Table<CallRow> main dense caption={t('title')} rows={rows} rowKey={(r) => r.id} stale={q.isPlaceholderData} error={q.error} onRetry={() => void q.refetch()} onOpen={(r) => set({ open: r.id }, { push: true })} selected={(r) => r.id === open}
           empty={q.hasNextPage ? <p className="px-4 pt-4 text-ink2">{t('emptyFiltered')}</p> : active.length > 0 ? <Empty icon="search" title={t('emptyFiltered')} action={<Button onClick={clear}>{c('clearFilters')}</Button>}>{t('emptyFilteredText')}</Empty> : <Empty icon="list" title={t('empty')}>{t('emptyText')}</Empty>}
@@ -90,21 +134,28 @@ export default function Calls() {
             </Link>
           ) }} />
         {(q.hasNextPage || q.isFetchNextPageError) && (
-          <div className="flex flex-wrap items-center justify-center gap-3 border-t border-line p-3">
+          <div ref={more} className="flex flex-wrap items-center justify-center gap-3 border-t border-line p-3">
             {last && last.data.length < 50 && last.searched_to && <span className="text-small text-ink3">{t('searchedTo', { at: dateTime(last.searched_to) })}</span>}
             <Button small busy={q.isFetchingNextPage} onClick={() => void q.fetchNextPage()}>{rows?.length === 0 ? t('searchOn') : c('loadMore')}</Button>
           </div>
         )}
       </Panel>
       <Sheet wide open={open !== ''} onOpenChange={(o) => { if (!o) set({ open: '' }) }} title={t('one')} footer={<LinkButton to={`/calls/${open}`} icon="arrow">{t('full')}</LinkButton>}>
-        {open && <Drawer id={open} />}
+        {open && <Drawer id={open} onPage={() => go(`/calls/${open}`)} />}
       </Sheet>
     </Page>
   )
 }
 
-function Drawer({ id }: { id: string }) {
+function Drawer({ id, onPage }: { id: string; onPage: () => void }) {
   const t = useT('calls')
+  const page = useRef(onPage)
+  useEffect(() => { page.current = onPage })
+  useEffect(() => {
+    const f = (e: KeyboardEvent) => { if (e.key === 'o' && !e.ctrlKey && !e.metaKey && !e.altKey && shortcutsOn()) { e.preventDefault(); page.current() } }
+    window.addEventListener('keydown', f)
+    return () => window.removeEventListener('keydown', f)
+  }, [])
   const q = useQuery(callQuery(id))
   const call = q.isPlaceholderData ? undefined : q.data?.data
   if (!call) return q.error ? <ErrorBox error={q.error} onRetry={() => void q.refetch()} /> : isRecording(q.failureReason) ? <p role="status" className="text-ink2">{t('recordingText')}</p> : <SkeletonRows rows={6} />

@@ -2,6 +2,7 @@
 import { decimal, plain } from '../../format'
 import type { Period } from '../../ui/filters'
 import type { SearchShape } from '../../ui/link'
+import type { CallRow } from './data'
 
 export interface Filter {
   readonly period: Period
@@ -48,4 +49,22 @@ export function asked(f: Filter, now = Date.now()): { readonly [name: string]: s
   const out: Record<string, string> = { ...period }
   for (const n of names) if (f[n]) out[n === 'min' ? 'min_cost' : n] = f[n]
   return out
+}
+
+/** How many of the newest calls are not among those that are shown. Calls are listed by their beginning, and a long one comes late: all are compared. */
+export function fresh(newest: readonly CallRow[], shown: readonly CallRow[]): number {
+  const known = new Set(shown.map((r) => r.id))
+  const end = shown.at(-1)?.created_at ?? ''
+  return newest.filter((r) => !known.has(r.id) && (r.created_at > end || shown.length < 50)).length
+}
+/** The filter for what a cell of a row says. */
+export function byCell(r: CallRow, column: string): Partial<Filter> | null {
+  switch (column) {
+    case 'model': return r.model ? { model: r.model } : null
+    case 'provider': return r.provider ? { provider: r.provider } : null
+    case 'key': return r.key ? { key: r.key.hash ?? r.key.id } : null
+    case 'result': return { result: r.result }
+    case 'cost': return amount(r.cost) ? { min: amount(r.cost) } : null
+    default: return null
+  }
 }

@@ -1,12 +1,16 @@
-import { useQuery } from '@tanstack/react-query'
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { useRef, useState } from 'react'
 import { get, type Reply } from '../../api/client'
+import { useRenewed } from '../../api/live'
 import { compare, date, decimal, time } from '../../format'
 import { useT } from '../../i18n'
-import { buttonClass } from '../../ui/button'
+import { Button, buttonClass } from '../../ui/button'
 import { Empty, ErrorBox, Notice, SkeletonRows } from '../../ui/feedback'
 import { PeriodPicker, type Period } from '../../ui/filters'
-import { LinkButton, usePageSearch, type SearchShape } from '../../ui/link'
+import { Icon } from '../../ui/icons'
+import { Link, LinkButton, usePageSearch, type SearchShape } from '../../ui/link'
 import { Page, PageHead, Panel, SectionHead, Strip } from '../../ui/page'
+import { useShortcuts } from '../../ui/shortcuts'
 import { Table, type Column } from '../../ui/table'
 import { Money } from '../../ui/values'
 import { Payments, usePayments } from './payments'
@@ -38,11 +42,14 @@ export default function MoneyPage() {
   const [{ period }, change] = usePageSearch(shape)
   const query = daysOf(period, Date.now())
   const q = useQuery({ queryKey: ['ledger', query], queryFn: ({ signal }) => get('/api/ledger', { query, signal }) })
+  useRenewed(['money'], ['ledger'])
   const s = q.data?.data
   const available = decimal(s?.available)
   const zero = decimal('0')
   const none = available !== null && zero !== null && compare(available, zero) <= 0
-  const what = (r: Row) => r.kind === 'calls' ? t('calls', { n: r.count })
+  const [opened, setOpened] = useState<ReadonlySet<string>>(new Set())
+  const toggle = (r: Row) => setOpened((now) => { const next = new Set(now); if (!next.delete(r.id)) next.add(r.id); return next })
+  const what = (r: Row) => r.kind === 'calls' ? <button type="button" aria-expanded={opened.has(r.id)} onClick={() => toggle(r)} className="inline-flex items-center gap-1.5 text-left hover:underline max-md:min-h-6"><Icon name={opened.has(r.id) ? 'down' : 'right'} size={14} className="text-ink3" />{t('calls', { n: r.count })}</button>
     : r.kind === 'refund' ? t('refunds', { n: r.count })
     : <span>{r.kind === 'topup' && r.debit !== null ? t('payback') : t.or(r.kind, r.kind)}{r.title_args.reason && <span translate="no" className="text-ink2"> · {r.title_args.reason}</span>}{r.title_args.actor && <span translate="no" className="text-ink3"> · {t('by', { name: r.title_args.actor })}</span>}</span>
   const rate = (percent: string | null) => percent === null ? t('noVat') : t('vatRate', { rate: percent })
@@ -61,10 +68,12 @@ export default function MoneyPage() {
     { key: 'vat', head: t('vatAmount'), align: 'end', cell: (v) => <Money value={v.vat} exact /> },
     { key: 'gross', head: t('gross'), align: 'end', cell: (v) => <Money value={v.gross} exact /> },
   ]
+  const csv = useRef<HTMLDivElement>(null)
+  useShortcuts({ e: () => csv.current?.querySelector('a')?.click() })
   const file = (kind: 'csv' | 'pdf') => <a href={`/api/ledger.${kind}?from=${query.from}&to=${query.to}`} download className={`${buttonClass('plain')} no-underline`}>{t(kind)}</a>
   return (
     <Page>
-      <PageHead title={t('title')} note={t('note')}>{paid.data?.settings && <LinkButton to="/money/top-up" look="main" icon="plus">{p('button')}</LinkButton>}{file('csv')}{file('pdf')}</PageHead>
+      <PageHead title={t('title')} note={t('note')}>{paid.data?.settings && <LinkButton to="/money/top-up" look="main" icon="plus">{p('button')}</LinkButton>}<div ref={csv} className="flex gap-2">{file('csv')}{file('pdf')}</div></PageHead>
       <div className="flex flex-wrap pb-4"><PeriodPicker value={period} onChange={(p) => change({ period: p }, { push: true })} /></div>
       {q.error && !s ? <ErrorBox error={q.error} onRetry={() => void q.refetch()} /> : !s ? <SkeletonRows rows={8} /> : (
         <div className="flex flex-col gap-5">
@@ -85,6 +94,7 @@ export default function MoneyPage() {
           )}
           <div className="overflow-hidden rounded-panel border border-line bg-surface">
             <Table caption={t('rows')} rows={s.rows} rowKey={(r) => r.id} columns={columns} main stale={q.isPlaceholderData}
+              onOpen={(r) => { if (r.kind === 'calls') toggle(r) }} expanded={(r) => (r.kind === 'calls' && opened.has(r.id) ? <Day date={r.date.slice(0, 10)} /> : null)}
               empty={<Empty icon="wallet" title={t('empty')}>{t('emptyText')}</Empty>}
               phone={(r) => <div><div className="flex gap-3"><span className="min-w-0 flex-1">{what(r)}</span><span className="num">{r.debit !== null ? <>−<Money value={r.debit} exact /></> : r.credit !== null && <Money value={r.credit} exact plus />}</span></div><div className="flex gap-3 pt-1 text-small text-ink3"><span className="flex-1">{date(r.date)}</span><Money value={r.balance} exact /></div>{contains(r)}</div>} />
           </div>
@@ -98,5 +108,36 @@ export default function MoneyPage() {
         </div>
       )}
     </Page>
+  )
+}
+
+/** The charged calls of a day, under its row: they add up to it. */
+function Day({ date: of }: { date: string }) {
+  const t = useT('money')
+  const q = useInfiniteQuery({
+    queryKey: ['ledger-day', of], queryFn: ({ signal, pageParam }) => get('/api/ledger/day/{date}', { path: { date: of }, query: { cursor: pageParam, limit: 50 }, signal }),
+    initialPageParam: undefined as string | undefined, getNextPageParam: (last) => last.data.next ?? undefined,
+  })
+  const calls = q.data?.pages.flatMap((p) => p.data.calls.data)
+  const sum = q.data?.pages[0]?.data.calls
+  if (q.error && !calls) return <div className="p-4"><ErrorBox error={q.error} onRetry={() => void q.refetch()} /></div>
+  if (!calls || !sum) return <SkeletonRows rows={3} height={32} />
+  return (
+    <div className="px-4 py-2 md:px-10">
+      <ul className="m-0 list-none p-0 text-dense" aria-label={t('callsOf', { day: date(of) })}>
+        {calls.map((c) => (
+          <li key={c.id} className="flex min-h-8 items-center gap-3 border-b border-line last:border-b-0">
+            <Link to={`/calls/${c.id}`} className="flex-none text-ink tabular-nums no-underline hover:underline">{time(c.created_at)}</Link>
+            <span translate="no" className="min-w-0 flex-1 truncate text-ink2">{c.model ?? c.model_asked}</span>
+            <Money value={c.cost} exact />
+          </li>
+        ))}
+      </ul>
+      <p className="flex flex-wrap items-center gap-x-4 gap-y-2 py-2 text-small text-ink3">
+        <span className="flex-1">{t('dayTotal', { n: sum.count })} <Money value={sum.debit} exact className="text-ink" /></span>
+        {q.hasNextPage && <Button small busy={q.isFetchingNextPage} onClick={() => void q.fetchNextPage()}>{t('moreCalls')}</Button>}
+        <Link to="/calls" search={{ from: of, to: of }}>{t('asList')}</Link>
+      </p>
+    </div>
   )
 }

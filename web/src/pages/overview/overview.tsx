@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { get, type Reply } from '../../api/client'
+import { useRenewed } from '../../api/live'
 import { add, approximately, compare, day, decimal, money, month, percent, plain, seconds, time, tokens, ZERO, type Decimal } from '../../format'
 import { useT } from '../../i18n'
 import { Chart, colorsOf, swatch } from '../../ui/chart'
@@ -18,7 +19,8 @@ const exact = (text: string): Decimal => decimal(text) ?? ZERO
 /** Is there money, where does it go, is something wrong? */
 export default function OverviewPage() {
   const t = useT('overview')
-  const q = useQuery({ queryKey: ['overview'], queryFn: ({ signal }) => get('/api/overview', { signal }), staleTime: 15_000, refetchInterval: 60_000 })
+  const q = useQuery({ queryKey: ['overview'], queryFn: ({ signal }) => get('/api/overview', { signal }), staleTime: 15_000 })
+  useRenewed(['calls', 'money', 'keys', 'jobs'], ['overview'])
   const v = q.data?.data
   return (
     <Page>

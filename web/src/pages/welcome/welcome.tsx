@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useMemo, useState, type ReactNode } from 'react'
 import { get, post, type Reply } from '../../api/client'
+import { useRenewed } from '../../api/live'
 import { meQuery, queries, useMe } from '../../api/query'
 import { chatSnippets } from '../../code/snippets'
 import { list, money } from '../../format'
@@ -32,8 +33,9 @@ export default function Welcome() {
   const me = useMe()
   const setup = useQuery({
     queryKey: ['setup', me?.user?.id ?? null], queryFn: ({ signal }) => get('/api/setup', { signal, quiet: true }), enabled: me !== undefined,
-    refetchInterval: 2000, staleTime: 0,
+    refetchInterval: me?.user ? 5000 : 2000, staleTime: 0,
   })
+  useRenewed(['calls', 'keys', 'money'], ['setup'], { every: 1_000, on: Boolean(me?.user) })
   const [way, setWay] = useState<Way>('well')
   const [round, setRound] = useState(1)
   const data = setup.data
