@@ -1,11 +1,32 @@
 // The playground beside chat: images, videos, sound and vectors.
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { spawn } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
 import { accessible, browser, demo, englishWords, fitsWidth, open } from './weir.js';
 
 const weir = await demo();
 const b = await browser();
 const png = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGNgYGD4DwABBAEAX+XDSwAAAABJRU5ErkJggg==', 'base64');
+const folder = await mkdtemp(join(tmpdir(), 'weir-e2e-media-'));
+after(() => rm(folder, { recursive: true, force: true }));
+/** Runs what a tab of the code says, in a folder of its own. */
+async function runs(page, tab, command) {
+  await page.getByRole('tab', { name: tab, exact: true }).click();
+  const code = await page.getByRole('tabpanel', { name: tab, exact: true }).locator('code').innerText();
+  const [program, ...args] = command(code);
+  const child = spawn(program, args, { cwd: folder, env: { PATH: process.env.PATH, WEIR_API_KEY: weir.api_key } });
+  let out = '', err = '';
+  child.stdout.on('data', (d) => { out += d; });
+  child.stderr.on('data', (d) => { err += d; });
+  await new Promise((resolve) => child.once('close', resolve));
+  assert.ok(out, err);
+  return out;
+}
+const shell = (code) => ['bash', '-c', code.replace('curl ', 'curl -sS ')];
+const node = (code) => ['node', '--input-type=module', '-e', code];
 const digits = (s) => s.replace(/[^\d.,]/g, '').replace(',', '.');
 /** A tone, one channel of 16 bits. */
 function wav(hz = 8000, length = 24_000) {
@@ -108,7 +129,7 @@ test('videos: options of the model, the price by the rules, two at a time, the p
   assert.match((await download).suggestedFilename(), /^weir-vj_\w+-1\.mp4$/);
   await first.getByText(/kept until/).waitFor();
   await page.getByRole('button', { name: 'Show as code' }).click();
-  await page.getByRole('dialog').getByText('/v1/videos').first().waitFor();
+  assert.match(await runs(page, 'Node', node), /vj_/);
   await page.done();
 });
 
@@ -140,7 +161,8 @@ test('sound to text: time stamps that play from there, speakers, a format that t
   await page.getByRole('button', { name: 'Try again' }).first().click();
   await first.getByText('settled').waitFor();
   await page.getByRole('button', { name: 'Show as code' }).click();
-  await page.getByRole('dialog').getByText('/v1/audio/transcriptions').waitFor();
+  await writeFile(join(folder, 'speech.mp3'), wav());
+  assert.equal(typeof JSON.parse(await runs(page, 'curl', shell)).text, 'string');
   await page.done();
 });
 
@@ -182,6 +204,9 @@ test('vectors: how near texts are to each other', async () => {
   assert.ok(Number(cells[3].replace('−', '-')) < 1, cells.join());
   await sameCost(page, page.getByRole('region', { name: 'Similarity' }).locator('xpath=ancestor::section[1]'));
   await accessible(page);
+  await page.getByRole('button', { name: 'Show as code' }).click();
+  assert.equal(JSON.parse(await runs(page, 'curl', shell)).data.length, 3);
+  await page.keyboard.press('Escape');
   for (let i = 3; i < 10; i++) await page.getByRole('button', { name: 'Add a text' }).click();
   assert.ok(await page.getByRole('button', { name: 'Add a text' }).isDisabled());
   await page.done();

@@ -1,7 +1,9 @@
 import { render } from '@testing-library/react'
 import { expect, test } from 'vitest'
-import { requestSnippets } from '../src/code/snippets'
+import { formSnippets, requestSnippets } from '../src/code/snippets'
 import { AnswerText, safe } from '../src/pages/playground/answer'
+import { cosine } from '../src/pages/playground/embeddings'
+import { costOfVideo } from '../src/pages/playground/video'
 import { kindOf, pagesOf, shownName } from '../src/pages/playground/attach'
 import { reduced } from '../src/pages/playground/history'
 import { Lexer, blocks } from '../src/pages/playground/markdown'
@@ -161,4 +163,31 @@ test('marks end near their beginning, or are text', () => {
   const { container } = render(<AnswerText text={`**${'b'.repeat(900)}** and **${'c'.repeat(1500)}** \`\`d \` e\`\``} />)
   expect([...container.querySelectorAll('strong')].map((x) => x.textContent?.length)).toEqual([900])
   expect([...container.querySelectorAll('code')].map((x) => x.textContent)).toEqual(['d ` e'])
+})
+
+test('a video costs what the first rule that fits says, and without one the dearest', () => {
+  const skus = { 'per-video-second-720p': '1.5', 'per-video-second-720p-with-audio': '2', 'per-video-second': '3', 'per-video-second-with-audio': '4' }
+  expect([['720p', false], ['720p', true], ['1K', false], ['1K', true]].map(([r, a]) => costOfVideo(skus, 4, r as string, a as boolean))).toEqual(['6', '8', '12', '16'])
+  expect(costOfVideo({ 'per-video': '0.1', 'per-video-second-480p': '0.000000001', 'per-video-second-1080p': '7' }, 3, '720p', true)).toBe('21.1')
+  expect(costOfVideo({ 'per-video': '5' }, 3, '720p', true)).toBe('5')
+  expect(costOfVideo({}, 3, '720p', true)).toBe(null)
+})
+test('the cosine of vectors', () => {
+  expect(cosine([1, 2], [2, 4])).toBeCloseTo(1)
+  expect(cosine([1, 0], [0, 1])).toBe(0)
+  expect(cosine([1, 0], [-1, 0])).toBe(-1)
+  expect(cosine([0, 0], [1, 1])).toBe(0)
+  expect(cosine([], [])).toBe(0)
+})
+test('code of the other kinds is quoted for its language', () => {
+  const video = requestSnippets('http://h', 'video', { model: 'm/v', prompt: "it's `x`", generate_audio: false })
+  expect(video.map((s) => s.id)).toEqual(['curl', 'python', 'node', 'go', 'json'])
+  expect(video[0]!.code).toContain(`it'\\''s`)
+  expect(video[1]!.code).toContain('"generate_audio": False')
+  expect(video[3]!.code).toContain('\\"generate_audio\\": false')
+  const form = formSnippets('http://h', { model: 'm/t', response_format: 'srt', prompt: "a'b" }, 'my file.mp3')
+  expect(form[0]!.code).toContain(`-F 'prompt=a'\\''b'`)
+  expect(form[0]!.code).toContain("-F 'file=@my file.mp3'")
+  expect(form[2]!.code).toContain('console.log(r);')
+  expect(requestSnippets('http://h', 'image', { model: 'm/i', prompt: 'p', resolution: '1K' })[1]!.code).toMatch(/extra_body=\{\s+"resolution": "1K"/)
 })

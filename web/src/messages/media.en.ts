@@ -2,7 +2,6 @@ import type { Messages } from '../i18n'
 
 const messages = {
   session: 'Of this tab',
-  auto: 'as the model does',
   size: 'Size',
   quality: 'Quality',
   quality_low: 'low',
@@ -38,6 +37,7 @@ const messages = {
   jobsRun: 'Being made now',
   jobsLevel: '{n} of {of} videos are being made',
   length: 'Length',
+  secondsOf: '{n} s',
   resolution: 'Resolution',
   ratio: 'Shape',
   withSound: 'With sound',

@@ -3,7 +3,6 @@ import type en from './media.en'
 
 export default {
   session: 'В этой вкладке',
-  auto: 'как у модели',
   size: 'Размер',
   quality: 'Качество',
   quality_low: 'низкое',
@@ -39,6 +38,7 @@ export default {
   jobsRun: 'Создаются сейчас',
   jobsLevel: 'Создаётся {n} видео из {of}',
   length: 'Длина',
+  secondsOf: '{n} с',
   resolution: 'Разрешение',
   ratio: 'Форма',
   withSound: 'Со звуком',

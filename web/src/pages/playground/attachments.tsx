@@ -1,5 +1,5 @@
 /** Files of a message as chips. */
-import { useEffect, useState } from 'react'
+import { useEffect, useState, type ReactNode } from 'react'
 import { bytes, integer } from '../../format'
 import { useT } from '../../i18n'
 import { Button, IconButton } from '../../ui/button'
@@ -42,7 +42,7 @@ function Chip({ file: f, onRemove, onShrink }: { file: Attachment; onRemove?: (i
 
 const suffixes: { readonly [type: string]: string } = { 'image/png': 'png', 'image/jpeg': 'jpg', 'image/webp': 'webp', 'image/gif': 'gif', 'image/svg+xml': 'svg' }
 /** A picture of a model: shown from its bytes as an image, never as a document. */
-export function Picture({ data, n, alt, name }: { data: string; n: number; alt?: string; name?: string }) {
+export function Picture({ data, n, alt, name, children }: { data: string; n: number; alt?: string; name?: string; /** More that can be done with it */ children?: ReactNode }) {
   const t = useT('playground')
   const url = useBlob(data)
   const type = /^data:([^;,]+)/.exec(data)?.[1] ?? ''
@@ -50,7 +50,7 @@ export function Picture({ data, n, alt, name }: { data: string; n: number; alt?:
   return (
     <figure className="m-0 py-2">
       <img src={url} alt={alt ?? t('picture', { n })} className="max-h-[420px] max-w-full rounded-panel border border-line bg-sunken object-contain" />
-      <figcaption className="pt-1"><Button small icon="download" onClick={() => save(blobOf(data), `${name ?? 'picture'}-${n}.${suffixes[type] ?? 'bin'}`)}>{t('download')}</Button></figcaption>
+      <figcaption className="flex flex-wrap gap-1 pt-1"><Button small icon="download" onClick={() => save(blobOf(data), `${name ?? 'picture'}-${n}.${suffixes[type] ?? 'bin'}`)}>{t('download')}</Button>{children}</figcaption>
     </figure>
   )
 }

@@ -110,7 +110,7 @@ function Sounds({ me, models }: { me: Me; models: readonly Model[] }) {
       {way === 'heard' ? (
         <>
           <Field label={t('form')} help={t('formHelp')}><Select value={s.form} onChange={(e) => set({ form: e.target.value })} options={forms.map((v) => ({ value: v, label: t(`form_${v}`) }))} /></Field>
-          <Field label={t('spokenLanguage')} help={t('languageHelp')}><Input value={s.language} maxLength={16} placeholder={t('auto')} onChange={(e) => set({ language: e.target.value })} /></Field>
+          <Field label={t('spokenLanguage')} help={t('languageHelp')}><Input value={s.language} maxLength={16} placeholder={p('byDefault')} onChange={(e) => set({ language: e.target.value })} /></Field>
           <Field label={t('hint')} help={t('hintHelp')}><Textarea rows={2} value={s.hint} dir="auto" onChange={(e) => set({ hint: e.target.value })} /></Field>
           <p className="text-small text-ink3">{listener.unit === 'minute' && listener.each ? t('perMinute', { amount: money(listener.each) }) : listener.in !== null ? t('perAudioToken', { amount: money(listener.in) }) : ''}</p>
         </>
@@ -139,7 +139,7 @@ function Sounds({ me, models }: { me: Me; models: readonly Model[] }) {
           {refused && <span role="alert" className="text-small text-bad">{refused}</span>}
           {!file && !refused && <span className="text-small text-ink3 max-sm:hidden">{t('soundHere')}</span>}
           <span className="flex-1" />
-          <Button look="main" type="submit" icon="text" disabled={!file || busy}>{t('transcribe')}</Button>
+          <Button look="main" type="submit" icon="text" className="max-sm:basis-full" disabled={!file || busy}>{t('transcribe')}</Button>
         </div>
       </form>
     ) : (

@@ -93,11 +93,11 @@ function Images({ me, models }: { me: Me; models: readonly Model[] }) {
     <div className="flex flex-col gap-4">
       <Sum title={t('session')} costs={works.flatMap((w) => w.cost ?? [])} />
       <ModelField models={models} model={model} onModel={choose} mark={(m) => (files.length && !m.ins.includes('image') ? p('no_image') : null)} />
-      <Field label={t('size')}><Select value={s.size} onChange={(e) => set({ size: e.target.value })} options={[{ value: '', label: t('auto') }, ...sizes.map((v) => ({ value: v, label: v.replace('x', ' × ') }))]} /></Field>
-      <Field label={t('quality')}><Select value={s.quality} onChange={(e) => set({ quality: e.target.value })} options={(['', 'low', 'medium', 'high'] as const).map((v) => ({ value: v, label: t(v ? `quality_${v}` : 'auto') }))} /></Field>
+      <Field label={t('size')}><Select value={s.size} onChange={(e) => set({ size: e.target.value })} options={[{ value: '', label: p('byDefault') }, ...sizes.map((v) => ({ value: v, label: v.replace('x', ' × ') }))]} /></Field>
+      <Field label={t('quality')}><Select value={s.quality} onChange={(e) => set({ quality: e.target.value })} options={(['', 'low', 'medium', 'high'] as const).map((v) => ({ value: v, label: v ? t(`quality_${v}`) : p('byDefault') }))} /></Field>
       <Field label={t('count')} error={badCount && t('badCount')}><Input inputMode="numeric" value={s.count} placeholder="1" onChange={(e) => set({ count: e.target.value })} /></Field>
-      <Field label={t('fileFormat')}><Select value={s.format} onChange={(e) => set({ format: e.target.value })} options={['', 'png', 'jpeg', 'webp', 'svg'].map((v) => ({ value: v, label: v ? v.toUpperCase() : t('auto') }))} /></Field>
-      <Field label={t('background')}><Select value={s.background} onChange={(e) => set({ background: e.target.value })} options={(['', 'transparent', 'opaque'] as const).map((v) => ({ value: v, label: t(v ? `background_${v}` : 'auto') }))} /></Field>
+      <Field label={t('fileFormat')}><Select value={s.format} onChange={(e) => set({ format: e.target.value })} options={['', 'png', 'jpeg', 'webp', 'svg'].map((v) => ({ value: v, label: v ? v.toUpperCase() : p('byDefault') }))} /></Field>
+      <Field label={t('background')}><Select value={s.background} onChange={(e) => set({ background: e.target.value })} options={(['', 'transparent', 'opaque'] as const).map((v) => ({ value: v, label: v ? t(`background_${v}`) : p('byDefault') }))} /></Field>
       <p className="text-small text-ink3">{p('onlySet')}</p>
       <div className="border-t border-line pt-4"><Button small icon="json" onClick={() => { setSheet(false); setCode(true) }}>{p('showCode')}</Button></div>
       <p className="text-small text-ink3">{t('tabOnly')}</p>
@@ -117,10 +117,9 @@ function Images({ me, models }: { me: Me; models: readonly Model[] }) {
             {w.references.length > 0 && <div className="pt-2"><Files files={w.references} /></div>}
             <div className="grid grid-cols-[repeat(auto-fill,minmax(min(100%,220px),1fr))] gap-x-4">
               {w.images.map((data, i) => (
-                <div key={i}>
-                  <Picture data={data} n={i + 1} alt={w.prompt.slice(0, 200)} name="weir" />
+                <Picture key={i} data={data} n={i + 1} alt={w.prompt.slice(0, 200)} name="weir">
                   {model.ins.includes('image') && <Button small look="quiet" icon="edit" onClick={() => setFiles((f) => [...f, asFile(data, i, w.id)].slice(-16))}>{t('useIt')}</Button>}
-                </div>
+                </Picture>
               ))}
               {w.preview && <Preview data={w.preview} label={t('preview')} />}
               {w.state === 'running' && !w.preview && <div role="img" aria-label={t('making')} className="my-2 grid aspect-square place-items-center rounded-panel border border-dashed border-line2 text-small text-ink3">{t('making')}</div>}

@@ -113,7 +113,7 @@ function Videos({ me, models }: { me: Me; models: readonly Model[] }) {
       <ModelField models={models} model={model} onModel={choose} />
       {f && (
         <>
-          {choice(t('length'), String(length), f.supported_durations, (v) => set({ duration: v }), (v) => seconds(Number(v) * 1000))}
+          {choice(t('length'), String(length), f.supported_durations, (v) => set({ duration: v }), (v) => t('secondsOf', { n: v }))}
           {choice(t('resolution'), resolution, f.supported_resolutions, (v) => set({ resolution: v }))}
           {!size && choice(t('ratio'), ratio, f.supported_aspect_ratios, (v) => set({ ratio: v }))}
           {!resolution && choice(t('size'), size, f.supported_sizes, (v) => set({ size: v }), (v) => v.replace('x', ' × '))}
