@@ -3,4 +3,5 @@ export const pages = [
   { name: 'overview', path: '/overview', signedIn: true },
   { name: 'activity', path: '/activity', signedIn: true },
   { name: 'money', path: '/money', signedIn: true },
+  { name: 'jobs', path: '/jobs', signedIn: true },
 ];

@@ -20,7 +20,7 @@ export const isActive = (state: string) => running.has(state)
 export const cancellable = (state: string) => ['pending', 'in_progress', 'validating'].includes(state)
 export async function cancel(id: string): Promise<void> {
   if (isBatch(id)) await send('post', '/api/v1/batches/{id}/cancel', { path: { id }, body: {} })
-  else await remove('/v1/videos/{id}' as never, { path: { id } } as never)
+  else await remove('/api/v1/videos/{id}' as '/v1/videos/{id}', { path: { id } })
   await queries.invalidateQueries({ queryKey: ['jobs'] })
 }
 

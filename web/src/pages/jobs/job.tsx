@@ -34,7 +34,7 @@ function Frame({ id, state, children }: { id: string; state: string | undefined;
   }
   return (
     <Page width="text">
-      <PageHead title={<span className="inline-flex flex-wrap items-center gap-x-3">{t('job')} <span translate="no" className="text-body font-normal text-ink2">{id}</span></span>} name={t('job')} crumbs={[{ label: t('title'), to: isBatch(id) ? '/jobs' : '/jobs' }, { label: id }]}>
+      <PageHead title={<span className="inline-flex flex-wrap items-center gap-x-3">{t('job')} <span translate="no" className="text-body font-normal text-ink2">{id}</span></span>} name={t('job')} crumbs={[{ label: t('title'), to: '/jobs' }, { label: id }]}>
         <Copy text={id} what={t('id')} />
         {state && cancellable(state) && <Button look="bad" onClick={() => setAsking(true)}>{t('cancel')}</Button>}
       </PageHead>
