@@ -127,14 +127,15 @@ unit soak: export TMPDIR := /dev/shm
 endif
 
 # Each of these keeps all processors busy. They run one after another, so that their times can be compared.
-LONG_TESTS := ./internal/app ./internal/store/sqlite ./internal/store/postgres ./cmd/weir
+APP_TESTS := ./internal/app ./internal/app/accounts ./internal/app/media
+LONG_TESTS := $(APP_TESTS) ./internal/store/sqlite ./internal/store/postgres ./cmd/weir
 
 .PHONY: unit
 unit: postgres ffmpeg python ## run the Go tests of the product, with the race detector if there is a C compiler, and the longest in full without it
 	@[ -n "$(RACE)" ] || echo 'ATTENTION: no C compiler, so the race detector is off; on Debian: apt-get install gcc libc6-dev'
 	go test $(RACE) -short -parallel $(TESTS_AT_ONCE) -timeout 15m $$(go list ./... | grep -vxF "$$(go list $(LONG_TESTS))")
 	go test $(RACE) -short -parallel $(TESTS_AT_ONCE) -timeout 15m -p 1 $(LONG_TESTS)
-	go test -parallel $(TESTS_AT_ONCE) -timeout 10m -p 1 ./internal/app ./internal/ledger ./cmd/weir
+	go test -parallel $(TESTS_AT_ONCE) -timeout 10m -p 1 $(APP_TESTS) ./internal/ledger ./cmd/weir
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target for ten minutes (FUZZTIME=1h: longer, AT_ONCE=4: four in parallel)
@@ -192,8 +193,8 @@ e2e/clients/node_modules/.package-lock.json: e2e/clients/package.json e2e/client
 soak: postgres ## run the tests that are too long for make test: 200,000 schedules of failures, 1,000 kills, 24,000 hostile calls, and the effect of one user on another (about 20 minutes)
 	go test -count=1 -timeout 60m ./internal/ledger -run 'TestSimulation$$' -sim.schedules 200000
 	go test -count=1 -timeout 60m -v ./cmd/weir -run 'TestKills$$' -kills 500 | { grep -vE '^=== |credited,' || true; }
-	go test -count=1 -timeout 30m ./internal/app -run 'TestHostile(Charges|Wallets)$$' -rapid.checks 3000
-	WEIR_NEIGHBOURS=measure go test -count=1 -timeout 30m -v ./internal/app -run 'TestNeighbours$$' | grep -E 'p99|^ok|FAIL|grew'
+	go test -count=1 -timeout 30m ./internal/app/accounts -run 'TestHostile(Charges|Wallets)$$' -rapid.checks 3000
+	WEIR_NEIGHBOURS=measure go test -count=1 -timeout 30m -v ./internal/app/accounts -run 'TestNeighbours$$' | grep -E 'p99|^ok|FAIL|grew'
 
 .PHONY: bench
 bench: build ## measure Weir against nginx and a hand-tuned handler (BENCH='-passes 3' passes flags)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"weir/internal/apikey"
+	"weir/internal/app/apptest"
 	"weir/internal/money"
 )
 
@@ -294,13 +295,13 @@ func queries() (all []badRequest) {
 // provider, makes no hold and costs nothing.
 func TestBadRequests(t *testing.T) {
 	t.Parallel()
-	gw := startGateway(t, func(s *setup) {
+	gw := apptest.StartGateway(t, func(s *apptest.Setup) {
 		l := &s.Server.Limits
 		l.MaxBodyBytes, l.FailedAuthPerMinute, l.PublicPerMinute = 1<<20, 1_000_000, 1_000_000
 	})
-	a := gw.newAccount(t)
-	manager := gw.open(t, opening{keys: []*apikey.Limit{nil}, management: true})[0]
-	empty := gw.open(t, opening{amount: money.Ruble / 1000, keys: []*apikey.Limit{nil}})[0]
+	a := gw.NewAccount(t)
+	manager := gw.Open(t, apptest.Opening{Keys: []*apikey.Limit{nil}, Management: true})[0]
+	empty := gw.Open(t, apptest.Opening{Amount: money.Ruble / 1000, Keys: []*apikey.Limit{nil}})[0]
 	var all []badRequest
 	for _, table := range [][]badRequest{fields(), parts(), conversations(), texts(), doors(), queries()} {
 		all = append(all, table...)
@@ -309,20 +310,20 @@ func TestBadRequests(t *testing.T) {
 		t.Errorf("only %d requests", len(all))
 	}
 	for i := range all {
-		all[i].check(t, map[bool]*account{true: manager, false: map[bool]*account{true: empty, false: a}[all[i].empty]}[all[i].management])
+		all[i].check(t, map[bool]*apptest.Account{true: manager, false: map[bool]*apptest.Account{true: empty, false: a}[all[i].empty]}[all[i].management])
 	}
 	t.Logf("%d bad requests", len(all))
-	if n := gw.attempts(); n != 0 {
+	if n := gw.Attempts(); n != 0 {
 		t.Errorf("%d of them reached the provider", n)
 	}
-	for _, of := range []*account{a, empty} {
-		of.wantSpent(t, false)
-		of.wantNothingHeld(t)
+	for _, of := range []*apptest.Account{a, empty} {
+		of.WantSpent(t, false)
+		of.WantNothingHeld(t)
 	}
-	gw.wantBalanced(t)
+	gw.WantBalanced(t)
 }
 
-func (b *badRequest) check(t *testing.T, a *account) {
+func (b *badRequest) check(t *testing.T, a *apptest.Account) {
 	t.Helper()
 	method, path := b.method, b.path
 	if method == "" {
@@ -332,15 +333,15 @@ func (b *badRequest) check(t *testing.T, a *account) {
 		path = "/v1/chat/completions"
 	}
 	began := time.Now()
-	got := a.send(t, method, path, []byte(b.body), b.header)
+	got := a.Send(t, method, path, []byte(b.body), b.header)
 	if took := time.Since(began); took > 5*time.Second {
 		t.Errorf("%s: answered only after %v", b.name, took)
 	}
-	if got.status != b.status {
-		t.Errorf("%s: status %d, want %d: %.300s", b.name, got.status, b.status, got.body)
+	if got.Status != b.status {
+		t.Errorf("%s: status %d, want %d: %.300s", b.name, got.Status, b.status, got.Body)
 		return
 	}
-	got.wantEnvelope(t)
+	got.WantEnvelope(t)
 	var e struct {
 		Error struct {
 			Metadata struct {
@@ -350,18 +351,18 @@ func (b *badRequest) check(t *testing.T, a *account) {
 			}
 		}
 	}
-	_ = json.Unmarshal(got.body, &e) // wantEnvelope has reported an error
+	_ = json.Unmarshal(got.Body, &e) // wantEnvelope has reported an error
 	m := e.Error.Metadata
 	switch {
-	case m.Type == "" || m.RequestID == "" || m.RequestID != got.header.Get("X-Request-Id"):
+	case m.Type == "" || m.RequestID == "" || m.RequestID != got.Header.Get("X-Request-Id"):
 		t.Errorf("%s: metadata %+v", b.name, m)
 	case b.word != "" && m.Type != b.word:
-		t.Errorf("%s: error_type %q, want %q: %s", b.name, m.Type, b.word, got.body)
+		t.Errorf("%s: error_type %q, want %q: %s", b.name, m.Type, b.word, got.Body)
 	case b.param != "" && m.Param != b.param:
-		t.Errorf("%s: param %q, want %q: %s", b.name, m.Param, b.param, got.body)
-	case b.status == 405 && got.header.Get("Allow") == "":
+		t.Errorf("%s: param %q, want %q: %s", b.name, m.Param, b.param, got.Body)
+	case b.status == 405 && got.Header.Get("Allow") == "":
 		t.Errorf("%s: no Allow", b.name)
 	case b.status == 429 || b.status == 503:
-		got.wantRetryAfter(t)
+		got.WantRetryAfter(t)
 	}
 }

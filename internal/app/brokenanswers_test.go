@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"weir/internal/app/apptest"
 	"weir/internal/catalog"
 )
 
@@ -68,13 +69,13 @@ func liar(t *testing.T, ends func(path string) string) *httptest.Server {
 var lyingWires = []struct{ dialect, base string }{{"openai", "/v1"}, {"anthropic", ""}, {"gemini", "/v1beta"}, {"responses", "/v1"}}
 
 // lyingGateway has a model on each wire of the liar.
-func lyingGateway(t *testing.T, ends func(path string) string, change ...func(*setup)) *gateway {
+func lyingGateway(t *testing.T, ends func(path string) string, change ...func(*apptest.Setup)) *apptest.Gateway {
 	t.Helper()
 	srv := liar(t, ends)
-	return startGateway(t, append(change, func(s *setup) {
+	return apptest.StartGateway(t, append(change, func(s *apptest.Setup) {
 		for _, w := range lyingWires {
 			s.Declared.Providers = append(s.Declared.Providers, catalog.Provider{ID: "liar-" + w.dialect, Name: "Liar " + w.dialect, Dialect: w.dialect, BaseURL: srv.URL + w.base, Key: "sk-upstream-key"})
-			s.Declared.Offers = append(s.Declared.Offers, offerOf(t, "liar-"+w.dialect, "liar/"+w.dialect, "m"))
+			s.Declared.Offers = append(s.Declared.Offers, apptest.OfferOf(t, "liar-"+w.dialect, "liar/"+w.dialect, "m"))
 		}
 	})...)
 }
@@ -89,24 +90,24 @@ func TestBrokenAnswersArePaidFor(t *testing.T) {
 			path string
 			body map[string]any
 		}{
-			{"/v1/chat/completions", map[string]any{"messages": question}},
-			{"/v1/messages", map[string]any{"messages": question, "max_tokens": 1000}},
+			{"/v1/chat/completions", map[string]any{"messages": apptest.Question}},
+			{"/v1/messages", map[string]any{"messages": apptest.Question, "max_tokens": 1000}},
 			{"/v1/responses", map[string]any{"input": "Tell me about weirs."}},
 		} {
 			t.Run(wire.dialect+style.path, func(t *testing.T) {
 				t.Parallel()
-				a := gw.newAccount(t)
+				a := gw.NewAccount(t)
 				body := map[string]any{"model": "liar/" + wire.dialect, "stream": true}
 				for k, v := range style.body {
 					body[k] = v
 				}
-				got := a.do(t, http.MethodPost, style.path, body)
-				id := got.header.Get("X-Generation-Id")
-				if got.status != http.StatusOK || id == "" {
-					t.Fatalf("status %d: %s", got.status, got.body)
+				got := a.Do(t, http.MethodPost, style.path, body)
+				id := got.Header.Get("X-Generation-Id")
+				if got.Status != http.StatusOK || id == "" {
+					t.Fatalf("status %d: %s", got.Status, got.Body)
 				}
-				g := a.generation(t, id)
-				if g.TokensCompletion < 300 || g.TokensCompletion > 600 || g.TokensPrompt == 0 || parse(t, g.TotalCost) != testCost(t, g.TokensPrompt, g.TokensCompletion) {
+				g := a.Generation(t, id)
+				if g.TokensCompletion < 300 || g.TokensCompletion > 600 || g.TokensPrompt == 0 || apptest.Parse(t, g.TotalCost) != apptest.TestCost(t, g.TokensPrompt, g.TokensCompletion) {
 					t.Errorf("charged for %+v", g)
 				}
 			})
@@ -127,25 +128,25 @@ func TestImplausibleReportsDoNotFillTheLog(t *testing.T) {
 	t.Parallel()
 	const calls, line = 25, "a provider reported implausible usage"
 	clock := &slowClock{now: time.Now()}
-	gw := lyingGateway(t, lies(999_999_999), func(s *setup) { s.Server.AdminListen, s.clock = "127.0.0.1:0", clock.Now })
-	a := gw.newAccount(t)
+	gw := lyingGateway(t, lies(999_999_999), func(s *apptest.Setup) { s.Server.AdminListen, s.Clock = "127.0.0.1:0", clock.Now })
+	a := gw.NewAccount(t)
 	lied := func() {
-		if got := a.chat(t, map[string]any{"model": "liar/openai", "stream": true, "messages": question, "max_tokens": 100}); got.status != http.StatusOK {
-			t.Fatalf("%d %s", got.status, got.body)
+		if got := a.Chat(t, map[string]any{"model": "liar/openai", "stream": true, "messages": apptest.Question, "max_tokens": 100}); got.Status != http.StatusOK {
+			t.Fatalf("%d %s", got.Status, got.Body)
 		}
 	}
 	for range calls {
 		lied()
 	}
 	counted := fmt.Sprintf(`weir_usage_doubts_total{kind="capped",provider="liar-openai"} %d`, calls)
-	waitFor(t, counted, func() bool { return strings.Contains(gw.metrics(t), counted) })
-	if n := strings.Count(gw.log.String(), line); n != 1 {
+	apptest.WaitFor(t, counted, func() bool { return strings.Contains(gw.Metrics(t), counted) })
+	if n := strings.Count(gw.Log.String(), line); n != 1 {
 		t.Errorf("%d lines", n)
 	}
 	clock.add(time.Minute)
 	lied()
-	waitFor(t, "the next line", func() bool { return strings.Count(gw.log.String(), line) == 2 })
-	if want := fmt.Sprintf(`"not_logged":%d`, calls-1); !strings.Contains(gw.log.String(), want) {
+	apptest.WaitFor(t, "the next line", func() bool { return strings.Count(gw.Log.String(), line) == 2 })
+	if want := fmt.Sprintf(`"not_logged":%d`, calls-1); !strings.Contains(gw.Log.String(), want) {
 		t.Errorf("the log has no %s", want)
 	}
 }
@@ -160,11 +161,11 @@ func TestImplausibleReports(t *testing.T) {
 	}{{"capped", 999_999_999, 4000}, {"low", 3, 3}} {
 		t.Run(c.doubt, func(t *testing.T) {
 			t.Parallel()
-			gw := lyingGateway(t, lies(c.n), func(s *setup) { s.Server.AdminListen = "127.0.0.1:0" })
-			a := gw.newAccount(t)
-			got := a.chat(t, map[string]any{"model": "liar/openai", "stream": true, "messages": question})
-			id := got.header.Get("X-Generation-Id")
-			if g := a.generation(t, id); g.TokensCompletion != c.want {
+			gw := lyingGateway(t, lies(c.n), func(s *apptest.Setup) { s.Server.AdminListen = "127.0.0.1:0" })
+			a := gw.NewAccount(t)
+			got := a.Chat(t, map[string]any{"model": "liar/openai", "stream": true, "messages": apptest.Question})
+			id := got.Header.Get("X-Generation-Id")
+			if g := a.Generation(t, id); g.TokensCompletion != c.want {
 				t.Errorf("charged for %+v", g)
 			}
 			var call struct {
@@ -172,11 +173,11 @@ func TestImplausibleReports(t *testing.T) {
 					Usage struct{ Source string }
 				}
 			}
-			record := a.do(t, http.MethodGet, "/api/calls/"+id, nil)
-			if err := json.Unmarshal(record.body, &call); err != nil || call.Data.Usage.Source != c.doubt {
-				t.Errorf("%v: %s", err, record.body)
+			record := a.Do(t, http.MethodGet, "/api/calls/"+id, nil)
+			if err := json.Unmarshal(record.Body, &call); err != nil || call.Data.Usage.Source != c.doubt {
+				t.Errorf("%v: %s", err, record.Body)
 			}
-			if counted := fmt.Sprintf(`weir_usage_doubts_total{kind=%q,provider="liar-openai"} 1`, c.doubt); !strings.Contains(gw.metrics(t), counted+"\n") {
+			if counted := fmt.Sprintf(`weir_usage_doubts_total{kind=%q,provider="liar-openai"} 1`, c.doubt); !strings.Contains(gw.Metrics(t), counted+"\n") {
 				t.Errorf("the metrics have no %s", counted)
 			}
 		})

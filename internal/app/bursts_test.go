@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"weir/internal/app/apptest"
 	"weir/internal/catalog"
 )
 
@@ -115,9 +116,9 @@ var burstStyles = []struct {
 // nothing of the others, and an error wherever the answer is not whole; and it pays for what it got.
 func TestBursts(t *testing.T) {
 	t.Parallel()
-	gw := startGateway(t, func(s *setup) {
+	gw := apptest.StartGateway(t, func(s *apptest.Setup) {
 		s.Declared.Providers = append(s.Declared.Providers, catalog.Provider{ID: "bursts", Name: "Bursts", Dialect: "openai", BaseURL: burstProvider(t), Key: "sk-upstream-key"})
-		s.Declared.Offers = append(s.Declared.Offers, offerOf(t, "bursts", "bursts/m", "m"))
+		s.Declared.Offers = append(s.Declared.Offers, apptest.OfferOf(t, "bursts", "bursts/m", "m"))
 	})
 	whole := burst()
 	ends := []int{} // of the frames with words: the last byte of each one's data
@@ -132,16 +133,16 @@ func TestBursts(t *testing.T) {
 	for s, style := range burstStyles {
 		t.Run(style.path, func(t *testing.T) {
 			t.Parallel()
-			a := gw.newAccount(t)
+			a := gw.NewAccount(t)
 			check := func(prompt string, words int, complete, failed bool) {
 				t.Helper()
 				body := style.body(prompt)
 				body["model"], body["stream"] = "bursts/m", true
-				got := a.do(t, http.MethodPost, style.path, body)
-				text, broken, done := "", got.status != http.StatusOK, false
-				for line := range strings.Lines(string(got.body)) {
+				got := a.Do(t, http.MethodPost, style.path, body)
+				text, broken, done := "", got.Status != http.StatusOK, false
+				for line := range strings.Lines(string(got.Body)) {
 					data, ok := strings.CutPrefix(line, "data: ")
-					if !ok || got.status != http.StatusOK {
+					if !ok || got.Status != http.StatusOK {
 						continue
 					}
 					if strings.TrimSpace(data) == "[DONE]" {
@@ -162,10 +163,10 @@ func TestBursts(t *testing.T) {
 					want += fmt.Sprintf("w%d ", i)
 				}
 				if text != want || broken != failed || complete && !done {
-					t.Fatalf("%s: %d, text %q, want %q; broken %v, want %v; done %v\n%s", prompt, got.status, text, want, broken, failed, done, got.body)
+					t.Fatalf("%s: %d, text %q, want %q; broken %v, want %v; done %v\n%s", prompt, got.Status, text, want, broken, failed, done, got.Body)
 				}
-				if id := got.header.Get("X-Generation-Id"); words > 0 {
-					if g := a.generation(t, id); parse(t, g.TotalCost) <= 0 {
+				if id := got.Header.Get("X-Generation-Id"); words > 0 {
+					if g := a.Generation(t, id); apptest.Parse(t, g.TotalCost) <= 0 {
 						t.Fatalf("%s: charged %+v", prompt, g)
 					}
 				}

@@ -2,144 +2,27 @@ package app_test
 
 import (
 	"bytes"
-	"cmp"
-	"context"
 	"flag"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
-	"time"
 
-	"weir/internal/catalog"
+	"weir/internal/app/apptest"
 	"weir/internal/completion"
 	"weir/internal/money"
-	"weir/internal/sim"
 )
 
 var update = flag.Bool("update", false, "write docs/conformance.md anew")
 
-// testDialect is a dialect under test.
-type testDialect struct {
-	name string // the dialect's name in the catalog
-	base string // path on the simulator
-	wire string // name for readers; "" for a variant
-	as   string // the dialect of a variant
-	id   string // prefix of the upstream's model names
-
-	quirks catalog.Quirks
-	tokens string // path that exchanges the credential for a token; "": none
-}
-
-var dialects = []testDialect{
-	{name: "openai", base: "/v1", wire: "chat completions"},
-	{name: "anthropic", wire: "messages"},
-	{name: "gemini", base: "/v1beta", wire: "generateContent"},
-	{name: "responses", base: "/v1", wire: "responses"},
-	{name: "bedrock", wire: "Converse", quirks: catalog.Quirks{ReasoningRequest: "thinking"}}, // as for Anthropic's models
-	{name: "gigachat", base: "/api/v1", wire: "GigaChat", tokens: "/api/v2/oauth"},
-}
-
-// variants are providers whose wire differs from others of the same dialect.
-var variants = []testDialect{
-	{name: "yandex", as: "openai", base: "/yandex/v1", id: "gpt://folder/", quirks: catalog.Quirks{AuthScheme: "Api-Key", SystemRole: true, MaxTokensField: "max_tokens"}},
-}
-
-// personas are the simulator's models in the grid, on each dialect.
-var personas = []string{"chat", "echo", "tools", "reason", "json", "vision", "image"}
-
-// conformer is a gateway with models on all dialects, and a simulator that records its requests.
-type conformer struct {
-	*gateway
-	upstream *sim.Server
-	mu       sync.Mutex
-	sent     []sent
-	cells    atomic.Int64
-}
-
-// sent is a request as the upstream received it.
-type sent struct {
-	path   string
-	header http.Header
-	body   []byte
-}
-
-// startConformer starts a conformer. Models are named by dialect and persona, for example "gemini/echo".
-func startConformer(t *testing.T, change ...func(*setup)) *conformer {
-	t.Helper()
-	c := &conformer{upstream: sim.New(sim.Config{})}
-	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			return
-		}
-		c.mu.Lock()
-		c.sent = append(c.sent, sent{r.URL.RequestURI(), r.Header.Clone(), body})
-		c.mu.Unlock()
-		r.Body = io.NopCloser(bytes.NewReader(body))
-		c.upstream.ServeHTTP(w, r)
-	}), ReadHeaderTimeout: time.Minute}
-	l := listen(t)
-	go func() { _ = server.Serve(l) }()
-	t.Cleanup(func() {
-		_ = server.Close()
-		_ = c.upstream.Close(context.Background())
-	})
-	origin := "http://" + l.Addr().String()
-	c.gateway = startGateway(t, append([]func(*setup){func(s *setup) { conformanceCatalog(t, &s.Declared, origin) }}, change...)...)
-	return c
-}
-
-func conformanceCatalog(t *testing.T, d *catalog.Declared, origin string) {
-	t.Helper()
-	for _, on := range append(variants, dialects...) {
-		id := "on-" + on.name
-		p := catalog.Provider{ID: id, Name: "On " + on.name, Dialect: cmp.Or(on.as, on.name), BaseURL: origin + on.base, Key: "sk-upstream-" + on.name, Quirks: on.quirks}
-		if on.tokens != "" {
-			p.Key, p.Quirks.AuthURL = "client:"+p.Key, origin+on.tokens
-		}
-		d.Providers = append(d.Providers, p)
-		for _, p := range personas {
-			o := offerOf(t, id, on.name+"/"+p, on.id+p)
-			b := &o.Pricing.Base
-			b.CacheRead, b.CacheWrite, b.CacheWrite1h = price(t, "0.01"), price(t, "0.125"), price(t, "0.2")
-			b.Reasoning, b.ImageOutput = price(t, "0.3"), price(t, "2")
-			b.WebSearch, b.CodeExecution = price(t, "0"), price(t, "0")
-			if o.Input = catalog.Text; on.name != "gigachat" { // as in the catalog
-				o.Input |= catalog.Image | catalog.File | catalog.Audio
-			}
-			o.Output = catalog.Text
-			if p == "image" && (on.name == "openai" || on.name == "gemini") {
-				o.Output |= catalog.Image
-			}
-			d.Offers = append(d.Offers, o)
-		}
-	}
-}
-
-// received returns the requests that contain a text.
-func (c *conformer) received(text string) (list []sent) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, s := range c.sent {
-		if bytes.Contains(s.body, []byte(text)) {
-			list = append(list, s)
-		}
-	}
-	return list
-}
-
 // place is one cell of the grid: a feature, in a style, on a dialect.
 type place struct {
-	*conformer
-	*account
-	style   style
-	dialect *testDialect
+	*apptest.Conformer
+	*apptest.Account
+	style   apptest.Style
+	dialect *apptest.TestDialect
 	word    string // appears only in the requests of this cell
 	stream  bool
 	before  money.Nano // what the account had spent before
@@ -148,25 +31,25 @@ type place struct {
 // spent returns the cost of the cell so far.
 func (p *place) spent(t *testing.T) money.Nano {
 	t.Helper()
-	return parse(t, p.credits(t).TotalUsage) - p.before
+	return apptest.Parse(t, p.Credits(t).TotalUsage) - p.before
 }
 
 // model returns the name of a persona on the cell's dialect.
-func (p *place) model(persona string) string { return p.dialect.name + "/" + persona }
+func (p *place) model(persona string) string { return p.dialect.Name + "/" + persona }
 
 // mustAsk sends a request and reads its answer, which must succeed.
-func (p *place) mustAsk(t *testing.T, q *ask) *said {
+func (p *place) mustAsk(t *testing.T, q *apptest.Ask) *apptest.Said {
 	t.Helper()
-	return p.account.mustAsk(t, p.style, q, p.stream)
+	return p.Account.MustAsk(t, p.style, q, p.stream)
 }
 
 // user returns a turn of the user.
-func (p *place) user(text string, media ...string) turn {
-	return turn{role: "user", text: text + " " + p.word, media: media}
+func (p *place) user(text string, media ...string) apptest.Turn {
+	return apptest.Turn{Role: "user", Text: text + " " + p.word, Media: media}
 }
 
 // received returns the requests of this cell as the upstream received them.
-func (p *place) received() []sent { return p.conformer.received(p.word) }
+func (p *place) received() []apptest.Sent { return p.Conformer.Received(p.word) }
 
 // outcome is the entry of a cell in the document.
 type outcome uint8
@@ -241,7 +124,7 @@ func exceptionOf(feature, style, dialect string) *exception {
 // express is refused with a clear error. docs/conformance.md is written from the results of this test.
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	c := startConformer(t)
+	c := apptest.StartConformer(t)
 	var all sync.WaitGroup
 	places := make(chan struct{}, 16) // t.Parallel would limit this to the number of processors
 	run := func(name string, check func(*testing.T)) {
@@ -254,22 +137,22 @@ func TestConformance(t *testing.T) {
 	for i := range features {
 		f := &features[i]
 		for _, s := range styles {
-			run(strings.ReplaceAll(f.name, " ", "-")+"/"+s.name(), func(t *testing.T) {
-				a := c.newAccount(t) // one account for all of these: making many is slow, because each waits for the store
-				for j := range dialects {
+			run(strings.ReplaceAll(f.name, " ", "-")+"/"+s.Name(), func(t *testing.T) {
+				a := c.NewAccount(t) // one account for all of these: making many is slow, because each waits for the store
+				for j := range apptest.Dialects {
 					for k, stream := range []bool{false, true} {
 						if testing.Short() && (i+j+k)%2 > 0 {
 							continue // see the function shown
 						}
-						at := &place{conformer: c, account: a, style: s, dialect: &dialects[j], stream: stream, word: fmt.Sprintf("K%dX", c.cells.Add(1))}
-						t.Run(at.dialect.name+map[bool]string{true: "/stream", false: "/whole"}[stream], func(t *testing.T) { f.show(t, at) })
+						at := &place{Conformer: c, Account: a, style: s, dialect: &apptest.Dialects[j], stream: stream, word: fmt.Sprintf("K%dX", c.Cells.Add(1))}
+						t.Run(at.dialect.Name+map[bool]string{true: "/stream", false: "/whole"}[stream], func(t *testing.T) { f.show(t, at) })
 					}
 				}
 			})
 		}
 	}
 	all.Wait()
-	c.wantBalanced(t)
+	c.WantBalanced(t)
 	if t.Failed() {
 		return
 	}
@@ -286,26 +169,26 @@ func TestConformance(t *testing.T) {
 
 // show checks that a cell behaves as the document says.
 func (f *feature) show(t *testing.T, at *place) {
-	e := exceptionOf(f.name, at.style.name(), at.dialect.name)
+	e := exceptionOf(f.name, at.style.Name(), at.dialect.Name)
 	if e != nil && e.outcome == none {
 		return
 	}
-	at.before = parse(t, at.credits(t).TotalUsage)
+	at.before = apptest.Parse(t, at.Credits(t).TotalUsage)
 	switch {
 	case e == nil || e.outcome == works:
 		f.check(t, at)
-		at.wantNothingHeld(t)
+		at.WantNothingHeld(t)
 		return
 	case e.outcome == noticed:
-		if s := at.mustAsk(t, f.ask(at)); !strings.HasPrefix(s.notice, e.kind) || s.text == "" {
-			t.Errorf("notice %q of %+v", s.notice, s)
+		if s := at.mustAsk(t, f.ask(at)); !strings.HasPrefix(s.Notice, e.kind) || s.Text == "" {
+			t.Errorf("notice %q of %+v", s.Notice, s)
 		}
 		return
 	}
-	got := at.account.ask(t, at.style, f.ask(at), at.stream)
-	kind, message := at.style.failure(got.body)
-	if got.status != e.status || kind != e.kind || len(message) < 20 {
-		t.Errorf("status %d, want %d %s: %s", got.status, e.status, e.kind, got.body)
+	got := at.Account.Ask(t, at.style, f.ask(at), at.stream)
+	kind, message := at.style.Failure(got.Body)
+	if got.Status != e.status || kind != e.kind || len(message) < 20 {
+		t.Errorf("status %d, want %d %s: %s", got.Status, e.status, e.kind, got.Body)
 	}
 	if len(at.received()) != 0 {
 		t.Error("the upstream received a request that it cannot serve")
@@ -328,15 +211,15 @@ Each cell is a test that passes (TestConformance in internal/app), whole and str
 	fmt.Fprintf(&b, "The columns: %s.\n\n✓ works · ○ is left out, and `metadata.notice` says so · ✗ is refused with an error, and no provider is asked · – does not exist in the style\n\n", legend())
 	var notes []string
 	for _, s := range styles {
-		fmt.Fprintf(&b, "| %s to |", s.name())
-		for i := range dialects {
-			fmt.Fprintf(&b, " %s |", dialects[i].name)
+		fmt.Fprintf(&b, "| %s to |", s.Name())
+		for i := range apptest.Dialects {
+			fmt.Fprintf(&b, " %s |", apptest.Dialects[i].Name)
 		}
-		b.WriteString("\n|---|" + strings.Repeat(":-:|", len(dialects)) + "\n")
+		b.WriteString("\n|---|" + strings.Repeat(":-:|", len(apptest.Dialects)) + "\n")
 		for i := range features {
 			fmt.Fprintf(&b, "| %s |", features[i].name)
-			for j := range dialects {
-				e := exceptionOf(features[i].name, s.name(), dialects[j].name)
+			for j := range apptest.Dialects {
+				e := exceptionOf(features[i].name, s.Name(), apptest.Dialects[j].Name)
 				if e == nil {
 					b.WriteString(" ✓ |")
 					continue
@@ -363,8 +246,8 @@ Each cell is a test that passes (TestConformance in internal/app), whole and str
 
 func legend() string {
 	var list []string
-	for i := range dialects {
-		list = append(list, "`"+dialects[i].name+"` is the "+dialects[i].wire+" API")
+	for i := range apptest.Dialects {
+		list = append(list, "`"+apptest.Dialects[i].Name+"` is the "+apptest.Dialects[i].Wire+" API")
 	}
 	return strings.Join(list, ", ")
 }

@@ -2,7 +2,6 @@ package app_test
 
 import (
 	"bytes"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -10,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"weir/internal/app/apptest"
 )
 
 // exact is a request in which every byte matters: order and white space, escapes, numbers beyond the precision of floats, cache marks,
@@ -22,34 +23,34 @@ const exact = "\n{ \"max_tokens\" : 64 ,\t\"tools\":[{\"name\":\"f\",\"input_sch
 // answer.
 func TestMessagesByteForByte(t *testing.T) {
 	t.Parallel()
-	c := startConformer(t)
-	a := c.newAccount(t)
+	c := apptest.StartConformer(t)
+	a := c.NewAccount(t)
 	for _, stream := range []bool{false, true} {
 		body := fmt.Sprintf(exact, "reason", stream)
-		got := a.send(t, http.MethodPost, "/v1/messages?beta=true", []byte(body), map[string]string{
-			"Authorization": "", "X-Api-Key": a.key, "Anthropic-Version": "2026-10-21", "Anthropic-Beta": "context-1m-2025-08-07,interleaved-thinking-2025-05-14"})
-		if got.status != http.StatusOK {
-			t.Fatalf("status %d: %s", got.status, got.body)
+		got := a.Send(t, http.MethodPost, "/v1/messages?beta=true", []byte(body), map[string]string{
+			"Authorization": "", "X-Api-Key": a.Key, "Anthropic-Version": "2026-10-21", "Anthropic-Beta": "context-1m-2025-08-07,interleaved-thinking-2025-05-14"})
+		if got.Status != http.StatusOK {
+			t.Fatalf("status %d: %s", got.Status, got.Body)
 		}
-		all := c.received("K-exact")
+		all := c.Received("K-exact")
 		is := all[len(all)-1]
-		if want := strings.Replace(body, `"anthropic\/reason"`, `"reason"`, 1); string(is.body) != want {
-			t.Errorf("the upstream received\n%q, want\n%q", is.body, want)
+		if want := strings.Replace(body, `"anthropic\/reason"`, `"reason"`, 1); string(is.Body) != want {
+			t.Errorf("the upstream received\n%q, want\n%q", is.Body, want)
 		}
-		h := is.header
-		if is.path != "/v1/messages?beta=true" || h.Get("Anthropic-Version") != "2026-10-21" || h.Get("Anthropic-Beta") != "context-1m-2025-08-07,interleaved-thinking-2025-05-14" {
-			t.Errorf("%s %v", is.path, h)
+		h := is.Header
+		if is.Path != "/v1/messages?beta=true" || h.Get("Anthropic-Version") != "2026-10-21" || h.Get("Anthropic-Beta") != "context-1m-2025-08-07,interleaved-thinking-2025-05-14" {
+			t.Errorf("%s %v", is.Path, h)
 		}
-		if h.Get("X-Api-Key") != "sk-upstream-anthropic" || h.Get("Authorization") != "" || slices.Contains(h.Values("X-Api-Key"), a.key) {
+		if h.Get("X-Api-Key") != "sk-upstream-anthropic" || h.Get("Authorization") != "" || slices.Contains(h.Values("X-Api-Key"), a.Key) {
 			t.Errorf("credentials %v", h)
 		}
 		// the same request, sent directly to the provider
-		r := httptest.NewRequest(http.MethodPost, is.path, bytes.NewReader(is.body))
+		r := httptest.NewRequest(http.MethodPost, is.Path, bytes.NewReader(is.Body))
 		r.Header = h.Clone()
 		w := httptest.NewRecorder()
-		c.upstream.ServeHTTP(w, r)
-		if want := strings.Replace(w.Body.String(), `"model":"reason"`, `"model":"anthropic/reason"`, 1); string(got.body) != want {
-			t.Errorf("the client received\n%s\nthe provider says\n%s", got.body, want)
+		c.Upstream.ServeHTTP(w, r)
+		if want := strings.Replace(w.Body.String(), `"model":"reason"`, `"model":"anthropic/reason"`, 1); string(got.Body) != want {
+			t.Errorf("the client received\n%s\nthe provider says\n%s", got.Body, want)
 		}
 	}
 }
@@ -57,17 +58,17 @@ func TestMessagesByteForByte(t *testing.T) {
 // From a request with the reasoning of another provider, only that reasoning is removed, and the client gets a notice.
 func TestMessagesBytesWithForeignThinking(t *testing.T) {
 	t.Parallel()
-	c := startConformer(t)
-	a := c.newAccount(t)
-	q := &ask{model: "gemini/reason", effort: "low", tools: []string{"weather"}, turns: []turn{{role: "user", text: "K-foreign. How is the weather?"}}}
-	s := a.mustAsk(t, messagesStyle{}, q, false)
-	s.wantCall(t, "weather")
-	back, err := json.Marshal(s.back)
+	c := apptest.StartConformer(t)
+	a := c.NewAccount(t)
+	q := &apptest.Ask{Model: "gemini/reason", Effort: "low", Tools: []string{"weather"}, Turns: []apptest.Turn{{Role: "user", Text: "K-foreign. How is the weather?"}}}
+	s := a.MustAsk(t, messagesStyle{}, q, false)
+	s.WantCall(t, "weather")
+	back, err := json.Marshal(s.Back)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var use string
-	for _, b := range s.back.([]map[string]any) {
+	for _, b := range s.Back.([]map[string]any) {
 		if b["type"] == "tool_use" {
 			b, _ := json.Marshal(b)
 			use = string(b)
@@ -75,16 +76,16 @@ func TestMessagesBytesWithForeignThinking(t *testing.T) {
 	}
 	const form = `{"messages":[ {"role":"user","content":"K-foreign."},{"role":"assistant","content":%s},{"role":"user","content":[{"type":"tool_result","tool_use_id":"%s","content":"Snow"}]} ],` +
 		`"tools":[{"name":"weather","input_schema":%s}],"thinking":%s,"max_tokens":4000, "model":"%s"}`
-	body := fmt.Sprintf(form, back, s.calls[0].id, toolSchema, `{"type":"enabled","budget_tokens":1024}`, "anthropic/reason")
-	got := a.send(t, http.MethodPost, "/v1/messages", []byte(body), map[string]string{"Anthropic-Version": "2023-06-01"})
-	if got.status != http.StatusOK {
-		t.Fatalf("status %d: %s", got.status, got.body)
+	body := fmt.Sprintf(form, back, s.Calls[0].ID, apptest.ToolSchema, `{"type":"enabled","budget_tokens":1024}`, "anthropic/reason")
+	got := a.Send(t, http.MethodPost, "/v1/messages", []byte(body), map[string]string{"Anthropic-Version": "2023-06-01"})
+	if got.Status != http.StatusOK {
+		t.Fatalf("status %d: %s", got.Status, got.Body)
 	}
-	all := c.received("K-foreign.")
-	if is, want := string(all[len(all)-1].body), fmt.Sprintf(form, "["+use+"]", s.calls[0].id, toolSchema, `{"type":"disabled"}`, "reason"); is != want {
+	all := c.Received("K-foreign.")
+	if is, want := string(all[len(all)-1].Body), fmt.Sprintf(form, "["+use+"]", s.Calls[0].ID, apptest.ToolSchema, `{"type":"disabled"}`, "reason"); is != want {
 		t.Errorf("the upstream received\n%s, want\n%s", is, want)
 	}
-	if after := (messagesStyle{}).whole(t, got.body); !strings.Contains(after.notice, "another provider") || !strings.Contains(after.text, "Snow") {
+	if after := (messagesStyle{}).Whole(t, got.Body); !strings.Contains(after.Notice, "another provider") || !strings.Contains(after.Text, "Snow") {
 		t.Errorf("%+v", after)
 	}
 }
@@ -94,62 +95,43 @@ func TestMessagesBytesWithForeignThinking(t *testing.T) {
 func TestConversationAcrossProviders(t *testing.T) {
 	t.Parallel()
 	for _, s := range styles {
-		t.Run(s.name(), func(t *testing.T) {
+		t.Run(s.Name(), func(t *testing.T) {
 			t.Parallel()
-			c := startConformer(t)
-			a := c.newAccount(t)
+			c := apptest.StartConformer(t)
+			a := c.NewAccount(t)
 			owned := map[string]int{} // number of signatures that each dialect has made
-			q := &ask{effort: "low", tools: []string{"weather"}}
-			var calls []called
+			q := &apptest.Ask{Effort: "low", Tools: []string{"weather"}}
+			var calls []apptest.Called
 			names := []string{"openai", "anthropic", "gemini", "responses", "gigachat", "yandex"} // without Bedrock: it accepts signatures of Anthropic's wire, but the simulator does not
 			for n := range 20 {
-				on := testDialect{name: names[(n*5+n/3)%len(names)]} // in varying order
-				q.model = on.name + "/reason"
+				on := apptest.TestDialect{Name: names[(n*5+n/3)%len(names)]} // in varying order
+				q.Model = on.Name + "/reason"
 				if calls == nil {
-					q.turns = append(q.turns, turn{role: "user", text: fmt.Sprintf("How is the weather on day %d?", n)})
+					q.Turns = append(q.Turns, apptest.Turn{Role: "user", Text: fmt.Sprintf("How is the weather on day %d?", n)})
 				} else {
-					q.turns = append(q.turns, turn{role: "user", results: []result{{id: calls[0].id, text: fmt.Sprintf("Snow of day %d", n)}}})
+					q.Turns = append(q.Turns, apptest.Turn{Role: "user", Results: []apptest.Result{{ID: calls[0].ID, Text: fmt.Sprintf("Snow of day %d", n)}}})
 				}
-				answered := a.mustAsk(t, s, q, n%4 < 2)
-				c.wantSignatures(t, on.name, owned)
-				foreign := others(owned, on.name)
-				began := on.name == "anthropic" && calls != nil // another dialect began the turn; on the messages wire, reasoning cannot start in the middle of a turn
-				if (answered.notice != "") != (foreign > 0 || began) {
-					t.Errorf("request %d to %s, with %d signatures of others: notice %q", n, on.name, foreign, answered.notice)
+				answered := a.MustAsk(t, s, q, n%4 < 2)
+				c.WantSignatures(t, on.Name, owned)
+				foreign := others(owned, on.Name)
+				began := on.Name == "anthropic" && calls != nil // another dialect began the turn; on the messages wire, reasoning cannot start in the middle of a turn
+				if (answered.Notice != "") != (foreign > 0 || began) {
+					t.Errorf("request %d to %s, with %d signatures of others: notice %q", n, on.Name, foreign, answered.Notice)
 				}
-				a.wantNotice(t, s, answered)
-				if calls != nil && !strings.Contains(answered.text, fmt.Sprintf("Snow of day %d", n)) || calls == nil && len(answered.calls) != 1 {
+				a.WantNotice(t, s, answered)
+				if calls != nil && !strings.Contains(answered.Text, fmt.Sprintf("Snow of day %d", n)) || calls == nil && len(answered.Calls) != 1 {
 					t.Fatalf("request %d: %+v", n, answered)
 				}
-				owned[on.name] += answered.signed(t)
-				calls = answered.calls
-				q.turns = append(q.turns, turn{role: "assistant", back: answered.back})
+				owned[on.Name] += answered.Signed(t)
+				calls = answered.Calls
+				q.Turns = append(q.Turns, apptest.Turn{Role: "assistant", Back: answered.Back})
 			}
-			total := c.upstream.Stats().Total
+			total := c.Upstream.Stats().Total
 			if total.Refused != 0 || total.Requests != 20 || owned["anthropic"] == 0 || owned["gemini"] == 0 {
 				t.Errorf("%d requests, %d refused, signatures %v", total.Requests, total.Refused, owned)
 			}
 		})
 	}
-}
-
-// signed counts the signatures of providers. A style without a field for signatures packs them into an existing field, and marks unsigned
-// reasoning in the same way.
-func (s *said) signed(t *testing.T) (n int) {
-	t.Helper()
-	for _, signature := range s.signatures {
-		if packed, ours := strings.CutPrefix(signature, "weir.1."); ours {
-			b, err := base64.RawURLEncoding.DecodeString(packed)
-			if err != nil {
-				t.Error(err)
-			}
-			if m := decode[map[string]string](t, b); m["signature"]+m["data"] == "" {
-				continue
-			}
-		}
-		n++
-	}
-	return n
 }
 
 func others(owned map[string]int, name string) (n int) {
@@ -161,67 +143,35 @@ func others(owned map[string]int, name string) (n int) {
 	return n
 }
 
-// wantSignatures checks the request that the upstream received last.
-func (c *conformer) wantSignatures(t *testing.T, dialect string, owned map[string]int) {
-	t.Helper()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	body := string(c.sent[len(c.sent)-1].body)
-	n := strings.Count(body, `"functions_state_id":"`) + strings.Count(body, `"encrypted_content":"`) + strings.Count(body, `"signature":"`) + strings.Count(body, `"thoughtSignature":"`) + strings.Count(body, `"redacted_thinking"`) - strings.Count(body, "skip_thought_signature_validator")
-	if n != owned[dialect] || strings.Contains(body, "weir.1.") {
-		t.Errorf("%s received %d signatures, %d are its own: %s", dialect, n, owned[dialect], body)
-	}
-}
-
-// wantNotice checks that the record of a call has the notice that the client got.
-func (a *account) wantNotice(t *testing.T, s style, is *said) {
-	t.Helper()
-	id := is.id
-	if rest, ok := strings.CutPrefix(id, "msg_"); ok {
-		id = "gen-" + rest
-	}
-	if s.name() == "messages" && strings.HasPrefix(is.model, "anthropic/") || s.name() == "gemini" && strings.HasPrefix(is.model, "gemini/") || s.name() == "responses" {
-		return // the id is the provider's, or that of a stored response
-	}
-	var c struct{ Data struct{ Notice *string } }
-	got := a.do(t, http.MethodGet, "/api/calls/"+id, nil)
-	if err := json.Unmarshal(got.body, &c); err != nil || got.status != http.StatusOK {
-		t.Fatalf("status %d, %v: %s", got.status, err, got.body)
-	}
-	if recorded := c.Data.Notice; (recorded != nil) != (is.notice != "") || recorded != nil && *recorded != is.notice {
-		t.Errorf("recorded is %v, the client got %q", recorded, is.notice)
-	}
-}
-
 // A provider may refuse reasoning that looks like its own but was altered, or is another model's. It is then called once more without that
 // reasoning.
 func TestReasoningRefused(t *testing.T) {
 	t.Parallel()
-	c := startConformer(t)
+	c := apptest.StartConformer(t)
 	for _, s := range styles {
 		for _, on := range []string{"anthropic", "gemini"} {
 			for _, stream := range []bool{false, true} {
-				t.Run(s.name()+"/"+on+map[bool]string{true: "/stream", false: "/whole"}[stream], func(t *testing.T) {
+				t.Run(s.Name()+"/"+on+map[bool]string{true: "/stream", false: "/whole"}[stream], func(t *testing.T) {
 					t.Parallel()
-					a := c.newAccount(t)
-					q := &ask{model: on + "/reason", effort: "low", tools: []string{"weather"}, turns: []turn{{role: "user", text: "How is it?"}}}
-					first := a.mustAsk(t, s, q, stream)
-					first.wantCall(t, "weather")
-					q.model = on + "/chat" // whose signatures differ
-					q.turns = append(q.turns, turn{role: "assistant", back: first.back}, turn{role: "user", results: []result{{id: first.calls[0].id, text: "Snow"}}})
-					got := a.ask(t, s, q, stream)
-					if got.status != http.StatusOK {
-						t.Fatalf("status %d: %s", got.status, got.body)
+					a := c.NewAccount(t)
+					q := &apptest.Ask{Model: on + "/reason", Effort: "low", Tools: []string{"weather"}, Turns: []apptest.Turn{{Role: "user", Text: "How is it?"}}}
+					first := a.MustAsk(t, s, q, stream)
+					first.WantCall(t, "weather")
+					q.Model = on + "/chat" // whose signatures differ
+					q.Turns = append(q.Turns, apptest.Turn{Role: "assistant", Back: first.Back}, apptest.Turn{Role: "user", Results: []apptest.Result{{ID: first.Calls[0].ID, Text: "Snow"}}})
+					got := a.Ask(t, s, q, stream)
+					if got.Status != http.StatusOK {
+						t.Fatalf("status %d: %s", got.Status, got.Body)
 					}
-					read := s.whole
+					read := s.Whole
 					if stream {
-						read = s.stream
+						read = s.Stream
 					}
-					if after := read(t, got.body); !strings.Contains(after.text, "Snow") || !strings.Contains(after.notice, "another provider") {
+					if after := read(t, got.Body); !strings.Contains(after.Text, "Snow") || !strings.Contains(after.Notice, "another provider") {
 						t.Errorf("%+v", after)
 					}
-					a.wantAttempts(t, got, 2)
-					a.wantNothingHeld(t)
+					a.WantAttempts(t, got, 2)
+					a.WantNothingHeld(t)
 				})
 			}
 		}
@@ -232,21 +182,21 @@ func TestReasoningRefused(t *testing.T) {
 // provider refuses, the gateway counts them itself.
 func TestCountTokensByWire(t *testing.T) {
 	t.Parallel()
-	c := startConformer(t)
-	a := c.newAccount(t)
+	c := apptest.StartConformer(t)
+	a := c.NewAccount(t)
 	const body = `{ "messages":[{"content":"%s Over the weir","role":"user"}], "model":"%s/chat"%s}`
-	count := func(model, word, more string) (n int64, asked []sent) {
-		got := a.send(t, http.MethodPost, "/v1/messages/count_tokens?beta=true", fmt.Appendf(nil, body, word, model, more), map[string]string{"Anthropic-Beta": "token-counting-2024-11-01"})
-		if got.status != http.StatusOK {
-			t.Fatalf("status %d: %s", got.status, got.body)
+	count := func(model, word, more string) (n int64, asked []apptest.Sent) {
+		got := a.Send(t, http.MethodPost, "/v1/messages/count_tokens?beta=true", fmt.Appendf(nil, body, word, model, more), map[string]string{"Anthropic-Beta": "token-counting-2024-11-01"})
+		if got.Status != http.StatusOK {
+			t.Fatalf("status %d: %s", got.Status, got.Body)
 		}
-		return decode[struct {
+		return apptest.Decode[struct {
 			N int64 `json:"input_tokens"`
-		}](t, got.body).N, c.received(word)
+		}](t, got.Body).N, c.Received(word)
 	}
 	n, asked := count("anthropic", "K-count", "")
 	want := strings.Replace(fmt.Sprintf(body, "K-count", "anthropic", ""), `"anthropic/chat"`, `"chat"`, 1)
-	if len(asked) != 1 || string(asked[0].body) != want || asked[0].path != "/v1/messages/count_tokens?beta=true" || asked[0].header.Get("Anthropic-Beta") != "token-counting-2024-11-01" {
+	if len(asked) != 1 || string(asked[0].Body) != want || asked[0].Path != "/v1/messages/count_tokens?beta=true" || asked[0].Header.Get("Anthropic-Beta") != "token-counting-2024-11-01" {
 		t.Errorf("the upstream was asked %+v, want %s", asked, want)
 	}
 	own, asked := count("openai", "K-ours", "")
@@ -257,7 +207,7 @@ func TestCountTokensByWire(t *testing.T) {
 	if len(asked) != 1 || refused != own {
 		t.Errorf("%d tokens where the provider refuses, %d questions", refused, len(asked))
 	}
-	if spent := parse(t, a.credits(t).TotalUsage); spent != 0 {
+	if spent := apptest.Parse(t, a.Credits(t).TotalUsage); spent != 0 {
 		t.Errorf("%s was charged", spent)
 	}
 }

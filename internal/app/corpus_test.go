@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"weir/internal/app/apptest"
 )
 
 const corpus = "../rawjson/testdata/jsontestsuite/test_parsing"
@@ -14,8 +16,8 @@ const corpus = "../rawjson/testdata/jsontestsuite/test_parsing"
 // provider. Valid JSON does no harm.
 func TestJSONCorpus(t *testing.T) {
 	t.Parallel()
-	gw := startGateway(t)
-	a := gw.newAccount(t)
+	gw := apptest.StartGateway(t)
+	a := gw.NewAccount(t)
 	files, err := os.ReadDir(corpus)
 	if err != nil || len(files) < 318 {
 		t.Fatalf("%d files, %v", len(files), err)
@@ -29,32 +31,32 @@ func TestJSONCorpus(t *testing.T) {
 		embedded := append([]byte(`{"model":"test/next","max_tokens":1,"messages":[{"role":"user","content":"hello"}],"ignored":`), text...)
 		for how, body := range map[string][]byte{"alone": text, "embedded": append(embedded, '}')} {
 			name := f.Name() + " " + how
-			attempts, began := gw.attempts(), time.Now()
-			got := a.send(t, http.MethodPost, "/v1/chat/completions", body, nil)
-			if took := time.Since(began); took > patience*time.Second {
+			attempts, began := gw.Attempts(), time.Now()
+			got := a.Send(t, http.MethodPost, "/v1/chat/completions", body, nil)
+			if took := time.Since(began); took > apptest.Patience*time.Second {
 				t.Errorf("%s took %v", name, took)
 			}
-			tried := gw.attempts() - attempts
+			tried := gw.Attempts() - attempts
 			switch kind := f.Name()[0]; {
-			case got.status != http.StatusOK && (got.status < 400 || got.status >= 500):
-				t.Errorf("%s: status %d: %s", name, got.status, got.body)
-			case how == "alone" && got.status != http.StatusBadRequest, kind == 'n' && got.status != http.StatusBadRequest:
-				t.Errorf("%s: status %d, want 400: %.200s", name, got.status, got.body)
-			case got.status == http.StatusBadRequest && (kind == 'n' || how == "alone") && tried != 0:
+			case got.Status != http.StatusOK && (got.Status < 400 || got.Status >= 500):
+				t.Errorf("%s: status %d: %s", name, got.Status, got.Body)
+			case how == "alone" && got.Status != http.StatusBadRequest, kind == 'n' && got.Status != http.StatusBadRequest:
+				t.Errorf("%s: status %d, want 400: %.200s", name, got.Status, got.Body)
+			case got.Status == http.StatusBadRequest && (kind == 'n' || how == "alone") && tried != 0:
 				t.Errorf("%s: %d attempts for a bad body", name, tried)
 			}
-			if got.status == http.StatusOK {
+			if got.Status == http.StatusOK {
 				served++
-				got.wantComplete(t, false)
+				got.WantComplete(t, false)
 			} else {
-				got.wantEnvelope(t)
+				got.WantEnvelope(t)
 			}
 		}
 	}
-	a.wantNothingHeld(t)
+	a.WantNothingHeld(t)
 	if served < 90 {
 		t.Errorf("only %d of the harmless files were served", served)
 	}
 	t.Logf("%d files twice, %d answered", len(files), served)
-	gw.wantBalanced(t)
+	gw.WantBalanced(t)
 }

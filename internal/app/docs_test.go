@@ -8,21 +8,22 @@ import (
 	"strings"
 	"testing"
 
+	"weir/internal/app/apptest"
 	"weir/internal/config"
 )
 
 // A node serves the documentation with its own address and settings, and keeps what is not of it to the API.
 func TestDocumentation(t *testing.T) {
 	t.Parallel()
-	gw := startGateway(t)
+	gw := apptest.StartGateway(t)
 	get := func(path, accept string) (int, string) {
 		t.Helper()
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, gw.url+path, nil)
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, gw.URL+path, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		r.Header.Set("Accept", accept)
-		res, err := gw.client.Do(r)
+		res, err := gw.Client.Do(r)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -34,14 +35,14 @@ func TestDocumentation(t *testing.T) {
 		return res.StatusCode, string(b)
 	}
 	status, page := get("/docs/start", "text/html")
-	if status != http.StatusOK || !strings.Contains(page, "export</span> BASE="+gw.url+" ") {
-		t.Errorf("%d: the first page lacks the address %s", status, gw.url)
+	if status != http.StatusOK || !strings.Contains(page, "export</span> BASE="+gw.URL+" ") {
+		t.Errorf("%d: the first page lacks the address %s", status, gw.URL)
 	}
 	file, err := os.ReadFile("../../docs/money.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, twin := get("/docs/money.md", "*/*"); twin != strings.ReplaceAll(string(file), "http://127.0.0.1:8080", gw.url) {
+	if _, twin := get("/docs/money.md", "*/*"); twin != strings.ReplaceAll(string(file), "http://127.0.0.1:8080", gw.URL) {
 		t.Error("the Markdown of a page differs from its file")
 	}
 	_, reference := get("/docs/settings.md", "*/*")
@@ -57,7 +58,7 @@ func TestDocumentation(t *testing.T) {
 		}
 	}
 	walk(reflect.TypeFor[config.Config](), "")
-	if status, list := get("/llms.txt", "*/*"); status != http.StatusOK || !strings.Contains(list, "]("+gw.url+"/docs/money.md): ") {
+	if status, list := get("/llms.txt", "*/*"); status != http.StatusOK || !strings.Contains(list, "]("+gw.URL+"/docs/money.md): ") {
 		t.Errorf("/llms.txt: %d", status)
 	}
 	if status, answer := get("/docs/nothing", "application/json"); status != http.StatusNotFound || !strings.Contains(answer, `"error_type":"not_found"`) {

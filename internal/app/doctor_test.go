@@ -10,6 +10,7 @@ import (
 
 	"weir/internal/apikey"
 	"weir/internal/app"
+	"weir/internal/app/apptest"
 	"weir/internal/config"
 	"weir/internal/sim"
 	"weir/internal/store/sqlite/sqlitetest"
@@ -19,12 +20,12 @@ import (
 func clinic(t *testing.T, change func(*config.Config)) config.Config {
 	t.Helper()
 	simulator := sim.New(sim.Config{})
-	listener := listen(t)
+	listener := apptest.Listen(t)
 	go func() { _ = simulator.Serve(listener) }()
 	t.Cleanup(func() { _ = simulator.Close(context.Background()) })
 	cfg := config.Default()
 	cfg.DataDir, cfg.Builtin.All = t.TempDir(), false
-	patient(&cfg)
+	apptest.Patient(&cfg)
 	sqlitetest.New(t, cfg.DataDir)
 	if err := os.Chmod(cfg.DataDir, 0o700); err != nil {
 		t.Fatal(err)
@@ -35,7 +36,7 @@ func clinic(t *testing.T, change func(*config.Config)) config.Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := o.Users.CreateAs(t.Context(), "alice", apikey.Administrator, administrator); err != nil {
+	if _, err := o.Users.CreateAs(t.Context(), "alice", apikey.Administrator, apptest.Administrator); err != nil {
 		t.Fatal(err)
 	}
 	o.Close()

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"weir/internal/app/apptest"
 	"weir/internal/catalog"
 	"weir/internal/config"
 )
@@ -27,7 +28,7 @@ func TestOneAccountEjectsNothing(t *testing.T) {
 			t.Parallel()
 			var sim http.Handler
 			var mischief atomic.Int64
-			g := startGateway(t, func(s *setup) {
+			g := apptest.StartGateway(t, func(s *apptest.Setup) {
 				s.Health = config.Default().Health
 				server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 					body, err := io.ReadAll(r.Body)
@@ -44,14 +45,14 @@ func TestOneAccountEjectsNothing(t *testing.T) {
 				}))
 				t.Cleanup(server.Close)
 				s.Declared.Providers = append(s.Declared.Providers, catalog.Provider{ID: "only", Name: "only", Dialect: "openai", BaseURL: server.URL + "/v1"})
-				o := offerOf(t, "only", "test/alone", "chat")
-				o.Pricing.Base.Prompt = price(t, "0.1")
+				o := apptest.OfferOf(t, "only", "test/alone", "chat")
+				o.Pricing.Base.Prompt = apptest.Price(t, "0.1")
 				s.Offers = append(s.Offers, o)
 			})
-			sim = g.sim
-			bad, good := g.newAccount(t), g.newAccount(t)
-			ask := func(a *account, text string) int {
-				return a.chat(t, map[string]any{"model": "test/alone", "messages": []any{map[string]any{"role": "user", "content": text}}}).status
+			sim = g.Sim
+			bad, good := g.NewAccount(t), g.NewAccount(t)
+			ask := func(a *apptest.Account, text string) int {
+				return a.Chat(t, map[string]any{"model": "test/alone", "messages": []any{map[string]any{"role": "user", "content": text}}}).Status
 			}
 			for i := range 50 {
 				if status := ask(bad, "mischief"); status < 429 {

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"weir/internal/app/apptest"
 	"weir/internal/catalog"
 	"weir/internal/config"
 )
@@ -45,7 +46,7 @@ type provider struct {
 
 // trio are three providers of test/trio, in the order of their prices.
 type trio struct {
-	*gateway
+	*apptest.Gateway
 	clock     *slowClock
 	providers []*provider
 	before    map[string]int64
@@ -58,8 +59,8 @@ func startTrio(t *testing.T) *trio {
 	for _, id := range []string{"one", "two", "three"} {
 		x.providers = append(x.providers, &provider{id: id})
 	}
-	x.gateway = startGateway(t, func(s *setup) {
-		s.clock = x.clock.Now
+	x.Gateway = apptest.StartGateway(t, func(s *apptest.Setup) {
+		s.Clock = x.clock.Now
 		s.Health = config.Default().Health
 		for i, p := range x.providers {
 			p.takes.Store(int64(100 * time.Millisecond))
@@ -74,24 +75,24 @@ func startTrio(t *testing.T) *trio {
 			}))
 			t.Cleanup(server.Close)
 			s.Declared.Providers = append(s.Declared.Providers, catalog.Provider{ID: p.id, Name: p.id, Dialect: "openai", BaseURL: server.URL + "/v1"})
-			o := offerOf(t, p.id, "test/trio", "chat")
-			o.Pricing.Base.Prompt = price(t, fmt.Sprintf("0.%d", i+1))
+			o := apptest.OfferOf(t, p.id, "test/trio", "chat")
+			o.Pricing.Base.Prompt = apptest.Price(t, fmt.Sprintf("0.%d", i+1))
 			s.Offers = append(s.Offers, o)
 		}
 	})
-	sim = x.sim
+	sim = x.Sim
 	return x
 }
 
 // phase makes n calls, one per second, and returns the number of attempts per provider.
-func (x *trio) phase(t *testing.T, a *account, name string, n int) map[string]int64 {
+func (x *trio) phase(t *testing.T, a *apptest.Account, name string, n int) map[string]int64 {
 	t.Helper()
 	for range n {
 		x.clock.add(time.Second)
-		got := a.chat(t, map[string]any{"model": "test/trio", "stream": true, "messages": []any{map[string]any{"role": "user", "content": "hello"}},
+		got := a.Chat(t, map[string]any{"model": "test/trio", "stream": true, "messages": []any{map[string]any{"role": "user", "content": "hello"}},
 			"provider": map[string]any{"sort": "price", "preferred_max_latency": 1}})
-		if got.status != http.StatusOK {
-			t.Fatalf("%s: status %d: %s", name, got.status, got.body)
+		if got.Status != http.StatusOK {
+			t.Fatalf("%s: status %d: %s", name, got.Status, got.Body)
 		}
 	}
 	counts, line := map[string]int64{}, ""
@@ -109,13 +110,13 @@ func (x *trio) phase(t *testing.T, a *account, name string, n int) map[string]in
 func TestTrafficMovesAndReturns(t *testing.T) {
 	t.Parallel()
 	x := startTrio(t)
-	a := x.newAccount(t)
+	a := x.NewAccount(t)
 	for _, p := range x.providers { // so that each has a history
 		for range 3 {
-			got := a.chat(t, map[string]any{"model": "test/trio", "stream": true, "messages": []any{map[string]any{"role": "user", "content": "hello"}},
+			got := a.Chat(t, map[string]any{"model": "test/trio", "stream": true, "messages": []any{map[string]any{"role": "user", "content": "hello"}},
 				"provider": map[string]any{"only": []any{p.id}}})
-			if got.status != http.StatusOK {
-				t.Fatalf("status %d: %s", got.status, got.body)
+			if got.Status != http.StatusOK {
+				t.Fatalf("status %d: %s", got.Status, got.Body)
 			}
 		}
 		x.before[p.id] = p.attempts.Load()
@@ -157,27 +158,27 @@ func TestTrafficMovesAndReturns(t *testing.T) {
 	}
 	one.takes.Store(int64(100 * time.Millisecond))
 	x.clock.add(6 * time.Minute) // the measurements of its speed have expired, so it must be tried again
-	a.chat(t, map[string]any{"model": "test/trio", "stream": true, "messages": []any{map[string]any{"role": "user", "content": "hello"}}, "provider": map[string]any{"only": []any{"one"}}})
+	a.Chat(t, map[string]any{"model": "test/trio", "stream": true, "messages": []any{map[string]any{"role": "user", "content": "hello"}}, "provider": map[string]any{"only": []any{"one"}}})
 	x.before["one"] = one.attempts.Load()
 	want("one is quick again", 10, 10, 0, 0)
-	x.wantBalanced(t)
+	x.WantBalanced(t)
 }
 
 // If no provider works, clients get an error at once, with Retry-After. When the providers are back, so is the service, within a second.
 func TestAllProvidersDown(t *testing.T) {
 	t.Parallel()
 	x := startTrio(t)
-	a := x.newAccount(t)
+	a := x.NewAccount(t)
 	for _, p := range x.providers {
 		p.fails.Store(true)
 	}
 	statuses := map[int]int{}
 	for range 20 {
-		got := a.chat(t, map[string]any{"model": "test/trio", "messages": []any{map[string]any{"role": "user", "content": "hello"}}})
-		statuses[got.status]++
-		if got.status == http.StatusServiceUnavailable {
-			if got.header.Get("Retry-After") == "" || !strings.Contains(string(got.body), `"error_type":"no_provider"`) {
-				t.Errorf("Retry-After %q: %s", got.header.Get("Retry-After"), got.body)
+		got := a.Chat(t, map[string]any{"model": "test/trio", "messages": []any{map[string]any{"role": "user", "content": "hello"}}})
+		statuses[got.Status]++
+		if got.Status == http.StatusServiceUnavailable {
+			if got.Header.Get("Retry-After") == "" || !strings.Contains(string(got.Body), `"error_type":"no_provider"`) {
+				t.Errorf("Retry-After %q: %s", got.Header.Get("Retry-After"), got.Body)
 			}
 		}
 	}
@@ -193,10 +194,10 @@ func TestAllProvidersDown(t *testing.T) {
 		p.fails.Store(false)
 	}
 	x.clock.add(time.Second)
-	if got := a.chat(t, map[string]any{"model": "test/trio", "messages": []any{map[string]any{"role": "user", "content": "hello"}}}); got.status != http.StatusOK {
-		t.Errorf("a second after the providers are back: status %d: %s", got.status, got.body)
+	if got := a.Chat(t, map[string]any{"model": "test/trio", "messages": []any{map[string]any{"role": "user", "content": "hello"}}}); got.Status != http.StatusOK {
+		t.Errorf("a second after the providers are back: status %d: %s", got.Status, got.Body)
 	}
-	a.wantNothingHeld(t)
+	a.WantNothingHeld(t)
 }
 
 // The health of endpoints survives a restart.
@@ -204,10 +205,10 @@ func TestHealthSurvivesARestart(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	t.Run("a node ends", func(t *testing.T) {
-		gw := startGateway(t, func(s *setup) { s.DataDir = dir })
-		a := gw.newAccount(t)
-		if got := a.chat(t, map[string]any{"model": "test/next", "messages": []any{map[string]any{"role": "user", "content": "hello"}}}); got.status != http.StatusOK {
-			t.Fatalf("status %d", got.status)
+		gw := apptest.StartGateway(t, func(s *apptest.Setup) { s.DataDir = dir })
+		a := gw.NewAccount(t)
+		if got := a.Chat(t, map[string]any{"model": "test/next", "messages": []any{map[string]any{"role": "user", "content": "hello"}}}); got.Status != http.StatusOK {
+			t.Fatalf("status %d", got.Status)
 		}
 	})
 	saved, err := os.ReadFile(filepath.Join(dir, "health"))
@@ -215,8 +216,8 @@ func TestHealthSurvivesARestart(t *testing.T) {
 		t.Fatalf("%v, %d bytes saved", err, len(saved))
 	}
 	t.Run("another begins", func(t *testing.T) {
-		gw := startGateway(t, func(s *setup) { s.DataDir = dir })
-		if up, _, _, known := gw.node.Health().Stats("works/test/next"); !known || up != 100 {
+		gw := apptest.StartGateway(t, func(s *apptest.Setup) { s.DataDir = dir })
+		if up, _, _, known := gw.Node.Health().Stats("works/test/next"); !known || up != 100 {
 			t.Errorf("uptime %v, known %v", up, known)
 		}
 	})
@@ -224,10 +225,10 @@ func TestHealthSurvivesARestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Run("an unreadable file is ignored", func(t *testing.T) {
-		gw := startGateway(t, func(s *setup) { s.DataDir = dir })
-		if _, _, _, known := gw.node.Health().Stats("works/test/next"); known {
+		gw := apptest.StartGateway(t, func(s *apptest.Setup) { s.DataDir = dir })
+		if _, _, _, known := gw.Node.Health().Stats("works/test/next"); known {
 			t.Error("health is known")
 		}
-		waitFor(t, "a word about it in the log", func() bool { return strings.Contains(gw.log.String(), "cannot be read") })
+		apptest.WaitFor(t, "a word about it in the log", func() bool { return strings.Contains(gw.Log.String(), "cannot be read") })
 	})
 }

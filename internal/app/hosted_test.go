@@ -7,17 +7,16 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"weir/internal/app/apptest"
 )
 
-// hostedPrices are rubles per call of each tool that the provider runs.
-var hostedPrices = map[string]string{"web_search": "1", "web_fetch": "2", "file_search": "3", "code_execution": "5", "mcp": "7"}
-
-func priceHosted(t *testing.T) func(*setup) {
-	return func(s *setup) {
+func priceHosted(t *testing.T) func(*apptest.Setup) {
+	return func(s *apptest.Setup) {
 		for i := range s.Offers {
 			b := &s.Offers[i].Pricing.Base
-			for name, p := range hostedPrices {
-				*b.Field(name) = price(t, p)
+			for name, p := range apptest.HostedPrices {
+				*b.Field(name) = apptest.Price(t, p)
 			}
 		}
 	}
@@ -27,7 +26,7 @@ func priceHosted(t *testing.T) func(*setup) {
 // of the client are not charged.
 func TestHostedToolsAreCharged(t *testing.T) {
 	t.Parallel()
-	c := startConformer(t, priceHosted(t))
+	c := apptest.StartConformer(t, priceHosted(t))
 	for _, x := range []struct {
 		name, style, model, members string
 		want                        map[string]int64
@@ -53,19 +52,19 @@ func TestHostedToolsAreCharged(t *testing.T) {
 		}{{"whole", "", false}, {"stream", "", true}, {"usage missing", " usage=missing", true}, {"usage below zero", " usage=negative", false}, {"breaks off", " fault=u6 after=60", true}} {
 			t.Run(x.name+"/"+how.name, func(t *testing.T) {
 				t.Parallel()
-				a := c.newAccount(t)
-				path, body := ofStyle(x.style, x.model, x.members)
+				a := c.NewAccount(t)
+				path, body := apptest.OfStyle(x.style, x.model, x.members)
 				body = strings.Replace(body, "Over the weir", "Over the weir [[sim uses=3 tokens=100"+how.mark+"]]", 1)
 				if x.style != "gemini" {
 					body = fmt.Sprintf(`%s,"stream":%t}`, strings.TrimSuffix(body, "}"), how.stream)
 				} else if how.stream {
-					path = geminiStyle{}.path(x.model, true)
+					path = apptest.GeminiStyle{}.Path(x.model, true)
 				}
-				got := a.send(t, http.MethodPost, path, []byte(body), map[string]string{"Anthropic-Beta": "mcp-client-2025-11-20"})
-				if got.status != http.StatusOK {
-					t.Fatalf("%d %s", got.status, got.body)
+				got := a.Send(t, http.MethodPost, path, []byte(body), map[string]string{"Anthropic-Beta": "mcp-client-2025-11-20"})
+				if got.Status != http.StatusOK {
+					t.Fatalf("%d %s", got.Status, got.Body)
 				}
-				is := a.hostedParts(t, got.header.Get("X-Generation-Id"))
+				is := a.HostedParts(t, got.Header.Get("X-Generation-Id"))
 				want := map[string]int64{}
 				for name, n := range x.want {
 					if how.name != "breaks off" || name != x.beyond {
@@ -73,43 +72,14 @@ func TestHostedToolsAreCharged(t *testing.T) {
 					}
 				}
 				if fmt.Sprint(is) != fmt.Sprint(want) {
-					t.Errorf("charged %v, want %v: %.600s", is, want, got.body)
+					t.Errorf("charged %v, want %v: %.600s", is, want, got.Body)
 				}
-				if spent := parse(t, a.credits(t).TotalUsage); spent <= 0 {
+				if spent := apptest.Parse(t, a.Credits(t).TotalUsage); spent <= 0 {
 					t.Errorf("%s is spent", spent)
 				}
 			})
 		}
 	}
-}
-
-// hostedParts returns the parts of a call's bill that are calls of the provider's tools, and checks their prices.
-func (a *account) hostedParts(t *testing.T, id string) map[string]int64 {
-	t.Helper()
-	var c struct {
-		Data struct {
-			Usage struct {
-				Parts []struct {
-					Kind, Price string
-					Quantity    int64
-				}
-			}
-		}
-	}
-	got := a.do(t, http.MethodGet, "/api/calls/"+id, nil)
-	if err := json.Unmarshal(got.body, &c); err != nil || got.status != http.StatusOK {
-		t.Fatalf("status %d, %v: %s", got.status, err, got.body)
-	}
-	parts := map[string]int64{}
-	for _, p := range c.Data.Usage.Parts {
-		if want, ok := hostedPrices[p.Kind]; ok {
-			parts[p.Kind] = p.Quantity
-			if p.Price != want {
-				t.Errorf("a call of %s costs %s, want %s", p.Kind, p.Price, want)
-			}
-		}
-	}
-	return parts
 }
 
 // clientTools are tools that model vendors define and clients run: only their tokens are charged.
@@ -137,13 +107,13 @@ var clientTools = []struct{ style, tool string }{
 // Tools of the client need no price.
 func TestClientToolsAreNotRefused(t *testing.T) {
 	t.Parallel()
-	c := startConformer(t, unpriced)
-	a := c.newAccount(t)
+	c := apptest.StartConformer(t, apptest.Unpriced)
+	a := c.NewAccount(t)
 	for _, x := range clientTools {
-		path, body := ofStyle(x.style, own[x.style], `"tools":[`+x.tool+`]`)
-		got := a.send(t, http.MethodPost, path, []byte(body), nil)
-		if bytes.Contains(got.body, []byte("has a price for")) || got.status == http.StatusNotFound {
-			t.Errorf("%s %s: %d %.400s", x.style, x.tool, got.status, got.body)
+		path, body := apptest.OfStyle(x.style, apptest.Own[x.style], `"tools":[`+x.tool+`]`)
+		got := a.Send(t, http.MethodPost, path, []byte(body), nil)
+		if bytes.Contains(got.Body, []byte("has a price for")) || got.Status == http.StatusNotFound {
+			t.Errorf("%s %s: %d %.400s", x.style, x.tool, got.Status, got.Body)
 		}
 	}
 }
@@ -152,22 +122,22 @@ func TestClientToolsAreNotRefused(t *testing.T) {
 // name, also in a request with other tools that all have prices.
 func TestDrawingToolIsRefused(t *testing.T) {
 	t.Parallel()
-	c := startConformer(t, priceHosted(t))
-	a := c.newAccount(t)
+	c := apptest.StartConformer(t, priceHosted(t))
+	a := c.NewAccount(t)
 	for _, tool := range []string{`{"type":"image_generation"}`, `{"type":"image_generation","size":"1024x1024","quality":"low"}`, `{"type":"web_search"},{"type":"image_generation"}`} {
 		for _, stream := range []string{"true", "false"} {
-			path, body := ofStyle("responses", own["responses"], `"stream":`+stream+`,"tools":[`+tool+`]`)
-			got := a.send(t, http.MethodPost, path, []byte(body), nil)
+			path, body := apptest.OfStyle("responses", apptest.Own["responses"], `"stream":`+stream+`,"tools":[`+tool+`]`)
+			got := a.Send(t, http.MethodPost, path, []byte(body), nil)
 			var e struct {
 				Error struct{ Message string }
 			}
-			if err := json.Unmarshal(got.body, &e); err != nil || got.status != http.StatusNotFound || !strings.Contains(e.Error.Message, "has a price for image_generation") {
-				t.Errorf("%s: %d, %v: %.600s", tool, got.status, err, got.body)
+			if err := json.Unmarshal(got.Body, &e); err != nil || got.Status != http.StatusNotFound || !strings.Contains(e.Error.Message, "has a price for image_generation") {
+				t.Errorf("%s: %d, %v: %.600s", tool, got.Status, err, got.Body)
 			}
 		}
 	}
-	if asked := c.received("Over the weir"); len(asked) > 0 {
+	if asked := c.Received("Over the weir"); len(asked) > 0 {
 		t.Errorf("%d upstream requests", len(asked))
 	}
-	a.wantSpent(t, false)
+	a.WantSpent(t, false)
 }

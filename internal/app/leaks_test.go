@@ -5,14 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
+	"weir/internal/app/apptest"
 	"weir/internal/completion"
 	"weir/internal/config"
 	"weir/internal/httpapi"
@@ -115,17 +113,17 @@ func (s *brittleSink) Event(ev *completion.Event) error {
 }
 
 // startTattling starts a node that logs as much as possible, with the tattler as its provider.
-func startTattling(t *testing.T) *gateway {
+func startTattling(t *testing.T) *apptest.Gateway {
 	t.Helper()
 	provider := tattler(t)
-	return startGateway(t, func(s *setup) {
+	return apptest.StartGateway(t, func(s *apptest.Setup) {
 		s.Server.AdminListen, s.Log.Level = "127.0.0.1:0", "debug"
 		s.Config.Providers = []config.Provider{{ID: "tattler", Name: "Tattler", BaseURL: provider, APIKey: config.NewSecret(canaries["provider's key"].text)}}
 		for _, model := range []string{"json", "html", "stream", "fine"} {
 			s.Config.Providers[0].Models = append(s.Config.Providers[0].Models, config.Offer{ID: "tattle/" + model, UpstreamID: model, ContextLength: 100_000, MaxOutput: 1000,
 				Prices: config.Prices{Prompt: "0.1", Completion: "0.4"}})
 		}
-		s.relay = func(c httpapi.Completer) httpapi.Completer { return brittle{c} }
+		s.WrapRelay = func(c httpapi.Completer) httpapi.Completer { return brittle{c} }
 	})
 }
 
@@ -134,12 +132,12 @@ func startTattling(t *testing.T) *gateway {
 func TestNothingLeaks(t *testing.T) {
 	t.Parallel()
 	gw := startTattling(t)
-	a := gw.newAccount(t)
+	a := gw.NewAccount(t)
 	var errorBodies strings.Builder
-	keep := func(got *answer) *answer {
-		if got.status >= 400 || strings.Contains(string(got.body), `"error":{`) {
-			errorBodies.Write(got.body)
-			fmt.Fprintln(&errorBodies, got.header)
+	keep := func(got *apptest.Answer) *apptest.Answer {
+		if got.Status >= 400 || strings.Contains(string(got.Body), `"error":{`) {
+			errorBodies.Write(got.Body)
+			fmt.Fprintln(&errorBodies, got.Header)
 		}
 		return got
 	}
@@ -147,7 +145,7 @@ func TestNothingLeaks(t *testing.T) {
 
 	headers := map[string]string{"X-Api-Key": of("x-api-key"), "Cookie": "session=" + of("cookie"), "X-Session-Id": of("session")}
 	bad := map[string]string{"Authorization": "Bearer " + of("authorization")}
-	chat := func(model, user string, stream bool) *answer {
+	chat := func(model, user string, stream bool) *apptest.Answer {
 		body, err := json.Marshal(map[string]any{
 			"model": model, "stream": stream, "user": user, "metadata": map[string]string{"a": of("metadata")}, "unknown": of("unknown field"),
 			"tools": []any{map[string]any{"type": "function", "function": map[string]any{"name": of("tool")}}}, "tool_choice": "none",
@@ -159,12 +157,12 @@ func TestNothingLeaks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return keep(a.send(t, http.MethodPost, "/v1/chat/completions", body, headers))
+		return keep(a.Send(t, http.MethodPost, "/v1/chat/completions", body, headers))
 	}
-	wantStatus := func(got *answer, status int) {
+	wantStatus := func(got *apptest.Answer, status int) {
 		t.Helper()
-		if got.status != status {
-			t.Errorf("status %d, want %d: %s", got.status, status, got.body)
+		if got.Status != status {
+			t.Errorf("status %d, want %d: %s", got.Status, status, got.Body)
 		}
 	}
 	for _, stream := range []bool{false, true} {
@@ -179,26 +177,26 @@ func TestNothingLeaks(t *testing.T) {
 	wantStatus(chat("tattle/fine", of("user"), false), 200)
 	wantStatus(chat("tattle/stream", of("user"), true), 200)
 	wantStatus(chat("test/next", "panic later", false), 500)
-	chat("test/next", "panic later", true).wantErrorEvent(t)
-	wantStatus(keep(a.send(t, http.MethodPost, "/v1/chat/completions", []byte(`{"model":"test/next","messages":[{"role":"user","content":"`+of("prompt")+"\n"+`"}]}`), headers)), 400)
-	wantStatus(keep(a.send(t, http.MethodPost, "/v1/chat/completions", []byte(`{"model":"test/next","temperature":"`+of("prompt")+`","messages":[]}`), headers)), 400)
-	wantStatus(keep(a.send(t, http.MethodGet, "/v1/credits", nil, bad)), 401)
-	wantStatus(keep(a.send(t, http.MethodGet, "/v1/activity?date="+of("query"), nil, nil)), 400)
-	wantStatus(keep(a.send(t, http.MethodGet, "/v1/"+of("query")+"?key="+a.key, nil, nil)), 404)
+	chat("test/next", "panic later", true).WantErrorEvent(t)
+	wantStatus(keep(a.Send(t, http.MethodPost, "/v1/chat/completions", []byte(`{"model":"test/next","messages":[{"role":"user","content":"`+of("prompt")+"\n"+`"}]}`), headers)), 400)
+	wantStatus(keep(a.Send(t, http.MethodPost, "/v1/chat/completions", []byte(`{"model":"test/next","temperature":"`+of("prompt")+`","messages":[]}`), headers)), 400)
+	wantStatus(keep(a.Send(t, http.MethodGet, "/v1/credits", nil, bad)), 401)
+	wantStatus(keep(a.Send(t, http.MethodGet, "/v1/activity?date="+of("query"), nil, nil)), 400)
+	wantStatus(keep(a.Send(t, http.MethodGet, "/v1/"+of("query")+"?key="+a.Key, nil, nil)), 404)
 	// one request must remain one line
-	wantStatus(keep(a.send(t, http.MethodPost, "/v1/chat/completions", []byte(`{"model":"a/b\n{\"forged\":1}\u2028\u001b[31m","messages":[{"role":"user","content":"x"}]}`), nil)), 404)
-	a.wantNothingHeld(t)
+	wantStatus(keep(a.Send(t, http.MethodPost, "/v1/chat/completions", []byte(`{"model":"a/b\n{\"forged\":1}\u2028\u001b[31m","messages":[{"role":"user","content":"x"}]}`), nil)), 404)
+	a.WantNothingHeld(t)
 
 	if words := of("upstream words"); !strings.Contains(errorBodies.String(), words) {
 		t.Errorf("the client may read %q, but the provider's message did not arrive", words)
 	}
-	metrics := gw.metrics(t)
+	metrics := gw.Metrics(t)
 	if !strings.Contains(metrics, "weir_panics_total 6") {
 		t.Error("six panics are not counted")
 	}
-	disk := gw.disk(t)
+	disk := gw.Disk(t)
 	for name, c := range canaries {
-		places := map[string]string{"the log": gw.log.String(), "metrics": metrics}
+		places := map[string]string{"the log": gw.Log.String(), "metrics": metrics}
 		if !c.client {
 			places["an error"] = errorBodies.String()
 		}
@@ -211,51 +209,9 @@ func TestNothingLeaks(t *testing.T) {
 			}
 		}
 	}
-	if strings.Contains(gw.log.String()+metrics+errorBodies.String()+disk, a.key) {
+	if strings.Contains(gw.Log.String()+metrics+errorBodies.String()+disk, a.Key) {
 		t.Error("the client's key was found")
 	}
-	gw.wantLogLines(t)
-	gw.wantBalanced(t)
-}
-
-func (gw *gateway) metrics(t *testing.T) string {
-	t.Helper()
-	scraper := &account{gw: &gateway{url: gw.node.AdminURL(), client: gw.client}}
-	got := scraper.send(t, http.MethodGet, "/metrics", nil, map[string]string{"Authorization": ""})
-	if got.status != http.StatusOK {
-		t.Fatalf("metrics: status %d", got.status)
-	}
-	return string(got.body)
-}
-
-// disk returns all files that the node has written into its data directory.
-func (gw *gateway) disk(t *testing.T) string {
-	t.Helper()
-	var all strings.Builder
-	err := filepath.WalkDir(gw.dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		text, err := os.ReadFile(path)
-		all.Write(text)
-		return err
-	})
-	if err != nil || all.Len() == 0 {
-		t.Fatalf("%d bytes of data, %v", all.Len(), err)
-	}
-	return all.String()
-}
-
-// wantLogLines checks that the log consists of lines of JSON without control characters, with one access record per request.
-func (gw *gateway) wantLogLines(t *testing.T) {
-	t.Helper()
-	for line := range strings.Lines(gw.log.String()) {
-		var record map[string]any
-		if err := json.Unmarshal([]byte(line), &record); err != nil {
-			t.Errorf("%v: %s", err, line)
-		}
-		if _, forged := record["forged"]; forged || strings.ContainsAny(strings.TrimSuffix(line, "\n"), "\n\r\x00\x1b\u2028\u2029\u007f") {
-			t.Errorf("text of a client is a log line: %q", line)
-		}
-	}
+	gw.WantLogLines(t)
+	gw.WantBalanced(t)
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"weir/internal/app/apptest"
 	"weir/internal/catalog"
 )
 
@@ -13,21 +14,21 @@ import (
 // delivers its transcript, and one that cannot carry images writes them as Markdown.
 func TestModalitiesReachEveryStyle(t *testing.T) {
 	t.Parallel()
-	c := startConformer(t, func(s *setup) {
+	c := apptest.StartConformer(t, func(s *apptest.Setup) {
 		for _, persona := range []string{"audio", "image"} {
-			o := offerOf(t, "on-openai", "made/"+persona, persona)
+			o := apptest.OfferOf(t, "on-openai", "made/"+persona, persona)
 			o.Output = catalog.Text | catalog.Audio | catalog.Image
-			o.Pricing.Base.ImageOutput, o.Pricing.Base.AudioOutput = price(t, "2"), price(t, "2")
+			o.Pricing.Base.ImageOutput, o.Pricing.Base.AudioOutput = apptest.Price(t, "2"), apptest.Price(t, "2")
 			s.Declared.Offers = append(s.Declared.Offers, o)
 		}
 	})
-	a := c.newAccount(t)
+	a := c.NewAccount(t)
 	for _, s := range styles {
 		for model, made := range map[string]string{"made/audio": "audio", "made/image": "image"} {
 			for _, stream := range []bool{false, true} {
-				name := s.name() + " " + made
+				name := s.Name() + " " + made
 				body := map[string]any{"model": model, "stream": stream}
-				switch s.name() {
+				switch s.Name() {
 				case "responses":
 					body["input"] = "Draw or say a weir."
 				case "gemini":
@@ -36,7 +37,7 @@ func TestModalitiesReachEveryStyle(t *testing.T) {
 					body["messages"] = []any{map[string]any{"role": "user", "content": "Draw or say a weir."}}
 					body["max_tokens"] = 500
 				}
-				if s.name() == "chat" && made == "audio" {
+				if s.Name() == "chat" && made == "audio" {
 					format := "wav"
 					if stream {
 						format = "pcm16"
@@ -47,11 +48,11 @@ func TestModalitiesReachEveryStyle(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				got := a.send(t, http.MethodPost, s.path(model, stream), b, s.header())
-				if got.status != http.StatusOK {
-					t.Fatalf("%s: status %d: %s", name, got.status, got.body)
+				got := a.Send(t, http.MethodPost, s.Path(model, stream), b, s.Header())
+				if got.Status != http.StatusOK {
+					t.Fatalf("%s: status %d: %s", name, got.Status, got.Body)
 				}
-				text := string(got.body)
+				text := string(got.Body)
 				carries := map[string]string{
 					"chat audio": `"data":"`, "messages audio": "weir", "responses audio": `output_text`, "gemini audio": `"data":"`,
 					"chat image": `"image_url"`, "messages image": "![image](data:image/", "responses image": `image_generation_call`, "gemini image": `"inlineData":{"mimeType":"image/png"`,
@@ -59,7 +60,7 @@ func TestModalitiesReachEveryStyle(t *testing.T) {
 				if !strings.Contains(text, carries[name]) {
 					t.Errorf("%s, stream %t: %.900s", name, stream, text)
 				}
-				if s.name() == "messages" && made == "audio" && strings.Count(text, `"text"`) < 2 {
+				if s.Name() == "messages" && made == "audio" && strings.Count(text, `"text"`) < 2 {
 					t.Errorf("%s, stream %t: no transcript in %.900s", name, stream, text)
 				}
 			}

@@ -1,39 +1,39 @@
 package app_test
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
 	"testing"
 
+	"weir/internal/app/apptest"
 	"weir/internal/catalog"
 	"weir/internal/completion"
 	"weir/internal/money"
 )
 
 // pluginCatalog adds models that lack a feature: schemas, context length, files, web search.
-func pluginCatalog(t *testing.T) func(*setup) {
-	return func(s *setup) {
+func pluginCatalog(t *testing.T) func(*apptest.Setup) {
+	return func(s *apptest.Setup) {
 		offer := func(dialect, slug, upstream string, change func(*catalog.Offer)) {
-			o := offerOf(t, "on-"+dialect, slug, upstream)
+			o := apptest.OfferOf(t, "on-"+dialect, slug, upstream)
 			o.Input = catalog.Text
 			change(&o)
 			s.Offers = append(s.Offers, o)
 		}
-		for _, d := range dialects {
-			offer(d.name, "lack/"+d.name+"-schema", "json", func(o *catalog.Offer) {
+		for _, d := range apptest.Dialects {
+			offer(d.Name, "lack/"+d.Name+"-schema", "json", func(o *catalog.Offer) {
 				o.Params = catalog.ParamTools | catalog.ParamToolChoice | catalog.ParamMaxTokens
 			})
-			offer(d.name, "lack/"+d.name+"-files", "echo", func(o *catalog.Offer) {})
-			offer(d.name, "lack/"+d.name+"-room", "echo", func(o *catalog.Offer) { o.ContextLength, o.MaxCompletion = 4000, 500 })
-			offer(d.name, "lack/"+d.name+"-search", "chat", func(o *catalog.Offer) { o.Params = catalog.ParamTools })
+			offer(d.Name, "lack/"+d.Name+"-files", "echo", func(o *catalog.Offer) {})
+			offer(d.Name, "lack/"+d.Name+"-room", "echo", func(o *catalog.Offer) { o.ContextLength, o.MaxCompletion = 4000, 500 })
+			offer(d.Name, "lack/"+d.Name+"-search", "chat", func(o *catalog.Offer) { o.Params = catalog.ParamTools })
 		}
 		offer("openai", "lack/json", "echo", func(o *catalog.Offer) { o.Params = catalog.ParamMaxTokens })
 		offer("openai", "lack/strict", "echo", func(o *catalog.Offer) {
 			o.Params = catalog.ParamMaxTokens
-			o.Pricing.Base.Prompt = price(t, "0.01") // it is the cheapest
+			o.Pricing.Base.Prompt = apptest.Price(t, "0.01") // it is the cheapest
 		})
 		offer("anthropic", "lack/strict", "json", func(o *catalog.Offer) { o.Params = catalog.ParamTools | catalog.ParamToolChoice })
 	}
@@ -46,10 +46,10 @@ type replyOf struct {
 	Calls                              int
 }
 
-func readReply(t *testing.T, got *answer, stream bool) (r replyOf) {
+func readReply(t *testing.T, got *apptest.Answer, stream bool) (r replyOf) {
 	t.Helper()
-	if got.status != http.StatusOK {
-		t.Fatalf("status %d: %s", got.status, got.body)
+	if got.Status != http.StatusOK {
+		t.Fatalf("status %d: %s", got.Status, got.Body)
 	}
 	type piece struct {
 		Content     *string
@@ -85,10 +85,10 @@ func readReply(t *testing.T, got *answer, stream bool) (r replyOf) {
 		}
 	}
 	if !stream {
-		take(got.body)
+		take(got.Body)
 		return r
 	}
-	for _, f := range got.frames(t) {
+	for _, f := range got.Frames(t) {
 		raw, err := json.Marshal(f)
 		if err != nil {
 			t.Fatal(err)
@@ -118,23 +118,23 @@ func wantFormat(strict bool) map[string]any {
 
 func TestPluginHealing(t *testing.T) {
 	t.Parallel()
-	c := startConformer(t, pluginCatalog(t))
-	a := c.newAccount(t)
+	c := apptest.StartConformer(t, pluginCatalog(t))
+	a := c.NewAccount(t)
 	ask := map[string]any{"model": "lack/json", "messages": user("Sure, here it is: {total: 42, 'note': None,}"), "response_format": map[string]any{"type": "json_object"}}
-	if got := readReply(t, a.chat(t, ask), false); got.Content != "Sure, here it is: {total: 42, 'note': None,}" || !strings.Contains(got.Notice, "response_format") {
+	if got := readReply(t, a.Chat(t, ask), false); got.Content != "Sure, here it is: {total: 42, 'note': None,}" || !strings.Contains(got.Notice, "response_format") {
 		t.Errorf("without the plugin: %+v", got)
 	}
 	ask["plugins"] = plugins("response-healing")
-	got := readReply(t, a.chat(t, ask), false)
+	got := readReply(t, a.Chat(t, ask), false)
 	if got.Content != `{"total":42,"note":null}` || !strings.Contains(got.Notice, "repaired") {
 		t.Errorf("%+v", got)
 	}
-	sent := c.received("Answer with one JSON object")
-	if len(sent) != 1 || strings.Contains(string(sent[0].body), "response_format") || strings.Contains(string(sent[0].body), "plugins") {
+	sent := c.Received("Answer with one JSON object")
+	if len(sent) != 1 || strings.Contains(string(sent[0].Body), "response_format") || strings.Contains(string(sent[0].Body), "plugins") {
 		t.Errorf("sent %d requests with the instruction: %s", len(sent), sent)
 	}
 	ask["stream"] = true
-	if got := readReply(t, a.chat(t, ask), true); !strings.HasPrefix(got.Content, "Sure") {
+	if got := readReply(t, a.Chat(t, ask), true); !strings.HasPrefix(got.Content, "Sure") {
 		t.Errorf("a stream: %+v", got)
 	}
 }
@@ -143,26 +143,26 @@ func TestPluginHealing(t *testing.T) {
 // endpoint has no schemas either, and must use a tool call.
 func TestPluginStrict(t *testing.T) {
 	t.Parallel()
-	c := startConformer(t, pluginCatalog(t))
-	a := c.newAccount(t)
+	c := apptest.StartConformer(t, pluginCatalog(t))
+	a := c.NewAccount(t)
 	ask := map[string]any{"model": "lack/strict", "messages": user("The sum?"), "response_format": wantFormat(true), "provider": map[string]any{"sort": "price"}, "max_tokens": 50}
-	got := a.chat(t, ask)
+	got := a.Chat(t, ask)
 	r := readReply(t, got, false)
 	var doc struct{ Total *int }
 	if err := json.Unmarshal([]byte(r.Content), &doc); err != nil || doc.Total == nil || r.Finish != "stop" || r.Calls != 0 {
 		t.Fatalf("%v: %+v", err, r)
 	}
-	a.wantAttempts(t, got, 2)
-	if spent, is := parse(t, a.credits(t).TotalUsage), got.reported(t, false); spent != is.cost {
-		t.Errorf("the answer cost %s, charged are %s", is.cost, spent)
+	a.WantAttempts(t, got, 2)
+	if spent, is := apptest.Parse(t, a.Credits(t).TotalUsage), got.Reported(t, false); spent != is.Cost {
+		t.Errorf("the answer cost %s, charged are %s", is.Cost, spent)
 	}
 	ask["provider"] = map[string]any{"only": []string{"on-openai"}}
-	failed := a.chat(t, ask)
-	if failed.status != http.StatusBadGateway || !strings.Contains(string(failed.body), "does not conform to the schema") {
-		t.Errorf("status %d: %s", failed.status, failed.body)
+	failed := a.Chat(t, ask)
+	if failed.Status != http.StatusBadGateway || !strings.Contains(string(failed.Body), "does not conform to the schema") {
+		t.Errorf("status %d: %s", failed.Status, failed.Body)
 	}
 	ask["stream"] = true
-	if r := readReply(t, a.chat(t, ask), true); r.Content != "The sum?" {
+	if r := readReply(t, a.Chat(t, ask), true); r.Content != "The sum?" {
 		t.Errorf("a stream: %+v", r)
 	}
 }
@@ -170,13 +170,13 @@ func TestPluginStrict(t *testing.T) {
 // Schemas work on endpoints of every dialect that have only tools, whole and streamed.
 func TestPluginEmulation(t *testing.T) {
 	t.Parallel()
-	c := startConformer(t, pluginCatalog(t))
-	for _, d := range dialects {
+	c := apptest.StartConformer(t, pluginCatalog(t))
+	for _, d := range apptest.Dialects {
 		for _, stream := range []bool{false, true} {
-			t.Run(d.name+map[bool]string{true: "/stream", false: "/whole"}[stream], func(t *testing.T) {
+			t.Run(d.Name+map[bool]string{true: "/stream", false: "/whole"}[stream], func(t *testing.T) {
 				t.Parallel()
-				a := c.newAccount(t)
-				got := a.chat(t, map[string]any{"model": "lack/" + d.name + "-schema", "messages": user("The sum?"), "response_format": wantFormat(false), "stream": stream})
+				a := c.NewAccount(t)
+				got := a.Chat(t, map[string]any{"model": "lack/" + d.Name + "-schema", "messages": user("The sum?"), "response_format": wantFormat(false), "stream": stream})
 				r := readReply(t, got, stream)
 				var doc struct{ Total *int }
 				if err := json.Unmarshal([]byte(r.Content), &doc); err != nil || doc.Total == nil || r.Finish != "stop" || r.Calls != 0 {
@@ -189,13 +189,13 @@ func TestPluginEmulation(t *testing.T) {
 
 func TestPluginCompression(t *testing.T) {
 	t.Parallel()
-	c := startConformer(t, pluginCatalog(t))
+	c := apptest.StartConformer(t, pluginCatalog(t))
 	long := strings.Repeat("a rather long story ", 60)
-	for _, d := range dialects {
-		t.Run(d.name, func(t *testing.T) {
+	for _, d := range apptest.Dialects {
+		t.Run(d.Name, func(t *testing.T) {
 			t.Parallel()
-			a := c.newAccount(t)
-			word := "compression-" + d.name
+			a := c.NewAccount(t)
+			word := "compression-" + d.Name
 			messages := []any{map[string]any{"role": "system", "content": "Rules of " + word}, map[string]any{"role": "user", "content": "begin", "name": "ann"}}
 			for i := range 20 {
 				messages = append(messages, map[string]any{"role": "assistant", "content": nil, "tool_calls": []any{map[string]any{"id": fmt.Sprintf("call_%d", i), "type": "function", "function": map[string]any{"name": "f", "arguments": "{}"}}}},
@@ -203,44 +203,44 @@ func TestPluginCompression(t *testing.T) {
 					map[string]any{"role": "assistant", "content": fmt.Sprintf("answer %d", i)}, map[string]any{"role": "user", "content": fmt.Sprintf("question %d %s", i, long)})
 			}
 			messages = append(messages, map[string]any{"role": "assistant", "content": "so"}, map[string]any{"role": "user", "content": "end"})
-			ask := map[string]any{"model": "lack/" + d.name + "-room", "messages": messages, "tools": []any{map[string]any{"type": "function", "function": map[string]any{"name": "f", "parameters": map[string]any{"type": "object", "properties": map[string]any{}}}}}}
-			got := a.chat(t, ask) // a context this small is compressed by default
+			ask := map[string]any{"model": "lack/" + d.Name + "-room", "messages": messages, "tools": []any{map[string]any{"type": "function", "function": map[string]any{"name": "f", "parameters": map[string]any{"type": "object", "properties": map[string]any{}}}}}}
+			got := a.Chat(t, ask) // a context this small is compressed by default
 			r := readReply(t, got, false)
 			if r.Content != "end" || !strings.Contains(r.Notice, "left out") {
 				t.Fatalf("%+v", r)
 			}
-			sent := c.received(word)
-			body := string(sent[0].body)
+			sent := c.Received(word)
+			body := string(sent[0].Body)
 			if len(sent) != 1 || !strings.Contains(body, "begin") || strings.Contains(body, "question 9") || !strings.Contains(body, "question 19") || len(body) > 20_000 {
 				t.Errorf("%d requests, %d bytes: %.300s", len(sent), len(body), body)
 			}
 			var call struct{ Data struct{ Notice *string } }
-			if err := json.Unmarshal(a.do(t, http.MethodGet, "/api/calls/"+r.ID, nil).body, &call); err != nil || call.Data.Notice == nil || *call.Data.Notice != r.Notice {
+			if err := json.Unmarshal(a.Do(t, http.MethodGet, "/api/calls/"+r.ID, nil).Body, &call); err != nil || call.Data.Notice == nil || *call.Data.Notice != r.Notice {
 				t.Errorf("%v: recorded is %v", err, call.Data.Notice)
 			}
 			for _, off := range []map[string]any{{"transforms": []any{}}, {"plugins": plugins(map[string]any{"id": "context-compression", "enabled": false})}} {
 				for k, v := range ask {
 					off[k] = v
 				}
-				if got := a.chat(t, off); got.status != http.StatusBadRequest || !strings.Contains(string(got.body), "context_length_exceeded") {
-					t.Errorf("status %d: %s", got.status, got.body)
+				if got := a.Chat(t, off); got.Status != http.StatusBadRequest || !strings.Contains(string(got.Body), "context_length_exceeded") {
+					t.Errorf("status %d: %s", got.Status, got.Body)
 				}
 			}
 		})
 	}
 	t.Run("a large context is compressed when asked", func(t *testing.T) {
 		t.Parallel()
-		a := c.newAccount(t)
+		a := c.NewAccount(t)
 		messages := []any{}
 		for i := range 60 {
 			messages = append(messages, map[string]any{"role": "user", "content": fmt.Sprintf("large %d ", i) + strings.Repeat(long, 10)}, map[string]any{"role": "assistant", "content": "so"})
 		}
 		ask := map[string]any{"model": "openai/echo", "messages": append(messages, map[string]any{"role": "user", "content": "end"})}
-		if got := a.chat(t, ask); got.status != http.StatusBadRequest {
-			t.Fatalf("status %d: %s", got.status, got.body)
+		if got := a.Chat(t, ask); got.Status != http.StatusBadRequest {
+			t.Fatalf("status %d: %s", got.Status, got.Body)
 		}
 		ask["transforms"] = []string{"middle-out"}
-		if r := readReply(t, a.chat(t, ask), false); r.Content != "end" || !strings.Contains(r.Notice, "left out") {
+		if r := readReply(t, a.Chat(t, ask), false); r.Content != "end" || !strings.Contains(r.Notice, "left out") {
 			t.Errorf("%+v", r)
 		}
 	})
@@ -250,47 +250,47 @@ func TestPluginCompression(t *testing.T) {
 // uses and whether or not that wire can shorten. Otherwise it is refused.
 func TestTruncation(t *testing.T) {
 	t.Parallel()
-	c := startConformer(t, pluginCatalog(t))
+	c := apptest.StartConformer(t, pluginCatalog(t))
 	long := strings.Repeat("a rather long story ", 60)
-	for _, d := range dialects {
-		t.Run(d.name, func(t *testing.T) {
+	for _, d := range apptest.Dialects {
+		t.Run(d.Name, func(t *testing.T) {
 			t.Parallel()
-			a := c.newAccount(t)
-			word := "truncation-" + d.name
+			a := c.NewAccount(t)
+			word := "truncation-" + d.Name
 			var input []any
 			for i := range 30 {
 				input = append(input, map[string]any{"role": "user", "content": fmt.Sprintf("question %d %s", i, long)}, map[string]any{"role": "assistant", "content": fmt.Sprintf("answer %d", i)})
 			}
-			ask := map[string]any{"model": "lack/" + d.name + "-room", "store": false, "instructions": "Rules of " + word, "input": append(input, map[string]any{"role": "user", "content": "end"})}
+			ask := map[string]any{"model": "lack/" + d.Name + "-room", "store": false, "instructions": "Rules of " + word, "input": append(input, map[string]any{"role": "user", "content": "end"})}
 			for _, how := range []any{nil, "disabled"} {
 				if ask["truncation"] = how; how == nil {
 					delete(ask, "truncation")
 				}
-				if got := a.do(t, http.MethodPost, "/v1/responses", ask); got.status != http.StatusBadRequest || !strings.Contains(string(got.body), "context_length_exceeded") {
-					t.Errorf("truncation %v: status %d: %s", how, got.status, got.body)
+				if got := a.Do(t, http.MethodPost, "/v1/responses", ask); got.Status != http.StatusBadRequest || !strings.Contains(string(got.Body), "context_length_exceeded") {
+					t.Errorf("truncation %v: status %d: %s", how, got.Status, got.Body)
 				}
 			}
 			ask["truncation"] = "auto"
 			for _, stream := range []bool{false, true} {
 				ask["stream"] = stream
-				got := a.do(t, http.MethodPost, "/v1/responses", ask)
-				if got.status != http.StatusOK {
-					t.Fatalf("status %d: %s", got.status, got.body)
+				got := a.Do(t, http.MethodPost, "/v1/responses", ask)
+				if got.Status != http.StatusOK {
+					t.Fatalf("status %d: %s", got.Status, got.Body)
 				}
-				read := responsesStyle{}.whole
+				read := responsesStyle{}.Whole
 				if stream {
-					read = responsesStyle{}.stream
+					read = responsesStyle{}.Stream
 				}
-				if r := read(t, got.body); r.text != "end" || !strings.Contains(r.notice, "left out") {
+				if r := read(t, got.Body); r.Text != "end" || !strings.Contains(r.Notice, "left out") {
 					t.Errorf("%+v", r)
 				}
 			}
-			sent := c.received(word)
+			sent := c.Received(word)
 			if len(sent) != 2 {
 				t.Fatalf("%d requests", len(sent))
 			}
 			for _, s := range sent {
-				if body := string(s.body); strings.Contains(body, "question 15") || !strings.Contains(body, "question 29") || len(body) > 20_000 {
+				if body := string(s.Body); strings.Contains(body, "question 15") || !strings.Contains(body, "question 29") || len(body) > 20_000 {
 					t.Errorf("%d bytes: %.300s", len(body), body)
 				}
 			}
@@ -300,20 +300,20 @@ func TestTruncation(t *testing.T) {
 
 func TestPluginFiles(t *testing.T) {
 	t.Parallel()
-	c := startConformer(t, pluginCatalog(t))
+	c := apptest.StartConformer(t, pluginCatalog(t))
 	asking := func(model, data string) map[string]any {
 		return map[string]any{"model": model, "messages": []any{map[string]any{"role": "user", "content": []any{
 			map[string]any{"type": "text", "text": "Read this."}, map[string]any{"type": "file", "file": map[string]any{"filename": "bill.pdf", "file_data": data}}}}}}
 	}
-	for _, d := range dialects {
-		t.Run(d.name, func(t *testing.T) {
+	for _, d := range apptest.Dialects {
+		t.Run(d.Name, func(t *testing.T) {
 			t.Parallel()
-			a := c.newAccount(t)
-			word := "page-of-" + d.name
+			a := c.NewAccount(t)
+			word := "page-of-" + d.Name
 			for _, stream := range []bool{false, true} {
-				ask := asking("lack/"+d.name+"-files", pdfFile(word, ""))
+				ask := asking("lack/"+d.Name+"-files", apptest.PdfFile(word, ""))
 				ask["stream"], ask["plugins"] = stream, plugins(map[string]any{"id": "file-parser", "pdf": map[string]any{"engine": "pdf-text"}})
-				r := readReply(t, a.chat(t, ask), stream)
+				r := readReply(t, a.Chat(t, ask), stream)
 				if !strings.Contains(r.Content, word) || len(r.Annotations) != 1 {
 					t.Fatalf("%+v", r)
 				}
@@ -323,48 +323,48 @@ func TestPluginFiles(t *testing.T) {
 					t.Fatal(err)
 				}
 				var altered []any
-				if err := json.Unmarshal([]byte(strings.ReplaceAll(string(reported), word, "kept-"+d.name)), &altered); err != nil {
+				if err := json.Unmarshal([]byte(strings.ReplaceAll(string(reported), word, "kept-"+d.Name)), &altered); err != nil {
 					t.Fatal(err)
 				}
-				again := asking("lack/"+d.name+"-files", pdfFile(word, ""))
+				again := asking("lack/"+d.Name+"-files", apptest.PdfFile(word, ""))
 				again["messages"] = append(again["messages"].([]any), map[string]any{"role": "assistant", "content": "Read.", "annotations": altered}, map[string]any{"role": "user", "content": "Sure?"})
-				if next := readReply(t, a.chat(t, again), false); next.Content != "Sure?" || len(next.Annotations) != 0 || len(c.received("kept-"+d.name)) == 0 {
+				if next := readReply(t, a.Chat(t, again), false); next.Content != "Sure?" || len(next.Annotations) != 0 || len(c.Received("kept-"+d.Name)) == 0 {
 					t.Errorf("%+v", next)
 				}
 			}
-			if d.name == "gigachat" { // accepts no files
+			if d.Name == "gigachat" { // accepts no files
 				return
 			}
-			native := readReply(t, a.chat(t, asking(d.name+"/vision", pdfFile("native-"+d.name, ""))), false)
-			if len(native.Annotations) != 0 || len(c.received("native-"+d.name)) != 0 || !strings.Contains(native.Content, "file") {
+			native := readReply(t, a.Chat(t, asking(d.Name+"/vision", apptest.PdfFile("native-"+d.Name, ""))), false)
+			if len(native.Annotations) != 0 || len(c.Received("native-"+d.Name)) != 0 || !strings.Contains(native.Content, "file") {
 				t.Errorf("natively: %+v", native)
 			}
 		})
 	}
 	t.Run("other styles", func(t *testing.T) {
 		t.Parallel()
-		a := c.newAccount(t)
-		data := pdfFile("page-of-another-style", "")
+		a := c.NewAccount(t)
+		data := apptest.PdfFile("page-of-another-style", "")
 		_, raw, _ := strings.Cut(data, ",")
 		for path, ask := range map[string]map[string]any{
 			"/v1/responses": {"input": []any{map[string]any{"role": "user", "content": []any{map[string]any{"type": "input_text", "text": "Read this."}, map[string]any{"type": "input_file", "filename": "bill.pdf", "file_data": data}}}}},
 			"/v1/messages": {"max_tokens": 100, "messages": []any{map[string]any{"role": "user", "content": []any{map[string]any{"type": "text", "text": "Read this."},
 				map[string]any{"type": "document", "source": map[string]any{"type": "base64", "media_type": "application/pdf", "data": raw}}}}}},
 		} {
-			for _, d := range dialects {
-				ask["model"] = "lack/" + d.name + "-files"
-				if got := a.do(t, http.MethodPost, path, ask); got.status != http.StatusOK || !strings.Contains(string(got.body), "page-of-another-style") || strings.Contains(string(got.body), `"hash"`) {
-					t.Errorf("%s of %s: status %d: %s", path, d.name, got.status, got.body)
+			for _, d := range apptest.Dialects {
+				ask["model"] = "lack/" + d.Name + "-files"
+				if got := a.Do(t, http.MethodPost, path, ask); got.Status != http.StatusOK || !strings.Contains(string(got.Body), "page-of-another-style") || strings.Contains(string(got.Body), `"hash"`) {
+					t.Errorf("%s of %s: status %d: %s", path, d.Name, got.Status, got.Body)
 				}
 			}
 		}
 	})
-	a := c.newAccount(t)
+	a := c.NewAccount(t)
 	for name, ask := range map[string]map[string]any{
-		"encrypted":       asking("lack/openai-files", pdfFile("x", "/Encrypt 9 0 R")),
-		"without text":    asking("lack/openai-files", pdfFile("", "")),
-		"native only":     asking("lack/openai-files", pdfFile("x", "")),
-		"the plugin off":  asking("lack/openai-files", pdfFile("x", "")),
+		"encrypted":       asking("lack/openai-files", apptest.PdfFile("x", "/Encrypt 9 0 R")),
+		"without text":    asking("lack/openai-files", apptest.PdfFile("", "")),
+		"native only":     asking("lack/openai-files", apptest.PdfFile("x", "")),
+		"the plugin off":  asking("lack/openai-files", apptest.PdfFile("x", "")),
 		"only an address": asking("lack/openai-files", "https://a.test/b.pdf"),
 	} {
 		switch name {
@@ -373,57 +373,57 @@ func TestPluginFiles(t *testing.T) {
 		case "the plugin off":
 			ask["plugins"] = plugins(map[string]any{"id": "file-parser", "enabled": false})
 		}
-		if got := a.chat(t, ask); got.status != http.StatusBadRequest || !strings.Contains(string(got.body), "file-parser") {
-			t.Errorf("%s: status %d: %s", name, got.status, got.body)
+		if got := a.Chat(t, ask); got.Status != http.StatusBadRequest || !strings.Contains(string(got.Body), "file-parser") {
+			t.Errorf("%s: status %d: %s", name, got.Status, got.Body)
 		}
 	}
 }
 
 func TestPluginWeb(t *testing.T) {
 	t.Parallel()
-	c := startConformer(t, pluginCatalog(t))
+	c := apptest.StartConformer(t, pluginCatalog(t))
 	asked := map[string]string{"openai": `"web_search_options":{`, "anthropic": `"type":"web_search_20250305"`, "gemini": `"googleSearch":{}`, "responses": `"type":"web_search"`}
-	for _, d := range dialects {
-		t.Run(d.name, func(t *testing.T) {
+	for _, d := range apptest.Dialects {
+		t.Run(d.Name, func(t *testing.T) {
 			t.Parallel()
-			a := c.newAccount(t)
+			a := c.NewAccount(t)
 			for i, ask := range []map[string]any{
-				{"model": d.name + "/chat", "plugins": plugins("web")},
-				{"model": d.name + "/chat:online"},
-				{"model": d.name + "/chat", "web_search_options": map[string]any{}},
-				{"model": d.name + "/chat", "plugins": plugins(map[string]any{"id": "web", "include_domains": []string{"weir.test"}, "max_results": 3})},
+				{"model": d.Name + "/chat", "plugins": plugins("web")},
+				{"model": d.Name + "/chat:online"},
+				{"model": d.Name + "/chat", "web_search_options": map[string]any{}},
+				{"model": d.Name + "/chat", "plugins": plugins(map[string]any{"id": "web", "include_domains": []string{"weir.test"}, "max_results": 3})},
 			} {
-				word := fmt.Sprintf("search-%s-%d", d.name, i)
+				word := fmt.Sprintf("search-%s-%d", d.Name, i)
 				ask["messages"] = user("News? " + word)
-				got := a.chat(t, ask)
-				if asked[d.name] == "" && i == 2 { // its wire has no search, and the model may answer without
+				got := a.Chat(t, ask)
+				if asked[d.Name] == "" && i == 2 { // its wire has no search, and the model may answer without
 					if r := readReply(t, got, false); r.Notice != completion.NoticeSearch {
 						t.Errorf("%+v", r)
 					}
 					continue
 				}
-				if asked[d.name] == "" {
-					if got.status != http.StatusBadRequest || !strings.Contains(string(got.body), "web search") {
-						t.Errorf("status %d: %s", got.status, got.body)
+				if asked[d.Name] == "" {
+					if got.Status != http.StatusBadRequest || !strings.Contains(string(got.Body), "web search") {
+						t.Errorf("status %d: %s", got.Status, got.Body)
 					}
 					continue
 				}
 				readReply(t, got, false)
-				sent := c.received(word)
-				if len(sent) != 1 || !strings.Contains(string(sent[0].body), asked[d.name]) || strings.Contains(string(sent[0].body), "plugins") {
+				sent := c.Received(word)
+				if len(sent) != 1 || !strings.Contains(string(sent[0].Body), asked[d.Name]) || strings.Contains(string(sent[0].Body), "plugins") {
 					t.Errorf("%v sent %s", ask, sent)
 				}
-				if i == 3 && d.name == "anthropic" && !strings.Contains(string(sent[0].body), `"max_uses":3,"allowed_domains":["weir.test"]`) {
-					t.Errorf("sent %s", sent[0].body)
+				if i == 3 && d.Name == "anthropic" && !strings.Contains(string(sent[0].Body), `"max_uses":3,"allowed_domains":["weir.test"]`) {
+					t.Errorf("sent %s", sent[0].Body)
 				}
 			}
 			for _, ask := range []map[string]any{
-				{"model": "lack/" + d.name + "-search", "plugins": plugins("web")}, {"model": "lack/" + d.name + "-search:online"},
-				{"model": d.name + "/chat", "plugins": plugins(map[string]any{"id": "web", "engine": "exa"})},
+				{"model": "lack/" + d.Name + "-search", "plugins": plugins("web")}, {"model": "lack/" + d.Name + "-search:online"},
+				{"model": d.Name + "/chat", "plugins": plugins(map[string]any{"id": "web", "engine": "exa"})},
 			} {
 				ask["messages"] = user("News?")
-				if got := a.chat(t, ask); got.status != http.StatusBadRequest || !strings.Contains(string(got.body), "web plugin") {
-					t.Errorf("%v: status %d: %s", ask, got.status, got.body)
+				if got := a.Chat(t, ask); got.Status != http.StatusBadRequest || !strings.Contains(string(got.Body), "web plugin") {
+					t.Errorf("%v: status %d: %s", ask, got.Status, got.Body)
 				}
 			}
 		})
@@ -433,10 +433,10 @@ func TestPluginWeb(t *testing.T) {
 // Each suffix of a model's name has its effect, as seen from outside: the endpoint, the model's name in the answer, the request, the cost.
 func TestVariants(t *testing.T) {
 	t.Parallel()
-	c := startConformer(t, func(s *setup) {
+	c := apptest.StartConformer(t, func(s *apptest.Setup) {
 		add := func(provider, prompt string, change func(*catalog.Offer)) {
-			o := offerOf(t, provider, "many/m", "reason")
-			o.Pricing.Base.Prompt, o.Pricing.Base.WebSearch = price(t, prompt), price(t, "0")
+			o := apptest.OfferOf(t, provider, "many/m", "reason")
+			o.Pricing.Base.Prompt, o.Pricing.Base.WebSearch = apptest.Price(t, prompt), apptest.Price(t, "0")
 			change(&o)
 			s.Offers = append(s.Offers, o)
 		}
@@ -444,7 +444,7 @@ func TestVariants(t *testing.T) {
 		add("on-openai", "0.2", plain)
 		add("on-openai", "0.05", func(o *catalog.Offer) { o.Tier = "flex" })
 		add("on-openai", "0.9", func(o *catalog.Offer) { o.Tier = "priority" })
-		add("on-openai", "0", func(o *catalog.Offer) { o.Variant, o.Pricing.Base.Completion = "free", price(t, "0") })
+		add("on-openai", "0", func(o *catalog.Offer) { o.Variant, o.Pricing.Base.Completion = "free", apptest.Price(t, "0") })
 		add("on-openai", "0.4", func(o *catalog.Offer) { o.Variant, o.ContextLength = "extended", 200_000 })
 	})
 	for i, v := range []struct {
@@ -465,44 +465,36 @@ func TestVariants(t *testing.T) {
 	} {
 		t.Run(strings.Trim(v.suffix+" "+v.prompt, " "), func(t *testing.T) {
 			t.Parallel()
-			a := c.newAccount(t)
+			a := c.NewAccount(t)
 			word := fmt.Sprintf("variant-%d.", i)
 			ask := map[string]any{"model": "many/m" + v.suffix, "messages": user("Hello " + word)}
 			for k, x := range v.change {
 				ask[k] = x
 			}
-			got := a.chat(t, ask)
+			got := a.Chat(t, ask)
 			r := readReply(t, got, false)
 			if r.Model != "many/m"+v.suffix {
 				t.Errorf("model %s", r.Model)
 			}
-			sent := c.received(word)
-			if len(sent) != 1 || !strings.Contains(string(sent[0].body), v.sent) || v.sent == "" && strings.Contains(string(sent[0].body), "service_tier") {
+			sent := c.Received(word)
+			if len(sent) != 1 || !strings.Contains(string(sent[0].Body), v.sent) || v.sent == "" && strings.Contains(string(sent[0].Body), "service_tier") {
 				t.Errorf("sent %s", sent)
 			}
 			answer := "0.4"
 			if v.suffix == ":free" {
 				answer = "0"
 			}
-			is := got.reported(t, false)
+			is := got.Reported(t, false)
 			cost := func(n int64, perThousand string) money.Nano {
-				return money.Nano(n * price(t, perThousand).Nano / 1000)
+				return money.Nano(n * apptest.Price(t, perThousand).Nano / 1000)
 			}
-			if want := cost(is.prompt, v.prompt) + cost(is.completion, answer); is.cost != want {
-				t.Errorf("%d and %d tokens cost %s, want %s", is.prompt, is.completion, is.cost, want)
+			if want := cost(is.Prompt, v.prompt) + cost(is.Completion, answer); is.Cost != want {
+				t.Errorf("%d and %d tokens cost %s, want %s", is.Prompt, is.Completion, is.Cost, want)
 			}
 		})
 	}
-	a := c.newAccount(t)
-	if got := a.chat(t, map[string]any{"model": "many/m:fast", "messages": user("x")}); got.status != http.StatusNotFound {
-		t.Errorf("an unknown suffix: status %d", got.status)
+	a := c.NewAccount(t)
+	if got := a.Chat(t, map[string]any{"model": "many/m:fast", "messages": user("x")}); got.Status != http.StatusNotFound {
+		t.Errorf("an unknown suffix: status %d", got.Status)
 	}
-}
-
-// pdfFile is a document of one page as a data URL. more is added to its trailer.
-func pdfFile(text, more string) string {
-	content := "BT /F 12 Tf 72 700 Td (" + text + ") Tj ET"
-	return "data:application/pdf;base64," + base64.StdEncoding.EncodeToString(fmt.Appendf(nil, "%%PDF-1.4\n1 0 obj\n<</Type/Catalog/Pages 2 0 R>>\nendobj\n2 0 obj\n<</Type/Pages/Kids[3 0 R]/Count 1>>\nendobj\n"+
-		"3 0 obj\n<</Type/Page/Parent 2 0 R/Contents 4 0 R/Resources<</Font<</F<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>>>>>>>\nendobj\n"+
-		"4 0 obj\n<</Length %d>>\nstream\n%s\nendstream\nendobj\ntrailer\n<</Root 1 0 R%s>>\n", len(content), content, more))
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"weir/internal/app"
+	"weir/internal/app/apptest"
 	"weir/internal/config"
 )
 
@@ -88,18 +89,18 @@ func TestAnOpenDirectoryOfOthersIsRefused(t *testing.T) {
 // A node knows all that it makes itself: its open directory is closed, not refused.
 func TestANodeKnowsItsOwnFiles(t *testing.T) {
 	t.Parallel()
-	gw := startGateway(t)
-	gw.newAccount(t)
-	c := config.Config{DataDir: gw.dir}
+	gw := apptest.StartGateway(t)
+	gw.NewAccount(t)
+	c := config.Config{DataDir: gw.Dir}
 	for _, dir := range []string{c.FileFolder(), c.ContentFolder(), c.PriceDir()} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Chmod(gw.dir, 0o755); err != nil {
+	if err := os.Chmod(gw.Dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := app.CloseToOthers(gw.dir); err != nil {
+	if _, err := app.CloseToOthers(gw.Dir); err != nil {
 		t.Error(err)
 	}
 }

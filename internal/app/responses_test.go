@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"weir/internal/app/apptest"
 	"weir/internal/catalog"
 	"weir/internal/sim"
 )
@@ -20,7 +21,7 @@ import (
 // talker is a gateway whose models "native", "plain", "anthropic" and "gemini" are served on the wires of these names, by a simulator that
 // counts the calls of each route.
 type talker struct {
-	*gateway
+	*apptest.Gateway
 	mu    sync.Mutex
 	paths map[string]int
 	hold  chan struct{} // requests for the model "held" wait until it is closed
@@ -33,11 +34,11 @@ var wiresOfTalkers = []struct {
 	{"native", "openai", "/v1", catalog.Quirks{Responses: true}}, {"plain", "openai", "/v1", catalog.Quirks{}}, {"anthropic", "anthropic", "", catalog.Quirks{}}, {"gemini", "gemini", "/v1beta", catalog.Quirks{}},
 }
 
-func startTalker(t *testing.T, change ...func(*setup)) *talker {
+func startTalker(t *testing.T, change ...func(*apptest.Setup)) *talker {
 	t.Helper()
 	tk := &talker{paths: map[string]int{}, hold: make(chan struct{})}
 	upstream := sim.New(sim.Config{})
-	l := listen(t)
+	l := apptest.Listen(t)
 	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
@@ -61,11 +62,11 @@ func startTalker(t *testing.T, change ...func(*setup)) *talker {
 		_ = server.Close()
 		_ = upstream.Close(context.Background())
 	})
-	tk.gateway = startGateway(t, append([]func(*setup){func(s *setup) {
+	tk.Gateway = apptest.StartGateway(t, append([]func(*apptest.Setup){func(s *apptest.Setup) {
 		for _, on := range wiresOfTalkers {
 			s.Declared.Providers = append(s.Declared.Providers, catalog.Provider{ID: on.provider, Name: on.provider, Dialect: on.dialect, BaseURL: "http://" + l.Addr().String() + on.base, Key: "sk-" + on.provider, Quirks: on.quirks})
 			for _, persona := range []string{"chat", "echo", "tools", "reason"} {
-				s.Offers = append(s.Offers, offerOf(t, on.provider, on.provider+"/"+persona, persona))
+				s.Offers = append(s.Offers, apptest.OfferOf(t, on.provider, on.provider+"/"+persona, persona))
 			}
 		}
 	}}, change...)...)
@@ -78,42 +79,18 @@ func (tk *talker) called(path string) int {
 	return tk.paths[path]
 }
 
-// object is a JSON object.
-type object = map[string]any
-
-// respond makes a response, which must succeed.
-func (a *account) respond(t *testing.T, body object) object {
-	t.Helper()
-	got := a.do(t, http.MethodPost, "/v1/responses", body)
-	if got.status != http.StatusOK {
-		t.Fatalf("status %d: %s", got.status, got.body)
-	}
-	return parseObject(t, got)
-}
-
-func parseObject(t *testing.T, got *answer) object {
-	t.Helper()
-	var o object
-	if err := json.Unmarshal(got.body, &o); err != nil {
-		t.Fatalf("%v: %s", err, got.body)
-	}
-	return o
-}
-
 // refusal checks an error and returns its metadata.
-func refusal(t *testing.T, got *answer, status int, kind string) object {
+func refusal(t *testing.T, got *apptest.Answer, status int, kind string) apptest.Object {
 	t.Helper()
-	e, _ := parseObject(t, got)["error"].(object)
-	meta, _ := e["metadata"].(object)
-	if got.status != status || meta["error_type"] != kind {
-		t.Errorf("status %d, want %d %s: %s", got.status, status, kind, got.body)
+	e, _ := apptest.ParseObject(t, got)["error"].(apptest.Object)
+	meta, _ := e["metadata"].(apptest.Object)
+	if got.Status != status || meta["error_type"] != kind {
+		t.Errorf("status %d, want %d %s: %s", got.Status, status, kind, got.Body)
 	}
 	return meta
 }
 
-func id(o object) string { s, _ := o["id"].(string); return s }
-
-var weather = []any{object{"type": "function", "name": "weather", "description": "Tells the weather", "parameters": object{"type": "object", "properties": object{"city": object{"type": "string"}}, "required": []any{"city"}}}}
+var weather = []any{apptest.Object{"type": "function", "name": "weather", "description": "Tells the weather", "parameters": apptest.Object{"type": "object", "properties": apptest.Object{"city": apptest.Object{"type": "string"}}, "required": []any{"city"}}}}
 
 // One conversation continues by the id of its last response, over all wires, with tools and reasoning, and no provider refuses a turn.
 func TestResponsesAcrossProviders(t *testing.T) {
@@ -122,22 +99,22 @@ func TestResponsesAcrossProviders(t *testing.T) {
 	for start := range wiresOfTalkers {
 		t.Run(wiresOfTalkers[start].provider+" first", func(t *testing.T) {
 			t.Parallel()
-			account := tk.newAccount(t)
+			account := tk.NewAccount(t)
 			at := func(i int) string { return wiresOfTalkers[(start+i)%len(wiresOfTalkers)].provider }
-			last := account.respond(t, object{"model": at(0) + "/reason", "input": "My name is Weir. Think.", "reasoning": object{"effort": "low", "summary": "auto"}})
+			last := account.Respond(t, apptest.Object{"model": at(0) + "/reason", "input": "My name is Weir. Think.", "reasoning": apptest.Object{"effort": "low", "summary": "auto"}})
 			for i := 1; i <= 12; i++ {
-				body := object{"previous_response_id": id(last), "reasoning": object{"effort": "low"}, "stream": false}
+				body := apptest.Object{"previous_response_id": apptest.ID(last), "reasoning": apptest.Object{"effort": "low"}, "stream": false}
 				switch i % 3 {
 				case 1: // the model calls a tool
 					body["model"], body["input"], body["tool_choice"] = at(i)+"/tools", "What weather is it?", "required"
 					body["tools"] = weather
 				case 2: // another model gets the result
-					body["model"], body["input"] = at(i)+"/tools", []any{object{"type": "function_call_output", "call_id": callOf(t, last), "output": fmt.Sprintf("sunny%d", i)}}
+					body["model"], body["input"] = at(i)+"/tools", []any{apptest.Object{"type": "function_call_output", "call_id": callOf(t, last), "output": fmt.Sprintf("sunny%d", i)}}
 				case 0:
 					body["model"], body["input"] = at(i)+"/reason", "And so on."
 				}
-				next := account.respond(t, body)
-				if text, _ := next["output_text"].(string); i%3 == 2 && !strings.Contains(text, fmt.Sprintf("sunny%d", i)) || next["previous_response_id"] != id(last) {
+				next := account.Respond(t, body)
+				if text, _ := next["output_text"].(string); i%3 == 2 && !strings.Contains(text, fmt.Sprintf("sunny%d", i)) || next["previous_response_id"] != apptest.ID(last) {
 					t.Errorf("turn %d: %v", i, next)
 				}
 				last = next
@@ -153,10 +130,10 @@ func TestResponsesAcrossProviders(t *testing.T) {
 	})
 }
 
-func callOf(t *testing.T, response object) string {
+func callOf(t *testing.T, response apptest.Object) string {
 	t.Helper()
 	for _, v := range response["output"].([]any) {
-		if item := v.(object); item["type"] == "function_call" {
+		if item := v.(apptest.Object); item["type"] == "function_call" {
 			return item["call_id"].(string)
 		}
 	}
@@ -168,56 +145,56 @@ func callOf(t *testing.T, response object) string {
 func TestReasoningIsSentBack(t *testing.T) {
 	t.Parallel()
 	tk := startTalker(t)
-	account := tk.newAccount(t)
+	account := tk.NewAccount(t)
 	for _, on := range wiresOfTalkers {
-		first := account.respond(t, object{"model": on.provider + "/tools", "input": "What weather is it?", "tools": weather, "reasoning": object{"effort": "low"}})
+		first := account.Respond(t, apptest.Object{"model": on.provider + "/tools", "input": "What weather is it?", "tools": weather, "reasoning": apptest.Object{"effort": "low"}})
 		if raw, _ := json.Marshal(first); bytes.Contains(raw, []byte("encrypted_content")) {
 			t.Errorf("%s: shown without being asked for: %s", on.provider, raw)
 		}
-		account.respond(t, object{"model": on.provider + "/tools", "previous_response_id": id(first), "tools": weather, "reasoning": object{"effort": "low"},
-			"input": []any{object{"type": "function_call_output", "call_id": callOf(t, first), "output": "rain"}}})
+		account.Respond(t, apptest.Object{"model": on.provider + "/tools", "previous_response_id": apptest.ID(first), "tools": weather, "reasoning": apptest.Object{"effort": "low"},
+			"input": []any{apptest.Object{"type": "function_call_output", "call_id": callOf(t, first), "output": "rain"}}})
 		// the same with reasoning that the client sends back, and nothing stored
-		own := account.respond(t, object{"model": on.provider + "/tools", "input": "What weather is it?", "tools": weather, "store": false, "reasoning": object{"effort": "low"}})
-		input := append([]any{object{"role": "user", "content": "What weather is it?"}}, own["output"].([]any)...)
-		account.respond(t, object{"model": on.provider + "/tools", "store": false, "tools": weather, "reasoning": object{"effort": "low"},
-			"input": append(input, object{"type": "function_call_output", "call_id": callOf(t, own), "output": "rain"})})
+		own := account.Respond(t, apptest.Object{"model": on.provider + "/tools", "input": "What weather is it?", "tools": weather, "store": false, "reasoning": apptest.Object{"effort": "low"}})
+		input := append([]any{apptest.Object{"role": "user", "content": "What weather is it?"}}, own["output"].([]any)...)
+		account.Respond(t, apptest.Object{"model": on.provider + "/tools", "store": false, "tools": weather, "reasoning": apptest.Object{"effort": "low"},
+			"input": append(input, apptest.Object{"type": "function_call_output", "call_id": callOf(t, own), "output": "rain"})})
 	}
 }
 
 func TestStoredResponses(t *testing.T) {
 	t.Parallel()
 	tk := startTalker(t)
-	account, other := tk.newAccount(t), tk.newAccount(t)
-	get := func(path string) *answer { return account.do(t, http.MethodGet, "/v1/responses/"+path, nil) }
+	account, other := tk.NewAccount(t), tk.NewAccount(t)
+	get := func(path string) *apptest.Answer { return account.Do(t, http.MethodGet, "/v1/responses/"+path, nil) }
 
-	first := account.respond(t, object{"model": "plain/echo", "input": "one"})
-	second := account.respond(t, object{"model": "native/echo", "previous_response_id": id(first), "input": []any{object{"role": "user", "content": "two"}, object{"id": "msg_mine", "role": "user", "content": "three"}}})
-	stream := account.do(t, http.MethodPost, "/v1/responses", object{"model": "gemini/echo", "previous_response_id": id(second), "input": "four", "stream": true})
-	third := stream.response(t, true)
+	first := account.Respond(t, apptest.Object{"model": "plain/echo", "input": "one"})
+	second := account.Respond(t, apptest.Object{"model": "native/echo", "previous_response_id": apptest.ID(first), "input": []any{apptest.Object{"role": "user", "content": "two"}, apptest.Object{"id": "msg_mine", "role": "user", "content": "three"}}})
+	stream := account.Do(t, http.MethodPost, "/v1/responses", apptest.Object{"model": "gemini/echo", "previous_response_id": apptest.ID(second), "input": "four", "stream": true})
+	third := stream.Response(t, true)
 
-	for _, want := range []object{first, second, third} {
-		if got := parseObject(t, get(id(want))); fmt.Sprint(got) != fmt.Sprint(want) {
+	for _, want := range []apptest.Object{first, second, third} {
+		if got := apptest.ParseObject(t, get(apptest.ID(want))); fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("got %v\nwant %v", got, want)
 		}
 	}
-	refusal(t, get(id(first)+"?stream=true"), 400, "invalid_request")
-	refusal(t, other.do(t, http.MethodGet, "/v1/responses/"+id(first), nil), 404, "not_found")
-	refusal(t, other.do(t, http.MethodGet, "/v1/responses/"+id(first)+"/input_items", nil), 404, "not_found")
-	refusal(t, other.do(t, http.MethodDelete, "/v1/responses/"+id(first), nil), 404, "not_found")
-	refusal(t, account.do(t, http.MethodPost, "/v1/responses/"+id(first)+"/cancel", nil), 400, "invalid_request")
-	refusal(t, other.do(t, http.MethodPost, "/v1/responses", object{"model": "plain/echo", "previous_response_id": id(first), "input": "x"}), 400, "previous_response_not_found")
+	refusal(t, get(apptest.ID(first)+"?stream=true"), 400, "invalid_request")
+	refusal(t, other.Do(t, http.MethodGet, "/v1/responses/"+apptest.ID(first), nil), 404, "not_found")
+	refusal(t, other.Do(t, http.MethodGet, "/v1/responses/"+apptest.ID(first)+"/input_items", nil), 404, "not_found")
+	refusal(t, other.Do(t, http.MethodDelete, "/v1/responses/"+apptest.ID(first), nil), 404, "not_found")
+	refusal(t, account.Do(t, http.MethodPost, "/v1/responses/"+apptest.ID(first)+"/cancel", nil), 400, "invalid_request")
+	refusal(t, other.Do(t, http.MethodPost, "/v1/responses", apptest.Object{"model": "plain/echo", "previous_response_id": apptest.ID(first), "input": "x"}), 400, "previous_response_not_found")
 
 	// the whole conversation, in pages
 	said := func(path string) (texts, ids string, more any) {
-		page := parseObject(t, get(id(third)+"/input_items"+path))
+		page := apptest.ParseObject(t, get(apptest.ID(third)+"/input_items"+path))
 		for _, v := range page["data"].([]any) {
-			item := v.(object)
+			item := v.(apptest.Object)
 			parts, ok := item["content"].([]any)
 			if !ok {
-				parts = []any{object{"text": item["content"]}}
+				parts = []any{apptest.Object{"text": item["content"]}}
 			}
-			texts += item["role"].(string) + ":" + parts[0].(object)["text"].(string) + " "
-			ids += id(item) + " "
+			texts += item["role"].(string) + ":" + parts[0].(apptest.Object)["text"].(string) + " "
+			ids += apptest.ID(item) + " "
 		}
 		return texts, ids, page["has_more"]
 	}
@@ -232,28 +209,28 @@ func TestStoredResponses(t *testing.T) {
 		t.Errorf("%s %v", texts, more)
 	}
 	for _, query := range []string{"?limit=0", "?limit=101", "?order=up", "?after=msg_none"} {
-		refusal(t, get(id(third)+"/input_items"+query), 400, "invalid_request")
+		refusal(t, get(apptest.ID(third)+"/input_items"+query), 400, "invalid_request")
 	}
 
 	// items by their ids, of input and of output
-	named := []any{object{"type": "item_reference", "id": strings.Fields(ids)[0]}, object{"type": "item_reference", "id": id(first["output"].([]any)[0].(object))}, object{"role": "user", "content": "five"}}
+	named := []any{apptest.Object{"type": "item_reference", "id": strings.Fields(ids)[0]}, apptest.Object{"type": "item_reference", "id": apptest.ID(first["output"].([]any)[0].(apptest.Object))}, apptest.Object{"role": "user", "content": "five"}}
 	for _, on := range wiresOfTalkers {
-		referred := account.respond(t, object{"model": on.provider + "/echo", "input": named})
-		if texts := parseObject(t, get(id(referred)+"/input_items?order=asc"))["data"].([]any); len(texts) != 3 || texts[1].(object)["role"] != "assistant" {
+		referred := account.Respond(t, apptest.Object{"model": on.provider + "/echo", "input": named})
+		if texts := apptest.ParseObject(t, get(apptest.ID(referred)+"/input_items?order=asc"))["data"].([]any); len(texts) != 3 || texts[1].(apptest.Object)["role"] != "assistant" {
 			t.Errorf("%v", texts)
 		}
 	}
-	refusal(t, other.do(t, http.MethodPost, "/v1/responses", object{"model": "plain/echo", "input": named}), 404, "not_found")
+	refusal(t, other.Do(t, http.MethodPost, "/v1/responses", apptest.Object{"model": "plain/echo", "input": named}), 404, "not_found")
 
 	// a deleted response is gone, and its conversation with it
-	if got := parseObject(t, account.do(t, http.MethodDelete, "/v1/responses/"+id(second), nil)); got["deleted"] != true || id(got) != id(second) {
+	if got := apptest.ParseObject(t, account.Do(t, http.MethodDelete, "/v1/responses/"+apptest.ID(second), nil)); got["deleted"] != true || apptest.ID(got) != apptest.ID(second) {
 		t.Errorf("%v", got)
 	}
-	refusal(t, get(id(second)), 404, "not_found")
-	if got := get(id(third)); got.status != 200 {
-		t.Errorf("%s", got.body)
+	refusal(t, get(apptest.ID(second)), 404, "not_found")
+	if got := get(apptest.ID(third)); got.Status != 200 {
+		t.Errorf("%s", got.Body)
 	}
-	meta := refusal(t, account.do(t, http.MethodPost, "/v1/responses", object{"model": "plain/echo", "previous_response_id": id(third), "input": "x"}), 400, "previous_response_not_found")
+	meta := refusal(t, account.Do(t, http.MethodPost, "/v1/responses", apptest.Object{"model": "plain/echo", "previous_response_id": apptest.ID(third), "input": "x"}), 400, "previous_response_not_found")
 	if meta["param"] != "previous_response_id" {
 		t.Errorf("%v", meta)
 	}
@@ -262,104 +239,94 @@ func TestStoredResponses(t *testing.T) {
 	}
 
 	// with store false, nothing is stored
-	for _, body := range []object{{"store": false}, {"provider": object{"zdr": true, "allow_fallbacks": true}}} {
+	for _, body := range []apptest.Object{{"store": false}, {"provider": apptest.Object{"zdr": true, "allow_fallbacks": true}}} {
 		body["model"], body["input"] = "plain/echo", "secret"
-		got := account.do(t, http.MethodPost, "/v1/responses", body)
-		if got.status == 404 { // no endpoint has zero retention
+		got := account.Do(t, http.MethodPost, "/v1/responses", body)
+		if got.Status == 404 { // no endpoint has zero retention
 			continue
 		}
-		refusal(t, get(id(parseObject(t, got))), 404, "not_found")
+		refusal(t, get(apptest.ID(apptest.ParseObject(t, got))), 404, "not_found")
 	}
-	count := parseObject(t, account.do(t, http.MethodPost, "/v1/responses/input_tokens", object{"model": "plain/echo", "input": "one two three"}))
+	count := apptest.ParseObject(t, account.Do(t, http.MethodPost, "/v1/responses/input_tokens", apptest.Object{"model": "plain/echo", "input": "one two three"}))
 	if count["object"] != "response.input_tokens" || count["input_tokens"].(float64) < 3 {
 		t.Errorf("%v", count)
 	}
-	tk.wantBalanced(t)
+	tk.WantBalanced(t)
 }
 
 func TestNothingIsStored(t *testing.T) {
 	t.Parallel()
-	tk := startTalker(t, func(s *setup) { s.Responses.Retention = 0 })
-	account := tk.newAccount(t)
-	first := account.respond(t, object{"model": "plain/reason", "input": "one"})
+	tk := startTalker(t, func(s *apptest.Setup) { s.Responses.Retention = 0 })
+	account := tk.NewAccount(t)
+	first := account.Respond(t, apptest.Object{"model": "plain/reason", "input": "one"})
 	if first["store"] != false {
 		t.Errorf("%v", first)
 	}
-	refusal(t, account.do(t, http.MethodGet, "/v1/responses/"+id(first), nil), 404, "not_found")
-	refusal(t, account.do(t, http.MethodPost, "/v1/responses", object{"model": "plain/echo", "previous_response_id": id(first), "input": "x"}), 400, "previous_response_not_found")
-	refusal(t, account.do(t, http.MethodPost, "/v1/responses", object{"model": "plain/echo", "background": true, "input": "x"}), 400, "invalid_request")
-}
-
-// await polls a response until its status is final.
-func (a *account) await(t *testing.T, response string) (o object) {
-	t.Helper()
-	waitFor(t, "the response "+response, func() bool {
-		o = parseObject(t, a.do(t, http.MethodGet, "/v1/responses/"+response, nil))
-		return o["status"] != "queued" && o["status"] != "in_progress"
-	})
-	return o
+	refusal(t, account.Do(t, http.MethodGet, "/v1/responses/"+apptest.ID(first), nil), 404, "not_found")
+	refusal(t, account.Do(t, http.MethodPost, "/v1/responses", apptest.Object{"model": "plain/echo", "previous_response_id": apptest.ID(first), "input": "x"}), 400, "previous_response_not_found")
+	refusal(t, account.Do(t, http.MethodPost, "/v1/responses", apptest.Object{"model": "plain/echo", "background": true, "input": "x"}), 400, "invalid_request")
 }
 
 func TestBackground(t *testing.T) {
 	t.Parallel()
 	tk := startTalker(t)
-	account := tk.newAccount(t)
-	begin := func(body object) object {
+	account := tk.NewAccount(t)
+	begin := func(body apptest.Object) apptest.Object {
 		t.Helper()
 		body["background"] = true
-		got := account.do(t, http.MethodPost, "/v1/responses", body)
-		o := parseObject(t, got)
-		if got.status != 200 || o["status"] != "queued" || o["background"] != true || o["usage"] != nil {
-			t.Fatalf("%d %s", got.status, got.body)
+		got := account.Do(t, http.MethodPost, "/v1/responses", body)
+		o := apptest.ParseObject(t, got)
+		if got.Status != 200 || o["status"] != "queued" || o["background"] != true || o["usage"] != nil {
+			t.Fatalf("%d %s", got.Status, got.Body)
 		}
 		return o
 	}
-	held := begin(object{"model": "plain/echo", "input": "please hold"})
-	again := object{"model": "plain/echo", "previous_response_id": id(held), "input": "x"}
-	refusal(t, account.do(t, http.MethodPost, "/v1/responses", again), 400, "previous_response_not_found")
-	lost := begin(object{"model": "plain/echo", "input": "please hold"})
-	waitFor(t, "both to be under way", func() bool {
-		return parseObject(t, account.do(t, http.MethodGet, "/v1/responses/"+id(lost), nil))["status"] == "in_progress" && tk.called("/v1/chat/completions") == 2
+	held := begin(apptest.Object{"model": "plain/echo", "input": "please hold"})
+	again := apptest.Object{"model": "plain/echo", "previous_response_id": apptest.ID(held), "input": "x"}
+	refusal(t, account.Do(t, http.MethodPost, "/v1/responses", again), 400, "previous_response_not_found")
+	lost := begin(apptest.Object{"model": "plain/echo", "input": "please hold"})
+	apptest.WaitFor(t, "both to be under way", func() bool {
+		return apptest.ParseObject(t, account.Do(t, http.MethodGet, "/v1/responses/"+apptest.ID(lost), nil))["status"] == "in_progress" && tk.called("/v1/chat/completions") == 2
 	})
 
 	for range 2 { // a second cancellation gives the same result
-		if got := parseObject(t, account.do(t, http.MethodPost, "/v1/responses/"+id(lost)+"/cancel", nil)); got["status"] != "cancelled" {
+		if got := apptest.ParseObject(t, account.Do(t, http.MethodPost, "/v1/responses/"+apptest.ID(lost)+"/cancel", nil)); got["status"] != "cancelled" {
 			t.Errorf("%v", got)
 		}
 	}
 	close(tk.hold)
-	if got := account.await(t, id(held)); got["status"] != "completed" || got["output_text"] != "please hold" || got["usage"] == nil {
+	if got := account.Await(t, apptest.ID(held)); got["status"] != "completed" || got["output_text"] != "please hold" || got["usage"] == nil {
 		t.Errorf("%v", got)
 	}
-	if got := account.await(t, id(lost)); got["status"] != "cancelled" || got["output_text"] != "" {
+	if got := account.Await(t, apptest.ID(lost)); got["status"] != "cancelled" || got["output_text"] != "" {
 		t.Errorf("%v", got)
 	}
-	if next := account.respond(t, again); next["output_text"] != "x" {
+	if next := account.Respond(t, again); next["output_text"] != "x" {
 		t.Errorf("%v", next)
 	}
-	failed := account.await(t, id(begin(object{"model": "test/u15-status-500", "input": "x"})))
-	if e, _ := failed["error"].(object); failed["status"] != "failed" || e["code"] != "server_error" || failed["error_type"] != "provider_unavailable" {
+	failed := account.Await(t, apptest.ID(begin(apptest.Object{"model": "test/u15-status-500", "input": "x"})))
+	if e, _ := failed["error"].(apptest.Object); failed["status"] != "failed" || e["code"] != "server_error" || failed["error_type"] != "provider_unavailable" {
 		t.Errorf("%v", failed)
 	}
-	account.wantNothingHeld(t)
-	tk.wantBalanced(t)
+	account.WantNothingHeld(t)
+	tk.WantBalanced(t)
 }
 
 // A stream in the background continues when its reader has left, and ends with an event when it is cancelled.
 func TestBackgroundStream(t *testing.T) {
 	t.Parallel()
 	tk := startTalker(t)
-	account := tk.newAccount(t)
+	account := tk.NewAccount(t)
 	for _, leave := range []bool{true, false} {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		body := `{"model":"plain/echo","background":true,"stream":true,"input":"` + "[[sim gap=30ms]] one two three four five six seven eight nine ten" + `"}`
-		req, err := http.NewRequestWithContext(ctx, http.MethodPost, tk.url+"/v1/responses", strings.NewReader(body))
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, tk.URL+"/v1/responses", strings.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
 		}
-		req.Header = http.Header{"Authorization": {"Bearer " + account.key}, "Content-Type": {"application/json"}}
-		res, err := tk.client.Do(req)
+		req.Header = http.Header{"Authorization": {"Bearer " + account.Key}, "Content-Type": {"application/json"}}
+		res, err := tk.Client.Do(req)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -371,16 +338,16 @@ func TestBackgroundStream(t *testing.T) {
 		response, _, _ := strings.Cut(rest, `"`)
 		if leave {
 			cancel()
-			if got := account.await(t, response); got["status"] != "completed" || !strings.HasSuffix(got["output_text"].(string), "nine ten") {
+			if got := account.Await(t, response); got["status"] != "completed" || !strings.HasSuffix(got["output_text"].(string), "nine ten") {
 				t.Errorf("%v", got)
 			}
 		} else {
-			account.do(t, http.MethodPost, "/v1/responses/"+url.PathEscape(response)+"/cancel", nil)
+			account.Do(t, http.MethodPost, "/v1/responses/"+url.PathEscape(response)+"/cancel", nil)
 			reported, err := io.ReadAll(res.Body)
 			if err != nil || !bytes.Contains(reported, []byte("event: response.failed\n")) || !bytes.HasSuffix(reported, []byte("data: [DONE]\n\n")) {
 				t.Errorf("%v %s", err, reported)
 			}
-			if got := account.await(t, response); got["status"] != "cancelled" {
+			if got := account.Await(t, response); got["status"] != "cancelled" {
 				t.Errorf("%v", got)
 			}
 		}
@@ -392,20 +359,20 @@ func TestBackgroundStream(t *testing.T) {
 func TestCancelledResponseHoldsNothing(t *testing.T) {
 	t.Parallel()
 	tk := startTalker(t)
-	account := tk.newAccount(t)
+	account := tk.NewAccount(t)
 	for i := range 10 {
-		got := parseObject(t, account.do(t, http.MethodPost, "/v1/responses", object{"model": "plain/echo", "input": "please hold", "background": true}))
-		waitFor(t, "it to be under way", func() bool { return tk.called("/v1/chat/completions") == i+1 })
-		if held := parse(t, account.credits(t).Reserved); held == 0 {
+		got := apptest.ParseObject(t, account.Do(t, http.MethodPost, "/v1/responses", apptest.Object{"model": "plain/echo", "input": "please hold", "background": true}))
+		apptest.WaitFor(t, "it to be under way", func() bool { return tk.called("/v1/chat/completions") == i+1 })
+		if held := apptest.Parse(t, account.Credits(t).Reserved); held == 0 {
 			t.Error("a response under way holds nothing")
 		}
 		if i%2 == 0 {
-			account.do(t, http.MethodPost, "/v1/responses/"+id(got)+"/cancel", nil)
+			account.Do(t, http.MethodPost, "/v1/responses/"+apptest.ID(got)+"/cancel", nil)
 		} else {
-			account.do(t, http.MethodDelete, "/v1/responses/"+id(got), nil)
+			account.Do(t, http.MethodDelete, "/v1/responses/"+apptest.ID(got), nil)
 		}
-		account.wantNothingHeld(t)
+		account.WantNothingHeld(t)
 	}
 	close(tk.hold)
-	tk.wantBalanced(t)
+	tk.WantBalanced(t)
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"weir/internal/app"
+	"weir/internal/app/apptest"
 	"weir/internal/catalog"
 	"weir/internal/config"
 	"weir/internal/sim"
@@ -54,7 +55,7 @@ func strictProvider(t *testing.T, origin *url.URL) *httptest.Server {
 func TestProvidersAreTested(t *testing.T) {
 	t.Parallel()
 	simulator := sim.New(sim.Config{})
-	listener := listen(t)
+	listener := apptest.Listen(t)
 	go func() { _ = simulator.Serve(listener) }()
 	t.Cleanup(func() { _ = simulator.Close(context.Background()) })
 	refusing, err := simulator.RefusingAddr()
@@ -124,7 +125,7 @@ func TestProvidersAreTested(t *testing.T) {
 func TestEachTypeIsTested(t *testing.T) {
 	t.Parallel()
 	simulator := sim.New(sim.Config{})
-	listener := listen(t)
+	listener := apptest.Listen(t)
 	go func() { _ = simulator.Serve(listener) }()
 	t.Cleanup(func() { _ = simulator.Close(context.Background()) })
 	cfg := config.Default()

@@ -85,7 +85,7 @@ func TestCheckComplains(t *testing.T) {
 		{"domain's own ticker", "internal/history", `import "time"; var _ = time.NewTicker(1)`, "loop.Every"},
 		{"domain's own timer", "internal/relay", `import "time"; var _ = time.NewTimer(1)`, "loop.Wait"},
 		{"the loop's timer", "internal/loop", `import "time"; var _ = time.NewTimer(1)`, ""},
-		{"encoding/json", "internal/httpapi", `import "encoding/json"; var _ = json.Marshal`, "encoding/json may be imported nowhere"},
+		{"encoding/json", "internal/httpapi", `import "encoding/json"; var _ = json.Marshal`, "encoding/json may be imported only in"},
 		{"jsontext at an edge", "internal/wire/chat", `import "github.com/go-json-experiment/json/jsontext"; var _ jsontext.Kind`, "only in internal/rawjson"},
 		{"hidden parameter", "internal/upstream", `import "os"; var _ = os.Getenv("X")`, "hidden parameter"},
 		{"testing outside suites", "internal/sim", `import "testing"; var _ testing.T`, "testing"},
@@ -242,8 +242,8 @@ func checkOurs(pkg string, own rule, target string, complain func(string, ...any
 		complain("imports %s, but %s stands apart from the rest: talk to it over the network, or move what both need", target, apartOf(pkg, own, target))
 	case own.alone && !within(target, own.beside):
 		complain("imports %s, but %s shares no code with what it is there to test: a mistake in both would go unseen; write what it needs in it", target, pkg)
-	case other.suite:
-		complain("imports %s, a conformance suite: it may be imported only by tests", target)
+	case other.suite && !own.suite:
+		complain("imports %s, a suite: it may be imported only by tests and by other suites", target)
 	case other.layer > own.layer:
 		complain("%s (%s) imports %s (%s), which stands above it: declare an interface here with the one or two methods you need, and let internal/app hand it in",
 			pkg, own.layer, target, other.layer)

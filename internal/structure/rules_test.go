@@ -136,8 +136,9 @@ var rules = map[string]rule{
 	// Files of the repository that are part of the program. It is at the root, because files are embedded from below a package only.
 	".": {layer: foundation, users: []layer{wiring}},
 
-	"internal/app": {layer: wiring},
-	"cmd/weir":     {layer: command},
+	"internal/app":         {layer: wiring},
+	"internal/app/apptest": {layer: wiring, beside: []string{"internal/app"}, suite: true},
+	"cmd/weir":             {layer: command},
 
 	"internal/structure": {layer: apart},
 	"bench":              {layer: apart},
@@ -151,7 +152,7 @@ type home struct {
 }
 
 var homes = []home{
-	{"encoding/json", nil, "it matches names in any case and takes the last of two equal ones: read with internal/rawjson, write by appending"},
+	{"encoding/json", []string{"internal/app/apptest"}, "tests of whole nodes read answers as clients do; elsewhere it matches names in any case and takes the last of two equal ones: read with internal/rawjson, write by appending"},
 	{"github.com/go-json-experiment/json", []string{"internal/rawjson", "internal/sim/kit"}, "one place decides how strict we read; use internal/rawjson. The simulator shares no code with it"},
 	{"modernc.org/sqlite", []string{"internal/store/sqlite"}, "only the SQLite store knows which engine it is"},
 	{"github.com/jackc/pgx/v5", []string{"internal/store/postgres", "internal/store/postgres/pgtest"}, "only the PostgreSQL store knows which engine it is"},
