@@ -161,8 +161,9 @@ test('sound to text: time stamps that play from there, speakers, a format that t
   await page.getByRole('button', { name: 'Try again' }).first().click();
   await first.getByText('settled').waitFor();
   await page.getByRole('button', { name: 'Show as code' }).click();
-  await writeFile(join(folder, 'speech.mp3'), wav());
-  assert.equal(typeof JSON.parse(await runs(page, 'curl', shell)).text, 'string');
+  await writeFile(join(folder, 'speech.wav'), wav());
+  const transcript = await runs(page, 'curl', (code) => shell(code.replace('speech.mp3', 'speech.wav')));
+  assert.equal(typeof JSON.parse(transcript).text, 'string', transcript);
   await page.done();
 });
 
