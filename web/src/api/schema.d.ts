@@ -3542,6 +3542,10 @@ export interface components {
             rawId: string;
             /** @enum {string} */
             type: "public-key";
+            /** @description Ignored */
+            clientExtensionResults?: {
+                [key: string]: unknown;
+            };
             response: {
                 [key: string]: unknown;
             };
