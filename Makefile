@@ -165,8 +165,10 @@ e2e-web: build chromium e2e/web/node_modules/.package-lock.json ## test the web 
 	cd e2e/web && WEIR_BIN=$(CURDIR)/bin/weir npm test
 
 .PHONY: screens
-screens: build chromium e2e/web/node_modules/.package-lock.json ## write pictures of every page to docs/screens
+screens: build chromium ffmpeg e2e/web/node_modules/.package-lock.json ## write pictures of every page to docs/screens, in 64 colours
 	cd e2e/web && WEIR_BIN=$(CURDIR)/bin/weir node screens.js ../../docs/screens
+	for f in docs/screens/*.png; do \
+		ffmpeg -loglevel error -y -i $$f -vf 'split[a][b];[a]palettegen=max_colors=64:stats_mode=single[p];[b][p]paletteuse=dither=none' $$f.small.png && mv $$f.small.png $$f || exit 1; done
 
 e2e/web/node_modules/.package-lock.json: e2e/web/package.json e2e/web/package-lock.json
 	cd e2e/web && npm ci --no-audit --no-fund
