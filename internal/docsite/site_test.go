@@ -212,7 +212,7 @@ func TestPagesHaveTheTextOfTheirFiles(t *testing.T) {
 		article, _, _ = strings.Cut(article, "</article>")
 		shown := html.UnescapeString(elements.ReplaceAllString(article, ""))
 		text := regexp.MustCompile(`\]\([^)]*\)|<[a-z]+>`).ReplaceAllString(string(source), "]")
-		text = regexp.MustCompile("(?m)^(```.*|\\|[-:| ]+\\|)$").ReplaceAllString(text, "")
+		text = regexp.MustCompile("(?m)^ *(```.*|\\|[-:| ]+\\|)$").ReplaceAllString(text, "")
 		for _, w := range word.FindAllString(text, -1) {
 			if !strings.Contains(shown, w) {
 				t.Errorf("%s: %q is not on the page", f, w)
