@@ -79,6 +79,18 @@ func reported(p *ledger.Posted) {
 	}
 }
 
+// refundAmount reads the amount of a refund; zero, which is all that is left, when text is empty.
+func refundAmount(text string) (money.Nano, error) {
+	if text == "" {
+		return 0, nil
+	}
+	n, err := rubles("the amount", text)
+	if err == nil && n <= 0 {
+		err = errors.New("the amount must be above zero; leave it out to refund all that is left")
+	}
+	return n, err
+}
+
 type ledgerRefundCmd struct {
 	place
 	Generation string `arg:"" help:"Id of the generation, as answers and X-Generation-Id have it (gen-...)."`
@@ -92,13 +104,8 @@ func (c *ledgerRefundCmd) Run(ctx context.Context) error {
 		return err
 	}
 	r := ledger.Refund{Generation: c.Generation, ID: c.Reference, Reason: c.Reason, Actor: by}
-	if c.Amount != "" {
-		if r.Amount, err = rubles("the amount", c.Amount); err != nil {
-			return err
-		}
-		if r.Amount <= 0 {
-			return errors.New("the amount must be above zero; leave it out to refund all that is left of the charge")
-		}
+	if r.Amount, err = refundAmount(c.Amount); err != nil {
+		return err
 	}
 	o, err := c.office(ctx, false)
 	if err != nil {

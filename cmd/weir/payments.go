@@ -110,13 +110,8 @@ func (c *paymentsRefundCmd) Run(ctx context.Context) error {
 		return err
 	}
 	g := payment.Give{Payment: c.Payment, ID: c.Reference, Reason: c.Reason, BelowZero: c.BelowZero}
-	if c.Amount != "" {
-		if g.Amount, err = rubles("the amount", c.Amount); err != nil {
-			return err
-		}
-		if g.Amount <= 0 {
-			return errors.New("the amount must be above zero; leave it out to refund all that is left")
-		}
+	if g.Amount, err = refundAmount(c.Amount); err != nil {
+		return err
 	}
 	o, err := c.office(ctx, false)
 	if err != nil {

@@ -423,7 +423,7 @@ func TestPaymentsWithAProblem(t *testing.T) {
 	}
 }
 
-// The money that is asked for is in the wallet or on its way back, never both; and nobody reads the payments of others.
+// A refunded amount is in the wallet or on its way back, never both. No account reads the payments of another.
 func TestRefundsOfPayments(t *testing.T) {
 	t.Parallel()
 	x := openTill(t, tillStore(t))

@@ -13,7 +13,7 @@ type Counts struct {
 	Oldest  time.Time // when the first of them was made; zero without any
 }
 
-// Observer is told of requests and batches, for metrics.
+// Observer counts requests and batches, for metrics.
 type Observer interface {
 	// RequestsEnded is called by the node that ended so many requests.
 	RequestsEnded(o Outcome, n int64)

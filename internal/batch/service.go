@@ -146,7 +146,7 @@ type Deps struct {
 	Charge func(ctx context.Context, wallet, generation string) (Charge, error)
 	// Void records that a call of a batch was not made, so that it can never be charged any more, unless it was.
 	Void func(ctx context.Context, b *Batch, generation string) error
-	// Observer is told how requests end; nil: nobody.
+	// Observer counts how requests end; it may be nil.
 	Observer Observer
 }
 

@@ -210,7 +210,7 @@ type SignInProvider struct {
 	ClientSecret Secret   `yaml:"client_secret"`
 	Scopes       []string `yaml:"scopes"`      // beside openid; none: email, profile
 	Domains      []string `yaml:"domains"`     // of the e-mail addresses that may sign in; none: all
-	SignUp       bool     `yaml:"sign_up"`     // whoever it vouches for may make an account
+	SignUp       bool     `yaml:"sign_up"`     // people who sign in there may make an account here
 	TrustEmail   bool     `yaml:"trust_email"` // it verifies addresses, so that accounts with the same one are linked
 }
 

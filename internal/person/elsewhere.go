@@ -17,7 +17,7 @@ type Provider struct {
 	ID, Name   string   // ID is in addresses, Name on buttons
 	Issuer     string   // its URL
 	Domains    []string // of the e-mail addresses that may sign in; none: all
-	SignUp     bool     // whoever it vouches for may make an account; else only those sign in who have linked theirs
+	SignUp     bool     // people who sign in there may make an account here; otherwise they must have linked one
 	TrustEmail bool     // it verifies addresses: an account with the same confirmed address is linked without asking
 }
 

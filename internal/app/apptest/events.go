@@ -10,15 +10,15 @@ import (
 	"time"
 )
 
-// told is a stream of events of an account at one node.
-type told struct {
+// Events is the stream of events of an account at one node.
+type Events struct {
 	t    *testing.T
 	r    *bufio.Reader
 	Stop func()
 	Last string // id of the last event
 }
 
-func (gw *Gateway) Follow(t *testing.T, key, query string) *told {
+func (gw *Gateway) Follow(t *testing.T, key, query string) *Events {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, gw.URL+"/api/events?"+query, nil)
@@ -30,13 +30,13 @@ func (gw *Gateway) Follow(t *testing.T, key, query string) *told {
 	if err != nil || resp.StatusCode != http.StatusOK {
 		t.Fatalf("%s: %v %v", query, resp, err)
 	}
-	f := &told{t: t, r: bufio.NewReader(resp.Body), Stop: func() { cancel(); _ = resp.Body.Close() }}
+	f := &Events{t: t, r: bufio.NewReader(resp.Body), Stop: func() { cancel(); _ = resp.Body.Close() }}
 	t.Cleanup(f.Stop)
 	return f
 }
 
 // Until reads events up to one of that name for which ok holds.
-func (f *told) Until(name string, ok func(data map[string]any) bool) {
+func (f *Events) Until(name string, ok func(data map[string]any) bool) {
 	f.t.Helper()
 	event := ""
 	for {

@@ -1,4 +1,4 @@
-package app_test
+package accounts_test
 
 import (
 	"net/http"
@@ -9,7 +9,7 @@ import (
 	"weir/internal/store/postgres/pgtest"
 )
 
-// A call at one node is told at another one, with the same money that its pages show, and what was missed at one node is told by the other.
+// An event of a call at one node arrives at the other, with the amounts that its pages show. Either node resumes what was missed at the other.
 func TestEventsOnTwoNodes(t *testing.T) {
 	t.Parallel()
 	nodes := apptest.StartNodes(t, 2, pgtest.New(t), apptest.Quick)
@@ -39,12 +39,12 @@ func TestEventsOnTwoNodes(t *testing.T) {
 	again.Until("ready", anything)
 	again.Until("calls", func(data map[string]any) bool { return data["calls"] == 3.0 })
 
-	// Nothing of it is told to another account, whatever id it sends.
+	// No other account gets these events, whatever id it resumes from.
 	stranger := here.NewOwner(t, 10, apikey.NewKey{})
 	none := here.Follow(t, stranger.Pages.Key, "topics=calls&after="+f.Last)
 	none.Until("ready", func(data map[string]any) bool {
 		if calls := data["calls"].(map[string]any)["calls"]; calls != 0.0 {
-			t.Errorf("another account is told of %v calls", calls)
+			t.Errorf("another account gets events of %v calls", calls)
 		}
 		return true
 	})
