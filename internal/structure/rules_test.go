@@ -156,7 +156,7 @@ var homes = []home{
 	{"github.com/go-json-experiment/json", []string{"internal/rawjson", "internal/sim/kit"}, "one place decides how strict we read; use internal/rawjson. The simulator shares no code with it"},
 	{"modernc.org/sqlite", []string{"internal/store/sqlite"}, "only the SQLite store knows which engine it is"},
 	{"github.com/jackc/pgx/v5", []string{"internal/store/postgres", "internal/store/postgres/pgtest"}, "only the PostgreSQL store knows which engine it is"},
-	{"github.com/pressly/goose/v3", []string{"internal/store/..."}, "migrations belong to the stores"},
+	{"github.com/pressly/goose/v3", []string{"internal/store", "internal/store/..."}, "migrations belong to the stores"},
 	{"github.com/wneessen/go-mail", []string{"internal/mail"}, "only the mail package knows how mail is sent"},
 	{"codeberg.org/go-pdf/fpdf", []string{"internal/report/paper"}, "only the printed statement is a PDF document"},
 	{"github.com/coreos/go-oidc/v3", []string{"internal/oidc"}, "only this package knows how other sign-in providers are spoken to"},

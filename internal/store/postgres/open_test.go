@@ -12,6 +12,7 @@ import (
 	"weir/internal/ledger"
 	"weir/internal/store/postgres"
 	"weir/internal/store/postgres/pgtest"
+	"weir/internal/store/storetest"
 )
 
 // with adds an option to a DSN.
@@ -141,4 +142,17 @@ func interrupted(t *testing.T, dsn string) bool {
 		}
 		return <-done != nil
 	}
+}
+
+func TestNewerIsRefused(t *testing.T) {
+	t.Parallel()
+	dsn := migrated(t)
+	conn := connect(t, dsn)
+	storetest.NewerIsRefused(t, func(text string) error { _, err := conn.Exec(t.Context(), text); return err }, func() error {
+		s, err := postgres.Open(t.Context(), dsn)
+		if err != nil {
+			return err
+		}
+		return s.Close()
+	})
 }

@@ -178,8 +178,7 @@ func migrate(ctx context.Context, db *sql.DB) error {
 	if err != nil {
 		return err
 	}
-	_, err = p.Up(ctx)
-	return err
+	return store.Migrate(ctx, p)
 }
 
 func (e *engine) close() error {
