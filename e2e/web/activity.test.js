@@ -1,7 +1,7 @@
 // The activity page: its figures are those of the statement and the overview to the last digit, and each row opens the calls it is made of.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { accessible, browser, demo, englishWords, fitsWidth, open, settled } from './weir.js';
+import { accessible, becomes, browser, demo, englishWords, fitsWidth, open, settled } from './weir.js';
 
 const weir = await demo();
 const b = await browser();
@@ -25,7 +25,7 @@ test('activity, overview, statement and calls have the same figures', async () =
   await page.getByRole('link', { name: /^Show calls: Sim Chat$/ }).first().click();
   await page.waitForURL(/\/calls\?.*model=sim/);
   await settled(page);
-  assert.equal(await page.locator('tbody [data-row]').count(), 2);
+  await becomes(() => page.locator('tbody [data-row]').count(), 2);
   await page.done();
 });
 

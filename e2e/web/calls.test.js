@@ -1,7 +1,7 @@
 // The list of calls, and one call: why this provider, where the time went, what it cost.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { accessible, browser, demo, englishWords, fitsWidth, hostile, open, settled } from './weir.js';
+import { accessible, becomes, browser, demo, englishWords, fitsWidth, hostile, open, settled } from './weir.js';
 
 const weir = await demo();
 const b = await browser();
@@ -28,7 +28,7 @@ test('a call that went on to another provider: picture, table, time, and money t
   assert.match(says, /Attempt 1: .* 503 .*Attempt 2: .*answered/);
   await page.getByRole('radio', { name: 'Table' }).click();
   const rows = page.getByRole('table', { name: 'Why this provider answered' }).locator('tbody tr');
-  assert.equal(await rows.count(), new Set([...call.plan.candidates, ...call.attempts].map((c) => c.endpoint)).size);
+  await becomes(() => rows.count(), new Set([...call.plan.candidates, ...call.attempts].map((c) => c.endpoint)).size);
   const costs = await page.getByRole('table', { name: 'What it cost' }).locator('tr td:last-child').allInnerTexts();
   const settledCost = nano(costs.pop());
   assert.equal(costs.reduce((sum, c) => sum + nano(c), 0n), settledCost);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { accessible, browser, demo, fitsWidth, open, settled } from './weir.js';
+import { accessible, becomes, browser, demo, fitsWidth, open, settled } from './weir.js';
 
 const weir = await demo();
 const b = await browser();
@@ -40,7 +40,7 @@ test('the theme comes with the page and changes at once', async () => {
   assert.equal(await page.getAttribute('html', 'data-theme'), 'dark');
   await page.getByRole('button', { name: 'Theme' }).click();
   await page.getByRole('menuitemcheckbox', { name: 'Light' }).click();
-  assert.equal(await page.getAttribute('html', 'data-theme'), 'light');
+  await becomes(() => page.getAttribute('html', 'data-theme'), 'light');
   await page.done();
 });
 

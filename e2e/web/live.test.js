@@ -1,7 +1,7 @@
 // Pages that are open learn of what happens elsewhere: one stream for a tab, asking again without it, neither in a hidden tab.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { browser, demo, open, settled } from './weir.js';
+import { becomes, browser, demo, open, settled } from './weir.js';
 
 const weir = await demo();
 const b = await browser();
@@ -24,7 +24,7 @@ test('new calls are announced, and rows move only when the reader asks', async (
   assert.equal(await rows.first().getAttribute('data-key'), first);
   await page.getByRole('button', { name: '2 new calls' }).click();
   await page.waitForFunction((n) => document.querySelectorAll('tbody [data-row]').length === n, before + 2);
-  assert.equal(await page.getByRole('button', { name: /new call/ }).count(), 0);
+  await becomes(() => page.getByRole('button', { name: /new call/ }).count(), 0);
   assert.equal(all.length, 1, 'one stream for the tab');
   // A filter that does not fit them: not announced.
   await page.goto(`${weir.url}/calls?model=sim/chat`);
@@ -89,7 +89,7 @@ test('a session that ends elsewhere asks for a sign-in over the page', async () 
 test('keys of the list: o opens, f filters by the cell, l stops following', async () => {
   const page = await open(b, weir, { path: '/calls', signedIn: true });
   await page.keyboard.press('l');
-  assert.equal(await page.getByRole('switch', { name: 'Live' }).getAttribute('aria-checked'), 'false');
+  await becomes(() => page.getByRole('switch', { name: 'Live' }).getAttribute('aria-checked'), 'false');
   await page.keyboard.press('l');
   await page.locator('tbody [data-row] [data-col=model]').first().hover();
   await page.keyboard.press('f');
@@ -112,8 +112,9 @@ test('a day of the statement opens to its calls, which add up to it, and e fetch
   const list = page.getByRole('table').getByRole('list', { name: /Calls of/ });
   await list.waitFor();
   const nano = (text) => { const [whole, part = ''] = text.replace(/[^\d.]/g, '').split('.'); return BigInt(whole) * 10n ** 9n + BigInt(part.padEnd(9, '0')); };
-  const costs = await list.locator('li > span:last-child').allInnerTexts();
-  assert.equal(costs.length, day.count);
+  const amounts = list.locator('li > span:last-child');
+  await becomes(() => amounts.count(), day.count);
+  const costs = await amounts.allInnerTexts();
   assert.equal(costs.reduce((sum, c) => sum + nano(c), 0n), nano(day.debit));
   await page.getByRole('heading', { level: 1 }).focus();
   const file = page.waitForEvent('download');

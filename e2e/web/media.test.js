@@ -5,7 +5,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { accessible, browser, demo, englishWords, fitsWidth, open } from './weir.js';
+import { accessible, becomes, browser, demo, englishWords, fitsWidth, open } from './weir.js';
 
 const weir = await demo();
 const b = await browser();
@@ -68,7 +68,7 @@ test('images: previews, several, the price before and after, and one that is cha
   await make(page, 'Three herons');
   await first.getByText('Three herons').waitFor();
   await first.getByText('settled').waitFor();
-  assert.equal(await first.locator('img').count(), 3);
+  await becomes(() => first.locator('img').count(), 3);
   await sameCost(page, first);
   const download = page.waitForEvent('download');
   await first.getByRole('button', { name: 'Download' }).first().click();
@@ -94,7 +94,7 @@ test('videos: options of the model, the price by the rules, two at a time, the p
   const page = await open(b, weir, { path: '/playground/video', signedIn: true });
   await page.getByRole('combobox', { name: 'Model' }).selectOption('sim/video');
   const options = async (label) => page.getByLabel(label, { exact: true }).locator('option').allTextContents();
-  assert.deepEqual(await options('Resolution'), ['720p', '1K']);
+  await becomes(() => options('Resolution'), ['720p', '1K']);
   assert.deepEqual(await options('Shape'), ['16:9', '9:16']);
   assert.equal((await options('Length')).length, 3);
   await page.getByText('costs 6 ₽').waitFor();

@@ -1,7 +1,7 @@
 // Overview: first steps of a new account, then money, spending and the last calls, equal to what the API says.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { accessible, browser, demo, englishWords, fitsWidth, open } from './weir.js';
+import { accessible, becomes, browser, demo, englishWords, fitsWidth, open } from './weir.js';
 
 const weir = await demo();
 const b = await browser();
@@ -16,7 +16,7 @@ test('an account without calls sees the first steps, then its calls', async () =
   await table.getByText('sim/chat').first().waitFor();
   const { data } = await page.evaluate(async () => (await fetch('/api/overview')).json());
   assert.equal(data.calls.length, 3);
-  assert.equal(await table.getByRole('row').count(), 4);
+  await becomes(() => table.getByRole('row').count(), 4);
   await accessible(page);
   await table.getByText('sim/chat').first().click();
   await page.waitForURL(/\/calls\/gen-/);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
-import { accessible, browser, demo, englishWords, fitsWidth, hostile, open, settled } from './weir.js';
+import { accessible, becomes, browser, demo, englishWords, fitsWidth, hostile, open, settled } from './weir.js';
 
 const weir = await demo();
 const b = await browser();
@@ -22,11 +22,11 @@ test('two models answer side by side, keep their history over a reload, and thei
   await accessible(page);
   await page.reload();
   await settled(page);
-  assert.equal(await column(page, 'Sim Echo').getByText('And again').count(), 2);
+  await becomes(() => column(page, 'Sim Echo').getByText('And again').count(), 2);
   await column(page, 'Sim Echo').getByRole('button', { name: 'Run again' }).click();
   await page.getByText('5 calls settled').waitFor();
   await page.getByRole('combobox', { name: 'Model 1' }).selectOption('sim/chat');
-  assert.equal(await column(page, 'Sim Chat').getByText('And again').count(), 2);
+  await becomes(() => column(page, 'Sim Chat').getByText('And again').count(), 2);
   await page.getByText('5 calls settled').waitFor();
   await page.getByRole('button', { name: 'New chat' }).click();
   await page.getByText('Nothing is asked yet').first().waitFor();
@@ -202,8 +202,8 @@ test('a message is edited into a new chat; another model is asked the same; an a
   await page.getByText('1 call settled').waitFor();
   assert.notEqual(page.url(), address);
   const log = page.getByRole('log');
-  assert.equal(await log.getByText('Second, edited').count(), 2);
-  assert.equal(await log.getByText('First', { exact: true }).count(), 2);
+  await becomes(() => log.getByText('Second, edited').count(), 2);
+  await becomes(() => log.getByText('First', { exact: true }).count(), 2);
   await page.getByRole('button', { name: 'Run with another model' }).last().click();
   await page.getByRole('dialog').getByLabel('Model').selectOption('sim/chat');
   await page.getByRole('button', { name: 'Run', exact: true }).click();
@@ -246,7 +246,7 @@ test('raw frames, the route, a link without text, chats that can be deleted', as
   const link = await page.getByRole('dialog').getByRole('textbox', { name: 'Link' }).inputValue();
   assert.equal(link, `${weir.url}/playground?models=sim/anywhere&t=0.3&notrain=1`);
   await page.getByText('With the instructions').click();
-  assert.match(await page.getByRole('dialog').getByRole('textbox', { name: 'Link' }).inputValue(), /system=A\+secret/);
+  await becomes(async () => (await page.getByRole('dialog').getByRole('textbox', { name: 'Link' }).inputValue()).includes('system=A+secret'), true);
   await page.keyboard.press('Escape');
   const address = page.url();
   await page.getByRole('button', { name: 'Chats' }).click();
@@ -290,7 +290,7 @@ test('a session that is over keeps the message', async () => {
   await page.getByRole('log').getByText('Do not lose me').waitFor();
   await page.getByRole('button', { name: 'Try again' }).click();
   await page.getByText('settled', { exact: true }).waitFor();
-  assert.equal(await page.getByRole('log').getByText('Do not lose me').count(), 2);
+  await becomes(() => page.getByRole('log').getByText('Do not lose me').count(), 2);
   await page.done();
 });
 

@@ -1,7 +1,7 @@
 // Settings: the profile, the ways to sign in, the sessions; and signing in with a passkey of a virtual device.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { accessible, browser, demo, englishWords, fitsWidth, hostile, open, settled, signIn } from './weir.js';
+import { accessible, becomes, browser, demo, englishWords, fitsWidth, hostile, open, settled, signIn } from './weir.js';
 
 const weir = await demo();
 const b = await browser();
@@ -114,7 +114,7 @@ test('the profile is changed; its language and theme hold in every browser', asy
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByRole('button', { name: 'Save', disabled: true }).waitFor();
   await page.reload();
-  assert.equal(await name.inputValue(), hostile[0]);
+  await becomes(() => name.inputValue(), hostile[0]);
   await page.getByRole('radio', { name: 'Dark' }).click();
   await page.waitForFunction(() => document.documentElement.dataset.theme === 'dark');
   await page.getByRole('radio', { name: 'Русский' }).click();

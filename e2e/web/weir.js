@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
 import { chromium } from 'playwright-core';
 
 export const program = process.env.WEIR_BIN ?? new URL('../../bin/weir', import.meta.url).pathname;
@@ -58,6 +59,9 @@ export async function open(b, weir, { language = 'en', theme = 'light', size = '
   context.setDefaultTimeout(15_000);
   const page = await context.newPage();
   page.complaints = [];
+  page.onTheWay = new Set();
+  page.on('request', (r) => { if (r.resourceType() !== 'eventsource') page.onTheWay.add(r); });
+  for (const end of ['requestfinished', 'requestfailed']) page.on(end, (r) => page.onTheWay.delete(r));
   await page.exposeFunction('reportPolicy', (text) => { page.complaints.push(text); });
   await page.addInitScript(() => { document.addEventListener('securitypolicyviolation', (e) => { window.reportPolicy(`policy: ${e.violatedDirective} ${e.blockedURI} ${e.sample}`); }); });
   page.on('pageerror', (e) => page.complaints.push(`exception: ${e.message}`));
@@ -75,11 +79,32 @@ export async function signIn(page, weir) {
   assert.equal(answer.status(), 200, await answer.text());
 }
 
-/** Waits until nothing is being fetched and the title is there. */
+/**
+ * Waits until the page is whole: every request has ended (save the stream of events), nothing stands in for what is still on its way, and what
+ * came has been drawn. Unlike Playwright's 'networkidle', it holds after a step within the interface, too, which loads no document.
+ */
 export async function settled(page) {
-  await page.waitForLoadState('networkidle');
-  await page.waitForSelector('h1', { state: 'attached' });
-  await page.evaluate(() => document.fonts.ready);
+  const deadline = Date.now() + 15_000;
+  for (;;) {
+    assert.ok(Date.now() < deadline, `${page.url()} did not settle; on their way: ${[...page.onTheWay].map((r) => r.url()).join(' ') || 'no requests'}`);
+    try {
+      await page.waitForSelector('h1', { state: 'attached' });
+      await page.evaluate(() => document.fonts.ready.then(() => new Promise((drawn) => { requestAnimationFrame(() => requestAnimationFrame(() => drawn())); })));
+      if (page.onTheWay.size === 0 && await page.locator('.late').count() === 0) return;
+    } catch (e) {
+      if (!/context was destroyed|navigat/i.test(e.message)) throw e; // the page has just moved on
+    }
+  }
+}
+
+/** Waits until `read` answers `want`, and fails with what it answered last. */
+export async function becomes(read, want) {
+  const deadline = Date.now() + 15_000;
+  for (;;) {
+    const got = await read();
+    if (isDeepStrictEqual(got, want) || Date.now() > deadline) { assert.deepEqual(got, want); return; }
+    await new Promise((again) => { setTimeout(again, 20); });
+  }
 }
 
 const axeSource = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
