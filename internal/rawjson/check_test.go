@@ -3,10 +3,13 @@ package rawjson_test
 import (
 	"bytes"
 	"fmt"
+	"hash/crc32"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"pgregory.net/rapid"
@@ -160,7 +163,29 @@ func FuzzCheck(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		agree(t, b)
 		agree(t, bytes.ReplaceAll(b, []byte("a"), long))
+		agree(t, slices.Concat([]byte(`["`), long[:int(crc32.ChecksumIEEE(b)%64)], b, []byte(`"]`), bytes.Repeat([]byte(" "), 64)))
 	})
+}
+
+// Every sequence of up to four bytes that can matter to UTF-8 is judged alike wherever it is in a block.
+func TestCheckAgreesOnUTF8(t *testing.T) {
+	t.Parallel()
+	edges := []byte{'a', 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xC1, 0xC2, 0xDF, 0xE0, 0xE1, 0xEC, 0xED, 0xEE, 0xEF, 0xF0, 0xF1, 0xF3, 0xF4, 0xF5, 0xFF}
+	body := []byte(`["` + strings.Repeat("b", 2*64+8) + `"]`)
+	text := body[2 : len(body)-2]
+	piece := make([]byte, 4)
+	for n := range len(edges) * len(edges) * len(edges) * len(edges) {
+		for i := range piece {
+			piece[i] = edges[n%len(edges)]
+			n /= len(edges)
+		}
+		at := 60 + int(crc32.ChecksumIEEE(piece)%12) // about the border of two blocks
+		copy(text[at:], piece)
+		if got, want := rawjson.Check(body, rawjson.Defaults) == nil, utf8.Valid(piece); got != want {
+			t.Fatalf("%x at %d of a text: accepted is %v", piece, at, got)
+		}
+		copy(text[at:], "bbbb")
+	}
 }
 
 type failer interface {
@@ -186,17 +211,35 @@ func agree(t failer, b []byte) {
 func TestCheckAgreesOnLongStrings(t *testing.T) {
 	t.Parallel()
 	pieces := []string{`\u0041`, `\ud83d`, `\ude00`, `\u12`, `\u`, `\n`, `\\`, `\"`, `\x`, "\x01", "\xd0", strings.Repeat("a", 100), strings.Repeat("0", 64), strings.Repeat("я", 50),
-		"ab", "u0041", `","`, `":"`, `":1,"`, `"`, "{", "]"}
+		"ab", "u0041", "é", "€", "🙂", strings.Repeat("€", 40), strings.Repeat(`\"`, 40), strings.Repeat(`\\`, 33), "\xe2\x82", "\xf0\x9f\x99", "\xed\xa0\x80", "\xc0\x80", "\xf4\x90\x80\x80", "\x9f", `","`, `":"`, `":1,"`, `"`, "{", "]"}
 	rapid.Check(t, func(t *rapid.T) {
 		frame := rapid.SampledFrom([]string{`"%s"`, `{"k":"%s"}`, `{"%s":1,"b":2}`, `["%s",{"x":"y"}]`}).Draw(t, "frame")
 		// mostly valid pieces, or nearly every string would be invalid
 		last := rapid.SampledFrom([]int{2, 16, len(pieces)}).Draw(t, "last")
-		valid := []string{pieces[0], pieces[1] + pieces[2], pieces[5], pieces[6], pieces[7], pieces[11], pieces[12], pieces[13], pieces[14], pieces[15]}
-		text := strings.Join(rapid.SliceOfN(rapid.SampledFrom(valid), 0, 6).Draw(t, "valid"), "")
+		valid := []string{pieces[0], pieces[1] + pieces[2], pieces[5], pieces[6], pieces[7], pieces[11], pieces[12], pieces[13], pieces[14], pieces[15],
+			pieces[16], pieces[17], pieces[18], pieces[19], pieces[20], pieces[21]}
+		text := strings.Join(rapid.SliceOfN(rapid.SampledFrom(valid), 0, 12).Draw(t, "valid"), "")
 		if last > 2 {
 			text += strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces[:last]), 0, 4).Draw(t, "any"), "")
 		}
 		agree(t, []byte(strings.Replace(frame, "%s", text, 1)))
+	})
+}
+
+// A string ends at its first quote that is not escaped, wherever that is in a block.
+func TestStringEnd(t *testing.T) {
+	t.Parallel()
+	pieces := []string{`\"`, `\\`, `\n`, "a", strings.Repeat("b", 61), strings.Repeat(`\\`, 32), strings.Repeat(`\"c`, 30)}
+	rapid.Check(t, func(t *rapid.T) {
+		text := strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 0, 20).Draw(t, "text"), "")
+		behind := strings.Repeat(" ", rapid.IntRange(0, 70).Draw(t, "behind"))
+		b := []byte(`"` + text + `"` + behind)
+		if got := rawjson.StringEnd(b, 0); got != len(text)+2 {
+			t.Fatalf("the string ends at %d, want %d", got, len(text)+2)
+		}
+		if got := rawjson.StringEnd(b[:len(text)+1], 0); got != -1 {
+			t.Fatalf("the string without its quote ends at %d", got)
+		}
 	})
 }
 

@@ -265,12 +265,18 @@ func FuzzAppendString(f *testing.F) {
 }
 
 func BenchmarkSkip(b *testing.B) {
-	body := chatBody(5_000_000, "QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVo=")
-	b.SetBytes(int64(len(body)))
-	for b.Loop() {
-		if rawjson.Find(body, "stream") == nil {
-			b.Fatal("not found")
-		}
+	for name, body := range map[string][]byte{
+		"5MB":   chatBody(5_000_000, "QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVo="),
+		"200KB": chatBody(200_000, `hello world, this is \"quoted\" and\n longer text. `),
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(body)))
+			for b.Loop() {
+				if rawjson.Find(body, "stream") == nil {
+					b.Fatal("not found")
+				}
+			}
+		})
 	}
 }
 

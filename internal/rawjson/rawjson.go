@@ -87,6 +87,13 @@ func stringEnd(b []byte, i int) int {
 			return j + 1
 		}
 		j++
+		if wide && len(b)-j >= wideBlock { // where one quote is escaped, there are often many
+			n, found := wideClose(&b[j], len(b)-j)
+			if j += n; found {
+				return j + 1
+			}
+			first = j
+		}
 	}
 	return -1
 }

@@ -51,6 +51,9 @@ var scanners = sync.Pool{New: func() any { return new(scanner) }}
 // keepNames is how many names a scanner keeps room for.
 const keepNames = 1 << 10
 
+// wideBlock is how many bytes wideText and wideClose look at together.
+const wideBlock = 64
+
 // manyNames is where comparing each name with each costs more than a map.
 const manyNames = 24
 
@@ -253,6 +256,14 @@ func (s *scanner) text(i int) int {
 		}
 	}
 	for {
+		if wide && len(b)-i >= wideBlock && i >= 3 && b[i] != '\\' {
+			n, ok := wideText(&b[i], len(b)-i)
+			if !ok {
+				return s.stop(malformed, i)
+			}
+			for i += n; i < len(b) && b[i]&0xC0 == 0x80; i-- { // no text begins inside a character
+			}
+		}
 		n, ok := plainText(b[i:])
 		if i += n; i >= len(b) || !ok {
 			return s.stop(malformed, i)
