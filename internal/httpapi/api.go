@@ -285,6 +285,7 @@ func (a *API) declare() []*Route {
 		{Method: "POST", Pattern: "/api/account/webhook-secret", access: management, fresh: true, handle: (*exchange).rotateWebhookSecret},
 		{Method: "GET", Pattern: "/api/account/preferences", access: management, handle: (*exchange).getPreferences},
 		{Method: "PUT", Pattern: "/api/account/preferences", access: management, body: managementBody, handle: (*exchange).putPreferences},
+		{Method: "POST", Pattern: "/api/account/preferences/explain", access: management, body: managementBody, handle: (*exchange).postPreferencesExplain},
 		{Method: "GET", Pattern: "/api/catalog", access: public, handle: (*exchange).getCompactCatalog},
 		{Method: "GET", Pattern: "/api/models/{vendor}/{model}/series", access: public, handle: (*exchange).getSeries},
 		{Method: "GET", Pattern: "/api/status", access: public, handle: (*exchange).getStatus},

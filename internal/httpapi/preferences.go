@@ -5,11 +5,13 @@ import (
 	"math/big"
 	"strings"
 
+	"weir/internal/apikey"
 	"weir/internal/completion"
 	"weir/internal/fault"
 	"weir/internal/rawjson"
 	"weir/internal/routing"
 	"weir/internal/wire"
+	"weir/internal/wire/chat"
 )
 
 // getPreferences serves GET /api/account/preferences: what holds for all requests with keys of the caller's user.
@@ -63,6 +65,61 @@ func (x *exchange) putPreferences() error {
 		return err
 	}
 	return x.replyPreferences(text)
+}
+
+// postPreferencesExplain serves POST /api/account/preferences/explain: where a chat request would go if the account had the preferences of the
+// body. What is saved for the account and the key is left aside; nothing is called, held, charged or kept.
+func (x *exchange) postPreferencesExplain() error {
+	const op = "httpapi.postPreferencesExplain"
+	body, err := x.readBody()
+	if err != nil {
+		return err
+	}
+	if err := rawjson.Check(body, rawjson.Defaults); err != nil {
+		return err
+	}
+	if rawjson.KindOf(body) != rawjson.Object {
+		return fault.New(fault.Invalid, op, "The body must be a JSON object.")
+	}
+	var provider, request []byte
+	for m := rawjson.MembersOf(body); m.Next(); {
+		switch string(m.Name) {
+		case "provider":
+			provider = m.Value
+		case "request":
+			request = m.Value
+		default:
+			return fault.Field(op, clip(string(m.Name)), "This route has no field of this name.")
+		}
+	}
+	switch {
+	case provider == nil:
+		return fault.Field(op, "provider", "provider is missing; null explains the route without preferences.")
+	case rawjson.KindOf(request) != rawjson.Object:
+		return fault.Field(op, "request", "request must be a chat request, such as {\"model\":\"vendor/model\",\"messages\":[{\"role\":\"user\",\"content\":\"Hello\"}]}.")
+	}
+	text, err := PreferencesText(provider)
+	if err != nil {
+		return err
+	}
+	caller := *x.caller
+	caller.Defaults, err = apikey.ReadDefaults(apikey.Defaults{Account: text}, func(s string) (routing.Preferences, error) { return wire.DefaultPreferences([]byte(s)) })
+	if err != nil {
+		return err
+	}
+	req, err := chat.Decode(request)
+	if err != nil {
+		return err
+	}
+	req.Account, req.Memory = x.caller.Wallet, &x.memory
+	x.asked = req.Models[0]
+	call := x.newCall(req, "completions", nil)
+	call.Caller = &caller
+	e, err := x.api.Explainer.Explain(call)
+	if err != nil {
+		return err
+	}
+	return x.reply(&object{rawjson.Writer{B: AppendExplanation(make([]byte, 0, 512+1024*len(e.Candidates)), req, e)}})
 }
 
 func (x *exchange) replyPreferences(text string) error {

@@ -43,6 +43,45 @@ func TestAccountPreferences(t *testing.T) {
 	exactly(t, "gone", at(explained(""), "preferences"), `{}`)
 }
 
+// Preferences are tried before they are saved: those that are saved do not count, and the tried ones are not kept.
+func TestPreferencesAreTried(t *testing.T) {
+	t.Parallel()
+	n := start(t, relayFunc(nil), nil) // a relay that would fall over if anybody called it
+	const path = "/api/account/preferences"
+	n.manage("PUT", path, `{"provider":{"only":["nobody"]}}`)
+	try := func(provider string) any {
+		t.Helper()
+		return at(n.manage("POST", path+"/explain", `{"provider":`+provider+`,"request":`+chatBody(false)+`}`).json(t), "data")
+	}
+	m := try(`null`)
+	exactly(t, "without preferences", at(m, "preferences"), `{}`)
+	exactly(t, "nobody's", at(m, "defaults"), `{"account":null,"key":null}`)
+	exactly(t, "a route", at(m, "error"), `null`)
+	m = try(`{"only":["best"],"sort":"price"}`)
+	exactly(t, "as tried", at(m, "preferences"), `{"only":["best"],"sort":"price"}`)
+	exactly(t, "whose", at(m, "defaults"), `{"account":{"only":["best"],"sort":"price"},"key":null}`)
+	exactly(t, "attempts", at(m, "attempts"), `["best/acme/small"]`)
+	exactly(t, "dropped by", at(m, "candidates", 0, "dropped_by"), `"only"`)
+	m = try(`{"ignore":["acme","best"]}`)
+	exactly(t, "nothing left", at(m, "attempts"), `[]`)
+	exactly(t, "its error", at(m, "error", "metadata", "error_type"), `"no_endpoints"`)
+	exactly(t, "the saved ones stay", n.manage("GET", path, "").json(t), `{"data":{"provider":{"only":["nobody"]}}}`)
+	if asked := n.books.asked; len(asked) != 0 {
+		t.Errorf("the ledger was asked: %q", asked)
+	}
+	for body, param := range map[string]any{
+		`{"request":` + chatBody(false) + `}`: "provider", `{"provider":null}`: "request", `{"provider":null,"request":null}`: "request", `{"provider":{"sort":"fast"},"request":` + chatBody(false) + `}`: "provider.sort",
+		`{"provider":{"zrd":true},"request":` + chatBody(false) + `}`: "provider.zrd", `{"provider":null,"request":{"model":"acme/small"}}`: "messages", `{"provider":null,"request":{},"x":1}`: "x", `[]`: nil, `{`: nil,
+	} {
+		r := n.manage("POST", path+"/explain", body)
+		if got := at(r.json(t), "error", "metadata", "param"); r.StatusCode != 400 || param != nil && got != param {
+			t.Errorf("%.60s: status %d, param %v; want %v", body, r.StatusCode, got, param)
+		}
+	}
+	wantError(t, n.do("POST", path+"/explain", `{"provider":null,"request":`+chatBody(false)+`}`), 403, fault.PermissionDenied)
+	wantError(t, n.manage("POST", path+"/explain", `{"provider":null,"request":{"model":"acme/none","messages":[{"role":"user","content":"hi"}]}}`), 404, fault.ModelNotFound)
+}
+
 // Plugins of the account are used for each request that does not set them.
 func TestAccountPlugins(t *testing.T) {
 	t.Parallel()

@@ -1298,6 +1298,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/account/preferences/explain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Explain where a chat request would go if the account had these preferences; needs a management key
+         * @description Preferences that are saved for the account and the key are left aside. Nothing is saved, called, held or charged. A request without any remaining candidate is explained, too: error then has the error of such a request.
+         */
+        post: operations["explainPreferences"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/account/webhook-secret": {
         parameters: {
             query?: never;
@@ -9957,6 +9977,62 @@ export interface operations {
             400: components["responses"]["Error"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    explainPreferences: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "provider": {
+                 *         "sort": "price",
+                 *         "data_collection": "deny"
+                 *       },
+                 *       "request": {
+                 *         "model": "sim/anywhere",
+                 *         "messages": [
+                 *           {
+                 *             "role": "user",
+                 *             "content": "Hello"
+                 *           }
+                 *         ]
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    provider: components["schemas"]["DefaultPreferences"];
+                    request: components["schemas"]["ChatRequest"];
+                };
+            };
+        };
+        responses: {
+            /** @description The plan */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RouteExplanation"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
             408: components["responses"]["Error"];
             413: components["responses"]["Error"];
             415: components["responses"]["Error"];
