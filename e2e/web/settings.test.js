@@ -130,7 +130,85 @@ test('the profile is changed; its language and theme hold in every browser', asy
   await page.done();
 });
 
-for (const path of ['/settings/profile', '/settings/security']) {
+const remain = (page, n) => page.locator(`[data-plan=now] [data-remain]`).getByText(n).waitFor();
+const list = (page, label) => ({
+  add: async (name) => { await page.getByLabel(label, { exact: true }).first().fill(name); await page.getByLabel(label, { exact: true }).first().press('Enter'); },
+  notes: page.locator('div', { has: page.getByLabel(label, { exact: true }) }).locator('[data-notes]'),
+});
+
+test('wishes for routing show what they do before they are saved, at the field and beside the form', async () => {
+  const page = await open(b, weir, { path: '/settings/routing', signedIn: true });
+  const saved = async () => (await (await page.request.get(`${weir.url}/api/account/preferences`)).json()).data.provider;
+  await page.getByLabel('Model', { exact: true }).selectOption('sim/anywhere');
+  await remain(page, 'Of 6 providers 6 remain');
+
+  await list(page, 'Never these providers').add('sim-gemini');
+  await remain(page, 'Of 6 providers 5 remain');
+  await page.locator('[data-endpoint^=sim-gemini]').getByText('the call or the account ignores it').waitFor();
+  await page.getByText('Leaves out 1 provider of the chosen model.').waitFor();
+  assert.equal(await saved(), null);
+
+  // what does not go together is said at the field
+  await list(page, 'Only these providers').add('sim-gemini');
+  await page.locator('[data-notes=ignore]').getByText('All allowed providers are ignored here: nobody is left.').waitFor();
+  await remain(page, 'Of 6 providers 0 remain');
+  await page.getByText('Nobody would answer').waitFor();
+  await list(page, 'Only these providers').add('sim, nobody-of-that-name');
+  await page.locator('[data-notes=only]').getByText('nobody-of-that-name: no provider here has this name at present.').waitFor();
+  await remain(page, 'Of 6 providers 1 remains');
+  await page.getByRole('button', { name: 'Remove nobody-of-that-name' }).click();
+  await list(page, 'Try these first').add('sim-bedrock');
+  await page.locator('[data-notes=order]').getByText('sim-bedrock: not among the allowed providers').waitFor();
+
+  // a figure that cannot be read is not sent, and takes the focus
+  const input = page.getByLabel('Input', { exact: true });
+  await input.fill('cheap');
+  await page.getByText('A figure cannot be read.').waitFor();
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.waitForFunction(() => document.activeElement?.getAttribute('aria-invalid') === 'true');
+  assert.equal(await saved(), null);
+  await input.fill('1 000,5');
+  await page.getByRole('switch', { name: 'Zero retention only' }).click();
+  await page.getByLabel('Sort providers by').selectOption('price');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('Saved. Calls follow it within five seconds.').waitFor();
+  assert.deepEqual(await saved(), { order: ['sim-bedrock'], only: ['sim-gemini', 'sim'], ignore: ['sim-gemini'], zdr: true, sort: 'price', max_price: { prompt: '1.0005' } });
+
+  // it is there in another page, and edits can be undone; the explanation is of the edits, not of what is saved
+  await page.reload();
+  assert.equal(await page.getByLabel('Input', { exact: true }).inputValue(), '1000.5');
+  await page.getByRole('button', { name: 'Remove all' }).click();
+  await remain(page, 'Of 6 providers 6 remain');
+  await page.getByRole('button', { name: 'Undo changes' }).click();
+  await remain(page, 'Of 6 providers 1 remains');
+  await page.getByRole('button', { name: 'Remove all' }).click();
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('Saved. Calls follow it within five seconds.').waitFor();
+  assert.equal(await saved(), null);
+  await page.done();
+});
+
+test('what the server refuses is shown at its field, and plugins of the account stay', async () => {
+  const page = await open(b, weir, { signedIn: true });
+  const put = (data) => page.request.put(`${weir.url}/api/account/preferences`, { headers: { origin: weir.url, 'x-weir': '1' }, data });
+  assert.equal((await put({ provider: null, plugins: [{ id: 'response-healing' }] })).status(), 200);
+  await page.goto(`${weir.url}/settings/routing`);
+  await settled(page);
+  await list(page, 'Try these first').add('sim');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('Saved. Calls follow it within five seconds.').waitFor();
+  const kept = (await (await page.request.get(`${weir.url}/api/account/preferences`)).json()).data;
+  assert.deepEqual(kept, { provider: { order: ['sim'] }, plugins: [{ id: 'response-healing' }] });
+  await page.route('**/api/account/preferences', (route) => (route.request().method() === 'PUT' ? route.fulfill({ status: 400, contentType: 'application/json', body: JSON.stringify({ error: { code: 400, message: 'provider.order[0] is too long.', metadata: { error_type: 'invalid_request', param: 'provider.order[0]' } } }) }) : route.continue()));
+  await list(page, 'Try these first').add(hostile[1]);
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('provider.order[0] is too long.').waitFor();
+  await page.unroute('**/api/account/preferences');
+  assert.equal((await put({ provider: null })).status(), 200);
+  await page.done();
+});
+
+for (const path of ['/settings/profile', '/settings/security', '/settings/routing']) {
   for (const theme of ['light', 'dark']) {
     for (const language of ['en', 'ru']) {
       test(`axe finds nothing at ${path}, ${theme}, ${language}`, async () => {

@@ -4,6 +4,8 @@ const messages = {
   title: 'Settings',
   profile: 'Profile',
   security: 'Security',
+  routing: 'Routing',
+  data: 'Data',
   sections: 'Sections of the settings',
   you: 'You',
   name: 'Name',

@@ -5,6 +5,8 @@ const messages = {
   title: 'Настройки',
   profile: 'Профиль',
   security: 'Безопасность',
+  routing: 'Маршрутизация',
+  data: 'Данные',
   sections: 'Разделы настроек',
   you: 'Вы',
   name: 'Имя',

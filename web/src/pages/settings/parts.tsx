@@ -5,12 +5,12 @@ import { hasPage } from '../../router'
 import { Link } from '../../ui/link'
 import { Page, PageHead } from '../../ui/page'
 
-const sections = ['profile', 'security'] as const
+const sections = ['profile', 'security', 'routing', 'data'] as const
 
 export function Settings({ at, children }: { at: (typeof sections)[number]; children: ReactNode }) {
   const t = useT('settings')
   return (
-    <Page width="text">
+    <Page width={at === 'routing' ? 'wide' : 'text'} className={at === 'routing' ? 'max-w-[1240px]' : ''}>
       <PageHead title={t('title')} name={`${t(at)} · ${t('title')}`} />
       <nav aria-label={t('sections')} className="mb-5 flex gap-1 overflow-x-auto border-b border-line">
         {sections.filter((s) => hasPage(`/settings/${s}`)).map((s) => (
