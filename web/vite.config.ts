@@ -1,6 +1,6 @@
 /// <reference types="vitest/config" />
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import react from '@vitejs/plugin-react'
 import tailwind from '@tailwindcss/vite'
@@ -30,7 +30,7 @@ function placeholders(): Plugin {
   }
 }
 
-/** Twins for clients that take compressed files, and a list of what each chunk needs, for scripts/size.mjs. */
+/** Compressed files, in place of the plain ones, and a list of what each chunk needs, for scripts/size.mjs. */
 function afterwards(): Plugin {
   return {
     name: 'weir-afterwards',
@@ -48,6 +48,7 @@ function afterwards(): Plugin {
         const bytes = readFileSync(file)
         writeFileSync(file + '.gz', gzipSync(bytes, { level: 9 }))
         writeFileSync(file + '.br', brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } }))
+        rmSync(file) // the program unpacks it for a client that takes neither
       }
     },
   }

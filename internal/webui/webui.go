@@ -10,12 +10,14 @@ import (
 	"embed"
 	"encoding/base64"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/http"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 //go:embed all:dist
@@ -42,9 +44,11 @@ type File struct {
 	kind    string
 	etag    string // without quotes
 	hashed  bool   // its name changes with its content
-	plain   []byte
+	plain   []byte // nil: unpacked is asked
 	gz, br  []byte // nil: not compressed
 	varying bool
+
+	unpacked func() []byte // in place of plain: from gz, kept once a client has asked, for nearly all take gzip
 }
 
 // kinds are the media types of files that a build may contain. A file of another type is an error of the build, not a guess.
@@ -74,8 +78,8 @@ func New(dist fs.FS) (*Site, error) {
 		return nil, fmt.Errorf("webui: %w", err)
 	}
 	for name, f := range s.files {
-		if f.plain == nil {
-			return nil, fmt.Errorf("webui: %s has a compressed form only", name)
+		if f.plain == nil && f.gz == nil {
+			return nil, fmt.Errorf("webui: %s is there as brotli only, which not all clients take", name)
 		}
 		f.varying = f.gz != nil || f.br != nil
 	}
@@ -118,11 +122,30 @@ func (s *Site) add(name string, content []byte) (err error) {
 	case ".br":
 		f.br = content
 	case ".gz":
+		if _, err := unpacked(content); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
 		f.gz = content
+		f.unpacked = sync.OnceValue(func() []byte {
+			plain, _ := unpacked(content) // checked above
+			return plain
+		})
+		if f.plain == nil {
+			f.etag = Fingerprint(content)
+		}
 	default:
 		f.plain, f.etag = content, Fingerprint(content)
 	}
 	return nil
+}
+
+// unpacked is what gz holds.
+func unpacked(gz []byte) ([]byte, error) {
+	r, err := gzip.NewReader(bytes.NewReader(gz))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(r)
 }
 
 // NewFile makes a file of a media type such as "text/css; charset=utf-8". It is compressed once if that makes it
@@ -222,6 +245,9 @@ func (f *File) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if strings.HasPrefix(f.kind, "image/svg") { // opened by itself, it is a document
 		h["Content-Security-Policy"] = []string{"default-src 'none'; style-src 'unsafe-inline'; sandbox"}
+	}
+	if body == nil {
+		body = f.unpacked()
 	}
 	send(w, r, f.kind, body)
 }

@@ -1,12 +1,14 @@
 package webui_test
 
 import (
+	"compress/gzip"
 	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -20,11 +22,19 @@ func dist() fstest.MapFS {
 	f := fstest.MapFS{}
 	for name, text := range map[string]string{
 		".keep": "", "index.html": head + "app", "index.html.br": "never sent", "sign-in.html": head + "entry",
-		"assets/a-1f.js": "plain js", "assets/a-1f.js.br": "br js", "assets/a-1f.js.gz": "gz js", "assets/inter-9.woff2": "font", "logo.svg": "<svg/>",
+		"assets/a-1f.js": "plain js", "assets/a-1f.js.br": "br js", "assets/a-1f.js.gz": gz("gz js"), "assets/b-2e.css.br": "br css", "assets/b-2e.css.gz": gz("plain css"), "assets/inter-9.woff2": "font", "logo.svg": "<svg/>",
 	} {
 		f[name] = &fstest.MapFile{Data: []byte(text)}
 	}
 	return f
+}
+
+func gz(text string) string {
+	var b strings.Builder
+	z := gzip.NewWriter(&b)
+	_, _ = io.WriteString(z, text)
+	_ = z.Close()
+	return b.String()
 }
 
 // get asks a site, and returns nil if it does not answer.
@@ -68,8 +78,8 @@ func site(t *testing.T) *webui.Site {
 func TestCodings(t *testing.T) {
 	s := site(t)
 	for accept, want := range map[string]string{
-		"": "plain js", "identity": "plain js", "gzip, deflate, br, zstd": "br js", "gzip": "gz js", "br;q=0, gzip": "gz js", "*": "br js", "gzip;q=0.000, *;q=0": "plain js",
-		"BR": "br js", "br; q=0.5": "br js", "*;q=0, gzip;q=0.1": "gz js", "x-gzip": "gz js", "brr, gzipp": "plain js",
+		"": "plain js", "identity": "plain js", "gzip, deflate, br, zstd": "br js", "gzip": gz("gz js"), "br;q=0, gzip": gz("gz js"), "*": "br js", "gzip;q=0.000, *;q=0": "plain js",
+		"BR": "br js", "br; q=0.5": "br js", "*;q=0, gzip;q=0.1": gz("gz js"), "x-gzip": gz("gz js"), "brr, gzipp": "plain js",
 	} {
 		r := get(t, s, "/assets/a-1f.js", "Accept-Encoding", accept)
 		if got := text(t, r); got != want {
@@ -78,6 +88,24 @@ func TestCodings(t *testing.T) {
 		if r.Header.Get("Vary") != "Accept-Encoding" {
 			t.Errorf("Accept-Encoding %q: Vary is %q", accept, r.Header.Get("Vary"))
 		}
+	}
+}
+
+// A build keeps compressed files alone; a client that takes neither coding gets what they hold.
+func TestUnpacked(t *testing.T) {
+	s := site(t)
+	for accept, want := range map[string]string{"": "plain css", "identity": "plain css", "gzip": gz("plain css"), "br, gzip": "br css"} {
+		r := get(t, s, "/assets/b-2e.css", "Accept-Encoding", accept)
+		if got := text(t, r); got != want || r.Header.Get("Vary") != "Accept-Encoding" || r.Header.Get("Content-Length") != strconv.Itoa(len(want)) {
+			t.Errorf("Accept-Encoding %q got %q with %v", accept, got, r.Header)
+		}
+		if again := get(t, s, "/assets/b-2e.css", "Accept-Encoding", accept, "If-None-Match", r.Header.Get("Etag")); again.StatusCode != 304 {
+			t.Errorf("Accept-Encoding %q: a file that the client has got %d", accept, again.StatusCode)
+		}
+	}
+	r := get(t, s, "HEAD /assets/b-2e.css")
+	if text(t, r) != "" || r.Header.Get("Content-Length") != "9" {
+		t.Errorf("HEAD got %v", r.Header)
 	}
 }
 
@@ -203,10 +231,11 @@ func TestBuiltFiles(t *testing.T) {
 
 func TestBadBuilds(t *testing.T) {
 	for name, change := range map[string]func(fstest.MapFS){
-		"no page":         func(f fstest.MapFS) { delete(f, "index.html") },
-		"no nonce":        func(f fstest.MapFS) { f["index.html"] = &fstest.MapFile{Data: []byte("__LANG__ __THEME__")} },
-		"unknown type":    func(f fstest.MapFS) { f["assets/x.exe"] = &fstest.MapFile{Data: []byte("x")} },
-		"compressed only": func(f fstest.MapFS) { delete(f, "assets/a-1f.js") },
+		"no page":      func(f fstest.MapFS) { delete(f, "index.html") },
+		"no nonce":     func(f fstest.MapFS) { f["index.html"] = &fstest.MapFile{Data: []byte("__LANG__ __THEME__")} },
+		"unknown type": func(f fstest.MapFS) { f["assets/x.exe"] = &fstest.MapFile{Data: []byte("x")} },
+		"brotli only":  func(f fstest.MapFS) { delete(f, "assets/b-2e.css.gz") },
+		"broken gzip":  func(f fstest.MapFS) { f["assets/b-2e.css.gz"] = &fstest.MapFile{Data: []byte("no gzip")} },
 	} {
 		f := dist()
 		change(f)

@@ -1,11 +1,11 @@
 // What each page makes a browser fetch, against the budget. Run after the build; a page over its budget fails.
-import { readFileSync, readdirSync } from 'node:fs'
+import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 
 const out = new URL('../../internal/webui/dist/', import.meta.url)
 const { shell, signIn, css, font, page, pages } = JSON.parse(readFileSync(new URL('../budget.json', import.meta.url), 'utf8'))
 const chunks = new Map(JSON.parse(readFileSync(new URL('../node_modules/.weir/chunks.json', import.meta.url), 'utf8')).map((c) => [c.file, c]))
-const size = (file) => gzipSync(readFileSync(new URL(file, out)), { level: 9 }).length
+const size = (file) => (existsSync(new URL(file + '.gz', out)) ? readFileSync(new URL(file + '.gz', out)) : gzipSync(readFileSync(new URL(file, out)), { level: 9 })).length
 const closure = (file, seen = new Set()) => {
   if (seen.has(file) || !chunks.has(file)) return seen
   seen.add(file)
@@ -30,7 +30,7 @@ for (const c of [...chunks.values()].filter((c) => c.source?.startsWith('src/pag
   report(name, sum(own) + messages(name.split('/')[0]), pages[name] ?? page)
 }
 for (const file of readdirSync(new URL('assets/', out))) {
-  if (file.endsWith('.css')) report(file, size('assets/' + file), css)
+  if (/\.css(\.gz)?$/.test(file)) report(file.replace('.gz', ''), size('assets/' + file.replace('.gz', '')), css)
   if (file.endsWith('.woff2')) report(file, readFileSync(new URL('assets/' + file, out)).length, font)
 }
 if (over) { console.error(`${over} over the budget: web/budget.json`); process.exit(1) }
