@@ -72,6 +72,7 @@ var withoutLink = map[string]int{
 	"signIn": 401, "signUp": 400, "confirmSignUp": 400, "setUp": 400, "recoverPassword": 403, "resetPassword": 400, "lookAtLink": 400, "proveIdentity": 400, "setPassword": 409,
 	"beginPasskeySignIn": 403, "signInWithPasskey": 403, "beginPasskey": 403, "addPasskey": 403, "renamePasskey": 404, "removePasskey": 404, "beginProof": 403, "visitProvider": 404, "returnFromProvider": 404, "removeIdentity": 404, // at 127.0.0.1 there are no passkeys
 	"changeAutoTopUp": 404, "endAutoTopUp": 404, "refundPayment": 404, // nobody has paid
+	"redeemVoucher": 404, // a code is shown once
 }
 
 // examples sends examples to a demo.

@@ -33,6 +33,7 @@ type commands struct {
 	Key      keyCmd       `cmd:"" help:"Create, list, disable, enable and delete API keys."`
 	Topup    topupCmd     `cmd:"" help:"Add rubles to a user's wallet."`
 	Payments paymentsCmd  `cmd:"" help:"List payments, compare them with the provider's, refund them."`
+	Vouchers vouchersCmd  `cmd:"" help:"Make codes that put money into wallets, list and revoke them."`
 	Ledger   ledgerCmd    `cmd:"" help:"Check and correct the ledger, explain charges."`
 	Batch    batchCmd     `cmd:"" help:"List and cancel batches."`
 	Audit    auditCmd     `cmd:"" help:"Check the audit log."`

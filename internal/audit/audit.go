@@ -47,6 +47,9 @@ const (
 	AutoTopUpSet    = "auto_top_up.set"
 	AutoTopUpEnded  = "auto_top_up.end"
 
+	VouchersMade    = "voucher.create"
+	VouchersRevoked = "voucher.revoke"
+
 	CatalogAdded   = "catalog.add"
 	CatalogChanged = "catalog.change"
 	CatalogRemoved = "catalog.remove"

@@ -51,6 +51,7 @@ var groups = []group{
 		{"docs/configuration.md", "The file, the environment, secrets, providers of your own, limits."},
 		{"docs/sign-in.md", "How people sign in, and who may make an account."},
 		{"docs/payments.md", "Let people pay for their wallets, give money back, compare with the provider."},
+		{"docs/vouchers.md", "Make codes that put money into wallets."},
 		{"docs/video-providers.md", "Switch on providers of videos, and what each supports."},
 		{"docs/troubleshooting.md", "Find the cause by what you see."},
 		{"docs/performance.md", "What Weir adds to a call, measured."},

@@ -24,6 +24,7 @@ import (
 	"weir/internal/person"
 	"weir/internal/relay"
 	"weir/internal/report"
+	"weir/internal/voucher"
 	"weir/internal/watch"
 )
 
@@ -104,6 +105,7 @@ type Deps struct {
 	Pages []Pages // asked in order for what is no route of the API; none: all else is 404
 
 	Payments *Payments // nil: nobody can pay here
+	Vouchers *voucher.Manager
 
 	WebhookSecrets WebhookSecrets // nil: events are not signed, so none are sent
 
@@ -279,6 +281,9 @@ func (a *API) declare() []*Route {
 		{Method: "POST", Pattern: "/api/admin/adjustments", access: administration, fresh: true, body: managementBody, handle: (*exchange).postAdminAdjustment},
 		{Method: "GET", Pattern: "/api/admin/payments", access: administration, handle: (*exchange).listAdminPayments},
 		{Method: "POST", Pattern: "/api/admin/payments/{id}/refund", access: administration, fresh: true, body: managementBody, handle: (*exchange).postAdminPaymentRefund},
+		{Method: "GET", Pattern: "/api/admin/vouchers", access: administration, handle: (*exchange).listAdminVouchers},
+		{Method: "POST", Pattern: "/api/admin/vouchers", access: administration, fresh: true, body: managementBody, handle: (*exchange).postAdminVouchers},
+		{Method: "DELETE", Pattern: "/api/admin/vouchers/{id}", access: administration, fresh: true, handle: (*exchange).deleteAdminVouchers},
 		{Method: "POST", Pattern: "/api/admin/refunds", access: administration, fresh: true, body: managementBody, handle: (*exchange).postAdminRefund},
 		{Method: "GET", Pattern: "/api/account/statement", access: anyKey, handle: (*exchange).getStatement},
 		{Method: "GET", Pattern: "/api/account/webhook-secret", access: management, handle: (*exchange).getWebhookSecret},
@@ -336,6 +341,7 @@ func (a *API) declare() []*Route {
 		{Method: "PUT", Pattern: "/api/payments/auto", access: management, fresh: true, body: managementBody, handle: (*exchange).putAutoTopUp},
 		{Method: "DELETE", Pattern: "/api/payments/auto", access: management, handle: (*exchange).deleteAutoTopUp},
 		{Method: "POST", Pattern: "/api/payments/notifications", access: notifying, body: atMost(maxNotice), handle: (*exchange).postNotice},
+		{Method: "POST", Pattern: "/api/vouchers/redeem", access: management, body: managementBody, handle: (*exchange).postRedeem},
 		{Method: "GET", Pattern: "/api/payments/{id}", access: management, handle: (*exchange).getPayment},
 		{Method: "GET", Pattern: "/api/keys", access: management, handle: (*exchange).listAccountKeys},
 		{Method: "POST", Pattern: "/api/keys", access: management, fresh: true, body: managementBody, handle: (*exchange).postAccountKey},

@@ -21,6 +21,7 @@ import (
 	"weir/internal/payment"
 	"weir/internal/person"
 	"weir/internal/video"
+	"weir/internal/voucher"
 	"weir/internal/webhook"
 )
 
@@ -51,6 +52,8 @@ var (
 	_ health.HourStore = (*Store)(nil)
 
 	_ payment.Store = (*Store)(nil)
+
+	_ voucher.Store = (*Store)(nil)
 
 	_ webhook.Outbox      = (*Store)(nil)
 	_ webhook.SecretStore = (*Store)(nil)

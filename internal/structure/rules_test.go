@@ -75,6 +75,7 @@ var rules = map[string]rule{
 	"internal/history":         {layer: domain},
 	"internal/webhook":         {layer: domain},
 	"internal/payment":         {layer: domain},
+	"internal/voucher":         {layer: domain},
 	"internal/video":           {layer: domain},
 	"internal/blob":            {layer: domain},
 	"internal/batch":           {layer: domain},

@@ -108,11 +108,12 @@ func TestNeighboursOfEveryResource(t *testing.T) {
 
 // triedElsewhere are tests of other packages, by resource.
 var triedElsewhere = map[string]string{
-	"events to `callback_url`":      "internal/webhook/courier_test.go: TestSlowReceiver",
-	"files for batches":             "internal/store/storetest/batches.go: fileBounds",
-	"streams of events of pages":    "internal/watch/watch_test.go: TestFollowersAreBounded",
-	"payments that wait to be paid": "internal/store/storetest/payments.go: paymentBound",
-	"batches that run":              "internal/store/storetest/batches.go: batchNeighbours",
+	"events to `callback_url`":         "internal/webhook/courier_test.go: TestSlowReceiver",
+	"files for batches":                "internal/store/storetest/batches.go: fileBounds",
+	"streams of events of pages":       "internal/watch/watch_test.go: TestFollowersAreBounded",
+	"codes of vouchers that are tried": "internal/limit/quota/quota_test.go: TestRedeem",
+	"payments that wait to be paid":    "internal/store/storetest/payments.go: paymentBound",
+	"batches that run":                 "internal/store/storetest/batches.go: batchNeighbours",
 }
 
 // reading is a call with a file for a model without file input.

@@ -64,6 +64,8 @@ type Quotas struct {
 	visits    gate
 	failures  gate
 	misses    gate
+	redeems   gate // by user
+	redeeming gate // by address
 }
 
 // gate is a limit with one rate for all names.
@@ -79,6 +81,12 @@ const maxNames = 1 << 17
 
 // missesByAddress is far above what mistakes cause, and far below what loads the store.
 var missesByAddress = limit.Rate{Amount: 20, Per: time.Second, Burst: 600}
+
+// redeemsByUser is more codes than anybody has, and far too few to guess one. Many people may be behind one address.
+var (
+	redeemsByUser    = limit.Rate{Amount: 20, Per: time.Hour}
+	redeemsByAddress = limit.Rate{Amount: 100, Per: time.Hour}
+)
 
 // filesByAddress is ten times what is allowed of other requests without a key: a page has some twenty files.
 func filesByAddress(r limit.Rate) limit.Rate {
@@ -99,6 +107,8 @@ func New(c Config, money Money, now time.Time) *Quotas {
 		visits:    gate{names(), limit.Rates{limit.PerMinute(c.VisitsByAddress)}, "public_per_minute", "Too many requests without a key from this address."},
 		failures:  gate{names(), limit.Rates{limit.PerMinute(c.FailuresByAddress)}, "failed_auth_per_minute", "Too many requests with invalid keys from this address."},
 		misses:    gate{names(), limit.Rates{missesByAddress}, "unknown_keys", "Too many unknown keys from this address."},
+		redeems:   gate{names(), limit.Rates{redeemsByUser}, "vouchers", "This account has tried too many codes. Try again later."},
+		redeeming: gate{names(), limit.Rates{redeemsByAddress}, "vouchers", "Too many codes were tried from this address. Try again later."},
 	}
 	if most := max(c.InFlight*c.UserShare/100, 1); c.UserShare > 0 && most < c.InFlight { // else the node's own limit says no
 		q.userMost = most
@@ -193,6 +203,14 @@ func (q *Quotas) Visit(now time.Time, address string) error { return q.visits.ta
 
 // Failure counts a failed authentication.
 func (q *Quotas) Failure(now time.Time, address string) error { return q.failures.take(now, address) }
+
+// Redeem counts a try to redeem a code, right or wrong, of a user at an address.
+func (q *Quotas) Redeem(now time.Time, user, address string) error {
+	if err := q.redeems.take(now, user); err != nil {
+		return err
+	}
+	return q.redeeming.take(now, address)
+}
 
 // MayMiss fails while an address has caused too many look-ups of unknown keys.
 func (q *Quotas) MayMiss(now time.Time, address string) error {

@@ -3,6 +3,7 @@ package quota_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -373,5 +374,30 @@ func TestShare(t *testing.T) {
 		if c[0] < 1<<60 && got != c[3] || c[0] >= 1<<60 && (got < 1<<60 || got > 1<<61) {
 			t.Errorf("%d %% of %d, at least %d: %d", c[1], c[0], c[2], got)
 		}
+	}
+}
+
+// Tries to redeem codes are counted for the account and for the address, whatever the other has left.
+func TestRedeem(t *testing.T) {
+	t.Parallel()
+	q := open(quota.Config{})
+	for i := range 20 {
+		if err := q.Redeem(began, "usr_1", "a"); err != nil {
+			t.Fatalf("try %d: %v", i, err)
+		}
+	}
+	if err := q.Redeem(began, "usr_1", "b"); !fault.Is(err, fault.RateLimited) {
+		t.Errorf("an account at another address: %v", err)
+	}
+	for i := range 80 {
+		if err := q.Redeem(began, fmt.Sprint("usr_", 2+i/10), "a"); err != nil {
+			t.Fatalf("another account, try %d: %v", i, err)
+		}
+	}
+	if err := q.Redeem(began, "usr_new", "a"); !fault.Is(err, fault.RateLimited) {
+		t.Errorf("an address that many accounts share: %v", err)
+	}
+	if err := q.Redeem(began.Add(time.Hour), "usr_1", "a"); err != nil {
+		t.Errorf("after an hour: %v", err)
 	}
 }

@@ -3,6 +3,7 @@ package paper
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
 	"fmt"
 	"slices"
@@ -318,7 +319,7 @@ func (w *words) text(l *report.Line) string {
 		text = w.payBack
 	}
 	if source, ok := strings.CutPrefix(m.Against, ledger.TopUpAccount); ok {
-		text += ", " + source
+		text += ", " + cmp.Or(w.sources[source], source)
 	}
 	if call, ok := strings.CutPrefix(m.Against, ledger.RefundAccount); ok {
 		text += ", " + call

@@ -1891,6 +1891,67 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/vouchers/redeem": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Put the value of a code into the wallet
+         * @description An account redeems one code of a batch. Repeated with the same code, the answer is that of the first time with `repeated`, and nothing is credited. Every try counts towards a limit by account and by address. A code that has expired, was withdrawn, is used up, or of whose batch the account has redeemed another is refused with 409, and `error.metadata.reason` says which.
+         */
+        post: operations["redeemVoucher"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/vouchers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Batches of vouchers, the newest first */
+        get: operations["listVouchers"];
+        put?: never;
+        /**
+         * Make a batch of codes
+         * @description The answer has the codes in `secrets`. They are stored as hashes, and nobody can read them again.
+         */
+        post: operations["createVouchers"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/vouchers/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * End a batch
+         * @description Its codes cannot be redeemed any more. What was credited stays, and the batch stays in the list.
+         */
+        delete: operations["revokeVouchers"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/admin/payments": {
         parameters: {
             query?: never;
@@ -3263,7 +3324,7 @@ export interface components {
                 missing_parameters?: string[];
                 /** @description The largest number of answer tokens that an endpoint of the model allows */
                 max_tokens?: number;
-                /** @description The limit that was reached: requests_per_minute, tokens_per_minute, rubles_per_minute, free_requests_per_minute, free_requests_per_day, max_streams_per_key, max_event_streams_per_user, max_user_share, max_background_per_user, max_active_per_user, max_files_per_user, max_stored_files_per_user, max_active_batches_per_user, user_calls_per_minute, anonymous, public_per_minute, failed_auth_per_minute, unknown_keys */
+                /** @description The limit that was reached: requests_per_minute, tokens_per_minute, rubles_per_minute, free_requests_per_minute, free_requests_per_day, max_streams_per_key, max_event_streams_per_user, max_user_share, max_background_per_user, max_active_per_user, max_files_per_user, max_stored_files_per_user, max_active_batches_per_user, user_calls_per_minute, anonymous, public_per_minute, failed_auth_per_minute, unknown_keys, vouchers */
                 limited_by?: string;
                 /** @description Rubles that the request needs */
                 required?: string;
@@ -3664,6 +3725,37 @@ export interface components {
             provider_id?: string | null;
             /** @description For administrators: why money that the provider confirms is not credited */
             problem?: string | null;
+        };
+        Redemption: {
+            /** @description Id of the batch that the code is of */
+            voucher: string;
+            /** @description Rubles that were credited */
+            amount: string;
+            /** Format: date-time */
+            redeemed_at: string;
+            /** @description The account had redeemed this code before */
+            repeated: boolean;
+        };
+        Vouchers: {
+            id: string;
+            /** @description Rubles that a code is worth */
+            amount: string;
+            codes: number;
+            /** @description How many accounts may redeem each code */
+            uses: number;
+            /** @description How many accounts have redeemed a code */
+            redeemed: number;
+            note: string;
+            /** @description Who made them */
+            actor: string;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            expires_at: string | null;
+            /** Format: date-time */
+            revoked_at: string | null;
+            /** @description The codes, in the answer to their creation alone */
+            secrets?: string[];
         };
         PaymentRefund: {
             id: string;
@@ -12274,6 +12366,216 @@ export interface operations {
             429: components["responses"]["RetryLater"];
             500: components["responses"]["Error"];
             502: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    redeemVoucher: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "code": "7K3M-Q2XV-9TBN-04RC-HW5E"
+                 *     }
+                 */
+                "application/json": {
+                    /** @description As it was printed: case, spaces and hyphens do not matter */
+                    code: string;
+                };
+            };
+        };
+        responses: {
+            /** @description What was credited */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "voucher": "vb_3dQh4uXc9Rk2mTzB1nV8pLwY",
+                     *         "amount": "500",
+                     *         "redeemed_at": "2026-01-31T12:00:00Z",
+                     *         "repeated": false
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Redemption"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    listVouchers: {
+        parameters: {
+            query?: {
+                limit?: number;
+                /** @description next of the page before */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Vouchers"][];
+                        next: string | null;
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    createVouchers: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "amount": "500",
+                 *       "codes": 2,
+                 *       "note": "Spring conference"
+                 *     }
+                 */
+                "application/json": {
+                    /** @description Rubles that a code is worth, in whole kopecks */
+                    amount: string | number;
+                    /** @default 1 */
+                    codes?: number;
+                    /**
+                     * @description How many accounts may redeem each code
+                     * @default 1
+                     */
+                    uses?: number;
+                    /** @description What the codes are for */
+                    note: string;
+                    /**
+                     * Format: date-time
+                     * @description null: never
+                     */
+                    expires_at?: string | null;
+                };
+            };
+        };
+        responses: {
+            /** @description The batch with its codes */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "vb_3dQh4uXc9Rk2mTzB1nV8pLwY",
+                     *         "amount": "500",
+                     *         "codes": 2,
+                     *         "uses": 1,
+                     *         "redeemed": 0,
+                     *         "note": "Spring conference",
+                     *         "actor": "key:key_2kV9sQ4pLx7ZbN1mR8tYwC3d",
+                     *         "created_at": "2026-01-31T12:00:00Z",
+                     *         "expires_at": null,
+                     *         "revoked_at": null,
+                     *         "secrets": [
+                     *           "7K3M-Q2XV-9TBN-04RC-HW5E",
+                     *           "0C6D-TT1V-RW2N-8XKA-Z3QJ"
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Vouchers"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    revokeVouchers: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the batch */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The batch */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Vouchers"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
             503: components["responses"]["RetryLater"];
             default: components["responses"]["Error"];
         };

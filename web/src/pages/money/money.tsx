@@ -14,6 +14,7 @@ import { useShortcuts } from '../../ui/shortcuts'
 import { Table, type Column } from '../../ui/table'
 import { Money } from '../../ui/values'
 import { Payments, usePayments } from './payments'
+import { Redeem } from './redeem'
 
 type Row = Reply<'/api/ledger'>['data']['rows'][number]
 type Tax = Reply<'/api/ledger'>['data']['vat'][number]
@@ -51,7 +52,7 @@ export default function MoneyPage() {
   const toggle = (r: Row) => setOpened((now) => { const next = new Set(now); if (!next.delete(r.id)) next.add(r.id); return next })
   const what = (r: Row) => r.kind === 'calls' ? <button type="button" aria-expanded={opened.has(r.id)} onClick={() => toggle(r)} className="inline-flex items-center gap-1.5 text-left hover:underline max-md:min-h-6"><Icon name={opened.has(r.id) ? 'down' : 'right'} size={14} className="text-ink3" />{t('calls', { n: r.count })}</button>
     : r.kind === 'refund' ? t('refunds', { n: r.count })
-    : <span>{r.kind === 'topup' && r.debit !== null ? t('payback') : t.or(r.kind, r.kind)}{r.title_args.reason && <span translate="no" className="text-ink2"> · {r.title_args.reason}</span>}{r.title_args.actor && <span translate="no" className="text-ink3"> · {t('by', { name: r.title_args.actor })}</span>}</span>
+    : <span>{r.kind === 'topup' && r.debit !== null ? t('payback') : t.or(r.kind, r.kind)}{r.title_args.source && <span translate="no" className="text-ink2"> · {t.or(`source_${r.title_args.source}`, r.title_args.source)}</span>}{r.title_args.reason && <span translate="no" className="text-ink2"> · {r.title_args.reason}</span>}{r.title_args.actor && <span translate="no" className="text-ink3"> · {t('by', { name: r.title_args.actor })}</span>}</span>
   const rate = (percent: string | null) => percent === null ? t('noVat') : t('vatRate', { rate: percent })
   const taxed = s?.vat.some((v) => v.percent !== null) ?? false
   const contains = (r: Row) => r.vat.filter((v) => v.percent !== null).map((v) => <div key={v.percent} className="text-small text-ink3">{rate(v.percent)}: <Money value={v.vat} exact /></div>)
@@ -73,7 +74,7 @@ export default function MoneyPage() {
   const file = (kind: 'csv' | 'pdf') => <a href={`/api/ledger.${kind}?from=${query.from}&to=${query.to}`} download className={`${buttonClass('plain')} no-underline`}>{t(kind)}</a>
   return (
     <Page>
-      <PageHead title={t('title')} note={t('note')}>{paid.data?.settings && <LinkButton to="/money/top-up" look="main" icon="plus">{p('button')}</LinkButton>}<div ref={csv} className="flex gap-2">{file('csv')}{file('pdf')}</div></PageHead>
+      <PageHead title={t('title')} note={t('note')}>{paid.data?.settings && <LinkButton to="/money/top-up" look="main" icon="plus">{p('button')}</LinkButton>}<Redeem /><div ref={csv} className="flex gap-2">{file('csv')}{file('pdf')}</div></PageHead>
       <div className="flex flex-wrap pb-4"><PeriodPicker value={period} onChange={(p) => change({ period: p }, { push: true })} /></div>
       {q.error && !s ? <ErrorBox error={q.error} onRetry={() => void q.refetch()} /> : !s ? <SkeletonRows rows={8} /> : (
         <div className="flex flex-col gap-5">

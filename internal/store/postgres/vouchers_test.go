@@ -1,0 +1,15 @@
+package postgres_test
+
+import (
+	"testing"
+
+	"weir/internal/store/storetest"
+)
+
+func TestVouchers(t *testing.T) {
+	t.Parallel()
+	storetest.Vouchers(t, func(t *testing.T) storetest.VoucherStore {
+		s, _ := openStore(t)
+		return s
+	})
+}

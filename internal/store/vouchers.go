@@ -1,0 +1,160 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"strings"
+	"time"
+
+	"weir/internal/apikey"
+	"weir/internal/audit"
+	"weir/internal/fault"
+	"weir/internal/ledger"
+	"weir/internal/voucher"
+)
+
+var (
+	voucherColumns = []string{"id", "amount", "codes", "uses", "note", "actor", "created_at", "expires_at", "revoked_at"}
+	voucherAdd     = insertRow("voucher_batches", voucherColumns, "")
+	voucherRead    = `SELECT ` + strings.Join(voucherColumns, ", ") + `, (SELECT COUNT(*) FROM voucher_redemptions r WHERE r.batch = voucher_batches.id) FROM voucher_batches `
+	redemptionRead = `SELECT batch, account, code, wallet, amount, at FROM voucher_redemptions `
+	redemptionAdd  = insertRow("voucher_redemptions", []string{"batch", "account", "code", "wallet", "amount", "at"}, "")
+	voucherCodes   = Table{"voucher_codes", []string{"hash", "batch", "used"}}
+)
+
+func scanVouchers(row Scanner) (b voucher.Batch, err error) {
+	var created int64
+	var expires, revoked sql.NullInt64
+	err = row.Scan(&b.ID, (*int64)(&b.Amount), &b.Codes, &b.Uses, &b.Note, &b.Actor, &created, &expires, &revoked, &b.Redeemed)
+	b.CreatedAt, b.ExpiresAt, b.RevokedAt = time.UnixMicro(created).UTC(), momentOf(expires), momentOf(revoked)
+	return b, err
+}
+
+func scanRedemption(row Scanner) (r voucher.Redemption, err error) {
+	var code string
+	var at int64
+	if err = row.Scan(&r.Batch, &r.Account, &code, &r.Wallet, (*int64)(&r.Amount), &at); err != nil {
+		return r, err
+	}
+	r.At = time.UnixMicro(at).UTC()
+	_, err = hex.Decode(r.Code[:], []byte(code))
+	return r, err
+}
+
+// AddVouchers is voucher.Store.AddVouchers.
+func (s *Store) AddVouchers(ctx context.Context, b voucher.Batch, codes []apikey.Sum, e audit.Event) error {
+	return s.write(ctx, func(t *tx) error {
+		if _, err := t.exec(voucherAdd, b.ID, int64(b.Amount), b.Codes, b.Uses, b.Note, b.Actor, b.CreatedAt.UnixMicro(), orNull(b.ExpiresAt), orNull(b.RevokedAt)); err != nil {
+			return err
+		}
+		if err := t.Insert(&voucherCodes, len(codes), func(args []any, i int) []any { return append(args, codes[i].String(), b.ID, int64(0)) }); err != nil {
+			return err
+		}
+		return t.record(e, b.CreatedAt)
+	})
+}
+
+// VoucherBatch is voucher.Store.VoucherBatch.
+func (s *Store) VoucherBatch(ctx context.Context, id string) (b voucher.Batch, err error) {
+	err = s.find(ctx, func(row Scanner) (err error) { b, err = scanVouchers(row); return err }, voucherRead+`WHERE id = $1`, id)
+	return b, noneOf("store.VoucherBatch", "batch of vouchers", err)
+}
+
+// VoucherBatches is voucher.Store.VoucherBatches.
+func (s *Store) VoucherBatches(ctx context.Context, before string, limit int) ([]voucher.Batch, error) {
+	at, id := int64(1)<<62, ""
+	if before != "" {
+		last, err := s.VoucherBatch(ctx, before)
+		if err != nil {
+			return nil, err
+		}
+		at, id = last.CreatedAt.UnixMicro(), last.ID
+	}
+	return list(ctx, s, "store.VoucherBatches", scanVouchers, voucherRead+`WHERE created_at < $1 OR created_at = $1 AND id < $2 ORDER BY created_at DESC, id DESC LIMIT $3`, at, id, limit)
+}
+
+// RevokeVouchers is voucher.Store.RevokeVouchers.
+func (s *Store) RevokeVouchers(ctx context.Context, id string, now time.Time, e audit.Event) (b voucher.Batch, err error) {
+	err = s.write(ctx, func(t *tx) error {
+		var some int64
+		if err := t.lockedRow(`SELECT codes FROM voucher_batches WHERE id = $1`, id).Scan(&some); err != nil { // redemptions under way end before
+			return noneOf("store.RevokeVouchers", "batch of vouchers", err)
+		}
+		if b, err = scanVouchers(t.row(voucherRead+`WHERE id = $1`, id)); err != nil || !b.RevokedAt.IsZero() {
+			return err
+		}
+		b.RevokedAt = now.UTC().Truncate(time.Microsecond)
+		if _, err := t.exec(`UPDATE voucher_batches SET revoked_at = $2 WHERE id = $1`, id, b.RevokedAt.UnixMicro()); err != nil {
+			return err
+		}
+		return t.record(e, now)
+	})
+	return b, err
+}
+
+// RedeemVoucher is voucher.Store.RedeemVoucher. The wallet is locked first, as in all that moves money, then the batch: that of two accounts which
+// redeem the last use of a code, or of an account that redeems two codes, the second sees what the first has done.
+func (s *Store) RedeemVoucher(ctx context.Context, r voucher.Redemption, decide func(*voucher.State) (*ledger.Posting, error)) (done voucher.Redemption, repeated bool, err error) {
+	code := r.Code.String()
+	var known bool // without a lock: those who guess wait for nobody, and nobody for them
+	err = s.find(ctx, func(row Scanner) error { return row.Scan(&known) }, `SELECT EXISTS (SELECT 1 FROM voucher_codes WHERE hash = $1)`, code)
+	if err == nil && !known {
+		err = fault.New(fault.NotFound, "store.RedeemVoucher", "There is no such code. Check every letter.")
+	}
+	if err != nil {
+		return done, false, failure("store.RedeemVoucher", err)
+	}
+	err = s.write(ctx, func(t *tx) error {
+		done, repeated = voucher.Redemption{}, false
+		if err := t.lockWallet(r.Wallet); err != nil {
+			return err
+		}
+		var of voucher.State
+		var id string
+		if err := t.row(`SELECT batch FROM voucher_codes WHERE hash = $1`, code).Scan(&id); err != nil {
+			return err
+		}
+		if err := t.lockedRow(`SELECT id FROM voucher_batches WHERE id = $1`, id).Scan(&id); err != nil {
+			return err
+		}
+		if err := t.row(`SELECT used FROM voucher_codes WHERE hash = $1`, code).Scan(&of.Used); err != nil {
+			return err
+		}
+		if of.Batch, err = scanVouchers(t.row(voucherRead+`WHERE id = $1`, id)); err != nil {
+			return err
+		}
+		switch prior, err := scanRedemption(t.row(redemptionRead+`WHERE batch = $1 AND account = $2`, id, r.Account)); {
+		case err == nil:
+			of.Prior = &prior
+		case !errors.Is(err, sql.ErrNoRows):
+			return err
+		}
+		post, err := decide(&of)
+		if err != nil {
+			return err
+		}
+		if post == nil {
+			done, repeated = *of.Prior, true
+			return nil
+		}
+		r.Batch, r.Amount = id, of.Batch.Amount
+		if err := t.one(`UPDATE voucher_codes SET used = used + 1 WHERE hash = $1 AND used < $2`, code, of.Batch.Uses); err != nil {
+			return err
+		}
+		if _, err := t.exec(redemptionAdd, r.Batch, r.Account, code, r.Wallet, int64(r.Amount), r.At.UnixMicro()); err != nil {
+			return err
+		}
+		posted, err := t.post(post)
+		if err == nil && posted.Repeated {
+			err = fault.Newf(fault.Conflict, "store.RedeemVoucher", "The posting %s was made before.", post.Ref)
+		}
+		done = r
+		return err
+	})
+	if err != nil {
+		return voucher.Redemption{}, false, err
+	}
+	return done, repeated, nil
+}
