@@ -22,3 +22,13 @@ func Settings(s completion.Style) (list []string) {
 	}
 	return list
 }
+
+// Here lists the members of a style that no provider has to obey.
+func Here(s completion.Style) (list []string) {
+	for _, name := range slices.Sorted(maps.Keys(asked[s])) {
+		if asked[s][name].fields == fieldHere {
+			list = append(list, name)
+		}
+	}
+	return list
+}
