@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ApiError, FunctionCallingConfigMode, GoogleGenAI, ThinkingLevel, Type } from '@google/genai';
-import { demo } from './weir.js';
+import { demo, wires as wiresOf } from './weir.js';
 
 const weir = await demo();
 const failing = await demo(); // a gateway of its own: it leaves a provider alone that fails too often
@@ -9,7 +9,7 @@ const sdk = (of, apiKey = of.api_key) => new GoogleGenAI({ apiKey, httpOptions: 
 const ai = sdk(weir);
 
 // One model on each provider wire. Clients of this style must see no difference.
-const wires = (persona) => ['-gemini', '-anthropic', '-responses', '-bedrock', '-gigachat', ''].map((wire) => `sim/${persona}${wire}`);
+const wires = (persona) => wiresOf(weir, persona);
 
 const text = (parts) => parts.filter((part) => part.text && !part.thought).map((part) => part.text).join('');
 

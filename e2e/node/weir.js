@@ -43,6 +43,13 @@ export async function demo() {
   return { ...said, api, data, client, contract };
 }
 
+/** The models of a persona: one on each wire that providers speak. */
+export function wires(weir, persona) {
+  const found = weir.models.filter((model) => model === `sim/${persona}` || model.startsWith(`sim/${persona}-`));
+  assert.equal(found.length, 6, `${persona} is served on ${found}`);
+  return found;
+}
+
 /** A client whose requests break the document on purpose: only the answers are checked. */
 export const sendingWrong = (weir, options = {}) => weir.client({ ...options, fetch: weir.contract.fetchWrong });
 

@@ -126,7 +126,7 @@ const (
 	HasOldVideo                           // a content part of the older type input_video
 	HasBareFunction                       // a function without parameters, in tools or functions
 	HasNulls                              // an optional field of a message that is null
-	HasGatewayFields                      // images, annotations or other fields that only gateways write
+	HasGatewayFields                      // images, annotations or other fields that only gateways and the helpers of client libraries write
 )
 
 // Reasoning holds the client's reasoning settings, whichever of the accepted fields they came in.

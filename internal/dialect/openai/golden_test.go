@@ -91,6 +91,7 @@ func roles(messages []byte) (has completion.Roles) {
 		`"tool", "tool_call_id": "c1", "content": [`: completion.HasToolParts, `"cache_control"`: completion.HasCacheControl,
 		`"prompt_cache_breakpoint"`: completion.HasCacheControl, `"thought_signature"`: completion.HasThoughtSignature,
 		`"input_video"`: completion.HasOldVideo, `: null`: completion.HasNulls, `"images"`: completion.HasGatewayFields, `"index"`: completion.HasGatewayFields,
+		`"parsed`: completion.HasGatewayFields,
 	} {
 		if bytes.Contains(messages, []byte(word)) {
 			has |= bit

@@ -118,6 +118,10 @@ func (w *rewriter) message(v []byte) {
 			if w.functions {
 				continue
 			}
+		case "parsed":
+			if w.gateway {
+				continue
+			}
 		case "images":
 			if w.gateway && !w.keepImages {
 				continue
@@ -325,9 +329,9 @@ func (w *rewriter) toolCall(v, details []byte) {
 				continue
 			}
 		case "function":
-			if (w.signatures || w.bare) && rawjson.KindOf(m.Value) == rawjson.Object {
+			if (w.signatures || w.bare || w.gateway && rawjson.Find(m.Value, "parsed_arguments") != nil) && rawjson.KindOf(m.Value) == rawjson.Object {
 				w.Name("function").Object()
-				without(w.Writer, m.Value, "thought_signature")
+				w.called(m.Value)
 				w.EndObject()
 				continue
 			}
@@ -352,6 +356,23 @@ func signatureIn(details, id []byte) []byte {
 		}
 	}
 	return nil
+}
+
+// called writes the members of a called function without those that only gateways and the helpers of client libraries write.
+func (w *rewriter) called(v []byte) {
+	for m := rawjson.MembersOf(v); m.Next(); {
+		switch string(m.Name) {
+		case "thought_signature":
+			if w.signatures || w.bare {
+				continue
+			}
+		case "parsed_arguments":
+			if w.gateway {
+				continue
+			}
+		}
+		w.Member(v[m.Start:m.End])
+	}
 }
 
 // without writes the members of v except the one of that name.

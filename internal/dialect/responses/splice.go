@@ -120,7 +120,8 @@ func (e *encoder) dropped(name string) bool {
 // input writes the earlier conversation and the input.
 func (e *encoder) input(v []byte) {
 	packed := bytes.Contains(v, []byte(`"reasoning"`))
-	if len(e.req.History) == 0 && !packed {
+	parsed := bytes.Contains(v, []byte(parsedPrefix))
+	if len(e.req.History) == 0 && !packed && !parsed {
 		e.Name("input").Raw(v)
 		return
 	}
@@ -143,8 +144,45 @@ func (e *encoder) items(list []byte) {
 			e.reasoningDetail(el.Value)
 			continue
 		}
+		if bytes.Contains(el.Value, []byte(parsedPrefix)) {
+			e.unparsed(el.Value)
+			continue
+		}
 		e.Raw(el.Value)
 	}
+}
+
+// parsedPrefix begins the names of the members that the helpers of OpenAI's SDKs add to the items of an answer: parsed_arguments in calls,
+// parsed in texts. Applications send these items back, and the wire's inventor refuses the members.
+const parsedPrefix = `"parsed`
+
+// unparsed writes an item without what helpers of client libraries have added.
+func (e *encoder) unparsed(v []byte) {
+	e.Object()
+	for m := rawjson.MembersOf(v); m.Next(); {
+		switch name := string(m.Name); {
+		case name == "parsed_arguments":
+		case name == "content" && rawjson.KindOf(m.Value) == rawjson.Array:
+			e.Name(name).Array()
+			for part := rawjson.ElementsOf(m.Value); part.Next(); {
+				if rawjson.Find(part.Value, "parsed") == nil {
+					e.Raw(part.Value)
+					continue
+				}
+				e.Object()
+				for in := rawjson.MembersOf(part.Value); in.Next(); {
+					if string(in.Name) != "parsed" {
+						e.Member(part.Value[in.Start:in.End])
+					}
+				}
+				e.EndObject()
+			}
+			e.EndArray()
+		default:
+			e.Member(v[m.Start:m.End])
+		}
+	}
+	e.EndObject()
 }
 
 // reasoningDetail writes an item of reasoning if the endpoint can read it.

@@ -717,3 +717,18 @@ func BenchmarkDecode(b *testing.B) {
 		})
 	}
 }
+
+// Fields that the helpers of client libraries add to an answer are known as none of the wire.
+func TestFieldsOfHelpers(t *testing.T) {
+	t.Parallel()
+	for message, want := range map[string]bool{
+		`{"role":"assistant","content":"{}","parsed":{"a":1}}`: true,
+		`{"role":"assistant","tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{}","parsed_arguments":null}}]},{"role":"tool","tool_call_id":"1","content":"x"}`: true,
+		`{"role":"assistant","content":"parsed"}`: false,
+	} {
+		req := decode(t, `{"model":"a/b","messages":[{"role":"user","content":"x"},`+message+`]}`)
+		if got := req.HasRoles&completion.HasGatewayFields != 0; got != want {
+			t.Errorf("%s: %v", message, got)
+		}
+	}
+}

@@ -190,6 +190,9 @@ func (d *decoder) assistantField(name []byte, m *message) {
 			*has |= completion.HasGatewayFields
 		}
 		d.Free(rawjson.Array)
+	case "parsed": // added by the helpers of client libraries, which send it back
+		*has |= completion.HasGatewayFields
+		d.Skip()
 	case "cache_control":
 		if d.cacheControl() {
 			*has |= completion.HasCacheControl

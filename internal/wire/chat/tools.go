@@ -354,6 +354,9 @@ func (d *decoder) calledFunction() {
 			if raw := d.RawString(); len(raw) > 2 {
 				d.req.Signature = rawjson.Text(raw)
 			}
+		case "parsed_arguments": // added by the helpers of client libraries, which send it back
+			d.req.HasRoles |= completion.HasGatewayFields
+			d.Skip()
 		default:
 			d.Skip()
 		}
