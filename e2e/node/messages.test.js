@@ -97,6 +97,18 @@ for (const model of ['sim/chat-anthropic', 'sim/chat-bedrock', 'sim/chat', 'sim/
   });
 }
 
+test('models', async () => {
+  const listed = [];
+  for await (const model of client.models.list()) listed.push(model);
+  assert.ok(listed.length > 5);
+  for (const model of [...listed, await client.models.retrieve('sim/chat-anthropic')]) {
+    assert.equal(model.type, 'model');
+    assert.notEqual(model.display_name, '');
+    assert.ok(Date.parse(model.created_at) > Date.parse('2020-01-01'), `${model.id} was created at ${model.created_at}`);
+    assert.equal(Date.parse(model.created_at), model.created * 1000);
+  }
+});
+
 test('both places of the key', async () => {
   const request = { model: 'sim/chat', max_tokens: 20, messages: user('Hello.') };
   await sdk(weir, { apiKey: weir.api_key, authToken: null }).messages.create(request);

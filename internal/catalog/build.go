@@ -22,6 +22,7 @@ type Declared struct {
 	Aliases    map[string]string    // other slugs of models -> their own
 	Retired    map[string]time.Time // slugs of offers that are left out because they have retired -> the last of their days
 	PricesAsOf time.Time            // day of the built-in price list; zero without one
+	KnownSince time.Time            // a day on which models without a date of their own existed; zero: unknown
 }
 
 // Append adds another part's declarations, such as the built-in catalog's. What is declared twice, Build refuses.
@@ -37,6 +38,9 @@ func (d *Declared) Append(more Declared) {
 	}
 	if d.PricesAsOf.IsZero() {
 		d.PricesAsOf = more.PricesAsOf
+	}
+	if d.KnownSince.IsZero() {
+		d.KnownSince = more.KnownSince
 	}
 }
 
@@ -111,6 +115,11 @@ func Build(d Declared) (*Snapshot, error) {
 	}
 	if len(b.errs) > 0 {
 		return nil, errors.Join(b.errs...)
+	}
+	for _, m := range b.snap.models {
+		if m.KnownSince = m.Created; m.KnownSince.IsZero() {
+			m.KnownSince = d.KnownSince
+		}
 	}
 	b.snap.aliases = map[string]*Model{}
 	for old, slug := range d.Aliases {
@@ -248,9 +257,6 @@ func (b *builder) model(info *ModelInfo) {
 	m := newModel(info.Slug)
 	m.Name = cmp.Or(info.Name, m.Name)
 	m.Description, m.Created, m.ContextLength = info.Description, info.Created, info.ContextLength
-	if m.Created.IsZero() {
-		m.Created = b.snap.PricesAsOf // known by then
-	}
 	m.Type, m.HubID, m.Video = cmp.Or(info.Type, TypeChat), info.HubID, info.Video
 	b.snap.models[info.Slug] = m
 }

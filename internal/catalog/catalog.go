@@ -312,12 +312,13 @@ type Model struct {
 	Slug          string // "vendor/model"
 	Name          string
 	Vendor        string
-	Description   string // as declared; ""
-	Summary       string // one sentence of its facts, in English
-	SummaryRU     string // the same in Russian
-	Type          string // one of the Type constants
-	HubID         string // its name on the public model hub, "" none
-	Created       time.Time
+	Description   string    // as declared; ""
+	Summary       string    // one sentence of its facts, in English
+	SummaryRU     string    // the same in Russian
+	Type          string    // one of the Type constants
+	HubID         string    // its name on the public model hub, "" none
+	Created       time.Time // zero: unknown
+	KnownSince    time.Time // Created, or a day on which the model existed
 	ContextLength int64
 	Video         *VideoFacts // of video models, else nil
 	Endpoints     []*Endpoint

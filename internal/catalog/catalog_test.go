@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -442,6 +443,27 @@ func TestModalitiesByType(t *testing.T) {
 		m, _ := snap.Model("v/m")
 		if ep := m.Endpoints[0]; ep.Input != want[0] || ep.Output != want[1] {
 			t.Errorf("%s: %s in, %s out", kind, ep.Input, ep.Output)
+		}
+	}
+}
+
+// A model without a date has none. A day on which it existed stands in for it where a number is required.
+func TestKnownSince(t *testing.T) {
+	t.Parallel()
+	list, own := time.Date(2026, 8, 21, 0, 0, 0, 0, time.UTC), time.Date(2025, 1, 2, 0, 0, 0, 0, time.UTC)
+	declared := catalog.Declared{
+		Providers: []catalog.Provider{server("a")},
+		Models:    []catalog.ModelInfo{{Slug: "v/dated", Created: own}, {Slug: "v/described"}},
+		Offers:    []catalog.Offer{priced(catalog.Offer{Provider: "a", Model: "v/offered"})},
+	}
+	declared.Append(catalog.Declared{KnownSince: list})
+	snap, err := catalog.Build(declared)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for slug, want := range map[string][2]time.Time{"v/dated": {own, own}, "v/described": {{}, list}, "v/offered": {{}, list}} {
+		if m, _ := snap.Model(slug); !m.Created.Equal(want[0]) || !m.KnownSince.Equal(want[1]) {
+			t.Errorf("%s: created %v, known since %v", slug, m.Created, m.KnownSince)
 		}
 	}
 }

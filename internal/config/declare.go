@@ -73,6 +73,7 @@ func (c *Config) declared(env Lookup, rate builtin.Rate, more map[string]string)
 		return i >= 0
 	})
 	d.out.Append(known)
+	d.out.KnownSince = list.AsOf
 	return d.out, nil
 }
 

@@ -19,11 +19,14 @@ func appendModel(b []byte, it *listing.Offer) []byte {
 	o.text("canonical_slug", m.Slug)
 	o.text("base_model", baseModel(m.Slug))
 	o.text("object", "model")
+	o.text("type", "model") // this, display_name and created_at are the names of Anthropic's SDKs
 	appendCreated(o, m)
+	o.moment("created_at", m.KnownSince)
 	o.text("owned_by", m.Vendor)
 	o.text("vendor", m.Vendor)
 	o.text("vendor_name", catalog.VendorName(m.Vendor))
 	o.text("name", m.Name)
+	o.text("display_name", m.Name)
 	o.text("model_type", m.Type)
 	appendDescription(o, m)
 	o.integer("context_length", m.ContextLength)
@@ -108,13 +111,13 @@ func appendSKUs(o *object, p *catalog.Pricing) {
 	o.EndObject()
 }
 
-// appendCreated writes when a model appeared. SDKs require a number: it is 0 for a declared model without a day, where there is no built-in list.
+// appendCreated writes when a model appeared. SDKs require a number: where the day is unknown, it is one on which the model existed.
 func appendCreated(o *object, m *catalog.Model) {
-	if m.Created.IsZero() {
+	if m.KnownSince.IsZero() {
 		o.integer("created", 0)
 		return
 	}
-	o.integer("created", m.Created.Unix())
+	o.integer("created", m.KnownSince.Unix())
 }
 
 // appendDescription writes what is declared of a model, or a sentence of its facts in English and in Russian.
