@@ -147,7 +147,10 @@ func TestTranscriptionMatrix(t *testing.T) {
 // A bad request is refused before a hold is made.
 func TestTranscriptionRefusals(t *testing.T) {
 	t.Parallel()
-	gw := apptest.StartGateway(t, func(s *apptest.Setup) { apptest.DeclareListeners(t, &s.Declared) })
+	gw := apptest.StartGateway(t, func(s *apptest.Setup) {
+		apptest.DeclareListeners(t, &s.Declared)
+		apptest.AddAudio(t, &s.Declared, catalog.TypeTranscription, "own", "openai", "/v1", apptest.Listeners[0].Prices(t), map[string]string{"own/ears": "gpt-4o-transcribe"})
+	})
 	a := gw.NewAccount(t)
 	file := apptest.Part{Name: "file", File: "speech.wav", Value: string(apptest.Wave(time.Second))}
 	for name, tt := range map[string]struct {
@@ -159,12 +162,18 @@ func TestTranscriptionRefusals(t *testing.T) {
 		"no model":          {[]apptest.Part{file}, 400, "model"},
 		"unknown model":     {append(apptest.FormFields("model", "none/such"), file), 404, "model_not_found"},
 		"a format it lacks": {append(apptest.FormFields("model", "hear-gpt/gpt-4o-transcribe", "response_format", "srt"), file), 400, `"allowed":["json","text"]`},
+		"srt upstream":      {append(apptest.FormFields("model", "own/ears", "response_format", "srt"), file), 400, `"message":"response_format srt needs`},
+		"vtt upstream":      {append(apptest.FormFields("model", "own/ears", "response_format", "vtt"), file), 400, `"message":"response_format vtt needs`},
+		"verbose upstream":  {append(apptest.FormFields("model", "own/ears", "response_format", "verbose_json"), file), 400, `verbose_json`},
 		"flac":              {append(apptest.FormFields("model", "hear-whisper/whisper-1"), apptest.Part{Name: "file", File: "a.flac", Value: "fLaC"}), 400, "flac"},
 		"no sound":          {append(apptest.FormFields("model", "hear-whisper/whisper-1"), apptest.Part{Name: "file", File: "a.wav", Value: "no sound at all"}), 400, "file"},
 	} {
 		got := a.SendForm(t, nil, tt.parts...)
 		if got.Status != tt.status || !strings.Contains(string(got.Body), tt.says) {
 			t.Errorf("%s: %d %s", name, got.Status, got.Body)
+		}
+		if tt.says != `verbose_json` && strings.Contains(string(got.Body), `verbose_json`) {
+			t.Errorf("%s speaks of another format: %s", name, got.Body)
 		}
 		got.WantEnvelope(t)
 	}

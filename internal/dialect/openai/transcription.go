@@ -6,10 +6,12 @@ import (
 	"iter"
 	"math"
 	"net/http"
+	"strings"
 
 	"weir/internal/catalog"
 	"weir/internal/completion"
 	"weir/internal/dialect"
+	"weir/internal/fault"
 	"weir/internal/rawjson"
 	"weir/internal/task"
 	"weir/internal/usage"
@@ -24,7 +26,7 @@ func (d *Dialect) transcribe(ask dialect.Ask, ep *catalog.Endpoint, req *complet
 		call.Stream = req.Stream
 		answer, err := ask.Do(call)
 		if err != nil {
-			yield(nil, err)
+			yield(nil, inClientsWords(err, t))
 			return
 		}
 		defer answer.Close()
@@ -40,11 +42,30 @@ func (d *Dialect) transcribe(ask dialect.Ask, ep *catalog.Endpoint, req *complet
 	}
 }
 
+// inClientsWords changes a refusal of a format that the gateway requested in the place of the client's: subtitles are written here, from
+// verbose_json.
+func inClientsWords(err error, t *task.Transcription) error {
+	var f *fault.Error
+	if t.Response == upstreamFormat(t) || !errors.As(err, &f) || f.Kind != fault.Invalid || f.Upstream == nil || !strings.Contains(f.Upstream.Raw+f.Public, verboseJSON) {
+		return err
+	}
+	named := *f
+	named.Param, named.Next = "response_format", fault.NextEndpoint
+	named.Public = "response_format " + t.Response + " needs the times of what is said, and the provider of this model does not report them. Request json or text, or choose another model."
+	upstream := *f.Upstream
+	upstream.Raw = "" // it speaks of a format that the client did not request
+	named.Upstream = &upstream
+	return &named
+}
+
+// verboseJSON is the format with times.
+const verboseJSON = "verbose_json"
+
 // upstreamFormat is the format to request.
 func upstreamFormat(t *task.Transcription) string {
 	switch t.Response {
-	case "srt", "vtt", "verbose_json":
-		return "verbose_json"
+	case "srt", "vtt", verboseJSON:
+		return verboseJSON
 	case "diarized_json":
 		return t.Response
 	}
@@ -70,7 +91,7 @@ func transcriptionCall(ep *catalog.Endpoint, req *completion.Request, t *task.Tr
 	if t.Logprobs {
 		field("include[]", "logprobs")
 	}
-	if upstreamFormat(t) == "verbose_json" {
+	if upstreamFormat(t) == verboseJSON {
 		if t.Words {
 			field("timestamp_granularities[]", "word")
 		}
