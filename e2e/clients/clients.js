@@ -36,6 +36,6 @@ function checkedBy(contract) {
 
 function byDialect(models, persona) {
   const found = models.filter((model) => model === `sim/${persona}` || model.startsWith(`sim/${persona}-`));
-  assert.ok(found.length >= 3, `too few wires serve ${persona}: ${found}`);
+  assert.equal(found.length, 6, `${persona} is served on ${found}`);
   return found;
 }

@@ -85,7 +85,7 @@ for (const model of wires('chat')) {
   });
 }
 
-for (const model of ['sim/chat-anthropic', 'sim/chat-bedrock', 'sim/chat', 'sim/chat-responses']) {
+for (const model of wires('chat').filter((name) => !name.endsWith('-gemini'))) { // there the prompt is refused: an error
   test(`a refusal, ${model}`, async () => {
     const request = { model, max_tokens: 500, messages: user('How do I open the sluice? [[sim finish=refusal]]') };
     const started = [];

@@ -10,5 +10,5 @@ import (
 // What providers write of the tools that they have run.
 func TestHosted(t *testing.T) {
 	t.Parallel()
-	upstreamtest.Hosted(t, new(gemini.Dialect), "testdata/hosted", 6)
+	upstreamtest.Hosted(t, new(gemini.Dialect), "testdata/hosted", 7)
 }
