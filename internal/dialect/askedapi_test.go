@@ -134,3 +134,42 @@ func (s schemas) of(x shape, prefix string) (list []string) {
 	}
 	return list
 }
+
+// doneOfTasks says of members of tasks why no provider has to obey them.
+var doneOfTasks = map[string]string{
+	"model": "routing", "models": "routing", "provider": "routing", "user": "providers that have such a field get a hash",
+	"input": "content", "query": "content", "documents": "content", "prompt": "content", "file": "content", "image": "content", "mask": "content of edits",
+	"n": "the gateway calls as often as needed", "stream": "the gateway writes the stream", "stream_format": "the gateway writes the stream",
+	"encoding_format": "the gateway writes the vectors", "return_documents": "the gateway has the documents",
+	"timestamp_granularities": "providers that have them always give them", "known_speaker_names": "part of the references",
+}
+
+// taskSchemas are the schemas of the requests of tasks. What the gateway writes itself is the form of the answer, where a task has one.
+var taskSchemas = map[string]struct{ schema, written string }{
+	"embeddings": {"EmbeddingRequest", ""}, "rerank": {"RerankRequest", ""}, "moderations": {"ModerationRequest", ""}, "speech": {"SpeechRequest", ""},
+	"transcription": {"TranscriptionRequest", "response_format"}, "images": {"ImageSettings", "response_format"},
+}
+
+// Each member of a task that the OpenAPI document describes is tried with every dialect, or has a reason not to be.
+func TestEveryDescribedMemberOfTasksIsDecided(t *testing.T) {
+	t.Parallel()
+	schemas := readSchemas(t)
+	for _, kind := range kinds {
+		tried := map[string]bool{}
+		note(tried, kind.more)
+		for _, f := range kind.fields {
+			note(tried, f.with)
+		}
+		of := taskSchemas[kind.name]
+		members := schemas.members(of.schema)
+		if len(members) < 3 {
+			t.Errorf("%s has no schema", kind.name)
+		}
+		for _, name := range members {
+			plain, list := strings.CutSuffix(name, "[]")
+			if doneOfTasks[plain] == "" && !tried[name] && !(list && tried[plain]) && !tried[name+"[]"] && name != of.written {
+				t.Errorf("%s: %s is neither tried with each dialect nor done by the gateway", kind.name, name)
+			}
+		}
+	}
+}
