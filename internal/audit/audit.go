@@ -57,6 +57,10 @@ const (
 	SecretRotated  = "secret.rotate"
 
 	BatchCancelled = "batch.cancel"
+
+	PresetCreated = "preset.create"
+	PresetSaved   = "preset.save"
+	PresetDeleted = "preset.delete"
 )
 
 // Actor is the author of a change, and its address.

@@ -104,6 +104,8 @@ type Deps struct {
 
 	Pages []Pages // asked in order for what is no route of the API; none: all else is 404
 
+	Presets Presets // nil: there are none
+
 	Payments *Payments // nil: nobody can pay here
 	Vouchers *voucher.Manager
 
@@ -349,6 +351,14 @@ func (a *API) declare() []*Route {
 		{Method: "PATCH", Pattern: "/api/keys/{hash}", access: management, fresh: true, body: managementBody, handle: (*exchange).patchAccountKey},
 		{Method: "DELETE", Pattern: "/api/keys/{hash}", access: management, fresh: true, handle: (*exchange).deleteKey},
 		{Method: "POST", Pattern: "/api/keys/{hash}/rotate", access: management, fresh: true, body: managementBody, handle: (*exchange).rotateAccountKey},
+		{Method: "GET", Pattern: "/api/presets", access: management, handle: (*exchange).listPresets},
+		{Method: "POST", Pattern: "/api/presets", access: management, body: atMost(presetBody), handle: (*exchange).postPreset},
+		{Method: "GET", Pattern: "/api/presets/{name}", access: management, handle: (*exchange).getPreset},
+		{Method: "PUT", Pattern: "/api/presets/{name}", access: management, body: atMost(presetBody), handle: (*exchange).putPreset},
+		{Method: "DELETE", Pattern: "/api/presets/{name}", access: management, handle: (*exchange).deletePreset},
+		{Method: "GET", Pattern: "/api/presets/{name}/versions", access: management, handle: (*exchange).listPresetVersions},
+		{Method: "GET", Pattern: "/api/presets/{name}/versions/{version}", access: management, handle: (*exchange).getPresetVersion},
+		{Method: "POST", Pattern: "/api/presets/{name}/restore", access: management, body: managementBody, handle: (*exchange).restorePreset},
 		{Method: "GET", Pattern: "/api/jobs", access: management, handle: (*exchange).listJobs},
 		{Method: "GET", Pattern: "/api/jobs/{id}", access: management, handle: (*exchange).getJob},
 		{Method: "GET", Pattern: "/api/account/profile", access: management, handle: (*exchange).getProfile},

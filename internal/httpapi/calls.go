@@ -68,6 +68,14 @@ func appendRow(o *object, c *record.Call) {
 	o.integer("status", int64(c.Status))
 	o.text("result", c.Result())
 	o.text("model_asked", c.ModelAsked)
+	if c.Preset == "" {
+		o.null("preset")
+	} else {
+		o.Name("preset").Object()
+		o.text("name", c.Preset)
+		o.integer("version", c.PresetVersion)
+		o.EndObject()
+	}
 	o.textOrNull("model", c.Model)
 	o.textOrNull("provider", c.Provider)
 	o.textOrNull("provider_name", c.ProviderName)

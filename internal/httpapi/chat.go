@@ -7,6 +7,7 @@ import (
 	"weir/internal/completion"
 	"weir/internal/fault"
 	"weir/internal/relay"
+	"weir/internal/wire"
 	"weir/internal/wire/chat"
 )
 
@@ -39,7 +40,18 @@ func (x *exchange) readChat() (*completion.Request, error) {
 	if err != nil {
 		return nil, err
 	}
+	shifted := false
+	body, err = x.withPreset(body, func(body []byte, p *wire.Preset, model string) (out []byte) {
+		out, shifted = chat.WithPreset(body, p, model)
+		return out
+	})
+	if err != nil {
+		return nil, err
+	}
 	req, err := chat.Decode(body)
+	if err != nil && shifted {
+		err = wire.Unshift(err, "messages")
+	}
 	if err != nil {
 		return nil, err
 	}

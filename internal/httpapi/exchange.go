@@ -48,6 +48,9 @@ type exchange struct {
 	named      *named       // nil unless the client has named the request with an Idempotency-Key
 	visit      quota.Visit  // what it counts for
 
+	preset        string // that the request uses, "" none
+	presetVersion int64
+
 	inBatch   bool      // it is a call of a batch, made by this node
 	status    int       // 0 until the head is written
 	sent      int64     // bytes of the body

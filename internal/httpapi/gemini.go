@@ -95,7 +95,11 @@ func (x *exchange) readContents(decode func(body []byte, model string) (*complet
 	if err != nil {
 		return nil, err
 	}
-	req, err := decode(body, x.pathModel())
+	model := x.pathModel()
+	if body, model, err = x.contentsPreset(body, model); err != nil {
+		return nil, err
+	}
+	req, err := decode(body, model)
 	if err != nil {
 		return nil, err
 	}

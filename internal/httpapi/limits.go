@@ -41,6 +41,9 @@ func (x *exchange) admit() error {
 // reserve lets a decoded request in by what it asks for: its preferences, which say what may be kept of it, its models, the tokens of its
 // prompt, and whether it streams.
 func (x *exchange) reserve(prefs *routing.Preferences, models []string, prompt int64, stream bool) error {
+	if err := noPreset(models); err != nil {
+		return err
+	}
 	x.mayKeep(prefs)
 	if x.inBatch && prefs.ZDR {
 		return fault.Field("httpapi.reserve", "provider.zdr", "A batch stores requests and answers, so zero data retention is not possible. Send the request by itself.")

@@ -48,6 +48,9 @@ func (x *exchange) readMessages(decode func([]byte) (*completion.Request, error)
 	if err != nil {
 		return nil, err
 	}
+	if body, err = x.withPreset(body, messages.WithPreset); err != nil {
+		return nil, err
+	}
 	req, err := decode(body)
 	if err != nil {
 		return nil, err

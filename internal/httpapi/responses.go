@@ -46,6 +46,9 @@ func (x *exchange) postResponses() error {
 	if err != nil {
 		return err
 	}
+	if body, err = x.withPreset(body, responses.WithPreset); err != nil {
+		return err
+	}
 	req, err := x.decodeResponses(body)
 	if err != nil {
 		return err
@@ -348,6 +351,9 @@ func (discard) Write(b []byte) (int, error) { return len(b), nil }
 func (x *exchange) countInput() error {
 	body, err := x.readBody()
 	if err != nil {
+		return err
+	}
+	if body, err = x.withPreset(body, responses.WithPreset); err != nil {
 		return err
 	}
 	req, err := x.decodeResponses(body)

@@ -5,6 +5,7 @@ import (
 
 	"weir/internal/completion"
 	"weir/internal/relay"
+	"weir/internal/wire"
 	"weir/internal/wire/embeddings"
 	"weir/internal/wire/moderations"
 	"weir/internal/wire/rerank"
@@ -52,6 +53,9 @@ func whole(api string, decode func(x *exchange, body []byte) (*completion.Reques
 		if err != nil {
 			return err
 		}
+		if body, err = x.withPreset(body, routePreset); err != nil {
+			return err
+		}
 		req, err := decode(x, body)
 		if err != nil {
 			return err
@@ -73,11 +77,16 @@ func (x *exchange) admitTask(req *completion.Request) error {
 	return x.reserve(&req.Preferences, req.Models, req.Needs.PromptTokens, req.Stream)
 }
 
+// routePreset takes of a preset what concerns a task: the model and the routing.
+func routePreset(body []byte, p *wire.Preset, model string) []byte {
+	return p.Route(body, model).Body()
+}
+
 // newCall is the call of a request that came by the style api. text yields the text of its prompt, which is counted when the upstream counts none.
 func (x *exchange) newCall(req *completion.Request, api string, text iter.Seq[[]byte]) *relay.Call {
 	return &relay.Call{
 		Caller: x.caller, Request: req, Generation: x.generation, RequestID: x.id, At: x.at, Catalog: x.api.Catalog(), API: api,
-		PromptText: text, UserAgent: x.note("User-Agent"), Referer: x.note("Referer", "Http-Referer"), Title: x.note("X-Title", "X-Openrouter-Title"),
+		Preset: x.preset, PresetVersion: x.presetVersion, PromptText: text, UserAgent: x.note("User-Agent"), Referer: x.note("Referer", "Http-Referer"), Title: x.note("X-Title", "X-Openrouter-Title"),
 	}
 }
 

@@ -45,7 +45,7 @@ func appendItem(b []byte, it *Item) []byte {
 	counts := c.Usage.Counts()
 	later := anyOf(counts[firstCounts:])
 	dollars := slices.ContainsFunc(c.Lines, func(l usage.Line) bool { return l.Dollars != "" })
-	e.uint(flag(c.Streamed, 0) | flag(c.Cancelled, 1) | flag(c.Settled, 2) | hasOffers | flag(c.Notice != "", 4) | flag(later, 5) | flag(dollars, 6))
+	e.uint(flag(c.Streamed, 0) | flag(c.Cancelled, 1) | flag(c.Settled, 2) | hasOffers | flag(c.Notice != "", 4) | flag(later, 5) | flag(dollars, 6) | flag(c.Preset != "", 7))
 	e.int(int64(c.Status))
 	e.texts(c.Error, c.Finish, c.NativeFinish)
 	e.usage(&c.Usage)
@@ -93,6 +93,10 @@ func appendItem(b []byte, it *Item) []byte {
 			e.text(c.Lines[i].Dollars)
 		}
 	}
+	if c.Preset != "" {
+		e.text(c.Preset)
+		e.int(c.PresetVersion)
+	}
 	return e.b
 }
 
@@ -108,6 +112,9 @@ const hasLater = 1 << 5
 
 // hasDollars is the flag of a record with the dollar prices from which the prices of its lines are calculated.
 const hasDollars = 1 << 6
+
+// hasPreset is the flag of a record of a call that used a preset.
+const hasPreset = 1 << 7
 
 // offer writes for which model a candidate was looked at, nearly always the one asked for, and its price.
 func (e *encoder) offer(x *record.Candidate, asked string) {
@@ -315,6 +322,9 @@ func (it *Item) decode(rec string, from *lists) error {
 		for i := range c.Lines {
 			c.Lines[i].Dollars = d.text()
 		}
+	}
+	if flags&hasPreset != 0 {
+		c.Preset, c.PresetVersion = d.text(), d.int()
 	}
 	if d.bad {
 		return unreadable("it ends too early")

@@ -56,6 +56,7 @@ func listOf[T any](g *rapid.Generator[T]) *rapid.Generator[[]T] {
 
 var someItem = rapid.Custom(func(t *rapid.T) Item {
 	c := record.Call{
+		Preset: rapid.SampledFrom([]string{"", "", "email-writer"}).Draw(t, "preset"),
 		At:     time.UnixMicro(rapid.Int64Range(-1<<50, 1<<52).Draw(t, "at")).UTC(),
 		Status: rapid.IntRange(-1, 999).Draw(t, "status"), Cost: money.Nano(whole.Draw(t, "cost")), Hold: money.Nano(whole.Draw(t, "hold")),
 		Streamed: rapid.Bool().Draw(t, "streamed"), Cancelled: rapid.Bool().Draw(t, "cancelled"), Settled: rapid.Bool().Draw(t, "settled"),

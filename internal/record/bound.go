@@ -49,7 +49,7 @@ func (c *Call) Bound() (changed bool) {
 		text *string
 		most int
 	}{
-		{&c.API, maxWord}, {&c.ModelAsked, maxSlug}, {&c.Model, maxSlug}, {&c.Provider, maxName}, {&c.ProviderName, maxName},
+		{&c.API, maxWord}, {&c.Preset, maxWord}, {&c.ModelAsked, maxSlug}, {&c.Model, maxSlug}, {&c.Provider, maxName}, {&c.ProviderName, maxName},
 		{&c.UpstreamModel, maxSlug}, {&c.UpstreamID, maxName}, {&c.Error, maxWord}, {&c.Finish, maxWord}, {&c.NativeFinish, maxName},
 		{&c.Notice, maxSentence}, {&c.PriceList, maxName}, {&c.Rate, maxName}, {&c.SourcePrice, maxSentence}, {&c.Catalog, maxName},
 		{&c.UserAgent, maxHeader}, {&c.Referer, maxHeader}, {&c.Title, maxHeader}, {&c.Session, maxHeader}, {&c.ClientUser, maxHeader},
@@ -102,6 +102,7 @@ func (b *bounder) numbers(c *Call) {
 		c.At, b.changed = time.Unix(min(max(c.At.Unix(), 0), latest.Unix()), 0).UTC(), true
 	}
 	within(b, &c.Status, 0, maxStatus)
+	within(b, &c.PresetVersion, 0, maxCount)
 	for _, d := range [...]*time.Duration{&c.FirstContent, &c.Duration, &c.Generating} {
 		within(b, d, 0, maxDuration)
 	}

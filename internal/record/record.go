@@ -19,7 +19,9 @@ type Call struct {
 	API        string // "completions", "responses", "messages", ...
 	At         time.Time
 
-	ModelAsked    string // as the client wrote it
+	Preset        string // name of the preset that it used, "" none
+	PresetVersion int64
+	ModelAsked    string // as the client wrote it, or as its preset says
 	Model         string // slug that served, variant suffix kept; "" when none did
 	Provider      string // slug of the provider that served
 	ProviderName  string

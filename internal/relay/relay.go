@@ -90,6 +90,9 @@ type Call struct {
 
 	UserAgent, Referer, Title string
 
+	Preset        string // name of the preset that the request used, "" none
+	PresetVersion int64
+
 	// Record is the stored record of the call. Complete sets it, also when it fails; the access log reads it.
 	Record *record.Call
 }

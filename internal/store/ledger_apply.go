@@ -120,6 +120,7 @@ func (t *tx) applyItems(b *ledger.Batch, items []ledger.Recorded, words *compact
 		func() error { return t.consume(b.Node, sums.leases) },
 		func() error { return t.postSettled(b, sums.settled, sums.revenue, &done) },
 		func() error { return t.rollUp(sums) },
+		func() error { return t.usePresets(items, b.Now) },
 	} {
 		if err := step(); err != nil {
 			return done, err

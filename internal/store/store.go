@@ -20,6 +20,7 @@ import (
 	"weir/internal/limit"
 	"weir/internal/payment"
 	"weir/internal/person"
+	"weir/internal/preset"
 	"weir/internal/video"
 	"weir/internal/voucher"
 	"weir/internal/webhook"
@@ -54,6 +55,7 @@ var (
 	_ payment.Store = (*Store)(nil)
 
 	_ voucher.Store = (*Store)(nil)
+	_ preset.Store  = (*Store)(nil)
 
 	_ webhook.Outbox      = (*Store)(nil)
 	_ webhook.SecretStore = (*Store)(nil)

@@ -70,6 +70,9 @@ func within(at string, object []byte, diverts func(string) bool) string {
 
 // Diverted is the fault of a request with a field that would divert it.
 func Diverted(op, path string) *fault.Error {
+	if path == "preset" {
+		return fault.Field(op, path, "Presets work with text, embeddings, rerank and moderation, and not with this route. Leave preset out and name the model.")
+	}
 	path = clip([]byte(path))
 	return fault.Field(op, path, "%s cannot be set in a request: the gateway decides where requests go and with which credentials. Leave the field out.", path)
 }

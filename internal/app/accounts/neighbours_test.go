@@ -114,6 +114,7 @@ var triedElsewhere = map[string]string{
 	"codes of vouchers that are tried": "internal/limit/quota/quota_test.go: TestRedeem",
 	"payments that wait to be paid":    "internal/store/storetest/payments.go: paymentBound",
 	"batches that run":                 "internal/store/storetest/batches.go: batchNeighbours",
+	"presets":                          "internal/store/storetest/presets.go: presetBounds",
 }
 
 // reading is a call with a file for a model without file input.

@@ -2289,6 +2289,123 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/presets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The presets of the account, by name */
+        get: operations["listPresets"];
+        put?: never;
+        /** Make a preset */
+        post: operations["createPreset"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/presets/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Name of the preset
+                 * @example email-writer
+                 */
+                name: string;
+            };
+            cookie?: never;
+        };
+        /** One preset with what it says */
+        get: operations["getPreset"];
+        /**
+         * Save a preset as its next version
+         * @description The body is the whole preset: what is missing, it does not have any more. A version that says what the current one says is not added.
+         */
+        put: operations["savePreset"];
+        post?: never;
+        /** Delete a preset with all its versions */
+        delete: operations["deletePreset"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/presets/{name}/versions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Name of the preset
+                 * @example email-writer
+                 */
+                name: string;
+            };
+            cookie?: never;
+        };
+        /** The versions of a preset that are kept, newest first */
+        get: operations["listPresetVersions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/presets/{name}/versions/{version}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Name of the preset
+                 * @example email-writer
+                 */
+                name: string;
+                /** @example 1 */
+                version: string;
+            };
+            cookie?: never;
+        };
+        /** One version with what it says */
+        get: operations["getPresetVersion"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/presets/{name}/restore": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Name of the preset
+                 * @example email-writer
+                 */
+                name: string;
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Make an earlier version the newest one */
+        post: operations["restorePreset"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/jobs": {
         parameters: {
             query?: never;
@@ -4014,6 +4131,8 @@ export interface components {
             model?: string | null;
             /** @description Tried in order after model */
             models?: string[] | null;
+            /** @description Name of a preset of the account. The same is model: @preset/name, or vendor/model@preset/name */
+            preset?: string | null;
             provider?: components["schemas"]["ProviderPreferences"];
             messages: components["schemas"]["Message"][];
             /** @default false */
@@ -5805,6 +5924,128 @@ export interface components {
                 until: string;
             } | null;
         };
+        PresetList: {
+            data: components["schemas"]["PresetRow"][];
+            /** @description How many presets an account may have */
+            most: number;
+            next: null;
+        };
+        PresetUses: {
+            /** @description Over so many days, today included (UTC) */
+            days: number;
+            calls: number;
+            /** @description How many different keys made them */
+            keys: number;
+        };
+        PresetRow: {
+            name: string;
+            /** @description In place of a model: @preset/name */
+            slug: string;
+            description: string | null;
+            version: number;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+            model: string | null;
+            uses: components["schemas"]["PresetUses"];
+        };
+        Preset: {
+            name: string;
+            /** @description In place of a model: @preset/name */
+            slug: string;
+            description: string | null;
+            version: number;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+            /** @description Slug of the model; null: the request names one */
+            model: string | null;
+            /** @description Fallbacks, in order */
+            models: string[] | null;
+            system_prompt: string | null;
+            /** @description In the words of /v1/chat/completions: temperature, top_p, top_k, min_p, top_a, frequency_penalty, presence_penalty, repetition_penalty, seed, stop, max_tokens, reasoning, response_format, verbosity, service_tier */
+            parameters: {
+                [key: string]: unknown;
+            } | null;
+            /** @description Routing preferences, as in a request */
+            provider: {
+                [key: string]: unknown;
+            } | null;
+            uses: components["schemas"]["PresetUses"];
+        };
+        PresetInput: {
+            name: string;
+            description?: string | null;
+            /** @description Slug of the model; null: the request names one */
+            model?: string | null;
+            /** @description Fallbacks, in order */
+            models?: string[] | null;
+            system_prompt?: string | null;
+            /** @description In the words of /v1/chat/completions: temperature, top_p, top_k, min_p, top_a, frequency_penalty, presence_penalty, repetition_penalty, seed, stop, max_tokens, reasoning, response_format, verbosity, service_tier */
+            parameters?: {
+                [key: string]: unknown;
+            } | null;
+            /** @description Routing preferences, as in a request */
+            provider?: {
+                [key: string]: unknown;
+            } | null;
+        };
+        PresetChange: {
+            description?: string | null;
+            /** @description The version that was changed. If it is not the current one, the answer is 409 */
+            from_version?: number;
+            /** @description Slug of the model; null: the request names one */
+            model?: string | null;
+            /** @description Fallbacks, in order */
+            models?: string[] | null;
+            system_prompt?: string | null;
+            /** @description In the words of /v1/chat/completions: temperature, top_p, top_k, min_p, top_a, frequency_penalty, presence_penalty, repetition_penalty, seed, stop, max_tokens, reasoning, response_format, verbosity, service_tier */
+            parameters?: {
+                [key: string]: unknown;
+            } | null;
+            /** @description Routing preferences, as in a request */
+            provider?: {
+                [key: string]: unknown;
+            } | null;
+        };
+        PresetVersionHead: {
+            version: number;
+            /** @description user:… or key:… */
+            saved_by: string;
+            /** Format: date-time */
+            saved_at: string;
+        };
+        PresetVersionList: {
+            data: components["schemas"]["PresetVersionHead"][];
+            /** @description How many versions are kept */
+            most: number;
+            next: null;
+        };
+        PresetVersion: {
+            version: number;
+            /** @description user:… or key:… */
+            saved_by: string;
+            /** Format: date-time */
+            saved_at: string;
+            /** @description Slug of the model; null: the request names one */
+            model: string | null;
+            /** @description Fallbacks, in order */
+            models: string[] | null;
+            system_prompt: string | null;
+            /** @description In the words of /v1/chat/completions: temperature, top_p, top_k, min_p, top_a, frequency_penalty, presence_penalty, repetition_penalty, seed, stop, max_tokens, reasoning, response_format, verbosity, service_tier */
+            parameters: {
+                [key: string]: unknown;
+            } | null;
+            /** @description Routing preferences, as in a request */
+            provider: {
+                [key: string]: unknown;
+            } | null;
+        };
+        PresetRestore: {
+            version: number;
+        };
         AccountKeyList: {
             data: components["schemas"]["AccountKey"][];
             /** @description How many keys an account may have */
@@ -5936,6 +6177,11 @@ export interface components {
                 /** @description ok, canceled or an error_type */
                 result: string;
                 model_asked: string;
+                /** @description The preset that the request used, and its version */
+                preset?: {
+                    name: string;
+                    version: number;
+                } | null;
                 model?: string | null;
                 provider?: string | null;
                 provider_name?: string | null;
@@ -13526,6 +13772,356 @@ export interface operations {
             403: components["responses"]["Error"];
             404: components["responses"]["Error"];
             408: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    listPresets: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All presets; there are at most 100 */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PresetList"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    createPreset: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "email-writer",
+                 *       "description": "Polite answers",
+                 *       "model": "sim/chat",
+                 *       "system_prompt": "You write short, polite e-mails.",
+                 *       "parameters": {
+                 *         "temperature": 0.3,
+                 *         "max_tokens": 400
+                 *       },
+                 *       "provider": {
+                 *         "sort": "price"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["PresetInput"];
+            };
+        };
+        responses: {
+            /** @description The new preset */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Preset"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getPreset: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Name of the preset
+                 * @example email-writer
+                 */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The preset */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Preset"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    savePreset: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /**
+                 * @description Name of the preset
+                 * @example email-writer
+                 */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "description": "Polite answers",
+                 *       "model": "sim/chat",
+                 *       "system_prompt": "You write short, polite e-mails.",
+                 *       "parameters": {
+                 *         "temperature": 0.2,
+                 *         "max_tokens": 400
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["PresetChange"];
+            };
+        };
+        responses: {
+            /** @description The preset with its new version */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Preset"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    deletePreset: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /**
+                 * @description Name of the preset
+                 * @example email-writer
+                 */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is deleted */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        deleted: true;
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    listPresetVersions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Name of the preset
+                 * @example email-writer
+                 */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All versions; the newest 50 are kept */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PresetVersionList"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getPresetVersion: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Name of the preset
+                 * @example email-writer
+                 */
+                name: string;
+                /** @example 1 */
+                version: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The version */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["PresetVersion"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    restorePreset: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /**
+                 * @description Name of the preset
+                 * @example email-writer
+                 */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "version": 1
+                 *     }
+                 */
+                "application/json": components["schemas"]["PresetRestore"];
+            };
+        };
+        responses: {
+            /** @description The preset with its new version */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Preset"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
             413: components["responses"]["Error"];
             415: components["responses"]["Error"];
             429: components["responses"]["RetryLater"];

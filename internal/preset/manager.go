@@ -1,0 +1,170 @@
+package preset
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"time"
+	"unicode/utf8"
+
+	"github.com/maypok86/otter/v2"
+
+	"weir/internal/audit"
+	"weir/internal/fault"
+)
+
+const (
+	fresh = 2 * time.Second // another node's change is known after this time
+	stale = 5 * time.Minute // while the store is unavailable, a known preset is used for this long
+	size  = 10_000
+)
+
+// Manager makes, changes and finds presets. It is safe for concurrent use.
+type Manager struct {
+	store Store
+	now   func() time.Time
+	cache *otter.Cache[place, entry]
+	epoch atomic.Uint64 // grows with every change: what was read before it must not be remembered after it
+}
+
+type place struct{ user, name string }
+
+// entry is a preset as it was read. Its Version is 0 where there was none.
+type entry struct {
+	preset Preset
+	at     time.Time
+}
+
+// NewManager makes a Manager over a store.
+func NewManager(s Store, now func() time.Time) *Manager {
+	return &Manager{store: s, now: now, cache: otter.Must(&otter.Options[place, entry]{MaximumSize: size})}
+}
+
+// Find finds a preset for a call. It reads the store at most every two seconds for each name, also for one that is not there.
+func (m *Manager) Find(ctx context.Context, user, name string) (Preset, error) {
+	if !validName(name) {
+		return Preset{}, Missing(name)
+	}
+	k, now := place{user, name}, m.now()
+	known, ok := m.cache.GetIfPresent(k)
+	if !ok || now.Sub(known.at) >= fresh {
+		epoch := m.epoch.Load()
+		p, err := m.store.PresetByName(ctx, user, name)
+		switch {
+		case err == nil || fault.Is(err, fault.NotFound):
+			known = entry{p, now}
+			if m.epoch.Load() == epoch {
+				m.cache.Set(k, known)
+			}
+		case !ok || known.preset.Version == 0 || now.Sub(known.at) >= stale:
+			return Preset{}, err
+		}
+	}
+	if known.preset.Version == 0 {
+		return Preset{}, Missing(name)
+	}
+	return known.preset, nil
+}
+
+func (m *Manager) changed(user, name string) {
+	m.epoch.Add(1)
+	m.cache.Invalidate(place{user, name})
+}
+
+// ByName reads a preset from the store.
+func (m *Manager) ByName(ctx context.Context, user, name string) (Preset, error) {
+	if !validName(name) {
+		return Preset{}, Missing(name)
+	}
+	p, err := m.store.PresetByName(ctx, user, name)
+	return p, missing(name, err)
+}
+
+func missing(name string, err error) error {
+	if fault.Is(err, fault.NotFound) {
+		return Missing(name)
+	}
+	return err
+}
+
+// List lists a user's presets by name.
+func (m *Manager) List(ctx context.Context, user string) ([]Preset, error) {
+	return m.store.ListPresets(ctx, user)
+}
+
+// Versions lists the versions of a preset that are kept, newest first.
+func (m *Manager) Versions(ctx context.Context, user, name string) ([]Version, error) {
+	if !validName(name) {
+		return nil, Missing(name)
+	}
+	all, err := m.store.PresetVersions(ctx, user, name)
+	return all, missing(name, err)
+}
+
+// VersionOf finds one version of a preset.
+func (m *Manager) VersionOf(ctx context.Context, user, name string, number int64) (Version, error) {
+	if !validName(name) {
+		return Version{}, Missing(name)
+	}
+	v, err := m.store.PresetVersion(ctx, user, name, number)
+	if fault.Is(err, fault.NotFound) {
+		if _, err := m.ByName(ctx, user, name); err != nil {
+			return v, err
+		}
+		return v, fault.Newf(fault.NotFound, "preset.Version", "This preset has no version %d. The newest %d are kept.", number, MaxVersions)
+	}
+	return v, err
+}
+
+// Save adds a preset or a version of one.
+func (m *Manager) Save(ctx context.Context, s Save, by audit.Actor) (Preset, error) {
+	if err := CheckName(s.Name); err != nil {
+		return Preset{}, err
+	}
+	switch {
+	case !utf8.ValidString(s.Description) || strings.ContainsAny(s.Description, "\x00\r\n") || utf8.RuneCountInString(s.Description) > MaxNote:
+		return Preset{}, fault.Field("preset.Save", "description", "description must be one line of at most %d characters.", MaxNote)
+	case len(s.Content) > MaxContent:
+		return Preset{}, fault.Newf(fault.Invalid, "preset.Save", "A preset may have %d bytes. Shorten its instructions or its response format.", MaxContent)
+	}
+	s.At = m.now()
+	e := audit.Event{Actor: by, Action: audit.PresetSaved, Target: s.User + " " + Prefix + s.Name, After: fmt.Sprintf("%d bytes", len(s.Content))}
+	if s.New {
+		e.Action = audit.PresetCreated
+	}
+	p, err := m.store.SavePreset(ctx, s, e)
+	m.changed(s.User, s.Name)
+	return p, missing(s.Name, err)
+}
+
+// Restore makes an earlier version the newest one.
+func (m *Manager) Restore(ctx context.Context, user, name string, number int64, by audit.Actor) (Preset, error) {
+	v, err := m.VersionOf(ctx, user, name, number)
+	if err != nil {
+		return Preset{}, err
+	}
+	p, err := m.ByName(ctx, user, name)
+	if err != nil {
+		return Preset{}, err
+	}
+	return m.Save(ctx, Save{User: user, Name: name, Description: p.Description, Content: v.Content, From: p.Version}, by)
+}
+
+// Delete removes a preset with all versions.
+func (m *Manager) Delete(ctx context.Context, user, name string, by audit.Actor) error {
+	if !validName(name) {
+		return Missing(name)
+	}
+	err := m.store.DeletePreset(ctx, user, name, m.now(), audit.Event{Actor: by, Action: audit.PresetDeleted, Target: user + " " + Prefix + name})
+	m.changed(user, name)
+	return missing(name, err)
+}
+
+// usesOver is the time over which uses are added up.
+const usesOver = 7 * 24 * time.Hour
+
+// Uses adds up the calls of a wallet with each preset in the last seven days: this one, as far as it has gone, and the six before it.
+func (m *Manager) Uses(ctx context.Context, wallet string) (map[string]Use, error) {
+	return m.store.PresetUses(ctx, wallet, m.now().Add(-usesOver).Add(24*time.Hour))
+}

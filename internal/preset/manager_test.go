@@ -1,0 +1,79 @@
+package preset_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"weir/internal/audit"
+	"weir/internal/fault"
+	"weir/internal/preset"
+)
+
+// memory is a store of one preset, which counts questions and can be away.
+type memory struct {
+	preset.Store // all that these tests do not use
+	kept         preset.Preset
+	asked        int
+	away         bool
+}
+
+func (m *memory) PresetByName(_ context.Context, user, name string) (preset.Preset, error) {
+	m.asked++
+	switch {
+	case m.away:
+		return preset.Preset{}, fault.New(fault.StorageUnavailable, "test", "The store is away.")
+	case user != m.kept.User || name != m.kept.Name:
+		return preset.Preset{}, fault.New(fault.NotFound, "test", "There is no such preset.")
+	}
+	return m.kept, nil
+}
+
+func (m *memory) SavePreset(_ context.Context, s preset.Save, _ audit.Event) (preset.Preset, error) {
+	m.kept.Version++
+	m.kept.Content = s.Content
+	return m.kept, nil
+}
+
+// The store is asked once in two seconds for a name, whether or not there is a preset; a change of this node holds at once, and a store that
+// is away stops only what is not known.
+func TestFind(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 3, 12, 0, 0, 0, time.UTC)
+	s := &memory{kept: preset.Preset{User: "usr_a", Name: "tone", Version: 1, Content: "one"}}
+	m := preset.NewManager(s, func() time.Time { return now })
+	find := func(user, name, want string, asked int) {
+		t.Helper()
+		p, err := m.Find(t.Context(), user, name)
+		if p.Content != want || (want == "") != (err != nil) || s.asked != asked {
+			t.Errorf("%s of %s: %q, %v after %d questions, want %q after %d", name, user, p.Content, err, s.asked, want, asked)
+		}
+	}
+	find("usr_a", "tone", "one", 1)
+	find("usr_a", "tone", "one", 1)
+	find("usr_b", "tone", "", 2)
+	find("usr_b", "tone", "", 2)
+	find("usr_a", "No Name", "", 2)
+	s.kept.Content = "elsewhere" // by another node
+	find("usr_a", "tone", "one", 2)
+	now = now.Add(2 * time.Second)
+	find("usr_a", "tone", "elsewhere", 3)
+	if _, err := m.Save(t.Context(), preset.Save{User: "usr_a", Name: "tone", Content: "two"}, audit.Actor{Name: "test"}); err != nil {
+		t.Fatal(err)
+	}
+	find("usr_a", "tone", "two", 4)
+	s.away = true
+	now = now.Add(3 * time.Minute)
+	find("usr_a", "tone", "two", 5)
+	find("usr_a", "other", "", 6)
+	now = now.Add(3 * time.Minute)
+	find("usr_a", "tone", "", 7)
+	s.away = false
+	find("usr_a", "tone", "two", 8)
+	s.kept.Name = "gone"
+	now = now.Add(2 * time.Second)
+	find("usr_a", "tone", "", 9)
+	s.away = true
+	now = now.Add(2 * time.Second)
+	find("usr_a", "tone", "", 10) // it is not known that there is one again
+}

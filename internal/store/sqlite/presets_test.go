@@ -1,0 +1,15 @@
+package sqlite_test
+
+import (
+	"testing"
+
+	"weir/internal/store/storetest"
+)
+
+func TestPresets(t *testing.T) {
+	t.Parallel()
+	storetest.Presets(t, func(t *testing.T) storetest.PresetStore {
+		s, _ := openAccounts(t)
+		return s
+	})
+}
