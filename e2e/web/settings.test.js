@@ -208,7 +208,50 @@ test('what the server refuses is shown at its field, and plugins of the account 
   await page.done();
 });
 
-for (const path of ['/settings/profile', '/settings/security', '/settings/routing']) {
+test('what is stored of responses is chosen, counted and deleted', async () => {
+  const respond = async (more = {}) => (await weir.call('/v1/responses', { model: 'sim/chat', input: 'Hello', ...more })).json();
+  const page = await open(b, weir, { path: '/settings/data', signedIn: true });
+  await page.locator('[data-stored]').getByText('Nothing is stored.').waitFor();
+  assert.equal((await respond()).store, true);
+  await page.reload();
+  await page.locator('[data-stored]').getByText('1 response stored').waitFor();
+
+  await page.getByRole('radio', { name: 'Store only what asks for it' }).check();
+  await page.getByLabel('Keep for').selectOption('7');
+  await page.getByText('This holds for stored responses, too').waitFor();
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('Saved. Calls follow it within five seconds.').waitFor();
+  await page.reload();
+  await page.getByRole('radio', { name: 'Store only what asks for it', checked: true }).waitFor();
+  assert.equal(await page.getByLabel('Keep for').inputValue(), '7');
+  await settles(async () => (await respond()).store === false);
+  assert.equal((await respond({ store: true })).store, true);
+
+  await page.getByRole('radio', { name: 'Never store' }).check();
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('Saved. Calls follow it within five seconds.').first().waitFor();
+  await page.getByText('What is stored stays until its time is over.').waitFor();
+  await settles(async () => (await respond({ store: true })).error?.code === 400);
+  await page.getByRole('button', { name: 'Delete all' }).click();
+  await page.getByRole('alertdialog').getByText('Calls can no longer continue them.').waitFor();
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Delete all' }).click();
+  await page.locator('[data-stored]').getByText('Nothing is stored.').waitFor();
+
+  const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: 'Calls', exact: true }).last().click()]);
+  assert.match(file.suggestedFilename(), /\.csv$/);
+  await page.getByRole('radio', { name: 'Store unless the request says otherwise' }).check();
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('button', { name: 'Save', disabled: true }).waitFor();
+  await page.done();
+});
+
+/** Asks again until what other nodes must first hear of is so; a change is to be everywhere within five seconds. */
+async function settles(ask) {
+  for (let i = 0; i < 100; i++) { if (await ask()) return; await new Promise((go) => setTimeout(go, 100)); }
+  assert.fail(`still not so: ${ask}`);
+}
+
+for (const path of ['/settings/profile', '/settings/security', '/settings/routing', '/settings/data']) {
   for (const theme of ['light', 'dark']) {
     for (const language of ['en', 'ru']) {
       test(`axe finds nothing at ${path}, ${theme}, ${language}`, async () => {

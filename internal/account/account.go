@@ -42,8 +42,8 @@ type Store interface {
 	SetUserDisabled(ctx context.Context, id string, disabled bool, now time.Time, e audit.Event) error
 	// SetUserRole fails with fault.NotFound.
 	SetUserRole(ctx context.Context, id string, role apikey.Role, now time.Time, e audit.Event) error
-	// SetUserPreferences fails with fault.NotFound.
-	SetUserPreferences(ctx context.Context, id, preferences string, now time.Time, e audit.Event) error
+	// SetUserPreferences replaces preferences that are still was, and reports whether they were.
+	SetUserPreferences(ctx context.Context, id, was, preferences string, now time.Time, e audit.Event) (bool, error)
 	// SetProfile fails with fault.NotFound.
 	SetProfile(ctx context.Context, id string, p Profile, now time.Time, e audit.Event) error
 	// Bootstrap adds a user, their wallet and keys if the store has no user, and reports whether it did.
@@ -116,16 +116,35 @@ func (m *Manager) SetRole(ctx context.Context, id string, role apikey.Role, by a
 
 // SetPreferences sets the provider preferences of all requests with a user's keys, "" for none. The text must have been checked.
 func (m *Manager) SetPreferences(ctx context.Context, id, preferences string, by audit.Actor) error {
-	u, err := m.store.UserByID(ctx, id)
-	if err != nil {
-		return err
-	}
-	e := audit.Event{Actor: by, Action: audit.UserPreferences, Target: id, Before: apikey.PreferencesText(u.Preferences), After: apikey.PreferencesText(preferences)}
-	err = m.store.SetUserPreferences(ctx, id, preferences, m.now().UTC().Truncate(time.Microsecond), e)
-	if m.verifier != nil {
-		m.verifier.ForgetUser(id)
-	}
+	_, err := m.ChangePreferences(ctx, id, func(string) (string, error) { return preferences, nil }, by)
 	return err
+}
+
+// changes is how often a change is tried again after another one came between.
+const changes = 10
+
+// ChangePreferences replaces a user's preferences by what change makes of them, and returns that. change is called again when another change came
+// between; its error ends all. It fails with fault.Overloaded when that happens too often.
+func (m *Manager) ChangePreferences(ctx context.Context, id string, change func(was string) (string, error), by audit.Actor) (string, error) {
+	for range changes {
+		u, err := m.store.UserByID(ctx, id)
+		if err != nil {
+			return "", err
+		}
+		preferences, err := change(u.Preferences)
+		if err != nil {
+			return "", err
+		}
+		e := audit.Event{Actor: by, Action: audit.UserPreferences, Target: id, Before: apikey.PreferencesText(u.Preferences), After: apikey.PreferencesText(preferences)}
+		done, err := m.store.SetUserPreferences(ctx, id, u.Preferences, preferences, m.now().UTC().Truncate(time.Microsecond), e)
+		if m.verifier != nil {
+			m.verifier.ForgetUser(id)
+		}
+		if done || err != nil {
+			return preferences, err
+		}
+	}
+	return "", fault.New(fault.Overloaded, "account.ChangePreferences", "The preferences of this account are being changed elsewhere. Try again.")
 }
 
 // SetProfile changes a user's name and how they want the pages. It fails with fault.Invalid for what there is not.

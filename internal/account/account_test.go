@@ -18,6 +18,8 @@ type memory struct {
 	users  []account.User
 	keys   []apikey.Key
 	events []audit.Event
+
+	between func() // called before each change of preferences
 }
 
 func (m *memory) CreateUser(_ context.Context, u account.User, e audit.Event) error {
@@ -44,14 +46,17 @@ func (m *memory) SetUserDisabled(_ context.Context, id string, disabled bool, _ 
 	return fault.New(fault.NotFound, "memory", "None.")
 }
 
-func (m *memory) SetUserPreferences(_ context.Context, id, preferences string, _ time.Time, e audit.Event) error {
+func (m *memory) SetUserPreferences(_ context.Context, id, was, preferences string, _ time.Time, e audit.Event) (bool, error) {
+	if m.between != nil {
+		m.between()
+	}
 	for i := range m.users {
-		if m.users[i].ID == id {
+		if m.users[i].ID == id && m.users[i].Preferences == was {
 			m.users[i].Preferences, m.events = preferences, append(m.events, e)
-			return nil
+			return true, nil
 		}
 	}
-	return fault.New(fault.NotFound, "memory", "None.")
+	return false, nil
 }
 
 func (m *memory) SetProfile(_ context.Context, id string, p account.Profile, _ time.Time, e audit.Event) error {
@@ -180,5 +185,30 @@ func TestNames(t *testing.T) {
 		if _, err := m.Bootstrap(t.Context(), text); !fault.Is(err, fault.Invalid) {
 			t.Errorf("%s at the bootstrap: %v; want Invalid", name, err)
 		}
+	}
+}
+
+// Two changes of different parts of the preferences at the same time both hold.
+func TestChangesOfPreferencesDoNotOverwrite(t *testing.T) {
+	t.Parallel()
+	store := &memory{}
+	m := account.NewManager(store, nil, time.Now)
+	u, err := m.Create(t.Context(), "anna", audit.Actor{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	others := 1
+	store.between = func() {
+		if others--; others >= 0 {
+			store.users[0].Preferences += "other "
+		}
+	}
+	mine := func(was string) (string, error) { return was + "mine", nil }
+	if text, err := m.ChangePreferences(t.Context(), u.ID, mine, audit.Actor{}); err != nil || text != "other mine" || store.users[0].Preferences != text {
+		t.Errorf("%q, %v; stored %q", text, err, store.users[0].Preferences)
+	}
+	others = 1000
+	if _, err := m.ChangePreferences(t.Context(), u.ID, mine, audit.Actor{}); !fault.Is(err, fault.Overloaded) {
+		t.Errorf("always changed by others: %v", err)
 	}
 }

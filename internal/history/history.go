@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"weir/internal/audit"
 	"weir/internal/fault"
 	"weir/internal/limit"
 	"weir/internal/loop"
@@ -61,6 +62,13 @@ func (r Response) With(a Answer) Response {
 // Size is how much of it counts against an account, in bytes.
 func (r *Response) Size() int { return len(r.Object) + len(r.Input) + len(r.Output) }
 
+// Stock is what one account has stored.
+type Stock struct {
+	Responses int64
+	Bytes     int64
+	Oldest    time.Time // when it was made; zero: there is none
+}
+
 // Bounds are limits on what one account may have stored. Beyond either, a sweep deletes its oldest responses until a tenth of the bound
 // is free. An account that has grown by a tenth since the last sweep causes the next one.
 type Bounds struct {
@@ -75,6 +83,8 @@ type Reader interface {
 	// ResponseChain lists a response and those that it continues, the oldest first: at most n. It fails with fault.ContextLength when they
 	// have more than maxBytes together. Where one is missing the list begins after it.
 	ResponseChain(ctx context.Context, account, id string, now time.Time, n int, maxBytes int64) ([]Response, error)
+	// CountResponses reports what an account has stored.
+	CountResponses(ctx context.Context, account string, now time.Time) (Stock, error)
 	// ResponseOfItem finds the response whose output has that item; it fails with fault.NotFound.
 	ResponseOfItem(ctx context.Context, account, item string, now time.Time) (*Response, error)
 }
@@ -87,6 +97,10 @@ type Writer interface {
 	MarkResponse(ctx context.Context, account, id string, s Status, staleAt time.Time) (bool, error)
 	// DeleteResponse forgets one, and reports whether there was one.
 	DeleteResponse(ctx context.Context, account, id string) (bool, error)
+	// DeleteResponses forgets at most n final responses of an account, and records e, unless it is nil. It reports how many it forgot.
+	DeleteResponses(ctx context.Context, account string, n int, now time.Time, e *audit.Event) (int, error)
+	// ShortenResponses has the responses of an account expire after keepFor, unless they do so earlier.
+	ShortenResponses(ctx context.Context, account string, keepFor time.Duration) error
 	// SweepResponses forgets at most n that expired before now, and the oldest of accounts beyond b. It reports how many it forgot.
 	SweepResponses(ctx context.Context, now time.Time, b Bounds, n int) (int, error)
 }
@@ -182,6 +196,8 @@ type Wish struct {
 	Asked      bool // the client asked for it; else it is the default
 	Background bool // the response is made in the background, which requires storing it
 	Forbidden  bool // the account or the key demands that nothing is kept
+	Never      bool // the account has storing switched off
+	OnRequest  bool // the account stores only what is asked for
 	Bytes      int  // of its input
 }
 
@@ -191,7 +207,9 @@ func (m *Manager) Stores(w Wish) (bool, error) {
 	switch {
 	case w.Forbidden && (w.Asked || w.Background):
 		return false, fault.Field("history.Stores", "store", "The preferences of this account or key require zero data retention, so nothing can be stored. Send store: false.")
-	case w.Forbidden:
+	case w.Never && (w.Asked || w.Background):
+		return false, fault.Field("history.Stores", "store", "This account stores no responses (Settings, Data). Send store: false, or switch storing on.")
+	case w.Forbidden || w.Never || w.OnRequest && !w.Asked && !w.Background:
 		return false, nil
 	case m.cfg.KeepFor > 0 && w.Bytes <= m.cfg.MaxBytes:
 		return true, nil
@@ -207,12 +225,52 @@ func (m *Manager) Keep(r *Response) {
 	work := limit.For(context.Background(), &r.Account)
 	ctx, cancel := context.WithTimeout(&work, m.cfg.StoreFor)
 	defer cancel()
-	r.ExpiresAt = r.CreatedAt.Add(m.cfg.KeepFor)
+	r.ExpiresAt = m.expiry(r)
 	if _, err := m.store.KeepResponse(ctx, r); err != nil {
 		m.cfg.Report("a response could not be kept", err)
 		return
 	}
 	m.grew(r.Account, int64(r.Size()))
+}
+
+// expiry is when a response expires: at ExpiresAt where its account says so, and never later than the operator says.
+func (m *Manager) expiry(r *Response) time.Time {
+	last := r.CreatedAt.Add(m.cfg.KeepFor)
+	if r.ExpiresAt.IsZero() || r.ExpiresAt.After(last) {
+		return last
+	}
+	return r.ExpiresAt
+}
+
+// KeepFor is how long responses are stored at the most; 0: not at all.
+func (m *Manager) KeepFor() time.Duration { return m.cfg.KeepFor }
+
+// Stock reports what an account has stored.
+func (m *Manager) Stock(ctx context.Context, account string) (Stock, error) {
+	ctx, cancel := context.WithTimeout(ctx, m.cfg.StoreFor)
+	defer cancel()
+	return m.store.CountResponses(ctx, account, m.cfg.Now())
+}
+
+// Shorten has what an account has stored expire after keepFor at the latest.
+func (m *Manager) Shorten(ctx context.Context, account string, keepFor time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, m.cfg.StoreFor)
+	defer cancel()
+	return m.store.ShortenResponses(ctx, account, keepFor)
+}
+
+// DeleteAll deletes all final responses of an account, and reports how many there were. Those under way stay, and are not recorded.
+func (m *Manager) DeleteAll(ctx context.Context, account string, by audit.Actor) (gone int, err error) {
+	e := &audit.Event{Actor: by, Action: audit.ResponsesGone, Target: account}
+	err = loop.Sweep(ctx, m.cfg.StoreFor, sweepAtOnce, func(ctx context.Context, most int) (int, error) {
+		n, err := m.store.DeleteResponses(ctx, account, most, m.cfg.Now(), e)
+		if err == nil {
+			e, gone = nil, gone+n
+		}
+		return n, err
+	})
+	m.sweeps.Wake() // it removes what was deleted from the disk
+	return gone, err
 }
 
 // grew counts what an account has stored, and requests a sweep when that is much: until the next regular one it could grow without bound.

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"weir/internal/audit"
 	"weir/internal/fault"
 	"weir/internal/history"
 )
@@ -20,6 +21,8 @@ type shelf struct {
 	items map[string]string
 	err   error
 	swept int
+
+	events []audit.Event
 }
 
 func newShelf() *shelf {
@@ -88,6 +91,44 @@ func (s *shelf) DeleteResponse(_ context.Context, account, id string) (bool, err
 	_, ok := s.kept[account+id]
 	delete(s.kept, account+id)
 	return ok, s.err
+}
+
+func (s *shelf) CountResponses(_ context.Context, account string, now time.Time) (stock history.Stock, _ error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range s.kept {
+		if r.Account == account && r.ExpiresAt.After(now) {
+			stock.Responses++
+		}
+	}
+	return stock, s.err
+}
+
+func (s *shelf) DeleteResponses(_ context.Context, account string, n int, _ time.Time, e *audit.Event) (gone int, _ error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id, r := range s.kept {
+		if r.Account == account && r.Status.Final() && gone < n {
+			delete(s.kept, id)
+			gone++
+		}
+	}
+	if e != nil {
+		s.events = append(s.events, *e)
+	}
+	return gone, s.err
+}
+
+func (s *shelf) ShortenResponses(_ context.Context, account string, keepFor time.Duration) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id, r := range s.kept {
+		if at := r.CreatedAt.Add(keepFor); r.Account == account && r.ExpiresAt.After(at) {
+			r.ExpiresAt = at
+			s.kept[id] = r
+		}
+	}
+	return s.err
 }
 
 func (s *shelf) SweepResponses(context.Context, time.Time, history.Bounds, int) (int, error) {

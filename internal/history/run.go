@@ -28,7 +28,7 @@ func (m *Manager) Begin(ctx context.Context, r Response) (*Run, error) {
 	if err := m.enter(r.Account); err != nil {
 		return nil, err
 	}
-	r.ExpiresAt, r.StaleAt = r.CreatedAt.Add(m.cfg.KeepFor), m.stale()
+	r.ExpiresAt, r.StaleAt = m.expiry(&r), m.stale()
 	short, cancel := context.WithTimeout(ctx, m.cfg.StoreFor)
 	defer cancel()
 	if _, err := m.store.KeepResponse(short, &r); err != nil {

@@ -53,7 +53,7 @@ type Keys interface {
 // Accounts keeps what users set for all their keys. *account.Manager is one.
 type Accounts interface {
 	ByID(ctx context.Context, id string) (account.User, error)
-	SetPreferences(ctx context.Context, id, preferences string, by Actor) error
+	ChangePreferences(ctx context.Context, id string, change func(was string) (string, error), by Actor) (string, error)
 	SetProfile(ctx context.Context, id string, p account.Profile, by Actor) error
 }
 
@@ -293,6 +293,9 @@ func (a *API) declare() []*Route {
 		{Method: "GET", Pattern: "/api/account/preferences", access: management, handle: (*exchange).getPreferences},
 		{Method: "PUT", Pattern: "/api/account/preferences", access: management, body: managementBody, handle: (*exchange).putPreferences},
 		{Method: "POST", Pattern: "/api/account/preferences/explain", access: management, body: managementBody, handle: (*exchange).postPreferencesExplain},
+		{Method: "GET", Pattern: "/api/account/data", access: management, handle: (*exchange).getAccountData},
+		{Method: "PUT", Pattern: "/api/account/data", access: management, body: managementBody, handle: (*exchange).putAccountData},
+		{Method: "DELETE", Pattern: "/api/account/responses", access: management, fresh: true, handle: (*exchange).deleteResponses},
 		{Method: "GET", Pattern: "/api/catalog", access: public, handle: (*exchange).getCompactCatalog},
 		{Method: "GET", Pattern: "/api/models/{vendor}/{model}/series", access: public, handle: (*exchange).getSeries},
 		{Method: "GET", Pattern: "/api/status", access: public, handle: (*exchange).getStatus},

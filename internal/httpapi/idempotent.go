@@ -13,6 +13,7 @@ import (
 	"weir/internal/record"
 	"weir/internal/relay"
 	"weir/internal/routing"
+	"weir/internal/wire"
 )
 
 // errReplayed ends the handling of a request whose first answer has been given again.
@@ -87,11 +88,11 @@ func (x *exchange) chargedOnce(err error) error {
 	return f
 }
 
-// mayKeep notes whether content of a named request may be kept, which its preferences and those of account and key say.
+// mayKeep notes whether content of a named request may be kept, which its preferences, those of account and key and the account's storing say.
 func (x *exchange) mayKeep(p *routing.Preferences) {
 	if x.named != nil {
 		d := x.caller.Defaults
-		x.named.open = !p.ZDR && (d == nil || !d.Preferences.ZDR)
+		x.named.open = !p.ZDR && (d == nil || !d.Preferences.ZDR) && x.storing().Responses != wire.StoreNever
 	}
 }
 

@@ -56,15 +56,28 @@ func (x *exchange) putPreferences() error {
 	if !given {
 		return fault.Field("httpapi.putPreferences", "provider", "provider is missing; null removes the preferences.")
 	}
-	if text = withPlugins(text, plugins); text != "" {
-		if _, err := wire.Defaults([]byte(text)); err != nil { // both together are too long
-			return err
+	text = withPlugins(text, plugins)
+	text, err = x.api.Accounts.ChangePreferences(x.context(), x.caller.User, func(was string) (string, error) {
+		after := wire.WithMember(text, wire.StoringOfAccount, memberOf(was, wire.StoringOfAccount))
+		if after != "" {
+			if _, err := wire.Defaults([]byte(after)); err != nil { // all together are too long
+				return "", err
+			}
 		}
-	}
-	if err := x.api.Accounts.SetPreferences(x.context(), x.caller.User, text, x.actor()); err != nil {
+		return after, nil
+	}, x.actor())
+	if err != nil {
 		return err
 	}
 	return x.replyPreferences(text)
+}
+
+// memberOf is a member of the defaults of an account, "" for none.
+func memberOf(defaults, name string) string {
+	if defaults == "" {
+		return ""
+	}
+	return string(rawjson.Find([]byte(defaults), name))
 }
 
 // postPreferencesExplain serves POST /api/account/preferences/explain: where a chat request would go if the account had the preferences of the
@@ -126,10 +139,9 @@ func (x *exchange) replyPreferences(text string) error {
 	var o object
 	o.Object()
 	o.Name("data").Object()
-	provider, plugins := withoutPlugins(text)
-	o.raw("provider", provider)
-	if plugins != nil {
-		o.raw("plugins", string(plugins))
+	o.raw("provider", wire.ProviderOf(text))
+	if plugins := memberOf(text, wire.PluginsOfAccount); plugins != "" {
+		o.raw("plugins", plugins)
 	}
 	o.EndObject()
 	o.EndObject()
@@ -145,26 +157,6 @@ func withPlugins(provider string, plugins []byte) string {
 		return `{"plugins":` + string(plugins) + "}"
 	}
 	return strings.TrimSuffix(provider, "}") + `,"plugins":` + string(plugins) + "}"
-}
-
-// withoutPlugins takes apart what withPlugins has put together, or a person has written so.
-func withoutPlugins(text string) (provider string, plugins []byte) {
-	var b []byte
-	for m := rawjson.MembersOf([]byte(text)); m.Next(); {
-		if string(m.Name) == "plugins" {
-			plugins = m.Value
-			continue
-		}
-		b = append(append(b, ','), text[m.Start:m.End]...)
-	}
-	if plugins == nil {
-		return text, nil
-	}
-	if b == nil {
-		return "", plugins
-	}
-	b[0] = '{'
-	return string(append(b, '}')), plugins
 }
 
 // usePlugins has a request use the plugins of the caller's account.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"net/http"
 	"strings"
+	"time"
 
 	"weir/internal/catalog"
 	"weir/internal/fault"
@@ -13,6 +14,7 @@ import (
 	"weir/internal/rawjson"
 	"weir/internal/relay"
 	"weir/internal/routing"
+	"weir/internal/wire"
 	"weir/internal/wire/responses"
 )
 
@@ -27,6 +29,10 @@ type History interface {
 	Delete(ctx context.Context, account, id string) error
 	Cancel(ctx context.Context, account, id string) (*history.Response, error)
 	Begin(ctx context.Context, r history.Response) (*history.Run, error)
+	KeepFor() time.Duration
+	Stock(ctx context.Context, account string) (history.Stock, error)
+	Shorten(ctx context.Context, account string, keepFor time.Duration) error
+	DeleteAll(ctx context.Context, account string, by Actor) (int, error)
 }
 
 // reply is a response on its way: what is asked, and what is kept of it.
@@ -103,8 +109,10 @@ func (x *exchange) decodeResponses(body []byte) (*responses.Request, error) {
 		return req, nil
 	}
 	d := x.caller.Defaults
+	storing := x.storing()
 	store, err := x.api.History.Stores(history.Wish{
 		Asked: req.StoreAsked, Background: req.Background, Forbidden: d != nil && d.Preferences.ZDR, Bytes: len(req.Body),
+		Never: storing.Responses == wire.StoreNever, OnRequest: storing.Responses == wire.StoreOnRequest,
 	})
 	if err != nil {
 		return nil, err
@@ -230,6 +238,9 @@ func (x *exchange) newReply(req *responses.Request) *reply {
 	}
 	if req.Store {
 		r.kept = history.Response{Account: x.caller.User, ID: o.ID, Parent: req.Previous, Background: req.Background, Input: responses.InputItems(req), CreatedAt: x.at}
+		if days := x.storing().Days; days > 0 {
+			r.kept.ExpiresAt = x.at.AddDate(0, 0, int(days))
+		}
 		o.Keep = r.keep
 	}
 	r.options = responses.OptionsOf(req, o)

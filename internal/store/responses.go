@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"weir/internal/audit"
 	"weir/internal/fault"
 	"weir/internal/history"
 )
@@ -129,6 +130,40 @@ func (s *Store) DeleteResponse(ctx context.Context, account, id string) (done bo
 		return err
 	})
 	return done && err == nil, err
+}
+
+// CountResponses is history.Reader.CountResponses.
+func (s *Store) CountResponses(ctx context.Context, account string, now time.Time) (stock history.Stock, err error) {
+	err = s.find(ctx, func(row Scanner) error {
+		var oldest sql.NullInt64
+		err := row.Scan(&stock.Responses, &stock.Bytes, &oldest)
+		if oldest.Valid {
+			stock.Oldest = time.UnixMicro(oldest.Int64).UTC()
+		}
+		return err
+	}, `SELECT COUNT(*), CAST(COALESCE(SUM(size), 0) AS BIGINT), MIN(created_at) FROM responses WHERE account = $1 AND expires_at > $2`, account, now.UnixMicro())
+	return stock, err
+}
+
+// DeleteResponses is history.Writer.DeleteResponses.
+func (s *Store) DeleteResponses(ctx context.Context, account string, n int, now time.Time, e *audit.Event) (gone int, err error) {
+	err = s.write(ctx, func(t *tx) error {
+		changed, err := t.forget(`(account, id) IN (SELECT account, id FROM responses WHERE account = $1 AND status NOT IN ('queued', 'in_progress') ORDER BY created_at LIMIT $2)`, account, n)
+		gone = int(changed)
+		if err != nil || e == nil {
+			return err
+		}
+		return t.record(*e, now)
+	})
+	return gone, err
+}
+
+// ShortenResponses is history.Writer.ShortenResponses.
+func (s *Store) ShortenResponses(ctx context.Context, account string, keepFor time.Duration) error {
+	return s.write(ctx, func(t *tx) error {
+		_, err := t.exec(`UPDATE responses SET expires_at = created_at + $1 WHERE account = $2 AND expires_at > created_at + $1`, keepFor.Microseconds(), account)
+		return err
+	})
 }
 
 // forget deletes responses with their items.

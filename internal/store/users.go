@@ -65,14 +65,16 @@ func (s *Store) SetUserRole(ctx context.Context, id string, role apikey.Role, no
 	})
 }
 
-// SetUserPreferences fails with fault.NotFound.
-func (s *Store) SetUserPreferences(ctx context.Context, id, preferences string, now time.Time, e audit.Event) error {
-	return s.write(ctx, func(t *tx) error {
-		if err := t.one(`UPDATE users SET preferences = $1, updated_at = $2 WHERE id = $3`, preferences, now.UnixMicro(), id); err != nil {
-			return noUser("store.SetUserPreferences", err)
+// SetUserPreferences replaces preferences that are still was, and reports whether they were.
+func (s *Store) SetUserPreferences(ctx context.Context, id, was, preferences string, now time.Time, e audit.Event) (done bool, err error) {
+	err = s.write(ctx, func(t *tx) error {
+		n, err := t.exec(`UPDATE users SET preferences = $1, updated_at = $2 WHERE id = $3 AND preferences = $4`, preferences, now.UnixMicro(), id, was)
+		if done = n == 1; err != nil || !done {
+			return err
 		}
 		return t.record(e, now)
 	})
+	return done && err == nil, err
 }
 
 // SetProfile fails with fault.NotFound.

@@ -218,7 +218,7 @@ var settable = []string{"order", "only", "ignore", "allow_fallbacks", "require_p
 // unknown member is refused, because a typing error in it would go unnoticed. It fails with a *fault.Error.
 func DefaultPreferences(text []byte) (routing.Preferences, error) { return defaults(text, false) }
 
-// Defaults reads the defaults of an account: an object provider, which may also have a member plugins.
+// Defaults reads the defaults of an account: an object provider, which may also have members plugins and storing.
 func Defaults(text []byte) (routing.Preferences, error) { return defaults(text, true) }
 
 func defaults(text []byte, plugins bool) (routing.Preferences, error) {
@@ -234,8 +234,14 @@ func defaults(text []byte, plugins bool) (routing.Preferences, error) {
 	}
 	for m := rawjson.MembersOf(text); m.Next(); {
 		name := string(m.Name)
-		if plugins && name == "plugins" {
+		if plugins && name == PluginsOfAccount {
 			if err := DefaultPlugins(m.Value); err != nil {
+				return routing.Preferences{}, err
+			}
+			continue
+		}
+		if plugins && name == StoringOfAccount {
+			if _, err := ReadStoring(m.Value); err != nil {
 				return routing.Preferences{}, err
 			}
 			continue

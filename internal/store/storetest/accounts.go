@@ -115,8 +115,13 @@ func users(t *testing.T, s AccountStore) {
 		t.Fatal(err)
 	}
 	u.Role = apikey.Administrator
-	if err := s.SetUserPreferences(t.Context(), u.ID, `{"only":["ä"]}`, at, event(audit.UserPreferences)); err != nil {
-		t.Fatal(err)
+	for was, want := range map[string]bool{"{}": false, u.Preferences: true} {
+		if done, err := s.SetUserPreferences(t.Context(), u.ID, was, `{"only":["ä"]}`, at, event(audit.UserPreferences)); err != nil || done != want {
+			t.Fatalf("preferences that were %q: %t, %v", was, done, err)
+		}
+	}
+	if done, err := s.SetUserPreferences(t.Context(), "usr_none", "", `{}`, at, event(audit.UserPreferences)); err != nil || done {
+		t.Fatalf("preferences of nobody: %t, %v", done, err)
 	}
 	u.Preferences = `{"only":["ä"]}`
 	all, err = s.ListUsers(t.Context())
@@ -139,7 +144,6 @@ func unknownUser(t *testing.T, s AccountStore) {
 	_, err := s.UserByID(t.Context(), "usr_none")
 	wantKind(t, err, fault.NotFound)
 	wantKind(t, s.SetUserDisabled(t.Context(), "usr_none", true, at, event(audit.UserDisabled)), fault.NotFound)
-	wantKind(t, s.SetUserPreferences(t.Context(), "usr_none", "{}", at, event(audit.UserPreferences)), fault.NotFound)
 	wantKind(t, s.SetUserRole(t.Context(), "usr_none", apikey.Operator, at, event(audit.UserRole)), fault.NotFound)
 	k, _ := apikey.Make(apikey.NewKey{Name: "x", User: "usr_none", Creator: "usr_none"}, at)
 	wantKind(t, s.InsertKey(t.Context(), k, 10, event(audit.KeyCreated)), fault.NotFound)

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"weir/internal/audit"
 	"weir/internal/fault"
 	"weir/internal/history"
 )
@@ -22,6 +23,7 @@ func Responses(t *testing.T, open func(*testing.T) history.Store) {
 		"a conversation":                         conversation,
 		"a final response stays":                 finalStays,
 		"deleted with its items":                 deletedResponse,
+		"all of an account":                      deleteResponses,
 		"a sweep":                                sweepResponses,
 		"an account that stores too much":        tooMuchKept,
 		"the first to give an item its id":       firstItem,
@@ -223,6 +225,50 @@ func firstItem(t *testing.T, s history.Store) {
 	keepResponse(t, s, two, true)
 	if found, err := s.ResponseOfItem(t.Context(), "usr_1", one.Items[0], at); err != nil || found.ID != one.ID {
 		t.Errorf("%+v %v", found, err)
+	}
+}
+
+func deleteResponses(t *testing.T, s history.Store) {
+	for i := range 5 {
+		r := response("usr_1", fmt.Sprint("resp_", i), "")
+		r.CreatedAt = at.Add(time.Duration(i) * time.Minute)
+		r.ExpiresAt = at.Add(48 * time.Hour)
+		if i == 4 {
+			r.Status = history.InProgress
+		}
+		keepResponse(t, s, r, true)
+	}
+	keepResponse(t, s, response("usr_2", "resp_other", ""), true)
+	one := response("usr_1", "resp_0", "")
+	stock := func(when time.Time, want history.Stock) {
+		t.Helper()
+		if got, err := s.CountResponses(t.Context(), "usr_1", when); err != nil || got != want {
+			t.Errorf("stored at %v: %+v %v, want %+v", when, got, err, want)
+		}
+	}
+	stock(at, history.Stock{Responses: 5, Bytes: 5 * int64(one.Size()), Oldest: at})
+	if err := s.ShortenResponses(t.Context(), "usr_1", time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.ShortenResponses(t.Context(), "usr_1", 24*time.Hour); err != nil { // it does not lengthen anything
+		t.Fatal(err)
+	}
+	stock(at.Add(time.Hour), history.Stock{Responses: 4, Bytes: 4 * int64(one.Size()), Oldest: at.Add(time.Minute)})
+	e := event(audit.ResponsesGone)
+	for _, c := range []struct {
+		n, gone int
+		e       *audit.Event
+	}{{3, 3, &e}, {3, 1, nil}, {3, 0, nil}} {
+		if n, err := s.DeleteResponses(t.Context(), "usr_1", c.n, at, c.e); err != nil || n != c.gone {
+			t.Errorf("deleted %d %v, want %d", n, err, c.gone)
+		}
+	}
+	stock(at, history.Stock{Responses: 1, Bytes: int64(one.Size()), Oldest: at.Add(4 * time.Minute)})
+	if _, err := s.ResponseOfItem(t.Context(), "usr_1", "msg_resp_1", at); !fault.Is(err, fault.NotFound) {
+		t.Errorf("an item of a deleted response: %v", err)
+	}
+	if _, err := s.Response(t.Context(), "usr_2", "resp_other", at); err != nil {
+		t.Errorf("another account's: %v", err)
 	}
 }
 

@@ -1318,6 +1318,44 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/account/data": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Which responses of this account are stored, for how long, and how many there are; needs a management key */
+        get: operations["getAccountData"];
+        /**
+         * Replace what is stored and for how long; every node applies it within 5 seconds
+         * @description A shorter time holds for responses that are stored already. never does not delete them: that is DELETE /api/account/responses. With never, a request with store: true or background: true gets 400, and answers of requests with an Idempotency-Key are not kept. Zero data retention (zdr) of account, key or request stores nothing in any case.
+         */
+        put: operations["putAccountData"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/account/responses": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Delete all stored responses of this account, except those under way; needs a management key */
+        delete: operations["deleteResponses"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/account/webhook-secret": {
         parameters: {
             query?: never;
@@ -6255,6 +6293,51 @@ export interface components {
                 };
             };
         };
+        /** @description What is stored */
+        AccountData: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "data": {
+                 *         "responses": "by_default",
+                 *         "days": null,
+                 *         "max_days": 30,
+                 *         "zdr": false,
+                 *         "stored": {
+                 *           "responses": 12,
+                 *           "bytes": 48211,
+                 *           "oldest_at": "2026-01-31T12:00:00Z"
+                 *         }
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    data: {
+                        /**
+                         * @description by_default: unless a request says store: false; on_request: when it says store: true
+                         * @enum {string}
+                         */
+                        responses: "by_default" | "on_request" | "never";
+                        /** @description null means max_days */
+                        days: number | null;
+                        /** @description How long the gateway stores responses at the most; 0 stores none */
+                        max_days: number;
+                        /** @description Zero data retention among the preferences of the account. Nothing is stored then */
+                        zdr: boolean;
+                        stored: {
+                            responses: number;
+                            bytes: number;
+                            /** Format: date-time */
+                            oldest_at: string | null;
+                        };
+                    };
+                };
+            };
+        };
         /** @description An error in the envelope of the messages style */
         MessagesError: {
             headers: {
@@ -10374,6 +10457,102 @@ export interface operations {
             408: components["responses"]["Error"];
             413: components["responses"]["Error"];
             415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getAccountData: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["AccountData"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    putAccountData: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "responses": "on_request",
+                 *       "days": 7
+                 *     }
+                 */
+                "application/json": {
+                    /**
+                     * @default by_default
+                     * @enum {string|null}
+                     */
+                    responses?: "by_default" | "on_request" | "never" | null;
+                    /** @description null means as long as the gateway stores them */
+                    days?: number | null;
+                };
+            };
+        };
+        responses: {
+            200: components["responses"]["AccountData"];
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    deleteResponses: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description How many there were */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "deleted": 12
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            deleted: number;
+                        };
+                    };
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
             429: components["responses"]["RetryLater"];
             500: components["responses"]["Error"];
             503: components["responses"]["RetryLater"];

@@ -13,5 +13,6 @@ export const accountPages: readonly PageRoute[] = [
   { path: '/keys', load: () => import('../pages/account/keys'), areas: ['keys'], frame: 'account' },
   { path: '/settings/profile', load: () => import('../pages/settings/profile'), areas: ['settings'], frame: 'account' },
   { path: '/settings/routing', load: () => import('../pages/settings/routing'), areas: ['settings', 'preferences', 'route'], frame: 'account' },
+  { path: '/settings/data', load: () => import('../pages/settings/data'), areas: ['settings', 'storing'], frame: 'account' },
   { path: '/settings/security', load: () => import('../pages/settings/security'), areas: ['settings', 'elsewhere'], frame: 'account' },
 ]

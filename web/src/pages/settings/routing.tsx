@@ -92,7 +92,7 @@ function Editor({ saved }: { saved: Saved }) {
     </fieldset>
   )
   return (
-    <div className="grid items-start gap-5 lg:grid-cols-[minmax(0,1fr)_minmax(340px,420px)]">
+    <div className="grid grid-cols-1 items-start gap-5 lg:grid-cols-[minmax(0,1fr)_minmax(340px,420px)]">
       <form ref={form_} noValidate onSubmit={(e) => { void save(e) }} className="flex min-w-0 flex-col gap-5">
         <Panel title={t('choice')}>
           <div className="flex flex-col gap-5">

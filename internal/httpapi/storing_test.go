@@ -1,0 +1,104 @@
+package httpapi_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"weir/internal/fault"
+	"weir/internal/history"
+	"weir/internal/httpapi"
+	"weir/internal/store/sqlite"
+	"weir/internal/store/sqlite/sqlitetest"
+)
+
+// An account says which of its responses are stored and for how long, and deletes what is stored. Zero retention stores nothing, whatever it says.
+func TestStoringOfAnAccount(t *testing.T) {
+	t.Parallel()
+	store, err := sqlite.Open(t.Context(), sqlitetest.New(t, t.TempDir()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	shelf := history.New(store, history.Config{Now: time.Now, KeepFor: 30 * 24 * time.Hour})
+	n := startWith(t, relayFunc(hello), nil, func(d *httpapi.Deps) { d.History = shelf })
+	const path = "/api/account/data"
+	data := func(r *response) any { t.Helper(); return at(r.json(t), "data") }
+	respond := func(more string) *response {
+		t.Helper()
+		return n.do("POST", "/v1/responses", `{"model":"acme/small","input":"hi"`+more+`}`)
+	}
+	stored := func(more string) bool {
+		t.Helper()
+		r := respond(more)
+		id, _ := at(r.json(t), "id").(string)
+		found := n.do("GET", "/v1/responses/"+id, "").StatusCode
+		if kept := at(r.json(t), "store"); r.StatusCode != 200 || kept != (found == 200) {
+			t.Errorf("%s: status %d, store %v, found %d", more, r.StatusCode, kept, found)
+		}
+		return found == 200
+	}
+	exactly(t, "at first", data(n.manage("GET", path, "")), `{"responses":"by_default","days":null,"max_days":30,"zdr":false,"stored":{"responses":0,"bytes":0,"oldest_at":null}}`)
+	for _, c := range []struct {
+		set                string
+		said, unsaid, deny bool // whether store: true, nothing and store: false store it
+		refused            bool // store: true is an error
+	}{
+		{`{}`, true, true, false, false}, {`{"responses":"by_default"}`, true, true, false, false}, {`{"responses":"on_request","days":7}`, true, false, false, false}, {`{"responses":"never"}`, false, false, false, true},
+	} {
+		if r := n.manage("PUT", path, c.set); r.StatusCode != 200 {
+			t.Fatalf("%s: %d %s", c.set, r.StatusCode, r.body)
+		}
+		if got := stored(``); got != c.unsaid {
+			t.Errorf("%s: nothing said: %t", c.set, got)
+		}
+		if got := stored(`,"store":false`); got != c.deny {
+			t.Errorf("%s: store false: %t", c.set, got)
+		}
+		if c.refused {
+			wantError(t, respond(`,"store":true`), 400, fault.Invalid)
+			wantError(t, respond(`,"background":true`), 400, fault.Invalid)
+		} else if got := stored(`,"store":true`); got != c.said {
+			t.Errorf("%s: store true: %t", c.set, got)
+		}
+		n.manage("PUT", "/api/account/preferences", `{"provider":{"zdr":true},"plugins":[{"id":"response-healing"}]}`)
+		if stored(``) {
+			t.Errorf("%s: stored with zero retention", c.set)
+		}
+		wantError(t, respond(`,"store":true`), 400, fault.Invalid)
+		exactly(t, "what preferences leave", at(data(n.manage("GET", path, "")), "zdr"), `true`)
+		n.manage("PUT", "/api/account/preferences", `{"provider":null}`)
+	}
+	// neither setting forgets the other
+	n.manage("PUT", "/api/account/preferences", `{"provider":{"sort":"price"},"plugins":[{"id":"response-healing"}]}`)
+	exactly(t, "still never", at(data(n.manage("GET", path, "")), "responses"), `"never"`)
+	n.manage("PUT", path, `{"responses":"on_request","days":3}`)
+	exactly(t, "still preferred", data(n.manage("GET", "/api/account/preferences", "")), `{"provider":{"sort":"price"},"plugins":[{"id":"response-healing"}]}`)
+	n.manage("PUT", "/api/account/preferences", `{"provider":null}`)
+	m := data(n.manage("GET", path, ""))
+	exactly(t, "days", at(m, "days"), `3`)
+	exactly(t, "count", at(m, "stored", "responses"), `5`)
+
+	// what is stored expires with the new time, too
+	found, err := store.CountResponses(t.Context(), n.first.User.ID, time.Now().Add(4*24*time.Hour))
+	if err != nil || found.Responses != 0 {
+		t.Errorf("after four days: %+v %v", found, err)
+	}
+	exactly(t, "deleted", data(n.manage("DELETE", "/api/account/responses", "")), `{"deleted":5}`)
+	exactly(t, "nothing is left", at(data(n.manage("GET", path, "")), "stored"), `{"responses":0,"bytes":0,"oldest_at":null}`)
+
+	for body, param := range map[string]any{
+		`[]`: nil, `{"responses":"sometimes"}`: "responses", `{"days":0}`: "days", `{"days":31}`: "days", `{"days":1.5}`: "days", `{"day":1}`: "day", `{`: nil, `{"days":1,"days":2}`: nil, `{"responses":["never"]}`: "responses",
+	} {
+		r := n.manage("PUT", path, body)
+		if got := at(r.json(t), "error", "metadata", "param"); r.StatusCode != 400 || param != nil && got != param {
+			t.Errorf("%s: status %d, param %v", body, r.StatusCode, got)
+		}
+	}
+	wantError(t, n.do("PUT", path, `{"responses":"never"}`), 403, fault.PermissionDenied)
+	wantError(t, n.do("DELETE", "/api/account/responses", ""), 403, fault.PermissionDenied)
+	wantError(t, n.manage("PUT", "/api/account/preferences", `{"provider":{"storing":{}}}`), 400, fault.Invalid)
+	if !strings.Contains(string(n.manage("GET", path, "").body), `"on_request"`) {
+		t.Error("an error changed something")
+	}
+}

@@ -1,0 +1,120 @@
+package wire
+
+import (
+	"slices"
+	"strings"
+
+	"weir/internal/fault"
+	"weir/internal/rawjson"
+)
+
+// Storing says which responses an account stores.
+type Storing struct {
+	Responses string // one of StoringModes
+	Days      int64  // for how long; 0: as long as the gateway stores them
+}
+
+// The modes of storing.
+const (
+	StoreByDefault = "by_default" // unless the request says store: false
+	StoreOnRequest = "on_request" // when the request says store: true
+	StoreNever     = "never"
+)
+
+// StoringModes lists them.
+var StoringModes = []string{StoreByDefault, StoreOnRequest, StoreNever}
+
+// maxStoringDays is the longest time that can be set.
+const maxStoringDays = 3650
+
+// ReadStoring reads {"responses":"by_default","days":7}. Nothing at all, a missing member and null mean the default. It fails with a *fault.Error.
+func ReadStoring(v []byte) (s Storing, err error) {
+	const op = "wire.ReadStoring"
+	s.Responses = StoreByDefault
+	if v == nil || rawjson.KindOf(v) == rawjson.Null {
+		return s, nil
+	}
+	if rawjson.KindOf(v) != rawjson.Object {
+		return s, fault.Field(op, "storing", "storing must be an object, such as {\"responses\":\"never\"}.")
+	}
+	r := NewReader(v, op)
+	r.Object()
+	for name, ok := r.Member(); ok; name, ok = r.Member() {
+		switch string(name) {
+		case "responses":
+			if mode, set := r.Enum(StoringModes); set {
+				s.Responses = mode
+			}
+		case "days":
+			s.Days, _ = r.Int(1, maxStoringDays)
+		default:
+			return s, fault.Field(op, clip(name), "%s is not one of responses, days.", clip(name))
+		}
+	}
+	if err := r.Err(); err != nil {
+		return s, err
+	}
+	return s, nil
+}
+
+// Text is what is stored of it, "" for the default.
+func (s Storing) Text() string {
+	var w rawjson.Writer
+	w.Object()
+	if s.Responses != StoreByDefault {
+		w.Name("responses").Text(s.Responses)
+	}
+	if s.Days > 0 {
+		w.Name("days").Int(s.Days)
+	}
+	w.EndObject()
+	if string(w.B) == "{}" {
+		return ""
+	}
+	return string(w.B)
+}
+
+// The members of the defaults of an account that are no preferences for providers.
+const (
+	PluginsOfAccount = "plugins"
+	StoringOfAccount = "storing"
+)
+
+// ProviderOf takes the members that are no preferences for providers out of the defaults of an account: "" when nothing is left.
+func ProviderOf(defaults string) string {
+	if defaults == "" {
+		return ""
+	}
+	var b strings.Builder
+	for m := rawjson.MembersOf([]byte(defaults)); m.Next(); {
+		if slices.Contains([]string{PluginsOfAccount, StoringOfAccount}, string(m.Name)) {
+			continue
+		}
+		b.WriteByte(',')
+		b.WriteString(defaults[m.Start:m.End])
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	return "{" + b.String()[1:] + "}"
+}
+
+// WithMember replaces a member of the defaults of an account, and removes it where value is "".
+func WithMember(defaults, name, value string) string {
+	var b strings.Builder
+	if defaults != "" {
+		for m := rawjson.MembersOf([]byte(defaults)); m.Next(); {
+			if string(m.Name) != name {
+				b.WriteByte(',')
+				b.WriteString(defaults[m.Start:m.End])
+			}
+		}
+	}
+	if value != "" {
+		b.WriteString(`,"` + name + `":` + value)
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	return "{" + b.String()[1:] + "}"
+}
