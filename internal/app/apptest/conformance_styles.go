@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"image"
 	"image/png"
+	"maps"
 	"net/http"
 	"testing"
 )
@@ -40,6 +41,8 @@ type Ask struct {
 	Images    bool // the answer may contain images
 	Search    bool // offers a web search
 	JSON      bool // the answer must be JSON, without a schema
+
+	More map[string]any // further members of the body
 }
 
 // Turn is one message of a conversation.
@@ -117,6 +120,7 @@ func Decode[T any](t *testing.T, b []byte) (v T) {
 func (a *Account) Ask(t *testing.T, s Style, q *Ask, stream bool) *Answer {
 	t.Helper()
 	body := s.Encode(q)
+	maps.Copy(body, q.More)
 	if stream && s.Name() != "gemini" {
 		body["stream"] = true
 	}
