@@ -47,6 +47,9 @@ export async function browser() {
   return b;
 }
 
+/** Each theme and each language once: contrast does not depend on words, nor names on colours. */
+export const looks = [{ theme: 'light', language: 'en' }, { theme: 'dark', language: 'ru' }];
+
 export const sizes = { desk: { width: 1440, height: 900 }, laptop: { width: 1024, height: 768 }, phone: { width: 390, height: 844 }, small: { width: 360, height: 740 } };
 
 /**
