@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"weir/internal/ledger"
 	"weir/internal/money"
 )
 
@@ -102,7 +103,7 @@ type Stage string
 // The stages.
 const (
 	Running Stage = "running" // begun: after a crash it is unknown whether it was charged
-	Waiting Stage = "waiting" // tried in vain and not charged; to be tried again
+	Waiting Stage = "waiting" // not charged; to be tried again, or with a provider as a line of a part
 	Done    Stage = "done"
 )
 
@@ -124,6 +125,7 @@ type Item struct {
 	CustomID   string
 	Stage      Stage
 	Generation string // of its call
+	Part       string // that it is a line of, "" none
 	Tries      int64  // that failed
 	Offset     int64  // of its line in the input file
 	Length     int64  // of its line, in bytes
@@ -135,9 +137,13 @@ type Item struct {
 
 	Prompt, Cached, Completion, Reasoning int64
 
-	due     time.Time
-	fails   int64 // calls by this worker that failed
-	unclear bool  // a call was begun whose outcome is not known
+	due      time.Time
+	fails    int64        // calls by this worker that failed
+	unclear  bool         // a call was begun whose outcome is not known
+	required bool         // it wants a provider's batch, or nothing
+	own      bool         // no provider takes it as a part of a batch
+	later    time.Time    // when it is to be offered again to a provider that had too much to do; zero: not
+	held     *ledger.Hold // what it may cost, while a provider has it; nil none
 }
 
 // generation names the call of a line. Repeats of a call whose outcome is not known have the same name, under which the ledger charges once.

@@ -19,6 +19,9 @@ func (s *Service) finish(ctx context.Context, b *Batch) error {
 	if err != nil {
 		return err
 	}
+	if err := s.drain(ctx, r); err != nil {
+		return err
+	}
 	for _, it := range r.retry {
 		if err := s.settle(ctx, b, it, left); err != nil {
 			return err

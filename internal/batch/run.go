@@ -31,6 +31,13 @@ type running struct {
 	pausedTo time.Time
 	pauses   int
 	reason   string // of the pause, as the store has it
+
+	offers   bool // providers may take lines in batches
+	waiting  int  // lines in groups, and in open parts
+	groups   map[string]*group
+	ready    []*group // full
+	parts    []*Part  // of natively, or drain, alone
+	draining bool     // nothing is begun any more: what providers have answered is read
 }
 
 // page is how many items are read at a time.
@@ -42,16 +49,45 @@ func (s *Service) resume(ctx context.Context, b *Batch) (*running, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &running{s: s, b: b, input: input, seen: map[int64]bool{}, most: s.cfg.PerUser}
+	r := &running{s: s, b: b, input: input, seen: map[int64]bool{}, most: s.cfg.PerUser, groups: map[string]*group{}, offers: s.Native != nil && s.Native.Offers()}
+	open, err := s.openParts(ctx, r)
+	if err != nil {
+		return nil, err
+	}
 	err = s.items(ctx, b, false, func(it *Item) error {
 		r.seen[it.Line] = true
 		if it.Stage != Done {
 			it.unclear = it.Stage == Running
+			if p := open[it.Part]; p != nil {
+				p.lines[it.Line] = it
+				r.waiting++
+				return nil
+			}
+			it.Part = ""
 			r.retry = append(r.retry, it)
 		}
 		return nil
 	})
 	return r, err
+}
+
+// openParts reads the parts of a batch that have not ended.
+func (s *Service) openParts(ctx context.Context, r *running) (open map[string]*Part, err error) {
+	if s.Native == nil {
+		return nil, nil
+	}
+	short, cancel := s.short(ctx)
+	defer cancel()
+	list, err := s.Store.Parts(short, r.b.ID)
+	open = map[string]*Part{}
+	for i := range list {
+		if p := &list[i]; p.State != PartEnded {
+			p.lines, p.lostAt = map[int64]*Item{}, s.now()
+			open[p.ID] = p
+			r.parts = append(r.parts, p)
+		}
+	}
+	return open, err
 }
 
 // items reads the lines that were begun.
@@ -88,6 +124,10 @@ func (s *Service) run(ctx context.Context, b *Batch) error {
 	watch, unwatch := context.WithCancel(ctx)
 	var watching, workers sync.WaitGroup
 	watching.Go(func() { r.watch(watch) })
+	if r.offers || len(r.parts) > 0 {
+		defer r.release()
+		workers.Go(func() { r.natively(ctx) })
+	}
 	for range s.cfg.PerUser {
 		workers.Go(func() { r.work(ctx) })
 	}
@@ -248,7 +288,7 @@ func (r *running) next(ctx context.Context) (it *Item, text []byte, pause time.D
 		r.busy++
 		return &Item{Line: one.number, Offset: one.offset, Length: int64(len(one.text))}, slices.Clone(one.text), 0, nil
 	}
-	if len(r.retry) == 0 && r.busy == 0 && r.end {
+	if len(r.retry) == 0 && r.busy == 0 && r.end && r.waiting == 0 {
 		return nil, nil, 0, io.EOF
 	}
 	return nil, nil, wait, nil
@@ -363,6 +403,15 @@ func (r *running) call(ctx context.Context, it *Item, text []byte) error {
 	if err == nil {
 		body, err = s.read(b, it, text)
 	}
+	if err == nil && r.offers && !it.own && !it.unclear && s.now().Before(b.ExpiresAt.Add(-s.cfg.Window/rescueShare)) {
+		taken, answer := r.offer(ctx, it, caller, body)
+		if taken {
+			return nil
+		}
+		if answer != nil {
+			return r.ended(ctx, it, *answer, prior)
+		}
+	}
 	if err == nil {
 		short, cancel := s.short(ctx)
 		err = s.Store.StartItem(short, b, it)
@@ -381,6 +430,9 @@ func (r *running) call(ctx context.Context, it *Item, text []byte) error {
 	return r.ended(ctx, it, answer, prior)
 }
 
+// invalidKey is the code of the problem of a batch whose key was disabled.
+const invalidKey = "invalid_key"
+
 // caller finds the account that pays for a batch. stop is the reason if none does any more.
 func (s *Service) caller(ctx context.Context, b *Batch) (c *apikey.Caller, stop *Problem, err error) {
 	short, cancel := s.short(ctx)
@@ -388,7 +440,7 @@ func (s *Service) caller(ctx context.Context, b *Batch) (c *apikey.Caller, stop 
 	c, err = s.Caller(short, b.Key)
 	switch {
 	case fault.Is(err, fault.Authentication), err == nil && c.User != b.User:
-		return nil, &Problem{Code: "invalid_key", Message: "The API key that made the batch was deleted or disabled, or has expired, so the rest was not called."}, nil
+		return nil, &Problem{Code: invalidKey, Message: "The API key that made the batch was deleted or disabled, or has expired, so the rest was not called."}, nil
 	case err != nil:
 		return nil, nil, err
 	}

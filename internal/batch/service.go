@@ -9,7 +9,9 @@ import (
 
 	"weir/internal/apikey"
 	"weir/internal/blob"
+	"weir/internal/completion"
 	"weir/internal/fault"
+	"weir/internal/ledger"
 	"weir/internal/limit"
 	"weir/internal/loop"
 	"weir/internal/record"
@@ -32,11 +34,13 @@ type Config struct {
 	AtOnce    int           // calls of one node at a time; default 16
 	PerUser   int           // of them for one user; default 8
 	MaxHeld   int           // batches that one node works on at a time; default 256
+	Gather    int64         // bytes of requests that wait on one node to be sent in a provider's batch; default 64 MiB, a quarter for one user
 	Tries     int64         // of a call that providers fail; default 5
 	RunFor    time.Duration // longest call; default 40 min
 	LookEvery time.Duration // how often a node looks for batches that are due; default 1 s
 	WatchFor  time.Duration // how often it looks whether the batches that it works on were cancelled; default 1 s
 	StoreFor  time.Duration // how long one call of the store may take; default 10 s
+	LostAfter time.Duration // how long a provider has to show a batch whose creation it did not answer; default 2 min
 
 	// Wait waits for d or until ctx ends, and then fails. nil: with a timer.
 	Wait func(ctx context.Context, d time.Duration) error
@@ -67,6 +71,7 @@ func (c Config) withDefaults() Config {
 	set(&c.LookEvery, time.Second)
 	set(&c.WatchFor, time.Second)
 	set(&c.StoreFor, 10*time.Second)
+	set(&c.LostAfter, 2*time.Minute)
 	large(&c.MaxFileBytes, 100<<20)
 	large(&c.MaxLines, 50_000)
 	large(&c.MaxLineBytes, 4<<20)
@@ -74,6 +79,7 @@ func (c Config) withDefaults() Config {
 	large(&c.Files.Bytes, 2<<30)
 	large(&c.MaxActive, 20)
 	large(&c.Tries, 5)
+	large(&c.Gather, 64<<20)
 	count(&c.AtOnce, 16)
 	count(&c.PerUser, 8)
 	count(&c.MaxHeld, 256)
@@ -109,6 +115,11 @@ type Call struct {
 	Generation string
 	Version    string // anthropic-version
 	Betas      string // anthropic-beta
+
+	// Deferred is the part that the request has, or is to have, in a provider's batch; nil: the request goes to the provider by itself.
+	Deferred *completion.Deferred
+	// Held is the hold that preparing it has made, which the answer is paid from. What a call does not use stays here.
+	Held *ledger.Hold
 }
 
 // Answer is the answer to a Call, with its HTTP status.
@@ -146,6 +157,8 @@ type Deps struct {
 	Charge func(ctx context.Context, wallet, generation string) (Charge, error)
 	// Void records that a call of a batch was not made, so that it can never be charged any more, unless it was.
 	Void func(ctx context.Context, b *Batch, generation string) error
+	// Native makes providers run batches; nil: none does.
+	Native Native
 	// Observer counts how requests end; it may be nil.
 	Observer Observer
 }
@@ -153,13 +166,15 @@ type Deps struct {
 // Service keeps files, admits and shows batches, and works on those that are due. It is safe for concurrent use.
 type Service struct {
 	Deps
-	cfg     Config
-	runner  Runner // set by Start
-	turns   *limit.Turns
-	began   time.Time
-	looks   *loop.Loop
-	swept   time.Time // used by look alone, as is counted
-	counted time.Time
+	cfg      Config
+	runner   Runner // set by Start
+	turns    *limit.Turns
+	gathered *limit.Budget // bytes of requests that wait to be sent in a part
+	payers   sync.Map      // *apikey.Caller of lines that providers have, by batch
+	began    time.Time
+	looks    *loop.Loop
+	swept    time.Time // used by look alone, as is counted
+	counted  time.Time
 
 	ahead  atomic.Int64 // of the database's clock to this node's, in nanoseconds
 	synced atomic.Bool
@@ -177,7 +192,7 @@ type Service struct {
 // New makes a Service. It works on no batch before Start.
 func New(d Deps, c Config) *Service {
 	c = c.withDefaults()
-	s := &Service{Deps: d, cfg: c, began: c.Now(), turns: limit.NewTurns(c.AtOnce, c.PerUser), held: map[string]bool{}, soon: make(chan struct{})}
+	s := &Service{Deps: d, cfg: c, began: c.Now(), turns: limit.NewTurns(c.AtOnce, c.PerUser), gathered: limit.NewBudget(c.Gather, c.Gather/gatherShare), held: map[string]bool{}, soon: make(chan struct{})}
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	s.looks = loop.New(0, s.look)
 	return s

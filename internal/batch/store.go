@@ -90,8 +90,15 @@ type WorkStore interface {
 	// KeepBatch writes state, files, problems, times and pause of a batch whose state in the store is from; it fails with fault.Conflict when
 	// it is another. With release, other nodes may claim it when it is due.
 	KeepBatch(ctx context.Context, b *Batch, from State, release bool) error
-	// StartItem writes that a line is running. It fails with fault.Conflict, too, when the batch is not in progress any more.
+	// StartItem writes that a line is running. It fails with fault.Conflict, too, when the batch is not in progress any more, unless the line
+	// is one of a part, whose answer must be paid.
 	StartItem(ctx context.Context, b *Batch, it *Item) error
+	// AddPart writes that a part is about to be sent, and that these lines wait for it. It fails like StartItem.
+	AddPart(ctx context.Context, b *Batch, p *Part, items []*Item) error
+	// KeepPart writes the state of a part, and the provider's id of it.
+	KeepPart(ctx context.Context, b *Batch, p *Part) error
+	// Parts lists the parts of a batch, the oldest first.
+	Parts(ctx context.Context, batch string) ([]Part, error)
 	// EndItem writes a line that is waiting or done. A line that is done already stays as it is. What is done is counted once.
 	EndItem(ctx context.Context, b *Batch, it *Item) error
 	// Items lists lines of a batch after a number, at most n, in order; without their answers unless bodies is set. Of those that are done

@@ -91,6 +91,7 @@ func (s *Service) carryHeld(b *Batch) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		delete(s.held, b.ID)
+		s.payers.Delete(b.ID)
 	}()
 	s.carry(b)
 }

@@ -280,7 +280,7 @@ type Endpoint struct {
 	Params        Params // request parameters it understands; AllParams when not declared
 	Input         Modality
 	Output        Modality
-	Tier          string // "default", "flex", "priority"
+	Tier          string // "default", "flex", "priority", BatchTier
 	Region        string // where it works, as its declaration says; "" anywhere
 	Variant       string // "standard", "free", "thinking", "extended"
 	MaxN          int    // largest n it serves in one request; 0: any

@@ -12,7 +12,7 @@ import (
 // The words that declarations may hold.
 var (
 	types         = []string{TypeChat, TypeEmbedding, TypeModeration, TypeTranscription, TypeImage, TypeVideo, TypeSpeech, TypeRerank}
-	tiers         = []string{"default", "flex", "priority"}
+	tiers         = []string{"default", "flex", "priority", BatchTier}
 	variants      = []string{"standard", "free", "thinking", "extended"}
 	policies      = []DataPolicy{PolicyZero, PolicyTransient, PolicyRetained, PolicyTraining, PolicyUnknown}
 	quantizations = []string{"int4", "int8", "fp4", "mxfp4", "nvfp4", "fp6", "fp8", "mxfp8", "fp16", "bf16", "fp32", "unknown"}

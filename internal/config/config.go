@@ -351,6 +351,7 @@ type Batches struct {
 	AtOnce        int64         `yaml:"at_once"`
 	AtOncePerUser int64         `yaml:"at_once_per_user"`
 	Tries         int64         `yaml:"tries"`
+	LostAfter     time.Duration `yaml:"lost_after"` // how long a provider has to show a batch whose creation it did not answer
 }
 
 // VideoJobs bounds video jobs, and configures where videos are stored.
@@ -651,7 +652,7 @@ func Default() Config {
 		},
 		Batch: Batches{
 			Keep: KeepFolder, MinFreeBytes: 1 << 30, S3: S3{Prefix: "weir-files/", PartBytes: 8 << 20}, Window: 24 * time.Hour, KeepFor: 30 * 24 * time.Hour, ForgetAfter: 30 * 24 * time.Hour,
-			MaxFileBytes: 100 << 20, MaxLineBytes: 4 << 20, MaxRequests: 50_000, MaxFiles: 1000, MaxBytes: 2 << 30, MaxActive: 20, AtOnce: 16, AtOncePerUser: 8, Tries: 5,
+			MaxFileBytes: 100 << 20, MaxLineBytes: 4 << 20, MaxRequests: 50_000, MaxFiles: 1000, MaxBytes: 2 << 30, MaxActive: 20, AtOnce: 16, AtOncePerUser: 8, Tries: 5, LostAfter: 2 * time.Minute,
 		},
 		Video: VideoJobs{
 			MaxActive: 2, MaxAge: time.Hour, FirstPoll: 5 * time.Second, MostPoll: 30 * time.Second, AtOnce: 16,

@@ -113,7 +113,7 @@ func (k *checker) batch() {
 	k.allPositive("batch", []setting{
 		{"window", int64(b.Window)}, {"keep_for", int64(b.KeepFor)}, {"forget_after", int64(b.ForgetAfter)}, {"max_file_bytes", int64(b.MaxFileBytes)},
 		{"max_line_bytes", int64(b.MaxLineBytes)}, {"max_requests", b.MaxRequests}, {"max_files_per_user", b.MaxFiles}, {"max_bytes_per_user", int64(b.MaxBytes)},
-		{"max_active_per_user", b.MaxActive}, {"at_once", b.AtOnce}, {"at_once_per_user", b.AtOncePerUser}, {"tries", b.Tries},
+		{"max_active_per_user", b.MaxActive}, {"at_once", b.AtOnce}, {"at_once_per_user", b.AtOncePerUser}, {"tries", b.Tries}, {"lost_after", int64(b.LostAfter)},
 	})
 	k.bucket("batch", &b.S3, b.Keep == KeepS3, b.MaxFileBytes*4)
 	// Each deletes what is old in its own place.

@@ -87,6 +87,7 @@ var groups = []group{
 		{"docs/decisions/pdf.md", "PDF files are read in a process of their own."},
 		{"docs/decisions/price-updates.md", "New prices are a file, and an operator sees what changes."},
 		{"docs/decisions/prices.md", "What a price is, and the one rounding."},
+		{"docs/decisions/provider-batches.md", "A provider's batch gives the answers of ordinary calls."},
 		{"docs/decisions/retention.md", "How details of old calls are dropped while the checks of the books stay exact."},
 		{"docs/decisions/schemas.md", "Answers are checked against schemas by a checker of our own."},
 		{"docs/decisions/tasks.md", "Images, audio and vectors use the path of a chat."},

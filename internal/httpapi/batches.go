@@ -168,10 +168,13 @@ func (a *API) Spare(caller *apikey.Caller) bool { return a.quotas.Spare(a.Now(),
 func (a *API) Run(ctx context.Context, c *batch.Call) (answer batch.Answer) {
 	work := limit.For(ctx, &c.Caller.User)
 	kept := &keptAnswer{header: http.Header{}}
-	x := &exchange{api: a, w: kept, r: batchRequest(&work, c), table: a.table, at: a.Now(), inBatch: true}
+	x := &exchange{api: a, w: kept, r: batchRequest(&work, c), table: a.table, at: a.Now()}
 	x.begin()
-	x.caller, x.generation = c.Caller, c.Generation
+	x.caller, x.generation, x.part = c.Caller, c.Generation, c
 	defer func() {
+		if x.call != nil {
+			c.Held = x.call.Held
+		}
 		if p := recover(); p != nil && p != http.ErrAbortHandler {
 			panic(p)
 		}
@@ -203,7 +206,7 @@ func (x *exchange) serveBatch() error {
 		return fault.New(fault.PermissionDenied, "httpapi.serveBatch", "A management key cannot call models. Use an API key.")
 	}
 	x.memory.Open(x.api.quotas.Bytes, x.caller.User)
-	if err := x.visit.Enter(x.api.quotas, x.at, x.caller, route.rated()); err != nil {
+	if err := x.visit.Enter(x.api.quotas, x.at, x.caller, route.rated() && !x.deferred()); err != nil {
 		return err
 	}
 	defer x.visit.Leave()

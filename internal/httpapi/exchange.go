@@ -14,6 +14,7 @@ import (
 	"weir/internal/account"
 	"weir/internal/apikey"
 	"weir/internal/audit"
+	"weir/internal/batch"
 	"weir/internal/fault"
 	"weir/internal/limit"
 	"weir/internal/limit/quota"
@@ -51,11 +52,12 @@ type exchange struct {
 	preset        string // that the request uses, "" none
 	presetVersion int64
 
-	inBatch   bool      // it is a call of a batch, made by this node
-	status    int       // 0 until the head is written
-	sent      int64     // bytes of the body
-	read      int64     // bytes of the request's body
-	memory    limit.Tab // bytes that the request takes of its user's and the node's budget
+	part      *batch.Call // request of a batch, made by this node; nil: none
+	call      *relay.Call // of part; nil before the relay has it
+	status    int         // 0 until the head is written
+	sent      int64       // bytes of the body
+	read      int64       // bytes of the request's body
+	memory    limit.Tab   // bytes that the request takes of its user's and the node's budget
 	body      *buffer
 	lent      lent
 	bodyDone  bool // the request's body was read to its end
@@ -214,18 +216,26 @@ func (x *exchange) panicked(p any) {
 	x.fail(fault.New(fault.Internal, "httpapi.panic", ""))
 }
 
+// deferred reports whether the request is, or is to be, a part of a provider's batch.
+func (x *exchange) deferred() bool { return x.part != nil && x.part.Deferred != nil }
+
 // finish gives back what the request held and records it.
 func (x *exchange) finish() {
 	x.releaseBody()
 	if x.stream != nil {
 		x.stream.to.Close()
 	}
-	x.visit.Correct(x.api.Now(), x.record)
+	if !x.deferred() {
+		x.visit.Correct(x.api.Now(), x.record)
+	}
 	if x.named != nil {
 		x.named.end(x.record)
 	}
 	m := x.api.Metrics
 	m.inFlight.Dec()
+	if x.deferred() && x.part.Deferred.Prepares() {
+		return // its answer is what counts
+	}
 	status := x.status
 	if x.fault != nil && x.fault.Kind == fault.Canceled || x.record != nil && x.record.Cancelled {
 		status = StatusClientGone

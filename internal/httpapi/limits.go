@@ -45,8 +45,11 @@ func (x *exchange) reserve(prefs *routing.Preferences, models []string, prompt i
 		return err
 	}
 	x.mayKeep(prefs)
-	if x.inBatch && prefs.ZDR {
+	if x.part != nil && prefs.ZDR {
 		return fault.Field("httpapi.reserve", "provider.zdr", "A batch stores requests and answers, so zero data retention is not possible. Send the request by itself.")
+	}
+	if x.deferred() { // it is no request by the minute: the provider's batch has all of them
+		return nil
 	}
 	if stream {
 		if err := x.visit.Stream(); err != nil {

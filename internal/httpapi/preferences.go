@@ -228,6 +228,9 @@ func appendPreferences(o *object, p *routing.Preferences) {
 	appendCeilings(o, p.MaxPrice)
 	appendCutoffs(o, "preferred_min_throughput", p.MinThroughput)
 	appendCutoffs(o, "preferred_max_latency", p.MaxLatency)
+	if p.Batch != "" {
+		o.text("batch", p.Batch)
+	}
 	o.EndObject()
 }
 

@@ -84,10 +84,15 @@ func routePreset(body []byte, p *wire.Preset, model string) []byte {
 
 // newCall is the call of a request that came by the style api. text yields the text of its prompt, which is counted when the upstream counts none.
 func (x *exchange) newCall(req *completion.Request, api string, text iter.Seq[[]byte]) *relay.Call {
-	return &relay.Call{
+	c := &relay.Call{
 		Caller: x.caller, Request: req, Generation: x.generation, RequestID: x.id, At: x.at, Catalog: x.api.Catalog(), API: api,
 		Preset: x.preset, PresetVersion: x.presetVersion, PromptText: text, UserAgent: x.note("User-Agent"), Referer: x.note("Referer", "Http-Referer"), Title: x.note("X-Title", "X-Openrouter-Title"),
 	}
+	if p := x.part; p != nil {
+		c.Deferred, c.Held, c.Alone = p.Deferred, p.Held, p.Deferred == nil
+		x.call = c
+	}
+	return c
 }
 
 // perform answers a task that is not streamed into sink.

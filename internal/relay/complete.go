@@ -191,6 +191,12 @@ func (x *run) carry(ctx context.Context) *fault.Error {
 }
 
 func (x *run) do(ctx context.Context) *fault.Error {
+	switch wish := x.call.Request.Preferences.Batch; {
+	case x.call.preparing() && wish == routing.BatchOwn:
+		return fault.New(fault.NoEndpoints, "relay.Complete", "The request asks for no batch of a provider.")
+	case x.call.Alone && wish == routing.BatchNative:
+		return fault.New(fault.NoEndpoints, "relay.Complete", "The request asks for a provider's batch (provider.batch), and no provider answered it in one.")
+	}
 	plan, err := x.plan()
 	if err != nil {
 		return err
@@ -245,7 +251,7 @@ func (x *run) serve(ctx context.Context, at *routing.Attempt, rest []routing.Att
 	}
 	err = x.attempt(ctx, at, rest)
 	if err == nil {
-		if x.req.Chats() {
+		if x.req.Chats() && x.call.Deferred == nil {
 			x.relay.sticky.keep(x.call, at)
 			x.relay.sticky.issued(x.call, at, x.signature)
 		}
@@ -517,6 +523,9 @@ func (x *run) close() {
 	if x.settled {
 		return
 	}
+	if x.call.preparing() && x.call.Deferred.Body != nil {
+		x.call.Held, x.hold = x.hold, nil
+	}
 	if x.hold != nil {
 		defer x.hold.Release() // also after a panic; after a settlement it does nothing
 	}
@@ -529,7 +538,7 @@ func (x *run) close() {
 			return
 		}
 	}
-	if x.relay.worthNoting(x.rec) {
+	if !x.call.preparing() && x.relay.worthNoting(x.rec) {
 		x.rec.Duration = x.since()
 		x.relay.Book.Note(x.rec)
 	}

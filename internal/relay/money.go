@@ -61,6 +61,10 @@ func (x *run) atLeast(ep *catalog.Endpoint) (money.Nano, error) {
 
 // reserve makes the hold one of at least need.
 func (x *run) reserve(ctx context.Context, need money.Nano) *fault.Error {
+	if x.hold == nil && x.call.Held != nil {
+		x.hold, x.call.Held = x.call.Held, nil
+		x.rec.Hold = x.hold.Amount()
+	}
 	if x.hold != nil {
 		return x.grow(ctx, need-x.hold.Amount())
 	}
@@ -372,9 +376,10 @@ func (x *run) zeroCompletion(u *usage.Usage) bool {
 	return x.meter.bytes == 0 && x.meter.images == 0 && x.meter.audio == 0 && u.Completion.N == 0 && (x.meter.finish == "" || x.meter.finish == completion.Failed)
 }
 
-// tierPricing is the price of the service tier that the reply names, not of the one asked for.
+// tierPricing is the price of the service tier that the reply names, not of the one asked for. A request of a provider's batch costs what the
+// batch does, and no other request does, whatever tier the reply names: providers name the tier that the request had inside the batch.
 func tierPricing(ep *catalog.Endpoint, tier string) *catalog.Pricing {
-	if tier == "" || tier == ep.Tier {
+	if tier == "" || tier == ep.Tier || tier == catalog.BatchTier || ep.Tier == catalog.BatchTier {
 		return &ep.Pricing
 	}
 	for _, other := range ep.Model.Endpoints {

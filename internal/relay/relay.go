@@ -10,6 +10,7 @@ import (
 	"weir/internal/apikey"
 	"weir/internal/catalog"
 	"weir/internal/completion"
+	"weir/internal/ledger"
 	"weir/internal/money"
 	"weir/internal/record"
 	"weir/internal/routing"
@@ -93,6 +94,14 @@ type Call struct {
 	Preset        string // name of the preset that the request used, "" none
 	PresetVersion int64
 
+	// Deferred is the part of the request in a provider's batch; nil: the call is an ordinary one. A call that only prepares the request is
+	// not recorded, and its hold stays in Held.
+	Deferred *completion.Deferred
+	// Held is the hold that such a call made before, and that this one uses.
+	Held *ledger.Hold
+	// Alone is set for a request of a batch that is no part of a provider's.
+	Alone bool
+
 	// Record is the stored record of the call. Complete sets it, also when it fails; the access log reads it.
 	Record *record.Call
 }
@@ -102,4 +111,14 @@ func (c *Call) prefer() {
 	if d := c.Caller.Defaults; d != nil {
 		c.Request.Preferences = routing.Merge(d.Preferences, c.Request.Preferences)
 	}
+	if d := c.Deferred; d != nil {
+		d.Required = c.Request.Preferences.Batch == routing.BatchNative
+		c.Request.Deferred, c.Request.Needs.Batch = d, true
+		if d.Answer != nil {
+			c.Request.Needs.Endpoint = d.Endpoint
+		}
+	}
 }
+
+// preparing reports whether the call asks nobody, and ends before there is an answer.
+func (c *Call) preparing() bool { return c.Deferred.Prepares() }

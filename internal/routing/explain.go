@@ -62,6 +62,12 @@ func (p *planner) detail(c *candidate, v catalog.Variant) string {
 	case VariantFilter:
 		return variantDetail(ep, v)
 	case TierFilter:
+		switch {
+		case p.q.Needs.Batch:
+			return "The request is a part of a provider's batch, which this endpoint does not take."
+		case ep.Tier == catalog.BatchTier:
+			return "This endpoint takes only requests of batches."
+		}
 		if p.tier == "flex" {
 			return fmt.Sprintf("The request asks for the flex tier, which the model has, and this endpoint is of tier %s.", ep.Tier)
 		}

@@ -93,6 +93,8 @@ func (p *planner) drop(ep *catalog.Endpoint, variant catalog.Variant) Filter {
 	pref, needs := &p.q.Preferences, &p.q.Needs
 	asked := p.asksForTier(ep, variant)
 	switch {
+	case needs.Batch != (ep.Tier == catalog.BatchTier), needs.Batch && variant == catalog.Free, needs.Endpoint != "" && needs.Endpoint != ep.ID:
+		return TierFilter
 	case len(pref.Models) > 0 && !allowed(pref.Models, ep.Model.Slug, variant):
 		return AllowedModels
 	case len(pref.Only) > 0 && !namedBy(pref.Only, ep, asked):
@@ -101,7 +103,7 @@ func (p *planner) drop(ep *catalog.Endpoint, variant catalog.Variant) Filter {
 		return Only
 	case len(pref.Ignore) > 0 && namedBy(pref.Ignore, ep, true):
 		return Ignore
-	case pref.ZDR && ep.Provider.DataPolicy != catalog.PolicyZero:
+	case pref.ZDR && (ep.Provider.DataPolicy != catalog.PolicyZero || needs.Batch): // every provider stores its batches until they are fetched
 		return ZDR
 	case pref.DenyCollection && ep.Provider.DataPolicy != catalog.PolicyZero && ep.Provider.DataPolicy != catalog.PolicyTransient:
 		return DataCollection
@@ -221,6 +223,8 @@ func (p *planner) asksForTier(ep *catalog.Endpoint, v catalog.Variant) bool {
 		return p.tier == "flex" || v == catalog.Floor
 	case "priority":
 		return p.tier == "priority" || v == catalog.Nitro
+	case catalog.BatchTier:
+		return p.q.Needs.Batch
 	}
 	return true
 }

@@ -38,6 +38,9 @@ func Merge(account, request Preferences) Preferences {
 	if !m.NoFallbacks && !m.AllowFallbacks {
 		m.NoFallbacks, m.AllowFallbacks = account.NoFallbacks, account.AllowFallbacks
 	}
+	if m.Batch == "" {
+		m.Batch = account.Batch
+	}
 	if len(m.Quantizations) == 0 {
 		m.Quantizations = account.Quantizations
 	}

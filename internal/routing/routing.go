@@ -28,7 +28,14 @@ type Preferences struct {
 	MaxPrice          *MaxPrice
 	MinThroughput     Cutoffs // tokens/s: endpoints missing any go to the end
 	MaxLatency        Cutoffs // seconds to first content
+	Batch             string  // who makes the requests of a batch: "" or "auto", BatchOwn, BatchNative
 }
+
+// Values of Preferences.Batch: this gateway alone, or providers' batches alone.
+const (
+	BatchOwn    = "own"
+	BatchNative = "native"
+)
 
 // MaxPrice is a set of ceilings in rubles; nil means no ceiling. They are decimal text turned exact, never floats.
 type MaxPrice struct {
@@ -55,6 +62,8 @@ type Needs struct {
 	FileTokens    int64  // of them, those of files
 	MaxTokens     int64  // answer tokens asked for, 0: none given
 	MaxTokensName string // field that asks for them, for errors; "": max_tokens
+	Batch         bool   // the request goes to a provider as a part of a batch: only endpoints for that qualify
+	Endpoint      string // id of the only endpoint that qualifies, "" any
 	Tier          string // service tier asked for: "flex", "priority" or its alias "fast"; anything else is none
 	Web           bool
 	Search        bool                       // only endpoints with web search qualify

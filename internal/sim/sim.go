@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"weir/internal/sim/audio"
+	"weir/internal/sim/batches"
 	"weir/internal/sim/chat"
 	"weir/internal/sim/kit"
 	"weir/internal/sim/media"
@@ -61,6 +62,8 @@ type Server struct {
 	media *media.Wires
 	pay   *pay.Shop
 
+	batches *batches.Wires
+
 	stop [2]context.CancelFunc
 
 	mu       sync.Mutex
@@ -84,7 +87,8 @@ func New(c Config) *Server {
 	host := kit.NewHost(stalls, abort, c)
 	s.host = host
 	s.chat, s.audio, s.tasks, s.media = chat.New(host), audio.New(host), tasks.New(host), media.New(host)
-	s.chat.Google(s.tasks.GoogleMethod, s.media.GoogleMethod)
+	s.batches = batches.New(host, s)
+	s.chat.Google(s.tasks.GoogleMethod, s.media.GoogleMethod, s.batches.GoogleMethod)
 	routes := kit.NewRoutes(host, s.mux)
 	s.chat.Mount(routes)
 	s.tasks.Mount(routes)
@@ -92,6 +96,7 @@ func New(c Config) *Server {
 	s.media.Mount(routes)
 	s.pay = pay.New(pay.Config{ShopID: PayShop, SecretKey: PaySecret})
 	s.mux.Handle("/yookassa/", http.StripPrefix("/yookassa", s.pay))
+	s.batches.Mount(routes)
 	s.mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { kit.SendJSON(w, 200, []byte(`{"status":"ok"}`)) })
 	s.mux.HandleFunc("GET /sim/stats", func(w http.ResponseWriter, _ *http.Request) { kit.SendJSON(w, 200, s.statsJSON()) })
 	s.mux.HandleFunc("POST /sim/reset", func(w http.ResponseWriter, _ *http.Request) {
@@ -182,6 +187,7 @@ func (s *Server) Reset() {
 	s.chat.Reset()
 	s.audio.Reset()
 	s.media.Reset()
+	s.batches.Reset()
 }
 
 // RefusingAddr is a loopback address "127.0.0.1:port" that refuses connections until Close: fault U1.
@@ -209,6 +215,9 @@ func (s *Server) RefusingAddr() (string, error) {
 
 // Jobs returns the counts of requests for images and videos since the start or the last Reset, by wire and key.
 func (s *Server) Jobs() []JobCounts { return s.media.Jobs() }
+
+// Batches are the wires of batches.
+func (s *Server) Batches() *batches.Wires { return s.batches }
 
 // statsJSON is the body of GET /sim/stats.
 func (s *Server) statsJSON() []byte {

@@ -24,13 +24,14 @@ var (
 	batchShown = strings.Join(batchColumns, ", ")
 	batchAdd   = insertRow("batches", append(batchColumns[:len(batchColumns):len(batchColumns)], "node", "epoch"), "")
 
-	itemColumns = []string{"batch", "line", "custom_id", "stage", "generation", "tries", "start", "length", "outcome", "status", "request_id", "body", "cost", "prompt", "cached",
+	itemColumns = []string{"batch", "line", "custom_id", "stage", "generation", "part", "tries", "start", "length", "outcome", "status", "request_id", "body", "cost", "prompt", "cached",
 		"completion", "reasoning"}
 	itemStart = insertRow("batch_items", itemColumns, `ON CONFLICT (batch, line) DO UPDATE SET custom_id = EXCLUDED.custom_id, stage = EXCLUDED.stage,
-		generation = EXCLUDED.generation, tries = EXCLUDED.tries WHERE batch_items.stage <> 'done'`)
-	itemEnd = insertRow("batch_items", itemColumns, `ON CONFLICT (batch, line) DO UPDATE SET custom_id = EXCLUDED.custom_id, stage = EXCLUDED.stage, generation = EXCLUDED.generation,
+		generation = EXCLUDED.generation, part = EXCLUDED.part, tries = EXCLUDED.tries WHERE batch_items.stage <> 'done'`)
+	itemEnd = insertRow("batch_items", itemColumns, `ON CONFLICT (batch, line) DO UPDATE SET custom_id = EXCLUDED.custom_id, stage = EXCLUDED.stage, generation = EXCLUDED.generation, part = EXCLUDED.part,
 		tries = EXCLUDED.tries, outcome = EXCLUDED.outcome, status = EXCLUDED.status, request_id = EXCLUDED.request_id, body = EXCLUDED.body, cost = EXCLUDED.cost,
 		prompt = EXCLUDED.prompt, cached = EXCLUDED.cached, completion = EXCLUDED.completion, reasoning = EXCLUDED.reasoning WHERE batch_items.stage <> 'done'`)
+	partAdd = insertRow("batch_parts", []string{"id", "batch", "endpoint", "path", "state", "upstream", "lines", "created_at"}, "")
 	fileAdd = insertRow("files", []string{"id", "user_id", "purpose", "name", "bytes", "hidden", "gone", "created_at", "expires_at"}, "ON CONFLICT (id) DO NOTHING")
 )
 
@@ -80,7 +81,7 @@ func scanBatch(row Scanner) (b batch.Batch, err error) {
 
 func scanItem(row Scanner) (it batch.Item, err error) {
 	var of string
-	err = row.Scan(&of, &it.Line, &it.CustomID, &it.Stage, &it.Generation, &it.Tries, &it.Offset, &it.Length, &it.Outcome, &it.Status, &it.RequestID, &it.Body, (*int64)(&it.Cost),
+	err = row.Scan(&of, &it.Line, &it.CustomID, &it.Stage, &it.Generation, &it.Part, &it.Tries, &it.Offset, &it.Length, &it.Outcome, &it.Status, &it.RequestID, &it.Body, (*int64)(&it.Cost),
 		&it.Prompt, &it.Cached, &it.Completion, &it.Reasoning)
 	return it, err
 }
@@ -315,8 +316,10 @@ func (s *Store) DeleteBatch(ctx context.Context, user, id string, shape batch.Sh
 				return err
 			}
 		}
-		if _, err := t.exec(`DELETE FROM batch_items WHERE batch = $1`, id); err != nil {
-			return err
+		for _, table := range []string{"batch_items", "batch_parts"} {
+			if _, err := t.exec(`DELETE FROM `+table+` WHERE batch = $1`, id); err != nil {
+				return err
+			}
 		}
 		return t.one(`DELETE FROM batches WHERE id = $1`, id)
 	})
@@ -400,7 +403,7 @@ func itemArgs(b *batch.Batch, it *batch.Item) []any {
 	if body == nil {
 		body = []byte{}
 	}
-	return []any{b.ID, it.Line, it.CustomID, string(it.Stage), it.Generation, it.Tries, it.Offset, it.Length, string(it.Outcome), it.Status, it.RequestID, body, int64(it.Cost), it.Prompt,
+	return []any{b.ID, it.Line, it.CustomID, string(it.Stage), it.Generation, it.Part, it.Tries, it.Offset, it.Length, string(it.Outcome), it.Status, it.RequestID, body, int64(it.Cost), it.Prompt,
 		it.Cached, it.Completion, it.Reasoning}
 }
 
@@ -411,7 +414,7 @@ func (s *Store) StartItem(ctx context.Context, b *batch.Batch, it *batch.Item) e
 	begun.Stage, begun.Outcome, begun.Body = batch.Running, batch.Open, nil
 	return s.writeLazily(ctx, func(t *tx) error {
 		var id string
-		err := t.row(`SELECT id FROM batches WHERE id = $1 AND fence = $2 AND state = 'in_progress'`+t.engine.ForKeyShare, b.ID, b.Fence).Scan(&id)
+		err := t.row(`SELECT id FROM batches WHERE id = $1 AND fence = $2 AND (state = 'in_progress' OR $3 <> '' AND state IN ('finalizing', 'cancelling'))`+t.engine.ForKeyShare, b.ID, b.Fence, it.Part).Scan(&id)
 		if errors.Is(err, sql.ErrNoRows) {
 			return batchChanged("store.StartItem", err)
 		}
@@ -420,6 +423,56 @@ func (s *Store) StartItem(ctx context.Context, b *batch.Batch, it *batch.Item) e
 		}
 		return err
 	})
+}
+
+// AddPart is batch.WorkStore.AddPart. It is on the disk before the provider is asked.
+func (s *Store) AddPart(ctx context.Context, b *batch.Batch, p *batch.Part, items []*batch.Item) error {
+	return s.write(ctx, func(t *tx) error {
+		var id string
+		err := t.row(`SELECT id FROM batches WHERE id = $1 AND fence = $2 AND state = 'in_progress'`+t.engine.ForKeyShare, b.ID, b.Fence).Scan(&id)
+		if errors.Is(err, sql.ErrNoRows) {
+			return batchChanged("store.AddPart", err)
+		}
+		if err != nil {
+			return err
+		}
+		if _, err := t.exec(partAdd, p.ID, b.ID, p.Endpoint, p.Path, string(p.State), p.Upstream, p.Lines, p.CreatedAt.UnixMicro()); err != nil {
+			return err
+		}
+		args := make([]any, 0, len(items)*len(itemColumns))
+		for _, it := range items {
+			sent := *it
+			sent.Stage, sent.Outcome, sent.Body, sent.Part = batch.Waiting, batch.Open, nil, p.ID
+			args = append(args, itemArgs(b, &sent)...)
+		}
+		_, err = t.ExecEach(itemStart, len(itemColumns), args)
+		return err
+	})
+}
+
+// KeepPart is batch.WorkStore.KeepPart.
+func (s *Store) KeepPart(ctx context.Context, b *batch.Batch, p *batch.Part) error {
+	return s.write(ctx, func(t *tx) error {
+		var id string
+		err := t.row(`SELECT id FROM batches WHERE id = $1 AND fence = $2`+t.engine.ForKeyShare, b.ID, b.Fence).Scan(&id)
+		if errors.Is(err, sql.ErrNoRows) {
+			return batchChanged("store.KeepPart", err)
+		}
+		if err != nil {
+			return err
+		}
+		return t.one(`UPDATE batch_parts SET state = $3, upstream = $4 WHERE id = $1 AND batch = $2`, p.ID, b.ID, string(p.State), p.Upstream)
+	})
+}
+
+// Parts is batch.WorkStore.Parts.
+func (s *Store) Parts(ctx context.Context, id string) ([]batch.Part, error) {
+	return list(ctx, s, "store.Parts", func(row Scanner) (p batch.Part, err error) {
+		var created int64
+		err = row.Scan(&p.ID, &p.Endpoint, &p.Path, &p.State, &p.Upstream, &p.Lines, &created)
+		p.CreatedAt = time.UnixMicro(created).UTC()
+		return p, err
+	}, `SELECT id, endpoint, path, state, upstream, lines, created_at FROM batch_parts WHERE batch = $1 ORDER BY created_at, id`, id)
 }
 
 // EndItem is batch.WorkStore.EndItem. Of a power failure the same is true as of StartItem.
@@ -506,7 +559,10 @@ func (s *Store) SweepItems(ctx context.Context, n int) (gone int, err error) {
 func (s *Store) SweepBatches(ctx context.Context, before time.Time, n int) (gone int, err error) {
 	err = s.write(ctx, func(t *tx) error {
 		changed, err := t.exec(batchSweep, before.UnixMicro(), n)
-		gone = int(changed)
+		if gone = int(changed); gone == 0 || err != nil {
+			return err
+		}
+		_, err = t.exec(`DELETE FROM batch_parts WHERE NOT EXISTS (SELECT 1 FROM batches b WHERE b.id = batch_parts.batch)`)
 		return err
 	})
 	return gone, err

@@ -90,6 +90,10 @@ func (c *Client) Close() {
 // Of an answer of a conversation, client.Flush is called before more is waited for; client may be nil.
 func (c *Client) Complete(ctx context.Context, ep *catalog.Endpoint, req *completion.Request, client Flusher) iter.Seq2[*completion.Event, error] {
 	return func(yield func(*completion.Event, error) bool) {
+		if req.Deferred != nil {
+			c.deferred(ep, req, yield)
+			return
+		}
 		if !req.Chats() {
 			c.perform(ctx, ep, req, yield)
 			return

@@ -16,6 +16,7 @@ const maxEntries = 256
 
 var (
 	collections   = []string{"allow", "deny"}
+	batches       = []string{"auto", routing.BatchOwn, routing.BatchNative}
 	sorts         = []string{"price", "throughput", "latency", "exacto"}
 	partitions    = []string{"model", "none"}
 	quantizations = []string{"int4", "int8", "fp4", "mxfp4", "nvfp4", "fp6", "fp8", "mxfp8", "fp16", "bf16", "fp32", "unknown"}
@@ -55,6 +56,8 @@ func (r *Reader) Preferences() (p routing.Preferences) {
 			p.MinThroughput = r.cutoffs()
 		case "preferred_max_latency":
 			p.MaxLatency = r.cutoffs()
+		case "batch":
+			p.Batch, _ = r.Enum(batches)
 		case "enforce_distillable_text":
 			r.Bool()
 		case "options":
@@ -212,7 +215,7 @@ const maxDefaults = 8 << 10
 
 // settable are the members of preferences that may be stored for an account or a key.
 var settable = []string{"order", "only", "ignore", "allow_fallbacks", "require_parameters", "data_collection", "zdr", "quantizations", "sort", "max_price",
-	"preferred_min_throughput", "preferred_max_latency"}
+	"preferred_min_throughput", "preferred_max_latency", "batch"}
 
 // DefaultPreferences reads an object provider that is stored as a default for later requests. It is stricter than for a request: an
 // unknown member is refused, because a typing error in it would go unnoticed. It fails with a *fault.Error.

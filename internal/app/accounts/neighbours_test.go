@@ -115,6 +115,7 @@ var triedElsewhere = map[string]string{
 	"payments that wait to be paid":    "internal/store/storetest/payments.go: paymentBound",
 	"batches that run":                 "internal/store/storetest/batches.go: batchNeighbours",
 	"presets":                          "internal/store/storetest/presets.go: presetBounds",
+	"requests for providers' batches":  "internal/store/storetest/batch_native.go: gatherNeighbours",
 }
 
 // reading is a call with a file for a model without file input.

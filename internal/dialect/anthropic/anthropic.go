@@ -132,7 +132,7 @@ func foreignTier(value []byte) bool {
 // tierOfEndpoint is the service tier to request of an endpoint: its own. An endpoint without one serves at its usual price, and must not
 // be asked for a dearer tier.
 func tierOfEndpoint(ep *catalog.Endpoint) string {
-	if ep.Tier == "" || ep.Tier == "default" {
+	if ep.Tier == "" || ep.Tier == "default" || ep.Tier == catalog.BatchTier {
 		return `"standard_only"`
 	}
 	return string(rawjson.AppendText(nil, ep.Tier))

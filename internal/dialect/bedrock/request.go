@@ -61,7 +61,7 @@ func (e *encoder) encode() error {
 	e.inference()
 	e.modelFields()
 	e.format()
-	if tier := e.ep.Tier; tier != "" && tier != "default" {
+	if tier := e.ep.Tier; tier != "" && tier != "default" && tier != catalog.BatchTier {
 		e.Name("serviceTier").Object()
 		e.Name("type").Text(tier)
 		e.EndObject()

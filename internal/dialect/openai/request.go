@@ -45,7 +45,7 @@ func (e *encoder) encode() error {
 	if req.Stream && !e.hasOptions && !e.q.NoStreamOptions {
 		e.name("stream_options").Literal(`{"include_usage":true}`)
 	}
-	if tier := e.ep.Tier; tier != "" && tier != "default" {
+	if tier := e.ep.Tier; tier != "" && tier != "default" && tier != catalog.BatchTier {
 		e.name("service_tier").Text(tier)
 	}
 	if err := e.reasoning(); err != nil {

@@ -60,7 +60,7 @@ func (e *encoder) find(name string) []byte {
 // close writes the members that every request has, and ends it, with what the client wrote of two of them.
 func (e *encoder) close(include, reasoning []byte) {
 	e.Name("store").Bool(false)
-	if tier := e.ep.Tier; tier != "" && tier != "default" {
+	if tier := e.ep.Tier; tier != "" && tier != "default" && tier != catalog.BatchTier {
 		e.Name("service_tier").Text(tier)
 	}
 	e.include(include)

@@ -102,6 +102,14 @@ func (m *mortalOffice) KeepBatch(ctx context.Context, b *batch.Batch, from batch
 	return m.act(func() error { return m.Store.KeepBatch(ctx, b, from, release) })
 }
 
+func (m *mortalOffice) AddPart(ctx context.Context, b *batch.Batch, p *batch.Part, items []*batch.Item) error {
+	return m.act(func() error { return m.Store.AddPart(ctx, b, p, items) })
+}
+
+func (m *mortalOffice) KeepPart(ctx context.Context, b *batch.Batch, p *batch.Part) error {
+	return m.act(func() error { return m.Store.KeepPart(ctx, b, p) })
+}
+
 func (m *mortalOffice) StartItem(ctx context.Context, b *batch.Batch, it *batch.Item) error {
 	return m.act(func() error { return m.Store.StartItem(ctx, b, it) })
 }
@@ -144,14 +152,14 @@ func stride() int {
 
 // batchDeath kills a process before and after each of its acts, in turn, and has another life of it, or another node, go on. Each line is
 // charged once and has one result, whenever it was.
-func batchDeath(t *testing.T, o *office, takeover bool) {
+func batchDeath(t *testing.T, o *office, takeover, native bool) {
 	dir := filepath.Join(t.TempDir(), "journal")
 	other := o.node()
 	for _, cancel := range []bool{false, true} {
 		for at := 1; ; at += stride() {
 			lived := true
 			for _, after := range []bool{false, true} {
-				lived = o.oneDeath(dir, other, at, after, takeover, cancel) && lived
+				lived = o.oneDeath(dir, other, at, after, takeover, cancel, native) && lived
 			}
 			if lived {
 				if at < 10 {
@@ -164,14 +172,18 @@ func batchDeath(t *testing.T, o *office, takeover bool) {
 }
 
 // oneDeath reports whether the process lived to see the batch's end. With cancel set, the batch is cancelled after the death.
-func (o *office) oneDeath(dir string, other *ledger.Book, at int, after, takeover, cancel bool) (lived bool) {
+func (o *office) oneDeath(dir string, other *ledger.Book, at int, after, takeover, cancel, native bool) (lived bool) {
 	t := o.t
 	t.Helper()
-	what := fmt.Sprintf("act %d, after %t, takeover %t, cancel %t", at, after, takeover, cancel)
+	what := fmt.Sprintf("act %d, after %t, takeover %t, cancel %t, native %t", at, after, takeover, cancel, native)
 	c := o.author(100 * ruble)
 	book := o.start(o.config(dir))
 	m := &mortalOffice{Store: o.store, files: o.files, at: at, after: after}
-	k := o.clerk(book, func(d *batch.Deps, _ *batch.Config) { d.Store, d.Contents = m, m })
+	var shop *shop
+	if native {
+		shop = newShop()
+	}
+	k := o.clerk(book, shop.join(m.act), func(d *batch.Deps, _ *batch.Config) { d.Store, d.Contents = m, m })
 	done, stop := context.WithCancel(o.ctx)
 	stop()
 	m.kill = func() { go k.Close(done) }
@@ -196,7 +208,7 @@ func (o *office) oneDeath(dir string, other *ledger.Book, at int, after, takeove
 		next = again()
 		defer func() { _ = next.Abandon() }()
 	}
-	heir := o.clerk(next)
+	heir := o.clerk(next, shop.join(nil))
 	list := must(o.store.Batches(o.ctx, batch.Query{User: c.User, Limit: 5}))
 	if len(list) == 0 { // it died before there was one
 		heir.step()
@@ -239,6 +251,9 @@ func (o *office) oneDeath(dir string, other *ledger.Book, at int, after, takeove
 			t.Fatal(err)
 		}
 		evict(o.desk, other)
+	}
+	if native && (shop.made > 1 || !cancel && lived && shop.made != 1) {
+		t.Fatalf("%s: the provider made %d batches", what, shop.made)
 	}
 	heir.Sweep(o.ctx)
 	if items := must(o.store.Items(o.ctx, b.ID, 0, 100, false)); len(items) != 0 {

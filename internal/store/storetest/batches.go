@@ -21,6 +21,7 @@ import (
 	"weir/internal/fault"
 	"weir/internal/ledger"
 	"weir/internal/money"
+	"weir/internal/record"
 )
 
 // BatchStore is what the suite of batches needs: their calls are paid from wallets.
@@ -68,6 +69,11 @@ func Batches(t *testing.T, open func(t *testing.T, now func() time.Time) BatchSt
 		"two nodes and one batch":          twoNodes,
 		"lost answers of the store":        lostBatchAnswers,
 		"charges are the sum of the lines": batchCharges,
+		"parts":                            storedParts,
+		"requests for providers' batches":  gatherNeighbours,
+		"providers' batches":               nativeBatches,
+		"a provider's batch of a lost key": nativeBatchOfALostKey,
+		"a provider's batch without money": poorNativeBatch,
 	}
 	for name, check := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -78,7 +84,11 @@ func Batches(t *testing.T, open func(t *testing.T, now func() time.Time) BatchSt
 	for name, takeover := range map[string]bool{"the same node": false, "another node": true} {
 		t.Run("death at every step/"+name, func(t *testing.T) {
 			t.Parallel()
-			batchDeath(t, newOffice(t, open), takeover)
+			batchDeath(t, newOffice(t, open), takeover, false)
+		})
+		t.Run("death at every step of a provider's batch/"+name, func(t *testing.T) {
+			t.Parallel()
+			batchDeath(t, newOffice(t, open), takeover, true)
 		})
 	}
 }
@@ -126,7 +136,12 @@ type answers struct {
 	begun int
 	order func(body string, n int) *fault.Error // what is wrong with the nth call; nil: nothing
 	spare func() bool
-	act   func(func() error) error // of a process that may die; nil: it does not
+
+	own      func(body string) bool // whether a request cannot be a part of a provider's batch; nil: each can
+	required bool                   // requests want a provider's batch, or nothing
+	alone    int                    // requests that were no part of one
+
+	act func(func() error) error // of a process that may die; nil: it does not
 }
 
 const lineCost = ruble
@@ -139,11 +154,19 @@ func (a *answers) Run(ctx context.Context, c *batch.Call) batch.Answer {
 	a.begun++
 	n := a.begun
 	a.mu.Unlock()
+	if c.Deferred.Prepares() {
+		return a.prepare(ctx, c)
+	}
 	rec := a.o.call(c.Caller.Wallet, c.Caller.Key, lineCost)
 	rec.Generation, rec.User, rec.Settled = c.Generation, c.Caller.User, false
 	failed := func(err error) batch.Answer {
 		e := fault.From(err)
 		return batch.Answer{Status: 500, Body: []byte("error"), Err: e, Record: rec}
+	}
+	if a.required && c.Deferred == nil {
+		e := fault.New(fault.NoEndpoints, "storetest", "No.")
+		a.book.Note(a.voided(rec, e))
+		return failed(e)
 	}
 	if a.order != nil {
 		if e := a.order(body, n); e != nil {
@@ -152,11 +175,28 @@ func (a *answers) Run(ctx context.Context, c *batch.Call) batch.Answer {
 			return failed(e)
 		}
 	}
-	hold, err := a.book.Hold(ctx, ledger.HoldRequest{Wallet: c.Caller.Wallet, Amount: 2 * lineCost})
-	if err != nil {
-		return failed(err)
+	hold := c.Held
+	if c.Held = nil; hold == nil {
+		var err error
+		if hold, err = a.book.Hold(ctx, ledger.HoldRequest{Wallet: c.Caller.Wallet, Amount: 2 * lineCost}); err != nil {
+			return failed(err)
+		}
 	}
 	defer hold.Release()
+	answer := []byte("answer to " + body)
+	if c.Deferred == nil {
+		a.mu.Lock()
+		a.alone++
+		a.mu.Unlock()
+	} else {
+		if status := c.Deferred.Answer.Status; status != 200 {
+			e := fault.New(fault.ProviderUnavailable, "storetest", "No.")
+			e.Upstream = &fault.Upstream{Status: status}
+			a.book.Note(a.voided(rec, e))
+			return failed(e)
+		}
+		answer = slices.Clone(c.Deferred.Answer.Body)
+	}
 	act := a.act
 	if act == nil {
 		act = func(do func() error) error { return do() }
@@ -175,7 +215,26 @@ func (a *answers) Run(ctx context.Context, c *batch.Call) batch.Answer {
 	a.calls[c.Generation]++
 	a.names[body] = c.Generation
 	a.mu.Unlock()
-	return batch.Answer{Status: 200, Body: []byte("answer to " + body), RequestID: "req_" + strconv.Itoa(n), Record: rec}
+	return batch.Answer{Status: 200, Body: answer, RequestID: "req_" + strconv.Itoa(n), Record: rec}
+}
+
+func (a *answers) voided(rec *record.Call, e *fault.Error) *record.Call {
+	rec.Error, rec.Cost, rec.Lines = e.Kind.String(), 0, nil
+	return rec
+}
+
+// prepare makes a request for a provider's batch, and holds what it may cost.
+func (a *answers) prepare(ctx context.Context, c *batch.Call) batch.Answer {
+	if a.own != nil && a.own(string(c.Body)) {
+		return batch.Answer{Err: fault.New(fault.NoEndpoints, "storetest", "No.")}
+	}
+	hold, err := a.book.Hold(ctx, ledger.HoldRequest{Wallet: c.Caller.Wallet, Amount: 2 * lineCost})
+	if err != nil {
+		return batch.Answer{Status: 402, Err: fault.From(err)}
+	}
+	c.Held = hold
+	c.Deferred.Endpoint, c.Deferred.Path, c.Deferred.Body, c.Deferred.Required = "ep", "/x", slices.Clone(c.Body), a.required
+	return batch.Answer{Err: fault.New(fault.Canceled, "storetest", "Prepared.")}
 }
 
 // idle is how often workers of the suite look whether a batch was cancelled: never, for its waits end at once.

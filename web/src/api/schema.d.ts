@@ -4144,6 +4144,11 @@ export interface components {
             /** @enum {string|null} */
             data_collection?: "allow" | "deny" | null;
             zdr?: boolean | null;
+            /**
+             * @description Who answers a request of a batch. auto: a batch of a provider where one is offered, else Weir, request by request; own: Weir alone; native: batches of providers alone. Requests outside batches ignore it.
+             * @enum {string|null}
+             */
+            batch?: "auto" | "own" | "native" | null;
             quantizations?: ("int4" | "int8" | "fp4" | "mxfp4" | "nvfp4" | "fp6" | "fp8" | "mxfp8" | "fp16" | "bf16" | "fp32" | "unknown")[] | null;
             sort?: ("price" | "throughput" | "latency" | "exacto") | {
                 /** @enum {string} */
@@ -4907,7 +4912,7 @@ export interface components {
             provider_name: string;
             quantization: components["schemas"]["Quantization"];
             /** @enum {string} */
-            service_tier: "default" | "flex" | "priority";
+            service_tier: "default" | "flex" | "priority" | "batch";
             /** @enum {string} */
             variant: "standard" | "free" | "thinking" | "extended";
             pricing: components["schemas"]["Pricing"];
@@ -5424,7 +5429,7 @@ export interface components {
             model?: string;
             region?: string | null;
             /** @enum {string|null} */
-            tier?: "default" | "flex" | "priority" | null;
+            tier?: "default" | "flex" | "priority" | "batch" | null;
             /** @enum {string|null} */
             variant?: "standard" | "free" | "thinking" | "extended" | null;
             /** @description Type of a model without another description; default: chat */
