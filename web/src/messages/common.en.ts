@@ -13,6 +13,7 @@ const messages = {
   keys: 'Keys',
   money: 'Money',
   jobs: 'Jobs',
+  presets: 'Presets',
   settings: 'Settings',
   status: 'Status',
   chat: 'Chat',

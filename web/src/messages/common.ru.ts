@@ -14,6 +14,7 @@ export default {
   keys: 'Ключи',
   money: 'Деньги',
   jobs: 'Задания',
+  presets: 'Пресеты',
   settings: 'Настройки',
   status: 'Состояние',
   chat: 'Чат',

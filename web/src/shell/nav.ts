@@ -12,6 +12,7 @@ export const side: readonly Place[] = [
   { to: '/activity', label: 'activity', icon: 'chart', key: 'a' },
   { to: '/calls', label: 'calls', icon: 'list', key: 'c' },
   { to: '/keys', label: 'keys', icon: 'key', key: 'k' },
+  { to: '/presets', label: 'presets', icon: 'sliders' },
   { to: '/money', label: 'money', icon: 'wallet', key: 'm' },
   { to: '/jobs', label: 'jobs', icon: 'video' },
 ]

@@ -37,9 +37,9 @@ export function Sum({ title, costs, note }: { title: string; costs: readonly str
   )
 }
 
-export function Panel({ t, chat, models, bad, kept, onChange, onCode, onExplain, onShare, onNew, onHistory }: {
+export function Panel({ t, chat, models, bad, kept, onChange, onCode, onExplain, onPreset, onShare, onNew, onHistory }: {
   t: T; chat: Chat; models: readonly Model[]; bad: readonly (keyof Settings)[]; kept: boolean | undefined; onChange: (s: Partial<Settings>) => void
-  onCode: () => void; onExplain: () => void; onShare: () => void; onNew: () => void; onHistory: () => void
+  onCode: () => void; onExplain: () => void; onPreset: () => void; onShare: () => void; onNew: () => void; onHistory: () => void
 }) {
   const s = chat.settings
   const [adding, setAdding] = useState('')
@@ -83,6 +83,7 @@ export function Panel({ t, chat, models, bad, kept, onChange, onCode, onExplain,
       <p className="text-small text-ink3">{t('onlySet')}</p>
       <div className="flex flex-wrap gap-2 border-t border-line pt-4">
         <Button small icon="json" onClick={onCode}>{t('showCode')}</Button>
+        <Button small icon="sliders" onClick={onPreset}>{t('savePreset')}</Button>
         <Button small icon="link" onClick={onShare}>{t('share')}</Button>
       </div>
       <p className="text-small text-ink3">{kept === false ? t('notKept') : t('kept')}</p>

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
-import { Suspense, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react'
+import { Suspense, lazy, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react'
 import type { Me } from '../../api/query'
 import { add, decimal, integer, money, number, perToken, plain, seconds, times, when, ZERO, type Decimal } from '../../format'
 import { useT } from '../../i18n'
@@ -27,6 +27,8 @@ import { linkTo, shape } from './share'
 import { bytesOf, guess, request, running, shortened, wrong, type Answer, type Attachment, type Settings, type Turn } from './stream'
 import { FrameList, TurnView, type Acts, type T } from './turn'
 
+const SavePreset = lazy(() => import('../presets/save'))
+
 /** One to four models, side by side, that answer the same messages. One address for each chat. */
 export default function Playground() {
   const { chat } = useParams({ strict: false }) as { chat?: string }
@@ -41,7 +43,7 @@ function Fresh({ me }: { me: Me }) {
   return <h1 tabIndex={-1} className="sr-only">{t('title')}</h1>
 }
 
-type Over = { kind: 'code' } | { kind: 'explain' } | { kind: 'share' } | { kind: 'history' } | { kind: 'frames'; asked: number } | { kind: 'other'; model: string; at: number } | null
+type Over = { kind: 'code' } | { kind: 'explain' } | { kind: 'share' } | { kind: 'preset' } | { kind: 'history' } | { kind: 'frames'; asked: number } | { kind: 'other'; model: string; at: number } | null
 const can = (m: Model | undefined): Can => ({ reasoning: m?.caps.includes('reasoning') ?? false, tools: m?.caps.includes('tools') ?? false })
 /** A kind of file that the model does not take. The gateway reads PDF files and texts for every model. */
 const lacks = (m: Model | undefined, files: readonly Attachment[]) => (['image', 'audio'] as const).find((k) => files.some((f) => f.kind === k) && !m?.ins.includes(k))
@@ -122,7 +124,7 @@ function Chatroom({ me, room, models }: { me: Me; room: Room; models: readonly M
     return shortened(request(id, draft.trim() || files.length || !last ? turns(id) : turns(id).slice(0, -1), next, chat.settings, can(byId.get(id))))
   }
   const show = (o: Over) => { setSheet(false); setOver(o) }
-  const settings = <Panel t={t} chat={chat} models={models} bad={bad} kept={room.kept} onChange={room.settings} onCode={() => show({ kind: 'code' })} onExplain={() => show({ kind: 'explain' })} onShare={() => show({ kind: 'share' })} onHistory={() => show({ kind: 'history' })}
+  const settings = <Panel t={t} chat={chat} models={models} bad={bad} kept={room.kept} onChange={room.settings} onCode={() => show({ kind: 'code' })} onExplain={() => show({ kind: 'explain' })} onPreset={() => show({ kind: 'preset' })} onShare={() => show({ kind: 'share' })} onHistory={() => show({ kind: 'history' })}
     onNew={() => go('/playground', { search: { models: address } })} />
   if (!room.ready) return <><h1 tabIndex={-1} className="sr-only">{t('title')}</h1><div className="p-5"><Skeleton className="h-8 w-64" /></div></>
   return (
@@ -145,6 +147,7 @@ function Chatroom({ me, room, models }: { me: Me; room: Room; models: readonly M
       {over?.kind === 'code' && <CodeDialog t={t} onClose={() => setOver(null)} models={columns} name={name} build={build} />}
       {over?.kind === 'explain' && <Suspense fallback={null}><Explain body={build(columns[0]!)} onClose={() => setOver(null)} /></Suspense>}
       {over?.kind === 'share' && <ShareDialog t={t} models={columns} settings={chat.settings} onClose={() => setOver(null)} />}
+      {over?.kind === 'preset' && <Suspense fallback={null}><SavePreset model={columns[0]!} settings={chat.settings} onClose={() => setOver(null)} /></Suspense>}
       {over?.kind === 'history' && <HistoryDialog t={t} person={me.user!.id} now={room.id} onClose={() => setOver(null)} onGone={(ids) => { forget(me.user!.id, ids); if (ids.includes(room.id)) go('/playground', { search: { models: address } }) }} />}
       {over?.kind === 'frames' && <Dialog open wide onOpenChange={(o) => { if (!o) setOver(null) }} title={t('rawFrames')} description={t('framesText')}><FrameList t={t} frames={room.raw.get(over.asked)?.frames ?? []} /></Dialog>}
       {over?.kind === 'other' && <OtherDialog t={t} choices={fresh} full={columns.length === 4} onClose={() => setOver(null)} onModel={(to) => {

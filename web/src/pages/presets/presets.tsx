@@ -1,0 +1,107 @@
+/** The account's presets: made with a name, opened to be edited, played with and deleted here. */
+import { useQuery } from '@tanstack/react-query'
+import { useState, type FormEvent } from 'react'
+import { ApiError, post, remove } from '../../api/client'
+import { explain } from '../../api/explain'
+import { useMe } from '../../api/query'
+import { useT } from '../../i18n'
+import { Button, IconButton } from '../../ui/button'
+import { Slug } from '../../ui/copy'
+import { Empty } from '../../ui/feedback'
+import { Field, Input } from '../../ui/field'
+import { useGo } from '../../ui/link'
+import { Confirm, Menu, type MenuItem } from '../../ui/overlay'
+import { Page, PageHead, Panel } from '../../ui/page'
+import { Table } from '../../ui/table'
+import { toast } from '../../ui/toast'
+import { When } from '../../ui/values'
+import { goodName, listQuery, renew, type Row } from './data'
+
+export function Used({ uses }: { uses: Row['uses'] }) {
+  const t = useT('presets')
+  if (uses.calls === 0) return <span className="text-ink3">{t('notUsed')}</span>
+  return <span className="tabular-nums">{t('usedCalls', { n: uses.calls })} {t('usedKeys', { n: uses.keys })}</span>
+}
+function Named({ p }: { p: Row }) {
+  return (
+    <span className="block min-w-0 py-1.5">
+      <span className="block font-medium break-all" translate="no">{p.name}</span>
+      {p.description && <span className="block text-label break-words text-ink3" dir="auto">{p.description}</span>}
+    </span>
+  )
+}
+
+export default function Presets() {
+  const t = useT('presets')
+  const me = useMe()
+  const go = useGo()
+  const { data, error, refetch } = useQuery(listQuery)
+  const [name, setName] = useState('')
+  const [busy, setBusy] = useState(false)
+  const [failed, setFailed] = useState<unknown>(null)
+  const [removing, setRemoving] = useState<Row | null>(null)
+  const bad = name !== '' && !goodName(name)
+  const make = async (e: FormEvent) => {
+    e.preventDefault()
+    if (busy || !goodName(name)) return
+    setBusy(true)
+    setFailed(null)
+    try {
+      await post('/api/presets', { body: { name } })
+      await renew()
+      go(`/presets/${name}`)
+    } catch (e) { setFailed(e) } finally { setBusy(false) }
+  }
+  const erase = async (p: Row) => {
+    setBusy(true)
+    try {
+      await remove('/api/presets/{name}', { path: { name: p.name } })
+      setRemoving(null)
+      toast(t('removed', { name: p.name }))
+      await renew()
+    } catch (e) { toast(explain(e)) } finally { setBusy(false) }
+  }
+  const menu = (p: Row) => {
+    const items: MenuItem[] = [
+      { label: t('open'), icon: 'sliders', onSelect: () => go(`/presets/${p.name}`) },
+      { kind: 'line' },
+      { label: t('remove'), icon: 'trash', tone: 'bad', onSelect: () => setRemoving(p) },
+    ]
+    return <span onClick={(e) => e.stopPropagation()}><Menu trigger={<IconButton icon="more" label={t('actions', { name: p.name })} />} items={items} /></span>
+  }
+  const model = (p: Row) => (p.model ? <span translate="no" className="break-all">{p.model}</span> : <span className="text-ink3">{t('anyModel')}</span>)
+  return (
+    <Page>
+      <PageHead title={t('title')} note={t('note')} />
+      {me && (
+        <form onSubmit={(e) => { void make(e) }} className="mb-5 flex max-w-xl flex-wrap items-end gap-2">
+          <Field label={t('newName')} className="min-w-52 flex-1" error={bad ? t('newHelp') : failed ? (failed instanceof ApiError && (failed.field || failed.status === 409) ? failed.message : explain(failed)) : undefined}>
+            <Input value={name} maxLength={64} placeholder={t('newHint')} spellCheck={false} onChange={(e) => { setName(e.target.value); setFailed(null) }} autoComplete="off" />
+          </Field>
+          <Button look="main" type="submit" icon="plus" busy={busy} disabled={!goodName(name)}>{t('make')}</Button>
+        </form>
+      )}
+      <Panel flush {...(data ? { note: t('count', { n: data.data.length, most: data.most }) } : {})}>
+        <Table<Row> main caption={t('title')} rows={data?.data} rowKey={(p) => p.name} error={error} onRetry={() => { void refetch() }}
+          empty={<Empty icon="sliders" title={t('empty')}>{t('emptyText')}</Empty>}
+          onOpen={(p) => go(`/presets/${p.name}`)}
+          columns={[
+            { key: 'name', head: t('name'), cell: (p) => <Named p={p} /> },
+            { key: 'slug', head: t('slug'), from: 'xl', cell: (p) => <span onClick={(e) => e.stopPropagation()}><Slug>{p.slug}</Slug></span> },
+            { key: 'model', head: t('model'), width: '22%', cell: model },
+            { key: 'used', head: t('used'), from: 'lg', cell: (p) => <Used uses={p.uses} /> },
+            { key: 'version', head: t('version'), align: 'end', from: 'md', cell: (p) => p.version },
+            { key: 'changed', head: t('changed'), cell: (p) => <When at={p.updated_at} /> },
+            { key: 'menu', head: '', name: t('actionsHead'), align: 'end', width: '56px', cell: menu },
+          ]}
+          phone={(p) => (
+            <div className="flex items-start gap-2">
+              <div className="min-w-0 flex-1"><Named p={p} /><span className="block text-small text-ink2">{model(p)} · {t('versionN', { n: p.version })}</span><span className="block text-small text-ink2"><Used uses={p.uses} /></span></div>
+              {menu(p)}
+            </div>
+          )} />
+      </Panel>
+      <Confirm open={removing !== null} onOpenChange={(o) => { if (!o) setRemoving(null) }} title={t('removeTitle', { name: removing?.name ?? '' })} verb={t('remove')} busy={busy} onConfirm={() => { if (removing) void erase(removing) }}>{t('removeText')}</Confirm>
+    </Page>
+  )
+}

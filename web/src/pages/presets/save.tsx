@@ -1,0 +1,43 @@
+/** Over the playground: its settings become a preset. */
+import { useState, type FormEvent } from 'react'
+import { ApiError, get, post, put } from '../../api/client'
+import { explain } from '../../api/explain'
+import { useT } from '../../i18n'
+import { Button } from '../../ui/button'
+import { Field, Input } from '../../ui/field'
+import { useGo } from '../../ui/link'
+import { Dialog } from '../../ui/overlay'
+import { toast } from '../../ui/toast'
+import type { Settings } from '../playground/stream'
+import { goodName, renew, saidBy } from './data'
+
+export default function SavePreset({ model, settings, onClose }: { model: string; settings: Settings; onClose: () => void }) {
+  const t = useT('playground')
+  const go = useGo()
+  const [name, setName] = useState('')
+  const [busy, setBusy] = useState(false)
+  const [error, setError] = useState<unknown>(null)
+  const taken = error instanceof ApiError && error.status === 409
+  const save = async (e: FormEvent) => {
+    e.preventDefault()
+    if (busy || !goodName(name)) return
+    setBusy(true)
+    setError(null)
+    const body = saidBy({ model, settings, parameters: '', provider: '' })
+    try {
+      if (taken) await put('/api/presets/{name}', { path: { name }, body: { ...body, description: (await get('/api/presets/{name}', { path: { name } })).data.description } })
+      else await post('/api/presets', { body: { name, ...body } })
+      await renew()
+      onClose()
+      toast(t('presetSaved', { name }), { label: t('presetOpen'), run: () => go(`/presets/${name}`) })
+    } catch (e) { setError(e) } finally { setBusy(false) }
+  }
+  const wrong = name !== '' && !goodName(name) ? t('presetNameHelp') : taken ? t('presetTaken') : error !== null ? (error instanceof ApiError && error.field ? error.message : explain(error)) : undefined
+  return (
+    <Dialog open onOpenChange={(o) => { if (!o) onClose() }} title={t('savePreset')} description={t('savePresetText')} footer={<Button look="main" type="submit" form="preset-form" busy={busy} disabled={!goodName(name)}>{t(taken ? 'presetNext' : 'presetSave')}</Button>}>
+      <form id="preset-form" onSubmit={(e) => { void save(e) }} className="pt-2">
+        <Field label={t('presetName')} help={t('presetNameHelp')} error={wrong}><Input value={name} maxLength={64} spellCheck={false} autoComplete="off" onChange={(e) => { setName(e.target.value); setError(null) }} /></Field>
+      </form>
+    </Dialog>
+  )
+}
