@@ -62,7 +62,7 @@ func wideOf(hi, lo int64) *wide {
 // books has the results of one walk through all postings, for several checks.
 type books struct {
 	wallets    map[string]*walletSums // by id
-	contents   map[int64][sha256.Size]byte
+	contents   contents
 	events     map[string][]int64 // entries that the audit chain must have, and their transactions
 	unreported differences        // audit rows without a transaction
 	tops       int
@@ -95,7 +95,7 @@ type walletSums struct {
 }
 
 func newBooks() *books {
-	return &books{wallets: map[string]*walletSums{}, contents: map[int64][sha256.Size]byte{}, events: map[string][]int64{}, refunds: map[string]*refunded{}, sweeps: map[int64]*sweep{}, escrows: map[escrow]*wide{}, requests: map[string]*request{}}
+	return &books{wallets: map[string]*walletSums{}, events: map[string][]int64{}, refunds: map[string]*refunded{}, sweeps: map[int64]*sweep{}, escrows: map[escrow]*wide{}, requests: map[string]*request{}}
 }
 
 // entries walks through all that was posted.
@@ -110,7 +110,7 @@ func (c *checker) entries() {
 	if err == nil {
 		err = eachPosting(rows, func(p *posting) {
 			n += len(p.entries)
-			c.books.contents[p.id] = p.content().Sum()
+			c.books.contents.add(p)
 			if w := c.books.post(p, &all); w != "" {
 				wrong.add(fmt.Sprintf("transaction %d %s", p.id, w))
 			}
@@ -123,7 +123,7 @@ func (c *checker) entries() {
 		wrong = append(wrong, fmt.Sprintf("the sum of all entries is %s rubles, not 0", &all))
 	}
 	wrong = append(wrong, c.wrong("transaction %d is missing, but has entries", checkOrphans)...)
-	c.add("entries", wrong, "%d entries of %d transactions; those of each sum to zero", n, len(c.books.contents))
+	c.add("entries", wrong, "%d entries of %d transactions; those of each sum to zero", n, len(c.books.contents.ids))
 }
 
 // post adds a transaction, and returns what is wrong with it.
@@ -322,12 +322,7 @@ func (c *checker) chain(noted ledger.Anchor) {
 	var calls, length int64
 	sweeps := 0
 	var at string
-	linked := map[int64]bool{}
-	ids := make([]int64, 0, len(c.books.contents))
-	for id := range c.books.contents {
-		ids = append(ids, id)
-	}
-	slices.Sort(ids)
+	posted := &c.books.contents
 	c.each(chainAll, func(v []any) {
 		l := linkOf(v)
 		if length++; l.Seq != length {
@@ -336,7 +331,7 @@ func (c *checker) chain(noted ledger.Anchor) {
 		}
 		calls += l.Calls
 		digest.Plus(l.Digest[:])
-		content, lost := c.books.between(ids, l.First, l.Last, linked)
+		content, lost := posted.between(l.First, l.Last)
 		s := c.books.sweeps[l.Seq]
 		if s != nil {
 			content = s.content()
@@ -355,8 +350,8 @@ func (c *checker) chain(noted ledger.Anchor) {
 			at = l.Hash
 		}
 	})
-	for _, id := range ids {
-		if !linked[id] {
+	for i, id := range posted.ids {
+		if !posted.linked[i] {
 			wrong.add(fmt.Sprintf("transaction %d is in no link: it was not posted by the ledger", id))
 		}
 	}
@@ -390,20 +385,35 @@ func linkOf(v []any) (l ledger.Link) {
 	return l
 }
 
+// contents are the hashes of all transactions.
+type contents struct {
+	ids    []int64 // ascending
+	sums   [][sha256.Size]byte
+	linked []bool // a link was found that has it
+}
+
+// add adds the transaction after the last.
+func (t *contents) add(p *posting) {
+	t.ids, t.sums, t.linked = append(t.ids, p.id), append(t.sums, p.content().Sum()), append(t.linked, false)
+}
+
 // between is the content of a link's transactions; lost when there are none, though there must be, or a link has them already.
-func (b *books) between(ids []int64, first, last int64, linked map[int64]bool) (content [sha256.Size]byte, lost bool) {
+func (t *contents) between(first, last int64) (content [sha256.Size]byte, lost bool) {
+	begin, found := slices.BinarySearch(t.ids, first)
 	if first == last {
-		content, ok := b.contents[first]
-		lost = first != 0 && (!ok || linked[first])
-		linked[first] = true
-		return content, lost
+		if first == 0 {
+			return content, false
+		}
+		if !found {
+			return content, true
+		}
+		lost, t.linked[begin] = t.linked[begin], true
+		return t.sums[begin], lost
 	}
-	var list [][sha256.Size]byte
-	i, _ := slices.BinarySearch(ids, first)
-	for ; i < len(ids) && ids[i] <= last; i++ {
-		lost = lost || linked[ids[i]]
-		linked[ids[i]] = true
-		list = append(list, b.contents[ids[i]])
+	end := begin
+	for ; end < len(t.ids) && t.ids[end] <= last; end++ {
+		lost = lost || t.linked[end]
+		t.linked[end] = true
 	}
-	return together(list), lost
+	return together(t.sums[begin:end]), lost
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -17,9 +18,14 @@ import (
 
 // Checks is ledger.Auditor.Checks: all of it sees one moment of the database.
 func (s *Store) Checks(ctx context.Context, noted ledger.Anchor) (checks []ledger.Check, end ledger.Anchor, err error) {
+	return s.ChecksBy(ctx, noted, 20_000)
+}
+
+// ChecksBy is Checks that holds about so many calls and rows of a roll-up in memory at once. The result is the same for any number above 0.
+func (s *Store) ChecksBy(ctx context.Context, noted ledger.Anchor, rows int) (checks []ledger.Check, end ledger.Anchor, err error) {
 	guards, unknown := s.guards(ctx)
 	err = s.walk(ctx, func(ctx context.Context, q *sql.Tx) error {
-		c := checker{ctx: ctx, tx: q, books: newBooks()}
+		c := checker{ctx: ctx, tx: q, books: newBooks(), rows: rows}
 		c.sweeps()
 		c.entries()
 		c.wallets()
@@ -28,8 +34,7 @@ func (s *Store) Checks(ctx context.Context, noted ledger.Anchor) (checks []ledge
 		c.asides()
 		c.jobs()
 		c.requests()
-		hours, vat := c.records()
-		c.rollUps(hours, vat)
+		c.records()
 		c.chain(noted)
 		c.audit()
 		c.postings()
@@ -48,6 +53,7 @@ type checker struct {
 	err    error
 
 	books *books
+	rows  int // how many are compared at once, about
 	end   ledger.Anchor
 }
 
@@ -71,11 +77,11 @@ func (c *checker) wrong(words, text string) (found []string) {
 	return found
 }
 
-func (c *checker) each(text string, f func(values []any)) {
+func (c *checker) each(text string, f func(values []any), args ...any) {
 	if c.err != nil {
 		return
 	}
-	rows, err := c.tx.QueryContext(c.ctx, text)
+	rows, err := c.tx.QueryContext(c.ctx, text, args...)
 	if err != nil {
 		c.err = err
 		return
@@ -154,6 +160,7 @@ func (c *checker) generations() {
 
 var (
 	selectGenerations = selectAll(generations.Name, generations.Columns)
+	generationsAfter  = selectGenerations + " WHERE (wallet, at) >= ($1, $2) AND (wallet, at, id) > ($1, $2, $3) ORDER BY wallet, at, id LIMIT $4"
 	selectHours       = selectAll("usage_hourly", hourColumns, sumColumns)
 	selectDays        = selectAll("usage_daily", dayColumns, sumColumns)
 	selectGroups      = selectAll("usage_groups", groupColumns, sumColumns)
@@ -174,14 +181,14 @@ func (c *checker) asides() {
 	c.add("set aside", wrong, "nothing waits for a decision")
 }
 
-// records compares each call's columns with its record, and adds the records up by hour, and their VAT.
-func (c *checker) records() (map[hourKey]*sums, taxBook) {
-	hours, vat := map[hourKey]*sums{}, taxBook{}
+// records compares each call's columns with its record, and what follows from all records: charges, refunds, batches and roll-ups.
+func (c *checker) records() {
 	var wrong, off, over, batches differences
 	n, charged := 0, 0
 	words := c.words()
+	use := newUsage(c)
 	var space []byte
-	c.each(selectGenerations, func(row []any) {
+	c.calls(func(row []any) {
 		n++
 		r := storedIn(row)
 		rec, err := expandAmong(words, &r, space[:0])
@@ -197,10 +204,9 @@ func (c *checker) records() (map[hourKey]*sums, taxBook) {
 			wrong.add(w)
 		}
 		if call != nil {
-			hour := at(hours, hourOf(call))
-			hour.add(call)
-			vat.call(call)
-			if w := c.books.refund(call, hour, vat); w != "" {
+			began, _ := row[2].(int64)
+			use.move(r.wallet, began)
+			if w := use.add(call); w != "" {
 				over.add(w)
 			}
 			if w := c.books.request(call); w != "" {
@@ -217,6 +223,34 @@ func (c *checker) records() (map[hourKey]*sums, taxBook) {
 	c.add("records", wrong, "%d calls agree with their records", n)
 	c.batches(batches)
 	c.add("charges", off, "%d charges follow from their lines, quantities and prices", charged)
+	c.refunds(over)
+	use.end()
+}
+
+// mostPage bounds how many calls are read at once.
+const mostPage = 1000
+
+// calls reads all calls by wallet and time, in pages: the roll-ups are read between them, and not all databases answer a second query before
+// the first is done.
+func (c *checker) calls(f func(row []any)) {
+	wallet, at, id := "", int64(math.MinInt64), ""
+	pageRows := min(c.rows, mostPage)
+	for c.err == nil {
+		page := make([][]any, 0, pageRows)
+		c.each(generationsAfter, func(row []any) { page = append(page, slices.Clone(row)) }, wallet, at, id, pageRows)
+		for _, row := range page {
+			f(row)
+			wallet, id = text(row[0]), text(row[1])
+			at, _ = row[2].(int64)
+		}
+		if len(page) < pageRows {
+			return
+		}
+	}
+}
+
+// refunds reports what is wrong with refunds, and looks at those whose calls did not come by.
+func (c *checker) refunds(over differences) {
 	var back wide
 	for k, r := range c.books.refunds {
 		back.n.Add(&back.n, &r.sum.n)
@@ -232,7 +266,6 @@ func (c *checker) records() (map[hourKey]*sums, taxBook) {
 		}
 	}
 	c.add("refunds", over, "%d charges were refunded, none by more than the charge: %s rubles", len(c.books.refunds), &back)
-	return hours, vat
 }
 
 // storedIn is the record in a row of generations.
@@ -274,53 +307,6 @@ func sumsOf(values []any) (s sums) {
 		s[i], _ = values[i].(int64)
 	}
 	return s
-}
-
-// rollUps compares the hours with the calls, days and keys with the hours, and the VAT of days with calls and refunds.
-func (c *checker) rollUps(hours map[hourKey]*sums, vat taxBook) {
-	t := tallyOf(c.hours(hours), vat)
-	compareSums(c, "usage by day", selectDays, len(dayColumns), t.days, func(v []any) dayKey {
-		return dayKey{text(v[0]), text(v[1]), text(v[2]), text(v[3]), text(v[4]), text(v[5]), text(v[6]), text(v[7])}
-	}, sumsOf)
-	compareSums(c, "usage by group", selectGroups, len(groupColumns), t.groups, func(v []any) groupKey {
-		return groupKey{text(v[0]), text(v[1]), text(v[2]), text(v[3]), text(v[4])}
-	}, sumsOf)
-	c.vat(t.taxes)
-	c.compareKeys(t.keys)
-}
-
-// compareSums compares the rows of a roll-up, whose key has so many columns, with what they should be.
-func compareSums[K, V comparable](c *checker, name, query string, keys int, want map[K]*V, key func([]any) K, value func([]any) V) {
-	n := len(want)
-	var diff differences
-	c.each(query, func(v []any) {
-		k := key(v)
-		var right V
-		if want[k] != nil {
-			right = *want[k]
-		}
-		compare(&diff, k, value(v[keys:]), right)
-		delete(want, k)
-	})
-	for k := range want {
-		diff.add(fmt.Sprintf("%v is missing", k))
-	}
-	c.add(name, diff, "%d rows agree with the calls", n)
-}
-
-func (c *checker) compareKeys(want map[ledger.Fund]money.Nano) {
-	n := len(want)
-	var diff differences
-	c.each(checkKeySpend, func(v []any) {
-		spent, _ := v[4].(int64)
-		k := fundOf(v)
-		compare(&diff, k, money.Nano(spent), want[k])
-		delete(want, k)
-	})
-	for k := range want {
-		diff.add(fmt.Sprintf("%v is missing", k))
-	}
-	c.add("spending of keys", diff, "%d rows agree with the calls", n)
 }
 
 // audit walks the audit chain.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"runtime/metrics"
 	"slices"
 	"syscall"
 	"testing"
@@ -147,11 +148,12 @@ func PagesBench(b *testing.B, open func(b *testing.B, now func() time.Time) Page
 		})
 	}
 	began, cpu = time.Now(), processor()
+	most := heapPeak()
 	v, err := ledger.Verify(context.Background(), s, "", ledger.Anchor{}, now)
 	if err != nil {
 		b.Fatal(err)
 	}
-	fmt.Printf("verified in %s, %s of processor time\n", time.Since(began).Round(time.Millisecond), (processor() - cpu).Round(time.Millisecond))
+	fmt.Printf("verified in %s, %s of processor time, with at most %d MB more in the heap\n", time.Since(began).Round(time.Millisecond), (processor() - cpu).Round(time.Millisecond), most()>>20)
 	for _, c := range v.Checks {
 		if !c.OK && c.Name != "charges" { // the lines of these calls follow from nothing
 			b.Errorf("%s: %s", c.Name, c.Detail)
@@ -293,4 +295,34 @@ func kindOf(random *rand.Rand, model int) string {
 		return "images"
 	}
 	return pick(random, "completions", "completions", "messages")
+}
+
+// heapPeak watches the heap until most is called, which says how many bytes more it had at most than now, garbage included.
+func heapPeak() (most func() int64) {
+	runtime.GC()
+	used := func() int64 {
+		sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+		metrics.Read(sample)
+		return int64(sample[0].Value.Uint64())
+	}
+	before, peak := used(), int64(0)
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(20 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-stop:
+				return
+			case <-tick.C:
+				peak = max(peak, used()-before)
+			}
+		}
+	}()
+	return func() int64 {
+		close(stop)
+		<-done
+		return peak
+	}
 }

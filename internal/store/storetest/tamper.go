@@ -320,9 +320,34 @@ func verifyFinds(t *testing.T, b Books, text, check string) {
 	if check != "" && failed[check] == "" {
 		t.Errorf("%q did not fail, but %v", check, failed)
 	}
+	sameByAny(t, b.Store, r)
 	_, err = audit.Verify(b.Store.AuditRows(t.Context()))
 	if broken := check == "audit chain"; broken != fault.Is(err, fault.Conflict) || !broken && err != nil {
 		t.Errorf("audit.Verify: %v", err)
+	}
+}
+
+// inStretches are stores whose checks can be made with little memory.
+type inStretches interface {
+	ChecksBy(ctx context.Context, noted ledger.Anchor, rows int) ([]ledger.Check, ledger.Anchor, error)
+}
+
+// sameByAny checks that the same checks fail however many rows are compared at once.
+func sameByAny(t *testing.T, s any, r ledger.Report) {
+	t.Helper()
+	for _, rows := range []int{1, 2, 7} {
+		checks, _, err := s.(inStretches).ChecksBy(t.Context(), ledger.Anchor{}, rows)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(checks) != len(r.Checks) {
+			t.Fatalf("%d checks by %d rows, %d otherwise", len(checks), rows, len(r.Checks))
+		}
+		for i, c := range checks {
+			if was := r.Checks[i]; c.Name != was.Name || c.OK != was.OK || c.OK && c.Detail != was.Detail {
+				t.Errorf("by %d rows %s is %t: %s; otherwise %s is %t: %s", rows, c.Name, c.OK, c.Detail, was.Name, was.OK, was.Detail)
+			}
+		}
 	}
 }
 
