@@ -5,7 +5,7 @@ test.each<[string, Preferences | null]>([
   ['nothing', null],
   ['everything', {
     order: ['a', 'b/fp8'], only: ['a', 'b'], ignore: ['c'], allow_fallbacks: false, require_parameters: true, data_collection: 'deny', zdr: true, quantizations: ['fp8', 'unknown'],
-    sort: { by: 'price', partition: 'none' }, max_price: { prompt: '0.05', completion: '2.5', request: '1', image: '3.25', audio: '0.00000001' }, preferred_min_throughput: { p50: 20 }, preferred_max_latency: { p90: 1.5, p99: 4 },
+    sort: { by: 'price', partition: 'none' }, max_price: { prompt: '0.05', completion: '2.5', request: '1', image: '3.25', audio: '0.00000001' }, preferred_min_throughput: { p50: 20 }, preferred_max_latency: { p90: 1.5, p99: 4 }, batch: 'native',
   }],
   ['a plain sort', { sort: 'throughput' }],
   ['exacto', { sort: 'exacto' }],

@@ -16,6 +16,7 @@ import { Confirm } from '../../ui/overlay'
 import { Page, PageHead, Panel } from '../../ui/page'
 import { useShortcuts } from '../../ui/shortcuts'
 import { toast } from '../../ui/toast'
+import { Money } from '../../ui/values'
 import { batchAt, cancel, cancellable, Cost, isActive, isBatch, jobAt, JobState, Progress, type Batch, type Job } from './data'
 
 export default function JobPage() {
@@ -109,6 +110,7 @@ function BatchOf({ id }: { id: string }) {
             <Facts rows={[
               [t('state'), <JobState state={b.status} />],
               [t('endpoint'), <code translate="no">{b.endpoint}</code>],
+              [t('cost'), <Money value={b.usage.cost} exact />],
               [t('started'), dateTime(b.created_at * 1000)],
             ]} />
           </Panel>

@@ -12,6 +12,7 @@ import { Link, LinkButton, useGo, usePageSearch, type SearchShape } from '../../
 import { Level } from '../../ui/marks'
 import { Page, PageHead, Panel } from '../../ui/page'
 import { Table } from '../../ui/table'
+import { Money } from '../../ui/values'
 import { batchesAfter, Cost, isActive, JobState, Progress, type Batch, type Job } from './data'
 
 const states = ['pending', 'in_progress', 'completed', 'failed', 'cancelled', 'expired'] as const
@@ -95,11 +96,12 @@ function Batches() {
           { key: 'state', head: t('state'), cell: (b) => <JobState state={b.status} /> },
           { key: 'started', head: t('started'), from: 'lg', cell: (b) => <span className="whitespace-nowrap">{dateTime(b.created_at * 1000)}</span> },
           { key: 'progress', head: t('progress'), cell: (b) => <span className="block min-w-40"><span className="block pb-1">{text(b)}</span><Level total={Math.max(1, b.request_counts.total)} label={text(b)} parts={[{ key: 'done', value: b.request_counts.completed, className: 'bg-accent' }, { key: 'failed', value: b.request_counts.failed, className: 'bg-bad' }]} /></span> },
+          { key: 'cost', head: t('cost'), align: 'end', cell: (b) => <Money value={b.usage.cost} exact /> },
         ]}
         phone={(b) => (
           <Link to={`/jobs/${b.id}`} className="block text-ink no-underline">
             <span className="flex gap-2"><span translate="no" className="min-w-0 flex-1 truncate font-medium">{b.id}</span><JobState state={b.status} /></span>
-            <span className="block pt-1 text-small text-ink3">{text(b)}</span>
+            <span className="flex gap-2 pt-1 text-small text-ink3"><span className="flex-1">{text(b)}</span><Money value={b.usage.cost} exact /></span>
           </Link>
         )} />
       {q.hasNextPage && <div className="border-t border-line p-3 text-center"><Button small busy={q.isFetchingNextPage} onClick={() => void q.fetchNextPage()}>{c('loadMore')}</Button></div>}

@@ -27,9 +27,11 @@ export interface Form {
   readonly price: Readonly<Record<Ceiling, string>>
   readonly speed: Cutoffs
   readonly first: Cutoffs
+  /** Who answers batches: the form has no field for it, and keeps it */
+  readonly batch: NonNullable<Preferences['batch']> | ''
 }
 const none: Cutoffs = { p50: '', p75: '', p90: '', p99: '' }
-export const empty: Form = { sort: '', together: false, order: [], only: [], ignore: [], fallbacks: true, parameters: false, deny: false, zero: false, quantizations: [], price: { prompt: '', completion: '', request: '', image: '', audio: '' }, speed: none, first: none }
+export const empty: Form = { sort: '', together: false, order: [], only: [], ignore: [], fallbacks: true, parameters: false, deny: false, zero: false, quantizations: [], price: { prompt: '', completion: '', request: '', image: '', audio: '' }, speed: none, first: none, batch: '' }
 
 /** How many powers of ten lie between the API's unit and a million tokens. */
 const places: Readonly<Record<Ceiling, number>> = { prompt: 3, completion: 3, request: 0, image: 0, audio: 6 }
@@ -50,7 +52,7 @@ export function formOf(p: Preferences | null | undefined): Form {
     fallbacks: p.allow_fallbacks !== false, parameters: p.require_parameters === true, deny: p.data_collection === 'deny', zero: p.zdr === true,
     quantizations: texts(p.quantizations),
     price: { prompt: price('prompt'), completion: price('completion'), request: price('request'), image: price('image'), audio: price('audio') },
-    speed: cutoffs(p.preferred_min_throughput), first: cutoffs(p.preferred_max_latency),
+    speed: cutoffs(p.preferred_min_throughput), first: cutoffs(p.preferred_max_latency), batch: p.batch ?? '',
   }
 }
 
@@ -73,6 +75,7 @@ export function preferencesOf(f: Form): Preferences | null {
   const speed = cutoffs(f.speed), first = cutoffs(f.first)
   if (speed) p.preferred_min_throughput = speed
   if (first) p.preferred_max_latency = first
+  if (f.batch) p.batch = f.batch
   return Object.keys(p).length > 0 ? p : null
 }
 

@@ -1,0 +1,115 @@
+package dialect_test
+
+import (
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+
+	"weir/internal/batch"
+	"weir/internal/catalog"
+	"weir/internal/dialect"
+	"weir/internal/dialect/anthropic"
+	"weir/internal/dialect/gemini"
+	"weir/internal/dialect/openai"
+	"weir/internal/rawjson"
+)
+
+// said is an Ask whose provider answers every request with the same text, or by its path.
+type said struct {
+	dialect.Ask
+	ep     *catalog.Endpoint
+	body   string
+	byPath map[string]string
+}
+
+func (s said) Endpoint() *catalog.Endpoint { return s.ep }
+
+func (s said) Do(call dialect.Call) (*dialect.Answer, error) {
+	body := s.body
+	for path, text := range s.byPath {
+		if strings.HasSuffix(call.Path, path) {
+			body = text
+		}
+	}
+	return &dialect.Answer{Endpoint: s.ep, Limits: dialect.Limits{Whole: 64 << 20, Stream: 64 << 20, Media: 64 << 20}, Length: -1, Body: dialect.NewBody(io.NopCloser(strings.NewReader(body)))}, nil
+}
+
+func aPart() *batch.Part { return &batch.Part{ID: "bp_a", Endpoint: "ep", Upstream: "b1", Lines: 3} }
+
+func TestBatchNames(t *testing.T) {
+	p := aPart()
+	for name, want := range map[string]int64{
+		"bp_a-1": 1, "bp_a-50000": 50000, "bp_a-0": 0, "bp_a--1": 0, "bp_a-01": 0, "bp_a-+1": 0, "bp_a-": 0, "bp_a-1 ": 0, "bp_a-99999999999999999999": 0, "bp_b-1": 0, "1": 0, "": 0,
+	} {
+		if got := dialect.BatchLine(p, name); got != want {
+			t.Errorf("%q is line %d, want %d", name, got, want)
+		}
+	}
+	if name := dialect.BatchName(&batch.Part{ID: batch.PartPrefix + strings.Repeat("x", 24)}, 50000); len(name) > 64 {
+		t.Errorf("%q is longer than providers allow", name)
+	}
+}
+
+// Results as the three providers document them.
+func TestBatchResults(t *testing.T) {
+	ep := &catalog.Endpoint{ID: "ep", Provider: &catalog.Provider{Name: "P"}}
+	long := `{"custom_id":"bp_a-9","response":{"status_code":200,"body":{"x":"` + strings.Repeat("x", dialect.MaxBatchLine) + `"}}}` + "\n"
+	for name, c := range map[string]struct {
+		d    dialect.Batcher
+		ask  said
+		want string
+	}{
+		"openai": {&openai.Dialect{}, said{byPath: map[string]string{
+			"/batches/b1": `{"id":"b1","status":"completed","output_file_id":"file-out","error_file_id":"file-err"}`,
+			"/files/file-out/content": `{"id":"batch_req_1","custom_id":"bp_a-2","response":{"status_code":200,"request_id":"r","body":{"id":"two"}},"error":null}` + "\n" + long +
+				"\n\nno JSON\n[]\n" + `{"id":"batch_req_2","custom_id":"bp_a-1","response":{"status_code":200,"request_id":"r","body":{"id":"one"}},"error":null}`,
+			"/files/file-err/content": `{"custom_id":"bp_a-3","response":{"status_code":429,"body":{"error":{"message":"m"}}},"error":null}` + "\n" +
+				`{"custom_id":"bp_a-4","response":null,"error":{"code":"batch_expired","message":"m"}}` + "\n" + `{"custom_id":"bp_a-5","resp`,
+		}}, `2:200:{"id":"two"} 1:200:{"id":"one"} 3:429:{"error":{"message":"m"}} 4:0: `},
+		"openai without files": {&openai.Dialect{}, said{body: `{"id":"b1","status":"failed","output_file_id":null,"errors":{"data":[]}}`}, ""},
+		"anthropic": {&anthropic.Dialect{}, said{body: `{"custom_id":"bp_a-2","result":{"type":"succeeded","message":{"id":"m"}}}` + "\n" +
+			`{"custom_id":"bp_a-1","result":{"type":"errored","error":{"type":"error","error":{"type":"overloaded_error","message":"m"}}}}` + "\n" +
+			`{"custom_id":"bp_a-3","result":{"type":"canceled"}}` + "\n" + `{"custom_id":"bp_a-4","result":{"type":"expired"}}` + "\n" + `{"custom_id":"other","result":{"type":"succeeded","message":5}}`},
+			`2:200:{"id":"m"} 1:529:{"type":"error","error":{"type":"overloaded_error","message":"m"}} 3:0: 4:0: 0:0: `},
+		"gemini": {&gemini.Dialect{}, said{body: `{"name":"batches/b1","done":true,"response":{"inlinedResponses":{"inlinedResponses":[` +
+			`{"metadata":{"key":"bp_a-2"},"response":{"candidates":[]}},{"metadata":{"key":"bp_a-1"},"error":{"code":8,"message":"m"}},{"response":{}},5]}}}`},
+			`2:200:{"candidates":[]} 1:429:{"error":{"code":8,"message":"m"}} 0:200:{} 0:0: `},
+		"gemini failed": {&gemini.Dialect{}, said{body: `{"name":"batches/b1","done":true,"error":{"code":4}}`}, ""},
+	} {
+		c.ask.ep = ep
+		got := ""
+		err := c.d.BatchResults(c.ask, ep, aPart(), func(r *batch.Result) error {
+			got += strconv.FormatInt(r.Line, 10) + ":" + strconv.Itoa(r.Status) + ":" + string(r.Body) + " "
+			return nil
+		})
+		if err != nil || got != c.want {
+			t.Errorf("%s: %v\n got %s\nwant %s", name, err, got, c.want)
+		}
+	}
+}
+
+// Whatever a provider writes, results have lines of the part or none, a status of HTTP or none, and bodies that are JSON objects.
+func FuzzBatchResults(f *testing.F) {
+	for _, s := range []string{
+		`{"custom_id":"bp_a-1","result":{"type":"succeeded","message":{}}}`, `{"custom_id":"bp_a-1","response":{"status_code":200,"body":{}}}`,
+		`{"id":"b1","output_file_id":"f","response":{"inlinedResponses":{"inlinedResponses":[{"metadata":{"key":"bp_a-1"},"error":{"code":3}}]}}}`, "\n\n{", `{"custom_id":5,"result":[]}`,
+	} {
+		f.Add(s)
+	}
+	ep := &catalog.Endpoint{ID: "ep", Provider: &catalog.Provider{Name: "P"}}
+	f.Fuzz(func(t *testing.T, body string) {
+		for _, d := range []dialect.Batcher{&openai.Dialect{}, &anthropic.Dialect{}, &gemini.Dialect{}} {
+			_ = d.BatchResults(said{ep: ep, body: body}, ep, aPart(), func(r *batch.Result) error {
+				if r.Line < 0 || r.Status != 0 && (r.Status < 100 || r.Status > 599) {
+					t.Errorf("%+v", r)
+				}
+				if r.Status == http.StatusOK && rawjson.KindOf(r.Body) != rawjson.Object {
+					t.Errorf("%+v", r)
+				}
+				return nil
+			})
+		}
+	})
+}
