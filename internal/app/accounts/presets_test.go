@@ -241,7 +241,7 @@ func TestPresetRefusals(t *testing.T) {
 		{`{"name":"Große"}`, "name"}, {`{"name":"-a"}`, "name"}, {`{"name":7}`, "name"}, {`{}`, "name"},
 		{`{"name":"a","model":"test/nexd"}`, "model"}, {`{"name":"a","model":"@preset/full"}`, "model"}, {`{"name":"a","models":["test/next","no/such"]}`, "models[1]"},
 		{`{"name":"a","parameters":{"temperature":3}}`, "parameters.temperature"}, {`{"name":"a","parameters":{"messages":[]}}`, "parameters.messages"},
-		{`{"name":"a","parameters":{"reasoning":{"effort":"low","max_tokens":5}}}`, "parameters.reasoning.max_tokens"}, {`{"name":"a","provider":{"onyl":["x"]}}`, "provider.onyl"},
+		{`{"name":"a","parameters":{"reasoning":{"effort":"low","max_tokens":5}}}`, "parameters.reasoning.max_tokens"}, {`{"name":"a","provider":{"solely":["x"]}}`, "provider.solely"},
 		{`{"name":"a","api_base":"http://127.0.0.1"}`, "api_base"}, {`{"name":"a","description":"` + strings.Repeat("a", 201) + `"}`, "description"}, {`{"name":"a","system_prompt":5}`, "system_prompt"},
 	} {
 		got := o.Pages.Send(t, http.MethodPost, "/api/presets", []byte(r.body), nil)

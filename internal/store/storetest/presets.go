@@ -135,7 +135,7 @@ func presetBounds(t *testing.T, s PresetStore) {
 	saved := 0
 	for i := 0; full == nil && i < 10*preset.MaxBytes/preset.MaxContent; i++ {
 		if i%preset.MaxVersions == 0 {
-			_, full = s.SavePreset(t.Context(), preset.Save{User: other, Name: fmt.Sprint("big", i/preset.MaxVersions), Content: `{}`, New: true, At: payAt}, presetEvent)
+			savePreset(t, s, preset.Save{User: other, Name: fmt.Sprint("big", i/preset.MaxVersions), Content: `{}`, New: true, At: payAt})
 		}
 		_, full = s.SavePreset(t.Context(), preset.Save{User: other, Name: fmt.Sprint("big", i/preset.MaxVersions), Content: fmt.Sprint(i) + strings.Repeat("a", preset.MaxContent-9), At: payAt}, presetEvent)
 		saved++
