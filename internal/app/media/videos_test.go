@@ -282,7 +282,9 @@ func TestVideosWithoutDatabase(t *testing.T) {
 	gw := apptest.StartNodes(t, 1, server.New(t), apptest.Videos(t, "", map[string]string{"film/works": "video", "film/slow": "video@takes=3s"}), apptest.Quick,
 		func(s *apptest.Setup) { s.Ledger.StoreFor = config.Default().Ledger.StoreFor })[0]
 	a := gw.NewAccount(t)
-	submit := func(model string) *apptest.Answer { return a.Do(t, http.MethodPost, "/v1/videos", apptest.Shoot(model, "A heron.")) }
+	submit := func(model string) *apptest.Answer {
+		return a.Do(t, http.MethodPost, "/v1/videos", apptest.Shoot(model, "A heron."))
+	}
 	// With the real limit of the store a slow machine may refuse, and a job may begin in spite of it: jobs are counted at the end.
 	var slow apptest.ShownVideo
 	apptest.WaitFor(t, "a job to be taken", func() bool {
