@@ -54,7 +54,13 @@ func (x *exchange) putAccountData() error {
 		return fault.Field(op, "days", "This gateway stores responses for at most %d days; null means as long as that.", most)
 	}
 	text, err := x.api.Accounts.ChangePreferences(x.context(), x.caller.User, func(was string) (string, error) {
-		return wire.WithMember(was, wire.StoringOfAccount, s.Text()), nil
+		after := wire.WithMember(was, wire.StoringOfAccount, s.Text())
+		if after != "" {
+			if _, err := wire.Defaults([]byte(after)); err != nil { // else no key of the account would work any more
+				return "", fault.New(fault.Invalid, op, "The preferences of this account leave no room for this. Shorten them: PUT /api/account/preferences.").Because(err)
+			}
+		}
+		return after, nil
 	}, x.actor())
 	if err != nil {
 		return err

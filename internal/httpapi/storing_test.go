@@ -98,6 +98,18 @@ func TestStoringOfAnAccount(t *testing.T) {
 	wantError(t, n.do("PUT", path, `{"responses":"never"}`), 403, fault.PermissionDenied)
 	wantError(t, n.do("DELETE", "/api/account/responses", ""), 403, fault.PermissionDenied)
 	wantError(t, n.manage("PUT", "/api/account/preferences", `{"provider":{"storing":{}}}`), 400, fault.Invalid)
+	// what is longer than any key can be read with is refused, however long the preferences are that it comes beside
+	n.manage("PUT", path, `{}`)
+	if r := n.manage("PUT", "/api/account/preferences", `{"provider":{"zdr":`+strings.Repeat(" ", 8192-len(`{"zdr":false}`))+`false}}`); r.StatusCode != 200 {
+		t.Fatalf("%d %s", r.StatusCode, r.body)
+	}
+	wantError(t, n.manage("PUT", path, `{"responses":"never"}`), 400, fault.Invalid)
+	if !stored(``) {
+		t.Error("the account's keys do not work")
+	}
+	n.manage("PUT", "/api/account/preferences", `{"provider":null}`)
+	n.manage("PUT", path, `{"responses":"on_request"}`)
+	wantError(t, n.manage("PUT", path, `{"responses":"sometimes"}`), 400, fault.Invalid)
 	if !strings.Contains(string(n.manage("GET", path, "").body), `"on_request"`) {
 		t.Error("an error changed something")
 	}
