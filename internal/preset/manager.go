@@ -17,7 +17,8 @@ import (
 const (
 	fresh = 2 * time.Second // another node's change is known after this time
 	stale = 5 * time.Minute // while the store is unavailable, a known preset is used for this long
-	size  = 10_000
+	room  = 32 << 20        // bytes of presets that are remembered
+	least = 256             // bytes that one takes beside its texts
 )
 
 // Manager makes, changes and finds presets. It is safe for concurrent use.
@@ -36,9 +37,14 @@ type entry struct {
 	at     time.Time
 }
 
+// weight is about how much memory an entry takes: an account may have presets of 6 MB, and there are many accounts.
+func weight(k place, e entry) uint32 {
+	return uint32(least + len(k.user) + len(k.name) + len(e.preset.Description) + len(e.preset.Content)) //nolint:gosec // bounded by MaxContent
+}
+
 // NewManager makes a Manager over a store.
 func NewManager(s Store, now func() time.Time) *Manager {
-	return &Manager{store: s, now: now, cache: otter.Must(&otter.Options[place, entry]{MaximumSize: size})}
+	return &Manager{store: s, now: now, cache: otter.Must(&otter.Options[place, entry]{MaximumWeight: room, Weigher: weight})}
 }
 
 // Find finds a preset for a call. It reads the store at most every two seconds for each name, also for one that is not there.

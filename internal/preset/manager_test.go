@@ -2,6 +2,9 @@ package preset_test
 
 import (
 	"context"
+	"runtime"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,6 +17,7 @@ import (
 type memory struct {
 	preset.Store // all that these tests do not use
 	kept         preset.Preset
+	all          string // says what every preset of everybody says; "": there is one
 	asked        int
 	away         bool
 }
@@ -23,6 +27,8 @@ func (m *memory) PresetByName(_ context.Context, user, name string) (preset.Pres
 	switch {
 	case m.away:
 		return preset.Preset{}, fault.New(fault.StorageUnavailable, "test", "The store is away.")
+	case m.all != "":
+		return preset.Preset{User: user, Name: name, Version: 1, Content: strings.Clone(m.all)}, nil
 	case user != m.kept.User || name != m.kept.Name:
 		return preset.Preset{}, fault.New(fault.NotFound, "test", "There is no such preset.")
 	}
@@ -76,4 +82,26 @@ func TestFind(t *testing.T) {
 	s.away = true
 	now = now.Add(2 * time.Second)
 	find("usr_a", "tone", "", 10) // it is not known that there is one again
+}
+
+// Many accounts with large presets do not fill the memory.
+func TestMemory(t *testing.T) {
+	s := &memory{all: strings.Repeat("x", preset.MaxContent)}
+	m := preset.NewManager(s, time.Now)
+	heap := func() int64 {
+		runtime.GC()
+		var stats runtime.MemStats
+		runtime.ReadMemStats(&stats)
+		return int64(stats.HeapAlloc) //nolint:gosec // far below
+	}
+	before := heap()
+	for i := range 3000 { // 190 MB
+		if _, err := m.Find(t.Context(), "usr_"+strconv.Itoa(i), "tone"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if grown := heap() - before; grown > 64<<20 {
+		t.Errorf("3000 presets of %d bytes take %d bytes", preset.MaxContent, grown)
+	}
+	runtime.KeepAlive(m)
 }
