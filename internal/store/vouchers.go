@@ -19,6 +19,7 @@ var (
 	voucherColumns = []string{"id", "amount", "codes", "uses", "note", "actor", "created_at", "expires_at", "revoked_at"}
 	voucherAdd     = insertRow("voucher_batches", voucherColumns, "")
 	voucherRead    = `SELECT ` + strings.Join(voucherColumns, ", ") + `, (SELECT COUNT(*) FROM voucher_redemptions r WHERE r.batch = voucher_batches.id) FROM voucher_batches `
+	voucherTerms   = `SELECT ` + strings.Join(voucherColumns, ", ") + `, 0 FROM voucher_batches ` // without a count of all who were there before
 	redemptionRead = `SELECT batch, account, code, wallet, amount, at FROM voucher_redemptions `
 	redemptionAdd  = insertRow("voucher_redemptions", []string{"batch", "account", "code", "wallet", "amount", "at"}, "")
 	voucherCodes   = Table{"voucher_codes", []string{"hash", "batch", "used"}}
@@ -122,7 +123,7 @@ func (s *Store) RedeemVoucher(ctx context.Context, r voucher.Redemption, decide 
 		if err := t.row(`SELECT used FROM voucher_codes WHERE hash = $1`, code).Scan(&of.Used); err != nil {
 			return err
 		}
-		if of.Batch, err = scanVouchers(t.row(voucherRead+`WHERE id = $1`, id)); err != nil {
+		if of.Batch, err = scanVouchers(t.row(voucherTerms+`WHERE id = $1`, id)); err != nil {
 			return err
 		}
 		switch prior, err := scanRedemption(t.row(redemptionRead+`WHERE batch = $1 AND account = $2`, id, r.Account)); {
