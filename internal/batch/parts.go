@@ -90,7 +90,7 @@ func (r *running) offer(ctx context.Context, it *Item, caller *apikey.Caller, bo
 		s.gathered.Force(b.User, more)
 		size += more
 	}
-	it.held, it.required = c.Held, d.Required
+	it.held, it.required, it.asked = c.Held, d.Required, &asked{caller.Defaults, c.Preset}
 	s.payers.Store(b.ID, caller)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -535,6 +535,11 @@ func (r *running) answer(ctx context.Context, p *Part, it *Item, res *Result) (d
 	}
 	c := &Call{Caller: caller, Endpoint: b.Endpoint, Body: body, Generation: it.Generation, Version: b.Version, Betas: b.Betas, Held: it.held,
 		Deferred: &completion.Deferred{Endpoint: p.Endpoint, Answer: &completion.DeferredAnswer{Status: res.Status, Body: res.Body}}}
+	if was := it.asked; was != nil {
+		then := *caller
+		then.Defaults = was.defaults
+		c.Caller, c.Preset = &then, was.preset
+	}
 	it.held = nil
 	a := func() Answer {
 		defer s.turns.Leave(b.User)
@@ -600,6 +605,9 @@ func (r *running) rehold(ctx context.Context, p *Part) {
 		c := &Call{Caller: caller, Endpoint: b.Endpoint, Body: body, Generation: it.Generation, Version: b.Version, Betas: b.Betas, Deferred: &completion.Deferred{}}
 		a := s.runner.Run(ctx, c)
 		it.held, it.required = c.Held, c.Deferred.Required
+		if c.Deferred.Body != nil {
+			it.asked = &asked{caller.Defaults, c.Preset}
+		}
 		if it.held == nil && a.Err != nil && ours(a.Err) {
 			return // later lines would not be held for, either
 		}

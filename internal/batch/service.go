@@ -14,6 +14,7 @@ import (
 	"weir/internal/ledger"
 	"weir/internal/limit"
 	"weir/internal/loop"
+	"weir/internal/preset"
 	"weir/internal/record"
 )
 
@@ -120,6 +121,8 @@ type Call struct {
 	Deferred *completion.Deferred
 	// Held is the hold that preparing it has made, which the answer is paid from. What a call does not use stays here.
 	Held *ledger.Hold
+	// Preset is the preset that preparing it has used, which the answer is read with; nil: one that the request names is looked up.
+	Preset *preset.Preset
 }
 
 // Answer is the answer to a Call, with its HTTP status.

@@ -96,7 +96,7 @@ func (x *exchange) findPreset(name string) (*wire.Preset, error) {
 	if x.api.Presets == nil {
 		return nil, preset.Missing(name)
 	}
-	found, err := x.api.Presets.Find(x.context(), x.caller.User, name)
+	found, err := x.presetNow(name)
 	if err != nil {
 		return nil, err
 	}
@@ -106,6 +106,18 @@ func (x *exchange) findPreset(name string) (*wire.Preset, error) {
 	}
 	x.preset, x.presetVersion = found.Name, found.Version
 	return p, nil
+}
+
+// presetNow finds a preset as it is; for the answer of a provider's batch as it was when the provider was asked.
+func (x *exchange) presetNow(name string) (*preset.Preset, error) {
+	if c := x.part; c != nil && c.Preset != nil && c.Preset.Name == name && c.Preset.User == x.caller.User {
+		return c.Preset, nil
+	}
+	found, err := x.api.Presets.Find(x.context(), x.caller.User, name)
+	if err == nil && x.deferred() {
+		x.part.Preset = &found
+	}
+	return &found, err
 }
 
 // noPreset refuses a preset where a route has none.
