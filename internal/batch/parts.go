@@ -496,8 +496,8 @@ func (r *running) halted() bool {
 func (r *running) answer(ctx context.Context, p *Part, it *Item, res *Result) (done bool, err error) {
 	s, b := r.s, r.b
 	caller, stop, err := s.caller(ctx, b)
-	if stop != nil && stop.Code == invalidKey {
-		if payer, ok := s.payers.Load(b.ID); ok { // the key was good when the request was made
+	if stop != nil {
+		if payer, ok := s.payers.Load(b.ID); ok { // the key was good when the request was made, and the account let it be stored
 			caller, stop = payer.(*apikey.Caller), nil //nolint:forcetypeassert // nothing else is stored
 		}
 	}

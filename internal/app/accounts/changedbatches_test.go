@@ -29,6 +29,11 @@ func TestChangesWhileAProviderWorks(t *testing.T) {
 				t.Fatalf("%d %s", got.Status, got.Body)
 			}
 		},
+		"the account requires zero data retention": func(t *testing.T, o *apptest.Owner) {
+			if got := o.Pages.Do(t, http.MethodPut, "/api/account/preferences", map[string]any{"provider": map[string]any{"zdr": true}}); got.Status != http.StatusOK {
+				t.Fatalf("%d %s", got.Status, got.Body)
+			}
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
