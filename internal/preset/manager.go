@@ -39,7 +39,7 @@ type entry struct {
 
 // weight is about how much memory an entry takes: an account may have presets of 6 MB, and there are many accounts.
 func weight(k place, e entry) uint32 {
-	return uint32(least + len(k.user) + len(k.name) + len(e.preset.Description) + len(e.preset.Content)) //nolint:gosec // bounded by MaxContent
+	return uint32(least + len(k.user) + len(k.name) + len(e.preset.Description) + len(e.preset.Content))
 }
 
 // NewManager makes a Manager over a store.
