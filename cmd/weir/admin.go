@@ -284,7 +284,8 @@ func (c *userPreferencesCmd) Run(ctx context.Context) error {
 		fmt.Println(shown(u.Preferences))
 		return nil
 	}
-	if err := o.Users.SetPreferences(ctx, u.ID, text, operator); err != nil {
+	text, err = o.Users.ChangePreferences(ctx, u.ID, func(was string) (string, error) { return app.KeepStoring(was, text) }, operator)
+	if err != nil {
 		return err
 	}
 	fmt.Printf("Provider preferences of %s: %s\nRunning nodes know within 5 seconds.\n", u.Name, shown(text))

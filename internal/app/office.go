@@ -120,6 +120,9 @@ func CheckPreferences(text string) (string, error) { return httpapi.PreferencesT
 // CheckDefaults does the same for the defaults of an account, which may also contain plugins.
 func CheckDefaults(text string) (string, error) { return httpapi.DefaultsText([]byte(text)) }
 
+// KeepStoring is what to store of new defaults of an account, which keep what its user has said of storing responses unless they say it anew.
+func KeepStoring(was, text string) (string, error) { return httpapi.KeepStoring(was, text) }
+
 // TopUp credits a user's wallet. With a ref, repeated calls credit once; done is false for the repetitions.
 func (o *Office) TopUp(ctx context.Context, u account.User, amount money.Nano, ref string, by audit.Actor) (done bool, err error) {
 	if ref == "" {

@@ -58,18 +58,27 @@ func (x *exchange) putPreferences() error {
 	}
 	text = withPlugins(text, plugins)
 	text, err = x.api.Accounts.ChangePreferences(x.context(), x.caller.User, func(was string) (string, error) {
-		after := wire.WithMember(text, wire.StoringOfAccount, memberOf(was, wire.StoringOfAccount))
-		if after != "" {
-			if _, err := wire.Defaults([]byte(after)); err != nil { // all together are too long
-				return "", err
-			}
-		}
-		return after, nil
+		return KeepStoring(was, text)
 	}, x.actor())
 	if err != nil {
 		return err
 	}
 	return x.replyPreferences(text)
+}
+
+// KeepStoring is what to store of new defaults of an account: what was said of storing stays, unless text says it, too. It fails where all
+// together are too long.
+func KeepStoring(was, text string) (string, error) {
+	if memberOf(text, wire.StoringOfAccount) != "" {
+		return text, nil
+	}
+	after := wire.WithMember(text, wire.StoringOfAccount, memberOf(was, wire.StoringOfAccount))
+	if after != "" {
+		if _, err := wire.Defaults([]byte(after)); err != nil {
+			return "", err
+		}
+	}
+	return after, nil
 }
 
 // memberOf is a member of the defaults of an account, "" for none.
