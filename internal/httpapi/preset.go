@@ -69,6 +69,9 @@ func presetNamed(body []byte, asked string) (out []byte, model, name string, err
 	if rawjson.KindOf(body) != rawjson.Object {
 		return body, model, name, nil
 	}
+	if v := wire.Present(rawjson.Find(body, "model")); v != nil && rawjson.KindOf(v) != rawjson.String {
+		return nil, "", "", fault.Field(op, "model", "model must be a string: the slug of a model, or a preset.")
+	}
 	at := 0
 	for e := rawjson.ElementsOf(rawjson.Find(body, "models")); e.Next(); at++ {
 		if _, _, is := preset.Split(rawjson.Text(e.Value)); is {

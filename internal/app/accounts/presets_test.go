@@ -271,6 +271,8 @@ func TestPresetRefusals(t *testing.T) {
 		{"/v1/chat/completions", `{"model":"@preset/full","messages":[]}`, 400, "messages"},
 		{"/v1/chat/completions", `{"model":"@preset/full","messages":5}`, 400, "messages"},
 		{"/v1/chat/completions", `["preset"]`, 400, ""},
+		{"/v1/chat/completions", `{"preset":"full","model":5,` + ask + `}`, 400, "model"},
+		{"/v1/responses", `{"preset":"full","model":["test/next"],"input":"x"}`, 400, "model"},
 		{"/v1/images", `{"model":"@preset/full","prompt":"x"}`, 400, "model"},
 		{"/v1/images", `{"model":"test/next","preset":"full","prompt":"x"}`, 400, "preset"},
 		{"/v1/audio/speech", `{"model":"@preset/full","input":"x","voice":"a"}`, 400, "model"},
