@@ -97,7 +97,8 @@ type Writer interface {
 	MarkResponse(ctx context.Context, account, id string, s Status, staleAt time.Time) (bool, error)
 	// DeleteResponse forgets one, and reports whether there was one.
 	DeleteResponse(ctx context.Context, account, id string) (bool, error)
-	// DeleteResponses forgets at most n final responses of an account, and records e, unless it is nil. It reports how many it forgot.
+	// DeleteResponses forgets at most n final responses of an account. Unless e is nil, it records e, and forgets the answers that are kept for
+	// requests of the account that are repeated. It reports how many responses it forgot.
 	DeleteResponses(ctx context.Context, account string, n int, now time.Time, e *audit.Event) (int, error)
 	// ShortenResponses has the responses of an account expire after keepFor, unless they do so earlier.
 	ShortenResponses(ctx context.Context, account string, keepFor time.Duration) error

@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"weir/internal/fault"
 	"weir/internal/history"
 	"weir/internal/httpapi"
+	"weir/internal/idempotency"
 	"weir/internal/store/sqlite"
 	"weir/internal/store/sqlite/sqlitetest"
 )
@@ -112,5 +114,36 @@ func TestStoringOfAnAccount(t *testing.T) {
 	wantError(t, n.manage("PUT", path, `{"responses":"sometimes"}`), 400, fault.Invalid)
 	if !strings.Contains(string(n.manage("GET", path, "").body), `"on_request"`) {
 		t.Error("an error changed something")
+	}
+}
+
+// Who deletes what is stored deletes the answers that are kept for repeated requests, too. None of these is charged again.
+func TestDeletionOfRepeatedAnswers(t *testing.T) {
+	t.Parallel()
+	store, err := sqlite.Open(t.Context(), sqlitetest.New(t, t.TempDir()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	m := idempotency.New(store, idempotency.Config{Now: time.Now, Node: "n", Life: "1", StoreFor: 60 * time.Second,
+		Settled: func(context.Context, string, string) (bool, error) { return false, nil }})
+	relay := &counted{relay: relayFunc(hello)}
+	n := startWith(t, relay, nil, func(d *httpapi.Deps) {
+		d.History, d.Idempotency = history.New(store, history.Config{Now: time.Now, KeepFor: 30 * 24 * time.Hour}), m
+	})
+	ask := map[string]string{"/v1/responses": `{"model":"acme/small","input":"hi"}`, "/v1/chat/completions": chatBody(false)}
+	for path, body := range ask {
+		for range 2 {
+			if r := n.do("POST", path, body, named, path); r.StatusCode != 200 {
+				t.Fatalf("%s: %d %s", path, r.StatusCode, r.body)
+			}
+		}
+	}
+	exactly(t, "deleted", at(n.manage("DELETE", "/api/account/responses", "").json(t), "data"), `{"deleted":1}`)
+	for path, body := range ask {
+		wantError(t, n.do("POST", path, body, named, path), 422, fault.IdempotencyNotKept)
+	}
+	if relay.n.Load() != 2 {
+		t.Errorf("%d calls", relay.n.Load())
 	}
 }

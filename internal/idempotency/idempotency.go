@@ -214,7 +214,7 @@ func inFlight() error {
 }
 
 func lost(e *Entry) error {
-	why, reason := "its answer was too large to be kept, or was lost", "lost"
+	why, reason := "its answer was too large to be kept, was deleted or was lost", "lost"
 	if e.Answer.Type == withheld {
 		why, reason = "its answer was not kept, because zero data retention was requested", "zdr"
 	}

@@ -153,6 +153,10 @@ func (s *Store) DeleteResponses(ctx context.Context, account string, n int, now 
 		if err != nil || e == nil {
 			return err
 		}
+		// What is kept for repeated requests is content as well. That they were made stays, so that none is charged twice.
+		if _, err := t.exec(`UPDATE idempotency SET status = 0, type = '', size = 0, body = NULL WHERE user_id = $1 AND finished AND size > 0`, account); err != nil {
+			return err
+		}
 		return t.record(*e, now)
 	})
 	return gone, err
