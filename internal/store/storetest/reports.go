@@ -46,7 +46,7 @@ func Reports(t *testing.T, open func(t *testing.T, now func() time.Time) ReportS
 		if err != nil {
 			t.Fatal(err)
 		}
-		sameByAny(t, b.s, r)
+		sameBy(t, b.s, r, 3)
 		for _, c := range r.Checks {
 			if !c.OK && c.Name != "charges" { // the lines of these calls follow from nothing
 				t.Errorf("%s: %s", c.Name, c.Detail)

@@ -90,7 +90,7 @@ func (b *reports) balanced(part string) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	sameByAny(b.t, b.s, r)
+	sameBy(b.t, b.s, r, 3)
 	for _, c := range r.Checks {
 		if !c.OK && c.Name != "charges" { // the lines of these calls follow from nothing
 			b.t.Errorf("%s: %s", c.Name, c.Detail)
