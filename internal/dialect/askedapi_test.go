@@ -21,7 +21,7 @@ var done = map[string]string{
 	"include_reasoning": "the gateway leaves it out", "reasoning.exclude": "the gateway leaves it out", "reasoning.summary": "a hint on how reasoning is shown", "include": "the gateway writes what an answer has of it",
 	"reasoning.enabled": "as reasoning in chat: the canonical field has samples", "generationConfig.thinkingConfig": "the canonical fields have samples",
 	"metadata": "stored with the call", "labels": "stored with the call", "trace": "stored with the call", "user": "providers that have such a field get a hash", "safety_identifier": "as user",
-	"preset": "the gateway fills in what it has before it decodes the request",
+	"preset":  "the gateway fills in what it has before it decodes the request",
 	"plugins": "the gateway runs them; their searches have samples", "transforms": "a plugin", "truncation": "a plugin", "structured_outputs": "the gateway checks the answer",
 	"prompt_cache_key": "a hint that makes calls cheaper; routing obeys it", "background": "the gateway's own", "previous_response_id": "the gateway's own", "store": "the gateway's own",
 	"betas": "refused by the decoder, which names the header", "cachedContent": "refused by the decoder",
