@@ -21,6 +21,9 @@ const (
 
 func group(account string) int32 { return int32(hash(account) % groups) }
 
+// SameGroup reports whether endpoints count two accounts as one, which is so for one pair in 64.
+func SameGroup(a, b string) bool { return group(a) == group(b) }
+
 // of is the count of an account's group.
 func (c *crowd) of(account string) *atomic.Int32 { return &c.groups[group(account)] }
 

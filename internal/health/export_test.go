@@ -7,6 +7,3 @@ func (r *Registry) Remembered(id string) int {
 	defer a.mu.Unlock()
 	return len(a.of)
 }
-
-// SameGroup reports whether two accounts share one part of what endpoints may have under way.
-func SameGroup(a, b string) bool { return group(a) == group(b) }

@@ -12,9 +12,11 @@ import (
 	"testing"
 	"time"
 
+	"weir/internal/apikey"
 	"weir/internal/app/apptest"
 	"weir/internal/catalog"
 	"weir/internal/config"
+	"weir/internal/health"
 	"weir/internal/money"
 )
 
@@ -48,7 +50,10 @@ func TestNeighbours(t *testing.T) {
 					n.setup(s)
 				}
 			})
-			greedy, other := gw.NewAccount(t), gw.NewAccount(t)
+			greedy, other := gw.NewOwner(t, 100, apikey.NewKey{}), gw.NewOwner(t, 100, apikey.NewKey{})
+			for health.SameGroup(greedy.User, other.User) { // endpoints would take them for one
+				other = gw.NewOwner(t, 100, apikey.NewKey{})
+			}
 			calls := 10
 			if measure {
 				calls = 1000
@@ -56,7 +61,7 @@ func TestNeighbours(t *testing.T) {
 			quiet := other.Beside(t, calls, n.use)
 			ctx, stop := context.WithCancel(t.Context())
 			defer stop()
-			n.take(ctx, t, greedy)
+			n.take(ctx, t, greedy.Account)
 			loud := other.Beside(t, calls, n.use)
 			stop()
 			if measure {
