@@ -44,6 +44,24 @@ test('Esc stops an answer, what was given is kept and charged', async () => {
   await page.done();
 });
 
+test('who leaves the page ends the call, and finds what was given', async () => {
+  const page = await open(b, weir, { path: '/playground?models=sim/chat', signedIn: true });
+  const answered = page.waitForResponse((r) => r.url().endsWith('/chat/completions'));
+  await ask(page, '[[sim tokens=20000 gap=200ms]] Tell me everything');
+  const id = (await answered).headers()['x-generation-id'];
+  await page.getByRole('log').getByText('You wrote').waitFor();
+  await page.getByRole('link', { name: 'Models', exact: true }).first().click();
+  await page.getByRole('heading', { level: 1, name: 'Models' }).waitFor();
+  await becomes(async () => {
+    const answer = await page.request.get(`${weir.url}/v1/generation?id=${id}`, { headers: { authorization: `Bearer ${weir.api_key}` } });
+    return answer.ok() && (await answer.json()).data.cancelled;
+  }, true);
+  await page.goBack();
+  await page.getByText('Stopped by you.').waitFor();
+  await page.getByText('settled', { exact: true }).waitFor();
+  await page.done();
+});
+
 test('an error before content and one after it', async () => {
   const page = await open(b, weir, { path: '/playground?models=sim/chat', signedIn: true });
   await ask(page, '[[sim fault=u15 status=502]] Hi');

@@ -61,6 +61,8 @@ function Chatroom({ me, room, models }: { me: Me; room: Room; models: readonly M
     room.onEnd = (model, a) => { if (!a.error) say(t('said', { name: name(model), text: a.text.slice(0, 2000) })) }
     return () => { room.onEnd = null }
   })
+  // Who leaves the page pays for no more of the answer.
+  useEffect(() => () => room.stop(), [room])
   const known = (ids: readonly string[]) => [...new Set(ids.flatMap((id) => byId.get(id)?.id ?? []))].slice(0, 4)
   const choices = [known(search.models), known(chat.models), known((remembered('playground') ?? '').split(','))]
   const columns = choices.find((c) => c.length) ?? [models.find((m) => m.rank === 1)?.id ?? models[0]!.id]
