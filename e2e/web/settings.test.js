@@ -224,14 +224,14 @@ test('what is stored of responses is chosen, counted and deleted', async () => {
   await page.reload();
   await page.getByRole('radio', { name: 'Store only what asks for it', checked: true }).waitFor();
   assert.equal(await page.getByLabel('Keep for').inputValue(), '7');
-  await settles(async () => (await respond()).store === false);
+  await becomes(async () => (await respond()).store === false, true);
   assert.equal((await respond({ store: true })).store, true);
 
   await page.getByRole('radio', { name: 'Never store' }).check();
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByText('Saved. Calls follow it within five seconds.').first().waitFor();
   await page.getByText('What is stored stays until its time is over.').waitFor();
-  await settles(async () => (await respond({ store: true })).error?.code === 400);
+  await becomes(async () => (await respond({ store: true })).error?.code === 400, true);
   await page.getByRole('button', { name: 'Delete all' }).click();
   await page.getByRole('alertdialog').getByText('Calls can no longer continue them.').waitFor();
   await page.getByRole('alertdialog').getByRole('button', { name: 'Delete all' }).click();
@@ -244,12 +244,6 @@ test('what is stored of responses is chosen, counted and deleted', async () => {
   await page.getByRole('button', { name: 'Save', disabled: true }).waitFor();
   await page.done();
 });
-
-/** Asks again until what other nodes must first hear of is so; a change is to be everywhere within five seconds. */
-async function settles(ask) {
-  for (let i = 0; i < 100; i++) { if (await ask()) return; await new Promise((go) => setTimeout(go, 100)); }
-  assert.fail(`still not so: ${ask}`);
-}
 
 for (const path of ['/settings/profile', '/settings/security', '/settings/routing', '/settings/data']) {
   for (const { theme, language } of looks) {

@@ -502,7 +502,7 @@ func (r *running) answer(ctx context.Context, p *Part, it *Item, res *Result) (d
 		}
 	}
 	if stop != nil {
-		if r.draining { // nobody pays for it any more
+		if r.draining { // the batch has no valid key left that could be charged
 			r.returned([]*Item{it}, true)
 			return true, nil
 		}

@@ -447,7 +447,7 @@ func TestModalitiesByType(t *testing.T) {
 	}
 }
 
-// A model without a date has none. A day on which it existed stands in for it where a number is required.
+// A model without a date has none. Where a number is required, the day of the list that names the model is used.
 func TestKnownSince(t *testing.T) {
 	t.Parallel()
 	list, own := time.Date(2026, 8, 21, 0, 0, 0, 0, time.UTC), time.Date(2025, 1, 2, 0, 0, 0, 0, time.UTC)

@@ -1,7 +1,7 @@
 package completion
 
 // Deferred is how a request goes to a provider as a part of one of the provider's batches. It is used twice: without an Answer the attempt
-// only fills in what the provider is to get, and fails with an error that stops the call; with one the attempt reads that, and asks nobody.
+// only fills in what the provider is to get, and fails with an error that stops the call; with one the attempt reads that, and calls no provider.
 type Deferred struct {
 	Endpoint string              // id of the endpoint; with an Answer the only one that may serve
 	Path     string              // of the request, below the provider's base URL
@@ -19,5 +19,5 @@ type DeferredAnswer struct {
 	Body   []byte
 }
 
-// Prepares reports whether the request is only prepared, and asks nobody.
+// Prepares reports whether the request is only prepared: no provider is called.
 func (d *Deferred) Prepares() bool { return d != nil && d.Answer == nil }

@@ -15,7 +15,7 @@ const (
 	vouchersMost = 100
 )
 
-// postRedeem serves POST /api/vouchers/redeem. Every try counts, so that nobody guesses codes.
+// postRedeem serves POST /api/vouchers/redeem. Every try counts towards a limit, against guessing.
 func (x *exchange) postRedeem() error {
 	body, err := x.readObject()
 	if err != nil {
@@ -105,7 +105,7 @@ func (x *exchange) listAdminVouchers() error {
 	return x.reply(&o)
 }
 
-// postAdminVouchers serves POST /api/admin/vouchers. The answer has the codes, which nobody can read again.
+// postAdminVouchers serves POST /api/admin/vouchers. The answer has the codes, which are not shown again.
 func (x *exchange) postAdminVouchers() error {
 	const op = "httpapi.postAdminVouchers"
 	body, err := x.readObject()

@@ -120,5 +120,5 @@ func (c *Call) prefer() {
 	}
 }
 
-// preparing reports whether the call asks nobody, and ends before there is an answer.
+// preparing reports whether the call ends before a provider is called.
 func (c *Call) preparing() bool { return c.Deferred.Prepares() }

@@ -99,7 +99,7 @@ func (s *Store) RevokeVouchers(ctx context.Context, id string, now time.Time, e 
 // redeem the last use of a code, or of an account that redeems two codes, the second sees what the first has done.
 func (s *Store) RedeemVoucher(ctx context.Context, r voucher.Redemption, decide func(*voucher.State) (*ledger.Posting, error)) (done voucher.Redemption, repeated bool, err error) {
 	code := r.Code.String()
-	var known bool // without a lock: those who guess wait for nobody, and nobody for them
+	var known bool // read without a lock, so that guesses do not delay other accounts
 	err = s.find(ctx, func(row Scanner) error { return row.Scan(&known) }, `SELECT EXISTS (SELECT 1 FROM voucher_codes WHERE hash = $1)`, code)
 	if err == nil && !known {
 		err = fault.New(fault.NotFound, "store.RedeemVoucher", "There is no such code. Check every letter.")

@@ -55,7 +55,7 @@ type Redemption struct {
 	At      time.Time
 }
 
-// State is what a store knows of a code and of the account that wants to redeem it, while nobody else can change it.
+// State is what a store knows of a code and of the account that wants to redeem it, while it is locked.
 type State struct {
 	Batch Batch
 	Used  int64       // accounts that have redeemed the code
@@ -80,7 +80,7 @@ type Store interface {
 const alphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 const (
-	codeLen  = 20 // 100 bits: nobody guesses one, not even with the hashes at hand
+	codeLen  = 20 // 100 bits: too many to guess, even with the hashes
 	groupLen = 4
 	maxTyped = 100
 )
@@ -210,7 +210,7 @@ func (m *Manager) Batch(ctx context.Context, id string) (Batch, error) {
 	return m.store.VoucherBatch(ctx, id)
 }
 
-// Revoke ends a batch: nobody can redeem its codes any more. What was credited stays.
+// Revoke ends a batch: its codes can no longer be redeemed. What was credited stays.
 func (m *Manager) Revoke(ctx context.Context, id string, by audit.Actor) (Batch, error) {
 	return m.store.RevokeVouchers(ctx, id, m.now(), audit.Event{Actor: by, Action: audit.VouchersRevoked, Target: id})
 }

@@ -72,7 +72,7 @@ func TestMessageBatchesAtProviders(t *testing.T) {
 	gw.WantBalanced(t)
 }
 
-// Whoever denies the collection of data has a provider's batch only of providers whose policy allows it; with zero data retention, nobody has one.
+// Requests with data_collection: deny go only to batches of providers whose policy allows it; with zero data retention, none go to a provider's batch.
 func TestDataPoliciesOfBatches(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -23,7 +23,7 @@ type Faults struct {
 	Expires bool   // it ends without an answer to any request
 	Twice   bool   // each result is there twice
 	Missing bool   // every second result is not there
-	Unknown bool   // there are results of requests that nobody made, and lines that are no JSON
+	Unknown bool   // results also have requests that were not sent, and lines that are not JSON
 	Errors  bool   // every second request fails with 429
 	Usage   string // JSON that replaces the usage of each answer, "" not
 }
