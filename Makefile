@@ -161,7 +161,7 @@ e2e/node/node_modules/.package-lock.json: e2e/node/package.json e2e/node/package
 	@touch $@
 
 .PHONY: e2e-web
-e2e-web: build chromium e2e/web/node_modules/.package-lock.json ## test the web interface in Chromium
+e2e-web: build chromium python e2e/web/node_modules/.package-lock.json ## test the web interface in Chromium
 	cd e2e/web && WEIR_BIN=$(CURDIR)/bin/weir npm test
 
 .PHONY: screens

@@ -1,7 +1,7 @@
 import { useEffect, useId, useRef, useState } from 'react'
 import { send } from '../../api/client'
 import type { Me } from '../../api/query'
-import { formSnippets, requestSnippets } from '../../code/snippets'
+import { formSnippets, requestSnippets } from '../../code/requests'
 import { ZERO, add, bytes, decimal, divide, duration, money, multiply, perToken, plain, times } from '../../format'
 import { useT } from '../../i18n'
 import { Button } from '../../ui/button'

@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { send } from '../../api/client'
 import type { Me } from '../../api/query'
-import { requestSnippets } from '../../code/snippets'
+import { requestSnippets } from '../../code/requests'
 import { decimal, money, number, perToken, plain, times } from '../../format'
 import { useT } from '../../i18n'
 import { Button, IconButton } from '../../ui/button'

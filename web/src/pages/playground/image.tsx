@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { get, send } from '../../api/client'
 import type { Me } from '../../api/query'
-import { requestSnippets } from '../../code/snippets'
+import { requestSnippets } from '../../code/requests'
 import { decimal, duration, money, perToken, plain, price, times } from '../../format'
 import { useT } from '../../i18n'
 import { Button } from '../../ui/button'
@@ -132,7 +132,7 @@ function Images({ me, models }: { me: Me; models: readonly Model[] }) {
           </article>
         ))}
       </div>
-      {code && <CodeOf onClose={() => setCode(false)} snippets={requestSnippets(location.origin, files.length ? 'edit' : 'image', shortBody(body(draft.trim() || works[0]?.prompt || 'A heron in a river', files)))} />}
+      {code && <CodeOf onClose={() => setCode(false)} snippets={requestSnippets(location.origin, files.length ? 'edit' : 'image', body(draft.trim() || works[0]?.prompt || 'A heron in a river', files))} />}
     </Frame>
   )
 }
@@ -141,7 +141,6 @@ function Preview({ data, label }: { data: string; label: string }) {
   return url ? <figure className="m-0 py-2"><img src={url} alt={label} className="max-h-[420px] max-w-full rounded-panel border border-line object-contain opacity-80" /><figcaption className="pt-1 text-small text-ink3">{label}</figcaption></figure> : null
 }
 const asFile = (data: string, i: number, id: string): Attachment => ({ id: `${id} ${i} ${Date.now()}`, kind: 'image', name: `picture-${i + 1}`, size: blobOf(data).size, data })
-const shortBody = (b: Body): Body => ({ ...b, ...(Array.isArray(b.images) ? { images: b.images.map((x: { image_url: string }) => ({ image_url: `${x.image_url.slice(0, 40)}…` })) } : {}) })
 /** What it will cost as far as that is known before. */
 function estimate(t: ReturnType<typeof useT<'media'>>, m: Model, n: number, base: { readonly [name: string]: string } | undefined): string {
   const each = decimal(m.each ?? null)

@@ -17,14 +17,14 @@ import { Mark, State, Tag } from '../../ui/marks'
 import { Confirm, Dialog } from '../../ui/overlay'
 import { Money } from '../../ui/values'
 import type { Model } from '../catalog/filter'
-import { requestSnippets } from '../../code/snippets'
+import { requestSnippets } from '../../code/requests'
 import { Composer } from './composer'
 import { ask, beginRoom, forget, roomOf, useRoom, type Can, type Chat, type Room } from './chat'
 import { deleteChats, listChats } from './history'
 import { Explain, Frame, Ready } from './modes'
 import { Panel } from './panel'
 import { linkTo, shape } from './share'
-import { bytesOf, guess, request, running, shortened, wrong, type Answer, type Attachment, type Settings, type Turn } from './stream'
+import { bytesOf, guess, request, running, wrong, type Answer, type Attachment, type Settings, type Turn } from './stream'
 import { FrameList, TurnView, type Acts, type T } from './turn'
 
 const SavePreset = lazy(() => import('../presets/save'))
@@ -123,7 +123,7 @@ function Chatroom({ me, room, models }: { me: Me; room: Room; models: readonly M
   const build = (id: string) => {
     const last = turns(id)[turns(id).length - 1]
     const next = draft.trim() || files.length ? { prompt: draft, files } : last ? ask(last) : { prompt: 'Hello' }
-    return shortened(request(id, draft.trim() || files.length || !last ? turns(id) : turns(id).slice(0, -1), next, chat.settings, can(byId.get(id))))
+    return request(id, draft.trim() || files.length || !last ? turns(id) : turns(id).slice(0, -1), next, chat.settings, can(byId.get(id)))
   }
   const show = (o: Over) => { setSheet(false); setOver(o) }
   const settings = <Panel t={t} chat={chat} models={models} bad={bad} kept={room.kept} onChange={room.settings} onCode={() => show({ kind: 'code' })} onExplain={() => show({ kind: 'explain' })} onPreset={() => show({ kind: 'preset' })} onShare={() => show({ kind: 'share' })} onHistory={() => show({ kind: 'history' })}

@@ -296,7 +296,3 @@ export function request(model: string, turns: readonly Turn[], next: Pick<Turn, 
     ...(Object.keys(provider).length ? { provider } : {}),
   }
 }
-/** The same request with long data in short, for people to read. */
-export function shortened(r: Request): Request {
-  return JSON.parse(JSON.stringify(r, (k, v: unknown) => (typeof v === 'string' && v.length > 400 && (k === 'url' || k === 'file_data' || k === 'data') ? `${v.slice(0, 40)}…` : v))) as Request
-}

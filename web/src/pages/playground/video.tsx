@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import { ApiError, get, remove, send } from '../../api/client'
 import { queries, type Me } from '../../api/query'
-import { requestSnippets } from '../../code/snippets'
+import { requestSnippets } from '../../code/requests'
 import { ZERO, add, compare, decimal, duration, money, percent, plain, seconds, times, type Decimal } from '../../format'
 import { useT } from '../../i18n'
 import { hasPage } from '../../router'
@@ -80,10 +80,10 @@ function Videos({ me, models }: { me: Me; models: readonly Model[] }) {
   const badSeed = seed !== null && (!Number.isInteger(seed) || seed < 0)
   const why = active >= allowed ? t('twoJobs', { n: allowed }) : files.length > frames.length ? (frames.length ? t('framesMost', { n: frames.length }) : p('lacks_image', { name: model.name })) : badSeed ? p('badSetting') : null
   const ready = draft.trim() !== '' && why === null && !sending && f !== undefined
-  const body = (prompt: string, short = false) => ({
+  const body = (prompt: string) => ({
     model: model.id, prompt, ...(length ? { duration: length } : {}), ...(resolution ? { resolution } : {}), ...(ratio && !size ? { aspect_ratio: ratio } : {}), ...(size ? { size } : {}), ...(f?.generate_audio ? { generate_audio: audio } : {}),
     ...(seed !== null && f?.seed ? { seed } : {}),
-    ...(files.length ? { frame_images: files.map((x, i) => ({ type: 'image_url', image_url: { url: short ? `${x.data.slice(0, 40)}…` : x.data }, frame_type: frames[i] })) } : {}),
+    ...(files.length ? { frame_images: files.map((x, i) => ({ type: 'image_url', image_url: { url: x.data }, frame_type: frames[i] })) } : {}),
   })
   const submit = async () => {
     if (!ready) return
@@ -137,7 +137,7 @@ function Videos({ me, models }: { me: Me; models: readonly Model[] }) {
         {jobsError && !jobs ? <ErrorBox error={jobsError} onRetry={() => void refetch()} /> : !jobs ? <SkeletonRows rows={3} /> : jobs.data.length === 0 ? <Empty icon="video" title={t('noVideos')}>{t('noVideosText')}</Empty>
           : jobs.data.map((j) => <JobCard key={j.id} job={j} prompt={prompts[j.id]} name={models.find((m) => m.id === j.model)?.name ?? j.model} onCancel={() => void remove('/api/v1/videos/{id}' as '/v1/videos/{id}', { path: { id: j.id } }).catch((e: unknown) => setError(asFailure(e))).finally(() => void refetch())} />)}
       </div>
-      {code && <CodeOf onClose={() => setCode(false)} snippets={requestSnippets(location.origin, 'video', body(draft.trim() || 'A heron in a river', true))} />}
+      {code && <CodeOf onClose={() => setCode(false)} snippets={requestSnippets(location.origin, 'video', body(draft.trim() || 'A heron in a river'))} />}
     </Frame>
   )
 }
