@@ -85,12 +85,13 @@ func (c *Caller) From(a netip.Addr) bool {
 // Defaults are the provider preferences of a caller's requests that do not set them.
 type Defaults struct {
 	Account, Key string              // JSON objects as they were given, "" for none
+	Models       []string            // that the key may call; none: all
 	Preferences  routing.Preferences // the key's under the account's, with the models that the key may call
 }
 
-// ReadDefaults parses the texts of d with read; nil when there are none.
+// ReadDefaults parses the texts of d with read; nil when there are none, and d names no models.
 func ReadDefaults(d Defaults, read func(text string) (routing.Preferences, error)) (*Defaults, error) {
-	if d.Account == "" && d.Key == "" {
+	if d.Account == "" && d.Key == "" && len(d.Models) == 0 {
 		return nil, nil
 	}
 	for _, text := range []string{d.Account, d.Key} {
@@ -102,6 +103,9 @@ func ReadDefaults(d Defaults, read func(text string) (routing.Preferences, error
 			return nil, err
 		}
 		d.Preferences = routing.Merge(d.Preferences, p)
+	}
+	if len(d.Models) > 0 {
+		d.Preferences.Models = append(slices.Clip(d.Preferences.Models), d.Models)
 	}
 	return &d, nil
 }

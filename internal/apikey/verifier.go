@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/subtle"
 	"fmt"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -294,15 +293,9 @@ func (v *Verifier) ask(ctx context.Context, sum Sum, now time.Time) (*entry, err
 // entryOf makes an entry of a key with its present text.
 func (v *Verifier) entryOf(found Found, now time.Time) (*entry, error) {
 	// What cannot be read fails the key: it may have been there to keep prompts away from somebody.
-	defaults, err := ReadDefaults(Defaults{Account: found.AccountPreferences, Key: found.Preferences}, v.cfg.Preferences)
+	defaults, err := ReadDefaults(Defaults{Account: found.AccountPreferences, Key: found.Preferences, Models: found.Models}, v.cfg.Preferences)
 	if err != nil {
 		return nil, fault.Wrap("apikey.Verify", fmt.Errorf("the provider preferences of key %s or of its user cannot be read: %w", found.ID, err))
-	}
-	if len(found.Models) > 0 {
-		if defaults == nil {
-			defaults = &Defaults{}
-		}
-		defaults.Preferences.Models = append(slices.Clip(defaults.Preferences.Models), found.Models)
 	}
 	return &entry{found: found, loadedAt: now, caller: Caller{
 		Key: found.ID, Hash: found.Hash, Label: found.Label, User: found.User, Wallet: found.Wallet,

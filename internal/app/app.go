@@ -295,6 +295,10 @@ func readPreferences(text string) (routing.Preferences, error) {
 	return wire.Defaults([]byte(text))
 }
 
+func readDefaults(d apikey.Defaults) (*apikey.Defaults, error) {
+	return apikey.ReadDefaults(d, readPreferences)
+}
+
 // statusOf returns the HTTP status that clients of an API see for a fault.
 func statusOf(api string, e *fault.Error) int {
 	if api == "messages" {

@@ -9,10 +9,8 @@ import (
 	"strconv"
 	"time"
 
-	"weir/internal/apikey"
 	"weir/internal/ledger"
 	"weir/internal/money"
-	"weir/internal/preset"
 )
 
 // Shape is the API that a batch came by, which decides how its lines and its results look.
@@ -128,6 +126,7 @@ type Item struct {
 	Stage      Stage
 	Generation string // of its call
 	Part       string // that it is a line of, "" none
+	Terms      string // id of the Terms with which it was prepared for a provider, "" none
 	Tries      int64  // that failed
 	Offset     int64  // of its line in the input file
 	Length     int64  // of its line, in bytes
@@ -146,14 +145,6 @@ type Item struct {
 	own      bool         // no provider takes it as a part of a batch
 	later    time.Time    // when it is to be offered again to a provider that had too much to do; zero: not
 	held     *ledger.Hold // what it may cost, while a provider has it; nil none
-	asked    *asked       // with what it was prepared for a provider; nil not by this worker
-}
-
-// asked is what of an account makes up its request. Its answer is read and paid with the same, whatever has changed in between: the provider
-// has done the work.
-type asked struct {
-	defaults *apikey.Defaults
-	preset   *preset.Preset
 }
 
 // generation names the call of a line. Repeats of a call whose outcome is not known have the same name, under which the ledger charges once.

@@ -2,6 +2,7 @@ package batch
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -24,6 +25,8 @@ type Part struct {
 	Upstream  string // the provider's id, "" not known
 	Lines     int64
 	CreatedAt time.Time
+	ClearAt   time.Time // when the provider is asked to delete what it keeps of it; zero: never, or it has
+	Clears    int64     // how often it was asked
 
 	lines   map[int64]*Item // those without an answer
 	due     time.Time
@@ -94,7 +97,13 @@ type Native interface {
 	Results(ctx context.Context, p *Part, each func(*Result) error) error
 	// Cancel asks the provider to stop.
 	Cancel(ctx context.Context, p *Part) error
+	// Clear deletes what the provider keeps of a part: its requests and answers. Of one whose id is not known it looks for it first. It fails
+	// when the provider still works on it, after it has asked it to stop. That there is nothing is no failure.
+	Clear(ctx context.Context, p *Part) error
 }
+
+// ErrWorking is the cause of the error of Native.Clear when the provider has not ended the batch.
+var ErrWorking = errors.New("the provider still works on the batch")
 
 // NotSubmitted is the error of a submission that failed before the provider could have made a batch of it.
 type NotSubmitted struct{ Err error }

@@ -3,15 +3,11 @@ package batch
 import (
 	"context"
 	"errors"
-	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"weir/internal/apikey"
-	"weir/internal/completion"
 	"weir/internal/fault"
-	"weir/internal/limit"
 )
 
 const (
@@ -38,120 +34,6 @@ const (
 	statusGone     = 410
 	statusTooMany  = 429
 )
-
-// group is lines that are gathered for a part.
-type group struct {
-	endpoint, path string
-	header         map[string][]string
-	items          []*Item
-	requests       []Request
-	bytes          int64
-	since          time.Time
-}
-
-func groupKey(d *completion.Deferred) string {
-	key := d.Endpoint + "\x00" + d.Path
-	for _, name := range slices.Sorted(maps.Keys(d.Header)) {
-		key += "\x00" + name + ": " + strings.Join(d.Header[name], ",")
-	}
-	return key
-}
-
-// ours are errors that have nothing to do with providers: the line is offered again.
-func ours(e *fault.Error) bool {
-	switch e.Kind {
-	case fault.PaymentRequired, fault.RateLimited, fault.Overloaded, fault.StorageUnavailable, fault.Draining:
-		return e.Upstream == nil
-	}
-	return false
-}
-
-// offer prepares a line for a provider's batch. Without taken, answer is what became of it, or nil: the line is called by itself.
-func (r *running) offer(ctx context.Context, it *Item, caller *apikey.Caller, body []byte) (taken bool, answer *Answer) {
-	s, b := r.s, r.b
-	size := int64(len(body))
-	if s.gathered.Take(b.User, size) != limit.None {
-		r.flush()
-		r.back(it, wait)
-		return true, nil
-	}
-	d := &completion.Deferred{}
-	c := &Call{Caller: caller, Endpoint: b.Endpoint, Body: body, Generation: it.Generation, Version: b.Version, Betas: b.Betas, Deferred: d}
-	a := s.runner.Run(ctx, c)
-	if d.Body == nil {
-		s.gathered.Give(b.User, size)
-		if a.Err != nil && (ours(a.Err) || d.Required) {
-			return false, &a
-		}
-		it.own = true
-		return false, nil
-	}
-	if more := int64(len(d.Body)) - size; more > 0 {
-		s.gathered.Force(b.User, more)
-		size += more
-	}
-	it.held, it.required, it.asked = c.Held, d.Required, &asked{caller.Defaults, c.Preset}
-	s.payers.Store(b.ID, caller)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.busy--
-	r.waiting++
-	key := groupKey(d)
-	g := r.groups[key]
-	if g == nil {
-		g = &group{endpoint: d.Endpoint, path: d.Path, header: d.Header, since: s.now()}
-		r.groups[key] = g
-	}
-	g.items = append(g.items, it)
-	g.requests = append(g.requests, Request{Line: it.Line, Body: d.Body})
-	g.bytes += size
-	most := partLines
-	if d.Most > 0 {
-		most = min(most, d.Most)
-	}
-	if g.bytes >= s.cfg.Gather/gatherShare/2 || len(g.items) >= most {
-		delete(r.groups, key)
-		r.ready = append(r.ready, g)
-	}
-	return true, nil
-}
-
-// flush has the largest group sent, however small it is.
-func (r *running) flush() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	largest := ""
-	for key, g := range r.groups {
-		if largest == "" || g.bytes > r.groups[largest].bytes {
-			largest = key
-		}
-	}
-	if g := r.groups[largest]; g != nil {
-		delete(r.groups, largest)
-		r.ready = append(r.ready, g)
-	}
-}
-
-// full takes a group that is to be sent: one that is full, or any when no lines come any more for a while.
-func (r *running) full() *group {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if len(r.ready) > 0 {
-		g := r.ready[0]
-		r.ready = r.ready[1:]
-		return g
-	}
-	now := r.s.now()
-	all := r.busy == 0 && (r.end || r.pausedTo.After(now))
-	for key, g := range r.groups {
-		if !all && now.Sub(g.since) < gatherFor {
-			continue
-		}
-		delete(r.groups, key)
-		return g
-	}
-	return nil
-}
 
 // natively sends groups to providers, and reads their answers, until all lines are done or the batch stops.
 func (r *running) natively(ctx context.Context) {
@@ -250,7 +132,7 @@ func (r *running) send(ctx context.Context, g *group) error {
 	p := &Part{ID: apikey.NewID(PartPrefix), Endpoint: g.endpoint, Path: g.path, State: PartIntended, Lines: int64(len(g.items)), CreatedAt: s.now(), lines: map[int64]*Item{}}
 	defer s.gathered.Give(r.b.User, g.bytes)
 	short, cancel := s.short(ctx)
-	err := s.Store.AddPart(short, r.b, p, g.items)
+	err := s.Store.AddPart(short, r.b, p, g.items, g.terms)
 	cancel()
 	if err != nil {
 		r.returned(g.items, false)
@@ -326,7 +208,10 @@ func (r *running) disown(ctx context.Context, p *Part) {
 	defer cancel()
 	list, err := r.s.Store.Parts(short, r.b.ID)
 	if err == nil && slices.ContainsFunc(list, func(q Part) bool { return q.ID == p.ID && q.State == PartEnded }) {
-		err = r.s.Native.Cancel(short, p)
+		if err = r.s.Store.LeavePart(short, p, r.s.now()); err == nil {
+			r.s.clears.Wake()
+			err = r.s.Native.Cancel(short, p)
+		}
 	}
 	if err != nil {
 		r.s.cfg.Report("a provider may run a batch whose requests are made one by one: "+p.ID, r.b.ID, err)
@@ -342,7 +227,7 @@ func (r *running) keepPart(ctx context.Context, p *Part) error {
 // dissolve ends a part: its lines without an answer are called by themselves, or offered again later.
 func (r *running) dissolve(ctx context.Context, p *Part) error {
 	next := *p
-	next.State = PartEnded
+	next.State, next.ClearAt = PartEnded, r.s.now()
 	if err := r.keepPart(ctx, &next); err != nil {
 		p.due = r.s.now().Add(again)
 		if fault.Is(err, fault.Conflict) {
@@ -351,6 +236,7 @@ func (r *running) dissolve(ctx context.Context, p *Part) error {
 		return nil
 	}
 	p.State = PartEnded
+	r.s.clears.Wake()
 	rest := make([]*Item, 0, len(p.lines))
 	for _, line := range sortedLines(p.lines) {
 		rest = append(rest, p.lines[line])
@@ -489,129 +375,6 @@ func (r *running) halted() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.stopped || r.s.stopping()
-}
-
-// answer has the answer of a provider paid, and written. done is false when that must be tried again. It is a call like any other, whose
-// provider has answered already, so that it is charged once, whatever dies.
-func (r *running) answer(ctx context.Context, p *Part, it *Item, res *Result) (done bool, err error) {
-	s, b := r.s, r.b
-	caller, stop, err := s.caller(ctx, b)
-	if stop != nil {
-		if payer, ok := s.payers.Load(b.ID); ok { // the key was good when the request was made, and the account let it be stored
-			caller, stop = payer.(*apikey.Caller), nil //nolint:forcetypeassert // nothing else is stored
-		}
-	}
-	if stop != nil {
-		if r.draining { // the batch has no valid key left that could be charged
-			r.returned([]*Item{it}, true)
-			return true, nil
-		}
-		return false, s.giveUp(ctx, b, *stop)
-	}
-	if err != nil {
-		return false, nil
-	}
-	prior, err := s.prepare(ctx, b, it)
-	var text, body []byte
-	if err == nil {
-		text, err = s.textOf(ctx, b, it)
-	}
-	if err == nil {
-		body, err = s.read(b, it, text)
-	}
-	if err == nil {
-		short, cancel := s.short(ctx)
-		err = s.Store.StartItem(short, b, it)
-		cancel()
-	}
-	switch {
-	case fault.Is(err, fault.Conflict), fault.Is(err, fault.NotFound), fault.Is(err, fault.Internal):
-		return false, err
-	case err != nil:
-		return false, nil
-	}
-	if s.turns.Enter(ctx, b.User) != nil {
-		return false, nil
-	}
-	c := &Call{Caller: caller, Endpoint: b.Endpoint, Body: body, Generation: it.Generation, Version: b.Version, Betas: b.Betas, Held: it.held,
-		Deferred: &completion.Deferred{Endpoint: p.Endpoint, Answer: &completion.DeferredAnswer{Status: res.Status, Body: res.Body}}}
-	if was := it.asked; was != nil {
-		then := *caller
-		then.Defaults = was.defaults
-		c.Caller, c.Preset = &then, was.preset
-	}
-	it.held = nil
-	a := func() Answer {
-		defer s.turns.Leave(b.User)
-		short, cancel := context.WithTimeout(ctx, s.cfg.RunFor)
-		defer cancel()
-		return s.runner.Run(short, c)
-	}()
-	it.held = c.Held
-	v := s.judge(ctx, it, &a)
-	it.fails++
-	wait := v.again && (ours(a.Err) || a.Err.Upstream == nil)
-	if v.again && !it.unclear {
-		it.Tries++
-	}
-	if v.again && !wait {
-		it.Part = "" // the provider failed this request: it is made by itself
-	}
-	if err := s.end(ctx, b, it, &a, prior, v); err != nil {
-		it.Part, it.unclear = p.ID, true
-		if fault.Is(err, fault.Conflict) {
-			return false, err
-		}
-		return false, nil
-	}
-	switch {
-	case wait:
-		if v.pause != "" && !r.draining {
-			r.hold(ctx, v.pause, 0)
-		}
-		return false, nil
-	case v.again:
-		r.returned([]*Item{it}, true)
-		return true, nil
-	}
-	it.free()
-	r.mu.Lock()
-	r.waiting--
-	r.mu.Unlock()
-	r.resumed(ctx)
-	return true, nil
-}
-
-// rehold holds again, as far as the balance allows, what the lines of a part may cost that an earlier worker has sent.
-func (r *running) rehold(ctx context.Context, p *Part) {
-	s, b := r.s, r.b
-	for _, line := range sortedLines(p.lines) {
-		it := p.lines[line]
-		if it.held != nil || it.unclear || r.over() {
-			continue
-		}
-		caller, stop, err := s.caller(ctx, b)
-		if stop != nil || err != nil {
-			return
-		}
-		text, err := s.textOf(ctx, b, it)
-		if err != nil {
-			return
-		}
-		body, err := s.read(b, it, text)
-		if err != nil {
-			return
-		}
-		c := &Call{Caller: caller, Endpoint: b.Endpoint, Body: body, Generation: it.Generation, Version: b.Version, Betas: b.Betas, Deferred: &completion.Deferred{}}
-		a := s.runner.Run(ctx, c)
-		it.held, it.required = c.Held, c.Deferred.Required
-		if c.Deferred.Body != nil {
-			it.asked = &asked{caller.Defaults, c.Preset}
-		}
-		if it.held == nil && a.Err != nil && ours(a.Err) {
-			return // later lines would not be held for, either
-		}
-	}
 }
 
 // drain has providers stop the open parts of a batch that calls nothing any more, and reads what they have answered.

@@ -35,9 +35,10 @@ type running struct {
 	offers   bool // providers may take lines in batches
 	waiting  int  // lines in groups, and in open parts
 	groups   map[string]*group
-	ready    []*group // full
-	parts    []*Part  // of natively, or drain, alone
-	draining bool     // nothing is begun any more: what providers have answered is read
+	ready    []*group          // full
+	parts    []*Part           // of natively, or drain, alone
+	known    map[string]*Terms // of natively, or drain, alone
+	draining bool              // nothing is begun any more: what providers have answered is read
 }
 
 // page is how many items are read at a time.
@@ -49,7 +50,7 @@ func (s *Service) resume(ctx context.Context, b *Batch) (*running, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &running{s: s, b: b, input: input, seen: map[int64]bool{}, most: s.cfg.PerUser, groups: map[string]*group{}, offers: s.Native != nil && s.Native.Offers()}
+	r := &running{s: s, b: b, input: input, seen: map[int64]bool{}, most: s.cfg.PerUser, groups: map[string]*group{}, known: map[string]*Terms{}, offers: s.Native != nil && s.Native.Offers()}
 	open, err := s.openParts(ctx, r)
 	if err != nil {
 		return nil, err

@@ -156,6 +156,8 @@ type Deps struct {
 	// Caller finds the owner of a key by its id, which stays when the key is rotated. It fails with fault.Authentication for one that is not
 	// valid any more.
 	Caller func(ctx context.Context, key string) (*apikey.Caller, error)
+	// Defaults makes the preferences of a caller out of their texts, as apikey.ReadDefaults does.
+	Defaults func(d apikey.Defaults) (*apikey.Defaults, error)
 	// Charge reports what the ledger knows of a call.
 	Charge func(ctx context.Context, wallet, generation string) (Charge, error)
 	// Void records that a call of a batch was not made, so that it can never be charged any more, unless it was.
@@ -173,9 +175,9 @@ type Service struct {
 	runner   Runner // set by Start
 	turns    *limit.Turns
 	gathered *limit.Budget // bytes of requests that wait to be sent in a part
-	payers   sync.Map      // *apikey.Caller of lines that providers have, by batch
 	began    time.Time
 	looks    *loop.Loop
+	clears   *loop.Loop
 	swept    time.Time // used by look alone, as is counted
 	counted  time.Time
 
@@ -198,6 +200,7 @@ func New(d Deps, c Config) *Service {
 	s := &Service{Deps: d, cfg: c, began: c.Now(), turns: limit.NewTurns(c.AtOnce, c.PerUser), gathered: limit.NewBudget(c.Gather, c.Gather/gatherShare), held: map[string]bool{}, soon: make(chan struct{})}
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	s.looks = loop.New(0, s.look)
+	s.clears = loop.New(0, s.clearRound)
 	return s
 }
 

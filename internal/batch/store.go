@@ -61,9 +61,9 @@ type BatchStore interface {
 	CancelBatch(ctx context.Context, id string, now time.Time, why []Problem, by *audit.Event) error
 	// DeleteBatch deletes a user's batch that has ended, and marks its files as gone. It fails with fault.Conflict when it has not ended.
 	DeleteBatch(ctx context.Context, user, id string, shape Shape) error
-	// HasBatch reports whether a request of a wallet made a batch.
 	// CountBatches counts the batches that have not ended.
 	CountBatches(ctx context.Context) (Counts, error)
+	// HasBatch reports whether a request of a wallet made a batch.
 	HasBatch(ctx context.Context, wallet, generation string) (bool, error)
 }
 
@@ -93,12 +93,22 @@ type WorkStore interface {
 	// StartItem writes that a line is running. It fails with fault.Conflict, too, when the batch is not in progress any more, unless the line
 	// is one of a part, whose answer must be paid.
 	StartItem(ctx context.Context, b *Batch, it *Item) error
-	// AddPart writes that a part is about to be sent, and that these lines wait for it. It fails like StartItem.
-	AddPart(ctx context.Context, b *Batch, p *Part, items []*Item) error
-	// KeepPart writes the state of a part, and the provider's id of it.
+	// AddPart writes that a part is about to be sent, that these lines wait for it, and the encoded Terms by their ids, with which they were
+	// prepared. It fails like StartItem.
+	AddPart(ctx context.Context, b *Batch, p *Part, items []*Item, terms map[string][]byte) error
+	// KeepPart writes the state of a part, the provider's id of it, and when it is to be cleared.
 	KeepPart(ctx context.Context, b *Batch, p *Part) error
 	// Parts lists the parts of a batch, the oldest first.
 	Parts(ctx context.Context, batch string) ([]Part, error)
+	// Terms finds encoded Terms of a batch. It fails with fault.NotFound.
+	Terms(ctx context.Context, batch, id string) ([]byte, error)
+	// LeftParts returns at most n parts of all batches that are to be cleared at now, the longest due first. That each is tried is counted, and
+	// it is due again after what pause says of the tries, so that no other node gets it meanwhile.
+	LeftParts(ctx context.Context, now time.Time, n int, pause func(tries int64) time.Duration) ([]Part, error)
+	// LeavePart has a part cleared that has ended and that its provider has, as it turned out, under that id.
+	LeavePart(ctx context.Context, p *Part, now time.Time) error
+	// ClearedPart writes that a part needs not be cleared any more.
+	ClearedPart(ctx context.Context, id string) error
 	// EndItem writes a line that is waiting or done. A line that is done already stays as it is. What is done is counted once.
 	EndItem(ctx context.Context, b *Batch, it *Item) error
 	// Items lists lines of a batch after a number, at most n, in order; without their answers unless bodies is set. Of those that are done

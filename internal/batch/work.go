@@ -18,6 +18,9 @@ import (
 func (s *Service) Start(runner Runner) {
 	s.runner = runner
 	s.looks.Start()
+	if s.Native != nil {
+		s.clears.Start()
+	}
 }
 
 // Wake has the worker look for due batches at once. It never blocks.
@@ -33,6 +36,7 @@ func (s *Service) Close(ctx context.Context) {
 	}
 	s.mu.Unlock()
 	s.looks.Stop()
+	s.clears.Stop()
 	loop.Finish(ctx, &s.work, func() { s.cancel(fault.New(fault.Draining, "batch.Close", "The gateway was shut down.")) })
 	s.cancel(nil)
 }
@@ -91,7 +95,6 @@ func (s *Service) carryHeld(b *Batch) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		delete(s.held, b.ID)
-		s.payers.Delete(b.ID)
 	}()
 	s.carry(b)
 }

@@ -5,11 +5,13 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"net/http"
 	"strconv"
 	"strings"
 
 	"weir/internal/batch"
 	"weir/internal/catalog"
+	"weir/internal/fault"
 	"weir/internal/rawjson"
 )
 
@@ -28,6 +30,28 @@ type Batcher interface {
 	MostBatched() int
 	// CancelBatch asks the provider to stop. Of one that has ended nothing changes.
 	CancelBatch(ask Ask, ep *catalog.Endpoint, p *batch.Part) error
+	// ClearBatch deletes what the provider keeps of a batch that has ended, and fails like StillWorking when it has not. Without p.Upstream
+	// there was no batch, and at most what it was to be made of.
+	ClearBatch(ask Ask, ep *catalog.Endpoint, p *batch.Part) error
+}
+
+// StillWorking is the error of clearing a batch that has not ended.
+func StillWorking(ep *catalog.Endpoint) error {
+	return Unavailable(ep, "The provider still works on the batch.", batch.ErrWorking)
+}
+
+// Gone reports whether an error says that what was asked for does not exist at the provider.
+func Gone(err error) bool {
+	f := fault.From(err)
+	return f != nil && f.Upstream != nil && (f.Upstream.Status == http.StatusNotFound || f.Upstream.Status == http.StatusGone)
+}
+
+// Delete has the provider delete something. That it is not there is no failure.
+func Delete(ask Ask, path string) error {
+	if _, err := Whole(ask, Call{Method: http.MethodDelete, Path: path}); err != nil && !Gone(err) {
+		return err
+	}
+	return nil
 }
 
 // BatchName names the request of a line at the provider. It begins with the name of the part, so that answers to others are recognized.

@@ -1,6 +1,7 @@
 package dialect_test
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"strconv"
@@ -13,6 +14,7 @@ import (
 	"weir/internal/dialect/anthropic"
 	"weir/internal/dialect/gemini"
 	"weir/internal/dialect/openai"
+	"weir/internal/fault"
 	"weir/internal/rawjson"
 )
 
@@ -33,8 +35,15 @@ func (s said) Do(call dialect.Call) (*dialect.Answer, error) {
 			body = text
 		}
 	}
-	return &dialect.Answer{Endpoint: s.ep, Limits: dialect.Limits{Whole: 64 << 20, Stream: 64 << 20, Media: 64 << 20}, Length: -1, Body: dialect.NewBody(io.NopCloser(strings.NewReader(body)))}, nil
+	return &dialect.Answer{Exchange: headless{}, Endpoint: s.ep, Limits: dialect.Limits{Whole: 64 << 20, Stream: 64 << 20, Media: 64 << 20}, Length: -1, Body: dialect.NewBody(io.NopCloser(strings.NewReader(body)))}, nil
 }
+
+// headless is an exchange whose answer has no header fields.
+type headless struct{ dialect.Exchange }
+
+func (headless) Header() http.Header { return http.Header{} }
+
+func (headless) Close() {}
 
 func aPart() *batch.Part { return &batch.Part{ID: "bp_a", Endpoint: "ep", Upstream: "b1", Lines: 3} }
 
@@ -85,6 +94,64 @@ func TestBatchResults(t *testing.T) {
 			return nil
 		})
 		if err != nil || got != c.want {
+			t.Errorf("%s: %v\n got %s\nwant %s", name, err, got, c.want)
+		}
+	}
+}
+
+// deletes is a said that notes what is deleted and cancelled.
+type deletes struct {
+	said
+	did *[]string
+}
+
+func (d deletes) Do(call dialect.Call) (*dialect.Answer, error) {
+	path, _, _ := strings.Cut(call.Path, "?")
+	if call.Verb() == http.MethodDelete || strings.HasSuffix(path, "cancel") {
+		*d.did = append(*d.did, call.Verb()+" "+path)
+	}
+	if strings.HasSuffix(path, "missing") {
+		return nil, &fault.Error{Kind: fault.NotFound, Upstream: &fault.Upstream{Status: http.StatusNotFound}}
+	}
+	call.Path = path
+	return d.said.Do(call)
+}
+
+// What each provider keeps of a batch is deleted, and nothing else, whatever it writes.
+func TestClearBatch(t *testing.T) {
+	ep := &catalog.Endpoint{ID: "ep", Provider: &catalog.Provider{Name: "P"}}
+	const listed = `{"data":[{"id":"file-1","filename":"bp_b.jsonl"},{"id":"file-2","filename":"bp_a.jsonl"},{"id":"file-3","filename":"bp_a.jsonl.x"}],"has_more":false}`
+	for name, c := range map[string]struct {
+		d        dialect.Batcher
+		upstream string
+		answers  map[string]string
+		want     string
+		working  bool
+	}{
+		"openai": {&openai.Dialect{}, "b1", map[string]string{"/batches/b1": `{"status":"completed","input_file_id":"file-in","output_file_id":"file-out","error_file_id":"file-err"}`},
+			"DELETE /files/file-out, DELETE /files/file-err, DELETE /files/file-in", false},
+		"openai, one is gone": {&openai.Dialect{}, "b1", map[string]string{"/batches/b1": `{"status":"expired","input_file_id":"file-in","output_file_id":"file-missing","error_file_id":null}`},
+			"DELETE /files/file-missing, DELETE /files/file-in", false},
+		"openai, strange ids": {&openai.Dialect{}, "b1", map[string]string{"/batches/b1": `{"status":"failed","input_file_id":"../batches/b2","output_file_id":5,"error_file_id":""}`},
+			"DELETE /files/..%2Fbatches%2Fb2", false},
+		"openai, at work":           {&openai.Dialect{}, "b1", map[string]string{"/batches/b1": `{"status":"in_progress","input_file_id":"file-in"}`}, "POST /batches/b1/cancel", true},
+		"openai, a file alone":      {&openai.Dialect{}, "", map[string]string{"/files": listed}, "DELETE /files/file-2", false},
+		"openai, the batch is gone": {&openai.Dialect{}, "missing", map[string]string{"/files": listed}, "DELETE /files/file-2", false},
+		"anthropic":                 {&anthropic.Dialect{}, "b1", map[string]string{"/batches/b1": `{"processing_status":"ended"}`}, "DELETE /v1/messages/batches/b1", false},
+		"anthropic, at work":        {&anthropic.Dialect{}, "b1", map[string]string{"/batches/b1": `{"processing_status":"in_progress"}`}, "POST /v1/messages/batches/b1/cancel", true},
+		"anthropic, gone":           {&anthropic.Dialect{}, "missing", nil, "", false},
+		"anthropic, none":           {&anthropic.Dialect{}, "", nil, "", false},
+		"gemini":                    {&gemini.Dialect{}, "batches/b1", map[string]string{"/batches/b1": `{"done":true}`}, "DELETE /batches/b1", false},
+		"gemini, a file of answers": {&gemini.Dialect{}, "batches/b1", map[string]string{"/batches/b1": `{"done":true,"response":{"responsesFile":"files/batch-b1"},"metadata":{"output":{"responsesFile":"../models/x"}}}`},
+			"DELETE /files/batch-b1, DELETE /batches/b1", false},
+		"gemini, at work": {&gemini.Dialect{}, "batches/b1", map[string]string{"/batches/b1": `{"metadata":{"state":"BATCH_STATE_RUNNING"}}`}, "POST /batches/b1:cancel", true},
+		"gemini, gone":    {&gemini.Dialect{}, "batches/missing", nil, "", false},
+	} {
+		p := aPart()
+		p.Upstream = c.upstream
+		var did []string
+		err := c.d.ClearBatch(deletes{said{ep: ep, body: "{}", byPath: c.answers}, &did}, ep, p)
+		if got := strings.Join(did, ", "); got != c.want || (err != nil) != c.working || errors.Is(err, batch.ErrWorking) != c.working {
 			t.Errorf("%s: %v\n got %s\nwant %s", name, err, got, c.want)
 		}
 	}

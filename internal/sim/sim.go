@@ -227,7 +227,9 @@ func (s *Server) statsJSON() []byte {
 	for _, c := range s.media.Jobs() {
 		all = append(all, media.JSONOf("wire", c.Wire, "key", c.Key, "submits", c.Submits, "polls", c.Polls, "cancels", c.Cancels, "downloads", c.Downloads))
 	}
-	return append(media.AppendAny(dst, all), '}')
+	made, cancelled := s.batches.Counts()
+	dst = append(media.AppendAny(dst, all), `,"batches":`...)
+	return append(media.AppendAny(dst, media.JSONOf("made", int64(made), "cancelled", int64(cancelled), "kept", int64(s.batches.Kept()))), '}')
 }
 
 // Stats is a copy of the counts.

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,12 +25,12 @@ var (
 	batchShown = strings.Join(batchColumns, ", ")
 	batchAdd   = insertRow("batches", append(batchColumns[:len(batchColumns):len(batchColumns)], "node", "epoch"), "")
 
-	itemColumns = []string{"batch", "line", "custom_id", "stage", "generation", "part", "tries", "start", "length", "outcome", "status", "request_id", "body", "cost", "prompt", "cached",
+	itemColumns = []string{"batch", "line", "custom_id", "stage", "generation", "part", "terms", "tries", "start", "length", "outcome", "status", "request_id", "body", "cost", "prompt", "cached",
 		"completion", "reasoning"}
 	itemStart = insertRow("batch_items", itemColumns, `ON CONFLICT (batch, line) DO UPDATE SET custom_id = EXCLUDED.custom_id, stage = EXCLUDED.stage,
-		generation = EXCLUDED.generation, part = EXCLUDED.part, tries = EXCLUDED.tries WHERE batch_items.stage <> 'done'`)
+		generation = EXCLUDED.generation, part = EXCLUDED.part, terms = EXCLUDED.terms, tries = EXCLUDED.tries WHERE batch_items.stage <> 'done'`)
 	itemEnd = insertRow("batch_items", itemColumns, `ON CONFLICT (batch, line) DO UPDATE SET custom_id = EXCLUDED.custom_id, stage = EXCLUDED.stage, generation = EXCLUDED.generation, part = EXCLUDED.part,
-		tries = EXCLUDED.tries, outcome = EXCLUDED.outcome, status = EXCLUDED.status, request_id = EXCLUDED.request_id, body = EXCLUDED.body, cost = EXCLUDED.cost,
+		terms = EXCLUDED.terms, tries = EXCLUDED.tries, outcome = EXCLUDED.outcome, status = EXCLUDED.status, request_id = EXCLUDED.request_id, body = EXCLUDED.body, cost = EXCLUDED.cost,
 		prompt = EXCLUDED.prompt, cached = EXCLUDED.cached, completion = EXCLUDED.completion, reasoning = EXCLUDED.reasoning WHERE batch_items.stage <> 'done'`)
 	partAdd = insertRow("batch_parts", []string{"id", "batch", "endpoint", "path", "state", "upstream", "lines", "created_at"}, "")
 	fileAdd = insertRow("files", []string{"id", "user_id", "purpose", "name", "bytes", "hidden", "gone", "created_at", "expires_at"}, "ON CONFLICT (id) DO NOTHING")
@@ -81,7 +82,7 @@ func scanBatch(row Scanner) (b batch.Batch, err error) {
 
 func scanItem(row Scanner) (it batch.Item, err error) {
 	var of string
-	err = row.Scan(&of, &it.Line, &it.CustomID, &it.Stage, &it.Generation, &it.Part, &it.Tries, &it.Offset, &it.Length, &it.Outcome, &it.Status, &it.RequestID, &it.Body, (*int64)(&it.Cost),
+	err = row.Scan(&of, &it.Line, &it.CustomID, &it.Stage, &it.Generation, &it.Part, &it.Terms, &it.Tries, &it.Offset, &it.Length, &it.Outcome, &it.Status, &it.RequestID, &it.Body, (*int64)(&it.Cost),
 		&it.Prompt, &it.Cached, &it.Completion, &it.Reasoning)
 	return it, err
 }
@@ -316,8 +317,8 @@ func (s *Store) DeleteBatch(ctx context.Context, user, id string, shape batch.Sh
 				return err
 			}
 		}
-		for _, table := range []string{"batch_items", "batch_parts"} {
-			if _, err := t.exec(`DELETE FROM `+table+` WHERE batch = $1`, id); err != nil {
+		for _, left := range []string{"batch_items WHERE batch = $1", "batch_parts WHERE batch = $1 AND clear_at IS NULL"} {
+			if _, err := t.exec(`DELETE FROM `+left, id); err != nil {
 				return err
 			}
 		}
@@ -403,7 +404,7 @@ func itemArgs(b *batch.Batch, it *batch.Item) []any {
 	if body == nil {
 		body = []byte{}
 	}
-	return []any{b.ID, it.Line, it.CustomID, string(it.Stage), it.Generation, it.Part, it.Tries, it.Offset, it.Length, string(it.Outcome), it.Status, it.RequestID, body, int64(it.Cost), it.Prompt,
+	return []any{b.ID, it.Line, it.CustomID, string(it.Stage), it.Generation, it.Part, it.Terms, it.Tries, it.Offset, it.Length, string(it.Outcome), it.Status, it.RequestID, body, int64(it.Cost), it.Prompt,
 		it.Cached, it.Completion, it.Reasoning}
 }
 
@@ -426,7 +427,7 @@ func (s *Store) StartItem(ctx context.Context, b *batch.Batch, it *batch.Item) e
 }
 
 // AddPart is batch.WorkStore.AddPart. It is on the disk before the provider is asked.
-func (s *Store) AddPart(ctx context.Context, b *batch.Batch, p *batch.Part, items []*batch.Item) error {
+func (s *Store) AddPart(ctx context.Context, b *batch.Batch, p *batch.Part, items []*batch.Item, terms map[string][]byte) error {
 	return s.write(ctx, func(t *tx) error {
 		var id string
 		err := t.row(`SELECT id FROM batches WHERE id = $1 AND fence = $2 AND state = 'in_progress'`+t.engine.ForKeyShare, b.ID, b.Fence).Scan(&id)
@@ -438,6 +439,11 @@ func (s *Store) AddPart(ctx context.Context, b *batch.Batch, p *batch.Part, item
 		}
 		if _, err := t.exec(partAdd, p.ID, b.ID, p.Endpoint, p.Path, string(p.State), p.Upstream, p.Lines, p.CreatedAt.UnixMicro()); err != nil {
 			return err
+		}
+		for _, name := range slices.Sorted(maps.Keys(terms)) {
+			if _, err := t.exec(`INSERT INTO batch_terms (batch, id, content) VALUES ($1, $2, $3) ON CONFLICT (batch, id) DO NOTHING`, b.ID, name, terms[name]); err != nil {
+				return err
+			}
 		}
 		args := make([]any, 0, len(items)*len(itemColumns))
 		for _, it := range items {
@@ -461,18 +467,76 @@ func (s *Store) KeepPart(ctx context.Context, b *batch.Batch, p *batch.Part) err
 		if err != nil {
 			return err
 		}
-		return t.one(`UPDATE batch_parts SET state = $3, upstream = $4 WHERE id = $1 AND batch = $2`, p.ID, b.ID, string(p.State), p.Upstream)
+		return t.one(`UPDATE batch_parts SET state = $3, upstream = $4, clear_at = $5 WHERE id = $1 AND batch = $2`, p.ID, b.ID, string(p.State), p.Upstream, micros(p.ClearAt))
 	})
 }
 
 // Parts is batch.WorkStore.Parts.
 func (s *Store) Parts(ctx context.Context, id string) ([]batch.Part, error) {
-	return list(ctx, s, "store.Parts", func(row Scanner) (p batch.Part, err error) {
-		var created int64
-		err = row.Scan(&p.ID, &p.Endpoint, &p.Path, &p.State, &p.Upstream, &p.Lines, &created)
-		p.CreatedAt = time.UnixMicro(created).UTC()
-		return p, err
-	}, `SELECT id, endpoint, path, state, upstream, lines, created_at FROM batch_parts WHERE batch = $1 ORDER BY created_at, id`, id)
+	return list(ctx, s, "store.Parts", scanPart, `SELECT `+partShown+` FROM batch_parts WHERE batch = $1 ORDER BY created_at, id`, id)
+}
+
+const partShown = `id, endpoint, path, state, upstream, lines, created_at, clear_at, clears`
+
+func scanPart(row Scanner) (p batch.Part, err error) {
+	var created int64
+	var clearAt sql.NullInt64
+	err = row.Scan(&p.ID, &p.Endpoint, &p.Path, &p.State, &p.Upstream, &p.Lines, &created, &clearAt, &p.Clears)
+	p.CreatedAt = time.UnixMicro(created).UTC()
+	if clearAt.Valid {
+		p.ClearAt = time.UnixMicro(clearAt.Int64).UTC()
+	}
+	return p, err
+}
+
+// Terms is batch.WorkStore.Terms.
+func (s *Store) Terms(ctx context.Context, id, name string) (encoded []byte, err error) {
+	err = s.find(ctx, func(row Scanner) error { return row.Scan(&encoded) }, `SELECT content FROM batch_terms WHERE batch = $1 AND id = $2`, id, name)
+	return encoded, failure("store.Terms", err)
+}
+
+// LeftParts is batch.WorkStore.LeftParts. Mostly there is none, and then nothing is locked.
+func (s *Store) LeftParts(ctx context.Context, now time.Time, n int, pause func(tries int64) time.Duration) (claimed []batch.Part, err error) {
+	due, err := list(ctx, s, "store.LeftParts", scanPart, `SELECT `+partShown+` FROM batch_parts WHERE clear_at <= $1 ORDER BY clear_at, id LIMIT $2`, now.UnixMicro(), n)
+	if err != nil || len(due) == 0 {
+		return nil, err
+	}
+	err = s.write(ctx, func(t *tx) error {
+		claimed = claimed[:0]
+		slices.SortFunc(due, func(a, b batch.Part) int { return strings.Compare(a.ID, b.ID) }) // all nodes lock in this order
+		for _, p := range due {
+			next := now.Add(pause(p.Clears))
+			changed, err := t.exec(`UPDATE batch_parts SET clears = clears + 1, clear_at = $3 WHERE id = $1 AND clear_at = $2`, p.ID, p.ClearAt.UnixMicro(), next.UnixMicro())
+			if err != nil {
+				return err
+			}
+			if changed == 1 {
+				p.Clears, p.ClearAt = p.Clears+1, next
+				claimed = append(claimed, p)
+			}
+		}
+		return nil
+	})
+	return claimed, err
+}
+
+// LeavePart is batch.WorkStore.LeavePart.
+func (s *Store) LeavePart(ctx context.Context, p *batch.Part, now time.Time) error {
+	return s.write(ctx, func(t *tx) error {
+		_, err := t.exec(`UPDATE batch_parts SET upstream = $2, clear_at = $3, clears = 0 WHERE id = $1 AND state = 'ended'`, p.ID, p.Upstream, now.UnixMicro())
+		return err
+	})
+}
+
+// ClearedPart is batch.WorkStore.ClearedPart. The row of a part whose batch is gone is not needed any more.
+func (s *Store) ClearedPart(ctx context.Context, id string) error {
+	return s.write(ctx, func(t *tx) error {
+		_, err := t.exec(`UPDATE batch_parts SET clear_at = NULL WHERE id = $1`, id)
+		if err == nil {
+			_, err = t.exec(`DELETE FROM batch_parts WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM batches b WHERE b.id = batch_parts.batch)`, id)
+		}
+		return err
+	})
 }
 
 // EndItem is batch.WorkStore.EndItem. Of a power failure the same is true as of StartItem.
@@ -537,6 +601,9 @@ func (s *Store) EndBatch(ctx context.Context, b *batch.Batch, from batch.State, 
 				return err
 			}
 		}
+		if _, err := t.exec(`DELETE FROM batch_terms WHERE batch = $1`, b.ID); err != nil {
+			return err
+		}
 		_, err = t.exec(`UPDATE files SET gone = TRUE WHERE id = $1 AND hidden`, b.Input)
 		return err
 	})
@@ -562,7 +629,7 @@ func (s *Store) SweepBatches(ctx context.Context, before time.Time, n int) (gone
 		if gone = int(changed); gone == 0 || err != nil {
 			return err
 		}
-		_, err = t.exec(`DELETE FROM batch_parts WHERE NOT EXISTS (SELECT 1 FROM batches b WHERE b.id = batch_parts.batch)`)
+		_, err = t.exec(`DELETE FROM batch_parts WHERE clear_at IS NULL AND NOT EXISTS (SELECT 1 FROM batches b WHERE b.id = batch_parts.batch)`)
 		return err
 	})
 	return gone, err

@@ -99,6 +99,37 @@ func (b *Batches) Cancel(ctx context.Context, p *batch.Part) error {
 	return b.with(ctx, p, func(ask *asking, d dialect.Batcher, p *batch.Part) error { return d.CancelBatch(ask, ask.ep, p) })
 }
 
+// Clear implements batch.Native.
+func (b *Batches) Clear(ctx context.Context, p *batch.Part) error {
+	if p.Upstream == "" {
+		found, err := b.Find(ctx, p)
+		switch {
+		case err != nil && !dialect.Gone(err): // else the provider does not list its batches
+			return err
+		case found.Fate == batch.Adopted:
+			known := *p
+			known.Upstream = found.ID
+			p = &known
+		case err == nil && found.Fate == batch.Unknown:
+			return fault.New(fault.ProviderUnavailable, "upstream.Clear", "Whether the provider has a batch is not known yet.").Because(batch.ErrWorking)
+		}
+	}
+	clear := func(ask *asking, d dialect.Batcher, p *batch.Part) error { return d.ClearBatch(ask, ask.ep, p) }
+	if p.Upstream != "" {
+		return b.with(ctx, p, clear)
+	}
+	ep, t, err := b.target(p)
+	if err != nil {
+		return err
+	}
+	for _, key := range t.keys.all { // each may be another account
+		if err := b.on(ctx, ep, t, key.tag, func(ask *asking, d dialect.Batcher) error { return clear(ask, d, p) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (b *Batches) target(p *batch.Part) (*catalog.Endpoint, *target, error) {
 	ep := b.catalog().Endpoint(p.Endpoint)
 	if ep == nil {

@@ -2,6 +2,7 @@ package accounts_test
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -84,10 +85,38 @@ func TestNativeBatches(t *testing.T) {
 			})
 		}
 	}
+	apptest.WaitFor(t, "nothing to be left at the provider", func() bool { return gw.Sim.Batches().Kept() == 0 })
 	gw.WantBalanced(t)
 }
 
-// Whatever a provider does with a batch, each line has one result, and is charged at most once.
+// A batch that its user cancels while the provider works leaves nothing there, either.
+func TestCancelledNativeBatchIsDeleted(t *testing.T) {
+	t.Parallel()
+	for _, wire := range []string{"openai", "anthropic", "gemini"} {
+		t.Run(wire, func(t *testing.T) {
+			t.Parallel()
+			gw := nativeGateway(t)
+			gw.Sim.Batches().SetFaults(batches.Faults{Never: true})
+			o := gw.NewOwner(t, 500, apikey.NewKey{})
+			list := make([]map[string]any, 4)
+			for i := range list {
+				list[i] = nativeBodies["/v1/chat/completions"]("acme/" + wire)
+			}
+			id := o.RequestsBatch(t, "/v1/chat/completions", list...)
+			apptest.WaitFor(t, "the provider's batch", func() bool { made, _ := gw.Sim.Batches().Counts(); return made == 1 && gw.Sim.Batches().Kept() > 0 })
+			if got := o.Do(t, http.MethodPost, "/v1/batches/"+id+"/cancel", nil); got.Status != http.StatusOK {
+				t.Fatalf("%d %s", got.Status, got.Body)
+			}
+			if status, lines := o.Finished(t, id); status != "cancelled" || len(lines) != len(list) {
+				t.Errorf("%s, %d lines", status, len(lines))
+			}
+			apptest.WaitFor(t, "nothing to be left at the provider", func() bool { return gw.Sim.Batches().Kept() == 0 })
+			gw.WantBalanced(t)
+		})
+	}
+}
+
+// Whatever a provider does with a batch, each line has one result, and is charged at most once, and nothing of it is left at the provider.
 func TestNativeBatchFaults(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -137,6 +166,7 @@ func TestNativeBatchFaults(t *testing.T) {
 						native++
 					}
 				}
+				apptest.WaitFor(t, "nothing to be left at the provider", func() bool { return gw.Sim.Batches().Kept() == 0 })
 				if made, _ := gw.Sim.Batches().Counts(); made != c.made || c.native >= 0 && native != c.native {
 					t.Errorf("%d batches, %d lines of %d by them, want %d and %d", made, native, len(lines), c.made, c.native)
 				}

@@ -148,6 +148,24 @@ func (d *Dialect) BatchResults(ask dialect.Ask, _ *catalog.Endpoint, p *batch.Pa
 	})
 }
 
+// ClearBatch deletes the batch, and with it requests and results (Delete a Message Batch).
+func (d *Dialect) ClearBatch(ask dialect.Ask, ep *catalog.Endpoint, p *batch.Part) error {
+	if p.Upstream == "" {
+		return nil
+	}
+	progress, err := d.LookBatch(ask, ep, p)
+	switch {
+	case dialect.Gone(err):
+		return nil
+	case err != nil:
+		return err
+	case !progress.Ended:
+		_ = d.CancelBatch(ask, ep, p)
+		return dialect.StillWorking(ep)
+	}
+	return dialect.Delete(ask, batchesPath+"/"+url.PathEscape(p.Upstream))
+}
+
 // CancelBatch asks for the end (Cancel a Message Batch).
 func (d *Dialect) CancelBatch(ask dialect.Ask, _ *catalog.Endpoint, p *batch.Part) error {
 	_, err := dialect.Whole(ask, dialect.Call{Path: batchesPath + "/" + url.PathEscape(p.Upstream) + "/cancel"})

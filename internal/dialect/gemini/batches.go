@@ -139,6 +139,32 @@ func (d *Dialect) BatchResults(ask dialect.Ask, ep *catalog.Endpoint, p *batch.P
 	return nil
 }
 
+// ClearBatch deletes the operation, which has requests and answers (Batch API, batches.delete), and a file with the answers if there is one.
+func (d *Dialect) ClearBatch(ask dialect.Ask, ep *catalog.Endpoint, p *batch.Part) error {
+	if p.Upstream == "" {
+		return nil
+	}
+	body, err := d.batch(ask, p)
+	switch {
+	case dialect.Gone(err):
+		return nil
+	case err != nil:
+		return err
+	}
+	if done, _ := rawjson.Bool(rawjson.Find(body, "done")); !done {
+		_ = d.CancelBatch(ask, ep, p)
+		return dialect.StillWorking(ep)
+	}
+	for _, at := range [][]string{{"response", "responsesFile"}, {"metadata", "output", "responsesFile"}} {
+		if file := rawjson.Text(rawjson.FindPath(body, at...)); strings.HasPrefix(file, "files/") && operation(file) {
+			if err := dialect.Delete(ask, "/"+file); err != nil {
+				return err
+			}
+		}
+	}
+	return dialect.Delete(ask, "/"+p.Upstream)
+}
+
 // CancelBatch asks for the end (Batch API, batches.cancel).
 func (d *Dialect) CancelBatch(ask dialect.Ask, _ *catalog.Endpoint, p *batch.Part) error {
 	_, err := dialect.Whole(ask, dialect.Call{Path: "/" + p.Upstream + ":cancel"})

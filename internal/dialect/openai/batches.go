@@ -37,7 +37,7 @@ func (d *Dialect) SubmitBatch(ask dialect.Ask, ep *catalog.Endpoint, s *batch.Su
 	var form bytes.Buffer
 	m := multipart.NewWriter(&form)
 	_ = m.WriteField("purpose", "batch") // a buffer never fails
-	file, _ := m.CreateFormFile("file", s.Part.ID+".jsonl")
+	file, _ := m.CreateFormFile("file", uploadName(s.Part))
 	_, _ = file.Write(lines.Bytes())
 	_ = m.Close()
 	body, err := dialect.Object(ask, dialect.Call{Path: "/files", Body: form.Bytes(), Header: http.Header{"Content-Type": {m.FormDataContentType()}}})
@@ -62,6 +62,9 @@ func (d *Dialect) SubmitBatch(ask dialect.Ask, ep *catalog.Endpoint, s *batch.Su
 	}
 	return dialect.BatchID(ep, rawjson.TextAt(body, "id"))
 }
+
+// uploadName is the name of the file with the requests of a part, by which it is found when nothing else is known.
+func uploadName(p *batch.Part) string { return p.ID + ".jsonl" }
 
 // notBegun is the error of a submission that failed before it could make a batch.
 func notBegun(err error) error { return &batch.NotSubmitted{Err: err} }
@@ -106,11 +109,15 @@ func (d *Dialect) LookBatch(ask dialect.Ask, _ *catalog.Endpoint, p *batch.Part)
 	if err != nil {
 		return batch.Progress{}, err
 	}
+	return batch.Progress{Ended: ended(body)}, nil
+}
+
+func ended(body []byte) bool {
 	switch rawjson.TextAt(body, "status") {
 	case "completed", "failed", "expired", "cancelled":
-		return batch.Progress{Ended: true}, nil
+		return true
 	}
-	return batch.Progress{}, nil
+	return false
 }
 
 func (d *Dialect) batch(ask dialect.Ask, p *batch.Part) ([]byte, error) {
@@ -141,6 +148,70 @@ func (d *Dialect) BatchResults(ask dialect.Ask, ep *catalog.Endpoint, p *batch.P
 		})
 		if err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// ClearBatch deletes the files of a batch: requests, answers and errors (Delete file). The batch itself has no content, and cannot be deleted.
+func (d *Dialect) ClearBatch(ask dialect.Ask, ep *catalog.Endpoint, p *batch.Part) error {
+	if p.Upstream == "" {
+		return clearUpload(ask, ep, p)
+	}
+	body, err := d.batch(ask, p)
+	switch {
+	case dialect.Gone(err):
+		return clearUpload(ask, ep, p)
+	case err != nil:
+		return err
+	case !ended(body):
+		_ = d.CancelBatch(ask, ep, p)
+		return dialect.StillWorking(ep)
+	}
+	var failed error
+	for _, name := range []string{"output_file_id", "error_file_id", "input_file_id"} {
+		if id := rawjson.TextAt(body, name); id != "" {
+			if err := deleteFile(ask, ep, id); err != nil {
+				failed = err
+			}
+		}
+	}
+	return failed
+}
+
+func deleteFile(ask dialect.Ask, ep *catalog.Endpoint, id string) error {
+	id, err := dialect.BatchID(ep, id)
+	if err != nil {
+		return err
+	}
+	return dialect.Delete(ask, "/files/"+url.PathEscape(id))
+}
+
+// clearUpload deletes the file of requests that no batch was made of. It is searched for by its name in the list of files, the newest first
+// (List files).
+func clearUpload(ask dialect.Ask, ep *catalog.Endpoint, p *batch.Part) error {
+	after := ""
+	for range listPages {
+		path := "/files?purpose=batch&limit=100&order=desc"
+		if after != "" {
+			path += "&after=" + url.QueryEscape(after)
+		}
+		body, err := dialect.Object(ask, dialect.Call{Method: http.MethodGet, Path: path})
+		if err != nil {
+			return err
+		}
+		older := false
+		for e := rawjson.ElementsOf(rawjson.Find(body, "data")); e.Next(); {
+			if after = rawjson.TextAt(e.Value, "id"); rawjson.TextAt(e.Value, "filename") == uploadName(p) {
+				if err := deleteFile(ask, ep, after); err != nil {
+					return err
+				}
+			}
+			made, _ := rawjson.Int(rawjson.Find(e.Value, "created_at"))
+			older = made > 0 && made < p.CreatedAt.Unix()-listMargin
+		}
+		if more, _ := rawjson.Bool(rawjson.Find(body, "has_more")); !more || older || after == "" {
+			return nil
 		}
 	}
 	return nil

@@ -47,11 +47,19 @@ type Wires struct {
 
 	mu      sync.Mutex
 	faults  Faults
-	files   map[string][]byte
+	files   map[string]*file
 	jobs    []*job // the oldest first
 	next    int
 	made    int
 	cancels int
+}
+
+// file is a file of OpenAI's wire.
+type file struct {
+	name, purpose string
+	content       []byte
+	at            int // its place in the order of making
+	created       time.Time
 }
 
 // job is a batch.
@@ -81,24 +89,25 @@ type result struct {
 
 // New makes the wires. serve answers the requests.
 func New(h *kit.Host, serve http.Handler) *Wires {
-	return &Wires{Host: h, serve: serve, files: map[string][]byte{}}
+	return &Wires{Host: h, serve: serve, files: map[string]*file{}}
 }
 
 // Mount adds the routes.
 func (s *Wires) Mount(m *kit.Routes) {
-	m.Add(kit.ChatWire, "POST", "/v1/files", s.upload)
+	m.AddAll(kit.ChatWire, "/v1/files", map[string]http.HandlerFunc{"POST": s.upload, "GET": s.listFiles})
+	m.Add(kit.ChatWire, "DELETE", "/v1/files/{id}", s.deleteFile)
 	m.Add(kit.ChatWire, "GET", "/v1/files/{id}/content", s.content)
 	m.AddAll(kit.ChatWire, "/v1/batches", map[string]http.HandlerFunc{"POST": s.openAI, "GET": s.listOpenAI})
 	m.Add(kit.ChatWire, "GET", "/v1/batches/{id}", s.getOpenAI)
 	m.Add(kit.ChatWire, "POST", "/v1/batches/{id}/cancel", s.cancelOpenAI)
 	for _, base := range [...]string{"", "/anthropic"} {
 		m.AddAll(chat.MessagesWire, base+"/v1/messages/batches", map[string]http.HandlerFunc{"POST": s.messages, "GET": s.listMessages})
-		m.Add(chat.MessagesWire, "GET", base+"/v1/messages/batches/{id}", s.getMessages)
+		m.AddAll(chat.MessagesWire, base+"/v1/messages/batches/{id}", map[string]http.HandlerFunc{"GET": s.getMessages, "DELETE": s.deleteMessages})
 		m.Add(chat.MessagesWire, "GET", base+"/v1/messages/batches/{id}/results", s.results)
 		m.Add(chat.MessagesWire, "POST", base+"/v1/messages/batches/{id}/cancel", s.cancelMessages)
 	}
 	m.Add(chat.GeminiWire, "GET", "/v1beta/batches", s.listGemini)
-	m.AddAll(chat.GeminiWire, "/v1beta/batches/{call}", map[string]http.HandlerFunc{"GET": s.getGemini, "POST": s.cancelGemini})
+	m.AddAll(chat.GeminiWire, "/v1beta/batches/{call}", map[string]http.HandlerFunc{"GET": s.getGemini, "POST": s.cancelGemini, "DELETE": s.deleteGemini})
 }
 
 // SetFaults sets what goes wrong from now on.
@@ -115,11 +124,23 @@ func (s *Wires) Counts() (made, cancelled int) {
 	return s.made, s.cancels
 }
 
+// Kept returns how many files and batches with content there are: a batch of OpenAI's wire has its content in files.
+func (s *Wires) Kept() (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, j := range s.jobs {
+		if j.wire != "openai" {
+			n++
+		}
+	}
+	return n + len(s.files)
+}
+
 // Reset forgets batches, files and faults.
 func (s *Wires) Reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.faults, s.files, s.jobs, s.made, s.cancels = Faults{}, map[string][]byte{}, nil, 0, 0
+	s.faults, s.files, s.jobs, s.made, s.cancels = Faults{}, map[string]*file{}, nil, 0, 0
 }
 
 func (s *Wires) id(prefix string) string {

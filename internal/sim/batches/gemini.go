@@ -3,6 +3,7 @@ package batches
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"weir/internal/sim/chat"
@@ -102,6 +103,20 @@ func (s *Wires) getGemini(w http.ResponseWriter, r *http.Request) {
 	}
 	s.look(j, r)
 	kit.SendJSON(w, 200, s.viewGemini(j))
+}
+
+// deleteGemini serves DELETE /v1beta/batches/{call}, whether the batch has ended or not.
+func (s *Wires) deleteGemini(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	j := s.find("gemini", "batches/"+r.PathValue("call"))
+	switch {
+	case j == nil:
+		s.noGemini(w)
+	default:
+		s.jobs = slices.DeleteFunc(s.jobs, func(k *job) bool { return k == j })
+		kit.SendJSON(w, 200, []byte(`{}`))
+	}
 }
 
 func (s *Wires) cancelGemini(w http.ResponseWriter, r *http.Request) {

@@ -3,6 +3,7 @@ package batches
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -111,6 +112,22 @@ func (s *Wires) results(w http.ResponseWriter, r *http.Request) {
 	}
 	if s.faults.Unknown {
 		fmt.Fprint(w, "no JSON\n{\"result\":5}\n")
+	}
+}
+
+// deleteMessages serves DELETE /v1/messages/batches/{id}.
+func (s *Wires) deleteMessages(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	j := s.find("messages", r.PathValue("id"))
+	switch {
+	case j == nil:
+		s.noMessages(w)
+	case !j.ended:
+		s.Refuse(chat.MessagesWire, w, wrong("Batches can only be deleted once they have finished processing."))
+	default:
+		s.jobs = slices.DeleteFunc(s.jobs, func(k *job) bool { return k == j })
+		kit.SendJSON(w, 200, fmt.Appendf(nil, `{"id":%s,"type":"message_batch_deleted"}`, text(j.id)))
 	}
 }
 

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"slices"
 
 	"weir/internal/sim/kit"
 )
@@ -24,30 +26,84 @@ func (s *Wires) upload(w http.ResponseWriter, r *http.Request) {
 		s.Refuse(kit.ChatWire, w, wrong("The body is no form."))
 		return
 	}
-	file, _, err := r.FormFile("file")
+	sent, head, err := r.FormFile("file")
 	if err != nil || r.FormValue("purpose") != "batch" || len(r.MultipartForm.Value) != 1 || len(r.MultipartForm.File) != 1 {
 		s.Refuse(kit.ChatWire, w, wrong("A file and the purpose 'batch' are required."))
 		return
 	}
-	content, _ := io.ReadAll(file)
+	content, _ := io.ReadAll(sent)
 	s.mu.Lock()
-	id := s.id("file-")
-	s.files[id] = content
+	id := s.add(head.Filename, "batch", content)
 	s.mu.Unlock()
 	kit.SendJSON(w, 200, fmt.Appendf(nil, `{"id":%s,"object":"file","bytes":%d,"created_at":%d,"filename":"x.jsonl","purpose":"batch"}`, text(id), len(content), s.Config.Now().Unix()))
+}
+
+// add makes a file. The lock is held.
+func (s *Wires) add(name, purpose string, content []byte) (id string) {
+	id = s.id("file-")
+	s.files[id] = &file{name, purpose, content, s.next, s.Config.Now()}
+	return id
+}
+
+var noFile = &kit.Refusal{Status: 404, Kind: "invalid_request_error", Message: "No such File object."}
+
+// listFiles serves GET /v1/files: the newest first, two on a page.
+func (s *Wires) listFiles(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	q := r.URL.Query()
+	below := s.next + 1
+	if after := s.files[q.Get("after")]; after != nil {
+		below = after.at
+	} else if q.Get("after") != "" {
+		s.Refuse(kit.ChatWire, w, noFile)
+		return
+	}
+	ids := slices.SortedFunc(maps.Keys(s.files), func(a, b string) int { return s.files[b].at - s.files[a].at })
+	body, n, more := []byte(`{"object":"list","data":[`), 0, false
+	for _, id := range ids {
+		f := s.files[id]
+		if f.at >= below || q.Get("purpose") != "" && q.Get("purpose") != f.purpose {
+			continue
+		}
+		if more = n == 2; more {
+			break
+		}
+		if n++; n > 1 {
+			body = append(body, ',')
+		}
+		body = fmt.Appendf(body, `{"id":%s,"object":"file","bytes":%d,"created_at":%d,"filename":%s,"purpose":%s}`, text(id), len(f.content), f.created.Unix(), text(f.name), text(f.purpose))
+	}
+	kit.SendJSON(w, 200, fmt.Appendf(body, `],"has_more":%t}`, more))
+}
+
+// deleteFile serves DELETE /v1/files/{id}. The input of a batch that runs stays.
+func (s *Wires) deleteFile(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	id := r.PathValue("id")
+	switch {
+	case s.files[id] == nil:
+		s.Refuse(kit.ChatWire, w, noFile)
+	case slices.ContainsFunc(s.jobs, func(j *job) bool { return j.input == id && !j.ended }):
+		s.Refuse(kit.ChatWire, w, wrong("The file is in use."))
+	default:
+		delete(s.files, id)
+		kit.SendJSON(w, 200, fmt.Appendf(nil, `{"id":%s,"object":"file","deleted":true}`, text(id)))
+	}
 }
 
 // content serves GET /v1/files/{id}/content.
 func (s *Wires) content(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
-	content, ok := s.files[r.PathValue("id")]
+	f := s.files[r.PathValue("id")]
 	s.mu.Unlock()
-	if !ok {
-		s.Refuse(kit.ChatWire, w, &kit.Refusal{Status: 404, Kind: "invalid_request_error", Message: "No such File object."})
+	if f == nil {
+		s.Refuse(kit.ChatWire, w, noFile)
 		return
 	}
 	w.Header().Set("Content-Type", "application/octet-stream")
-	_, _ = w.Write(content)
+	_, _ = w.Write(f.content)
 }
 
 // openAI serves POST /v1/batches.
@@ -65,13 +121,13 @@ func (s *Wires) openAI(w http.ResponseWriter, r *http.Request) {
 			return wrong("Invalid completion_window or endpoint.")
 		}
 		s.mu.Lock()
-		content, ok := s.files[j.input]
+		f := s.files[j.input]
 		s.mu.Unlock()
-		if !ok {
+		if f == nil {
 			return wrong("Invalid file id.")
 		}
 		seen := map[string]bool{}
-		for _, line := range bytes.Split(bytes.TrimSuffix(content, []byte{'\n'}), []byte{'\n'}) {
+		for _, line := range bytes.Split(bytes.TrimSuffix(f.content, []byte{'\n'}), []byte{'\n'}) {
 			one, err := kit.Parse(bytes.Clone(line))
 			if err != nil || unknownField(one, "custom_id", "method", "url", "body") != "" || one.Get("method").Str() != "POST" || one.Get("url").Str() != j.endpoint ||
 				!one.Get("body").Is(kit.Object) || one.Get("custom_id").Str() == "" || seen[one.Get("custom_id").Str()] || one.Get("body").Get("stream").IsTrue() {
@@ -126,8 +182,7 @@ func (s *Wires) written(j *job) {
 		content []byte
 	}{{&j.output, output}, {&j.errors, failed}} {
 		if len(x.content) > 0 {
-			*x.to = s.id("file-")
-			s.files[*x.to] = x.content
+			*x.to = s.add(j.id+".jsonl", "batch_output", x.content)
 		}
 	}
 }

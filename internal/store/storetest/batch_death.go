@@ -102,8 +102,19 @@ func (m *mortalOffice) KeepBatch(ctx context.Context, b *batch.Batch, from batch
 	return m.act(func() error { return m.Store.KeepBatch(ctx, b, from, release) })
 }
 
-func (m *mortalOffice) AddPart(ctx context.Context, b *batch.Batch, p *batch.Part, items []*batch.Item) error {
-	return m.act(func() error { return m.Store.AddPart(ctx, b, p, items) })
+func (m *mortalOffice) AddPart(ctx context.Context, b *batch.Batch, p *batch.Part, items []*batch.Item, terms map[string][]byte) error {
+	return m.act(func() error { return m.Store.AddPart(ctx, b, p, items, terms) })
+}
+
+func (m *mortalOffice) LeftParts(ctx context.Context, now time.Time, n int, pause func(int64) time.Duration) (list []batch.Part, err error) {
+	if m.gone() {
+		return nil, errDead
+	}
+	return m.Store.LeftParts(ctx, now, n, pause)
+}
+
+func (m *mortalOffice) ClearedPart(ctx context.Context, id string) error {
+	return m.act(func() error { return m.Store.ClearedPart(ctx, id) })
 }
 
 func (m *mortalOffice) KeepPart(ctx context.Context, b *batch.Batch, p *batch.Part) error {
@@ -251,6 +262,12 @@ func (o *office) oneDeath(dir string, other *ledger.Book, at int, after, takeove
 			t.Fatal(err)
 		}
 		evict(o.desk, other)
+	}
+	if native {
+		heir.clear(shop)
+		if n := shop.kept(); n != 0 {
+			t.Fatalf("%s: the provider keeps %d batches", what, n)
+		}
 	}
 	if native && (shop.made > 1 || !cancel && lived && shop.made != 1) {
 		t.Fatalf("%s: the provider made %d batches", what, shop.made)

@@ -30,6 +30,7 @@ type shop struct {
 	edit   func(*shopPart) []batch.Result
 	broken error  // of the first read of each batch, after one result
 	during func() // what happens while a batch is made
+	keeps  int    // so many deletions fail
 }
 
 type shopPart struct {
@@ -37,6 +38,19 @@ type shopPart struct {
 	requests []batch.Request
 	stopped  bool
 	reads    int
+	cleared  bool
+}
+
+// kept is how many batches the provider still has.
+func (s *shop) kept() (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, p := range s.parts {
+		if !p.cleared {
+			n++
+		}
+	}
+	return n
 }
 
 func newShop() *shop { return &shop{parts: map[string]*shopPart{}} }
@@ -159,6 +173,25 @@ func (p *shopPart) answers() (list []batch.Result) {
 	return list
 }
 
+func (s shopDoor) Clear(_ context.Context, p *batch.Part) error {
+	return s.act(func() error {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.keeps--; s.keeps >= 0 {
+			return errDead
+		}
+		for id, one := range s.parts {
+			if id == p.Upstream || p.Upstream == "" && one.part.ID == p.ID {
+				if s.never && !one.stopped || s.stuck {
+					return batch.ErrWorking
+				}
+				one.cleared = true
+			}
+		}
+		return nil
+	})
+}
+
 func (s shopDoor) Cancel(_ context.Context, p *batch.Part) error {
 	return s.act(func() error {
 		s.mu.Lock()
@@ -222,7 +255,8 @@ func nativeBatches(t *testing.T, o *office) {
 				return list
 			}
 		}, made: 1, own: 2, succeeded: 6},
-		"its time is over": {set: func(s *shop, _ *answers) { s.never = true }, late: true, made: 1, stops: 1, succeeded: 3, expired: 3},
+		"it does not delete at first": {set: func(s *shop, _ *answers) { s.keeps = 5 }, made: 1, succeeded: 6},
+		"its time is over":            {set: func(s *shop, _ *answers) { s.never = true }, late: true, made: 1, stops: 1, succeeded: 3, expired: 3},
 	} {
 		user := o.author(100 * ruble)
 		shop := newShop()
@@ -248,6 +282,11 @@ func nativeBatches(t *testing.T, o *office) {
 		o.wantCharged(k.book, user.Wallet, 100*ruble, money.Nano(c.succeeded)*lineCost, b)
 		if n, held := k.book.Open(); n != 0 {
 			t.Errorf("%s: %d holds of %s are open", name, n, held)
+		}
+		shop.stuck = false // it has ended at last
+		k.clear(shop)
+		if n := shop.kept(); n != 0 {
+			t.Errorf("%s: the provider keeps %d batches", name, n)
 		}
 	}
 	o.balanced()
@@ -326,25 +365,33 @@ func storedParts(t *testing.T, o *office) {
 		t.Fatal(err)
 	}
 	p := &batch.Part{ID: apikey.NewID(batch.PartPrefix), Endpoint: "ep", Path: "/p", State: batch.PartIntended, Lines: 2, CreatedAt: o.clock.Now().UTC().Truncate(time.Microsecond)}
-	items := []*batch.Item{{Line: 3, CustomID: "c", Generation: "gen-3", Offset: 9, Length: 4}, {Line: 1, CustomID: "a", Generation: "gen-1", Length: 4}}
-	if err := o.store.AddPart(o.ctx, b, p, items); err != nil {
+	items := []*batch.Item{{Line: 3, CustomID: "c", Generation: "gen-3", Terms: "t1", Offset: 9, Length: 4}, {Line: 1, CustomID: "a", Generation: "gen-1", Length: 4}}
+	if err := o.store.AddPart(o.ctx, b, p, items, map[string][]byte{"t1": []byte("with \x00 this"), "t2": {}}); err != nil {
 		t.Fatal(err)
 	}
 	p.State, p.Upstream = batch.PartSubmitted, "up/1"
 	if err := o.store.KeepPart(o.ctx, b, p); err != nil {
 		t.Fatal(err)
 	}
+	for name, want := range map[string]string{"t1": "with \x00 this", "t2": ""} {
+		if got := must(o.store.Terms(o.ctx, b.ID, name)); string(got) != want {
+			t.Errorf("terms %s: %q", name, got)
+		}
+	}
+	if _, err := o.store.Terms(o.ctx, b.ID, "t3"); !fault.Is(err, fault.NotFound) {
+		t.Errorf("terms that are not there: %v", err)
+	}
 	if got := must(o.store.Parts(o.ctx, b.ID)); len(got) != 1 || fmt.Sprint(got[0]) != fmt.Sprint(*p) {
 		t.Errorf("%+v, want %+v", got, p)
 	}
 	for _, it := range must(o.store.Items(o.ctx, b.ID, 0, 10, false)) {
-		if it.Part != p.ID || it.Stage != batch.Waiting {
+		if it.Part != p.ID || it.Stage != batch.Waiting || it.Terms != map[int64]string{3: "t1"}[it.Line] {
 			t.Errorf("%+v", it)
 		}
 	}
 	stale := *b
 	stale.Fence--
-	for what, err := range map[string]error{"AddPart": o.store.AddPart(o.ctx, &stale, &batch.Part{ID: "bp_other", State: batch.PartIntended, Lines: 1}, items), "KeepPart": o.store.KeepPart(o.ctx, &stale, p)} {
+	for what, err := range map[string]error{"AddPart": o.store.AddPart(o.ctx, &stale, &batch.Part{ID: "bp_other", State: batch.PartIntended, Lines: 1}, items, nil), "KeepPart": o.store.KeepPart(o.ctx, &stale, p)} {
 		if !fault.Is(err, fault.Conflict) {
 			t.Errorf("%s of a worker that lost its claim: %v", what, err)
 		}
@@ -354,7 +401,7 @@ func storedParts(t *testing.T, o *office) {
 	if err := o.store.KeepBatch(o.ctx, b, now, false); err != nil {
 		t.Fatal(err)
 	}
-	if err := o.store.AddPart(o.ctx, b, &batch.Part{ID: "bp_late", State: batch.PartIntended, Lines: 1}, items); !fault.Is(err, fault.Conflict) {
+	if err := o.store.AddPart(o.ctx, b, &batch.Part{ID: "bp_late", State: batch.PartIntended, Lines: 1}, items, nil); !fault.Is(err, fault.Conflict) {
 		t.Errorf("a part of a batch that is cancelled: %v", err)
 	}
 	answered := *items[0]

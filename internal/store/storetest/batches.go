@@ -21,6 +21,7 @@ import (
 	"weir/internal/fault"
 	"weir/internal/ledger"
 	"weir/internal/money"
+	"weir/internal/preset"
 	"weir/internal/record"
 )
 
@@ -74,6 +75,9 @@ func Batches(t *testing.T, open func(t *testing.T, now func() time.Time) BatchSt
 		"providers' batches":               nativeBatches,
 		"a provider's batch of a lost key": nativeBatchOfALostKey,
 		"a provider's batch without money": poorNativeBatch,
+		"with what a provider was asked":   nativeTerms,
+		"what a provider never deletes":    stubbornShop,
+		"parts that are to be cleared":     leftParts,
 	}
 	for name, check := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -141,7 +145,9 @@ type answers struct {
 	required bool                   // requests want a provider's batch, or nothing
 	alone    int                    // requests that were no part of one
 
-	act func(func() error) error // of a process that may die; nil: it does not
+	act    func(func() error) error // of a process that may die; nil: it does not
+	preset *preset.Preset           // that requests name
+	paid   func(*batch.Call)        // gets calls that a provider's batch has answered
 }
 
 const lineCost = ruble
@@ -196,6 +202,9 @@ func (a *answers) Run(ctx context.Context, c *batch.Call) batch.Answer {
 			return failed(e)
 		}
 		answer = slices.Clone(c.Deferred.Answer.Body)
+		if a.paid != nil {
+			a.paid(c)
+		}
 	}
 	act := a.act
 	if act == nil {
@@ -233,6 +242,9 @@ func (a *answers) prepare(ctx context.Context, c *batch.Call) batch.Answer {
 		return batch.Answer{Status: 402, Err: fault.From(err)}
 	}
 	c.Held = hold
+	if c.Preset == nil {
+		c.Preset = a.preset
+	}
 	c.Deferred.Endpoint, c.Deferred.Path, c.Deferred.Body, c.Deferred.Required = "ep", "/x", slices.Clone(c.Body), a.required
 	return batch.Answer{Err: fault.New(fault.Canceled, "storetest", "Prepared.")}
 }
@@ -250,7 +262,7 @@ type clerk struct {
 // clerk makes a node that works on batches when it is told to.
 func (o *office) clerk(book *ledger.Book, edit ...func(*batch.Deps, *batch.Config)) *clerk {
 	k := &clerk{o: o, book: book, answers: &answers{o: o, book: book}}
-	d := batch.Deps{Store: o.store, Contents: o.files, Member: book, Wire: writtenLine{},
+	d := batch.Deps{Store: o.store, Contents: o.files, Member: book, Wire: writtenLine{}, Defaults: func(d apikey.Defaults) (*apikey.Defaults, error) { return &d, nil },
 		Caller: func(_ context.Context, key string) (*apikey.Caller, error) {
 			if c, ok := o.keys.Load(key); ok {
 				return c.(*apikey.Caller), nil
@@ -292,6 +304,14 @@ func (o *office) clerk(book *ledger.Book, edit ...func(*batch.Deps, *batch.Confi
 	k.Service = batch.New(d, c)
 	o.t.Cleanup(func() { k.Close(o.ctx) })
 	return k
+}
+
+// clear has a provider delete what it keeps, for two days if need be.
+func (k *clerk) clear(shop *shop) {
+	k.ClearParts(k.o.ctx)
+	for end := k.o.clock.Now().Add(48 * time.Hour); shop.kept() > 0 && k.o.clock.Now().Before(end); k.o.clock.Advance(time.Hour) {
+		k.ClearParts(k.o.ctx)
+	}
 }
 
 // author makes a user with a key.
