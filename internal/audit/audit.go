@@ -31,6 +31,7 @@ const (
 	SessionsEnded   = "session.end"
 	LoginAdded      = "login.add"
 	PasswordSet     = "password.set"
+	PasswordRemoved = "password.remove"
 	ResetLink       = "password.link"
 	Invited         = "invitation.create"
 	Uninvited       = "invitation.delete"

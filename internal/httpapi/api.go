@@ -324,6 +324,7 @@ func (a *API) declare() []*Route {
 		{Method: "POST", Pattern: "/api/auth/prove/options", access: signedIn, body: atMost(maxForm), handle: (*exchange).postProofOptions},
 		{Method: "POST", Pattern: "/api/auth/prove", access: signedIn, body: atMost(maxForm), handle: (*exchange).postProve},
 		{Method: "POST", Pattern: "/api/auth/password", access: signedIn, body: atMost(maxForm), handle: (*exchange).postPassword},
+		{Method: "DELETE", Pattern: "/api/auth/password", access: signedIn, fresh: true, handle: (*exchange).deletePassword},
 		{Method: "GET", Pattern: "/api/auth/sessions", access: signedIn, handle: (*exchange).getSessions},
 		{Method: "DELETE", Pattern: "/api/auth/sessions", access: signedIn, handle: (*exchange).deleteSessions},
 		{Method: "DELETE", Pattern: "/api/auth/sessions/{id}", access: signedIn, handle: (*exchange).deleteSession},

@@ -180,7 +180,7 @@ func (x *exchange) getIdentities() error {
 
 // deleteIdentity serves DELETE /api/auth/identities/{id}.
 func (x *exchange) deleteIdentity() error {
-	if err := x.api.People.Unlink(x.context(), x.caller.User, x.values[0], x.visitor()); err != nil {
+	if err := x.api.People.Unlink(x.context(), x.session, x.values[0], x.visitor()); err != nil {
 		return err
 	}
 	return x.done()

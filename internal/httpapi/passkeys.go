@@ -230,7 +230,7 @@ func (x *exchange) patchPasskey() error {
 
 // deletePasskey serves DELETE /api/auth/passkeys/{id}.
 func (x *exchange) deletePasskey() error {
-	if err := x.api.People.RemovePasskey(x.context(), x.caller.User, x.values[0], x.visitor()); err != nil {
+	if err := x.api.People.RemovePasskey(x.context(), x.session, x.values[0], x.visitor()); err != nil {
 		return err
 	}
 	return x.done()

@@ -326,6 +326,14 @@ func (x *exchange) postPassword() error {
 	return x.done()
 }
 
+// deletePassword serves DELETE /api/auth/password.
+func (x *exchange) deletePassword() error {
+	if err := x.api.People.RemovePassword(x.context(), x.session, x.visitor()); err != nil {
+		return err
+	}
+	return x.done()
+}
+
 func appendSession(o *object, s *person.Session, current bool, now time.Time) {
 	o.Object()
 	o.text("id", s.ID)

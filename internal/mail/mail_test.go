@@ -14,6 +14,7 @@ import (
 	"net"
 	"net/http/httptest"
 	netmail "net/mail"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -193,7 +194,11 @@ func read(t *testing.T, raw string) (netmail.Header, string, string) {
 	return m.Header, texts[0], texts[1]
 }
 
-var kinds = []person.MailKind{person.MailConfirm, person.MailExists, person.MailReset, person.MailInvited, person.MailPassword}
+var kinds = []person.MailKind{person.MailConfirm, person.MailExists, person.MailReset, person.MailInvited, person.MailPassword,
+	person.MailPasswordRemoved, person.MailPasskeyAdded, person.MailPasskeyRemoved, person.MailIdentityAdded, person.MailIdentityRemoved}
+
+// linked are those with a link.
+var linked = []person.MailKind{person.MailConfirm, person.MailExists, person.MailReset, person.MailInvited}
 
 // Every kind of mail, in both languages, arrives as text and HTML with its link.
 func TestMails(t *testing.T) {
@@ -203,7 +208,7 @@ func TestMails(t *testing.T) {
 	for _, kind := range kinds {
 		for _, locale := range []string{"en", "ru"} {
 			link := "/x#tok"
-			if kind == person.MailPassword {
+			if !slices.Contains(linked, kind) {
 				link = ""
 			}
 			if !m.Send(person.Mail{To: "anna@example.org", Kind: kind, Link: link, Locale: locale}) {

@@ -23,6 +23,12 @@ func wordsOf(kind person.MailKind, locale string) words {
 	return w
 }
 
+// How mails end that tell of a change.
+const (
+	alarm        = "If it was not you, recover the password at once and tell the operator."
+	alarmRussian = "Если это были не вы, сразу восстановите пароль и сообщите оператору."
+)
+
 var english = map[person.MailKind]words{
 	person.MailConfirm: {subject: "Confirm your address for {host}", button: "Confirm the address",
 		text: "Somebody, probably you, is making an account at {host} with this address. Open the link within 24 hours to confirm it.",
@@ -38,7 +44,22 @@ var english = map[person.MailKind]words{
 		end:  "The link works once."},
 	person.MailPassword: {subject: "Your password for {host} was changed",
 		text: "The password of your account at {host} was changed, and your other browsers were signed out.",
-		end:  "If it was not you, recover the password at once and tell the operator."},
+		end:  alarm},
+	person.MailPasswordRemoved: {subject: "Your password for {host} was removed",
+		text: "The password of your account at {host} was removed, and your other browsers were signed out. You sign in another way.",
+		end:  alarm},
+	person.MailPasskeyAdded: {subject: "A passkey was added at {host}",
+		text: "From now on another passkey signs in to your account at {host}.",
+		end:  alarm},
+	person.MailPasskeyRemoved: {subject: "A passkey was removed at {host}",
+		text: "A passkey of your account at {host} was removed, and your other browsers were signed out.",
+		end:  alarm},
+	person.MailIdentityAdded: {subject: "A sign-in was linked at {host}",
+		text: "From now on an account at another provider signs in to your account at {host}.",
+		end:  alarm},
+	person.MailIdentityRemoved: {subject: "A linked sign-in was removed at {host}",
+		text: "An account at another provider no longer signs in to your account at {host}, and your other browsers were signed out.",
+		end:  alarm},
 }
 
 var russian = map[person.MailKind]words{
@@ -56,5 +77,20 @@ var russian = map[person.MailKind]words{
 		end:  "Ссылка работает один раз."},
 	person.MailPassword: {subject: "Пароль для {host} изменён",
 		text: "Пароль вашего аккаунта на {host} изменён, другие ваши браузеры вышли из аккаунта.",
-		end:  "Если это были не вы, сразу восстановите пароль и сообщите оператору."},
+		end:  alarmRussian},
+	person.MailPasswordRemoved: {subject: "Пароль для {host} удалён",
+		text: "Пароль вашего аккаунта на {host} удалён, другие ваши браузеры вышли из аккаунта. Вы входите другим способом.",
+		end:  alarmRussian},
+	person.MailPasskeyAdded: {subject: "На {host} добавлен ключ доступа",
+		text: "Теперь в ваш аккаунт на {host} можно войти ещё одним ключом доступа.",
+		end:  alarmRussian},
+	person.MailPasskeyRemoved: {subject: "На {host} удалён ключ доступа",
+		text: "Ключ доступа вашего аккаунта на {host} удалён, другие ваши браузеры вышли из аккаунта.",
+		end:  alarmRussian},
+	person.MailIdentityAdded: {subject: "На {host} привязан вход",
+		text: "Теперь в ваш аккаунт на {host} можно войти через аккаунт у другого провайдера.",
+		end:  alarmRussian},
+	person.MailIdentityRemoved: {subject: "На {host} удалён привязанный вход",
+		text: "Через аккаунт у другого провайдера больше нельзя войти в ваш аккаунт на {host}, другие ваши браузеры вышли из аккаунта.",
+		end:  alarmRussian},
 }

@@ -276,7 +276,7 @@ func (m *Manager) link(ctx context.Context, user string, said *Claims, c Client)
 	if fault.Is(err, fault.Conflict) {
 		return problem(fault.Conflict, ProblemTaken, "Another account has linked this identity.").Because(err)
 	}
-	return err
+	return m.noted(ctx, user, MailIdentityAdded, err)
 }
 
 // meet begins a session of somebody whose identity is not linked: with an account of the same address, or with a new one.
@@ -347,21 +347,6 @@ func nameOf(said *Claims) string {
 // Identities lists a user's identities at other providers, oldest first.
 func (m *Manager) Identities(ctx context.Context, user string) ([]Identity, error) {
 	return m.store.IdentitiesOf(ctx, user)
-}
-
-// Unlink parts a user from an identity, unless it is their last way to sign in.
-func (m *Manager) Unlink(ctx context.Context, user, id string, c Client) error {
-	all, err := m.store.IdentitiesOf(ctx, user)
-	if err != nil {
-		return err
-	}
-	for _, i := range all {
-		if i.ID() == id {
-			e := audit.Event{Actor: by(user, c.Address), Action: audit.IdentityRemoved, Target: user, Before: i.Issuer + " " + i.Subject}
-			return m.store.DeleteIdentity(ctx, user, i.Issuer, i.Subject, m.ways(user), m.moment(), e)
-		}
-	}
-	return fault.New(fault.NotFound, "person.Unlink", "There is no such identity.")
 }
 
 // ID names an identity in addresses.

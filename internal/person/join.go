@@ -236,7 +236,7 @@ func (m *Manager) Reset(ctx context.Context, token, password string, c Client) (
 	if err := m.store.SetPassword(ctx, t.User, hash, "", t.Hash, m.mail != nil, now, e); err != nil {
 		return Started{}, linkError("person.Reset", err)
 	}
-	m.tell(Mail{To: t.Email, Kind: MailPassword})
+	_ = m.noted(ctx, t.User, MailPassword, nil)
 	return m.begin(ctx, t.User, "password", c)
 }
 

@@ -64,6 +64,12 @@ const (
 	MailReset    MailKind = "reset"    // open this link to choose a new password
 	MailInvited  MailKind = "invited"  // somebody invites you
 	MailPassword MailKind = "password" // your password was changed
+
+	MailPasswordRemoved MailKind = "password_removed"
+	MailPasskeyAdded    MailKind = "passkey_added"
+	MailPasskeyRemoved  MailKind = "passkey_removed"
+	MailIdentityAdded   MailKind = "identity_added"
+	MailIdentityRemoved MailKind = "identity_removed"
 )
 
 // Mailer sends mails, in the background.
@@ -92,6 +98,7 @@ type Manager struct {
 	demo atomic.Pointer[string] // id of the user whom anybody on this machine may sign in as; nil: none
 
 	guesses, pairs *limit.Gate // wrong passwords by address of the account, and by that and the client's address
+	notices        *limit.Gate // mails by kind and address
 }
 
 // Failures of one account that are counted: from one network address, and from all.
@@ -114,7 +121,7 @@ func NewManager(s Store, keys Keys, mail Mailer, now func() time.Time, c Config)
 		c.SignUp = Closed
 	}
 	return &Manager{store: s, keys: keys, mail: mail, now: now, cfg: c, hash: newHasher(),
-		guesses: limit.NewGate(now(), guessNames), pairs: limit.NewGate(now(), guessNames)}
+		guesses: limit.NewGate(now(), guessNames), pairs: limit.NewGate(now(), guessNames), notices: limit.NewGate(now(), guessNames)}
 }
 
 // Features are the ways in that are open.
@@ -394,15 +401,9 @@ func (m *Manager) SetPassword(ctx context.Context, s *Session, p *Person, curren
 	}
 	err = m.store.SetPassword(ctx, p.ID, hash, s.Hash, "", false, m.moment(), audit.Event{Actor: by(p.ID, c.Address), Action: audit.PasswordSet, Target: p.ID})
 	if err == nil {
-		m.tell(Mail{To: p.Email, Kind: MailPassword})
+		m.tell(Mail{To: p.Email, Kind: MailPassword, Locale: p.Language})
 	}
 	return err
-}
-
-func (m *Manager) tell(mail Mail) {
-	if m.mail != nil {
-		m.mail.Send(mail)
-	}
 }
 
 // WebKey is the id of the API key that a person's calls from the browser use: it has the limits and the records of any other key. It is made with the

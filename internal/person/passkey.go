@@ -57,18 +57,6 @@ type KnownPasskey struct {
 // algorithms are those of the signatures: all authenticators have one of them.
 var algorithms = []webauthncose.COSEAlgorithmIdentifier{webauthncose.AlgES256, webauthncose.AlgEdDSA, webauthncose.AlgRS256}
 
-// Ways are the ways to sign in that the configuration has open.
-type Ways struct {
-	Passwords bool
-	Issuers   []string // of other providers
-	Always    bool     // nothing is needed, as in a demo
-}
-
-func (m *Manager) ways(user string) Ways {
-	demo := m.demo.Load()
-	return Ways{Passwords: !m.cfg.NoPassword, Issuers: m.cfg.Issuers, Always: demo != nil && *demo == user}
-}
-
 // beginStep begins a step, and returns what the browser needs for it.
 func (m *Manager) beginStep(ctx context.Context, p *Person, purpose string, at Site, c Client) (Challenge, error) {
 	random, err := protocol.CreateChallenge()
@@ -211,7 +199,8 @@ func (m *Manager) AddPasskey(ctx context.Context, p *Person, at Site, step, name
 		return Passkey{}, err
 	}
 	k := Passkey{ID: base64.RawURLEncoding.EncodeToString(made.ID), User: p.ID, Name: name, Data: data, CreatedAt: m.moment()}
-	return k, m.store.AddPasskey(ctx, k, maxPasskeys, audit.Event{Actor: by(p.ID, c.Address), Action: audit.PasskeyAdded, Target: p.ID, After: name})
+	err = m.store.AddPasskey(ctx, k, maxPasskeys, audit.Event{Actor: by(p.ID, c.Address), Action: audit.PasskeyAdded, Target: p.ID, After: name})
+	return k, m.noted(ctx, p.ID, MailPasskeyAdded, err)
 }
 
 func unreadable(op string, err error) error {
@@ -330,9 +319,4 @@ func (m *Manager) RenamePasskey(ctx context.Context, user, id, name string, c Cl
 		return err
 	}
 	return m.store.RenamePasskey(ctx, user, id, name, m.moment(), audit.Event{Actor: by(user, c.Address), Action: audit.PasskeyRenamed, Target: user, After: name})
-}
-
-// RemovePasskey removes a user's passkey, unless it is their last way to sign in.
-func (m *Manager) RemovePasskey(ctx context.Context, user, id string, c Client) error {
-	return m.store.DeletePasskey(ctx, user, id, m.ways(user), m.moment(), audit.Event{Actor: by(user, c.Address), Action: audit.PasskeyRemoved, Target: user, Before: id})
 }

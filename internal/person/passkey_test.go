@@ -84,7 +84,7 @@ func TestPasskeys(t *testing.T) {
 		if err != nil || len(list) != 1 || list[0].Name != "key ring" || list[0].UsedAt.IsZero() {
 			t.Fatalf("%+v, %v", list, err)
 		}
-		ok(t, o.RemovePasskey(t.Context(), p.ID, k.IDText(), here))
+		ok(t, o.RemovePasskey(t.Context(), &s, k.IDText(), here))
 		ch, err = o.BeginPasskey(t.Context(), site, here)
 		ok(t, err)
 		_, err = o.SignInWith(t.Context(), site, ch.Step, []byte(d.Sign(ch.Text, k)), here)

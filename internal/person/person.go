@@ -102,8 +102,12 @@ type Store interface {
 	LoginByEmail(ctx context.Context, email string) (Login, error)
 	// LoginOf finds a user's login.
 	LoginOf(ctx context.Context, user string) (Login, error)
-	// SetPassword replaces a password, confirms the address if confirm is set, and ends all sessions of the user but the one with the hash keep.
+	// SetPassword replaces a password, confirms the address if confirm is set, and ends the user's links for a new password and all their sessions
+	// but the one with the hash keep.
 	SetPassword(ctx context.Context, user, password, keep, use string, confirm bool, now time.Time, e audit.Event) error
+	// DeletePassword removes a password, with the links for a new one. It fails with fault.NotFound where there is none, and with fault.Conflict if
+	// none of the ways would be left to the user.
+	DeletePassword(ctx context.Context, r Removal) error
 	// SetWebKey stores the hash of the key of a user's calls from the browser, if it is still the one before.
 	SetWebKey(ctx context.Context, user, before, hash string) (bool, error)
 	// FirstAdministrator finds the oldest administrator, and reports whether any administrator can sign in.
@@ -146,7 +150,7 @@ type Store interface {
 	// RenamePasskey renames a passkey of a user.
 	RenamePasskey(ctx context.Context, user, id, name string, now time.Time, e audit.Event) error
 	// DeletePasskey deletes a passkey of a user. It fails with fault.Conflict if none of the ways would be left to them.
-	DeletePasskey(ctx context.Context, user, id string, ways Ways, now time.Time, e audit.Event) error
+	DeletePasskey(ctx context.Context, id string, r Removal) error
 
 	// AddIdentity joins a user with a person at another provider.
 	AddIdentity(ctx context.Context, i Identity, e audit.Event) error
@@ -155,5 +159,5 @@ type Store interface {
 	// IdentitiesOf lists a user's identities, oldest first.
 	IdentitiesOf(ctx context.Context, user string) ([]Identity, error)
 	// DeleteIdentity parts them again. It fails with fault.Conflict if none of the ways would be left to the user.
-	DeleteIdentity(ctx context.Context, user, issuer, subject string, ways Ways, now time.Time, e audit.Event) error
+	DeleteIdentity(ctx context.Context, issuer, subject string, r Removal) error
 }

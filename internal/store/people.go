@@ -149,13 +149,58 @@ func (s *Store) SetPassword(ctx context.Context, user, password, keep, use strin
 		if err != nil {
 			return missing("store.SetPassword", "There is no such login.", err)
 		}
-		if _, err := t.exec(`DELETE FROM sessions WHERE user_id = $1 AND hash <> $2`, user, keep); err != nil {
-			return err
-		}
 		if err := t.use(use, now); err != nil {
 			return err
 		}
+		if err := t.endLinks(user); err != nil {
+			return err
+		}
+		if err := t.endOthers(user, keep); err != nil {
+			return err
+		}
 		return t.record(e, now)
+	})
+}
+
+// endLinks ends the links with which a user could choose a new password.
+func (t *tx) endLinks(user string) error {
+	_, err := t.exec(`DELETE FROM tokens WHERE kind = $1 AND user_id = $2`, person.Reset, user)
+	return err
+}
+
+// endOthers ends all sessions of a user but one.
+func (t *tx) endOthers(user, keep string) error {
+	_, err := t.exec(`DELETE FROM sessions WHERE user_id = $1 AND hash <> $2`, user, keep)
+	return err
+}
+
+// removeWay runs what removes a way to sign in. It fails with sentence if there is no such way, and leaves everything as it was where no other
+// is left. The user is locked, so that removals at one moment see each other.
+func (s *Store) removeWay(ctx context.Context, op, sentence string, r *person.Removal, remove func(*tx) error) error {
+	return s.write(ctx, func(t *tx) error {
+		if err := t.lockUser(r.User); err != nil {
+			return err
+		}
+		if err := remove(t); err != nil {
+			return missing(op, sentence, err)
+		}
+		if err := t.wayLeft(op, r.User, &r.Ways); err != nil {
+			return err
+		}
+		if err := t.endOthers(r.User, r.Keep); err != nil {
+			return err
+		}
+		return t.record(r.Event, r.Now)
+	})
+}
+
+// DeletePassword is person.Store.DeletePassword.
+func (s *Store) DeletePassword(ctx context.Context, r person.Removal) error {
+	return s.removeWay(ctx, "store.DeletePassword", "There is no password.", &r, func(t *tx) error {
+		if err := t.one(`UPDATE logins SET password = '', updated_at = $1 WHERE user_id = $2 AND password <> ''`, r.Now.UnixMicro(), r.User); err != nil {
+			return err
+		}
+		return t.endLinks(r.User)
 	})
 }
 
@@ -433,19 +478,9 @@ func (t *tx) wayLeft(op, user string, ways *person.Ways) error {
 }
 
 // DeletePasskey is person.Store.DeletePasskey.
-func (s *Store) DeletePasskey(ctx context.Context, user, id string, ways person.Ways, now time.Time, e audit.Event) error {
-	const op = "store.DeletePasskey"
-	return s.write(ctx, func(t *tx) error {
-		if err := t.lockUser(user); err != nil {
-			return err
-		}
-		if err := t.one(`DELETE FROM passkeys WHERE user_id = $1 AND id = $2`, user, id); err != nil {
-			return noPasskey(op, err)
-		}
-		if err := t.wayLeft(op, user, &ways); err != nil {
-			return err
-		}
-		return t.record(e, now)
+func (s *Store) DeletePasskey(ctx context.Context, id string, r person.Removal) error {
+	return s.removeWay(ctx, "store.DeletePasskey", "There is no such passkey.", &r, func(t *tx) error {
+		return t.one(`DELETE FROM passkeys WHERE user_id = $1 AND id = $2`, r.User, id)
 	})
 }
 
@@ -481,18 +516,8 @@ func (s *Store) IdentitiesOf(ctx context.Context, user string) ([]person.Identit
 }
 
 // DeleteIdentity is person.Store.DeleteIdentity.
-func (s *Store) DeleteIdentity(ctx context.Context, user, issuer, subject string, ways person.Ways, now time.Time, e audit.Event) error {
-	const op = "store.DeleteIdentity"
-	return s.write(ctx, func(t *tx) error {
-		if err := t.lockUser(user); err != nil {
-			return err
-		}
-		if err := t.one(`DELETE FROM identities WHERE user_id = $1 AND issuer = $2 AND subject = $3`, user, issuer, subject); err != nil {
-			return missing(op, "There is no such identity.", err)
-		}
-		if err := t.wayLeft(op, user, &ways); err != nil {
-			return err
-		}
-		return t.record(e, now)
+func (s *Store) DeleteIdentity(ctx context.Context, issuer, subject string, r person.Removal) error {
+	return s.removeWay(ctx, "store.DeleteIdentity", "There is no such identity.", &r, func(t *tx) error {
+		return t.one(`DELETE FROM identities WHERE user_id = $1 AND issuer = $2 AND subject = $3`, r.User, issuer, subject)
 	})
 }

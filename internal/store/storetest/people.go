@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -42,6 +41,9 @@ func People(t *testing.T, open func(*testing.T) PeopleStore) {
 		"a sweep of sessions and tokens":             peopleSweep,
 		"passkeys":                                   passkeys,
 		"the last way to sign in stays":              lastWay,
+		"removals of all kinds at once leave a way":  lastWayRace,
+		"a removal ends the other sessions":          removalEnds,
+		"a new password ends links for another":      passwordEndsLinks,
 		"identities":                                 identities,
 		"a change and its audit row, or neither one": peopleAudit,
 	}
@@ -443,60 +445,11 @@ func passkeys(t *testing.T, s PeopleStore) {
 	if err != nil || len(list) != 2 || list[0] != want {
 		t.Fatalf("%v, %v", list, err)
 	}
-	wantKind(t, s.DeletePasskey(t.Context(), other.ID, want.ID, person.Ways{}, at, event(audit.PasskeyRemoved)), fault.NotFound)
-	ok(t, s.DeletePasskey(t.Context(), u.ID, want.ID, person.Ways{}, at, event(audit.PasskeyRemoved)))
+	wantKind(t, s.DeletePasskey(t.Context(), want.ID, removal(other.ID, person.Ways{Always: true})), fault.NotFound)
+	ok(t, s.DeletePasskey(t.Context(), want.ID, removal(u.ID, person.Ways{})))
 	_, err = s.PasskeyBy(t.Context(), want.ID)
 	wantKind(t, err, fault.NotFound)
 	wantKind(t, s.UsedPasskey(t.Context(), want.ID, want.Data, "", at), fault.NotFound)
-}
-
-// lastWay is that of a person who keeps one way to sign in, whatever they remove and however often at once.
-func lastWay(t *testing.T, s PeopleStore) {
-	const issuer = "https://id.example.org"
-	for name, try := range map[string]struct {
-		password string
-		identity bool
-		ways     person.Ways
-		kept     bool // one of the two passkeys
-	}{
-		"a password":                            {"hash", false, person.Ways{Passwords: true}, false},
-		"a password while they are off":         {"hash", false, person.Ways{}, true},
-		"a login without a password":            {"", false, person.Ways{Passwords: true}, true},
-		"an identity":                           {"", true, person.Ways{Issuers: []string{"https://other.example.org", issuer}}, false},
-		"an identity at a provider of the past": {"", true, person.Ways{Issuers: []string{"https://other.example.org"}}, true},
-		"a demo":                                {"", false, person.Ways{Always: true}, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			u, l := newPerson(apikey.User, apikey.NewID("")+"@example.org")
-			l.Password = try.password
-			ok(t, s.AddPerson(t.Context(), u, l, nil, "", event(audit.UserCreated)))
-			i := person.Identity{Issuer: issuer, Subject: u.ID, User: u.ID, CreatedAt: at}
-			if try.identity {
-				ok(t, s.AddIdentity(t.Context(), i, event(audit.IdentityAdded)))
-			}
-			var wg sync.WaitGroup
-			for n := range 2 {
-				id := fmt.Sprint(u.ID, n)
-				ok(t, s.AddPasskey(t.Context(), person.Passkey{ID: id, User: u.ID, CreatedAt: at}, 2, event(audit.PasskeyAdded)))
-			}
-			for n := range 2 {
-				wg.Go(func() {
-					err := s.DeletePasskey(t.Context(), u.ID, fmt.Sprint(u.ID, n), try.ways, at, event(audit.PasskeyRemoved))
-					if err != nil && !fault.Is(err, fault.Conflict) {
-						t.Error(err)
-					}
-				})
-			}
-			wg.Wait()
-			left, err := s.PasskeysOf(t.Context(), u.ID)
-			if err != nil || (len(left) == 1) != try.kept || len(left) > 1 {
-				t.Errorf("%d passkeys are left, %v", len(left), err)
-			}
-			if try.identity && !try.kept {
-				wantKind(t, s.DeleteIdentity(t.Context(), u.ID, i.Issuer, i.Subject, try.ways, at, event(audit.IdentityRemoved)), fault.Conflict)
-			}
-		})
-	}
 }
 
 func identities(t *testing.T, s PeopleStore) {
@@ -511,8 +464,8 @@ func identities(t *testing.T, s PeopleStore) {
 	if d := cmp.Diff([]person.Identity{want}, list); d != "" {
 		t.Fatal(d)
 	}
-	wantKind(t, s.DeleteIdentity(t.Context(), other.ID, want.Issuer, want.Subject, person.Ways{}, at, event(audit.IdentityRemoved)), fault.NotFound)
-	ok(t, s.DeleteIdentity(t.Context(), u.ID, want.Issuer, want.Subject, person.Ways{Passwords: true}, at, event(audit.IdentityRemoved)))
+	wantKind(t, s.DeleteIdentity(t.Context(), want.Issuer, want.Subject, removal(other.ID, person.Ways{Always: true})), fault.NotFound)
+	ok(t, s.DeleteIdentity(t.Context(), want.Issuer, want.Subject, removal(u.ID, person.Ways{Passwords: true})))
 	_, err = s.IdentityBy(t.Context(), want.Issuer, want.Subject)
 	wantKind(t, err, fault.NotFound)
 }

@@ -1691,7 +1691,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Remove a passkey; the last way to sign in cannot be removed. Needs a recent sign-in */
+        /** Remove a passkey; the last way to sign in cannot be removed. All other sessions end. Needs a recent sign-in */
         delete: operations["removePasskey"];
         options?: never;
         head?: never;
@@ -1812,7 +1812,8 @@ export interface paths {
         put?: never;
         /** Set a new password; all other sessions end */
         post: operations["setPassword"];
-        delete?: never;
+        /** Remove the password; the last way to sign in cannot be removed. All other sessions end. Needs a recent sign-in */
+        delete: operations["removePassword"];
         options?: never;
         head?: never;
         patch?: never;
@@ -2941,7 +2942,67 @@ export interface components {
         };
         MessagesRequest: components["schemas"]["MessagesCountRequest"] & {
             max_tokens: number;
-            stream?: boolean;
+            /** @default false */
+            stream: boolean | null;
+            temperature?: number | null;
+            top_p?: number | null;
+            top_k?: number | null;
+            /** @description Not of this wire; for providers that have it */
+            frequency_penalty?: number | null;
+            /** @description Not of this wire; for providers that have it */
+            presence_penalty?: number | null;
+            stop_sequences?: string[] | null;
+            thinking?: ({
+                /** @enum {string} */
+                type?: "enabled" | "adaptive" | "disabled";
+                budget_tokens?: number;
+                display?: string | null;
+            } & {
+                [key: string]: unknown;
+            }) | null;
+            tool_choice?: ({
+                /** @enum {string} */
+                type?: "auto" | "any" | "tool" | "none";
+                name?: string;
+                disable_parallel_tool_use?: boolean;
+            } & {
+                [key: string]: unknown;
+            }) | null;
+            output_config?: ({
+                effort?: string | null;
+                format?: {
+                    [key: string]: unknown;
+                } | null;
+            } & {
+                [key: string]: unknown;
+            }) | null;
+            /** @description The older place of output_config.format */
+            output_format?: {
+                [key: string]: unknown;
+            } | null;
+            cache_control?: components["schemas"]["CacheControl"];
+            /** @description user_id goes to providers as a hash */
+            metadata?: {
+                [key: string]: unknown;
+            } | null;
+            service_tier?: string | null;
+            /** @description For providers of the same wire; refused for others */
+            mcp_servers?: Record<string, never>[] | null;
+            /** @description For providers of the same wire; refused for others */
+            container?: string | {
+                [key: string]: unknown;
+            } | null;
+            /** @description For providers of the same wire. For others the gateway does edits clear_thinking, and other edits are refused */
+            context_management?: {
+                [key: string]: unknown;
+            } | null;
+            /** @description Refused with 400: no conversation is kept */
+            thread?: unknown;
+            /** @description Tried in order after model */
+            models?: string[] | null;
+            provider?: components["schemas"]["ProviderPreferences"];
+            plugins?: components["schemas"]["Plugin"][] | null;
+            session_id?: string | null;
         };
         MessagesTurn: {
             /** @enum {string} */
@@ -3066,6 +3127,8 @@ export interface components {
                     thinkingLevel?: string;
                 };
             };
+            /** @description Only providers of this wire know it */
+            store?: boolean;
             serviceTier?: string;
             /** @description Stored with the call; providers do not get it */
             labels?: {
@@ -4555,8 +4618,10 @@ export interface components {
             truncation?: "disabled" | "auto" | null;
             /** @enum {string|null} */
             service_tier?: "auto" | "default" | "flex" | "priority" | "fast" | "scale" | null;
+            modalities?: ("text" | "image" | "audio")[] | null;
             prompt_cache_key?: string | null;
             session_id?: string | null;
+            safety_identifier?: string | null;
             user?: string | null;
         } & {
             [key: string]: unknown;
@@ -4700,11 +4765,23 @@ export interface components {
             base_model: string;
             /** @constant */
             object: "model";
+            /**
+             * @description As object, for Anthropic's SDKs
+             * @constant
+             */
+            type?: "model";
+            /**
+             * Format: date-time
+             * @description As created
+             */
+            created_at?: string | null;
             owned_by: string;
             vendor: string;
             /** @description The vendor as people write it */
             vendor_name?: string;
             name: string;
+            /** @description As name */
+            display_name?: string;
             model_type: string;
             /** @description As declared, or one sentence of its facts */
             description: string;
@@ -5253,7 +5330,7 @@ export interface components {
             /** @description Author: operator for the command line, or key: and the id of a management key */
             actor: string | null;
         };
-        /** @description Decimal text, or a number without an exponent */
+        /** @description Decimal text, or a number, which may have an exponent */
         DecimalInput: string | number | null;
         Ownership: {
             id: string;
@@ -12379,6 +12456,37 @@ export interface operations {
             403: components["responses"]["Error"];
             409: components["responses"]["Error"];
             413: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    removePassword: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is removed */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            409: components["responses"]["Error"];
             429: components["responses"]["RetryLater"];
             500: components["responses"]["Error"];
             503: components["responses"]["RetryLater"];

@@ -1,11 +1,15 @@
 /** What the pages of the settings share. */
 import type { ReactNode } from 'react'
+import { meQuery, queries } from '../../api/query'
 import { useT } from '../../i18n'
 import { hasPage } from '../../router'
 import { Link } from '../../ui/link'
 import { Page, PageHead } from '../../ui/page'
 
 const sections = ['profile', 'security', 'routing', 'data'] as const
+
+/** Reads parts of the page of security again, and what all pages know of the person. */
+export const renew = (...what: string[]) => Promise.all([...what.map((w) => queries.invalidateQueries({ queryKey: ['security', w] })), queries.invalidateQueries({ queryKey: meQuery.queryKey })])
 
 export function Settings({ at, children }: { at: (typeof sections)[number]; children: ReactNode }) {
   const t = useT('settings')

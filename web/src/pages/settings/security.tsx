@@ -1,11 +1,11 @@
 /** How the person signs in: password, passkeys, and the browsers in which they are signed in. */
 import { useQuery } from '@tanstack/react-query'
-import { useState, type FormEvent, type ReactNode } from 'react'
-import { ApiError, get, patch, post, remove, type Reply } from '../../api/client'
+import { lazy, Suspense, useState, type FormEvent, type ReactNode } from 'react'
+import { ApiError, get, patch, remove, type Reply } from '../../api/client'
 import { explain } from '../../api/explain'
 import { problemOf, visit } from '../../api/elsewhere'
 import { addPasskey, explainPasskey } from '../../api/passkey'
-import { meQuery, queries, useMe, type Me } from '../../api/query'
+import { useMe, type Me } from '../../api/query'
 import { dateTime } from '../../format'
 import { useT } from '../../i18n'
 import { Button } from '../../ui/button'
@@ -17,51 +17,16 @@ import { IconButton } from '../../ui/button'
 import { Panel } from '../../ui/page'
 import { toast } from '../../ui/toast'
 import { When } from '../../ui/values'
-import { Settings, browserOf } from './parts'
+import { Settings, browserOf, renew } from './parts'
 
 type Session = Reply<'/api/auth/sessions'>['data'][number]
 type Identity = Reply<'/api/auth/identities'>['data'][number]
 type Passkey = Reply<'/api/auth/passkeys'>['data'][number]
-const renew = (what: string) => Promise.all([queries.invalidateQueries({ queryKey: ['security', what] }), queries.invalidateQueries({ queryKey: meQuery.queryKey })])
+const Password = lazy(() => import('./password'))
 
 function useBrowser() {
   const t = useT('settings')
   return (agent: string | null) => { const b = browserOf(agent); return b ? t('browserOn', b) : t('unknownBrowser') }
-}
-
-function Password({ me }: { me: Me }) {
-  const t = useT('settings')
-  const has = me.user?.has_password === true
-  const [current, setCurrent] = useState('')
-  const [password, setPassword] = useState('')
-  const [busy, setBusy] = useState(false)
-  const [error, setError] = useState<unknown>(null)
-  const at = (f: string) => (error instanceof ApiError && error.field === f ? error.message : undefined)
-  const save = async (e: FormEvent) => {
-    e.preventDefault()
-    if (busy) return
-    setBusy(true)
-    setError(null)
-    try {
-      await post('/api/auth/password', { body: { password, ...(has ? { current } : {}) } })
-      setCurrent('')
-      setPassword('')
-      await renew('sessions')
-      toast(t('passwordSaved'))
-    } catch (e) { setError(e) } finally { setBusy(false) }
-  }
-  return (
-    <Panel title={t('passwordTitle')}>
-      <p className="pb-4 text-ink2">{has ? t('passwordText') : t('passwordNone')}</p>
-      <form onSubmit={(e) => { void save(e) }} className="flex max-w-md flex-col gap-4">
-        <input type="email" autoComplete="username" value={me.user?.email ?? ''} readOnly hidden />
-        {has && <Field label={t('current')} error={at('current')}><Input type="password" autoComplete="current-password" value={current} required maxLength={256} onChange={(e) => setCurrent(e.target.value)} /></Field>}
-        <Field label={t('newPassword')} help={t('newPasswordHelp')} error={at('password')}><Input type="password" autoComplete="new-password" value={password} required minLength={10} maxLength={256} onChange={(e) => setPassword(e.target.value)} /></Field>
-        {error !== null && !at('current') && !at('password') && <ErrorBox error={error} title={explain(error)} />}
-        <div><Button type="submit" busy={busy}>{has ? t('changePassword') : t('setPassword')}</Button></div>
-      </form>
-    </Panel>
-  )
 }
 
 /** A row of a list: what it is, what more there is to say, and what can be done. */
@@ -109,7 +74,7 @@ function Passkeys({ me }: { me: Me }) {
   const can = me.features.passkeys && 'PublicKeyCredential' in window
   const end = async (k: Passkey) => {
     setBusy(true)
-    try { await remove('/api/auth/passkeys/{id}', { path: { id: k.id } }); await renew('passkeys') } catch (e) { toast(e instanceof ApiError && e.status === 409 ? t('lastWay') : explain(e)) } finally { setBusy(false); setRemoving(null) }
+    try { await remove('/api/auth/passkeys/{id}', { path: { id: k.id } }); await renew('passkeys', 'sessions') } catch (e) { toast(e instanceof ApiError && e.status === 409 ? t('lastWay') : explain(e)) } finally { setBusy(false); setRemoving(null) }
   }
   return (
     <Panel title={t('passkeys')} flush actions={can && <Button small icon="plus" onClick={() => setAdding(true)}>{t('addPasskey')}</Button>}>
@@ -147,7 +112,7 @@ function Linked({ me }: { me: Me }) {
   }
   const end = async (i: Identity) => {
     setBusy(i.id)
-    try { await remove('/api/auth/identities/{id}', { path: { id: i.id } }); await renew('linked') } catch (e) { toast(e instanceof ApiError && e.status === 409 ? t('lastWay') : explain(e)) } finally { setBusy(null); setRemoving(null) }
+    try { await remove('/api/auth/identities/{id}', { path: { id: i.id } }); await renew('linked', 'sessions') } catch (e) { toast(e instanceof ApiError && e.status === 409 ? t('lastWay') : explain(e)) } finally { setBusy(null); setRemoving(null) }
   }
   if (providers.length === 0 && data?.data.length === 0) return null
   return (
@@ -209,7 +174,7 @@ export default function Security() {
     <Settings at="security">
       {!me ? <Panel><SkeletonRows rows={6} /></Panel> : (
         <>
-          {me.features.passwords && me.user?.email && <Password me={me} />}
+          {me.features.passwords && me.user?.email && <Suspense fallback={<Panel><SkeletonRows rows={6} /></Panel>}><Password me={me} /></Suspense>}
           <Passkeys me={me} />
           <Linked me={me} />
           <Sessions me={me} />

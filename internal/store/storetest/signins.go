@@ -1,0 +1,164 @@
+package storetest
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"weir/internal/apikey"
+	"weir/internal/audit"
+	"weir/internal/fault"
+	"weir/internal/person"
+)
+
+// removal is one of a user's ways to sign in, by a browser whose session goes with it.
+func removal(user string, ways person.Ways) person.Removal {
+	return person.Removal{User: user, Ways: ways, Now: at, Event: event(audit.PasskeyRemoved)}
+}
+
+// lastWay is that of a person who keeps one way to sign in, whatever they remove and however often at once.
+func lastWay(t *testing.T, s PeopleStore) {
+	const issuer = "https://id.example.org"
+	for name, try := range map[string]struct {
+		password string
+		identity bool
+		ways     person.Ways
+		kept     bool // one of the two passkeys
+	}{
+		"a password":                            {"hash", false, person.Ways{Passwords: true}, false},
+		"a password while they are off":         {"hash", false, person.Ways{}, true},
+		"a login without a password":            {"", false, person.Ways{Passwords: true}, true},
+		"an identity":                           {"", true, person.Ways{Issuers: []string{"https://other.example.org", issuer}}, false},
+		"an identity at a provider of the past": {"", true, person.Ways{Issuers: []string{"https://other.example.org"}}, true},
+		"a demo":                                {"", false, person.Ways{Always: true}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			u, l := newPerson(apikey.User, apikey.NewID("")+"@example.org")
+			l.Password = try.password
+			ok(t, s.AddPerson(t.Context(), u, l, nil, "", event(audit.UserCreated)))
+			i := person.Identity{Issuer: issuer, Subject: u.ID, User: u.ID, CreatedAt: at}
+			if try.identity {
+				ok(t, s.AddIdentity(t.Context(), i, event(audit.IdentityAdded)))
+			}
+			var wg sync.WaitGroup
+			for n := range 2 {
+				id := fmt.Sprint(u.ID, n)
+				ok(t, s.AddPasskey(t.Context(), person.Passkey{ID: id, User: u.ID, CreatedAt: at}, 2, event(audit.PasskeyAdded)))
+			}
+			for n := range 2 {
+				wg.Go(func() {
+					err := s.DeletePasskey(t.Context(), fmt.Sprint(u.ID, n), removal(u.ID, try.ways))
+					if err != nil && !fault.Is(err, fault.Conflict) {
+						t.Error(err)
+					}
+				})
+			}
+			wg.Wait()
+			left, err := s.PasskeysOf(t.Context(), u.ID)
+			if err != nil || (len(left) == 1) != try.kept || len(left) > 1 {
+				t.Errorf("%d passkeys are left, %v", len(left), err)
+			}
+			if try.identity && !try.kept {
+				wantKind(t, s.DeleteIdentity(t.Context(), i.Issuer, i.Subject, removal(u.ID, try.ways)), fault.Conflict)
+			}
+		})
+	}
+}
+
+// lastWayRace is a person with three ways of different kinds, who removes all of them at once.
+func lastWayRace(t *testing.T, s PeopleStore) {
+	ways := person.Ways{Passwords: true, Issuers: []string{"https://id.example.org"}}
+	for range 5 {
+		u := mustPerson(t, s, apikey.NewID("")+"@example.org")
+		i := person.Identity{Issuer: ways.Issuers[0], Subject: u.ID, User: u.ID, CreatedAt: at}
+		ok(t, s.AddIdentity(t.Context(), i, event(audit.IdentityAdded)))
+		ok(t, s.AddPasskey(t.Context(), person.Passkey{ID: u.ID, User: u.ID, CreatedAt: at}, 2, event(audit.PasskeyAdded)))
+		var removed atomic.Int64
+		var wg sync.WaitGroup
+		for _, remove := range []func() error{
+			func() error { return s.DeletePasskey(t.Context(), u.ID, removal(u.ID, ways)) },
+			func() error { return s.DeleteIdentity(t.Context(), i.Issuer, i.Subject, removal(u.ID, ways)) },
+			func() error { return s.DeletePassword(t.Context(), removal(u.ID, ways)) },
+		} {
+			wg.Go(func() {
+				switch err := remove(); {
+				case err == nil:
+					removed.Add(1)
+				case !fault.Is(err, fault.Conflict):
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		left := 0
+		if p, err := s.PersonOf(t.Context(), u.ID); err != nil || p.HasPassword {
+			left++
+		}
+		keys, err := s.PasskeysOf(t.Context(), u.ID)
+		ok(t, err)
+		linked, err := s.IdentitiesOf(t.Context(), u.ID)
+		ok(t, err)
+		if left += len(keys) + len(linked); left != 1 || removed.Load() != 2 {
+			t.Fatalf("%d ways were removed, %d are left; want 2 and 1", removed.Load(), left)
+		}
+	}
+}
+
+func removalEnds(t *testing.T, s PeopleStore) {
+	ways := person.Ways{Passwords: true}
+	for name, remove := range map[string]func(u string, r person.Removal) error{
+		"a passkey": func(u string, r person.Removal) error { return s.DeletePasskey(t.Context(), u, r) },
+		"an identity": func(u string, r person.Removal) error {
+			return s.DeleteIdentity(t.Context(), "https://id.example.org", u, r)
+		},
+		"a password": func(_ string, r person.Removal) error { return s.DeletePassword(t.Context(), r) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			u, other := mustPerson(t, s, apikey.NewID("")+"@example.org"), mustPerson(t, s, apikey.NewID("")+"@example.org")
+			ok(t, s.AddPasskey(t.Context(), person.Passkey{ID: u.ID, User: u.ID, CreatedAt: at}, 2, event(audit.PasskeyAdded)))
+			ok(t, s.AddPasskey(t.Context(), person.Passkey{ID: "second " + u.ID, User: u.ID, CreatedAt: at}, 2, event(audit.PasskeyAdded)))
+			ok(t, s.AddIdentity(t.Context(), person.Identity{Issuer: "https://id.example.org", Subject: u.ID, User: u.ID, CreatedAt: at}, event(audit.IdentityAdded)))
+			kept, ended, foreign := mustSession(t, s, u.ID, nil), mustSession(t, s, u.ID, nil), mustSession(t, s, other.ID, nil)
+			link := mustToken(t, s, person.Reset, func(n *person.Token) { n.User = u.ID })
+			others := mustToken(t, s, person.Reset, func(n *person.Token) { n.User = other.ID })
+			r := removal(u.ID, ways)
+			r.Keep = kept.Hash
+			ok(t, remove(u.ID, r))
+			wantKind(t, remove(u.ID, r), fault.NotFound)
+			for hash, want := range map[string]bool{kept.Hash: true, ended.Hash: false, foreign.Hash: true} {
+				if _, _, err := s.SessionBy(t.Context(), hash); (err == nil) != want {
+					t.Errorf("a session goes on: %v; want %v", err == nil, want)
+				}
+			}
+			if _, err := s.TokenBy(t.Context(), person.Reset, link.Hash, at); (err == nil) != (name != "a password") {
+				t.Errorf("the link for a new password: %v", err)
+			}
+			if _, err := s.TokenBy(t.Context(), person.Reset, others.Hash, at); err != nil {
+				t.Error("another person's link has ended")
+			}
+			l, err := s.LoginOf(t.Context(), u.ID)
+			if err != nil || (l.Password == "") != (name == "a password") || l.Email == "" {
+				t.Errorf("%+v, %v", l, err)
+			}
+		})
+	}
+}
+
+func passwordEndsLinks(t *testing.T, s PeopleStore) {
+	u, other := mustPerson(t, s, "anna@example.org"), mustPerson(t, s, "boris@example.org")
+	used := mustToken(t, s, person.Reset, func(n *person.Token) { n.User = u.ID })
+	second := mustToken(t, s, person.Reset, func(n *person.Token) { n.User = u.ID })
+	foreign := mustToken(t, s, person.Reset, func(n *person.Token) { n.User = other.ID })
+	invitation := mustToken(t, s, person.Invitation, func(n *person.Token) { n.User = u.ID })
+	ok(t, s.SetPassword(t.Context(), u.ID, "new", "", used.Hash, false, at, event(audit.PasswordSet)))
+	for _, link := range []person.Token{used, second} {
+		_, err := s.TokenBy(t.Context(), link.Kind, link.Hash, at)
+		wantKind(t, err, fault.NotFound)
+	}
+	for _, link := range []person.Token{foreign, invitation} {
+		if _, err := s.TokenBy(t.Context(), link.Kind, link.Hash, at); err != nil {
+			t.Error(err)
+		}
+	}
+}
