@@ -121,6 +121,28 @@ test('an invitation is accepted with a password', async () => {
   await done(page);
 });
 
+test('the password goes while the provider is left, and comes back; other browsers are signed out', async () => {
+  const other = await open(b, weir, { path: '/sign-in?to=/overview' });
+  await other.getByLabel('E-mail').fill('root@example.org');
+  await other.getByLabel('Password', { exact: true }).fill(password);
+  await other.getByRole('button', { name: 'Sign in', exact: true }).click();
+  await other.waitForURL(/\/overview$/);
+  await admin.goto(`${weir.url}/settings/security`);
+  await admin.getByRole('button', { name: 'Remove the password' }).click();
+  await admin.getByRole('alertdialog').getByRole('button', { name: 'Remove', exact: true }).click();
+  await admin.getByText('The password is removed.').waitFor();
+  await admin.getByText('You have no password.').waitFor();
+  assert.equal((await other.request.get(`${weir.url}/api/auth/sessions`)).status(), 401);
+  await admin.getByRole('listitem').filter({ hasText: 'anna@example.org' }).getByRole('button', { name: 'Remove' }).click();
+  await admin.getByRole('alertdialog').getByRole('button', { name: 'Remove' }).click();
+  await admin.getByText('This is your last way to sign in').waitFor();
+  await admin.getByLabel('New password').fill(password);
+  await admin.getByRole('button', { name: 'Set a password' }).click();
+  await admin.getByRole('button', { name: 'Change the password' }).waitFor();
+  await accessible(admin);
+  await done(other);
+});
+
 test('what goes wrong is said in words, and nobody is signed in', async () => {
   other.who = { sub: '44', email: 'carla@example.org', email_verified: true, name: 'Carla' };
   const page = await open(b, weir, { path: '/sign-in?to=/keys' });
