@@ -195,10 +195,10 @@ func read(t *testing.T, raw string) (netmail.Header, string, string) {
 }
 
 var kinds = []person.MailKind{person.MailConfirm, person.MailExists, person.MailReset, person.MailInvited, person.MailPassword,
-	person.MailPasswordRemoved, person.MailPasskeyAdded, person.MailPasskeyRemoved, person.MailIdentityAdded, person.MailIdentityRemoved}
+	person.MailMove, person.MailTaken, person.MailMoving, person.MailMoved, person.MailPasswordRemoved, person.MailPasskeyAdded, person.MailPasskeyRemoved, person.MailIdentityAdded, person.MailIdentityRemoved}
 
 // linked are those with a link.
-var linked = []person.MailKind{person.MailConfirm, person.MailExists, person.MailReset, person.MailInvited}
+var linked = []person.MailKind{person.MailConfirm, person.MailExists, person.MailReset, person.MailInvited, person.MailMove, person.MailMoving, person.MailMoved}
 
 // Every kind of mail, in both languages, arrives as text and HTML with its link.
 func TestMails(t *testing.T) {

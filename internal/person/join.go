@@ -2,6 +2,7 @@ package person
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"weir/internal/account"
@@ -166,8 +167,8 @@ func (m *Manager) Uninvite(ctx context.Context, id string, maker audit.Actor) er
 
 // LookAt says what a link is for, without using it.
 func (m *Manager) LookAt(ctx context.Context, kind, token string) (Token, error) {
-	if kind != Invitation && kind != Reset && kind != Setup && kind != Confirm {
-		return Token{}, fault.Field("person.LookAt", "kind", "kind must be invitation, reset, setup or confirm.")
+	if !slices.Contains([]string{Invitation, Reset, Setup, Confirm, Address, Undo}, kind) {
+		return Token{}, fault.Field("person.LookAt", "kind", "kind must be invitation, reset, setup, confirm, address or undo.")
 	}
 	t, err := m.store.TokenBy(ctx, kind, SumOf(token), m.moment())
 	return t, linkError("person.LookAt", err)

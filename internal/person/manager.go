@@ -65,6 +65,10 @@ const (
 	MailInvited  MailKind = "invited"  // somebody invites you
 	MailPassword MailKind = "password" // your password was changed
 
+	MailMove            MailKind = "move"   // open this link to use this address for your account
+	MailTaken           MailKind = "taken"  // somebody wanted to use your address, which has an account
+	MailMoving          MailKind = "moving" // somebody wants another address for your account; open this link to stop it
+	MailMoved           MailKind = "moved"  // your account has another address; open this link to take it back
 	MailPasswordRemoved MailKind = "password_removed"
 	MailPasskeyAdded    MailKind = "passkey_added"
 	MailPasskeyRemoved  MailKind = "passkey_removed"

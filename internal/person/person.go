@@ -52,6 +52,8 @@ const (
 	Invitation = "invitation" // lets somebody sign up
 	Confirm    = "confirm"    // ends a sign-up: the address is the person's
 	Reset      = "reset"      // sets a new password
+	Address    = "address"    // gives a person another e-mail address
+	Undo       = "undo"       // takes that back
 	Step       = "step"       // joins the two halves of a sign-in with a passkey or another provider
 )
 
@@ -125,6 +127,16 @@ type Store interface {
 	EndSession(ctx context.Context, user, id string, now time.Time, e audit.Event) error
 	// EndSessions ends all sessions of a user but the one with the hash keep, and returns how many there were.
 	EndSessions(ctx context.Context, user, keep string, now time.Time, e audit.Event) (int, error)
+
+	// AddMove adds a link to a new address and, if it has a hash, the one with which the present address undoes it; the user's earlier links
+	// to a new address end. It fails with fault.RateLimited when the user has asked for perUser of them that have not expired, whatever became
+	// of them, and does nothing when there are perAddress of them with this address, of whomever.
+	AddMove(ctx context.Context, link, undo Token, perUser, perAddress int, e audit.Event) (done bool, err error)
+	// Move gives a user another address, which is confirmed, and ends what went to the former one. It fails with fault.Conflict when the
+	// address is another user's, or somebody may still take it back.
+	Move(ctx context.Context, n Move) error
+	// Unmove uses an undo, with those that were made after it and all links to new addresses; the user has its address afterwards, and no session.
+	Unmove(ctx context.Context, undo Token, now time.Time, e audit.Event) error
 
 	// AddToken adds a token, if there are fewer than most of its kind for its user and address.
 	AddToken(ctx context.Context, t Token, most int, events ...audit.Event) error

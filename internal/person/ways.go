@@ -87,7 +87,11 @@ func (m *Manager) tell(mail Mail) {
 	m.mail.Send(mail)
 }
 
-// notice reports whether mails of a kind come without a link that is counted.
+// notice reports whether mails of a kind are not counted by tokens.
 func (k MailKind) notice() bool {
-	return k != MailConfirm && k != MailReset && k != MailInvited
+	switch k {
+	case MailConfirm, MailReset, MailInvited, MailMove, MailTaken, MailMoving, MailMoved:
+		return false
+	}
+	return true
 }

@@ -71,9 +71,14 @@ func (s *Store) AddLogin(ctx context.Context, l person.Login, use string, events
 }
 
 func (t *tx) insertLogin(l *person.Login) error {
-	return t.addNew("store.AddLogin", "This address or this user has a login already.",
+	err := t.addNew("store.AddLogin", "This address or this user has a login already.",
 		`INSERT INTO logins (user_id, email, password, confirmed, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $5)`,
 		l.User, nullText(l.Email), l.Password, l.Confirmed, l.CreatedAt.UnixMicro())
+	if err != nil {
+		return err
+	}
+	// Afterwards: the insert has waited for whoever was leaving the address, and sees what they may take back.
+	return t.notHeld(l.User, l.Email, l.CreatedAt)
 }
 
 func (t *tx) insertIdentity(i *person.Identity) error {
@@ -327,13 +332,17 @@ func (s *Store) AddToken(ctx context.Context, n person.Token, most int, events .
 		if open >= most {
 			return fault.Newf(fault.RateLimited, "store.AddToken", "There are %d links or steps of this sort open already. Use one, or wait until they expire.", most)
 		}
-		_, err = t.exec(`INSERT INTO tokens (hash, id, kind, user_id, email, role, note, data, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-			n.Hash, n.ID, n.Kind, n.User, n.Email, string(n.Role), n.Note, n.Data, n.CreatedAt.UnixMicro(), n.ExpiresAt.UnixMicro())
-		if err != nil {
+		if err := t.insertToken(&n); err != nil {
 			return err
 		}
 		return t.recordAll(events, n.CreatedAt)
 	})
+}
+
+func (t *tx) insertToken(n *person.Token) error {
+	_, err := t.exec(`INSERT INTO tokens (hash, id, kind, user_id, email, role, note, data, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+		n.Hash, n.ID, n.Kind, n.User, n.Email, string(n.Role), n.Note, n.Data, n.CreatedAt.UnixMicro(), n.ExpiresAt.UnixMicro())
+	return err
 }
 
 const linkColumns = `hash, id, kind, user_id, email, role, note, data, created_at, expires_at`

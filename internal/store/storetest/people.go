@@ -44,6 +44,10 @@ func People(t *testing.T, open func(*testing.T) PeopleStore) {
 		"removals of all kinds at once leave a way":  lastWayRace,
 		"a removal ends the other sessions":          removalEnds,
 		"a new password ends links for another":      passwordEndsLinks,
+		"an address changes":                         moves,
+		"an address comes back":                      unmoves,
+		"no more changes of address than allowed":    movesMost,
+		"an address in a race":                       movesRace,
 		"identities":                                 identities,
 		"a change and its audit row, or neither one": peopleAudit,
 	}

@@ -1,0 +1,154 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"weir/internal/audit"
+	"weir/internal/fault"
+	"weir/internal/person"
+)
+
+// over begins the hash of a link to a new address that does not work any more. The row stays until it expires, because it counts.
+const over = "over "
+
+// AddMove is person.Store.AddMove.
+func (s *Store) AddMove(ctx context.Context, link, undo person.Token, perUser, perAddress int, e audit.Event) (done bool, err error) {
+	err = s.write(ctx, func(t *tx) error {
+		done = false
+		if err := t.lockTable("tokens"); err != nil {
+			return err
+		}
+		var mine, same int
+		err := t.row(`SELECT COUNT(CASE WHEN user_id = $2 THEN 1 END), COUNT(CASE WHEN email = $3 THEN 1 END) FROM tokens WHERE kind = $1 AND (user_id = $2 OR email = $3) AND expires_at > $4`,
+			person.Address, link.User, link.Email, link.CreatedAt.UnixMicro()).Scan(&mine, &same)
+		switch {
+		case err != nil:
+			return err
+		case mine >= perUser:
+			return fault.Newf(fault.RateLimited, "store.AddMove", "You have asked for another address %d times within a day. Try again tomorrow.", perUser)
+		}
+		if err := t.endMoves(link.User); err != nil {
+			return err
+		}
+		if same < perAddress {
+			done = true
+		} else {
+			link.Hash = over + link.ID // asking counts for the user, whatever becomes of it
+		}
+		if err := t.insertToken(&link); err != nil {
+			return err
+		}
+		if done && undo.Hash != "" {
+			if err := t.insertToken(&undo); err != nil {
+				return err
+			}
+		}
+		return t.record(e, link.CreatedAt)
+	})
+	return done && err == nil, err
+}
+
+// endMoves ends a user's links to new addresses.
+func (t *tx) endMoves(user string) error {
+	_, err := t.exec(`UPDATE tokens SET hash = $1 || id WHERE kind = $2 AND user_id = $3`, over, person.Address, user)
+	return err
+}
+
+// notHeld refuses an address that another user may still take back.
+func (t *tx) notHeld(user, email string, now time.Time) error {
+	var held bool
+	err := t.row(`SELECT EXISTS (SELECT 1 FROM tokens WHERE kind = $1 AND email = $2 AND user_id <> $3 AND expires_at > $4)`, person.Undo, email, user, now.UnixMicro()).Scan(&held)
+	if err == nil && held {
+		err = fault.New(fault.Conflict, "store.notHeld", "This address was another user's until a few days ago, who may take it back.")
+	}
+	return err
+}
+
+// setAddress gives a user a confirmed address, which must be nobody else's. A user without a login gets one, without a password.
+func (t *tx) setAddress(op, user, email string, now time.Time) error {
+	if err := t.lockTable("logins"); err != nil {
+		return err
+	}
+	var taken bool
+	if err := t.row(`SELECT EXISTS (SELECT 1 FROM logins WHERE email = $1 AND user_id <> $2)`, email, user).Scan(&taken); err != nil {
+		return err
+	}
+	if taken {
+		return fault.New(fault.Conflict, op, "This address is another user's.")
+	}
+	n, err := t.exec(`UPDATE logins SET email = $1, confirmed = $2, updated_at = $3 WHERE user_id = $4`, email, true, now.UnixMicro(), user)
+	if err != nil || n == 1 {
+		return err
+	}
+	return t.insertLogin(&person.Login{User: user, Email: email, Confirmed: true, CreatedAt: now})
+}
+
+// Move is person.Store.Move.
+func (s *Store) Move(ctx context.Context, n person.Move) error {
+	const op = "store.Move"
+	return s.write(ctx, func(t *tx) error {
+		if err := t.lockUser(n.User); err != nil {
+			return err
+		}
+		if n.Use != "" {
+			err := t.one(`UPDATE tokens SET hash = $1 || id WHERE hash = $2 AND kind = $3 AND user_id = $4 AND email = $5 AND expires_at > $6`,
+				over, n.Use, person.Address, n.User, n.Email, n.Now.UnixMicro())
+			if err != nil {
+				return noToken(op, err)
+			}
+		}
+		if err := t.setAddress(op, n.User, n.Email, n.Now); err != nil {
+			return err
+		}
+		if err := t.notHeld(n.User, n.Email, n.Now); err != nil {
+			return err
+		}
+		if n.Undo.Hash != "" {
+			if err := t.insertToken(&n.Undo); err != nil {
+				return err
+			}
+		}
+		if err := t.endMoves(n.User); err != nil {
+			return err
+		}
+		if err := t.endLinks(n.User); err != nil {
+			return err
+		}
+		if err := t.endOthers(n.User, n.Keep); err != nil {
+			return err
+		}
+		return t.record(n.Event, n.Now)
+	})
+}
+
+// Unmove is person.Store.Unmove.
+func (s *Store) Unmove(ctx context.Context, undo person.Token, now time.Time, e audit.Event) error {
+	const op = "store.Unmove"
+	return s.write(ctx, func(t *tx) error {
+		if err := t.lockUser(undo.User); err != nil {
+			return err
+		}
+		err := t.one(`DELETE FROM tokens WHERE hash = $1 AND kind = $2 AND user_id = $3 AND expires_at > $4`, undo.Hash, person.Undo, undo.User, now.UnixMicro())
+		if err != nil {
+			return noToken(op, err)
+		}
+		// What was made later belongs to addresses that the account should never have had.
+		if _, err := t.exec(`DELETE FROM tokens WHERE kind = $1 AND user_id = $2 AND created_at >= $3`, person.Undo, undo.User, undo.CreatedAt.UnixMicro()); err != nil {
+			return err
+		}
+		if err := t.setAddress(op, undo.User, undo.Email, now); err != nil {
+			return err
+		}
+		if err := t.endMoves(undo.User); err != nil {
+			return err
+		}
+		if err := t.endLinks(undo.User); err != nil {
+			return err
+		}
+		if err := t.endOthers(undo.User, ""); err != nil {
+			return err
+		}
+		return t.record(e, now)
+	})
+}
