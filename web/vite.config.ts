@@ -23,7 +23,7 @@ function placeholders(): Plugin {
     },
     configureServer(server) {
       server.middlewares.use((req, _res, next) => {
-        if (/^\/(sign-in|sign-up|invite|reset|setup)(\?|$)/.test(req.url ?? '')) req.url = '/sign-in.html'
+        if (/^\/(sign-in|sign-up|invite|reset|setup|new-email|keep-email)(\?|$)/.test(req.url ?? '')) req.url = '/sign-in.html'
         next()
       })
     },

@@ -70,6 +70,7 @@ type userCmd struct {
 	Setup       userSetupCmd       `cmd:"" help:"Make the link with which the first administrator signs in with a browser."`
 	Invite      userInviteCmd      `cmd:"" help:"Make a link with which somebody makes an account."`
 	Reset       userResetCmd       `cmd:"" help:"Make a link with which a user chooses a new password."`
+	Email       userEmailCmd       `cmd:"" help:"Give a user another e-mail address. All their browsers are signed out."`
 	Disable     userSetCmd         `cmd:"" help:"Refuse all keys of a user."`
 	Enable      userSetCmd         `cmd:"" help:"Accept a disabled user's keys again."`
 }
@@ -231,6 +232,29 @@ func (c *userResetCmd) Run(ctx context.Context) error {
 		return err
 	}
 	fmt.Printf("Hand this over to %s; it works once, for an hour:\n\n  %s\n", u.Name, link)
+	return nil
+}
+
+type userEmailCmd struct {
+	place
+	User  string `arg:"" help:"Name or id of the user."`
+	Email string `arg:"" help:"The new address. Nobody checks that it is the user's."`
+}
+
+func (c *userEmailCmd) Run(ctx context.Context) error {
+	o, err := c.office(ctx, false)
+	if err != nil {
+		return err
+	}
+	defer o.Close()
+	u, err := o.UserNamed(ctx, c.User)
+	if err != nil {
+		return err
+	}
+	if err := o.SetAddress(ctx, u, c.Email, operator); err != nil {
+		return err
+	}
+	fmt.Printf("%s signs in with %s from now on, and is signed out everywhere.\n", u.Name, c.Email)
 	return nil
 }
 

@@ -7,10 +7,12 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { mailbox } from './mail.js';
 import { provider } from './provider.js';
 import { accessible, browser, fitsWidth, open, program, settled } from './weir.js';
 
 const other = await provider();
+const post = await mailbox();
 const weir = await serve();
 const b = await browser();
 
@@ -33,6 +35,11 @@ server:
   public_url: ${url}
   shutdown_delay: 0s
 builtin: false
+mail:
+  host: 127.0.0.1
+  port: ${post.port}
+  encryption: none
+  from: Weir <weir@example.org>
 sign_in:
   sign_up: invitation
   providers:
@@ -65,6 +72,16 @@ async function done(page) {
 }
 const password = 'correct horse battery';
 const through = async (page) => { await page.getByRole('button', { name: 'Continue with Acme' }).click(); await page.getByRole('link', { name: /^Go on as/ }).click(); };
+/** A browser of somebody with a password. */
+async function enter(email) {
+  const page = await open(b, weir, { path: '/sign-in' });
+  await page.getByLabel('E-mail').fill(email);
+  await page.getByLabel('Password', { exact: true }).fill(password);
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+  await page.getByRole('button', { name: 'Sign in', exact: true }).waitFor({ state: 'detached' });
+  assert.equal((await (await page.request.get(`${weir.url}/api/me`)).json()).user.email, email);
+  return page;
+}
 let admin;
 
 test('the link of the first start makes the administrator, who links a provider and signs in with it', async () => {
@@ -122,11 +139,7 @@ test('an invitation is accepted with a password', async () => {
 });
 
 test('the password goes while the provider is left, and comes back; other browsers are signed out', async () => {
-  const other = await open(b, weir, { path: '/sign-in?to=/overview' });
-  await other.getByLabel('E-mail').fill('root@example.org');
-  await other.getByLabel('Password', { exact: true }).fill(password);
-  await other.getByRole('button', { name: 'Sign in', exact: true }).click();
-  await other.waitForURL(/\/overview$/);
+  const other = await enter('root@example.org');
   await admin.goto(`${weir.url}/settings/security`);
   await admin.getByRole('button', { name: 'Remove the password' }).click();
   await admin.getByRole('alertdialog').getByRole('button', { name: 'Remove', exact: true }).click();
@@ -141,6 +154,71 @@ test('the password goes while the provider is left, and comes back; other browse
   await admin.getByRole('button', { name: 'Change the password' }).waitFor();
   await accessible(admin);
   await done(other);
+});
+
+/** Asks for another address on the page of the profile. */
+async function askForEmail(page, email) {
+  await page.goto(`${weir.url}/settings/profile`);
+  await page.getByRole('button', { name: 'Change', exact: true }).click();
+  await page.getByLabel('New e-mail address').fill(email);
+  await page.getByRole('button', { name: 'Send the link' }).click();
+  await page.getByText(`A mail went to ${email}`).waitFor();
+}
+
+test('the address changes with the link that goes to the new one, and comes back with that to the former one', async () => {
+  await askForEmail(admin, 'root.new@example.org');
+  await accessible(admin);
+  const { link } = await post.to('root.new@example.org', /Your new address/);
+  // another person opens it, and a browser in which nobody is signed in: nothing changes
+  const dora = await enter('dora@example.org');
+  await dora.goto(link);
+  await dora.getByRole('button', { name: 'Use this address' }).click();
+  await dora.getByRole('alert').getByText('The link is for another account').waitFor();
+  const nobody = await open(b, weir, { path: link.slice(weir.url.length), size: 'small', language: 'ru' });
+  await nobody.getByText('откройте ссылку из письма ещё раз').waitFor();
+  await fitsWidth(nobody);
+  await accessible(nobody);
+
+  await admin.goto(link);
+  await admin.getByText('root.new@example.org').waitFor();
+  await accessible(admin);
+  if (process.env.SHOTS) await admin.screenshot({ path: `${process.env.SHOTS}/new-email.png` });
+  await admin.getByRole('button', { name: 'Use this address' }).click();
+  await admin.getByText('is your address now').waitFor();
+  assert.equal(new URL(admin.url()).hash, '');
+  await admin.getByRole('link', { name: 'To your profile' }).click();
+  await admin.getByText('root.new@example.org').waitFor();
+  await admin.goto(link);
+  await admin.getByText('This link does not work').waitFor();
+
+  // the notice to the former address: of the request, and of the change
+  const [asked, changed] = [await post.to('root@example.org', /is about to change/), await post.to('root@example.org', /has changed/)];
+  assert.notEqual(asked.link, changed.link);
+  const owner = await open(b, weir, { path: changed.link.slice(weir.url.length), theme: 'dark' });
+  await owner.getByRole('button', { name: 'Keep this address' }).waitFor();
+  await accessible(owner);
+  await owner.getByRole('button', { name: 'Keep this address' }).click();
+  await owner.getByText('all browsers are signed out').waitFor();
+  if (process.env.SHOTS) await owner.screenshot({ path: `${process.env.SHOTS}/kept-email.png` });
+  assert.equal((await admin.request.get(`${weir.url}/api/auth/sessions`)).status(), 401);
+  await owner.getByRole('button', { name: 'Choose a new password' }).click();
+  await owner.getByLabel('E-mail').fill('root@example.org');
+  await owner.getByRole('button', { name: 'Send the link' }).click();
+  await owner.goto((await post.to('root@example.org', /A new password/)).link);
+  await owner.getByLabel('New password').fill(`${password} again`);
+  await owner.getByRole('button', { name: 'Set password and sign in' }).click();
+  await owner.waitForURL(`${weir.url}/**`);
+  await owner.getByRole('button', { name: 'Set password and sign in' }).waitFor({ state: 'detached' });
+  assert.equal((await (await owner.request.get(`${weir.url}/api/me`)).json()).user.email, 'root@example.org');
+  for (const p of [dora, nobody, owner]) await done(p);
+});
+
+test('an address with an account looks like any other, and its owner reads of it', async () => {
+  const page = await enter('dora@example.org');
+  await askForEmail(page, 'root@example.org');
+  const told = await post.to('root@example.org', /You have an account/);
+  assert.equal(told.link, null);
+  await done(page);
 });
 
 test('what goes wrong is said in words, and nobody is signed in', async () => {

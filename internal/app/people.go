@@ -142,3 +142,8 @@ func (o *Office) ResetLink(ctx context.Context, u account.User, by audit.Actor) 
 	path, err := o.people().ResetLink(ctx, u.ID, by)
 	return o.link(path), err
 }
+
+// SetAddress gives a user another e-mail address.
+func (o *Office) SetAddress(ctx context.Context, u account.User, email string, by audit.Actor) error {
+	return o.people().SetAddress(ctx, u.ID, email, by)
+}

@@ -102,3 +102,25 @@ func TestRemovedPasskeyEndsSessions(t *testing.T) {
 		}
 	}
 }
+
+// Another address takes a recent sign-in of the person, and a link that is theirs.
+func TestChangeOfAddress(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	n := startWith(t, relayFunc(hello), nil, func(d *httpapi.Deps) { d.Now = func() time.Time { return now } })
+	anna := n.join(t, "anna@example.org", apikey.User)
+	wantError(t, n.do("POST", "/api/auth/email", `{"email":"new@example.org"}`, anna...), 403, fault.PermissionDenied) // there is no mail
+	wantError(t, n.do("POST", "/api/auth/email", `{}`, anna...), 400, fault.Invalid)
+	wantError(t, n.do("POST", "/api/auth/email", `{"email":"new@example.org","user":"usr_x"}`, anna...), 400, fault.Invalid)
+	now = now.Add(11 * time.Minute)
+	if m := wantError(t, n.do("POST", "/api/auth/email", `{"email":"new@example.org"}`, anna...), 403, fault.PermissionDenied); at(m, "error", "metadata", "sign_in") != "again" {
+		t.Errorf("%v", m)
+	}
+	for _, path := range []string{"/api/auth/email/confirm", "/api/auth/keep-email"} {
+		wantError(t, n.do("POST", path, `{"token":"made-up"}`, anna...), 400, fault.Invalid)
+		wantError(t, n.do("POST", path, `{}`, anna...), 400, fault.Invalid)
+	}
+	wantError(t, n.do("POST", "/api/auth/email/confirm", `{"token":"made-up"}`, n.page()...), 401, fault.Authentication)
+	wantError(t, n.do("POST", "/api/auth/keep-email", `{"token":"made-up"}`, n.page()...), 400, fault.Invalid)
+	wantError(t, n.do("POST", "/api/auth/keep-email", `{"token":"made-up"}`, n.page("Origin", "https://evil.example")...), 403, fault.PermissionDenied)
+}

@@ -199,7 +199,7 @@ func (s *Site) Open(r *http.Request, base string) (h http.Handler, cheap bool) {
 }
 
 // entries are the first segments of paths that people see before they are signed in. Links in mails and of set-up lead to them.
-var entries = []string{"sign-in", "sign-up", "invite", "reset", "setup"}
+var entries = []string{"sign-in", "sign-up", "invite", "reset", "setup", "new-email", "keep-email"}
 
 // WantsPage reports whether the client is a browser that opens an address, or another that names HTML.
 func WantsPage(r *http.Request) bool {

@@ -16,6 +16,8 @@ const messages = {
   setupText: 'The first account runs this gateway: providers, prices, people.',
   confirmTitle: 'Confirm your address',
   confirming: 'Confirming your address',
+  newEmailTitle: 'New e-mail address',
+  keepEmailTitle: 'Keep your e-mail address',
   email: 'E-mail',
   name: 'Name',
   password: 'Password',

@@ -17,6 +17,8 @@ export default {
   setupText: 'Первый аккаунт управляет шлюзом: провайдеры, цены, люди.',
   confirmTitle: 'Подтверждение почты',
   confirming: 'Подтверждаем почту',
+  newEmailTitle: 'Новая почта',
+  keepEmailTitle: 'Ваша почта остаётся',
   email: 'Почта',
   name: 'Имя',
   password: 'Пароль',

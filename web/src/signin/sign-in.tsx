@@ -9,7 +9,7 @@ import { Icon, Logo } from '../ui/icons'
 
 type Me = Reply<'/api/me'>
 type Link = Reply<'/api/auth/link', 'post'>
-type View = 'sign-in' | 'sign-up' | 'invite' | 'recover' | 'reset' | 'setup' | 'confirm'
+type View = 'sign-in' | 'sign-up' | 'invite' | 'recover' | 'reset' | 'setup' | 'confirm' | 'new-email' | 'keep-email'
 
 /** Where to go after a sign-in: a page of ours only. */
 export function destination(search: string): string {
@@ -24,6 +24,7 @@ function firstView(path: string, token: string): View {
   if (path === '/invite') return 'invite'
   if (path === '/reset') return token ? 'reset' : 'recover'
   if (path === '/setup') return 'setup'
+  if (path === '/new-email' || path === '/keep-email') return path === '/new-email' ? 'new-email' : 'keep-email'
   return 'sign-in'
 }
 
@@ -35,7 +36,7 @@ export function SignIn({ path, token }: { path: string; token: string }) {
   const [failed, setFailed] = useState<unknown>(null)
   const [link, setLink] = useState<Link | 'bad' | null>(null)
   const [sent, setSent] = useState<string | null>(null)
-  const title = { 'sign-in': t('signInTitle'), 'sign-up': t('signUpTitle'), invite: t('inviteTitle'), recover: t('recoverTitle'), reset: t('resetTitle'), setup: t('setupTitle'), confirm: t('confirmTitle') }[view]
+  const title = { 'sign-in': t('signInTitle'), 'sign-up': t('signUpTitle'), invite: t('inviteTitle'), recover: t('recoverTitle'), reset: t('resetTitle'), setup: t('setupTitle'), confirm: t('confirmTitle'), 'new-email': t('newEmailTitle'), 'keep-email': t('keepEmailTitle') }[view]
   useEffect(() => { document.title = `${title} · Weir` }, [title])
   useEffect(() => { get('/api/me').then(setMe, setFailed) }, [])
   // What the link is for is asked first, so that nobody chooses a password for a link that does not work.
@@ -55,9 +56,10 @@ export function SignIn({ path, token }: { path: string; token: string }) {
   else if (view === 'sign-up') inside = <SignUpForm me={me} onView={setView} onSent={setSent} />
   else if (view === 'recover') inside = <RecoverForm me={me} onView={setView} onSent={setSent} />
   else if (view === 'confirm') inside = <Confirm token={token} onBack={() => setView('sign-in')} />
+  else if (view === 'new-email' || view === 'keep-email') inside = <Suspense fallback={<div className="late h-40" aria-hidden />}><Address view={view} token={token} me={me} onView={setView} /></Suspense>
   else if (link && link !== 'bad') inside = <LinkForm me={me!} view={view} link={link} token={token} />
 
-  const text = sent ? null : { 'sign-in': null, 'sign-up': null, invite: t('inviteText'), recover: t('recoverText'), reset: t('resetText'), setup: t('setupText'), confirm: null }[view]
+  const text = sent ? null : { 'sign-in': null, 'sign-up': null, invite: t('inviteText'), recover: t('recoverText'), reset: t('resetText'), setup: t('setupText'), confirm: null, 'new-email': null, 'keep-email': null }[view]
   return (
     <div className="flex min-h-dvh flex-col">
       <header className="flex h-[52px] items-center px-5 max-md:px-4">
@@ -79,14 +81,14 @@ export function SignIn({ path, token }: { path: string; token: string }) {
   )
 }
 
-function Problem({ children }: { children: ReactNode }) {
+export function Problem({ children }: { children: ReactNode }) {
   return <p role="alert" className="flex gap-2 rounded-control bg-bad-soft px-3 py-2.5 text-small text-bad"><Icon name="warning" className="mt-px" /><span className="min-w-0 flex-1">{children}</span></p>
 }
-function Bad({ onBack }: { onBack: () => void }) {
+export function Bad({ onBack }: { onBack: () => void }) {
   const t = useT('signin')
   return <><Problem><strong className="font-medium">{t('badLink')}.</strong> {t('badLinkText')}</Problem><p className="pt-4"><TextButton onClick={onBack}>{t('backToSignIn')}</TextButton></p></>
 }
-function TextButton({ onClick, children }: { onClick: () => void; children: ReactNode }) {
+export function TextButton({ onClick, children }: { onClick: () => void; children: ReactNode }) {
   return <button type="button" onClick={onClick} className="min-h-6 font-medium text-accent-ink underline-offset-2 hover:underline">{children}</button>
 }
 
@@ -127,6 +129,7 @@ function Password({ value, onChange, label, fresh, error }: { value: string; onC
   )
 }
 
+const Address = lazy(() => import('./address'))
 const passkeys = () => import('../api/passkey')
 const Elsewhere = lazy(() => import('../api/elsewhere'))
 /** What the other providers offer; there is nothing where there are none. */

@@ -1,9 +1,9 @@
 /** The person's own page: name, address, language, theme. */
 import { useQuery } from '@tanstack/react-query'
-import { useEffect, useState, type FormEvent } from 'react'
+import { lazy, Suspense, useEffect, useState, type FormEvent } from 'react'
 import { ApiError, get, patch, type Body } from '../../api/client'
 import { explain } from '../../api/explain'
-import { meQuery, queries } from '../../api/query'
+import { meQuery, queries, useMe } from '../../api/query'
 import { useT } from '../../i18n'
 import { chooseLanguage, forgetLanguage, setTheme, type Theme } from '../../settings'
 import { Button } from '../../ui/button'
@@ -16,11 +16,14 @@ import { When } from '../../ui/values'
 import { Settings } from './parts'
 
 const queryKey = ['profile']
+const Email = lazy(() => import('./email'))
 
 export default function Profile() {
   const t = useT('settings'), c = useT('common')
   const { data, error, refetch } = useQuery({ queryKey, queryFn: ({ signal }) => get('/api/account/profile', { signal }) })
   const p = data?.data
+  const me = useMe()
+  const [moving, setMoving] = useState(false)
   const [name, setName] = useState('')
   const [busy, setBusy] = useState(false)
   const [failed, setFailed] = useState<unknown>(null)
@@ -55,7 +58,7 @@ export default function Profile() {
             <form onSubmit={(e) => { void save(e) }} className="flex flex-col gap-4">
               <Field label={t('name')} help={t('nameHelp')} error={field}><Input value={name} maxLength={100} required autoComplete="name" onChange={(e) => setName(e.target.value)} /></Field>
               <dl className="m-0 grid grid-cols-[auto_1fr] gap-x-6 gap-y-2">
-                <dt className="text-ink3">{t('email')}</dt><dd className="m-0 min-w-0 break-words" translate="no">{p.email ?? <span className="text-ink3">{t('emailNone')}</span>}{p.email && <span className="block text-small text-ink3">{t('emailHelp')}</span>}</dd>
+                <dt className="text-ink3">{t('email')}</dt><dd className="m-0 min-w-0 break-words" translate="no">{p.email ?? <span className="text-ink3" translate="yes">{t('emailNone')}</span>}{p.email && <span className="block text-small text-ink3" translate="yes">{me?.features.mail ? t('emailHelp') : t('emailOperator')}</span>}{me?.features.mail && !moving && <Button small className="mt-2" onClick={() => setMoving(true)}>{p.email ? t('changeEmail') : t('addEmail')}</Button>}</dd>
                 <dt className="text-ink3">{t('role')}</dt><dd className="m-0">{t(`role_${p.role}`)}</dd>
                 <dt className="text-ink3">{t('since')}</dt><dd className="m-0"><When at={p.created_at} full /></dd>
               </dl>
@@ -63,6 +66,7 @@ export default function Profile() {
               <div><Button type="submit" look="main" busy={busy} disabled={name.trim() === '' || name.trim() === p.name}>{c('save')}</Button></div>
             </form>
           </Panel>
+          {moving && <Suspense fallback={<Panel title={t('newEmail')}><SkeletonRows rows={2} /></Panel>}><Email onClose={() => setMoving(false)} /></Suspense>}
           <Panel title={t('appearance')}>
             <div className="flex flex-col gap-5">
               <div>
