@@ -277,7 +277,7 @@ func (l *loader) offer(p *Provider, v []byte) {
 			o.Retires = day
 		case "usd", "above", "hours", "images", "video":
 			l.pricing(&o.Pricing, name, m.Value)
-		case "flex", "priority":
+		case "flex", "priority", catalog.BatchTier:
 			tiers[name] = m.Value
 		}
 	}
@@ -291,7 +291,7 @@ func (l *loader) offer(p *Provider, v []byte) {
 		return
 	}
 	l.d.Offers = append(l.d.Offers, o)
-	for _, name := range []string{"flex", "priority"} {
+	for _, name := range []string{"flex", "priority", catalog.BatchTier} {
 		if tier, ok := tiers[name]; ok {
 			l.d.Offers = append(l.d.Offers, l.tier(o, name, tier))
 		}

@@ -124,3 +124,68 @@ func TestWellKnownPrices(t *testing.T) {
 		}
 	}
 }
+
+// batched are prices of models in their makers' batches, dollars per million tokens, each compared by a person with the list named beside it,
+// and with the pages of the makers, which say that they are half of the usual ones.
+var batched = []struct{ provider, model, prompt, completion, cached, source string }{
+	{"openai", "openai/gpt-4o", "1.25", "5", "1.25", "litellm"},
+	{"openai", "openai/gpt-4o-mini", "0.075", "0.3", "0.075", "litellm"},
+	{"openai", "openai/gpt-4.1", "1", "4", "0.5", "litellm"},
+	{"openai", "openai/gpt-4.1-mini", "0.2", "0.8", "0.1", "litellm"},
+	{"openai", "openai/gpt-5", "0.625", "5", "0.0625", "portkey-models"},
+	{"openai", "openai/gpt-5-mini", "0.125", "1", "0.0125", "portkey-models"},
+	{"openai", "openai/gpt-5.2", "0.875", "7", "0.0875", "portkey-models"},
+	{"openai", "openai/gpt-5.5", "2.5", "15", "0.25", "litellm"},
+	{"openai", "openai/o3", "1", "4", "0.5", "portkey-models"},
+	{"openai", "openai/o4-mini", "0.55", "2.2", "0.275", "portkey-models"},
+	{"anthropic", "anthropic/claude-haiku-4.5", "0.5", "2.5", "0.05", "portkey-models"},
+	{"anthropic", "anthropic/claude-sonnet-4.5", "1.5", "7.5", "0.15", "portkey-models"},
+	{"anthropic", "anthropic/claude-sonnet-4.6", "1.5", "7.5", "0.15", "portkey-models"},
+	{"anthropic", "anthropic/claude-opus-4.8", "2.5", "12.5", "0.25", "portkey-models"},
+	{"google", "google/gemini-2.5-pro", "0.625", "5", "0.125", "portkey-models"},
+	{"google", "google/gemini-2.5-flash", "0.15", "1.25", "0.03", "portkey-models"},
+	{"google", "google/gemini-3.1-pro-preview", "1", "6", "0.2", "portkey-models"},
+	{"google", "google/gemini-3.5-flash", "0.75", "4.5", "0.15", "portkey-models"},
+}
+
+func TestBatchedPrices(t *testing.T) {
+	t.Parallel()
+	r := rate(t, "1")
+	d, err := builtin.Declare(all(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	usual, offers := map[string]*catalog.Offer{}, map[string]*catalog.Offer{}
+	for i := range d.Offers {
+		switch o := &d.Offers[i]; {
+		case o.Tier == catalog.BatchTier:
+			offers[o.Provider+" "+o.Model] = o
+		case o.Tier == "" && o.Variant == "":
+			usual[o.Provider+" "+o.Model] = o
+		}
+	}
+	for _, w := range batched {
+		o := offers[w.provider+" "+w.model]
+		if o == nil {
+			t.Errorf("%s at %s has no batches", w.model, w.provider)
+			continue
+		}
+		for name, want := range map[string]string{"prompt": w.prompt, "completion": w.completion, "cache_read": w.cached} {
+			price, err := r.PerThousand(want, 1_000_000)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := o.Pricing.Base.Field(name); *got != price {
+				t.Errorf("%s of %s at %s costs %s; %s says %s", name, w.model, w.provider, o.Pricing.Source, w.source, want)
+			}
+		}
+	}
+	for id, o := range offers {
+		if p := o.Provider; p != "openai" && p != "anthropic" && p != "google" {
+			t.Errorf("%s: this provider's batches cannot be used", id)
+		}
+		if usual[id] == nil {
+			t.Errorf("%s is offered in batches alone", id)
+		}
+	}
+}

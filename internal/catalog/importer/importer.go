@@ -78,6 +78,7 @@ type offer struct {
 	input, gives    catalog.Modality
 	features        []string
 	quote           quote
+	batch           *quote // in batches of the maker, nil not offered
 }
 
 func (im *importer) provider(p *builtin.Provider, n Names) {
@@ -250,6 +251,7 @@ func (im *importer) offer(p *builtin.Provider, n *Names, e *entry) (o offer, rea
 	if reason != "" {
 		return o, reason
 	}
+	o.batch = im.batches(n, &o, e, quotes)
 	if n.Untiered {
 		o.quote.tiers = nil
 	}

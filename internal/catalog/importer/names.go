@@ -29,6 +29,15 @@ type Names struct {
 	Chat            bool              // its wire serves only chat models, and only those that litellm lists
 	Untiered        bool              // its wire cannot request a service tier
 	Resells         bool              // it passes requests on to the makers of models, at their prices
+	Batches         *Batches          // nil: it has none that Weir can use, or publishes no price
+}
+
+// Batches are what a maker publishes about the price of its batches.
+type Batches struct {
+	Share  string // of the usual price of a token, such as "0.5"
+	Cached bool   // cached tokens, and writing them, cost that share, too
+	Source string // page
+	On     string // day on which it was read
 }
 
 // Book has all inputs of an import other than the sources.
@@ -122,6 +131,10 @@ func parseNames(v []byte) Names {
 	n.Chat, _ = rawjson.Bool(rawjson.Find(v, "chat"))
 	n.Untiered, _ = rawjson.Bool(rawjson.Find(v, "untiered"))
 	n.Resells, _ = rawjson.Bool(rawjson.Find(v, "resells"))
+	if b := rawjson.Find(v, "batches"); b != nil {
+		n.Batches = &Batches{Share: rawjson.TextAt(b, "share"), Source: rawjson.TextAt(b, "source"), On: rawjson.TextAt(b, "on")}
+		n.Batches.Cached, _ = rawjson.Bool(rawjson.Find(b, "cached"))
+	}
 	return n
 }
 

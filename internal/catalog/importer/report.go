@@ -58,7 +58,7 @@ func (r *Result) count() (c counts, err error) {
 
 // kinds are the types in the order of a report, with the service tiers after them.
 var kinds = []string{catalog.TypeChat, catalog.TypeEmbedding, catalog.TypeModeration, catalog.TypeTranscription, catalog.TypeImage, catalog.TypeVideo,
-	catalog.TypeSpeech, catalog.TypeRerank, "flex", "priority"}
+	catalog.TypeSpeech, catalog.TypeRerank, "flex", "priority", catalog.BatchTier}
 
 const (
 	mark = "<!-- made by weir catalog import: do not edit below -->\n"
@@ -97,7 +97,7 @@ func (c *counts) totals(b *bytes.Buffer) {
 		}
 		models += c.models[kind]
 		switch kind {
-		case "flex", "priority":
+		case "flex", "priority", catalog.BatchTier:
 			fmt.Fprintf(b, "| service tier `%s` | | %d |\n", kind, n)
 		default:
 			fmt.Fprintf(b, "| `%s` | %d | %d |\n", kind, c.models[kind], n)

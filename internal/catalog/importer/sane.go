@@ -71,6 +71,21 @@ func (o *offer) broken() []string {
 			}
 		})
 	}
+	if t := o.batch; t != nil {
+		t.check(batch+", ", note)
+		compare(q.base, t.base, func(price, usual, tier string) {
+			if dearer(tier, usual) {
+				note(ruleBatch, price, tier, usual)
+			}
+		})
+		for _, above := range slices.Sorted(maps.Keys(t.above)) {
+			compare(q.above[above], t.above[above], func(price, usual, tier string) {
+				if dearer(tier, usual) {
+					note(ruleBatch, fmt.Sprintf("above %d, %s", above, price), tier, usual)
+				}
+			})
+		}
+	}
 	for name, rule := range map[string]string{"flex": ruleFlex, "priority": rulePriority, batch: ruleBatch} {
 		t := q.tiers[name]
 		if t == nil {

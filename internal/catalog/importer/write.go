@@ -119,6 +119,10 @@ func (o *offer) append(b []byte) []byte {
 		t := o.quote.tiers[tier]
 		b = append(t.append(b), '}')
 	}
+	if o.batch != nil {
+		b = append(named(b, batch), '{')
+		b = append(o.batch.append(b), '}')
+	}
 	return append(b, '}')
 }
 

@@ -68,7 +68,7 @@ func offers(data []byte) map[string]map[place]map[string]string {
 					prices[place{}][name] = string(v)
 				}
 			}
-			for _, tier := range []string{"flex", "priority"} {
+			for _, tier := range []string{"flex", "priority", catalog.BatchTier} {
 				if v := rawjson.Find(e.Value, tier); v != nil {
 					collect(prices, tier, v)
 				}
