@@ -55,6 +55,13 @@ const (
 	VouchersMade    = "voucher.create"
 	VouchersRevoked = "voucher.revoke"
 
+	BuyerSaved       = "invoice.buyer"
+	InvoiceMade      = "invoice.create"
+	InvoiceCancelled = "invoice.cancel"
+	InvoicePaid      = "invoice.paid"
+	InvoicePaidBack  = "invoice.refund"
+	ActMade          = "act.create"
+
 	CatalogAdded   = "catalog.add"
 	CatalogChanged = "catalog.change"
 	CatalogRemoved = "catalog.remove"

@@ -16,6 +16,7 @@ import (
 	"weir/internal/health"
 	"weir/internal/history"
 	"weir/internal/idempotency"
+	"weir/internal/invoice"
 	"weir/internal/ledger"
 	"weir/internal/limit"
 	"weir/internal/payment"
@@ -55,6 +56,7 @@ var (
 	_ payment.Store = (*Store)(nil)
 
 	_ voucher.Store = (*Store)(nil)
+	_ invoice.Store = (*Store)(nil)
 	_ preset.Store  = (*Store)(nil)
 
 	_ webhook.Outbox      = (*Store)(nil)

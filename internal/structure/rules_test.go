@@ -76,6 +76,7 @@ var rules = map[string]rule{
 	"internal/webhook":         {layer: domain},
 	"internal/payment":         {layer: domain},
 	"internal/voucher":         {layer: domain},
+	"internal/invoice":         {layer: domain},
 	"internal/preset":          {layer: domain},
 	"internal/video":           {layer: domain},
 	"internal/blob":            {layer: domain},
