@@ -1,4 +1,5 @@
-// Package paper prints the statement of an account as a PDF document. It computes nothing: every figure is that of the statement.
+// Package paper prints statements of accounts, invoices and acts as PDF documents. It computes nothing: every figure is that of the statement,
+// invoice or act. The same one always gives the same bytes.
 package paper
 
 import (
@@ -52,17 +53,9 @@ type printer struct {
 
 // Statement prints a statement, the oldest row first.
 func Statement(s *report.Statement, h Head) ([]byte, error) {
-	p := &printer{Fpdf: fpdf.New("P", "mm", "A4", ""), w: wordsOf(h.Language)}
-	p.SetCatalogSort(true)
-	p.SetCreationDate(h.Made)
-	p.SetModificationDate(h.Made)
-	p.SetMargins(left, top, right)
-	p.SetAutoPageBreak(false, bottom)
-	p.AddUTF8FontFromBytes(font, "", regular)
-	p.AddUTF8FontFromBytes(font, "B", bold)
+	p := blank(h.Language, h.Made)
 	p.SetTitle(p.w.title+", "+p.w.period(s.From, s.To), true)
 	p.SetAuthor("Weir", true)
-	p.SetLang(h.Language)
 	p.AliasNbPages("{n}")
 	p.SetFooterFunc(func() {
 		p.SetY(-bottom + 6)
@@ -84,6 +77,20 @@ func Statement(s *report.Statement, h Head) ([]byte, error) {
 	var b bytes.Buffer
 	err := p.Output(&b)
 	return b.Bytes(), err
+}
+
+// blank is a document without pages.
+func blank(language string, made time.Time) *printer {
+	p := &printer{Fpdf: fpdf.New("P", "mm", "A4", ""), w: wordsOf(language)}
+	p.SetCatalogSort(true)
+	p.SetCreationDate(made)
+	p.SetModificationDate(made)
+	p.SetMargins(left, top, right)
+	p.SetAutoPageBreak(false, bottom)
+	p.AddUTF8FontFromBytes(font, "", regular)
+	p.AddUTF8FontFromBytes(font, "B", bold)
+	p.SetLang(language)
+	return p
 }
 
 // pen sets the style, the size in points and the grey of text, 0 black.
@@ -247,8 +254,17 @@ func (p *printer) notes(s *report.Statement, h *Head) {
 	}
 }
 
-// wrap breaks a text into lines of a width; a word that is too long is cut.
+// wrap breaks a text into a few lines of a width.
 func (p *printer) wrap(text string, w float64) (lines []string) {
+	const most = 6
+	if lines = p.lines(text, w); len(lines) > most {
+		lines = append(lines[:most-1], "…")
+	}
+	return lines
+}
+
+// lines breaks a text into lines of a width; a word that is too long is cut.
+func (p *printer) lines(text string, w float64) (lines []string) {
 	line := ""
 	for _, word := range strings.Fields(text) {
 		if line != "" && p.GetStringWidth(line+" "+word) <= w {
@@ -263,11 +279,7 @@ func (p *printer) wrap(text string, w float64) (lines []string) {
 			lines, line = append(lines, line[:cut]), line[cut:]
 		}
 	}
-	const most = 6
-	if lines = append(lines, line); len(lines) > most {
-		lines = append(lines[:most-1], "…")
-	}
-	return lines
+	return append(lines, line)
 }
 
 // fits is how many bytes of a text have room, at least one character.

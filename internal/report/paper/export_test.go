@@ -1,0 +1,7 @@
+package paper
+
+// What tests read beside the documents.
+var (
+	InWords = inWords
+	Payload = payload
+)
