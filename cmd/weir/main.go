@@ -34,6 +34,7 @@ type commands struct {
 	Topup    topupCmd     `cmd:"" help:"Add rubles to a user's wallet."`
 	Payments paymentsCmd  `cmd:"" help:"List payments, compare them with the provider's, refund them."`
 	Vouchers vouchersCmd  `cmd:"" help:"Make codes that put money into wallets, list and revoke them."`
+	Invoice  invoiceCmd   `cmd:"" help:"Credit transfers of organizations, read statements of the bank, make acts."`
 	Ledger   ledgerCmd    `cmd:"" help:"Check and correct the ledger, explain charges."`
 	Batch    batchCmd     `cmd:"" help:"List and cancel batches."`
 	Audit    auditCmd     `cmd:"" help:"Check the audit log."`

@@ -201,6 +201,10 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 	if err != nil {
 		return g, err
 	}
+	invoices, err := g.makeInvoices()
+	if err != nil {
+		return g, err
+	}
 	pages, err := g.pages()
 	if err != nil {
 		return g, err
@@ -212,7 +216,7 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 		Editor:   edit.NewEditor(g.store, g.live, ring, time.Now, g.live.refresh),
 		Log:      access, Slog: g.slog, Metrics: metrics, Now: now, Redact: g.redactor.Redact, Ready: g.book.Ready, Aside: g.book.Aside,
 		Idempotency: g.named, History: g.history, Videos: g.videos, Batches: g.batches, FreeDisk: freeDisk(spoolDir(cfg.DataDir)),
-		Presets: preset.NewManager(g.store, time.Now), Payments: payments, Vouchers: voucher.NewManager(g.store, time.Now), WebhookSecrets: secrets, CheckCallback: callbackCheck(fetcher, secrets), Pages: pages, Language: webui.Language, Theme: webui.Theme,
+		Presets: preset.NewManager(g.store, time.Now), Payments: payments, Invoices: invoices, Vouchers: voucher.NewManager(g.store, time.Now), WebhookSecrets: secrets, CheckCallback: callbackCheck(fetcher, secrets), Pages: pages, Language: webui.Language, Theme: webui.Theme,
 	}, apiConfig)
 	g.batches.Start(g.api)
 	g.server = httpapi.NewServer(g.api)

@@ -44,6 +44,7 @@ func Demo(ctx context.Context, o DemoOptions) error {
 		cfg, err := config.Load("", os.LookupEnv, overlay)
 		demoVideos(&cfg)
 		demoPayments(&cfg, shop)
+		demoInvoices(&cfg)
 		return cfg, err
 	}
 	cfg, err := load()

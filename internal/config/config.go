@@ -28,6 +28,7 @@ type Config struct {
 	SignIn      SignIn      `yaml:"sign_in" reload:"restart"`
 	Mail        Mail        `yaml:"mail" reload:"restart"`
 	Payments    Payments    `yaml:"payments" reload:"restart"`
+	Invoices    Invoices    `yaml:"invoices" reload:"restart"`
 	Web         Web         `yaml:"web" reload:"restart"`
 	Idempotency Idempotency `yaml:"idempotency" reload:"restart"`
 	Responses   Responses   `yaml:"responses" reload:"restart"`
@@ -261,6 +262,36 @@ type Receipt struct {
 	TaxSystem      int64  `yaml:"tax_system"` // 0: the shop has one
 	PaymentSubject string `yaml:"payment_subject"`
 	PaymentMode    string `yaml:"payment_mode"`
+}
+
+// Invoices configures how organizations pay by bank transfer.
+type Invoices struct {
+	Enabled      bool          `yaml:"enabled"`
+	Seller       Seller        `yaml:"seller"`
+	VAT          VAT           `yaml:"vat"`
+	NumberPrefix string        `yaml:"number_prefix"`
+	ActPrefix    string        `yaml:"act_prefix"`
+	Line         string        `yaml:"line"`     // what is sold, on invoices
+	ActLine      string        `yaml:"act_line"` // what was rendered, on acts
+	Min          Decimal       `yaml:"min"`      // rubles of an invoice
+	Max          Decimal       `yaml:"max"`
+	ExpireAfter  time.Duration `yaml:"expire_after"`
+	MaxOpen      int64         `yaml:"max_open"`
+	MaxPerDay    int64         `yaml:"max_per_day"`
+}
+
+// Seller is who gets the money of invoices.
+type Seller struct {
+	Name                 string `yaml:"name"`
+	INN                  string `yaml:"inn"`
+	KPP                  string `yaml:"kpp"`
+	Address              string `yaml:"address"`
+	Bank                 string `yaml:"bank"`
+	BIK                  string `yaml:"bik"`
+	Account              string `yaml:"account"`
+	CorrespondentAccount string `yaml:"correspondent_account"`
+	Director             string `yaml:"director"`
+	Accountant           string `yaml:"accountant"`
 }
 
 // Web decides which pages the listener for clients serves beside the API.
@@ -644,6 +675,10 @@ func Default() Config {
 				NotifyFrom: []string{"185.71.76.0/27", "185.71.77.0/27", "77.75.153.0/25", "77.75.156.11", "77.75.156.35", "77.75.154.128/25", "2a02:5180::/32"},
 				Receipt:    Receipt{Description: "Access to models, prepaid", VATCode: 1, PaymentSubject: "service", PaymentMode: "advance"},
 			},
+		},
+		Invoices: Invoices{
+			VAT: VAT{Mode: "none", Percent: "22"}, NumberPrefix: "W-", ActPrefix: "A-", Line: "Доступ к моделям через API, аванс", ActLine: "Доступ к моделям через API",
+			Min: "1000", Max: "1000000", ExpireAfter: 10 * 24 * time.Hour, MaxOpen: 10, MaxPerDay: 20,
 		},
 		Web:       Web{Interface: true, Docs: true, Status: true},
 		Responses: Responses{Retention: 30 * 24 * time.Hour, MaxInputBytes: 8 << 20, MaxPerUser: 100_000, MaxBytesPerUser: 1 << 30, MaxBackground: 50},

@@ -53,6 +53,7 @@ var groups = []group{
 		{"docs/sign-in.md", "How people sign in, and who may make an account."},
 		{"docs/payments.md", "Let people pay for their wallets, give money back, compare with the provider."},
 		{"docs/vouchers.md", "Make codes that put money into wallets."},
+		{"docs/invoices.md", "Bank transfers of organizations: invoices, statements of the bank, acts."},
 		{"docs/video-providers.md", "Switch on providers of videos, and what each supports."},
 		{"docs/troubleshooting.md", "Find the cause by what you see."},
 		{"docs/performance.md", "What Weir adds to a call, measured."},

@@ -289,7 +289,7 @@ func TestAdminRefusesBodies(t *testing.T) {
 // Only an administrator's management key opens these routes, and on the public listener only where that is configured.
 func TestAdminDoors(t *testing.T) {
 	t.Parallel()
-	n := startAdmin(t)
+	n := startWith(t, relayFunc(hello), func(c *httpapi.Config) { c.AdminAPI, c.FailedAuthPerMinute = true, 1000 }, withEditor(t))
 	by := audit.Actor{Name: "test"}
 	boris, err := n.users.Create(t.Context(), "Boris", by)
 	if err != nil {

@@ -18,6 +18,7 @@ import (
 	"weir/internal/catalog/listing"
 	"weir/internal/fault"
 	"weir/internal/idempotency"
+	"weir/internal/invoice"
 	"weir/internal/ledger"
 	"weir/internal/limit"
 	"weir/internal/limit/quota"
@@ -108,6 +109,7 @@ type Deps struct {
 
 	Payments *Payments // nil: nobody can pay here
 	Vouchers *voucher.Manager
+	Invoices *invoice.Manager // nil: there are none
 
 	WebhookSecrets WebhookSecrets // nil: events are not signed, so none are sent
 
@@ -286,6 +288,16 @@ func (a *API) declare() []*Route {
 		{Method: "GET", Pattern: "/api/admin/vouchers", access: administration, handle: (*exchange).listAdminVouchers},
 		{Method: "POST", Pattern: "/api/admin/vouchers", access: administration, fresh: true, body: managementBody, handle: (*exchange).postAdminVouchers},
 		{Method: "DELETE", Pattern: "/api/admin/vouchers/{id}", access: administration, fresh: true, handle: (*exchange).deleteAdminVouchers},
+		{Method: "GET", Pattern: "/api/admin/invoices", access: administration, handle: (*exchange).listAdminInvoices},
+		{Method: "POST", Pattern: "/api/admin/invoices/import", access: administration, fresh: true, body: atMost(statementBody), handle: (*exchange).postStatement},
+		{Method: "GET", Pattern: "/api/admin/invoices/{id}", access: administration, handle: (*exchange).getAdminInvoice},
+		{Method: "DELETE", Pattern: "/api/admin/invoices/{id}", access: administration, fresh: true, handle: (*exchange).deleteAdminInvoice},
+		{Method: "GET", Pattern: "/api/admin/invoices/{id}/pdf", access: administration, handle: (*exchange).getAdminInvoiceDocument},
+		{Method: "POST", Pattern: "/api/admin/invoices/{id}/paid", access: administration, fresh: true, body: managementBody, handle: (*exchange).postInvoicePaid},
+		{Method: "POST", Pattern: "/api/admin/invoices/{id}/refund", access: administration, fresh: true, body: managementBody, handle: (*exchange).postInvoiceRefund},
+		{Method: "GET", Pattern: "/api/admin/acts", access: administration, handle: (*exchange).listAdminActs},
+		{Method: "POST", Pattern: "/api/admin/acts", access: administration, fresh: true, body: managementBody, handle: (*exchange).postAdminActs},
+		{Method: "GET", Pattern: "/api/admin/acts/{id}/pdf", access: administration, handle: (*exchange).getAdminActDocument},
 		{Method: "POST", Pattern: "/api/admin/refunds", access: administration, fresh: true, body: managementBody, handle: (*exchange).postAdminRefund},
 		{Method: "GET", Pattern: "/api/account/statement", access: anyKey, handle: (*exchange).getStatement},
 		{Method: "GET", Pattern: "/api/account/webhook-secret", access: management, handle: (*exchange).getWebhookSecret},
@@ -351,6 +363,15 @@ func (a *API) declare() []*Route {
 		{Method: "DELETE", Pattern: "/api/payments/auto", access: management, handle: (*exchange).deleteAutoTopUp},
 		{Method: "POST", Pattern: "/api/payments/notifications", access: notifying, body: atMost(maxNotice), handle: (*exchange).postNotice},
 		{Method: "POST", Pattern: "/api/vouchers/redeem", access: management, body: managementBody, handle: (*exchange).postRedeem},
+		{Method: "GET", Pattern: "/api/invoices", access: management, handle: (*exchange).listInvoices},
+		{Method: "POST", Pattern: "/api/invoices", access: management, body: managementBody, handle: (*exchange).postInvoice},
+		{Method: "PUT", Pattern: "/api/invoices/buyer", access: management, body: managementBody, handle: (*exchange).putBuyer},
+		{Method: "GET", Pattern: "/api/invoices/{id}", access: management, handle: (*exchange).getInvoice},
+		{Method: "DELETE", Pattern: "/api/invoices/{id}", access: management, handle: (*exchange).deleteInvoice},
+		{Method: "GET", Pattern: "/api/invoices/{id}/pdf", access: management, handle: (*exchange).getInvoiceDocument},
+		{Method: "GET", Pattern: "/api/acts", access: management, handle: (*exchange).listActs},
+		{Method: "POST", Pattern: "/api/acts", access: management, body: managementBody, handle: (*exchange).postActs},
+		{Method: "GET", Pattern: "/api/acts/{id}/pdf", access: management, handle: (*exchange).getActDocument},
 		{Method: "GET", Pattern: "/api/payments/{id}", access: management, handle: (*exchange).getPayment},
 		{Method: "GET", Pattern: "/api/keys", access: management, handle: (*exchange).listAccountKeys},
 		{Method: "POST", Pattern: "/api/keys", access: management, fresh: true, body: managementBody, handle: (*exchange).postAccountKey},

@@ -28,6 +28,11 @@ type exporting struct {
 // export answers with a file. Errors before the first bytes are error answers; a later one cuts the connection, so that a part is not taken
 // for the whole.
 func (x *exchange) export(name, extension string, from, to time.Time, write func(*exporting) error) error {
+	return x.exportAs("weir-"+name+"-"+from.Format(time.DateOnly)+"-"+to.Add(-time.Microsecond).Format(time.DateOnly)+"."+extension, extension, write)
+}
+
+// exportAs is export under a name for the file.
+func (x *exchange) exportAs(file, extension string, write func(*exporting) error) error {
 	if !x.api.exports.Enter(x.caller.User, maxExports) {
 		return quota.Crowded(maxExports, "max_files_per_user", "This user is reading as many files as one may at a time. Wait for one to end.")
 	}
@@ -38,7 +43,7 @@ func (x *exchange) export(name, extension string, from, to time.Time, write func
 	}
 	h := x.w.Header()
 	h["Content-Type"], h["Cache-Control"], h["X-Content-Type-Options"] = []string{media}, noStore, []string{"nosniff"}
-	h["Content-Disposition"] = []string{`attachment; filename="weir-` + name + "-" + from.Format(time.DateOnly) + "-" + to.Add(-time.Microsecond).Format(time.DateOnly) + "." + extension + `"`}
+	h["Content-Disposition"] = []string{`attachment; filename="` + file + `"`}
 	e := &exporting{x: x}
 	if x.r.Method == http.MethodHead {
 		x.beforeWrite()

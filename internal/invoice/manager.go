@@ -27,6 +27,8 @@ type Config struct {
 	Least, Most money.Nano
 	ExpireAfter time.Duration
 	Open, Day   int // invoices of an account: open ones, and those of one day
+	// Unlease makes money that a node holds in reserve available for a posting; nil: there is none.
+	Unlease func(ctx context.Context, wallet string) error
 }
 
 // Manager makes invoices and acts, and credits transfers. It is safe for concurrent use.
@@ -112,6 +114,18 @@ func (m *Manager) Invoice(ctx context.Context, id, account string) (Invoice, err
 		return Invoice{}, fault.New(fault.NotFound, "invoice.Invoice", "There is no such invoice.")
 	}
 	return i, err
+}
+
+// Named finds an invoice of the seller by its number, or any by its id. It fails with fault.NotFound.
+func (m *Manager) Named(ctx context.Context, name string) (Invoice, error) {
+	all, err := m.store.Invoices(ctx, Query{Seller: m.cfg.Seller.INN, Number: name, Limit: 1})
+	if err == nil && name != "" && len(all) == 1 {
+		return all[0], nil
+	}
+	if err != nil {
+		return Invoice{}, err
+	}
+	return m.Invoice(ctx, name, "")
 }
 
 // Invoices lists invoices; see Store.
@@ -280,6 +294,11 @@ func (m *Manager) PayBack(ctx context.Context, id string, o BackOrder) (i Invoic
 	}
 	if i, err = m.store.InvoiceByID(ctx, id); err != nil {
 		return i, t, false, err
+	}
+	if m.cfg.Unlease != nil && !o.BelowZero {
+		if err = m.cfg.Unlease(ctx, i.Wallet); err != nil {
+			return i, t, false, err
+		}
 	}
 	t = Transfer{Invoice: id, Account: i.Account, Manual: true, Amount: -p.Amount, Date: p.Date, Number: p.Reference, Purpose: p.Note, Actor: p.Actor.Name, At: now}
 	t.Key = keyOf("back", id, day(p.Date), p.Reference)

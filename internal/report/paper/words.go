@@ -40,7 +40,7 @@ var english = words{ //nolint:gosec // no credentials, but what is credited
 	disagrees: "The entries of the account do not sum to its balance. The operator must look into it.",
 	utc:       "Days and times are UTC. A call belongs to the day on which it began. Amounts are exact, with all digits.",
 	kinds:     map[string]string{ledger.TopUpKind: "Top-up", ledger.AdjustmentKind: "Adjustment", ledger.RefundKind: "Refund"},
-	sources:   map[string]string{"voucher": "voucher", "yookassa": "YooKassa", "operator": "operator"},
+	sources:   map[string]string{"voucher": "voucher", "yookassa": "YooKassa", "operator": "operator", "invoice": "invoice"},
 	payBack:   "Returned to the payer",
 	months:    [12]string{"January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"},
 	calls: func(n int64) string {
@@ -63,7 +63,7 @@ var russian = words{ //nolint:gosec // likewise
 	disagrees: "Сумма записей аккаунта не равна остатку. Это должен проверить оператор.",
 	utc:       "Дни и время указаны в UTC. Вызов относится к тому дню, в который он начался. Суммы точные, со всеми знаками.",
 	kinds:     map[string]string{ledger.TopUpKind: "Пополнение", ledger.AdjustmentKind: "Корректировка", ledger.RefundKind: "Возврат"},
-	sources:   map[string]string{"voucher": "ваучер", "yookassa": "ЮKassa", "operator": "оператор"},
+	sources:   map[string]string{"voucher": "ваучер", "yookassa": "ЮKassa", "operator": "оператор", "invoice": "счёт на оплату"},
 	payBack:   "Возврат плательщику",
 	months:    [12]string{"января", "февраля", "марта", "апреля", "мая", "июня", "июля", "августа", "сентября", "октября", "ноября", "декабря"},
 	calls: func(n int64) string {
