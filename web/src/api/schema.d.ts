@@ -2001,6 +2001,276 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/invoices": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What can be invoiced, the saved buyer, and the invoices of the account, the newest first */
+        get: operations["listInvoices"];
+        put?: never;
+        /**
+         * Make an invoice to the saved buyer
+         * @description `amount` is what the wallet gets when all is paid. Where VAT is on top, `total` is more. The invoice has the next number of its year, and keeps the data of buyer and seller as they are now.
+         */
+        post: operations["createInvoice"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/invoices/buyer": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Save the organization that pays
+         * @description Invoices and acts that exist keep the data that they have.
+         */
+        put: operations["saveBuyer"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/invoices/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** An invoice with what arrived for it */
+        get: operations["getInvoice"];
+        put?: never;
+        post?: never;
+        /**
+         * Cancel an unpaid invoice
+         * @description It stays in the list. One for which money has arrived is refused with 409.
+         */
+        delete: operations["cancelInvoice"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/invoices/{id}/pdf": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * An invoice as a document
+         * @description In Russian, as bookkeeping needs it.
+         */
+        get: operations["getInvoiceDocument"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/acts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The acts of the account, the newest month first, and the months whose acts can be made */
+        get: operations["listActs"];
+        put?: never;
+        /**
+         * Make the acts up to a month
+         * @description Acts are made in order, and never change. The act of a month can be made from the second day of the next month, Moscow time. Months in which nothing was rendered have none.
+         */
+        post: operations["createActs"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/acts/{id}/pdf": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * An act as a document
+         * @description In Russian, as bookkeeping needs it.
+         */
+        get: operations["getActDocument"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/invoices": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Invoices of all accounts, the newest first */
+        get: operations["listAllInvoices"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/invoices/import": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Credit the transfers of a statement of the bank
+         * @description The statement is in the 1C exchange format, in UTF-8, windows-1251 or code page 866, and has at most 16 MiB and 20,000 documents. A transfer is credited if it arrived on the seller's account, its purpose names one invoice, and the INN of the payer is that of the buyer. Each document is credited once ever, so a statement may be imported again.
+         */
+        post: operations["importStatement"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/invoices/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** An invoice of any account with what arrived for it */
+        get: operations["getAnyInvoice"];
+        put?: never;
+        post?: never;
+        /** Cancel an unpaid invoice of any account */
+        delete: operations["cancelAnyInvoice"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/invoices/{id}/pdf": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** An invoice of any account as a document */
+        get: operations["getAnyInvoiceDocument"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/invoices/{id}/paid": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Credit a transfer that arrived for an invoice
+         * @description What arrived is credited, also in part or more than the total; `missing` says the difference. The same document, marked or imported before, is credited once, and then `repeated` is true.
+         */
+        post: operations["markInvoicePaid"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/invoices/{id}/refund": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take from the wallet what was paid back to the buyer
+         * @description All of it is never more than arrived. The same document debits once.
+         */
+        post: operations["refundInvoice"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/acts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Acts of all accounts, the newest month first */
+        get: operations["listAllActs"];
+        put?: never;
+        /** Make the acts of all accounts up to a month */
+        post: operations["createAllActs"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/acts/{id}/pdf": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** An act of any account as a document */
+        get: operations["getAnyActDocument"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/admin/vouchers": {
         parameters: {
             query?: never;
@@ -4004,6 +4274,208 @@ export interface components {
             redeemed_at: string;
             /** @description The account had redeemed this code before */
             repeated: boolean;
+        };
+        InvoiceSettings: {
+            seller: string;
+            min: string;
+            max: string;
+            vat: components["schemas"]["InvoiceVAT"] | null;
+        };
+        InvoiceVAT: {
+            /** @enum {string} */
+            mode: "included" | "on_top";
+            percent: string;
+        };
+        Buyer: {
+            name: string;
+            inn: string;
+            kpp: string | null;
+            address: string;
+        };
+        Invoice: {
+            id: string;
+            /** @description Without gaps for the seller and the year, such as W-2026-17 */
+            number: string;
+            /** @enum {string} */
+            state: "open" | "paid" | "cancelled";
+            /** @description It is open and its time is over; money that comes later is credited all the same */
+            expired: boolean;
+            buyer: components["schemas"]["Buyer"];
+            /** @description Rubles that the wallet gets when all is paid */
+            amount: string;
+            vat: components["schemas"]["InvoiceVAT"] | null;
+            /** @description In total, to the nearest kopeck */
+            vat_amount: string;
+            /** @description Rubles to be transferred */
+            total: string;
+            /** @description By transfers, less what was paid back */
+            received: string;
+            /** @description To the wallet for it */
+            credited: string;
+            /** @description Of the total; below zero: more arrived */
+            missing: string;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            expires_at: string;
+            /**
+             * Format: date-time
+             * @description When it was paid or cancelled
+             */
+            ended_at: string | null;
+            /** @description For administrators */
+            user?: string;
+        };
+        InvoiceWithTransfers: {
+            id: string;
+            /** @description Without gaps for the seller and the year, such as W-2026-17 */
+            number: string;
+            /** @enum {string} */
+            state: "open" | "paid" | "cancelled";
+            /** @description It is open and its time is over; money that comes later is credited all the same */
+            expired: boolean;
+            buyer: components["schemas"]["Buyer"];
+            /** @description Rubles that the wallet gets when all is paid */
+            amount: string;
+            vat: components["schemas"]["InvoiceVAT"] | null;
+            /** @description In total, to the nearest kopeck */
+            vat_amount: string;
+            /** @description Rubles to be transferred */
+            total: string;
+            /** @description By transfers, less what was paid back */
+            received: string;
+            /** @description To the wallet for it */
+            credited: string;
+            /** @description Of the total; below zero: more arrived */
+            missing: string;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            expires_at: string;
+            /**
+             * Format: date-time
+             * @description When it was paid or cancelled
+             */
+            ended_at: string | null;
+            /** @description For administrators */
+            user?: string;
+            transfers: components["schemas"]["InvoiceTransfer"][];
+        };
+        InvoiceMoved: {
+            id: string;
+            /** @description Without gaps for the seller and the year, such as W-2026-17 */
+            number: string;
+            /** @enum {string} */
+            state: "open" | "paid" | "cancelled";
+            /** @description It is open and its time is over; money that comes later is credited all the same */
+            expired: boolean;
+            buyer: components["schemas"]["Buyer"];
+            /** @description Rubles that the wallet gets when all is paid */
+            amount: string;
+            vat: components["schemas"]["InvoiceVAT"] | null;
+            /** @description In total, to the nearest kopeck */
+            vat_amount: string;
+            /** @description Rubles to be transferred */
+            total: string;
+            /** @description By transfers, less what was paid back */
+            received: string;
+            /** @description To the wallet for it */
+            credited: string;
+            /** @description Of the total; below zero: more arrived */
+            missing: string;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            expires_at: string;
+            /**
+             * Format: date-time
+             * @description When it was paid or cancelled
+             */
+            ended_at: string | null;
+            /** @description For administrators */
+            user?: string;
+            transfer: components["schemas"]["InvoiceTransfer"];
+            /** @description The document was noted before, and nothing was changed */
+            repeated: boolean;
+        };
+        InvoiceTransfer: {
+            /** Format: date */
+            date: string;
+            /** @description Of the document of the bank */
+            number: string;
+            /** @description Rubles; below zero: paid back */
+            amount: string;
+            /** @description To the wallet; below zero: taken */
+            credited: string;
+            /** @description In the books */
+            reference: string;
+            /** @description As the payer wrote it, a note, or why it was paid back */
+            purpose: string | null;
+            /** Format: date-time */
+            noted_at: string;
+            /** @description For administrators */
+            payer?: string | null;
+            /** @description For administrators */
+            imported?: boolean;
+            /** @description For administrators */
+            actor?: string;
+        };
+        StatementReport: {
+            dry_run: boolean;
+            /** @description Rubles; in a dry run, that would be credited */
+            credited: string;
+            /** @description Documents by outcome */
+            counts: {
+                [key: string]: number;
+            };
+            documents: components["schemas"]["StatementDocument"][];
+        };
+        StatementDocument: {
+            /** @enum {string} */
+            outcome: "credited" | "already" | "outgoing" | "not_arrived" | "other_account" | "no_number" | "ambiguous" | "unknown_number" | "payer_differs" | "cancelled" | "unreadable" | "refused";
+            needs_you: boolean;
+            note: string | null;
+            /** @description Of the file */
+            line: number;
+            number: string | null;
+            /** Format: date */
+            date: string | null;
+            amount: string;
+            payer: string | null;
+            payer_inn: string | null;
+            purpose: string | null;
+            /** @description Its id */
+            invoice: string | null;
+            invoice_number: string | null;
+            credited: string;
+            /** @description Of the invoice afterwards; below zero: more arrived than its total */
+            missing: string;
+        };
+        Act: {
+            id: string;
+            number: string;
+            /** @description In Moscow, such as 2026-10 */
+            month: string;
+            /** @description Balance at the beginning of the month. This and the next three are exact */
+            opening: string;
+            /** @description Top-ups less what was paid back */
+            topped_up: string;
+            /** @description Calls, less refunds and adjustments */
+            spent: string;
+            closing: string;
+            /** @description From the months before: parts of a kopeck, and what was charged late */
+            carried_in: string;
+            /** @description carried_in and spent, in whole kopecks */
+            amount: string;
+            vat: components["schemas"]["InvoiceVAT"] | null;
+            vat_amount: string;
+            total: string;
+            /** @description To the next month */
+            carried_out: string;
+            /** Format: date-time */
+            made_at: string;
+            /** @description For administrators */
+            user?: string;
         };
         Vouchers: {
             id: string;
@@ -13159,6 +13631,888 @@ export interface operations {
             409: components["responses"]["Error"];
             413: components["responses"]["Error"];
             415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    listInvoices: {
+        parameters: {
+            query?: {
+                limit?: number;
+                /** @description next of the page before */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description null: this gateway makes no invoices */
+                        settings: components["schemas"]["InvoiceSettings"] | null;
+                        buyer: components["schemas"]["Buyer"] | null;
+                        data: components["schemas"]["Invoice"][];
+                        next: string | null;
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    createInvoice: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "amount": "10000"
+                 *     }
+                 */
+                "application/json": {
+                    /** @description Rubles, in whole kopecks */
+                    amount: string | number;
+                };
+            };
+        };
+        responses: {
+            /** @description The invoice */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "inv_3dQh4uXc9Rk2mTzB1nV8pLwY",
+                     *         "number": "W-2026-17",
+                     *         "state": "open",
+                     *         "expired": false,
+                     *         "buyer": {
+                     *           "name": "ООО «Ромашка»",
+                     *           "inn": "5024002119",
+                     *           "kpp": "502401001",
+                     *           "address": "г. Красногорск, ул. Ленина, д. 5"
+                     *         },
+                     *         "amount": "10000",
+                     *         "vat": {
+                     *           "mode": "on_top",
+                     *           "percent": "22"
+                     *         },
+                     *         "vat_amount": "2200",
+                     *         "total": "12200",
+                     *         "received": "0",
+                     *         "credited": "0",
+                     *         "missing": "12200",
+                     *         "created_at": "2026-11-25T09:00:00Z",
+                     *         "expires_at": "2026-12-05T09:00:00Z",
+                     *         "ended_at": null
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Invoice"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            422: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    saveBuyer: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "ООО «Ромашка»",
+                 *       "inn": "5024002119",
+                 *       "kpp": "502401001",
+                 *       "address": "г. Красногорск, ул. Ленина, д. 5"
+                 *     }
+                 */
+                "application/json": {
+                    name: string;
+                    /** @description 10 digits of a company or 12 of a sole trader, with right check digits */
+                    inn: string;
+                    /** @description Of a company; a sole trader has none */
+                    kpp?: string | null;
+                    address: string;
+                };
+            };
+        };
+        responses: {
+            /** @description As it was saved */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "name": "ООО «Ромашка»",
+                     *         "inn": "5024002119",
+                     *         "kpp": "502401001",
+                     *         "address": "г. Красногорск, ул. Ленина, д. 5"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Buyer"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getInvoice: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the invoice */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The invoice */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["InvoiceWithTransfers"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    cancelInvoice: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /** @description Id of the invoice */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The invoice */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Invoice"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getInvoiceDocument: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the invoice */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description PDF, A4 */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/pdf": string;
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    listActs: {
+        parameters: {
+            query?: {
+                limit?: number;
+                /** @description next of the page before */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Months such as 2026-10, the oldest first; those without services have no act */
+                        due: string[];
+                        data: components["schemas"]["Act"][];
+                        next: string | null;
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    createActs: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "month": "2026-01"
+                 *     }
+                 */
+                "application/json": {
+                    month: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The acts that were made */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "act_3dQh4uXc9Rk2mTzB1nV8pLwY",
+                     *           "number": "A-2026-5",
+                     *           "month": "2026-10",
+                     *           "opening": "1234.567890123",
+                     *           "topped_up": "10000",
+                     *           "spent": "1999.994999999",
+                     *           "closing": "9234.572890124",
+                     *           "carried_in": "0.009123456",
+                     *           "amount": "2000",
+                     *           "vat": null,
+                     *           "vat_amount": "0",
+                     *           "total": "2000",
+                     *           "carried_out": "0.004123455",
+                     *           "made_at": "2026-11-02T09:00:00Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Act"][];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            422: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getActDocument: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the act */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description PDF, A4 */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/pdf": string;
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    listAllInvoices: {
+        parameters: {
+            query?: {
+                /** @description Only those of this user */
+                user?: string;
+                state?: "open" | "paid" | "cancelled";
+                /** @description Only the one with this number */
+                number?: string;
+                limit?: number;
+                /** @description next of the page before */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Invoice"][];
+                        next: string | null;
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    importStatement: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "statement": "MUNDbGllbnRCYW5rRXhjaGFuZ2UK0JrQvtC90LXRhtCk0LDQudC70LAK",
+                 *       "dry_run": true
+                 *     }
+                 */
+                "application/json": {
+                    /** @description The file in base64 */
+                    statement: string;
+                    /**
+                     * @description Only say what would be credited
+                     * @default false
+                     */
+                    dry_run?: boolean;
+                };
+            };
+        };
+        responses: {
+            /** @description What became of each document */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "dry_run": true,
+                     *         "credited": "0",
+                     *         "counts": {},
+                     *         "documents": []
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["StatementReport"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            422: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getAnyInvoice: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the invoice */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The invoice */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["InvoiceWithTransfers"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    cancelAnyInvoice: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the invoice */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The invoice */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Invoice"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getAnyInvoiceDocument: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the invoice */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description PDF, A4 */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/pdf": string;
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    markInvoicePaid: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the invoice */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "reference": "4711",
+                 *       "date": "2026-01-31"
+                 *     }
+                 */
+                "application/json": {
+                    /** @description Rubles, in whole kopecks; without it, what is missing of the total */
+                    amount?: string | number | null;
+                    /** @description Number of the document of the bank */
+                    reference: string;
+                    /**
+                     * Format: date
+                     * @description Day of the document
+                     */
+                    date: string;
+                    /** @description The account can read it */
+                    note?: string | null;
+                };
+            };
+        };
+        responses: {
+            /** @description The invoice */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["InvoiceMoved"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            422: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    refundInvoice: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the invoice */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "amount": "500",
+                 *       "reference": "4712",
+                 *       "date": "2026-01-31",
+                 *       "reason": "asked for by letter"
+                 *     }
+                 */
+                "application/json": {
+                    /** @description Rubles, in whole kopecks */
+                    amount: string | number | null;
+                    /** @description Number of the document of the bank */
+                    reference: string;
+                    /**
+                     * Format: date
+                     * @description Day of the document
+                     */
+                    date: string;
+                    /** @description The account can read it */
+                    reason: string;
+                    /**
+                     * @description Take more than is available
+                     * @default false
+                     */
+                    below_zero?: boolean;
+                };
+            };
+        };
+        responses: {
+            /** @description The invoice */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["InvoiceMoved"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            422: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    listAllActs: {
+        parameters: {
+            query?: {
+                /** @description Only those of this user */
+                user?: string;
+                /** @description Only those of this month, such as 2026-10 */
+                month?: string;
+                limit?: number;
+                /** @description next of the page before */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Act"][];
+                        next: string | null;
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    createAllActs: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "month": "2026-01"
+                 *     }
+                 */
+                "application/json": {
+                    month: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The acts that were made */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Act"][];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            422: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getAnyActDocument: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the act */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description PDF, A4 */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/pdf": string;
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
             429: components["responses"]["RetryLater"];
             500: components["responses"]["Error"];
             503: components["responses"]["RetryLater"];
