@@ -13,6 +13,9 @@ const sameShape = (s: string) => same.has(s) || !/\p{L}{2}/u.test(s.replace(/\{\
 
 /** Words of the glossary's last column: another word is used for the thing. */
 const refused = /(?<![а-яё])(сч[её]т(?!чик)[а-яё]{0,3}|кредит[а-яё]{0,3}|холд[а-яё]{0,2}|заморо[зж][а-яё]*|депозит[а-яё]*|поставщик[а-яё]*|эндпоинт[а-яё]*|роутинг[а-яё]*|ретра[йия][а-яё]*|фолб[эе]к[а-яё]*|(за)?бан(ить|а|ы)?|комплишн[а-яё]*|ризонинг[а-яё]*|жетон[а-яё]*|квот[а-яё]{1,3}|таск[а-яё]*|гардрейл[а-яё]*|плейграунд[а-яё]*|производител[а-яё]*|успешно|пожалуйста)(?![а-яё])/iu
+/** Documents of bookkeeping have this name; elsewhere the word stands for an account. */
+const documents = new Set(['invoices'])
+const invoiced = /(?<![а-яё])сч[её]т(а|у|ом|е|ов|ам|ами|ах)?(?![а-яё])/giu
 const refusedEn = /\b(please|successfully|oops|TTFT|ZDR)\b/i
 
 test.each(areas)('%s', (area) => {
@@ -27,7 +30,7 @@ test.each(areas)('%s', (area) => {
       expect(Object.keys(b).sort(), key).toEqual(['few', 'many', 'one', 'other'])
     }
     for (const text of texts(a)) expect(text, key).not.toMatch(refusedEn)
-    for (const text of texts(b)) { expect(text, key).not.toMatch(refused); expect(places(text), key).toBe(places(texts(a).at(-1)!)) }
+    for (const text of texts(b)) { expect(documents.has(area) ? text.replace(invoiced, '') : text, key).not.toMatch(refused); expect(places(text), key).toBe(places(texts(a).at(-1)!)) }
     for (const text of [...texts(a), ...texts(b)]) { expect(text, key).not.toMatch(/!/); expect(text.trim(), key).toBe(text) }
     if (typeof a === 'string' && a === b) expect(sameShape(a), `${key} is the same in both: ${a}`).toBe(true)
   }

@@ -31,6 +31,7 @@ const messages = {
   topup: 'Top-up',
   source_voucher: 'Voucher',
   source_yookassa: 'YooKassa',
+  source_invoice: 'Bank transfer',
   source_operator: 'Operator',
   redeem: 'Redeem a code',
   redeemText: 'The value of a voucher goes to your wallet at once. Case, spaces and hyphens do not matter.',

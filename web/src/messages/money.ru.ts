@@ -32,6 +32,7 @@ export default {
   topup: 'Пополнение',
   source_voucher: 'Ваучер',
   source_yookassa: 'ЮKassa',
+  source_invoice: 'Банковский перевод',
   source_operator: 'Оператор',
   redeem: 'Ввести код',
   redeemText: 'Сумма ваучера сразу попадёт в кошелёк. Регистр, пробелы и дефисы не важны.',

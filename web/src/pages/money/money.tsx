@@ -14,6 +14,7 @@ import { useShortcuts } from '../../ui/shortcuts'
 import { Table, type Column } from '../../ui/table'
 import { Money } from '../../ui/values'
 import { Payments, usePayments } from './payments'
+import { useInvoices } from './invoicing'
 import { Redeem } from './redeem'
 
 type Row = Reply<'/api/ledger'>['data']['rows'][number]
@@ -39,7 +40,9 @@ export function daysOf(period: Period, now: number): { from: string; to: string 
 export default function MoneyPage() {
   const t = useT('money')
   const p = useT('pay')
+  const n = useT('invoices')
   const paid = usePayments()
+  const invoiced = useInvoices()
   const [{ period }, change] = usePageSearch(shape)
   const query = daysOf(period, Date.now())
   const q = useQuery({ queryKey: ['ledger', query], queryFn: ({ signal }) => get('/api/ledger', { query, signal }) })
@@ -74,7 +77,7 @@ export default function MoneyPage() {
   const file = (kind: 'csv' | 'pdf') => <a href={`/api/ledger.${kind}?from=${query.from}&to=${query.to}`} download className={`${buttonClass('plain')} no-underline`}>{t(kind)}</a>
   return (
     <Page>
-      <PageHead title={t('title')} note={t('note')}>{paid.data?.settings && <LinkButton to="/money/top-up" look="main" icon="plus">{p('button')}</LinkButton>}<Redeem /><div ref={csv} className="flex gap-2">{file('csv')}{file('pdf')}</div></PageHead>
+      <PageHead title={t('title')} note={t('note')}>{paid.data?.settings && <LinkButton to="/money/top-up" look="main" icon="plus">{p('button')}</LinkButton>}{invoiced.data?.settings && <LinkButton to="/money/invoices">{n('button')}</LinkButton>}<Redeem /><div ref={csv} className="flex gap-2">{file('csv')}{file('pdf')}</div></PageHead>
       <div className="flex flex-wrap pb-4"><PeriodPicker value={period} onChange={(p) => change({ period: p }, { push: true })} /></div>
       {q.error && !s ? <ErrorBox error={q.error} onRetry={() => void q.refetch()} /> : !s ? <SkeletonRows rows={8} /> : (
         <div className="flex flex-col gap-5">
