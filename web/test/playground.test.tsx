@@ -6,7 +6,7 @@ import { cosine } from '../src/pages/playground/embeddings'
 import { costOfVideo } from '../src/pages/playground/video'
 import { kindOf, pagesOf, shownName } from '../src/pages/playground/attach'
 import { reduced } from '../src/pages/playground/history'
-import { Lexer, blocks } from '../src/pages/playground/markdown'
+import { Lexer, Pieces, blocks } from '../src/pages/playground/markdown'
 import { linkTo, shape } from '../src/pages/playground/share'
 import { EventReader, apply, begin, bytesOf, close, costOf, readArguments, readTools, request, stop, unset, wrong, type Answer, type Attachment, type Turn } from '../src/pages/playground/stream'
 
@@ -117,6 +117,32 @@ test('a text that grows is read once: only its last line is looked at again', ()
   expect(shown).toBeGreaterThan(5000)
   expect(lexer.lexed).toBeLessThan(whole.length * 2.5)
   expect(groups.flat()).toEqual(blocks(whole))
+})
+const endless = 'A weir **steers** a river, 🦆 by level and flow. '
+test.each([
+  ['one line', endless.repeat(200)], ['one word', '🦆'.repeat(4999)], ['a paragraph', `${endless}\n`.repeat(200)], ['a fence', '```text\n' + `${endless}\n`.repeat(200)], ['a fence of one line', '```text\n' + endless.repeat(200)],
+  ['a list', `- ${endless}\n  more\n`.repeat(150)], ['numbers', Array.from({ length: 150 }, (_, i) => `${i + 1}. ${endless}\n`).join('')], ['an item', '- ' + endless.repeat(150)], ['a quote', `> ${endless}\n`.repeat(150)],
+  ['a heading', '# ' + endless.repeat(100)], ['a table', '| a | b |\n|---|---|\n' + `| ${endless} | x |\n`.repeat(100)],
+])('a part that never ends is looked at and drawn in pieces, and nothing of it is lost: %s', (_, text) => {
+  const letters = (s: string | null) => (s ?? '').replace(/[^\p{L}🦆]/gu, '')
+  const lexer = new Lexer()
+  for (let at = 0; at < text.length; at += 999) lexer.read(text.slice(0, at))
+  expect(lexer.read(text).flat()).toEqual(blocks(text))
+  expect(lexer.lexed).toBeLessThan(text.length * 6)
+  const { container, rerender } = render(<AnswerText text={text.slice(0, -1)} />)
+  const before = new Set(container.querySelectorAll('span, li, tr'))
+  rerender(<AnswerText text={text} />)
+  expect(letters(container.textContent)).toBe(letters(text))
+  expect([...container.querySelectorAll('span, li, tr')].filter((x) => !before.has(x)).length).toBeLessThan(50)
+  expect(Math.max(...[...container.querySelectorAll('*')].flatMap((e) => [...e.childNodes]).map((n) => (n.nodeType === 3 ? n.textContent!.length : 0)))).toBeLessThanOrEqual(4000)
+})
+test('pieces that are over stay the same', () => {
+  const cut = new Pieces()
+  const first = cut.read('a\n'.repeat(3000))
+  expect(first.length).toBe(2)
+  expect(first.join('\n')).toBe('a\n'.repeat(3000))
+  expect(cut.read('a\n'.repeat(3001))[0]).toBe(first[0])
+  expect(cut.read('other')).toEqual(['other'])
 })
 test('however a text grows, its blocks are those of the whole, and blocks that are over stay the same', () => {
   const text = '# T\r\n\nText **b**\nmore\n- a\n  deep\n- b\n\n> q\n> r\n---\n| a | b |\n|---|:-:|\n| 1 | `x` |\n| 2 |\n\n```py\n# no heading\n```\n1. one\n2. two\n\n~~~\nopen'

@@ -48,6 +48,53 @@ function step(open: Open, line: string, done: Block[]): Open {
   return { kind: 'text', text: line }
 }
 
+/** Characters of a line that decide what it is: the beginning of a longer one is looked at, the rest belongs to it as it is. */
+const longLine = 4000
+function take(open: Open, line: string, done: Block[]): Open {
+  if (line.length <= longLine || open?.kind === 'fence') return step(open, line, done)
+  const first = step(open, line.slice(0, longLine), done)
+  const rest = line.slice(longLine)
+  if (first === null) return { kind: 'text', text: rest }
+  return first.kind === 'fence' ? { ...first, text: first.text + rest, lines: first.lines + 1 } : { ...first, text: first.text + rest }
+}
+/** Whether a text is an earlier one that went on. It is seen at the joint: comparing all of a long text would take longer than reading its new piece. */
+const goesOn = (before: string, now: string) => now.length >= before.length && now.slice(Math.max(0, before.length - 500), before.length) === before.slice(-500)
+
+/** Characters of a piece: from this many to twice as many. */
+const pieceSize = 2000
+/**
+ * A text that grows, in pieces: those that are over stay the same, so that they are neither drawn nor laid out again. A piece ends with a line after
+ * which one begins that `begins` takes; `words`: in a longer line, between words.
+ */
+export class Pieces {
+  private text = ''
+  private at = 0
+  private over: string[] = []
+  constructor(private readonly begins: (line: string) => boolean = () => true, private readonly words = true) {}
+
+  /** The pieces without the ends of lines between them. */
+  read(text: string): readonly string[] {
+    if (!goesOn(this.text, text)) { this.at = 0; this.over = [] }
+    this.text = text
+    while (text.length - this.at > 2 * pieceSize) {
+      const to = this.end(text)
+      if (to < 0) break
+      this.over.push(text.slice(this.at, to))
+      this.at = text[to] === '\n' ? to + 1 : to
+    }
+    return [...this.over, text.slice(this.at)]
+  }
+  private end(text: string): number {
+    const most = this.at + 2 * pieceSize
+    for (let to = text.lastIndexOf('\n', most - 1); to > this.at; to = text.lastIndexOf('\n', to - 1)) if (this.begins(text.slice(to + 1, to + 1 + longLine))) return to
+    if (!this.words) return -1
+    const space = text.lastIndexOf(' ', most - 1) + 1
+    if (space > this.at + pieceSize) return space
+    const low = text.charCodeAt(most)
+    return low >= 0xdc00 && low <= 0xdfff ? most - 1 : most
+  }
+}
+
 const groupSize = 40
 /** Reads a text that grows. `lexed` counts the characters that were looked at. */
 export class Lexer {
@@ -60,9 +107,7 @@ export class Lexer {
 
   /** Blocks in groups; a group that is full, and each block that is over, is the same object each time. The last group has what is still open. */
   read(text: string): readonly (readonly Block[])[] {
-    // That it goes on is seen at the joint: comparing all of a long text would take longer than reading its new piece.
-    const old = this.text.length
-    if (text.length < old || text.slice(Math.max(0, old - 500), old) !== this.text.slice(-500)) { this.at = 0; this.open = null; this.full = []; this.last = [] }
+    if (!goesOn(this.text, text)) { this.at = 0; this.open = null; this.full = []; this.last = [] }
     this.text = text
     for (;;) {
       const end = text.indexOf('\n', this.at)
@@ -74,8 +119,8 @@ export class Lexer {
     let open = this.open
     if (this.at < text.length) {
       const rest = text.slice(this.at)
-      this.lexed += rest.length
-      open = step(open, rest, tail)
+      this.lexed += Math.min(rest.length, longLine)
+      open = take(open, rest, tail)
     }
     const b = closed(open, false)
     if (b) tail.push(b)
@@ -84,7 +129,7 @@ export class Lexer {
   private take(line: string): void {
     this.lexed += line.length + 1
     const done: Block[] = []
-    this.open = step(this.open, line, done)
+    this.open = take(this.open, line, done)
     for (const b of done) {
       this.last.push(b)
       if (this.last.length === groupSize) { this.full.push(this.last); this.last = [] }

@@ -1,5 +1,5 @@
 /** One message and its answer. */
-import { memo, useEffect, useRef, useState } from 'react'
+import { memo, useEffect, useMemo, useRef, useState } from 'react'
 import { ApiError } from '../../api/client'
 import { duration, integer } from '../../format'
 import { useT, type T as Messages } from '../../i18n'
@@ -12,7 +12,7 @@ import { Field, Textarea } from '../../ui/field'
 import { Icon } from '../../ui/icons'
 import { Link } from '../../ui/link'
 import { Tag } from '../../ui/marks'
-import { AnswerText } from './answer'
+import { AnswerText, Grown } from './answer'
 import { Files, Picture } from './attachments'
 import { guess, bytesOf, readArguments, running, type Call, type Failure, type Turn } from './stream'
 import { sampleResult } from './samples'
@@ -36,6 +36,7 @@ export const TurnView = memo(function TurnView({ turn, at, calls, last, acts }: 
   const [chosen, setChosen] = useState<boolean | null>(null)
   const thinking = a.status === 'streaming' && a.text === '' && a.calls.length === 0 && a.reasoning !== ''
   const open = chosen ?? thinking
+  const thoughts = useMemo(() => guess(bytesOf(a.reasoning)), [a.reasoning])
   const live = running(a)
   return (
     <div className="pb-6">
@@ -46,9 +47,9 @@ export const TurnView = memo(function TurnView({ turn, at, calls, last, acts }: 
             <button type="button" aria-expanded={open} onClick={() => setChosen(!open)} className="flex min-h-8 items-center gap-2 text-small text-ink2 hover:text-ink">
               <Icon name={open ? 'down' : 'right'} size={14} /><Icon name="reasoning" />
               <span>{thinking ? t('thinking') : t('thought', { time: duration(Math.max(1, (a.firstText ?? a.end ?? 0) - (a.first ?? 0))) })}</span>
-              <span className="text-ink3">{thinking || !a.tokens?.reasoning ? `≈ ${t('reasoningTokens', { n: guess(bytesOf(a.reasoning)) })}` : t('reasoningTokens', { n: a.tokens.reasoning })}</span>
+              <span className="text-ink3">{thinking || !a.tokens?.reasoning ? `≈ ${t('reasoningTokens', { n: thoughts })}` : t('reasoningTokens', { n: a.tokens.reasoning })}</span>
             </button>
-            {open && <p dir="auto" translate="no" className="ml-1.5 border-l-2 border-line py-0.5 pl-3 text-small break-words whitespace-pre-wrap text-ink2">{a.reasoning}</p>}
+            {open && <p dir="auto" translate="no" className="ml-1.5 border-l-2 border-line py-0.5 pl-3 text-small break-words whitespace-pre-wrap text-ink2"><Grown text={a.reasoning} /></p>}
           </div>
         )}
         {a.text && <AnswerText text={a.text} />}
