@@ -322,3 +322,28 @@ test('a long answer streams without being read again and again, and can be scrol
   await page.waitForFunction(() => { const l = document.querySelector('[role=log]'); return l.scrollHeight - l.scrollTop - l.clientHeight > 100; });
   await page.done();
 });
+
+test('on a phone what is written stays above the keyboard on the screen', async () => {
+  const page = await open(b, weir, { path: '/playground?models=sim/echo', signedIn: true, size: 'phone' });
+  await ask(page, Array.from({ length: 60 }, (_, i) => `Line ${i}`).join('\n\n'));
+  await page.getByText('settled', { exact: true }).waitFor();
+  const composer = page.locator('[data-composer]');
+  const bottom = async () => { const r = await composer.boundingBox(); return Math.round(r.y + r.height); };
+  const before = await bottom();
+  // A keyboard makes what is seen of the page smaller, and nothing else.
+  const seen = (height, scale = 1) => page.evaluate(([height, scale]) => {
+    for (const [name, value] of Object.entries({ height, scale })) Object.defineProperty(window.visualViewport, name, { configurable: true, get: () => value });
+    window.visualViewport.dispatchEvent(new Event('resize'));
+  }, [height, scale]);
+  await page.locator('[data-composer] textarea').tap();
+  await seen(420);
+  await becomes(bottom, 420);
+  assert.ok((await page.getByRole('log').boundingBox()).height > 80, 'the answer is seen, too');
+  await seen(422, 2);
+  await becomes(bottom, before);
+  await seen(420);
+  await becomes(bottom, 420);
+  await seen(844);
+  await becomes(bottom, before);
+  await page.done();
+});

@@ -39,10 +39,10 @@ export async function demo({ args = [], env = {} } = {}) {
   return { ...said, url, api: `${url}/v1`, data, dir, call, stop, log: () => log };
 }
 
-/** One browser for the file. */
-export async function browser() {
+/** One browser for the file; `args` are switches of Chromium. */
+export async function browser(args = []) {
   assert.ok(executablePath, 'Chromium is missing; on Debian: apt-get install chromium');
-  const b = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'] });
+  const b = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', ...args] });
   after(() => b.close());
   return b;
 }

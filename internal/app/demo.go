@@ -336,6 +336,9 @@ func simDeclared(origin string) catalog.Declared {
 	d.Models = append(d.Models, catalog.ModelInfo{Slug: everywhere, Name: "Sim Anywhere", Description: "Thinks before it answers; served by every dialect."})
 	d.Append(simImages(origin))
 	d.Append(simVideos(origin))
+	for i := range d.Models {
+		d.Models[i].DescriptionRU = simInRussian(d.Models[i].Slug)
+	}
 	return d
 }
 

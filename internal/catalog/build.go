@@ -49,6 +49,7 @@ type ModelInfo struct {
 	Slug          string
 	Name          string // "": made from the slug
 	Description   string
+	DescriptionRU string // the same in Russian; "": there is none
 	Type          string // one of the Type constants; "": TypeChat
 	HubID         string
 	Created       time.Time
@@ -256,7 +257,7 @@ func (b *builder) model(info *ModelInfo) {
 	b.checkModel(what, info)
 	m := newModel(info.Slug)
 	m.Name = cmp.Or(info.Name, m.Name)
-	m.Description, m.Created, m.ContextLength = info.Description, info.Created, info.ContextLength
+	m.Description, m.DescriptionRU, m.Created, m.ContextLength = info.Description, info.DescriptionRU, info.Created, info.ContextLength
 	m.Type, m.HubID, m.Video = cmp.Or(info.Type, TypeChat), info.HubID, info.Video
 	b.snap.models[info.Slug] = m
 }

@@ -313,6 +313,7 @@ type Model struct {
 	Name          string
 	Vendor        string
 	Description   string    // as declared; ""
+	DescriptionRU string    // the same in Russian; "": none is declared
 	Summary       string    // one sentence of its facts, in English
 	SummaryRU     string    // the same in Russian
 	Type          string    // one of the Type constants

@@ -22,7 +22,7 @@ func version(s *Snapshot) string {
 		}
 	}
 	for _, m := range s.ordered {
-		b.text(m.Slug, m.Name, m.Description, m.Type, m.HubID)
+		b.text(m.Slug, m.Name, m.Description, m.DescriptionRU, m.Type, m.HubID)
 		b.video(m.Video)
 		b.number(m.Created.Unix(), m.ContextLength, int64(len(m.Endpoints)))
 		for _, ep := range m.Endpoints {

@@ -134,19 +134,3 @@ export async function toWav(blob: Blob, name: string): Promise<Blob> {
   }
   return new Blob([bytes], { type: 'audio/wav' })
 }
-/** Records from the microphone until it is told to stop. */
-export async function record(): Promise<{ stop: () => Promise<File>; cancel: () => void }> {
-  const stream = await navigator.mediaDevices.getUserMedia({ audio: true })
-  const recorder = new MediaRecorder(stream)
-  const pieces: Blob[] = []
-  recorder.ondataavailable = (e) => { pieces.push(e.data) }
-  recorder.start(1000)
-  const end = () => { for (const track of stream.getTracks()) track.stop() }
-  return {
-    stop: () => new Promise((resolve) => {
-      recorder.onstop = () => { end(); const type = (recorder.mimeType || 'audio/webm').split(';')[0]!; resolve(new File(pieces, `recording.${type.includes('mp4') ? 'm4a' : type.includes('ogg') ? 'ogg' : 'webm'}`, { type })) }
-      recorder.stop()
-    }),
-    cancel: () => { recorder.onstop = null; if (recorder.state !== 'inactive') recorder.stop(); end() },
-  }
-}

@@ -28,6 +28,7 @@ const formats = ['mp3', 'opus', 'aac', 'flac', 'wav'] as const
 const voices = ['alloy', 'ash', 'ballad', 'coral', 'echo', 'fable', 'nova', 'onyx', 'sage', 'shimmer', 'verse']
 /** Bytes of the longest recording that the gateway takes. */
 const mostSound = 26_214_400
+const soundLimits = { longest: 1_500_000, largest: mostSound }
 const hears = (m: Model) => m.type === 'audio_transcription', speaks = (m: Model) => m.type === 'audio_speech'
 
 export default function AudioPage() {
@@ -134,7 +135,7 @@ function Sounds({ me, models }: { me: Me; models: readonly Model[] }) {
         <div className="flex flex-wrap items-center gap-2">
           <input ref={picker} type="file" accept="audio/*,video/mp4,video/webm" hidden data-sound onChange={(e) => { take(e.target.files?.[0]); e.target.value = '' }} />
           <Button icon="attach" onClick={() => picker.current?.click()}>{t('chooseFile')}</Button>
-          <Recorder onFile={take} />
+          <Recorder onFile={take} limits={soundLimits} />
           {file && <span className="flex min-w-0 items-center gap-1.5 text-small"><Icon name="microphone" size={14} className="text-ink3" /><span translate="no" className="min-w-0 truncate">{shownName(file.name)}</span><span className="whitespace-nowrap text-ink3">{bytes(file.size)}</span></span>}
           {refused && <span role="alert" className="text-small text-bad">{refused}</span>}
           {!file && !refused && <span className="text-small text-ink3 max-sm:hidden">{t('soundHere')}</span>}

@@ -1,13 +1,14 @@
 /** Where the next message is written: its text, its files, and what it may cost. */
 import { useEffect, useRef, useState, type ReactNode } from 'react'
-import { seconds } from '../../format'
+import { duration, seconds } from '../../format'
 import { useT } from '../../i18n'
 import { Button } from '../../ui/button'
 import { Icon } from '../../ui/icons'
 import { Kbd } from '../../ui/marks'
 import { toast } from '../../ui/toast'
-import { FileError, readAll, record, shrink } from './attach'
+import { FileError, mostOfOne, readAll, shrink } from './attach'
 import { Files } from './attachments'
+import { record, whyNot, type Limits, type Recording } from './record'
 import type { Attachment, FileKind } from './stream'
 
 const everyKind: readonly FileKind[] = ['image', 'audio', 'pdf', 'text']
@@ -26,21 +27,39 @@ export function useFiles(files: readonly Attachment[], onFiles: (f: (now: readon
   return { take, smaller, reading: reading > 0 }
 }
 
+/** Models hear recordings of a chat as WAV, of which ten minutes are as much as may be sent. */
+const chatLimits: Limits = { longest: 600_000, largest: mostOfOne }
 /** A button that records from the microphone and gives the recording as a file. */
-export function Recorder({ onFile, small }: { onFile: (f: File) => void; small?: boolean }) {
+export function Recorder({ onFile, small, limits = chatLimits }: { onFile: (f: File) => void; small?: boolean; limits?: Limits }) {
   const t = useT('playground')
   const [since, setSince] = useState<number | null>(null)
   const [, tick] = useState(0)
-  const running = useRef<Awaited<ReturnType<typeof record>> | null>(null)
-  useEffect(() => () => running.current?.cancel(), [])
+  const running = useRef<Recording | 'asking' | null>(null)
+  const gone = useRef(false)
+  useEffect(() => { gone.current = false; return () => { gone.current = true; if (running.current !== 'asking') running.current?.cancel() } }, [])
   useEffect(() => {
     if (since === null) return
     const timer = setInterval(() => tick((n) => n + 1), 500)
     return () => clearInterval(timer)
   }, [since])
+  const finish = async () => {
+    const r = running.current
+    if (r === null || r === 'asking') return
+    running.current = null
+    setSince(null)
+    onFile(await r.stop())
+  }
   const press = async () => {
-    if (running.current) { const r = running.current; running.current = null; setSince(null); onFile(await r.stop()); return }
-    try { running.current = await record(); setSince(Date.now()) } catch { toast(t('noMicrophone')) }
+    if (running.current === 'asking') return
+    if (running.current) { await finish(); return }
+    running.current = 'asking'
+    try {
+      const r = await record(limits, () => { toast(t('recordingFull', { time: duration(limits.longest) })); void finish() })
+      // Who left the page while the browser asked is not recorded.
+      if (gone.current) { r.cancel(); return }
+      running.current = r
+      setSince(Date.now())
+    } catch (e) { running.current = null; if (!gone.current) toast(t(whyNot(e))) }
   }
   return since === null
     ? <Button small={small ?? false} look={small ? 'quiet' : 'plain'} icon="microphone" onClick={() => void press()}><span className={small ? 'max-sm:sr-only' : ''}>{t('record')}</span></Button>

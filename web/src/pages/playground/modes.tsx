@@ -1,5 +1,5 @@
 /** The frame that all kinds of the playground share: where one goes from one to another, the work at the left, its settings at the right. */
-import { lazy, useState, type ReactNode } from 'react'
+import { lazy, useEffect, useRef, useState, type ReactNode } from 'react'
 import { useMe, type Me } from '../../api/query'
 import { loadMessages, useT } from '../../i18n'
 import { hasPage } from '../../router'
@@ -28,14 +28,37 @@ export function Modes({ now }: { now: Mode }) {
   )
 }
 
+/** Pixels that only a keyboard on the screen takes; bars of browsers are smaller. */
+const keyboard = 120
+/** While a keyboard covers the end of the page: how high an element may be to end above it. The size of the page itself does not tell. */
+function useAboveKeyboard() {
+  const box = useRef<HTMLDivElement>(null)
+  const [height, setHeight] = useState<number | null>(null)
+  useEffect(() => {
+    const v = window.visualViewport
+    if (!v) return
+    const look = () => {
+      // A person who has zoomed in sees a part as well, but has no keyboard open.
+      const covered = v.scale < 1.05 && window.innerHeight - v.height > keyboard
+      setHeight(covered && box.current ? Math.max(160, Math.round(v.offsetTop + v.height - box.current.getBoundingClientRect().top)) : null)
+    }
+    look()
+    v.addEventListener('resize', look)
+    v.addEventListener('scroll', look)
+    return () => { v.removeEventListener('resize', look); v.removeEventListener('scroll', look) }
+  }, [])
+  return { box, covered: height !== null, style: height === null ? {} : { height, minHeight: 0 } }
+}
+
 /** The page, its settings beside it or in a sheet. */
 export function Frame({ mode, settings, children, foot, open, onOpen }: { mode: Mode; settings: ReactNode; children: ReactNode; foot?: ReactNode; open: boolean; onOpen: (open: boolean) => void }) {
   const t = useT('playground')
+  const { box, covered, style } = useAboveKeyboard()
   return (
-    <div className="flex h-[calc(100dvh-52px)] min-h-96 max-md:h-[calc(100dvh-132px)]">
+    <div ref={box} style={style} className="flex h-[calc(100dvh-52px)] min-h-96 max-md:h-[calc(100dvh-132px)]">
       <h1 tabIndex={-1} className="sr-only">{t('titleOf', { mode: t(`mode_${mode}`) })}</h1>
       <div className="flex min-w-0 flex-1 flex-col">
-        <div className="flex items-center gap-2 border-b border-line bg-surface px-3 py-1.5 lg:hidden"><div className="min-w-0 flex-1"><Modes now={mode} /></div><IconButton icon="sliders" label={t('panel')} onClick={() => onOpen(true)} /></div>
+        {!covered && <div className="flex items-center gap-2 border-b border-line bg-surface px-3 py-1.5 lg:hidden"><div className="min-w-0 flex-1"><Modes now={mode} /></div><IconButton icon="sliders" label={t('panel')} onClick={() => onOpen(true)} /></div>}
         {children}
         {foot}
       </div>
