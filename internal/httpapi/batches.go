@@ -18,6 +18,9 @@ import (
 
 // postBatch serves POST /v1/batches: the batch is on the disk before the answer leaves.
 func (x *exchange) postBatch() error {
+	if err := x.keeps("a batch"); err != nil {
+		return err
+	}
 	body, err := x.readBody()
 	if err != nil {
 		return err
@@ -81,7 +84,7 @@ func (x *exchange) listBatches() error {
 
 // postMessageBatch serves POST /v1/messages/batches: its requests become a file that its user never sees.
 func (x *exchange) postMessageBatch() error {
-	if err := batch.Keeps(x.caller, "a batch"); err != nil {
+	if err := x.keeps("a batch"); err != nil {
 		return err
 	}
 	body, err := x.readBody()

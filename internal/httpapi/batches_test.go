@@ -15,6 +15,7 @@ import (
 	"weir/internal/blob/folder"
 	"weir/internal/completion"
 	"weir/internal/fault"
+	"weir/internal/history"
 	"weir/internal/httpapi"
 	"weir/internal/relay"
 	"weir/internal/store/sqlite"
@@ -47,7 +48,9 @@ func startBatches(t *testing.T, r httpapi.Completer, edit func(*httpapi.Config))
 		if edit != nil {
 			edit(c)
 		}
-	}, func(d *httpapi.Deps) { d.Batches = s })
+	}, func(d *httpapi.Deps) {
+		d.Batches, d.History = s, history.New(store, history.Config{Now: time.Now, KeepFor: 24 * time.Hour})
+	})
 }
 
 func (n *node) upload(purpose, name, text string, header ...string) *response {
@@ -167,17 +170,23 @@ func TestBatches(t *testing.T) {
 	}
 }
 
-// Where nothing may be stored, files and batches are refused before anything is.
-func TestBatchesWithZeroRetention(t *testing.T) {
+// Where nothing may be stored, files and batches are refused before anything is; what was stored before stays.
+func TestBatchesWhereNothingIsStored(t *testing.T) {
 	t.Parallel()
-	n := startBatches(t, relayFunc(hello), nil)
-	if r := n.do("PUT", "/api/account/preferences", `{"provider":{"zdr":true}}`, "Authorization", "Bearer "+n.first.ManagementKey); r.StatusCode != http.StatusOK {
-		t.Fatalf("%d %s", r.StatusCode, r.body)
-	}
-	wantError(t, n.upload("batch", "a", "{}"), 403, fault.PermissionDenied)
-	wantError(t, n.do("POST", "/v1/batches", `{"input_file_id":"file-1","endpoint":"/v1/embeddings","completion_window":"24h"}`), 403, fault.PermissionDenied)
-	if r := n.do("POST", "/v1/messages/batches", `{"requests":[{"custom_id":"a","params":{}}]}`); r.StatusCode != 403 {
-		t.Errorf("%d %s", r.StatusCode, r.body)
+	for path, body := range map[string]string{"/api/account/preferences": `{"provider":{"zdr":true}}`, "/api/account/data": `{"responses":"never"}`} {
+		n := startBatches(t, relayFunc(hello), nil)
+		id := n.upload("batch", "a", `{"custom_id":"1","method":"POST","url":"/v1/chat/completions","body":{"model":"acme/small","messages":[{"role":"user","content":"q"}]}}`+"\n").json(t)["id"].(string)
+		if r := n.do("PUT", path, body, "Authorization", "Bearer "+n.first.ManagementKey); r.StatusCode != http.StatusOK {
+			t.Fatalf("%s: %d %s", path, r.StatusCode, r.body)
+		}
+		wantError(t, n.upload("batch", "a", "{}"), 403, fault.PermissionDenied)
+		wantError(t, n.do("POST", "/v1/batches", `{"input_file_id":"`+id+`","endpoint":"/v1/chat/completions","completion_window":"24h"}`), 403, fault.PermissionDenied)
+		if r := n.do("POST", "/v1/messages/batches", `{"requests":[{"custom_id":"a","params":{}}]}`); r.StatusCode != 403 {
+			t.Errorf("%s: %d %s", path, r.StatusCode, r.body)
+		}
+		if r := n.do("GET", "/v1/files/"+id, ""); r.StatusCode != http.StatusOK {
+			t.Errorf("%s: %d %s", path, r.StatusCode, r.body)
+		}
 	}
 }
 

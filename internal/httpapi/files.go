@@ -39,7 +39,7 @@ const formRoom = 1 << 20
 
 // postFile serves POST /v1/files: a form with the requests of a batch.
 func (x *exchange) postFile() error {
-	if err := batch.Keeps(x.caller, "a file"); err != nil {
+	if err := x.keeps("a file"); err != nil {
 		return err
 	}
 	x.mayKeep(&routing.Preferences{})

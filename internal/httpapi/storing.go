@@ -3,6 +3,7 @@ package httpapi
 import (
 	"time"
 
+	"weir/internal/batch"
 	"weir/internal/fault"
 	"weir/internal/history"
 	"weir/internal/rawjson"
@@ -21,6 +22,17 @@ func (x *exchange) storing() wire.Storing {
 		}
 	}
 	return s
+}
+
+// keeps fails for accounts of which nothing may be stored, as what would be: a file, or a batch. What is there already goes on.
+func (x *exchange) keeps(what string) error {
+	if err := batch.Keeps(x.caller, what); err != nil {
+		return err
+	}
+	if x.storing().Responses == wire.StoreNever {
+		return fault.Newf(fault.PermissionDenied, "httpapi.keeps", "This account has storing switched off (Settings, Data), and %s stores requests and answers. Send the requests one by one, or switch storing on.", what)
+	}
+	return nil
 }
 
 // getAccountData serves GET /api/account/data: what of the account's content is stored, for how long, and how much of it there is.

@@ -1329,7 +1329,7 @@ export interface paths {
         get: operations["getAccountData"];
         /**
          * Replace what is stored and for how long; every node applies it within 5 seconds
-         * @description A shorter time holds for responses that are stored already. never does not delete them: that is DELETE /api/account/responses. With never, a request with store: true or background: true gets 400, and answers of requests with an Idempotency-Key are not kept. Zero data retention (zdr) of account, key or request stores nothing in any case.
+         * @description A shorter time holds for responses that are stored already. never does not delete them: that is DELETE /api/account/responses. With never, a request with store: true or background: true gets 400, a file or batch 403, and answers of requests with an Idempotency-Key are not kept. Zero data retention (zdr) of account, key or request stores nothing in any case.
          */
         put: operations["putAccountData"];
         post?: never;

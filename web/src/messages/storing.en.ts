@@ -14,7 +14,7 @@ const messages = {
   on_request: 'Store only what asks for it',
   help_on_request: 'A request with store: true or in the background.',
   never: 'Never store',
-  help_never: 'A request that asks for it is refused. Repeated requests with an Idempotency-Key do not get their first answer again.',
+  help_never: 'A request that asks for it is refused, as are new files and batches. Repeated requests with an Idempotency-Key do not get their first answer again.',
   keep: 'Keep for',
   keepHelp: 'Then they are deleted.',
   shorter: 'This holds for stored responses, too: older ones are deleted within minutes of saving.',
