@@ -41,7 +41,14 @@ func (a *Account) Press(ctx context.Context, t *testing.T, workers int, status i
 	var once sync.Once
 	var done sync.WaitGroup
 	var mu sync.Mutex
-	others := map[string]int{} // answers of other sorts, for the message
+	others := map[string]int{} // some answers of other sorts, for the message
+	note := func(answer string) {
+		mu.Lock()
+		defer mu.Unlock()
+		if _, known := others[answer]; known || len(others) < 20 {
+			others[answer]++
+		}
+	}
 	t.Cleanup(done.Wait)
 	for i := range workers {
 		done.Go(func() {
@@ -55,9 +62,7 @@ func (a *Account) Press(ctx context.Context, t *testing.T, workers int, status i
 				}
 				res, err := a.Gw.Client.Do(req)
 				if err != nil { // ctx has ended it, or the node has cut it
-					mu.Lock()
-					others[err.Error()]++
-					mu.Unlock()
+					note(err.Error())
 					continue
 				}
 				body, _ := io.ReadAll(res.Body)
@@ -70,9 +75,7 @@ func (a *Account) Press(ctx context.Context, t *testing.T, workers int, status i
 					}
 					continue
 				}
-				mu.Lock()
-				others[strconv.Itoa(res.StatusCode)+" "+string(body[:min(len(body), 200)])]++
-				mu.Unlock()
+				note(strconv.Itoa(res.StatusCode) + " " + string(body[:min(len(body), 200)]))
 			}
 		})
 	}

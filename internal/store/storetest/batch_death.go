@@ -153,21 +153,25 @@ func (m *mortalOffice) Delete(ctx context.Context, key string) error {
 
 const deathLines = 4
 
-// stride is how many acts there are from one death to the next: with -short only some are tried.
-func stride() int {
+// every returns the step from one tried moment to the next: n with -short, which leaves the others out, else 1. make soak tries them all.
+func every(n int) int {
 	if testing.Short() {
-		return 5
+		return n
 	}
 	return 1
 }
 
+// deaths is the step from one act that a process dies at to the next, with -short. Each series of deaths begins at another act, so that
+// together they try most.
+const deaths = 8
+
 // batchDeath kills a process before and after each of its acts, in turn, and has another life of it, or another node, go on. Each line is
 // charged once and has one result, whenever it was.
-func batchDeath(t *testing.T, o *office, takeover, native bool) {
+func batchDeath(t *testing.T, o *office, takeover, native bool, series int) {
 	dir := filepath.Join(t.TempDir(), "journal")
 	other := o.node()
-	for _, cancel := range []bool{false, true} {
-		for at := 1; ; at += stride() {
+	for i, cancel := range []bool{false, true} {
+		for at := 1 + (series+i)%every(deaths); ; at += every(deaths) {
 			lived := true
 			for _, after := range []bool{false, true} {
 				lived = o.oneDeath(dir, other, at, after, takeover, cancel, native) && lived
@@ -282,7 +286,7 @@ func (o *office) oneDeath(dir string, other *ledger.Book, at int, after, takeove
 // lostBatchAnswers has each answer of the store and of the files lost in turn, by a process that lives.
 func lostBatchAnswers(t *testing.T, o *office) {
 	book := o.node()
-	for at := 3; ; at += stride() { // the first two add the file and the batch
+	for at := 3; ; at += every(5) { // the first two add the file and the batch
 		for _, after := range []bool{false, true} {
 			what := fmt.Sprintf("act %d, after %t", at, after)
 			c := o.author(100 * ruble)

@@ -260,12 +260,13 @@ func nativeBatches(t *testing.T, o *office) {
 	} {
 		user := o.author(100 * ruble)
 		shop := newShop()
-		k := o.clerk(o.node(), shop.join(nil), func(_ *batch.Deps, c *batch.Config) { c.Window = 30 * time.Minute })
+		k := o.clerk(o.node(), shop.join(nil), func(_ *batch.Deps, c *batch.Config) { c.Window = 2 * time.Hour })
+		k.coarse = o.clock.Now().Add(10 * time.Minute) // a batch that its provider keeps takes hours
 		if c.set != nil {
 			c.set(shop, k.answers)
 		}
 		if c.late {
-			shop.during = func() { o.clock.Advance(time.Hour) }
+			shop.during = func() { o.clock.Advance(3 * time.Hour) }
 		}
 		b := k.end(k.add(user, requests(6)))
 		own := k.answers.alone

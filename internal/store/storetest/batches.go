@@ -85,14 +85,17 @@ func Batches(t *testing.T, open func(t *testing.T, now func() time.Time) BatchSt
 			check(t, newOffice(t, open))
 		})
 	}
-	for name, takeover := range map[string]bool{"the same node": false, "another node": true} {
+	for name, c := range map[string]struct {
+		takeover bool
+		series   int
+	}{"the same node": {false, 0}, "another node": {true, 2}} {
 		t.Run("death at every step/"+name, func(t *testing.T) {
 			t.Parallel()
-			batchDeath(t, newOffice(t, open), takeover, false)
+			batchDeath(t, newOffice(t, open), c.takeover, false, c.series)
 		})
 		t.Run("death at every step of a provider's batch/"+name, func(t *testing.T) {
 			t.Parallel()
-			batchDeath(t, newOffice(t, open), takeover, true)
+			batchDeath(t, newOffice(t, open), c.takeover, true, c.series+4)
 		})
 	}
 }
@@ -131,6 +134,7 @@ func (writtenLine) AppendResult(to []byte, _ *batch.Batch, it *batch.Item) []byt
 
 // provider answers, and its node charges a ruble for each answer.
 type answers struct {
+	pace *pace
 	o    *office
 	book *ledger.Book
 
@@ -154,7 +158,15 @@ const lineCost = ruble
 
 func (a *answers) Spare(*apikey.Caller) bool { return a.spare == nil || a.spare() }
 
-func (a *answers) Run(ctx context.Context, c *batch.Call) batch.Answer {
+func (a *answers) Run(ctx context.Context, c *batch.Call) (answer batch.Answer) {
+	if a.order != nil { // it may wait for other calls
+		return a.run(ctx, c)
+	}
+	_ = a.pace.act(func() error { answer = a.run(ctx, c); return nil })
+	return answer
+}
+
+func (a *answers) run(ctx context.Context, c *batch.Call) batch.Answer {
 	body := string(c.Body)
 	a.mu.Lock()
 	a.begun++
@@ -257,11 +269,14 @@ type clerk struct {
 	o       *office
 	book    *ledger.Book
 	answers *answers
+	pace    pace
+	coarse  time.Time // when waits begin to take two seconds at least; zero: never
 }
 
 // clerk makes a node that works on batches when it is told to.
 func (o *office) clerk(book *ledger.Book, edit ...func(*batch.Deps, *batch.Config)) *clerk {
-	k := &clerk{o: o, book: book, answers: &answers{o: o, book: book}}
+	k := &clerk{o: o, book: book}
+	k.answers = &answers{o: o, book: book, pace: &k.pace}
 	d := batch.Deps{Store: o.store, Contents: o.files, Member: book, Wire: writtenLine{}, Defaults: func(d apikey.Defaults) (*apikey.Defaults, error) { return &d, nil },
 		Caller: func(_ context.Context, key string) (*apikey.Caller, error) {
 			if c, ok := o.keys.Load(key); ok {
@@ -292,6 +307,10 @@ func (o *office) clerk(book *ledger.Book, edit ...func(*batch.Deps, *batch.Confi
 				<-ctx.Done()
 				return ctx.Err()
 			}
+			k.pace.wait(ctx)
+			if !k.coarse.IsZero() && o.clock.Now().After(k.coarse) {
+				d = max(d, 2*time.Second)
+			}
 			o.clock.Advance(d)
 			_ = book.Tick(ctx) // its node lives on
 			return ctx.Err()
@@ -300,6 +319,10 @@ func (o *office) clerk(book *ledger.Book, edit ...func(*batch.Deps, *batch.Confi
 	}
 	for _, e := range edit {
 		e(&d, &c)
+	}
+	d.Store = pacedStore{d.Store, &k.pace}
+	if d.Native != nil {
+		d.Native = pacedNative{d.Native, &k.pace}
 	}
 	k.Service = batch.New(d, c)
 	o.t.Cleanup(func() { k.Close(o.ctx) })

@@ -31,7 +31,7 @@ func torn(t *testing.T, d *desk, dir, w string) {
 	}
 	var charged money.Nano
 	steps := 0
-	for cut := 80; cut < end+3; cut++ { // after the head, which no crash takes
+	for cut := 80; cut < end+2+every(7); cut += every(7) { // after the head, which no crash takes
 		fresh := filepath.Join(t.TempDir(), "journal")
 		if err := os.MkdirAll(fresh, 0o700); err != nil {
 			t.Fatal(err)

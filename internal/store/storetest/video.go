@@ -74,13 +74,14 @@ func Videos(t *testing.T, open func(t *testing.T, now func() time.Time) VideoSto
 	for name, c := range map[string]struct {
 		memory   memory
 		takeover bool
+		series   int
 	}{
-		"no way to ask": {forgetful, false}, "no way to ask, another node": {forgetful, true},
-		"idempotency keys": {tokens, false}, "a list of jobs, another node": {lists, true},
+		"no way to ask": {forgetful, false, 0}, "no way to ask, another node": {forgetful, true, 2},
+		"idempotency keys": {tokens, false, 4}, "a list of jobs, another node": {lists, true, 6},
 	} {
 		t.Run("death at every step/"+name, func(t *testing.T) {
 			t.Parallel()
-			deathAtEveryStep(t, newStudio(t, open), c.memory, c.takeover)
+			deathAtEveryStep(t, newStudio(t, open), c.memory, c.takeover, c.series)
 		})
 	}
 }

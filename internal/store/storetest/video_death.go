@@ -120,10 +120,10 @@ func (m *killableStore) Open(ctx context.Context, ep *catalog.Endpoint, j *video
 }
 
 // deathAtEveryStep kills a process before and after each of its acts, in turn, and has another life of it, or another node, go on.
-func deathAtEveryStep(t *testing.T, s *studio, kind memory, takeover bool) {
+func deathAtEveryStep(t *testing.T, s *studio, kind memory, takeover bool, series int) {
 	dir := filepath.Join(t.TempDir(), "journal")
 	other := s.node()
-	for at := 1; ; at++ {
+	for at := 1 + series%every(deaths); ; at += every(deaths) {
 		lived := true
 		for _, after := range []bool{false, true} {
 			s.provider = newProvider()
