@@ -130,6 +130,21 @@ test('the profile is changed; its language and theme hold in every browser', asy
   await page.done();
 });
 
+test('what is wrong with a field is said in Russian', async () => {
+  const page = await open(b, weir, { path: '/settings/profile', signedIn: true, language: 'ru', size: 'small' });
+  await page.getByLabel('Имя', { exact: true }).fill('usr_demo');
+  await page.getByRole('button', { name: 'Сохранить' }).click();
+  await page.getByText('Нельзя начинать с usr_ или wal_').waitFor();
+  await fitsWidth(page);
+  await page.goto(`${weir.url}/keys`);
+  await settled(page);
+  await page.locator('main form input').fill('k'.repeat(300));
+  await page.locator('main form button').click();
+  await page.getByText(/Нужно от 1 до \d+ байт/).waitFor();
+  assert.deepEqual(await englishWords(page, /^(k+|Weir|web|sk-.*|API|Docs|demo.*)$/), []);
+  await page.done();
+});
+
 const remain = (page, n) => page.locator(`[data-plan=now] [data-remain]`).getByText(n).waitFor();
 const list = (page, label) => ({
   add: async (name) => { await page.getByLabel(label, { exact: true }).first().fill(name); await page.getByLabel(label, { exact: true }).first().press('Enter'); },

@@ -244,7 +244,7 @@ func (x *exchange) postProve() error {
 		return err
 	}
 	var err error
-	name, remedy := "password", "password must be your present password."
+	wrong := fault.Field("httpapi.postProve", "password", "password must be your present password.")
 	if step == "" && answer == nil {
 		err = x.api.People.Prove(x.context(), x.session, x.person, password, x.visitor())
 	} else {
@@ -252,14 +252,14 @@ func (x *exchange) postProve() error {
 		if failed != nil {
 			return failed
 		}
-		name, remedy = "credential", "This passkey does not work here. Give the password, or use another one."
+		wrong = fault.Field("httpapi.postProve", "credential", "This passkey does not work here. Give the password, or use another one.")
 		err = x.api.People.ProveWith(x.context(), x.session, x.person, at, step, answer, x.visitor())
 	}
 	if fault.Is(err, fault.Authentication) { // the session goes on
 		if refused := x.api.quotas.Failure(x.at, x.addressName()); refused != nil {
 			return refused
 		}
-		return fault.Field("httpapi.postProve", name, "%s", remedy).Because(err)
+		return wrong.Because(err)
 	}
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@
  * Requests to this gateway. Types come from its OpenAPI document (npm run types). A request that needs a sign-in, or a fresh one, waits for
  * the person to sign in over the page and is then sent again, so that no form loses its text.
  */
+import { language } from '../i18n'
 import type { paths } from './schema'
 
 type Method = 'get' | 'post' | 'put' | 'patch' | 'delete'
@@ -42,6 +43,8 @@ export class ApiError extends Error {
     readonly field: string | null = null,
     readonly retryAfter: number | null = null,
     readonly metadata: { readonly [name: string]: unknown } = {},
+    /** what is wrong with the field, in the person's language; null where the page knows only the kind of the error */
+    readonly said: string | null = null,
   ) { super(message) }
 }
 
@@ -94,7 +97,13 @@ export async function failure(response: Response): Promise<ApiError> {
   if (!e || typeof e !== 'object') return new ApiError('unreadable', `HTTP ${response.status}`, response.status, requestId, null, retryAfter)
   const metadata = e.metadata ?? {}
   const field = typeof e.param === 'string' ? e.param : typeof metadata.field === 'string' ? metadata.field : typeof metadata.param === 'string' ? metadata.param : null
-  return new ApiError(String(metadata.error_type ?? 'unreadable'), String(e.message ?? ''), response.status, requestId, field, retryAfter, metadata)
+  const message = String(e.message ?? '')
+  return new ApiError(String(metadata.error_type ?? 'unreadable'), message, response.status, requestId, field, retryAfter, metadata, field === null ? null : await inLanguage(message))
+}
+
+async function inLanguage(sentence: string): Promise<string | null> {
+  if (language() === 'en') return sentence
+  try { return (await import('./fields')).inRussian(sentence) } catch { return null } // offline meanwhile
 }
 
 async function json(response: Response): Promise<unknown> {

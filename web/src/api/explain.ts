@@ -10,3 +10,8 @@ export function explain(error: unknown): string {
   if (error.type === 'rate_limit_exceeded' && error.retryAfter) return t('error_rate_limit_wait', { time: duration(error.retryAfter * 1000) })
   return t.or(`error_${error.type}`, t.or(error.status >= 500 ? 'error_server' : error.status === 404 ? 'error_not_found' : 'error_invalid_request'))
 }
+
+/** What is wrong with a field, in the person's language. */
+export function said(error: unknown): string {
+  return error instanceof ApiError && error.said !== null ? error.said : explain(error)
+}

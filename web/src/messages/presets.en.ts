@@ -5,6 +5,7 @@ const messages = {
   note: 'A model with its parameters, instructions and routing, under one name. All keys of the account can use it. Times are UTC.',
   newName: 'Name of a new preset',
   newHint: 'For instance what it is for: email-writer',
+  taken: 'There is a preset of this name already.',
   newHelp: 'Lower-case Latin letters, digits, hyphens and underscores.',
   make: 'Make a preset',
   empty: 'No presets yet',

@@ -1,6 +1,6 @@
 import { Suspense, lazy, useEffect, useRef, useState, type FormEvent, type ReactNode } from 'react'
 import { ApiError, get, post, type Reply } from '../api/client'
-import { explain } from '../api/explain'
+import { explain, said } from '../api/explain'
 import { useLanguage, useT } from '../i18n'
 import { chooseLanguage } from '../settings'
 import { Button, IconButton } from '../ui/button'
@@ -105,7 +105,7 @@ function useForm(run: () => Promise<void>) {
     setError(null)
     run().catch((e: unknown) => { setError(e); setBusy(false) })
   }
-  const field = (name: string) => (error instanceof ApiError && error.field === name ? error.message : undefined)
+  const field = (name: string) => (error instanceof ApiError && error.field === name ? said(error) : undefined)
   const general = error && !(error instanceof ApiError && ['email', 'password', 'name'].includes(error.field ?? '')) ? error : null
   return { busy, submit, form, field, general }
 }

@@ -2,7 +2,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState, type FormEvent } from 'react'
 import { ApiError, get, patch, post, remove, send, type Reply } from '../../api/client'
-import { explain } from '../../api/explain'
+import { explain, said } from '../../api/explain'
 import { useRenewed } from '../../api/live'
 import { queries, useMe } from '../../api/query'
 import { chatSnippets } from '../../code/snippets'
@@ -79,7 +79,7 @@ function Edit({ k, onClose }: { k: Key; onClose: () => void }) {
   const limitWrong = limit.trim() !== '' && (!amount || amount.digits <= 0n)
   const past = expiry !== before && expiry !== '' && expiry < new Date().toISOString().slice(0, 10)
   const field = error instanceof ApiError ? error.field : null
-  const at = (f: string) => (field && field.startsWith(f) ? (error as ApiError).message : undefined)
+  const at = (f: string) => (field && field.startsWith(f) ? said(error) : undefined)
   const known = ['name', 'limit', 'expires_at', 'allowed_models', 'allowed_ips'].some((f) => at(f))
   const save = async (e: FormEvent) => {
     e.preventDefault()
@@ -190,7 +190,7 @@ export default function Keys() {
       <PageHead title={t('title')} note={t('note')} />
       {me && (
         <form onSubmit={(e) => { void make(e) }} className="mb-5 flex max-w-xl flex-wrap items-end gap-2">
-          <Field label={t('newName')} className="min-w-52 flex-1" error={failed ? (failed instanceof ApiError && failed.field ? failed.message : explain(failed)) : undefined}>
+          <Field label={t('newName')} className="min-w-52 flex-1" error={failed ? (failed instanceof ApiError && failed.field ? said(failed) : explain(failed)) : undefined}>
             <Input value={name} maxLength={256} placeholder={t('newHint')} onChange={(e) => setName(e.target.value)} autoComplete="off" />
           </Field>
           <Button look="main" type="submit" icon="plus" busy={busy} disabled={name.trim() === ''}>{t('make')}</Button>

@@ -2,7 +2,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useEffect, useState, type FormEvent } from 'react'
 import { ApiError, get, post, put, remove, type Reply } from '../../api/client'
-import { explain } from '../../api/explain'
+import { explain, said } from '../../api/explain'
 import { queries, useMe } from '../../api/query'
 import { money } from '../../format'
 import { useT } from '../../i18n'
@@ -54,7 +54,7 @@ function Form({ settings, hasRule }: { settings: Settings; hasRule: boolean }) {
   const [busy, setBusy] = useState(false)
   const shown = email ?? me?.user?.email ?? ''
   const clean = (text: string) => text.trim().replace(/\s/g, '').replace(',', '.')
-  const of = (field: string) => (error instanceof ApiError && error.field === field ? error.message : undefined)
+  const of = (field: string) => (error instanceof ApiError && error.field === field ? said(error) : undefined)
   const submit = (e: FormEvent) => {
     e.preventDefault()
     setBusy(true)
@@ -88,7 +88,7 @@ function Form({ settings, hasRule }: { settings: Settings; hasRule: boolean }) {
             )}
           </div>
         )}
-        {error !== null && !(error instanceof ApiError && error.field && known.includes(error.field)) && <Notice tone="bad" title={explain(error)}>{error instanceof ApiError ? error.message : undefined}</Notice>}
+        {error !== null && !(error instanceof ApiError && error.field && known.includes(error.field)) && <Notice tone="bad" title={explain(error)}>{error instanceof ApiError ? error.said ?? <span lang="en">{error.message}</span> : undefined}</Notice>}
         <div className="flex flex-wrap items-center gap-3"><Button type="submit" look="main" busy={busy}>{t('pay')}</Button><span className="text-small text-ink3">{t('payText')}</span></div>
       </form>
     </Panel>

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
 import { useMemo, useState, type FormEvent, type ReactNode } from 'react'
 import { ApiError, get, post, put } from '../../api/client'
-import { explain } from '../../api/explain'
+import { explain, said as inWords } from '../../api/explain'
 import { queries } from '../../api/query'
 import { chatSnippets } from '../../code/snippets'
 import { dateTime } from '../../format'
@@ -74,7 +74,7 @@ function Editor({ p, start }: { p: Preset; start: Form }) {
   const options = [{ value: '', label: t('anyModel') }, ...(form.model && !models.some((m) => m.id === form.model) ? [{ value: form.model, label: form.model }] : []), ...models.map((m) => ({ value: m.id, label: m.name }))]
   const spare = models.filter((m) => m.id !== form.model && !s.fallbacks.includes(m.id))
   const field = error instanceof ApiError ? error.field : null
-  const at = (...names: string[]) => (field !== null && names.some((n) => field === n || field.startsWith(`${n}.`) || field.startsWith(`${n}[`)) ? (error as ApiError).message : undefined)
+  const at = (...names: string[]) => (field !== null && names.some((n) => field === n || field.startsWith(`${n}.`) || field.startsWith(`${n}[`)) ? inWords(error) : undefined)
   const shown = ['description', 'model', 'models', 'system_prompt', 'parameters', 'provider'].some((f) => at(f))
   const old = error instanceof ApiError && error.status === 409
   const known = (name: string) => at(`parameters.${name}`)

@@ -2,7 +2,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState, type FormEvent } from 'react'
 import { ApiError, post, remove } from '../../api/client'
-import { explain } from '../../api/explain'
+import { explain, said } from '../../api/explain'
 import { useMe } from '../../api/query'
 import { useT } from '../../i18n'
 import { Button, IconButton } from '../../ui/button'
@@ -75,7 +75,7 @@ export default function Presets() {
       <PageHead title={t('title')} note={t('note')} />
       {me && (
         <form onSubmit={(e) => { void make(e) }} className="mb-5 flex max-w-xl flex-wrap items-end gap-2">
-          <Field label={t('newName')} className="min-w-52 flex-1" error={bad ? t('newHelp') : failed ? (failed instanceof ApiError && (failed.field || failed.status === 409) ? failed.message : explain(failed)) : undefined}>
+          <Field label={t('newName')} className="min-w-52 flex-1" error={bad ? t('newHelp') : failed ? (failed instanceof ApiError && failed.status === 409 ? t('taken') : said(failed)) : undefined}>
             <Input value={name} maxLength={64} placeholder={t('newHint')} spellCheck={false} onChange={(e) => { setName(e.target.value); setFailed(null) }} autoComplete="off" />
           </Field>
           <Button look="main" type="submit" icon="plus" busy={busy} disabled={!goodName(name)}>{t('make')}</Button>

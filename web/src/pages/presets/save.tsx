@@ -1,7 +1,7 @@
 /** Over the playground: its settings become a preset. */
 import { useState, type FormEvent } from 'react'
 import { ApiError, get, post, put } from '../../api/client'
-import { explain } from '../../api/explain'
+import { explain, said } from '../../api/explain'
 import { useT } from '../../i18n'
 import { Button } from '../../ui/button'
 import { Field, Input } from '../../ui/field'
@@ -32,7 +32,7 @@ export default function SavePreset({ model, settings, onClose }: { model: string
       toast(t('presetSaved', { name }), { label: t('presetOpen'), run: () => go(`/presets/${name}`) })
     } catch (e) { setError(e) } finally { setBusy(false) }
   }
-  const wrong = name !== '' && !goodName(name) ? t('presetNameHelp') : taken ? t('presetTaken') : error !== null ? (error instanceof ApiError && error.field ? error.message : explain(error)) : undefined
+  const wrong = name !== '' && !goodName(name) ? t('presetNameHelp') : taken ? t('presetTaken') : error !== null ? (error instanceof ApiError && error.field ? said(error) : explain(error)) : undefined
   return (
     <Dialog open onOpenChange={(o) => { if (!o) onClose() }} title={t('savePreset')} description={t('savePresetText')} footer={<Button look="main" type="submit" form="preset-form" busy={busy} disabled={!goodName(name)}>{t(taken ? 'presetNext' : 'presetSave')}</Button>}>
       <form id="preset-form" onSubmit={(e) => { void save(e) }} className="pt-2">

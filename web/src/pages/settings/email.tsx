@@ -1,7 +1,7 @@
 /** Asks for another e-mail address. It changes when the link that goes there is opened. */
 import { useState, type FormEvent } from 'react'
 import { ApiError, post } from '../../api/client'
-import { explain } from '../../api/explain'
+import { explain, said } from '../../api/explain'
 import { useLanguage, useT } from '../../i18n'
 import { Button } from '../../ui/button'
 import { ErrorBox, Notice } from '../../ui/feedback'
@@ -15,7 +15,7 @@ export default function Email({ onClose }: { onClose: () => void }) {
   const [sent, setSent] = useState<string | null>(null)
   const [busy, setBusy] = useState(false)
   const [error, setError] = useState<unknown>(null)
-  const field = error instanceof ApiError && error.field === 'email' ? error.message : undefined
+  const field = error instanceof ApiError && error.field === 'email' ? said(error) : undefined
   const ask = async (e: FormEvent) => {
     e.preventDefault()
     if (busy) return

@@ -1,7 +1,7 @@
 /** The password: set, changed, removed. Loaded with the page of the account's security. */
 import { useState, type FormEvent } from 'react'
 import { ApiError, post, remove } from '../../api/client'
-import { explain } from '../../api/explain'
+import { explain, said } from '../../api/explain'
 import type { Me } from '../../api/query'
 import { useT } from '../../i18n'
 import { Button } from '../../ui/button'
@@ -20,7 +20,7 @@ export default function Password({ me }: { me: Me }) {
   const [busy, setBusy] = useState(false)
   const [removing, setRemoving] = useState(false)
   const [error, setError] = useState<unknown>(null)
-  const at = (f: string) => (error instanceof ApiError && error.field === f ? error.message : undefined)
+  const at = (f: string) => (error instanceof ApiError && error.field === f ? said(error) : undefined)
   const save = async (e: FormEvent) => {
     e.preventDefault()
     if (busy) return

@@ -2,7 +2,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { lazy, Suspense, useEffect, useState, type FormEvent } from 'react'
 import { ApiError, get, patch, type Body } from '../../api/client'
-import { explain } from '../../api/explain'
+import { explain, said } from '../../api/explain'
 import { meQuery, queries, useMe } from '../../api/query'
 import { useT } from '../../i18n'
 import { chooseLanguage, forgetLanguage, setTheme, type Theme } from '../../settings'
@@ -49,7 +49,7 @@ export default function Profile() {
   const theme = async (v: Theme) => {
     try { await change({ theme: v }); setTheme(v) } catch (e) { toast(explain(e)) }
   }
-  const field = failed instanceof ApiError && failed.field === 'name' ? failed.message : undefined
+  const field = failed instanceof ApiError && failed.field === 'name' ? said(failed) : undefined
   return (
     <Settings at="profile">
       {error ? <ErrorBox error={error} onRetry={() => void refetch()} /> : !p ? <Panel><SkeletonRows rows={6} /></Panel> : (

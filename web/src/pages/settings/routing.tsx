@@ -2,7 +2,7 @@
 import { useQuery, keepPreviousData } from '@tanstack/react-query'
 import { useEffect, useId, useMemo, useRef, useState, type FormEvent, type ReactNode } from 'react'
 import { ApiError, get, post, put } from '../../api/client'
-import { explain } from '../../api/explain'
+import { explain, said } from '../../api/explain'
 import { queries } from '../../api/query'
 import { integer, perToken, price } from '../../format'
 import { useT } from '../../i18n'
@@ -52,7 +52,7 @@ function Editor({ saved }: { saved: Saved }) {
   const bad = found.some((p) => p.bad)
   const change = (f: Partial<Form>) => { setForm({ ...form, ...f }); setFailed(null) }
   const plan = usePlan(bad ? null : wished)
-  const refused = [failed, plan.error].flatMap((e) => { const field = e instanceof ApiError ? fieldOf(e.field) : null; return field ? [{ field, text: (e as ApiError).message }] : [] })[0]
+  const refused = [failed, plan.error].flatMap((e) => { const field = e instanceof ApiError ? fieldOf(e.field) : null; return field ? [{ field, text: said(e) }] : [] })[0]
   const form_ = useRef<HTMLFormElement>(null)
 
   const save = async (e: FormEvent) => {

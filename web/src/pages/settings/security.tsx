@@ -2,7 +2,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { lazy, Suspense, useState, type FormEvent, type ReactNode } from 'react'
 import { ApiError, get, patch, remove, type Reply } from '../../api/client'
-import { explain } from '../../api/explain'
+import { explain, said } from '../../api/explain'
 import { problemOf, visit } from '../../api/elsewhere'
 import { addPasskey, explainPasskey } from '../../api/passkey'
 import { useMe, type Me } from '../../api/query'
@@ -45,7 +45,7 @@ function Naming({ title, name: before, verb, run, onClose, help }: { title: stri
   const [name, setName] = useState(before)
   const [busy, setBusy] = useState(false)
   const [error, setError] = useState<unknown>(null)
-  const field = error instanceof ApiError && error.field === 'name' ? error.message : undefined
+  const field = error instanceof ApiError && error.field === 'name' ? said(error) : undefined
   const save = async (e: FormEvent) => {
     e.preventDefault()
     if (busy || name.trim() === '') return
