@@ -136,12 +136,8 @@ test('what is wrong with a field is said in Russian', async () => {
   await page.getByRole('button', { name: 'Сохранить' }).click();
   await page.getByText('Нельзя начинать с usr_ или wal_').waitFor();
   await fitsWidth(page);
-  await page.goto(`${weir.url}/keys`);
-  await settled(page);
-  await page.locator('main form input').fill('k'.repeat(300));
-  await page.locator('main form button').click();
-  await page.getByText(/Нужно от 1 до \d+ байт/).waitFor();
-  assert.deepEqual(await englishWords(page, /^(k+|Weir|web|sk-.*|API|Docs|demo.*)$/), []);
+  await accessible(page);
+  if (process.env.SHOTS) await page.screenshot({ path: `${process.env.SHOTS}/field-ru.png` });
   await page.done();
 });
 
