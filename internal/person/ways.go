@@ -72,8 +72,9 @@ func (m *Manager) noted(ctx context.Context, user string, kind MailKind, err err
 	return nil // the change is made, whether or not its owner can be told
 }
 
-// noticeRate is how many mails of one kind an address gets that nobody there has asked for. Mails with links are counted by their tokens.
-var noticeRate = limit.Rates{{Amount: 5, Per: time.Hour}}
+// noticeRate is how many mails of one kind an address gets that nobody there has asked for. Mails with links are counted by their tokens. The
+// address of an account need not be its owner's: not everybody who signs up with an invitation confirms it.
+var noticeRate = limit.Rates{{Amount: 5, Per: 24 * time.Hour}}
 
 // tell sends a mail, unless it is a notice and the address had enough of its kind. One kind does not use up the room of another: who provokes
 // notices of one kind cannot hide what they do besides.
