@@ -79,7 +79,7 @@ function Responses({ d }: { d: Data }) {
     <Panel title={t('responses')}>
       <p className="pb-4 text-ink2">{none ? t('responsesNone') : t('responsesText')}</p>
       {!none && (
-        <fieldset className="m-0 border-0 p-0">
+        <fieldset className="m-0 min-w-0 border-0 p-0">
           <legend className="sr-only">{t('responses')}</legend>
           <div className="flex flex-col gap-1">
             {modes.map((m) => (
