@@ -116,11 +116,8 @@ func (m *Manager) ActsDue(ctx context.Context, account string) ([]string, error)
 // for a month that is not closed, and with fault.Unprocessable when the account has no invoice in or before it.
 func (m *Manager) MakeActs(ctx context.Context, account, wallet, month string, by audit.Actor) ([]Act, error) {
 	const op = "invoice.MakeActs"
-	if t, err := time.Parse(monthForm, month); err != nil || t.Format(monthForm) != month {
-		return nil, fault.Field(op, "month", "month must be a month such as 2026-10.")
-	}
-	if end := Closed(m.now()); month > end {
-		return nil, fault.Field(op, "month", "The act of a month can be made from the second day of the next month, Moscow time. The last one that can be made is %s.", end)
+	if err := m.closed(op, month); err != nil {
+		return nil, err
 	}
 	first, last, err := m.store.ActsBegin(ctx, account)
 	if err != nil {
@@ -148,6 +145,17 @@ func (m *Manager) MakeActs(ctx context.Context, account, wallet, month string, b
 		}
 	}
 	return all, nil
+}
+
+// closed fails with fault.Invalid unless the act of a month can be made.
+func (m *Manager) closed(op, month string) error {
+	if t, err := time.Parse(monthForm, month); err != nil || t.Format(monthForm) != month {
+		return fault.Field(op, "month", "month must be a month such as 2026-10.")
+	}
+	if end := Closed(m.now()); month > end {
+		return fault.Field(op, "month", "The act of a month can be made from the second day of the next month, Moscow time. The last one that can be made is %s.", end)
+	}
+	return nil
 }
 
 func (m *Manager) makeAct(ctx context.Context, account, wallet, month string, by audit.Actor) (Act, bool, error) {
@@ -203,9 +211,13 @@ func (m *Manager) Acts(ctx context.Context, account, month, before string, limit
 	return m.store.Acts(ctx, account, month, before, limit)
 }
 
-// MakeAllActs makes the acts of all accounts up to a month, and calls each with those of one account, or what kept them from being made.
+// MakeAllActs makes the acts of all accounts up to a month, and calls each with those of one account, or what kept them from being made. It
+// fails with fault.Invalid for a month that is not closed.
 func (m *Manager) MakeAllActs(ctx context.Context, month string, by audit.Actor, each func(account string, made []Act, err error)) error {
 	const page = 100
+	if err := m.closed("invoice.MakeAllActs", month); err != nil {
+		return err
+	}
 	for after := ""; ; {
 		accounts, wallets, err := m.store.InvoicedAccounts(ctx, after, page)
 		if err != nil {
@@ -213,9 +225,6 @@ func (m *Manager) MakeAllActs(ctx context.Context, month string, by audit.Actor,
 		}
 		for i, account := range accounts {
 			made, err := m.MakeActs(ctx, account, wallets[i], month, by)
-			if fault.Is(err, fault.Invalid) {
-				return err
-			}
 			if !fault.Is(err, fault.Unprocessable) && (err != nil || len(made) > 0) {
 				each(account, made, err)
 			}

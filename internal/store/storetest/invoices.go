@@ -798,6 +798,9 @@ func actsRace(t *testing.T, s InvoiceStore) {
 func actsOfAll(t *testing.T, s InvoiceStore) {
 	at := payAt.AddDate(0, -1, 0)
 	want := map[string]bool{}
+	if err := biller(s, payAt).MakeAllActs(t.Context(), "2026-11", invoiceBy, func(string, []invoice.Act, error) {}); !fault.Is(err, fault.Invalid) {
+		t.Errorf("of nobody, too early: %v", err)
+	}
 	for k := range 3 {
 		u := client(t, s)
 		bill(t, s, u, biller(s, at), 100*money.Ruble)
