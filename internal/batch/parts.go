@@ -228,6 +228,9 @@ func (r *running) keepPart(ctx context.Context, p *Part) error {
 func (r *running) dissolve(ctx context.Context, p *Part) error {
 	next := *p
 	next.State, next.ClearAt = PartEnded, r.s.now()
+	if p.Upstream == "" { // what it has of the part, it may not show yet
+		next.ClearAt = next.ClearAt.Add(r.s.cfg.LostAfter)
+	}
 	if err := r.keepPart(ctx, &next); err != nil {
 		p.due = r.s.now().Add(again)
 		if fault.Is(err, fault.Conflict) {

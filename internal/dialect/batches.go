@@ -35,6 +35,26 @@ type Batcher interface {
 	ClearBatch(ask Ask, ep *catalog.Endpoint, p *batch.Part) error
 }
 
+// listPages bounds the pages of a list that are asked for, of a hundred batches or files.
+const listPages = 20
+
+// BatchPages asks for the pages of a list, the newest first. path is the address of a page after a mark, "" the first. page reads one, and
+// returns the mark for the next if it needs more. whole is false when the list goes on after what was read.
+func BatchPages(ask Ask, path func(after string) string, page func(body []byte) (after string, more bool, err error)) (whole bool, err error) {
+	after := ""
+	for range listPages {
+		body, err := Object(ask, Call{Method: http.MethodGet, Path: path(after)})
+		if err != nil {
+			return false, err
+		}
+		more := false
+		if after, more, err = page(body); err != nil || !more || after == "" {
+			return !more, err
+		}
+	}
+	return false, nil
+}
+
 // StillWorking is the error of clearing a batch that has not ended.
 func StillWorking(ep *catalog.Endpoint) error {
 	return Unavailable(ep, "The provider still works on the batch.", batch.ErrWorking)

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"weir/internal/batch"
 	"weir/internal/catalog"
@@ -153,6 +154,42 @@ func TestClearBatch(t *testing.T) {
 		err := c.d.ClearBatch(deletes{said{ep: ep, body: "{}", byPath: c.answers}, &did}, ep, p)
 		if got := strings.Join(did, ", "); got != c.want || (err != nil) != c.working || errors.Is(err, batch.ErrWorking) != c.working {
 			t.Errorf("%s: %v\n got %s\nwant %s", name, err, got, c.want)
+		}
+	}
+}
+
+// A part is absent only where the whole list was seen, whatever pages the provider makes.
+func TestFindBatch(t *testing.T) {
+	ep := &catalog.Endpoint{ID: "ep", Provider: &catalog.Provider{Name: "P"}}
+	for name, c := range map[string]struct {
+		d    dialect.Batcher
+		body string
+		want batch.Found
+		fail bool
+	}{
+		"openai, found":                   {&openai.Dialect{}, `{"data":[{"id":"b0"},{"id":"b1","metadata":{"weir_part":"bp_a"}}],"has_more":true}`, batch.Found{Fate: batch.Adopted, ID: "b1"}, false},
+		"openai, absent":                  {&openai.Dialect{}, `{"data":[{"id":"b0","metadata":{"weir_part":"bp_b"}}],"has_more":false}`, batch.Found{Fate: batch.Absent}, false},
+		"openai, older ones follow":       {&openai.Dialect{}, `{"data":[{"id":"b0","created_at":1}],"has_more":true}`, batch.Found{Fate: batch.Absent}, false},
+		"openai, an empty page":           {&openai.Dialect{}, `{"data":[],"has_more":true}`, batch.Found{}, false},
+		"openai, the same page for ever":  {&openai.Dialect{}, `{"data":[{"id":"b0"}],"has_more":true}`, batch.Found{}, false},
+		"openai, no object":               {&openai.Dialect{}, `[]`, batch.Found{}, true},
+		"openai, a strange id":            {&openai.Dialect{}, `{"data":[{"id":"b 1","metadata":{"weir_part":"bp_a"}}]}`, batch.Found{Fate: batch.Adopted}, true},
+		"anthropic, absent":               {&anthropic.Dialect{}, `{"data":[{"id":"b0","request_counts":{"succeeded":2},"processing_status":"ended"}],"has_more":false}`, batch.Found{Fate: batch.Absent}, false},
+		"anthropic, it may be this one":   {&anthropic.Dialect{}, `{"data":[{"id":"b0","request_counts":{"processing":3},"processing_status":"in_progress"}],"has_more":false}`, batch.Found{}, false},
+		"anthropic, older ones follow":    {&anthropic.Dialect{}, `{"data":[{"id":"b0","created_at":"1999-01-01T00:00:00Z"}],"has_more":true}`, batch.Found{Fate: batch.Absent}, false},
+		"anthropic, an empty page":        {&anthropic.Dialect{}, `{"data":[],"has_more":true}`, batch.Found{}, false},
+		"anthropic, same page for ever":   {&anthropic.Dialect{}, `{"data":[{"id":"b0"}],"has_more":true}`, batch.Found{}, false},
+		"gemini, found":                   {&gemini.Dialect{}, `{"operations":[{"name":"batches/b1","metadata":{"displayName":"bp_a"}}],"nextPageToken":"x"}`, batch.Found{Fate: batch.Adopted, ID: "batches/b1"}, false},
+		"gemini, absent":                  {&gemini.Dialect{}, `{"operations":[{"name":"batches/b1","metadata":{"displayName":"bp_b"}}]}`, batch.Found{Fate: batch.Absent}, false},
+		"gemini, no operations":           {&gemini.Dialect{}, `{}`, batch.Found{Fate: batch.Absent}, false},
+		"gemini, the same page for ever":  {&gemini.Dialect{}, `{"operations":[],"nextPageToken":"x"}`, batch.Found{}, false},
+		"gemini, a name of another thing": {&gemini.Dialect{}, `{"operations":[{"name":"files/b1","metadata":{"displayName":"bp_a"}}]}`, batch.Found{Fate: batch.Adopted}, true},
+	} {
+		p := aPart()
+		p.CreatedAt = time.Unix(1_700_000_000, 0)
+		got, err := c.d.FindBatch(said{ep: ep, body: c.body}, ep, p)
+		if got != c.want || (err != nil) != c.fail {
+			t.Errorf("%s: %+v, %v; want %+v", name, got, err, c.want)
 		}
 	}
 }

@@ -39,34 +39,30 @@ func (d *Dialect) SubmitBatch(ask dialect.Ask, ep *catalog.Endpoint, s *batch.Su
 	return dialect.BatchID(ep, rawjson.TextAt(body, "id"))
 }
 
-const (
-	listPages  = 20 // of 100 batches
-	listMargin = 10 * time.Minute
-)
+// listMargin is by how much clocks may differ.
+const listMargin = 10 * time.Minute
 
 // FindBatch searches the list of batches, the newest first. Batches have no field for a name, so those of that time with as many requests are
 // looked at: the results of one that has ended have the names of its requests. Until then it may be another's, which must not be cancelled.
-func (d *Dialect) FindBatch(ask dialect.Ask, ep *catalog.Endpoint, p *batch.Part) (batch.Found, error) {
-	after, open := "", false
-	for range listPages {
-		path := batchesPath + "?limit=100"
-		if after != "" {
-			path += "&after_id=" + url.QueryEscape(after)
+func (d *Dialect) FindBatch(ask dialect.Ask, ep *catalog.Endpoint, p *batch.Part) (found batch.Found, err error) {
+	open := false
+	whole, err := dialect.BatchPages(ask, func(after string) string {
+		if after == "" {
+			return batchesPath + "?limit=100"
 		}
-		body, err := dialect.Object(ask, dialect.Call{Method: http.MethodGet, Path: path})
-		if err != nil {
-			return batch.Found{}, err
-		}
-		older := false
-		for e := rawjson.ElementsOf(rawjson.Find(body, "data")); e.Next() && !older; {
+		return batchesPath + "?limit=100&after_id=" + url.QueryEscape(after)
+	}, func(body []byte) (after string, more bool, err error) {
+		for e := rawjson.ElementsOf(rawjson.Find(body, "data")); e.Next(); {
 			if after, err = dialect.BatchID(ep, rawjson.TextAt(e.Value, "id")); err != nil {
-				return batch.Found{}, err
+				return "", false, err
 			}
 			made, err := time.Parse(time.RFC3339Nano, rawjson.TextAt(e.Value, "created_at"))
-			if older = err == nil && made.Before(p.CreatedAt.Add(-listMargin)); older || requestsOf(e.Value) != p.Lines {
+			switch {
+			case err == nil && made.Before(p.CreatedAt.Add(-listMargin)):
+				return "", false, nil
+			case requestsOf(e.Value) != p.Lines:
 				continue
-			}
-			if rawjson.TextAt(e.Value, "processing_status") != "ended" {
+			case rawjson.TextAt(e.Value, "processing_status") != "ended":
 				open = true
 				continue
 			}
@@ -74,19 +70,17 @@ func (d *Dialect) FindBatch(ask dialect.Ask, ep *catalog.Endpoint, p *batch.Part
 			case err != nil:
 				open = true
 			case ours:
-				return batch.Found{Fate: batch.Adopted, ID: after}, nil
+				found = batch.Found{Fate: batch.Adopted, ID: after}
+				return "", false, nil
 			}
 		}
-		more, _ := rawjson.Bool(rawjson.Find(body, "has_more"))
-		switch {
-		case more && !older && after != "":
-		case open:
-			return batch.Found{}, nil
-		default:
-			return batch.Found{Fate: batch.Absent}, nil
-		}
+		more, _ = rawjson.Bool(rawjson.Find(body, "has_more"))
+		return after, more, nil
+	})
+	if err == nil && whole && !open && found.Fate == batch.Unknown {
+		found.Fate = batch.Absent
 	}
-	return batch.Found{}, nil
+	return found, err
 }
 
 // requestsOf is how many requests a batch has.

@@ -57,31 +57,28 @@ func batchName(ep *catalog.Endpoint, name string) (string, error) {
 	return dialect.BatchID(ep, name)
 }
 
-const listPages = 20 // of 100 batches
-
 // FindBatch searches the list of batches for the display name (Batch API, batches.list).
-func (d *Dialect) FindBatch(ask dialect.Ask, ep *catalog.Endpoint, p *batch.Part) (batch.Found, error) {
-	token := ""
-	for range listPages {
-		path := "/batches?pageSize=100"
-		if token != "" {
-			path += "&pageToken=" + url.QueryEscape(token)
+func (d *Dialect) FindBatch(ask dialect.Ask, ep *catalog.Endpoint, p *batch.Part) (found batch.Found, err error) {
+	whole, err := dialect.BatchPages(ask, func(token string) string {
+		if token == "" {
+			return "/batches?pageSize=100"
 		}
-		body, err := dialect.Object(ask, dialect.Call{Method: http.MethodGet, Path: path})
-		if err != nil {
-			return batch.Found{}, err
-		}
+		return "/batches?pageSize=100&pageToken=" + url.QueryEscape(token)
+	}, func(body []byte) (token string, more bool, err error) {
 		for e := rawjson.ElementsOf(rawjson.Find(body, "operations")); e.Next(); {
 			if rawjson.Text(rawjson.FindPath(e.Value, "metadata", "displayName")) == p.ID {
-				id, err := batchName(ep, rawjson.TextAt(e.Value, "name"))
-				return batch.Found{Fate: batch.Adopted, ID: id}, err
+				found.Fate = batch.Adopted
+				found.ID, err = batchName(ep, rawjson.TextAt(e.Value, "name"))
+				return "", false, err
 			}
 		}
-		if token = rawjson.TextAt(body, "nextPageToken"); token == "" {
-			return batch.Found{Fate: batch.Absent}, nil
-		}
+		token = rawjson.TextAt(body, "nextPageToken")
+		return token, token != "", nil
+	})
+	if err == nil && whole && found.Fate == batch.Unknown {
+		found.Fate = batch.Absent
 	}
-	return batch.Found{}, nil
+	return found, err
 }
 
 func (d *Dialect) batch(ask dialect.Ask, p *batch.Part) ([]byte, error) {

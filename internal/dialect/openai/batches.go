@@ -69,39 +69,46 @@ func uploadName(p *batch.Part) string { return p.ID + ".jsonl" }
 // notBegun is the error of a submission that failed before it could make a batch.
 func notBegun(err error) error { return &batch.NotSubmitted{Err: err} }
 
-const listPages = 20 // of 100 batches
+// listMargin is by how many seconds clocks may differ.
+const listMargin = 600
 
-// FindBatch searches the list of batches, the newest first, for the name of the part in their metadata (List batches).
-func (d *Dialect) FindBatch(ask dialect.Ask, ep *catalog.Endpoint, p *batch.Part) (batch.Found, error) {
-	after := ""
-	for range listPages {
-		path := "/batches?limit=100"
-		if after != "" {
-			path += "&after=" + url.QueryEscape(after)
+// listed asks for the pages of a list, as long as they may have what was made for a part. each gets its members until it has seen enough.
+func listed(ask dialect.Ask, path string, p *batch.Part, each func(v []byte) (enough bool, err error)) (whole bool, err error) {
+	return dialect.BatchPages(ask, func(after string) string {
+		if after == "" {
+			return path
 		}
-		body, err := dialect.Object(ask, dialect.Call{Method: http.MethodGet, Path: path})
-		if err != nil {
-			return batch.Found{}, err
-		}
+		return path + "&after=" + url.QueryEscape(after)
+	}, func(body []byte) (after string, more bool, err error) {
 		older := false
 		for e := rawjson.ElementsOf(rawjson.Find(body, "data")); e.Next(); {
-			id := rawjson.TextAt(e.Value, "id")
-			if rawjson.Text(rawjson.FindPath(e.Value, "metadata", partKey)) == p.ID {
-				id, err := dialect.BatchID(ep, id)
-				return batch.Found{Fate: batch.Adopted, ID: id}, err
+			if enough, err := each(e.Value); enough || err != nil {
+				return "", false, err
 			}
-			after = id
+			after = rawjson.TextAt(e.Value, "id")
 			made, _ := rawjson.Int(rawjson.Find(e.Value, "created_at"))
 			older = made > 0 && made < p.CreatedAt.Unix()-listMargin
 		}
-		if more, _ := rawjson.Bool(rawjson.Find(body, "has_more")); !more || older || after == "" {
-			return batch.Found{Fate: batch.Absent}, nil
-		}
-	}
-	return batch.Found{}, nil
+		more, _ = rawjson.Bool(rawjson.Find(body, "has_more"))
+		return after, more && !older, nil
+	})
 }
 
-const listMargin = 600 // seconds by which clocks may differ
+// FindBatch searches the list of batches, the newest first, for the name of the part in their metadata (List batches).
+func (d *Dialect) FindBatch(ask dialect.Ask, ep *catalog.Endpoint, p *batch.Part) (found batch.Found, err error) {
+	whole, err := listed(ask, "/batches?limit=100", p, func(v []byte) (enough bool, err error) {
+		if rawjson.Text(rawjson.FindPath(v, "metadata", partKey)) != p.ID {
+			return false, nil
+		}
+		found.Fate = batch.Adopted
+		found.ID, err = dialect.BatchID(ep, rawjson.TextAt(v, "id"))
+		return true, err
+	})
+	if err == nil && whole && found.Fate == batch.Unknown {
+		found.Fate = batch.Absent
+	}
+	return found, err
+}
 
 // LookBatch asks for the status (Retrieve batch).
 func (d *Dialect) LookBatch(ask dialect.Ask, _ *catalog.Endpoint, p *batch.Part) (batch.Progress, error) {
@@ -190,31 +197,13 @@ func deleteFile(ask dialect.Ask, ep *catalog.Endpoint, id string) error {
 // clearUpload deletes the file of requests that no batch was made of. It is searched for by its name in the list of files, the newest first
 // (List files).
 func clearUpload(ask dialect.Ask, ep *catalog.Endpoint, p *batch.Part) error {
-	after := ""
-	for range listPages {
-		path := "/files?purpose=batch&limit=100&order=desc"
-		if after != "" {
-			path += "&after=" + url.QueryEscape(after)
+	_, err := listed(ask, "/files?purpose=batch&limit=100&order=desc", p, func(v []byte) (enough bool, err error) {
+		if rawjson.TextAt(v, "filename") == uploadName(p) {
+			err = deleteFile(ask, ep, rawjson.TextAt(v, "id"))
 		}
-		body, err := dialect.Object(ask, dialect.Call{Method: http.MethodGet, Path: path})
-		if err != nil {
-			return err
-		}
-		older := false
-		for e := rawjson.ElementsOf(rawjson.Find(body, "data")); e.Next(); {
-			if after = rawjson.TextAt(e.Value, "id"); rawjson.TextAt(e.Value, "filename") == uploadName(p) {
-				if err := deleteFile(ask, ep, after); err != nil {
-					return err
-				}
-			}
-			made, _ := rawjson.Int(rawjson.Find(e.Value, "created_at"))
-			older = made > 0 && made < p.CreatedAt.Unix()-listMargin
-		}
-		if more, _ := rawjson.Bool(rawjson.Find(body, "has_more")); !more || older || after == "" {
-			return nil
-		}
-	}
-	return nil
+		return false, err
+	})
+	return err
 }
 
 // CancelBatch asks for the end (Cancel batch). The provider refuses it for a batch that has ended.
