@@ -72,7 +72,7 @@ func TestProvidersBatchesOfTheSDKs(t *testing.T) {
 	var requests []anthropic.MessageBatchNewParamsRequest
 	for i := range each * len(wires) {
 		requests = append(requests, anthropic.MessageBatchNewParamsRequest{CustomID: fmt.Sprint("id-", i), Params: anthropic.MessageBatchNewParamsRequestParams{
-			Model: anthropic.Model("acme/" + wires[i%len(wires)]), MaxTokens: 20, Messages: []anthropic.MessageParam{anthropic.NewUserMessage(anthropic.NewTextBlock(fmt.Sprint("id-", i)))}}})
+			Model: "acme/" + wires[i%len(wires)], MaxTokens: 20, Messages: []anthropic.MessageParam{anthropic.NewUserMessage(anthropic.NewTextBlock(fmt.Sprint("id-", i)))}}})
 	}
 	messages, err := claude.Messages.Batches.New(t.Context(), anthropic.MessageBatchNewParams{Requests: requests})
 	if err != nil {

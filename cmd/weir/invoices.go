@@ -239,7 +239,7 @@ func (c *invoiceImportCmd) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	file, err := io.ReadAll(io.LimitReader(f, invoice.MostStatement+1))
 	if err != nil {
 		return err

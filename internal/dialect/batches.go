@@ -47,10 +47,11 @@ func BatchPages(ask Ask, path func(after string) string, page func(body []byte) 
 		if err != nil {
 			return false, err
 		}
-		more := false
-		if after, more, err = page(body); err != nil || !more || after == "" {
+		next, more, err := page(body)
+		if err != nil || !more || next == "" {
 			return !more, err
 		}
+		after = next
 	}
 	return false, nil
 }

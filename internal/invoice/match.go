@@ -216,7 +216,7 @@ func (m *Manager) tryOut(ctx context.Context, one *Match, i *Invoice, try *trial
 // numbersIn finds numbers of invoices in the purpose of a transfer: the prefix, a year, a hyphen and digits, with spaces around the hyphen or
 // none, in any case, and in letters that look the same. Each number is found once.
 func numbersIn(purpose, prefix string) (all []string) {
-	text, want := []rune(alike(purpose)), []rune(alike(prefix))
+	text, want := []rune(alike(purpose)), alike(prefix)
 	at := 0
 	skip := func() {
 		for at < len(text) && text[at] == ' ' {
