@@ -77,6 +77,7 @@ var ended = map[string]int{"cancelBatch": 409, "cancelMessageBatch": 409, "cance
 // internal/httpapi have them succeed.
 var withoutLink = map[string]int{
 	"signIn": 401, "signUp": 400, "confirmSignUp": 400, "setUp": 400, "recoverPassword": 403, "resetPassword": 400, "lookAtLink": 400, "proveIdentity": 400, "setPassword": 409,
+	"removePassword": 404, "askForEmail": 403, "confirmEmail": 400, "keepEmail": 400, // the demo's account has no password, and the demo sends no mail
 	"beginPasskeySignIn": 403, "signInWithPasskey": 403, "beginPasskey": 403, "addPasskey": 403, "renamePasskey": 404, "removePasskey": 404, "beginProof": 403, "visitProvider": 404, "returnFromProvider": 404, "removeIdentity": 404, // at 127.0.0.1 there are no passkeys
 	"changeAutoTopUp": 404, "endAutoTopUp": 404, "refundPayment": 422, // nobody has paid
 	"redeemVoucher": 404,                                                  // a code is shown once

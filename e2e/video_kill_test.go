@@ -24,7 +24,8 @@ import (
 // can be killed there.
 type studio struct {
 	gate *httptest.Server
-	sim  string // its address
+	sim  string        // its address
+	end  chan struct{} // closed when the test ends
 
 	mu   sync.Mutex
 	stop *stop
@@ -57,10 +58,22 @@ func startStudio(t testing.TB) *studio {
 	if err != nil || found == "" {
 		t.Fatalf("the simulator said %q, %v", line, err)
 	}
-	s := &studio{sim: found}
+	s := &studio{sim: found, end: make(chan struct{})}
 	s.gate = httptest.NewServer(s)
-	t.Cleanup(s.gate.Close)
+	t.Cleanup(func() {
+		close(s.end)
+		s.gate.Close()
+	})
 	return s
+}
+
+// keep holds a request until the gateway is killed. The server does not notice that when the gateway has sent the next request already, after
+// a whole answer: then until the end of the test.
+func (s *studio) keep(r *http.Request) {
+	select {
+	case <-r.Context().Done():
+	case <-s.end:
+	}
 }
 
 // at arms the gate once. The channel is closed when a request has been stopped.
@@ -90,7 +103,7 @@ func (s *studio) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := s.take(r)
 	if x != nil && x.when == "before" {
 		close(x.reached)
-		<-r.Context().Done() // until the gateway is killed
+		s.keep(r)
 		return
 	}
 	req, err := http.NewRequest(r.Method, s.sim+r.URL.RequestURI(), bytes.NewReader(body))
@@ -125,7 +138,7 @@ func (s *studio) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_ = http.NewResponseController(w).Flush()
 	}
 	close(x.reached)
-	<-r.Context().Done()
+	s.keep(r)
 }
 
 // submits returns the number of submissions to the provider.
