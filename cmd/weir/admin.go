@@ -9,6 +9,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"weir/internal/account"
 	"weir/internal/apikey"
 	"weir/internal/app"
 	"weir/internal/audit"
@@ -42,6 +43,20 @@ func (p *place) office(ctx context.Context, create bool) (*app.Office, error) {
 		return nil, err
 	}
 	return app.OpenOffice(ctx, cfg, create)
+}
+
+// officeFor opens the store for a command about one user: a user id, a wallet id, or a name that only one has.
+func (p *place) officeFor(ctx context.Context, user string) (*app.Office, account.User, error) {
+	o, err := p.office(ctx, false)
+	if err != nil {
+		return nil, account.User{}, err
+	}
+	u, err := o.UserNamed(ctx, user)
+	if err != nil {
+		o.Close()
+		return nil, account.User{}, err
+	}
+	return o, u, nil
 }
 
 // rubles parses an amount that a person wrote; named is its name in the error.
@@ -156,15 +171,11 @@ type userRoleCmd struct {
 }
 
 func (c *userRoleCmd) Run(ctx context.Context) error {
-	o, err := c.office(ctx, false)
+	o, u, err := c.officeFor(ctx, c.User)
 	if err != nil {
 		return err
 	}
 	defer o.Close()
-	u, err := o.UserNamed(ctx, c.User)
-	if err != nil {
-		return err
-	}
 	if err := o.Users.SetRole(ctx, u.ID, apikey.Role(c.Role), operator); err != nil {
 		return err
 	}
@@ -218,15 +229,11 @@ type userResetCmd struct {
 }
 
 func (c *userResetCmd) Run(ctx context.Context) error {
-	o, err := c.office(ctx, false)
+	o, u, err := c.officeFor(ctx, c.User)
 	if err != nil {
 		return err
 	}
 	defer o.Close()
-	u, err := o.UserNamed(ctx, c.User)
-	if err != nil {
-		return err
-	}
 	link, err := o.ResetLink(ctx, u, operator)
 	if err != nil {
 		return err
@@ -238,19 +245,15 @@ func (c *userResetCmd) Run(ctx context.Context) error {
 type userEmailCmd struct {
 	place
 	User  string `arg:"" help:"Name or id of the user."`
-	Email string `arg:"" help:"The new address. Nobody checks that it is the user's."`
+	Email string `arg:"" help:"The new address. It is not checked whether it is the user's."`
 }
 
 func (c *userEmailCmd) Run(ctx context.Context) error {
-	o, err := c.office(ctx, false)
+	o, u, err := c.officeFor(ctx, c.User)
 	if err != nil {
 		return err
 	}
 	defer o.Close()
-	u, err := o.UserNamed(ctx, c.User)
-	if err != nil {
-		return err
-	}
 	if err := o.SetAddress(ctx, u, c.Email, operator); err != nil {
 		return err
 	}
@@ -295,15 +298,11 @@ func (c *userPreferencesCmd) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	o, err := c.office(ctx, false)
+	o, u, err := c.officeFor(ctx, c.User)
 	if err != nil {
 		return err
 	}
 	defer o.Close()
-	u, err := o.UserNamed(ctx, c.User)
-	if err != nil {
-		return err
-	}
 	if !set {
 		fmt.Println(shown(u.Preferences))
 		return nil
@@ -322,15 +321,11 @@ type userSetCmd struct {
 }
 
 func (c *userSetCmd) Run(ctx context.Context, verb verb) error {
-	o, err := c.office(ctx, false)
+	o, u, err := c.officeFor(ctx, c.User)
 	if err != nil {
 		return err
 	}
 	defer o.Close()
-	u, err := o.UserNamed(ctx, c.User)
-	if err != nil {
-		return err
-	}
 	if err := o.Users.SetDisabled(ctx, u.ID, verb == "disable", operator); err != nil {
 		return err
 	}
@@ -465,15 +460,11 @@ func (c *keyPreferencesCmd) Run(ctx context.Context) error {
 }
 
 func (c *keyAddCmd) Run(ctx context.Context) error {
-	o, err := c.office(ctx, false)
+	o, u, err := c.officeFor(ctx, c.User)
 	if err != nil {
 		return err
 	}
 	defer o.Close()
-	u, err := o.UserNamed(ctx, c.User)
-	if err != nil {
-		return err
-	}
 	n := apikey.NewKey{Name: c.Name, User: u.ID, Creator: u.ID, Management: c.Management, Strict: c.Strict}
 	if c.Limit != "" {
 		amount, err := rubles("--limit", c.Limit)
@@ -587,15 +578,11 @@ type topupCmd struct {
 }
 
 func (c *topupCmd) Run(ctx context.Context) error {
-	o, err := c.office(ctx, false)
+	o, u, err := c.officeFor(ctx, c.User)
 	if err != nil {
 		return err
 	}
 	defer o.Close()
-	u, err := o.UserNamed(ctx, c.User)
-	if err != nil {
-		return err
-	}
 	amount, err := rubles("the amount", c.Amount)
 	if err != nil {
 		return err

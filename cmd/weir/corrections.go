@@ -22,15 +22,15 @@ type why struct {
 	Actor     string `help:"Your name, for the audit log." placeholder:"NAME"`
 }
 
-// by returns the actor for the audit log.
-func (w *why) by() (audit.Actor, error) {
-	if w.Actor == "" {
+// actor returns who is to be in the audit log, by the name that --actor has; "" is the operator without a name.
+func actor(name string) (audit.Actor, error) {
+	if name == "" {
 		return operator, nil
 	}
-	if len(w.Actor) > 100 || strings.ContainsFunc(w.Actor, func(r rune) bool { return r < ' ' }) {
+	if len(name) > 100 || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' }) {
 		return audit.Actor{}, errors.New("--actor must be a name of at most 100 bytes")
 	}
-	return audit.Actor{Name: operator.Name + ":" + w.Actor}, nil
+	return audit.Actor{Name: operator.Name + ":" + name}, nil
 }
 
 type ledgerAdjustCmd struct {
@@ -42,7 +42,7 @@ type ledgerAdjustCmd struct {
 }
 
 func (c *ledgerAdjustCmd) Run(ctx context.Context) error {
-	by, err := c.by()
+	by, err := actor(c.Actor)
 	if err != nil {
 		return err
 	}
@@ -50,15 +50,11 @@ func (c *ledgerAdjustCmd) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	o, err := c.office(ctx, false)
+	o, u, err := c.officeFor(ctx, c.User)
 	if err != nil {
 		return err
 	}
 	defer o.Close()
-	u, err := o.UserNamed(ctx, c.User)
-	if err != nil {
-		return err
-	}
 	done, err := ledger.Adjust(ctx, o.Store, ledger.Adjustment{Wallet: u.Wallet, ID: c.Reference, Amount: amount, Reason: c.Reason, BelowZero: c.BelowZero, Actor: by}, time.Now())
 	if err != nil {
 		return err
@@ -99,7 +95,7 @@ type ledgerRefundCmd struct {
 }
 
 func (c *ledgerRefundCmd) Run(ctx context.Context) error {
-	by, err := c.by()
+	by, err := actor(c.Actor)
 	if err != nil {
 		return err
 	}
@@ -147,15 +143,11 @@ func (c *ledgerStatementCmd) Run(ctx context.Context) error {
 	if c.Count < 1 || c.Count > 10_000 {
 		return errors.New("--count must be from 1 to 10000")
 	}
-	o, err := c.office(ctx, false)
+	o, u, err := c.officeFor(ctx, c.User)
 	if err != nil {
 		return err
 	}
 	defer o.Close()
-	u, err := o.UserNamed(ctx, c.User)
-	if err != nil {
-		return err
-	}
 	b, err := o.Store.Balance(ctx, u.Wallet)
 	if err != nil {
 		return err

@@ -135,8 +135,8 @@ func (c *invoicePaidCmd) Run(ctx context.Context) error {
 }
 
 // byOn is who did something, and the day of a document.
-func byOn(actor, date string) (audit.Actor, time.Time, error) {
-	by, err := (&why{Actor: actor}).by()
+func byOn(name, date string) (audit.Actor, time.Time, error) {
+	by, err := actor(name)
 	if err != nil {
 		return by, time.Time{}, err
 	}
@@ -203,7 +203,7 @@ type invoiceCancelCmd struct {
 }
 
 func (c *invoiceCancelCmd) Run(ctx context.Context) error {
-	by, err := (&why{Actor: c.Actor}).by()
+	by, err := actor(c.Actor)
 	if err != nil {
 		return err
 	}
@@ -231,7 +231,7 @@ type invoiceImportCmd struct {
 }
 
 func (c *invoiceImportCmd) Run(ctx context.Context) error {
-	by, err := (&why{Actor: c.Actor}).by()
+	by, err := actor(c.Actor)
 	if err != nil {
 		return err
 	}
@@ -308,7 +308,7 @@ type invoiceActsCmd struct {
 }
 
 func (c *invoiceActsCmd) Run(ctx context.Context) error {
-	by, err := (&why{Actor: c.Actor}).by()
+	by, err := actor(c.Actor)
 	if err != nil {
 		return err
 	}

@@ -105,7 +105,7 @@ type paymentsRefundCmd struct {
 }
 
 func (c *paymentsRefundCmd) Run(ctx context.Context) error {
-	by, err := c.by()
+	by, err := actor(c.Actor)
 	if err != nil {
 		return err
 	}

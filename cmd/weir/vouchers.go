@@ -29,7 +29,7 @@ type vouchersCreateCmd struct {
 }
 
 func (c *vouchersCreateCmd) Run(ctx context.Context) error {
-	by, err := (&why{Actor: c.Actor}).by()
+	by, err := actor(c.Actor)
 	if err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ type vouchersRevokeCmd struct {
 }
 
 func (c *vouchersRevokeCmd) Run(ctx context.Context) error {
-	by, err := (&why{Actor: c.Actor}).by()
+	by, err := actor(c.Actor)
 	if err != nil {
 		return err
 	}

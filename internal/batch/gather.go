@@ -66,7 +66,8 @@ func (r *running) offer(ctx context.Context, it *Item, caller *apikey.Caller, bo
 		size += more
 	}
 	it.held, it.required = c.Held, d.Required
-	terms := termsOf(caller, c.Preset)
+	terms := termsOf(caller, c.Preset).encode()
+	it.Terms = termsID(terms)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.busy--
@@ -77,9 +78,7 @@ func (r *running) offer(ctx context.Context, it *Item, caller *apikey.Caller, bo
 		g = &group{endpoint: d.Endpoint, path: d.Path, header: d.Header, terms: map[string][]byte{}, since: s.now()}
 		r.groups[key] = g
 	}
-	encoded := terms.encode()
-	it.Terms = termsID(encoded)
-	g.terms[it.Terms] = encoded
+	g.terms[it.Terms] = terms
 	g.items = append(g.items, it)
 	g.requests = append(g.requests, Request{Line: it.Line, Body: d.Body})
 	g.bytes += size

@@ -14,8 +14,8 @@ import (
 	"weir/internal/preset"
 )
 
-// Terms are what of an account and its key makes up a request that a provider's batch has. Its answer is read and paid with the same, whatever
-// was changed or deleted in between, and whoever reads it: the provider has done the work.
+// Terms are what an account and its key add to a request of a provider's batch. Its answer is read and charged with the same terms, even if they
+// were changed or deleted since, and on any node: the provider has done the work.
 type Terms struct {
 	Hash, Label  string // of the key
 	Role         apikey.Role

@@ -30,7 +30,7 @@ func (x *exchange) postNewEmail() error {
 	return x.done()
 }
 
-// postKeepEmail serves POST /api/auth/keep-email: the former address stays, or comes back. Nobody needs to be signed in.
+// postKeepEmail serves POST /api/auth/keep-email: it keeps or restores the former address. No session is needed.
 func (x *exchange) postKeepEmail() error {
 	var token string
 	if err := x.form(map[string]*string{"token": &token}); err != nil {

@@ -129,7 +129,7 @@ type Store interface {
 	InvoiceByID(ctx context.Context, id string) (Invoice, error)
 	// Invoices fails with fault.NotFound when there is no q.Before.
 	Invoices(ctx context.Context, q Query) ([]Invoice, error)
-	// EndInvoice changes an invoice as f says, which gets it while nobody else can change it; nothing is written when f returns no action.
+	// EndInvoice calls f with the invoice while its row is locked, and writes what f changed. It writes nothing when f returns no action.
 	EndInvoice(ctx context.Context, id string, now time.Time, f func(*Invoice) (audit.Event, error)) (Invoice, error)
 
 	// PayInvoice notes a transfer, and posts what f returns; nil: nothing is written, and the prior transfer is returned.

@@ -107,7 +107,8 @@ func TestTax(t *testing.T) {
 		if got := invoice.Worth(v, total); got != amount {
 			t.Fatalf("%+v: %s is charged as %s, which is worth %s", v, amount, total, got)
 		}
-		if tax < 0 || tax >= total {
+		// half of one kopeck is rounded to all of it
+		if tax < 0 || tax >= total && !(v.Percent == "100" && total == invoice.Kopeck) {
 			t.Fatalf("a tax of %s in %s", tax, total)
 		}
 		part := money.Nano(rapid.Int64Range(0, int64(total/invoice.Kopeck)).Draw(t, "part")) * invoice.Kopeck

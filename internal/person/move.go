@@ -28,8 +28,8 @@ type Move struct {
 	Event audit.Event
 }
 
-// BeginMove sends a link to a new address of who is signed in, and tells the present one, with a link that stops it. Nothing changes before the link
-// is opened. The answer does not say whether the address has an account.
+// BeginMove sends a link to the new address of a signed-in person, and a notice to the present address, with a link that stops the change. Nothing
+// changes before the first link is opened. The answer does not say whether the new address has an account.
 func (m *Manager) BeginMove(ctx context.Context, p *Person, email, locale string, c Client) error {
 	const op = "person.BeginMove"
 	if m.mail == nil {
@@ -52,7 +52,7 @@ func (m *Manager) BeginMove(ctx context.Context, p *Person, email, locale string
 	link := Token{Hash: sum, ID: apikey.NewID("tok_"), Kind: Address, User: p.ID, Email: email, CreatedAt: now, ExpiresAt: now.Add(moveFor)}
 	back, undo := m.undo(p, now)
 	done, err := m.store.AddMove(ctx, link, undo, maxMoves, maxMovesTo, audit.Event{Actor: by(p.ID, c.Address), Action: audit.AddressAsked, Target: p.ID})
-	if err != nil || !done { // the mails that the address got are enough, whoever asked for them
+	if err != nil || !done { // the address has had its mails for now, whoever asked for them
 		return err
 	}
 	if free {
@@ -117,7 +117,7 @@ func (m *Manager) SetAddress(ctx context.Context, user, email string, maker audi
 
 func (m *Manager) move(ctx context.Context, p *Person, n Move) error {
 	back := ""
-	if m.mail != nil { // otherwise nobody would get the link
+	if m.mail != nil { // the link can be sent
 		back, n.Undo = m.undo(p, n.Now)
 	}
 	err := m.store.Move(ctx, n)

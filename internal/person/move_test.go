@@ -86,7 +86,7 @@ func TestMove(t *testing.T) {
 		t.Fatal("the former address recovers the password")
 	}
 
-	// the owner of the former address takes it back, and nobody goes on
+	// the owner of the former address takes it back, and all sessions end
 	back := o.mailTo(t, "anna@example.org", person.MailMoved)
 	email, err := o.KeepAddress(t.Context(), code(back), here)
 	if err != nil || email != "anna@example.org" {

@@ -37,8 +37,8 @@ func transferFile(amount, inn, purpose string) map[string]any {
 	return map[string]any{"statement": base64.StdEncoding.EncodeToString([]byte(file))}
 }
 
-// An account makes an invoice, an operator imports the bank's statement, and invoice, balance and books say the same. Nobody sees or changes
-// what is another's.
+// An account makes an invoice, an operator imports the bank's statement, and invoice, balance and books agree. An account can neither see
+// nor change what belongs to another.
 func TestInvoices(t *testing.T) {
 	t.Parallel()
 	gw := apptest.StartGateway(t, func(s *apptest.Setup) {
