@@ -187,30 +187,3 @@ func appendMatch(o *object, m *invoice.Match) {
 	o.amountText("missing", m.Missing)
 	o.EndObject()
 }
-
-// postAdminActs serves POST /api/admin/acts: the acts of all accounts up to a month.
-func (x *exchange) postAdminActs() error {
-	var month string
-	if err := x.texts("httpapi.postAdminActs", map[string]*string{"month": &month}); err != nil {
-		return err
-	}
-	m, err := x.invoices()
-	if err != nil {
-		return err
-	}
-	all := []invoice.Act{}
-	var failed error
-	err = m.MakeAllActs(x.context(), month, x.actor(), func(_ string, made []invoice.Act, err error) {
-		all = append(all, made...)
-		if err != nil && failed == nil {
-			failed = err
-		}
-	})
-	if err == nil {
-		err = failed
-	}
-	if err != nil {
-		return err
-	}
-	return x.replyActs(all)
-}
