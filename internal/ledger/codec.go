@@ -44,8 +44,9 @@ func appendItem(b []byte, it *Item) []byte {
 	e.texts(c.ModelAsked, c.Model, c.Provider, c.ProviderName, c.Endpoint, c.UpstreamModel, c.UpstreamID)
 	counts := c.Usage.Counts()
 	later := anyOf(counts[firstCounts:])
+	preset := c.Preset != "" || c.PresetVersion != 0
 	dollars := slices.ContainsFunc(c.Lines, func(l usage.Line) bool { return l.Dollars != "" })
-	e.uint(flag(c.Streamed, 0) | flag(c.Cancelled, 1) | flag(c.Settled, 2) | hasOffers | flag(c.Notice != "", 4) | flag(later, 5) | flag(dollars, 6) | flag(c.Preset != "", 7))
+	e.uint(flag(c.Streamed, 0) | flag(c.Cancelled, 1) | flag(c.Settled, 2) | hasOffers | flag(c.Notice != "", 4) | flag(later, 5) | flag(dollars, 6) | flag(preset, 7))
 	e.int(int64(c.Status))
 	e.texts(c.Error, c.Finish, c.NativeFinish)
 	e.usage(&c.Usage)
@@ -93,7 +94,7 @@ func appendItem(b []byte, it *Item) []byte {
 			e.text(c.Lines[i].Dollars)
 		}
 	}
-	if c.Preset != "" {
+	if preset {
 		e.text(c.Preset)
 		e.int(c.PresetVersion)
 	}

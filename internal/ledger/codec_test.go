@@ -56,7 +56,8 @@ func listOf[T any](g *rapid.Generator[T]) *rapid.Generator[[]T] {
 
 var someItem = rapid.Custom(func(t *rapid.T) Item {
 	c := record.Call{
-		Preset: rapid.SampledFrom([]string{"", "", "email-writer"}).Draw(t, "preset"),
+		Preset: rapid.SampledFrom([]string{"", "", "email-writer"}).Draw(t, "preset"), PresetVersion: rapid.SampledFrom([]int64{0, 0, 3}).Draw(t, "preset version"),
+		Notice: rapid.SampledFrom([]string{"", "", "What was not sent."}).Draw(t, "notice"),
 		At:     time.UnixMicro(rapid.Int64Range(-1<<50, 1<<52).Draw(t, "at")).UTC(),
 		Status: rapid.IntRange(-1, 999).Draw(t, "status"), Cost: money.Nano(whole.Draw(t, "cost")), Hold: money.Nano(whole.Draw(t, "hold")),
 		Streamed: rapid.Bool().Draw(t, "streamed"), Cancelled: rapid.Bool().Draw(t, "cancelled"), Settled: rapid.Bool().Draw(t, "settled"),
@@ -176,6 +177,24 @@ func TestEveryFieldOfARecordIsKept(t *testing.T) {
 	}
 	if want.Call.Bound() {
 		t.Error("an ordinary record had to be cut")
+	}
+}
+
+// A part that is written only when a field has a value must look at each field that it holds.
+func TestAFieldAloneIsKept(t *testing.T) {
+	t.Parallel()
+	for i := range reflect.TypeFor[record.Call]().NumField() {
+		var want Item
+		want.Call.At = time.Unix(0, 0).UTC()
+		n := int64(0)
+		distinct(reflect.ValueOf(&want.Call).Elem().Field(i), &n)
+		got, err := DecodeItem(appendItem(nil, &want))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(reflect.TypeFor[record.Call]().Field(i).Name, diff)
+		}
 	}
 }
 
