@@ -3,22 +3,23 @@
 package mail
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"html"
 	"log/slog"
 	"net"
 	"net/url"
 	"slices"
-	"strings"
 	"time"
 
 	gomail "github.com/wneessen/go-mail"
 
+	"weir/internal/fault"
 	"weir/internal/loop"
+	"weir/internal/notify"
 	"weir/internal/person"
 )
 
@@ -56,7 +57,7 @@ type Sender struct {
 }
 
 type letter struct {
-	person.Mail
+	post
 	tried int
 	due   time.Time
 }
@@ -78,15 +79,35 @@ func (s *Sender) Start() { s.loop.Start() }
 func (s *Sender) Stop() { s.loop.Stop() }
 
 // Send is person.Mailer.Send.
-func (s *Sender) Send(m person.Mail) bool {
+func (s *Sender) Send(m person.Mail) bool { return s.enqueue(signInPost(m)) }
+
+// SendTest takes a mail of a notification, and reports whether there was room for it.
+func (s *Sender) SendTest(m *notify.Mail) bool { return s.enqueue(noticePost(m)) }
+
+func (s *Sender) enqueue(p post) bool {
 	select {
-	case s.queue <- letter{Mail: m}:
+	case s.queue <- letter{post: p}:
 		s.loop.Wake()
 		return true
 	default:
-		s.log.Error("a mail was dropped: too many wait for the mail server", "kind", string(m.Kind))
+		s.log.Error("a mail was dropped: too many wait for the mail server", "kind", p.kind)
 		return false
 	}
+}
+
+// Deliver is notify.Mailer.Deliver: it makes one attempt, apart from the queue.
+func (s *Sender) Deliver(ctx context.Context, m *notify.Mail) error {
+	p := noticePost(m)
+	err := s.send(ctx, &p)
+	if err == nil {
+		return nil
+	}
+	over, what := lasting(err)
+	kind := fault.ProviderUnavailable
+	if over {
+		kind = fault.Unprocessable
+	}
+	return fault.New(kind, "mail.Deliver", what)
 }
 
 // pause is how long a mail waits after a failure. It does not keep others waiting.
@@ -125,22 +146,25 @@ func (s *Sender) retry(ctx context.Context) bool {
 
 // try sends a mail, or notes when it is tried again. Addresses are not logged.
 func (s *Sender) try(ctx context.Context, l letter) {
-	err := s.send(ctx, &l.Mail)
+	err := s.send(ctx, &l.post)
 	if err == nil || ctx.Err() != nil {
 		return
 	}
 	lasting, what := lasting(err)
 	if l.tried++; lasting || l.tried >= attempts || len(s.later) >= room {
-		s.log.Error("a mail could not be sent", "kind", string(l.Kind), "attempts", l.tried, "error", what)
+		s.log.Error("a mail could not be sent", "kind", l.kind, "attempts", l.tried, "error", what)
 		return
 	}
-	s.log.Warn("a mail was not taken; it is tried again", "kind", string(l.Kind), "error", what)
+	s.log.Warn("a mail was not taken; it is tried again", "kind", l.kind, "error", what)
 	l.due = s.now().Add(pause(l.tried))
 	s.later = append(s.later, l)
 }
 
 // lasting reports whether another attempt is pointless, and what may be logged of an error: the server's status, but not the address.
 func lasting(err error) (bool, string) {
+	if fault.Is(err, fault.Unprocessable) {
+		return true, err.Error()
+	}
 	var refused *gomail.SendError
 	if !errors.As(err, &refused) {
 		return false, err.Error() // no connection
@@ -148,21 +172,25 @@ func lasting(err error) (bool, string) {
 	return refused.ErrorCode() >= 500, fmt.Sprintf("%s (status %d)", refused.Reason, refused.ErrorCode())
 }
 
-func (s *Sender) send(ctx context.Context, m *person.Mail) error {
-	msg, err := s.compose(m)
+func (s *Sender) send(ctx context.Context, p *post) error {
+	msg, err := s.compose(p)
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	var conn net.Conn // the library leaves it open when the server offers no encryption, or refuses the password
+	sending, quit := ctx, func() bool { return true }
 	defer func() {
-		if conn != nil {
+		if quit(); conn != nil {
 			_ = conn.Close()
 		}
 	}()
 	options := []gomail.Option{gomail.WithPort(s.cfg.Port), gomail.WithTimeout(timeout), gomail.WithTLSConfig(s.tls()), gomail.WithDialContextFunc(func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err = s.dial(ctx, network, address)
+		if err == nil {
+			quit = context.AfterFunc(sending, func() { _ = conn.Close() }) // the library does not look at it between commands
+		}
 		return conn, err
 	})}
 	switch s.cfg.Encryption {
@@ -196,54 +224,57 @@ func (s *Sender) dial(ctx context.Context, network, address string) (net.Conn, e
 	return (&tls.Dialer{Config: s.tls()}).DialContext(ctx, network, address)
 }
 
+// post is a mail before it has words.
+type post struct {
+	to, kind string // kind is for the log
+	id       string // of the message; "" a random one
+	stop     string // path that switches mails of its kind off, "" none
+	content  func(base, host string) *content
+}
+
+func signInPost(m person.Mail) post {
+	return post{to: m.To, kind: string(m.Kind), content: func(base, host string) *content { return signInOf(&m, base, host) }}
+}
+
+func noticePost(m *notify.Mail) post {
+	p := post{to: m.To, kind: cmp.Or(string(m.Cause), string(notify.TestNotice)), id: m.ID, content: func(base, host string) *content { return noticeOf(m, base, host) }}
+	if m.Unsubscribe != "" {
+		p.stop = "/api/unsubscribe/" + m.Unsubscribe
+	}
+	return p
+}
+
 // compose writes a mail.
-func (s *Sender) compose(m *person.Mail) (*gomail.Msg, error) {
+func (s *Sender) compose(p *post) (*gomail.Msg, error) {
 	base := s.cfg.BaseURL()
-	host := base
+	host, name := base, "weir"
 	if u, err := url.Parse(base); err == nil && u.Host != "" {
-		host = u.Host
+		host, name = u.Host, u.Hostname()
 	}
-	w := wordsOf(m.Kind, m.Locale)
-	link := ""
-	if m.Link != "" {
-		link = base + m.Link
-	}
+	c := p.content(base, host)
 	msg := gomail.NewMsg()
 	if err := msg.From(s.cfg.From); err != nil {
 		return nil, err
 	}
-	if err := msg.To(m.To); err != nil {
-		return nil, err
+	if err := msg.To(p.to); err != nil {
+		return nil, errAddress // and not the address
 	}
-	msg.Subject(strings.ReplaceAll(w.subject, "{host}", host))
-	msg.SetMessageID()
+	msg.Subject(subjectOf(c.subject))
+	if p.id == "" {
+		msg.SetMessageID()
+	} else {
+		msg.SetMessageIDWithValue(p.id + "@" + name)
+	}
 	msg.SetDate()
 	msg.SetGenHeader("Auto-Submitted", "auto-generated")
 	msg.SetGenHeader("X-Auto-Response-Suppress", "All")
-	msg.SetBodyString(gomail.TypeTextPlain, plainText(w, host, link))
-	msg.AddAlternativeString(gomail.TypeTextHTML, page(w, host, link))
+	if p.stop != "" { // RFC 8058
+		msg.SetGenHeaderPreformatted("List-Unsubscribe", "<"+base+p.stop+">")
+		msg.SetGenHeaderPreformatted("List-Unsubscribe-Post", "List-Unsubscribe=One-Click")
+	}
+	msg.SetBodyString(gomail.TypeTextPlain, plainText(c))
+	msg.AddAlternativeString(gomail.TypeTextHTML, page(c))
 	return msg, nil
 }
 
-func plainText(w words, host, link string) string {
-	parts := []string{strings.ReplaceAll(w.text, "{host}", host)}
-	if link != "" {
-		parts = append(parts, link)
-	}
-	return strings.Join(append(parts, w.end), "\n\n") + "\n"
-}
-
-// page is the same as HTML: no images, no styles from elsewhere, readable without styles.
-func page(w words, host, link string) string {
-	text := html.EscapeString(strings.ReplaceAll(w.text, "{host}", host))
-	button := ""
-	if link != "" {
-		address := html.EscapeString(link)
-		button = `<p style="margin:24px 0"><a href="` + address + `" style="background:#0b6777;color:#ffffff;padding:10px 18px;border-radius:6px;text-decoration:none;display:inline-block">` +
-			html.EscapeString(w.button) + `</a></p><p style="font-size:13px;color:#5f6c72;word-break:break-all">` + address + `</p>`
-	}
-	return `<!doctype html><html lang="` + w.lang + `"><head><meta charset="utf-8"><title>` + html.EscapeString(strings.ReplaceAll(w.subject, "{host}", host)) +
-		`</title></head><body style="margin:0;background:#f6f7f7;color:#10191c;font:15px/24px system-ui,-apple-system,Segoe UI,Roboto,sans-serif">` +
-		`<div style="max-width:520px;margin:0 auto;padding:32px 24px;background:#ffffff"><p>` + text + `</p>` + button +
-		`<p style="font-size:13px;color:#5f6c72">` + html.EscapeString(w.end) + `</p></div></body></html>`
-}
+var errAddress = fault.New(fault.Unprocessable, "mail.compose", "this is no address that a mail can be sent to")

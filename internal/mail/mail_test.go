@@ -2,6 +2,7 @@ package mail_test
 
 import (
 	"bufio"
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/base64"
@@ -20,8 +21,21 @@ import (
 	"testing"
 	"time"
 
+	weirfault "weir/internal/fault"
 	"weir/internal/mail"
+	"weir/internal/notify"
 	"weir/internal/person"
+)
+
+// fault is what a connection suffers.
+type fault int
+
+const (
+	well fault = iota
+	cut        // ended in the middle of DATA
+	hang       // no word after the mail
+	mute       // no word at all
+	busy       // 451 after the mail
 )
 
 // server is an SMTP server: it takes mails as RFC 5321 says, or refuses them as the test says.
@@ -31,10 +45,12 @@ type server struct {
 	port int
 
 	mu       sync.Mutex
-	refuse   []int // statuses of the next RCPT commands; 0 takes it
+	refuse   []int   // statuses of the next RCPT commands; 0 takes it
+	faults   []fault // of the next connections
 	received chan string
 	tried    chan int      // the status of each RCPT
 	ended    chan struct{} // a connection has ended
+	silent   chan struct{} // a connection hangs
 	tls      *tls.Config   // nil: plain text
 
 	authenticated chan string
@@ -47,7 +63,7 @@ func serve(t *testing.T) *server {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = l.Close() })
-	s := &server{t: t, host: "127.0.0.1", port: l.Addr().(*net.TCPAddr).Port, received: make(chan string, 100), tried: make(chan int, 100), ended: make(chan struct{}, 100), authenticated: make(chan string, 100)}
+	s := &server{t: t, host: "127.0.0.1", port: l.Addr().(*net.TCPAddr).Port, received: make(chan string, 100), tried: make(chan int, 100), ended: make(chan struct{}, 100), silent: make(chan struct{}, 100), authenticated: make(chan string, 100)}
 	go func() {
 		for {
 			c, err := l.Accept()
@@ -63,11 +79,20 @@ func serve(t *testing.T) *server {
 func (s *server) talk(c net.Conn) {
 	defer func() { _ = c.Close(); s.ended <- struct{}{} }()
 	s.mu.Lock()
+	suffers := well
+	if len(s.faults) > 0 {
+		suffers, s.faults = s.faults[0], s.faults[1:]
+	}
 	if s.tls != nil {
 		c = tls.Server(c, s.tls)
 	}
 	s.mu.Unlock()
 	r := bufio.NewReader(c)
+	if suffers == mute {
+		s.silent <- struct{}{}
+		_, _ = io.Copy(io.Discard, r)
+		return
+	}
 	say := func(format string, args ...any) { fmt.Fprintf(c, format+"\r\n", args...) }
 	say("220 test ESMTP")
 	for {
@@ -109,7 +134,18 @@ func (s *server) talk(c net.Conn) {
 				if line == ".\r\n" {
 					break
 				}
-				b.WriteString(strings.TrimPrefix(line, "."))
+				if b.WriteString(strings.TrimPrefix(line, ".")); suffers == cut {
+					return
+				}
+			}
+			switch suffers {
+			case hang:
+				s.silent <- struct{}{}
+				_, _ = io.Copy(io.Discard, r)
+				return
+			case busy:
+				say("451 later")
+				continue
 			}
 			say("250 taken")
 			s.received <- b.String()
@@ -199,6 +235,8 @@ var kinds = []person.MailKind{person.MailConfirm, person.MailExists, person.Mail
 
 // linked are those with a link.
 var linked = []person.MailKind{person.MailConfirm, person.MailExists, person.MailReset, person.MailInvited, person.MailMove, person.MailMoving, person.MailMoved}
+
+func linkedKind(k person.MailKind) bool { return slices.Contains(linked, k) }
 
 // Every kind of mail, in both languages, arrives as text and HTML with its link.
 func TestMails(t *testing.T) {
@@ -303,6 +341,68 @@ func TestEncrypted(t *testing.T) {
 	m.Stop()
 	if len(s.received) != 0 || strings.Contains(logged.String(), "anna") {
 		t.Errorf("%d mails; %s", len(s.received), logged)
+	}
+}
+
+// What a server does in the middle of a mail decides whether it is tried again; a server that says nothing holds up nobody who leaves.
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		fault  fault
+		refuse int
+		kind   weirfault.Kind
+	}{
+		"well":          {fault: well},
+		"cut in DATA":   {fault: cut, kind: weirfault.ProviderUnavailable},
+		"busy":          {fault: busy, kind: weirfault.ProviderUnavailable},
+		"greylisted":    {refuse: 450, kind: weirfault.ProviderUnavailable},
+		"refused":       {refuse: 550, kind: weirfault.Unprocessable},
+		"hangs":         {fault: hang, kind: weirfault.ProviderUnavailable},
+		"says no hello": {fault: mute, kind: weirfault.ProviderUnavailable},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := serve(t)
+			s.mu.Lock()
+			s.faults, s.refuse = []fault{row.fault}, []int{row.refuse}
+			s.mu.Unlock()
+			m, _ := s.sender(nil)
+			x := &notify.Mail{ID: "ntf-7", To: "anna@example.org", Cause: notify.Payment, Facts: notices[12].facts}
+			ctx, leave := context.WithCancel(t.Context())
+			defer leave()
+			if row.fault == hang || row.fault == mute {
+				go func() { <-s.silent; leave() }()
+			}
+			err := m.Deliver(ctx, x)
+			if row.kind == 0 {
+				if err != nil {
+					t.Fatal(err)
+				}
+				got(t, s.received)
+				return
+			}
+			if !weirfault.Is(err, row.kind) || strings.Contains(err.Error(), "anna") {
+				t.Fatalf("%v", err)
+			}
+			if err := m.Deliver(t.Context(), x); err != nil { // the next connection is well
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// An address that is none is given up at once, and not written anywhere.
+func TestNoAddress(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	m, _ := s.sender(nil)
+	for _, to := range []string{"", "anna", "anna@example.org\r\nBcc: eve@example.org", "a@b@c", "anna@example.org, eve@example.org"} {
+		if err := m.Deliver(t.Context(), &notify.Mail{To: to}); !weirfault.Is(err, weirfault.Unprocessable) || strings.Contains(err.Error(), "anna") {
+			t.Errorf("%q: %v", to, err)
+		}
+	}
+	if len(s.received) > 0 {
+		t.Error("a mail was sent")
 	}
 }
 

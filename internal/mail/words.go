@@ -1,6 +1,21 @@
 package mail
 
-import "weir/internal/person"
+import (
+	"strings"
+
+	"weir/internal/person"
+)
+
+// signInOf writes a mail of how people sign in.
+func signInOf(m *person.Mail, base, host string) *content {
+	w := wordsOf(m.Kind, m.Locale)
+	at := func(text string) string { return strings.ReplaceAll(text, "{host}", host) }
+	c := &content{lang: w.lang, subject: at(w.subject), lead: at(w.text), end: at(w.end)}
+	if m.Link != "" {
+		c.button, c.link = w.button, base+m.Link
+	}
+	return c
+}
 
 // words are what a mail says. {host} stands for the gateway's host.
 type words struct {

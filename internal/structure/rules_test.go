@@ -75,6 +75,7 @@ var rules = map[string]rule{
 	"internal/history":         {layer: domain},
 	"internal/webhook":         {layer: domain},
 	"internal/payment":         {layer: domain},
+	"internal/notify":          {layer: domain},
 	"internal/voucher":         {layer: domain},
 	"internal/invoice":         {layer: domain},
 	"internal/preset":          {layer: domain},

@@ -1,0 +1,140 @@
+package mail
+
+import (
+	"strconv"
+	"strings"
+
+	"weir/internal/notify"
+)
+
+var englishTongue = tongue{
+	lang: "en", point: ".",
+	testSubject: "A test from {host}", testText: "Notifications by e-mail work.",
+	settings: "Notification settings", stop: "Stop mails about {cause}", why: "You get this mail because you have an account at {host}. There is at most one of this kind a day.",
+	causes: map[notify.Cause]string{
+		notify.LowBalance: "low balance", notify.KeyLimit: "limits of keys", notify.KeyExpiry: "expiring keys", notify.ModelRetiring: "retiring models", notify.Payment: "payments", notify.Spending: "unusual spending",
+	},
+	buttons: map[notify.Cause]string{
+		notify.LowBalance: "Top up", notify.KeyLimit: "Open keys", notify.KeyExpiry: "Open keys", notify.ModelRetiring: "Open models", notify.Payment: "Open the statement", notify.Spending: "See what it went on",
+	},
+	plural: map[notify.Cause]string{
+		notify.LowBalance: "The wallet needs attention", notify.KeyLimit: "{n} keys are at or near their limits", notify.KeyExpiry: "{n} keys expire", notify.ModelRetiring: "{n} models in use retire",
+		notify.Payment: "{n} movements of money", notify.Spending: "{n} days of unusual spending",
+	},
+	months: []string{"January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"},
+}
+
+var russianTongue = tongue{
+	lang: "ru", point: ",",
+	testSubject: "Проверка с {host}", testText: "Уведомления по почте работают.",
+	settings: "Настройки уведомлений", stop: "Не присылать больше: {cause}", why: "Вы получили это письмо, потому что у вас есть аккаунт на {host}. Таких писем не больше одного в день.",
+	causes: map[notify.Cause]string{
+		notify.LowBalance: "остаток на исходе", notify.KeyLimit: "лимиты ключей", notify.KeyExpiry: "истекающие ключи", notify.ModelRetiring: "уходящие модели", notify.Payment: "платежи", notify.Spending: "необычные расходы",
+	},
+	buttons: map[notify.Cause]string{
+		notify.LowBalance: "Пополнить", notify.KeyLimit: "Открыть ключи", notify.KeyExpiry: "Открыть ключи", notify.ModelRetiring: "Открыть модели", notify.Payment: "Открыть выписку", notify.Spending: "Посмотреть, на что ушло",
+	},
+	plural: map[notify.Cause]string{
+		notify.LowBalance: "Кошелёк требует внимания", notify.KeyLimit: "{n} ключ у лимита|{n} ключа у лимита|{n} ключей у лимита", notify.KeyExpiry: "Истекает {n} ключ|Истекают {n} ключа|Истекают {n} ключей",
+		notify.ModelRetiring: "Уходит {n} модель, которой вы пользуетесь|Уходят {n} модели, которыми вы пользуетесь|Уходят {n} моделей, которыми вы пользуетесь",
+		notify.Payment:       "{n} движение денег|{n} движения денег|{n} движений денег", notify.Spending: "{n} день необычных расходов|{n} дня необычных расходов|{n} дней необычных расходов",
+	},
+	months: []string{"января", "февраля", "марта", "апреля", "мая", "июня", "июля", "августа", "сентября", "октября", "ноября", "декабря"},
+}
+
+func init() { englishTongue.fact, russianTongue.fact = englishFact, russianFact }
+
+func englishFact(f *notify.Fact) (title, text string) {
+	t := &englishTongue
+	sum, key := rubles(f.Amount, "."), named(f, "Key “", "”")
+	switch f.Kind {
+	case notify.MoneyGone:
+		return sum + " left: calls are refused", "The money of the wallet is used up. Top it up, and calls work again at once."
+	case notify.MoneyLow:
+		if f.Days < 0 {
+			return sum + " left", "That is less than the amount that you chose."
+		}
+		return sum + " left, " + englishDays(f.Days), "That is how long it lasts if you go on spending as in the last seven days. Without money calls are refused."
+	case notify.KeyNear:
+		return key + " has used " + strconv.FormatInt(f.Percent, 10) + "% of its limit", rubles(f.Spent, ".") + " of " + sum + englishReset(f.Reset) + ". At the limit its calls are refused."
+	case notify.KeyReached:
+		return key + " has reached its limit", rubles(f.Spent, ".") + " of " + sum + englishReset(f.Reset) + ". Its calls are refused. Raise the limit" + map[bool]string{true: ".", false: ", or wait."}[f.Reset == ""]
+	case notify.KeyExpiring:
+		return key + " expires on " + t.date(f.At), "Its calls are refused from " + t.moment(f.At) + ". Make another key, or set a later time."
+	case notify.KeyExpired:
+		return key + " has expired", "Its calls are refused since " + t.moment(f.At) + "."
+	case notify.ModelGone:
+		return named(f, "Model ", " is gone"), "Nobody serves " + plain(f.Ref) + " since " + t.date(f.At) + ". Calls of it fail. Choose another model."
+	case notify.ModelRetires:
+		return named(f, "Model ", " retires on ") + t.date(f.At), "Nobody serves " + plain(f.Ref) + " from then on. You have used it in the last 30 days. Choose another model before."
+	case notify.PaymentReceived:
+		return sum + " received", "The payment " + plain(f.Ref) + " is in your wallet since " + t.moment(f.At) + "."
+	case notify.PaymentRefunded:
+		return sum + " refunded", "The refund " + plain(f.Ref) + " was paid back on " + t.moment(f.At) + "."
+	case notify.TopUpFailed:
+		return "Automatic top-up of " + sum + " failed", "The payment " + plain(f.Ref) + " was refused on " + t.moment(f.At) + ". Nothing was charged. Top up yourself, and check the payment method."
+	case notify.UnusualSpending:
+		return sum + " in a day, usually about " + rubles(f.Usual, "."), "On " + t.date(f.At) + " far more was spent than usual. If that was not you, disable the key that spends."
+	}
+	return t.testText, ""
+}
+
+func englishDays(n int) string {
+	switch n {
+	case 0:
+		return "less than a day"
+	case 1:
+		return "about 1 day"
+	}
+	return "about " + strconv.Itoa(n) + " days"
+}
+
+func englishReset(reset string) string {
+	return map[string]string{"daily": " a day", "weekly": " a week", "monthly": " a month"}[reset]
+}
+
+func russianFact(f *notify.Fact) (title, text string) {
+	t := &russianTongue
+	sum, key := rubles(f.Amount, ","), named(f, "Ключ «", "»")
+	switch f.Kind {
+	case notify.MoneyGone:
+		return "Осталось " + sum + ": вызовы отклоняются", "Деньги в кошельке закончились. Пополните его, и вызовы сразу заработают."
+	case notify.MoneyLow:
+		if f.Days < 0 {
+			return "Осталось " + sum, "Это меньше суммы, которую вы выбрали."
+		}
+		return "Осталось " + sum + ", " + russianDays(f.Days), "Столько они продержатся, если тратить как в последние семь дней. Без денег вызовы отклоняются."
+	case notify.KeyNear:
+		return key + ": израсходовано " + strconv.FormatInt(f.Percent, 10) + "\u00a0% лимита", rubles(f.Spent, ",") + " из " + sum + russianReset(f.Reset) + ". На лимите его вызовы отклоняются."
+	case notify.KeyReached:
+		return key + ": лимит исчерпан", rubles(f.Spent, ",") + " из " + sum + russianReset(f.Reset) + ". Его вызовы отклоняются. Поднимите лимит" + map[bool]string{true: ".", false: " или подождите."}[f.Reset == ""]
+	case notify.KeyExpiring:
+		return key + " истекает " + t.date(f.At), "Его вызовы будут отклоняться с " + t.moment(f.At) + ". Создайте другой ключ или продлите этот."
+	case notify.KeyExpired:
+		return key + " истёк", "Его вызовы отклоняются с " + t.moment(f.At) + "."
+	case notify.ModelGone:
+		return named(f, "Модели ", " больше нет"), "С " + t.date(f.At) + " никто не обслуживает " + plain(f.Ref) + ". Её вызовы завершаются ошибкой. Выберите другую модель."
+	case notify.ModelRetires:
+		return named(f, "Модель ", " уходит ") + t.date(f.At), "С этого дня никто не обслуживает " + plain(f.Ref) + ". Вы пользовались ею в последние 30 дней. Выберите другую модель заранее."
+	case notify.PaymentReceived:
+		return "Получено " + sum, "Платёж " + plain(f.Ref) + " в вашем кошельке с " + t.moment(f.At) + "."
+	case notify.PaymentRefunded:
+		return "Возвращено " + sum, "Возврат " + plain(f.Ref) + " выплачен " + t.moment(f.At) + "."
+	case notify.TopUpFailed:
+		return "Автопополнение на " + sum + " не прошло", "Платёж " + plain(f.Ref) + " отклонён " + t.moment(f.At) + ". Ничего не списано. Пополните кошелёк сами и проверьте способ оплаты."
+	case notify.UnusualSpending:
+		return sum + " за день, обычно около " + rubles(f.Usual, ","), "За " + t.date(f.At) + " потрачено намного больше обычного. Если это были не вы, отключите ключ, который тратит."
+	}
+	return t.testText, ""
+}
+
+func russianDays(n int) string {
+	if n == 0 {
+		return "меньше чем на день"
+	}
+	return "примерно на " + strconv.Itoa(n) + "\u00a0" + strings.Split("день|дня|дней", "|")[russianForm(n)]
+}
+
+func russianReset(reset string) string {
+	return map[string]string{"daily": " в день", "weekly": " в неделю", "monthly": " в месяц"}[reset]
+}
