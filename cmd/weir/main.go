@@ -43,6 +43,8 @@ type commands struct {
 	Rate     rateCmd      `cmd:"" help:"Show and set the dollar rate and the margin."`
 	Secrets  secretsCmd   `cmd:"" help:"Manage the secrets of the database."`
 	Route    routeCmd     `cmd:"" help:"Explain which providers a request would be sent to, and why."`
+	Backup   backupCmd    `cmd:"" help:"Copy what a node keeps to a folder, while it runs."`
+	Restore  restoreCmd   `cmd:"" help:"Put a backup where a node will find it, and check its ledger."`
 	Doctor   doctorCmd    `cmd:"" help:"Examine the installation, and say what to do about each finding."`
 	Version  versionCmd   `cmd:"" help:"Print the version."`
 }

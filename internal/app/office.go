@@ -36,16 +36,26 @@ func OpenOffice(ctx context.Context, cfg config.Config, create bool) (*Office, e
 		if err := makeDataDir(cfg.DataDir); err != nil {
 			return nil, err
 		}
-	} else if path := cfg.StorePath(); !cfg.Store.DSN.Postgres() { // PostgreSQL itself refuses a database that does not exist
-		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
-			return nil, noLedger(path)
-		}
+	} else if err := hasLedger(&cfg); err != nil {
+		return nil, err
 	}
 	store, err := openStore(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
 	return &Office{cfg: cfg, Store: store, Users: account.NewManager(store, nil, time.Now), Keys: apikey.NewManager(store, nil, time.Now, 0)}, nil
+}
+
+// hasLedger fails when there is no database. PostgreSQL itself refuses one that does not exist.
+func hasLedger(cfg *config.Config) error {
+	if cfg.Store.DSN.Postgres() {
+		return nil
+	}
+	path := cfg.StorePath()
+	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+		return noLedger(path)
+	}
+	return nil
 }
 
 // noLedger is the path of a missing store, as an error.

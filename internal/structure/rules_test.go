@@ -84,6 +84,7 @@ var rules = map[string]rule{
 	"internal/batch":           {layer: domain},
 	"internal/ledger":          {layer: domain},
 	"internal/ledger/journal":  {layer: domain, files: true},
+	"internal/backup":          {layer: domain, files: true},
 	"internal/relay":           {layer: relaying},
 
 	// Edges have their own types for settings, so that a package can be used without the whole configuration.

@@ -32,7 +32,7 @@ func Take(dir string) (*Claim, error) {
 	if err := flock(lock); err != nil {
 		return nil, errors.Join(fault.Newf(fault.Conflict, "journal.Take", "Another process uses the data directory %s.", dir).Because(err), lock.Close())
 	}
-	node, err := identity(filepath.Join(dir, "node"))
+	node, err := identity(filepath.Join(dir, nodeName))
 	if err != nil {
 		return nil, errors.Join(fault.Wrap("journal.Take", err), lock.Close())
 	}
@@ -43,8 +43,12 @@ func Take(dir string) (*Claim, error) {
 	return &Claim{Node: node, Lives: strings.Fields(string(lives)), dir: dir, lock: lock}, nil
 }
 
-// livesName is the file with the folder's lives.
-const livesName = "life"
+// Names beside the files of records.
+const (
+	nodeName  = "node"  // the folder's identity
+	livesName = "life"  // its lives
+	asideName = "aside" // a folder for records that could not be used
+)
 
 // SetLives notes which lives the folder has, on the disk.
 func (c *Claim) SetLives(lives ...string) error {
@@ -58,7 +62,7 @@ func (c *Claim) SetLives(lives ...string) error {
 // Rename gives the folder another identity.
 func (c *Claim) Rename() error {
 	node := newNode()
-	if err := replace(filepath.Join(c.dir, "node"), node+"\n"); err != nil {
+	if err := replace(filepath.Join(c.dir, nodeName), node+"\n"); err != nil {
 		return fault.Wrap("journal.Rename", err)
 	}
 	c.Node = node
@@ -67,7 +71,7 @@ func (c *Claim) Rename() error {
 
 // Keep writes a record that could not be used into a file in the folder aside of dir.
 func Keep(dir, name string, rec []byte) (path string, err error) {
-	dir = filepath.Join(dir, "aside")
+	dir = filepath.Join(dir, asideName)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
 	}
@@ -80,7 +84,7 @@ func (c *Claim) Release() error { return c.lock.Close() }
 
 // Node reads the identity of a folder without claiming it; "" when it has none.
 func Node(dir string) (string, error) {
-	text, err := os.ReadFile(filepath.Join(dir, "node"))
+	text, err := os.ReadFile(filepath.Join(dir, nodeName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}

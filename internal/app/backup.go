@@ -1,0 +1,62 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"time"
+
+	"weir/internal/backup"
+	"weir/internal/config"
+	"weir/internal/ledger"
+	"weir/internal/store/sqlite"
+)
+
+// state is what a node with a configuration keeps on its machine. What it keeps in a bucket or in PostgreSQL is not part of it, nor are
+// its secrets: the master key, and the token of the first start.
+func state(cfg *config.Config) backup.State {
+	s := backup.State{Dir: cfg.DataDir, Journal: ledger.JournalDir(cfg.DataDir), Parts: []backup.Part{
+		{Name: healthFile, Path: filepath.Join(cfg.DataDir, healthFile)},
+		{Name: "prices", Path: cfg.PriceDir()},
+	}}
+	if cfg.Video.Keep == config.KeepFolder {
+		s.Parts = append(s.Parts, backup.Part{Name: "content", Path: cfg.ContentFolder()})
+	}
+	if cfg.Batch.Keep == config.KeepFolder {
+		s.Parts = append(s.Parts, backup.Part{Name: "files", Path: cfg.FileFolder()})
+	}
+	if !cfg.Store.DSN.Postgres() {
+		s.Snapshot = func(ctx context.Context, path string) error { return sqlite.Copy(ctx, cfg.StorePath(), path) }
+	}
+	return s
+}
+
+// Backup copies the state of the node that cfg describes to a new folder in into, whether the node runs or not.
+func Backup(ctx context.Context, cfg config.Config, into, version string) (backup.Backup, error) {
+	if err := hasLedger(&cfg); err != nil {
+		return backup.Backup{}, err
+	}
+	return backup.Make(ctx, into, state(&cfg), version, time.Now())
+}
+
+// Restore puts a backup where a node with cfg will find it, and recomputes its ledger before. A report that is not in order fails it.
+func Restore(ctx context.Context, cfg config.Config, b *backup.Backup, report func(ledger.Report) error) error {
+	if err := makeDataDir(cfg.DataDir); err != nil {
+		return err
+	}
+	s := state(&cfg)
+	return backup.Restore(ctx, b, s, cfg.StorePath(), func(ctx context.Context, database string) error {
+		if s.Snapshot != nil {
+			cfg.Store.DSN = config.DSN(database)
+		}
+		store, err := openStore(ctx, cfg)
+		if err != nil {
+			return err
+		}
+		r, err := ledger.Verify(ctx, store, s.Journal, ledger.Anchor{}, time.Now())
+		if err := errors.Join(err, store.Close()); err != nil {
+			return err
+		}
+		return report(r)
+	})
+}
