@@ -45,6 +45,7 @@ type commands struct {
 	Route    routeCmd     `cmd:"" help:"Explain which providers a request would be sent to, and why."`
 	Backup   backupCmd    `cmd:"" help:"Copy what a node keeps to a folder, while it runs."`
 	Restore  restoreCmd   `cmd:"" help:"Put a backup where a node will find it, and check its ledger."`
+	Migrate  migrateCmd   `cmd:"" help:"Copy the database to another one: from SQLite to PostgreSQL, or back."`
 	Doctor   doctorCmd    `cmd:"" help:"Examine the installation, and say what to do about each finding."`
 	Version  versionCmd   `cmd:"" help:"Print the version."`
 }

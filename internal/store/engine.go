@@ -55,6 +55,8 @@ type Engine struct {
 	// constraint of a table.
 	Refused func(error) bool
 
+	Copier Copier
+
 	Close func() error
 }
 
