@@ -25,6 +25,7 @@ import (
 	"weir/internal/person"
 	"weir/internal/relay"
 	"weir/internal/report"
+	"weir/internal/view"
 	"weir/internal/voucher"
 	"weir/internal/watch"
 )
@@ -106,6 +107,8 @@ type Deps struct {
 	Pages []Pages // asked in order for what is no route of the API; none: all else is 404
 
 	Presets Presets // nil: there are none
+
+	Views *view.Manager // nil: there are none
 
 	Payments *Payments // nil: nobody can pay here
 	Vouchers *voucher.Manager
@@ -387,6 +390,10 @@ func (a *API) declare() []*Route {
 		{Method: "GET", Pattern: "/api/presets/{name}/versions", access: management, handle: (*exchange).listPresetVersions},
 		{Method: "GET", Pattern: "/api/presets/{name}/versions/{version}", access: management, handle: (*exchange).getPresetVersion},
 		{Method: "POST", Pattern: "/api/presets/{name}/restore", access: management, body: managementBody, handle: (*exchange).restorePreset},
+		{Method: "GET", Pattern: "/api/views", access: management, handle: (*exchange).listViews},
+		{Method: "POST", Pattern: "/api/views", access: management, body: managementBody, handle: (*exchange).postView},
+		{Method: "PATCH", Pattern: "/api/views/{id}", access: management, body: managementBody, handle: (*exchange).patchView},
+		{Method: "DELETE", Pattern: "/api/views/{id}", access: management, handle: (*exchange).deleteView},
 		{Method: "GET", Pattern: "/api/jobs", access: management, handle: (*exchange).listJobs},
 		{Method: "GET", Pattern: "/api/jobs/{id}", access: management, handle: (*exchange).getJob},
 		{Method: "GET", Pattern: "/api/account/profile", access: management, handle: (*exchange).getProfile},

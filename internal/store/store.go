@@ -23,6 +23,7 @@ import (
 	"weir/internal/person"
 	"weir/internal/preset"
 	"weir/internal/video"
+	"weir/internal/view"
 	"weir/internal/voucher"
 	"weir/internal/webhook"
 )
@@ -58,6 +59,7 @@ var (
 	_ voucher.Store = (*Store)(nil)
 	_ invoice.Store = (*Store)(nil)
 	_ preset.Store  = (*Store)(nil)
+	_ view.Store    = (*Store)(nil)
 
 	_ webhook.Outbox      = (*Store)(nil)
 	_ webhook.SecretStore = (*Store)(nil)

@@ -79,6 +79,7 @@ var rules = map[string]rule{
 	"internal/voucher":         {layer: domain},
 	"internal/invoice":         {layer: domain},
 	"internal/preset":          {layer: domain},
+	"internal/view":            {layer: domain},
 	"internal/video":           {layer: domain},
 	"internal/blob":            {layer: domain},
 	"internal/batch":           {layer: domain},

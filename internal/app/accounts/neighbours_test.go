@@ -120,6 +120,7 @@ var triedElsewhere = map[string]string{
 	"payments that wait to be paid":    "internal/store/storetest/payments.go: paymentBound",
 	"batches that run":                 "internal/store/storetest/batches.go: batchNeighbours",
 	"presets":                          "internal/store/storetest/presets.go: presetBounds",
+	"saved views":                      "internal/store/storetest/views.go: viewBounds",
 	"invoices":                         "internal/store/storetest/invoices.go: invoiceBounds",
 	"requests for providers' batches":  "internal/store/storetest/batch_native.go: gatherNeighbours",
 }

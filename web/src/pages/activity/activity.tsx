@@ -16,6 +16,7 @@ import { Page, PageHead, Panel, Strip } from '../../ui/page'
 import { useShortcuts } from '../../ui/shortcuts'
 import { Table, type Column } from '../../ui/table'
 import { Money, Tokens } from '../../ui/values'
+import { Views } from '../views/views'
 import { asked, change, filters, groups, metrics, moved, periodSearch, reported, shape, span, zoomed, type Filter, type Metric, type View } from './view'
 
 type Report = Reply<'/api/usage'>['data']
@@ -46,6 +47,7 @@ export default function Activity() {
   return (
     <Page>
       <PageHead title={t('title')} note={t('note')}>
+        <Views page="activity" search={shape.write(view)} />
         <a href={address('/api/usage.csv', { query })} download className={`${buttonClass('plain')} no-underline`}>{t('csv')}</a>
       </PageHead>
       <FilterBar active={active.length} onClear={() => without()} end={

@@ -19,6 +19,7 @@ import { Page, PageHead, Panel } from '../../ui/page'
 import { shortcutsOn, useShortcuts } from '../../ui/shortcuts'
 import { Table } from '../../ui/table'
 import { Money, Tokens } from '../../ui/values'
+import { Views } from '../views/views'
 import { catalogQuery } from '../catalog/data'
 import { callQuery, isRecording, resultOf, type CallRow } from './data'
 import { amount, asked, byCell, fresh, names, shape, type Filter, type Name } from './filter'
@@ -98,6 +99,7 @@ export default function Calls() {
     <Page>
       <PageHead title={t('title')} note={t('utc')}>
         <Switch checked={live} onChange={setLive}>{t('live')}</Switch>
+        <Views page="calls" search={shape.write({ ...filter, open: '' })} />
         <a href={address('/api/calls.csv', { query: query })} download className="inline-flex h-8 items-center font-medium text-accent-ink">{t('download')}</a>
       </PageHead>
       <FilterBar active={active.length} onClear={clear} end={<PeriodPicker days={[1, 7, 30, 90]} value={filter.period} onChange={(period) => set({ period })} />}>
