@@ -110,6 +110,12 @@ python: ## install Python for tests, if it is missing (Debian and derivatives)
 	@if command -v python3 >/dev/null; then exit 0; fi; \
 	$(call install-package,python3)
 
+# The pages show code for PHP with its extension curl, and the tests of the interface run it.
+.PHONY: php
+php: ## install PHP for tests, if it is missing (Debian and derivatives)
+	@if php -r 'exit(extension_loaded("curl") ? 0 : 1);' 2>/dev/null; then exit 0; fi; \
+	$(call install-package,php-cli php-curl)
+
 define install-package
 root=; [ "$$(id -u)" = 0 ] || root='sudo -n'; \
 	if ! command -v apt-get >/dev/null || ! $$root true 2>/dev/null; then \
@@ -162,7 +168,7 @@ e2e/node/node_modules/.package-lock.json: e2e/node/package.json e2e/node/package
 	@touch $@
 
 .PHONY: e2e-web
-e2e-web: build chromium python e2e/web/node_modules/.package-lock.json ## test the web interface in Chromium
+e2e-web: build chromium python php e2e/web/node_modules/.package-lock.json ## test the web interface in Chromium
 	cd e2e/web && WEIR_BIN=$(CURDIR)/bin/weir npm test
 
 .PHONY: screens

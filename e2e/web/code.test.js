@@ -1,4 +1,4 @@
-// The code that pages show runs as it is printed: with curl, Python, Node and Go, for every kind of model and every kind of the playground. Each
+// The code that pages show runs as it is printed: with curl, Python, Node, Go and PHP, for every kind of model and every kind of the playground. Each
 // piece of code runs in a folder of its own, which has the files that the code reads. The library for Node and that for Go are the real ones; the
 // one for Python is python/openai.py.
 import assert from 'node:assert/strict';
@@ -40,7 +40,7 @@ let png;
 
 /** What pages showed: { what, id, code, check, files, dir }. */
 const shown = [];
-const languages = ['curl', 'Python', 'Node', 'Go'];
+const languages = ['curl', 'Python', 'Node', 'Go', 'PHP'];
 /** Reads the code of every language off the page, as its element has it. */
 async function read(page, what, check, files = {}) {
   for (const id of languages) {
@@ -201,3 +201,9 @@ test('what is shown runs: Go', async () => {
   assert.equal(built.code, 0, built.err.slice(0, 4000));
   await each('Go', (s) => run(join(folder, 'bin', s.dir.split('/').at(-1)), [], s.dir));
 });
+// A notice or a warning of PHP is a failure, too.
+test('what is shown runs: PHP', () => each('PHP', async (s) => {
+  await writeFile(join(s.dir, 'main.php'), s.code);
+  const shown = await run('php', ['-d', 'error_reporting=-1', '-d', 'display_errors=stderr', '-d', 'html_errors=0', 'main.php'], s.dir);
+  return { ...shown, code: shown.code || (shown.err === '' ? 0 : 1) };
+}));

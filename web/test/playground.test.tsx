@@ -215,10 +215,14 @@ test('the cosine of vectors', () => {
 })
 test('code of the other kinds is quoted for its language', () => {
   const video = requestSnippets('http://h', 'video', { model: 'm/v', prompt: "it's `x`", generate_audio: false })
-  expect(video.map((s) => s.id)).toEqual(['curl', 'python', 'node', 'go', 'json'])
+  expect(video.map((s) => s.id)).toEqual(['curl', 'python', 'node', 'go', 'php', 'json'])
   expect(video[0]!.code).toContain(`it'\\''s`)
   expect(video[1]!.code).toContain('"generate_audio": False')
   expect(video[3]!.code).toContain('\\"generate_audio\\": false')
+  expect(video[4]!.code).toContain('"generate_audio" => false')
+  const php = (v: unknown) => requestSnippets('http://h', 'video', { model: 'm', prompt: v })[4]!.code
+  expect(php('$a {$b} \b\u0001 "\\ \ud800')).toContain('"\\$a {\\$b} \\x08\\u{0001} \\"\\\\ \\u{fffd}"')
+  expect(php({ 0: {}, 1: [] })).toMatch(/\(object\) \[\s+"0" => \(object\) \[\],\s+"1" => \[\],/)
   const form = formSnippets('http://h', { model: 'm/t', response_format: 'srt', prompt: "a'b" }, 'my file.mp3')
   expect(form[0]!.code).toContain(`--form-string 'prompt=a'\\''b'`)
   expect(form[0]!.code).toContain("-F 'file=@my file.mp3'")

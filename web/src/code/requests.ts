@@ -1,6 +1,7 @@
 /** A request of the playground as code that sends exactly it. What is copied runs; e2e/web runs it. */
 import type { Snippet } from '../ui/code'
 import { goHead, goMain, goText, jsHead, json, node, pyHead, python, sh } from './heads'
+import { phpEcho, phpPost } from './php'
 import { FromFile, curlBody, fileName, js, pieces, py, withFiles } from './quote'
 
 interface Kind {
@@ -11,6 +12,8 @@ interface Kind {
   readonly known: readonly string[]
   readonly py: string
   readonly js: string
+  /** Unless the answer is shown as it is */
+  readonly php?: string
   /** After the command of curl */
   readonly more?: string
   readonly pyImport?: string
@@ -19,16 +22,17 @@ interface Kind {
 const chatFields = ['model', 'messages', 'temperature', 'top_p', 'max_tokens', 'reasoning_effort', 'tools', 'response_format']
 const ending = (body: { readonly [name: string]: unknown }) => ({ jpeg: 'jpg', webp: 'webp' })[String(body.output_format)] ?? 'png'
 const kinds = {
-  chat: () => ({ path: '/v1/chat/completions', call: 'chat.completions.create', known: chatFields, py: 'message = r.choices[0].message\nprint(message.content or message.tool_calls)', js: 'const { content, tool_calls } = r.choices[0].message;\nconsole.log(content || tool_calls);' }),
+  chat: () => ({ path: '/v1/chat/completions', call: 'chat.completions.create', known: chatFields, py: 'message = r.choices[0].message\nprint(message.content or message.tool_calls)', js: 'const { content, tool_calls } = r.choices[0].message;\nconsole.log(content || tool_calls);', php: '$message = json_decode($answer)->choices[0]->message;\necho $message->content ?: json_encode($message->tool_calls), "\\n";' }),
   image: (body) => ({
     path: '/v1/images/generations', call: 'images.generate', known: ['model', 'prompt', 'n', 'size', 'quality', 'background', 'output_format'], more: ' \\\n  -o image.json',
     pyImport: 'import base64\n', py: `for i, image in enumerate(r.data):\n    open(f"made-{i}.${ending(body)}", "wb").write(base64.b64decode(image.b64_json))`,
     jsImport: 'import { writeFileSync } from "node:fs";\n', js: `r.data.forEach((image, i) => writeFileSync(\`made-\${i}.${ending(body)}\`, Buffer.from(image.b64_json, "base64")));`,
+    php: `foreach (json_decode($answer)->data as $i => $image) {\n    file_put_contents("made-$i.${ending(body)}", base64_decode($image->b64_json));\n}`,
   }),
-  embeddings: () => ({ path: '/v1/embeddings', call: 'embeddings.create', known: ['model', 'input', 'dimensions'], py: 'print([len(d.embedding) for d in r.data])', js: 'console.log(r.data.map((d) => d.embedding.length));' }),
+  embeddings: () => ({ path: '/v1/embeddings', call: 'embeddings.create', known: ['model', 'input', 'dimensions'], py: 'print([len(d.embedding) for d in r.data])', js: 'console.log(r.data.map((d) => d.embedding.length));', php: 'echo json_encode(array_map(fn($d) => count($d->embedding), json_decode($answer)->data)), "\\n";' }),
   speech: () => ({
     path: '/v1/audio/speech', call: 'audio.speech.create', known: ['model', 'input', 'voice', 'response_format', 'speed', 'instructions'], more: ' \\\n  -o speech.audio',
-    py: 'r.write_to_file("speech.audio")', jsImport: 'import { writeFileSync } from "node:fs";\n', js: 'writeFileSync("speech.audio", Buffer.from(await r.arrayBuffer()));',
+    py: 'r.write_to_file("speech.audio")', jsImport: 'import { writeFileSync } from "node:fs";\n', js: 'writeFileSync("speech.audio", Buffer.from(await r.arrayBuffer()));', php: 'file_put_contents("speech.audio", $answer);',
   }),
   edit: () => ({ path: '/v1/images/edits', call: null, known: [], py: '', js: '', more: ' \\\n  -o image.json' }),
   video: () => ({ path: '/v1/videos', call: null, known: [], py: '', js: '' }),
@@ -44,6 +48,7 @@ export function requestSnippets(base: string, kind: keyof typeof kinds, body: { 
   const secret = key ? json(key) : 'os.environ["WEIR_API_KEY"]'
   const rest = [
     goPost(base + k.path, parts, key, kind === 'image' || kind === 'edit' ? 'image.json' : kind === 'speech' ? 'speech.audio' : null),
+    phpPost({ url: base + k.path, key, body: value, then: k.php ?? phpEcho }),
     { id: 'json', label: 'JSON', language: 'json', code: JSON.stringify(short, null, 2) },
   ] as const satisfies Snippet[]
   const head = `curl ${base}${k.path} \\\n  -H "Authorization: Bearer ${key ?? '$WEIR_API_KEY'}" \\\n  -H "Content-Type: application/json"${k.more ?? ''} \\\n  `
@@ -94,5 +99,6 @@ export function formSnippets(base: string, fields: { readonly model: string; rea
     node(`import { createReadStream } from "node:fs";\n${jsHead(f)}const r = await client.audio.transcriptions.create({\n${named.map(([k, v]) => `  ${k}: ${json(v)},\n`).join('')}  file: createReadStream(${json(file)}),\n});\nconsole.log(${text ? 'r' : 'r.text'});`),
     { id: 'go', label: 'Go', language: 'go', code: goHead(['bytes', 'io', 'mime/multipart', 'net/http', 'os']) + goMain(
       `\tvar body bytes.Buffer\n\tform := multipart.NewWriter(&body)\n${named.map(([k, v]) => `\tform.WriteField(${json(k)}, ${goText(v)})\n`).join('')}\trecording, err := os.ReadFile(${json(file)})\n\tif err != nil {\n\t\tpanic(err)\n\t}\n\tpart, err := form.CreateFormFile("file", ${json(file)})\n\tif err != nil {\n\t\tpanic(err)\n\t}\n\tpart.Write(recording)\n\tform.Close()\n\treq, err := http.NewRequest("POST", ${json(url)}, &body)\n\tif err != nil {\n\t\tpanic(err)\n\t}\n\treq.Header.Set("Authorization", "Bearer "+os.Getenv("WEIR_API_KEY"))\n\treq.Header.Set("Content-Type", form.FormDataContentType())\n\tr, err := http.DefaultClient.Do(req)\n\tif err != nil {\n\t\tpanic(err)\n\t}\n\tdefer r.Body.Close()\n\tif _, err := io.Copy(os.Stdout, r.Body); err != nil {\n\t\tpanic(err)\n\t}\n`) },
+    phpPost({ url, form: { fields, file }, then: text ? phpEcho : 'echo json_decode($answer)->text, "\\n";' }),
   ]
 }

@@ -1,5 +1,6 @@
 /** Code that calls this installation, with its address filled in. What is copied runs; e2e/web runs it. */
 import type { Snippet } from '../ui/code'
+import { phpPost } from './php'
 import { goHead, goMain, goText, jsHead, json, node, pyHead, python, sh, type For } from './heads'
 
 export const auth = (key: string | null | undefined) => (key ? `Authorization: Bearer ${key}` : 'Authorization: Bearer $WEIR_API_KEY')
@@ -22,6 +23,7 @@ export function chatSnippets(f: For): Snippet[] {
     python(`${pyHead(f)}r = client.chat.completions.create(\n    model=${json(f.model)},\n    messages=[{"role": "user", "content": ${json(prompt)}}],\n)\nprint(r.choices[0].message.content)`),
     node(`${jsHead(f)}const r = await client.chat.completions.create({\n  model: ${json(f.model)},\n  messages: [{ role: "user", content: ${json(prompt)} }],\n});\nconsole.log(r.choices[0].message.content);`),
     go(f, [], `\tr, err := client.Chat.Completions.New(context.Background(), openai.ChatCompletionNewParams{\n\t\tModel: ${json(f.model)},\n\t\tMessages: []openai.ChatCompletionMessageParamUnion{\n\t\t\topenai.UserMessage(${goText(prompt)}),\n\t\t},\n\t})\n${panics}\tfmt.Println(r.Choices[0].Message.Content)\n`),
+    phpPost({ url: `${f.base}/v1/chat/completions`, key: f.key, body: { model: f.model, messages: [{ role: 'user', content: prompt }] }, then: 'echo json_decode($answer)->choices[0]->message->content, "\\n";' }),
     { id: 'claude', label: 'Claude Code', language: 'shell', code: `unset ANTHROPIC_API_KEY\nexport ANTHROPIC_BASE_URL=${f.base}\nexport ANTHROPIC_AUTH_TOKEN=${secret}\nexport ANTHROPIC_MODEL=${f.model}\nexport ANTHROPIC_SMALL_FAST_MODEL=${f.model}\nclaude` },
     { id: 'codex', label: 'Codex', language: 'toml', code: `# ~/.codex/config.toml\n${f.key ? `# export WEIR_API_KEY=${f.key}\n` : ''}model = ${json(f.model)}\nmodel_provider = "weir"\n\n[model_providers.weir]\nname = "Weir"\nbase_url = ${json(f.base + '/v1')}\nenv_key = "WEIR_API_KEY"\nwire_api = "responses"` },
     { id: 'cursor', label: 'Cursor', language: 'yaml', code: `# Settings → Models → API Keys\nOpenAI API Key: ${secret}\nOverride OpenAI Base URL: ${f.base}/v1\n# Add custom model\nModel: ${f.model}` },

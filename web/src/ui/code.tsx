@@ -5,18 +5,19 @@ import { remember, remembered } from '../settings'
 import { Copy } from './copy'
 import { Icon } from './icons'
 
-export interface Snippet { readonly id: string; readonly label: string; readonly code: string; readonly language: 'shell' | 'python' | 'js' | 'go' | 'json' | 'toml' | 'yaml' | 'text' }
+export interface Snippet { readonly id: string; readonly label: string; readonly code: string; readonly language: 'shell' | 'python' | 'js' | 'go' | 'php' | 'json' | 'toml' | 'yaml' | 'text' }
 
 const words: Partial<Record<Snippet['language'], string>> = {
   python: 'from|import|def|return|for|in|if|else|with|as|print|None|True|False|async|await|class',
   js: 'import|from|const|let|await|async|for|of|new|return|if|else|function|export|true|false|null',
   go: 'package|import|func|return|if|err|nil|for|range|defer|var|type|struct|map|string',
+  php: 'echo|if|foreach|as|while|function|return|throw|new|true|false|null|object',
   shell: 'export|curl|npm|npx|pip|claude|codex|echo|cd',
   json: 'true|false|null', toml: 'true|false', yaml: 'true|false|null',
 }
 /** Colours of short snippets of our own: texts, notes, words. Elements, never HTML. */
 export function highlight(code: string, language: Snippet['language']): ReactNode[] {
-  const note = language === 'go' || language === 'js' ? '//[^\\n]*' : language === 'json' || language === 'text' ? '(?!)' : '(?<![\\w$&"\'{])#[^\\n]*'
+  const note = language === 'go' || language === 'js' || language === 'php' ? '//[^\\n]*' : language === 'json' || language === 'text' ? '(?!)' : '(?<![\\w$&"\'{])#[^\\n]*'
   const pattern = new RegExp(`(${note})|("(?:[^"\\\\\\n]|\\\\.)*"|'(?:[^'\\\\]|\\\\.)*'|\`[^\`]*\`)|\\b(${words[language] ?? '(?!)'})\\b`, 'g')
   const out: ReactNode[] = []
   let at = 0

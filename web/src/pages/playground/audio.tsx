@@ -1,7 +1,6 @@
 import { useEffect, useId, useRef, useState } from 'react'
 import { send } from '../../api/client'
 import type { Me } from '../../api/query'
-import { formSnippets, requestSnippets } from '../../code/requests'
 import { ZERO, add, bytes, decimal, divide, duration, money, multiply, perToken, plain, times } from '../../format'
 import { useT } from '../../i18n'
 import { Button } from '../../ui/button'
@@ -163,7 +162,7 @@ function Sounds({ me, models }: { me: Me; models: readonly Model[] }) {
           </article>
         ))}
       </div>
-      {code && <CodeOf onClose={() => setCode(false)} snippets={way === 'heard' ? formSnippets(location.origin, { model: listener.id, response_format: s.form, ...(s.language.trim() ? { language: s.language.trim() } : {}), ...(s.hint.trim() ? { prompt: s.hint } : {}), ...(s.form === 'diarized_json' ? { chunking_strategy: 'auto' } : {}) }, file ? shownName(file.name) : 'speech.mp3') : requestSnippets(location.origin, 'speech', speech(speaker.id, input.trim() || 'Hello', s.format))} />}
+      {code && <CodeOf onClose={() => setCode(false)} of={way === 'heard' ? { form: { model: listener.id, response_format: s.form, ...(s.language.trim() ? { language: s.language.trim() } : {}), ...(s.hint.trim() ? { prompt: s.hint } : {}), ...(s.form === 'diarized_json' ? { chunking_strategy: 'auto' } : {}) }, file: file ? shownName(file.name) : 'speech.mp3' } : { kind: 'speech', body: speech(speaker.id, input.trim() || 'Hello', s.format) }} />}
     </Frame>
   )
 }

@@ -1,7 +1,6 @@
 import { useState } from 'react'
 import { send } from '../../api/client'
 import type { Me } from '../../api/query'
-import { requestSnippets } from '../../code/requests'
 import { decimal, money, number, perToken, plain, times } from '../../format'
 import { useT } from '../../i18n'
 import { Button, IconButton } from '../../ui/button'
@@ -117,7 +116,7 @@ function Vectors({ me, models }: { me: Me; models: readonly Model[] }) {
           )}
         </div>
       </div>
-      {code && <CodeOf onClose={() => setCode(false)} snippets={requestSnippets(location.origin, 'embeddings', body(written.length ? written : ['A weir measures water']))} />}
+      {code && <CodeOf onClose={() => setCode(false)} of={{ kind: 'embeddings', body: body(written.length ? written : ['A weir measures water']) }} />}
     </Frame>
   )
 }

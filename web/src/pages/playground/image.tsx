@@ -2,7 +2,6 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { get, send } from '../../api/client'
 import type { Me } from '../../api/query'
-import { requestSnippets } from '../../code/requests'
 import { decimal, duration, money, perToken, plain, price, times } from '../../format'
 import { useT } from '../../i18n'
 import { Button } from '../../ui/button'
@@ -132,7 +131,7 @@ function Images({ me, models }: { me: Me; models: readonly Model[] }) {
           </article>
         ))}
       </div>
-      {code && <CodeOf onClose={() => setCode(false)} snippets={requestSnippets(location.origin, files.length ? 'edit' : 'image', body(draft.trim() || works[0]?.prompt || 'A heron in a river', files))} />}
+      {code && <CodeOf onClose={() => setCode(false)} of={{ kind: files.length ? 'edit' : 'image', body: body(draft.trim() || works[0]?.prompt || 'A heron in a river', files) }} />}
     </Frame>
   )
 }

@@ -7,7 +7,6 @@ import { useT } from '../../i18n'
 import { hasPage } from '../../router'
 import { remember, remembered } from '../../settings'
 import { Button, IconButton } from '../../ui/button'
-import { CodeTabs } from '../../ui/code'
 import { Copy } from '../../ui/copy'
 import { Empty, Skeleton } from '../../ui/feedback'
 import { Checkbox, Field, Input, Select } from '../../ui/field'
@@ -17,7 +16,6 @@ import { Mark, State, Tag } from '../../ui/marks'
 import { Confirm, Dialog } from '../../ui/overlay'
 import { Money } from '../../ui/values'
 import type { Model } from '../catalog/filter'
-import { requestSnippets } from '../../code/requests'
 import { Composer } from './composer'
 import { ask, beginRoom, forget, roomOf, useRoom, type Can, type Chat, type Room } from './chat'
 import { deleteChats, listChats } from './history'
@@ -26,6 +24,7 @@ import { Panel } from './panel'
 import { linkTo, shape } from './share'
 import { bytesOf, guess, request, running, wrong, type Answer, type Attachment, type Settings, type Turn } from './stream'
 import { FrameList, TurnView, type Acts, type T } from './turn'
+import { CodeOf } from './works'
 
 const SavePreset = lazy(() => import('../presets/save'))
 
@@ -265,10 +264,9 @@ function Figures({ t, answer: a, model, prompt, onAgain }: { t: T; answer: Answe
 function CodeDialog({ t, onClose, models, name, build }: { t: T; onClose: () => void; models: readonly string[]; name: (id: string) => string; build: (id: string) => ReturnType<typeof request> }) {
   const [id, setId] = useState(models[0]!)
   return (
-    <Dialog open onOpenChange={(o) => { if (!o) onClose() }} title={t('codeTitle')} wide>
+    <CodeOf onClose={onClose} of={{ kind: 'chat', body: build(id) }} foot={t('codeFoot')}>
       {models.length > 1 && <Field label={t('model')} className="pb-3"><Select value={id} onChange={(e) => setId(e.target.value)} options={models.map((m) => ({ value: m, label: name(m) }))} /></Field>}
-      <CodeTabs snippets={requestSnippets(location.origin, 'chat', build(id))} label={t('codeTitle')} foot={t('codeFoot')} />
-    </Dialog>
+    </CodeOf>
   )
 }
 function ShareDialog({ t, models, settings, onClose }: { t: T; models: readonly string[]; settings: Settings; onClose: () => void }) {

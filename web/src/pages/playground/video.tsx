@@ -2,7 +2,6 @@ import { useQuery } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import { ApiError, get, remove, send } from '../../api/client'
 import { queries, type Me } from '../../api/query'
-import { requestSnippets } from '../../code/requests'
 import { ZERO, add, compare, decimal, duration, money, percent, plain, seconds, times, type Decimal } from '../../format'
 import { useT } from '../../i18n'
 import { hasPage } from '../../router'
@@ -137,7 +136,7 @@ function Videos({ me, models }: { me: Me; models: readonly Model[] }) {
         {jobsError && !jobs ? <ErrorBox error={jobsError} onRetry={() => void refetch()} /> : !jobs ? <SkeletonRows rows={3} /> : jobs.data.length === 0 ? <Empty icon="video" title={t('noVideos')}>{t('noVideosText')}</Empty>
           : jobs.data.map((j) => <JobCard key={j.id} job={j} prompt={prompts[j.id]} name={models.find((m) => m.id === j.model)?.name ?? j.model} onCancel={() => void remove('/api/v1/videos/{id}' as '/v1/videos/{id}', { path: { id: j.id } }).catch((e: unknown) => setError(asFailure(e))).finally(() => void refetch())} />)}
       </div>
-      {code && <CodeOf onClose={() => setCode(false)} snippets={requestSnippets(location.origin, 'video', body(draft.trim() || 'A heron in a river'))} />}
+      {code && <CodeOf onClose={() => setCode(false)} of={{ kind: 'video', body: body(draft.trim() || 'A heron in a river') }} />}
     </Frame>
   )
 }

@@ -1,17 +1,17 @@
 /** What the kinds beside chat share: what was made in this tab, the model, the cost, and a failure. */
-import { useCallback, useSyncExternalStore, type ReactNode } from 'react'
+import { Suspense, lazy, useCallback, useSyncExternalStore, type ReactNode } from 'react'
 import { ApiError } from '../../api/client'
 import { useT } from '../../i18n'
 import { hasPage } from '../../router'
 import { remember, remembered } from '../../settings'
-import { CodeTabs, type Snippet } from '../../ui/code'
-import { ErrorBox } from '../../ui/feedback'
+import { ErrorBox, SkeletonRows } from '../../ui/feedback'
 import { Field, Select } from '../../ui/field'
 import { Link } from '../../ui/link'
 import { Tag } from '../../ui/marks'
 import { Dialog } from '../../ui/overlay'
 import { Money } from '../../ui/values'
 import type { Model } from '../catalog/filter'
+import type { Asked } from './code'
 
 /** A request of this tab: its answer is made apart from the page, so that it goes on while the person looks elsewhere. */
 export interface Work { readonly id: string; readonly model: string; readonly at: number; readonly state: 'running' | 'done' | 'failed' | 'stopped'; readonly call: string | null; readonly cost: string | null; readonly error: ApiError | null; readonly took: number | null }
@@ -57,7 +57,9 @@ export function Failed({ w, onRetry }: { w: Work; onRetry?: () => void }) {
   if (w.state === 'stopped') return <p className="text-small text-ink3">{t('stopped')}</p>
   return w.error ? <ErrorBox title={t('failedTitle')} error={w.error} {...(onRetry ? { onRetry } : {})} /> : null
 }
-export function CodeOf({ snippets, onClose }: { snippets: readonly Snippet[]; onClose: () => void }) {
+const RequestCode = lazy(() => import('./code'))
+/** The window with a request as code. `children` stand above it. */
+export function CodeOf({ of, onClose, foot, children }: { of: Asked; onClose: () => void; foot?: ReactNode; children?: ReactNode }) {
   const t = useT('playground')
-  return <Dialog open onOpenChange={(o) => { if (!o) onClose() }} title={t('codeTitle')} wide><CodeTabs snippets={snippets} label={t('codeTitle')} /></Dialog>
+  return <Dialog open onOpenChange={(o) => { if (!o) onClose() }} title={t('codeTitle')} wide>{children}<Suspense fallback={<SkeletonRows rows={8} />}><RequestCode of={of} foot={foot} /></Suspense></Dialog>
 }
