@@ -29,6 +29,7 @@ import (
 	"weir/internal/idempotency"
 	"weir/internal/ledger"
 	"weir/internal/loop"
+	"weir/internal/mail"
 	"weir/internal/person"
 	"weir/internal/plugin"
 	"weir/internal/plugin/pdftext"
@@ -71,6 +72,7 @@ type Gateway struct {
 	batches  *batch.Service
 	clock    func() time.Time
 	people   *person.Manager
+	mail     *mail.Sender // nil: no mail is sent
 	api      *httpapi.API
 	server   *httpapi.Server
 	admin    *http.Server
@@ -206,6 +208,10 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 	if err != nil {
 		return g, err
 	}
+	notices, err := g.makeNotices()
+	if err != nil {
+		return g, err
+	}
 	pages, err := g.pages()
 	if err != nil {
 		return g, err
@@ -217,7 +223,7 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 		Editor:   edit.NewEditor(g.store, g.live, ring, time.Now, g.live.refresh),
 		Log:      access, Slog: g.slog, Metrics: metrics, Now: now, Redact: g.redactor.Redact, Ready: g.book.Ready, Aside: g.book.Aside,
 		Idempotency: g.named, History: g.history, Videos: g.videos, Batches: g.batches, FreeDisk: freeDisk(spoolDir(cfg.DataDir)),
-		Presets: preset.NewManager(g.store, time.Now), Views: view.NewManager(g.store, time.Now), Payments: payments, Invoices: invoices, Vouchers: voucher.NewManager(g.store, time.Now), WebhookSecrets: secrets, CheckCallback: callbackCheck(fetcher, secrets), Pages: pages, Language: webui.Language, Theme: webui.Theme,
+		Presets: preset.NewManager(g.store, time.Now), Views: view.NewManager(g.store, time.Now), Payments: payments, Invoices: invoices, Vouchers: voucher.NewManager(g.store, time.Now), Notifications: notices, WebhookSecrets: secrets, CheckCallback: callbackCheck(fetcher, secrets), Pages: pages, Language: webui.Language, Theme: webui.Theme,
 	}, apiConfig)
 	g.batches.Start(g.api)
 	g.server = httpapi.NewServer(g.api)

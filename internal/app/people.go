@@ -22,7 +22,7 @@ import (
 
 // makePeople makes what signs people in, and what sends them mail.
 func (g *Gateway) makePeople(keys person.Keys, f *fetch.Client) (*person.Manager, error) {
-	var mailer person.Mailer
+	var mailer person.Mailer // nil without a server
 	if m := &g.cfg.Mail; m.Host != "" {
 		sender, err := mail.New(mail.Config{
 			Host: m.Host, Port: int(m.Port), Encryption: m.Encryption, Username: m.Username, Password: m.Password.Reveal(), From: m.From, BaseURL: g.publicURL,
@@ -32,7 +32,7 @@ func (g *Gateway) makePeople(keys person.Keys, f *fetch.Client) (*person.Manager
 		}
 		sender.Start()
 		g.onClose(func(context.Context) { sender.Stop() })
-		mailer = sender
+		mailer, g.mail = sender, sender
 	}
 	people := person.NewManager(g.store, keys, mailer, time.Now, signIn(&g.cfg))
 	if len(g.cfg.SignIn.Providers) > 0 {

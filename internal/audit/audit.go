@@ -21,6 +21,7 @@ const (
 	UserRole        = "user.role"
 	UserPreferences = "user.preferences"
 	UserProfile     = "user.profile"
+	NoticesChanged  = "user.notifications"
 	ResponsesGone   = "responses.delete"
 	KeyCreated      = "key.create"
 	KeyChanged      = "key.change"

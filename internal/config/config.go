@@ -27,6 +27,7 @@ type Config struct {
 	Keys        Keys        `yaml:"keys" reload:"restart"`
 	SignIn      SignIn      `yaml:"sign_in" reload:"restart"`
 	Mail        Mail        `yaml:"mail" reload:"restart"`
+	Notify      Notify      `yaml:"notifications" reload:"restart"`
 	Payments    Payments    `yaml:"payments" reload:"restart"`
 	Invoices    Invoices    `yaml:"invoices" reload:"restart"`
 	Web         Web         `yaml:"web" reload:"restart"`
@@ -223,6 +224,17 @@ type Mail struct {
 	Username   string `yaml:"username"`
 	Password   Secret `yaml:"password"`
 	From       string `yaml:"from"`
+}
+
+// Notify configures what people are told before it costs them something.
+type Notify struct {
+	Enabled        bool          `yaml:"enabled"`
+	Email          []string      `yaml:"email"`   // causes that are on by mail, until a person switches them
+	Webhook        []string      `yaml:"webhook"` // likewise by webhook
+	Threshold      Decimal       `yaml:"threshold"`
+	CheckEvery     time.Duration `yaml:"check_every"`
+	MailsPerMinute int64         `yaml:"mails_per_minute"`
+	TestsPerDay    int64         `yaml:"tests_per_day"`
 }
 
 // Payments configures how people pay for their wallets.
@@ -668,6 +680,11 @@ func Default() Config {
 		Idempotency: Idempotency{KeepFor: 24 * time.Hour, MaxAnswerBytes: 4 << 20, MaxAnswersPerUser: 10_000, MaxBytesPerUser: 256 << 20},
 		SignIn:      SignIn{SignUp: "closed", Passwords: true, SessionIdle: 7 * 24 * time.Hour, SessionMax: 30 * 24 * time.Hour},
 		Mail:        Mail{Port: 587, Encryption: "starttls"},
+		Notify: Notify{
+			Enabled: true, Email: []string{"low_balance", "key_limit", "key_expiring", "model_retiring", "payment", "unusual_spending"},
+			Webhook:   []string{"low_balance", "key_limit", "key_expiring", "model_retiring", "payment", "unusual_spending"},
+			Threshold: "0", CheckEvery: 5 * time.Minute, MailsPerMinute: 60, TestsPerDay: 5,
+		},
 		Payments: Payments{
 			Min: "100", Max: "100000", Amounts: []string{"500", "1000", "3000", "10000"}, MaxOpen: 5, Description: "Top-up of a balance", Poll: 5 * time.Second, AutoTopUp: AutoTopUp{MaxMonthlyCap: "100000"},
 			YooKassa: YooKassa{

@@ -30,6 +30,7 @@ var groups = []group{
 		{"docs/batches.md", "Make thousands of requests within a day, from a file."},
 		{"docs/presets.md", "Name a model with its parameters, instructions and routing, and change it without touching programs."},
 		{"docs/webhooks.md", "Be called when a job has ended, and verify the call."},
+		{"docs/notifications.md", "Be told before money, keys or models end: by mail and by webhook."},
 		{"docs/account.md", "Read usage, calls, statements and keys with a program."},
 		{"docs/simulator.md", "Test your program with answers, delays and faults, without a provider."},
 	}},

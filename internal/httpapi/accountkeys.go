@@ -7,6 +7,7 @@ import (
 
 	"weir/internal/apikey"
 	"weir/internal/fault"
+	"weir/internal/notify"
 	"weir/internal/rawjson"
 	"weir/internal/report"
 )
@@ -66,7 +67,7 @@ func appendAccountKey(o *object, k *apikey.Key, s *report.KeySpend, web string) 
 		o.null("limit_remaining")
 		o.null("limit_reset")
 	} else {
-		spent = inInterval(k.Limit.Reset, s.KeySpend)
+		spent = notify.InInterval(k.Limit.Reset, s.KeySpend)
 		o.amountText("limit", k.Limit.Amount)
 		o.amountText("limit_remaining", k.Limit.Remaining(spent))
 		o.textOrNull("limit_reset", string(k.Limit.Reset))

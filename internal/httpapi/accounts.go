@@ -9,6 +9,7 @@ import (
 	"weir/internal/fault"
 	"weir/internal/ledger"
 	"weir/internal/money"
+	"weir/internal/notify"
 	"weir/internal/record"
 	"weir/internal/usage"
 )
@@ -276,7 +277,7 @@ func appendLimit(o *object, k *apikey.Key, s ledger.KeySpend) {
 		o.null("limit_reset")
 	} else {
 		o.amount("limit", k.Limit.Amount)
-		o.amount("limit_remaining", k.Limit.Remaining(inInterval(k.Limit.Reset, s)))
+		o.amount("limit_remaining", k.Limit.Remaining(notify.InInterval(k.Limit.Reset, s)))
 		o.textOrNull("limit_reset", string(k.Limit.Reset))
 	}
 	o.amount("usage", s.Total)
@@ -286,17 +287,4 @@ func appendLimit(o *object, k *apikey.Key, s ledger.KeySpend) {
 	for _, name := range []string{"byok_usage", "byok_usage_daily", "byok_usage_weekly", "byok_usage_monthly"} {
 		o.integer(name, 0)
 	}
-}
-
-// inInterval is what was spent since the limit was last reset.
-func inInterval(r apikey.Reset, s ledger.KeySpend) money.Nano {
-	switch r {
-	case apikey.Daily:
-		return s.Daily
-	case apikey.Weekly:
-		return s.Weekly
-	case apikey.Monthly:
-		return s.Monthly
-	}
-	return s.Total
 }

@@ -22,6 +22,7 @@ import (
 	"weir/internal/ledger"
 	"weir/internal/limit"
 	"weir/internal/limit/quota"
+	"weir/internal/notify"
 	"weir/internal/person"
 	"weir/internal/relay"
 	"weir/internal/report"
@@ -113,6 +114,8 @@ type Deps struct {
 	Payments *Payments // nil: nobody can pay here
 	Vouchers *voucher.Manager
 	Invoices *invoice.Manager // nil: there are none
+
+	Notifications *notify.Manager // nil: nobody is told anything
 
 	WebhookSecrets WebhookSecrets // nil: events are not signed, so none are sent
 
@@ -382,6 +385,11 @@ func (a *API) declare() []*Route {
 		{Method: "PATCH", Pattern: "/api/keys/{hash}", access: management, fresh: true, body: managementBody, handle: (*exchange).patchAccountKey},
 		{Method: "DELETE", Pattern: "/api/keys/{hash}", access: management, fresh: true, handle: (*exchange).deleteKey},
 		{Method: "POST", Pattern: "/api/keys/{hash}/rotate", access: management, fresh: true, body: managementBody, handle: (*exchange).rotateAccountKey},
+		{Method: "GET", Pattern: "/api/notifications", access: management, handle: (*exchange).getNotifications},
+		{Method: "PUT", Pattern: "/api/notifications", access: management, body: managementBody, handle: (*exchange).putNotifications},
+		{Method: "POST", Pattern: "/api/notifications/test", access: management, handle: (*exchange).postNotificationTest},
+		{Method: "GET", Pattern: "/api/unsubscribe/{token}", access: linked, handle: (*exchange).getUnsubscribe},
+		{Method: "POST", Pattern: "/api/unsubscribe/{token}", access: linked, handle: (*exchange).postUnsubscribe},
 		{Method: "GET", Pattern: "/api/presets", access: management, handle: (*exchange).listPresets},
 		{Method: "POST", Pattern: "/api/presets", access: management, body: atMost(presetBody), handle: (*exchange).postPreset},
 		{Method: "GET", Pattern: "/api/presets/{name}", access: management, handle: (*exchange).getPreset},

@@ -18,6 +18,8 @@ func (x *exchange) authorize() error {
 		return x.admitPublic()
 	case visiting:
 		return x.admitVisitor()
+	case linked:
+		return x.api.quotas.Anonymous(x.at, x.addressName())
 	case notifying:
 		if err := x.mayNotify(); err != nil {
 			return err

@@ -20,8 +20,8 @@ func (r *Route) OfPages() (visitors, people bool) {
 	return r.access == visiting, r.access == signedIn
 }
 
-// Notified reports whether a route is called by other services alone.
-func (r *Route) Notified() bool { return r.access == notifying }
+// Notified reports whether a route looks at neither keys nor sessions: other services and mail programs call it.
+func (r *Route) Notified() bool { return r.access == notifying || r.access == linked }
 
 // LingeringListener is a listener that limits, of whose connections so many linger.
 func LingeringListener(l net.Listener, most int64) (net.Listener, *limit.Budget) {

@@ -4,8 +4,7 @@ import (
 	"time"
 
 	"weir/internal/apikey"
-	"weir/internal/catalog"
-	"weir/internal/ledger"
+	"weir/internal/notify"
 	"weir/internal/report"
 )
 
@@ -54,7 +53,9 @@ func (x *exchange) getOverview() error {
 	}
 	o.EndArray()
 	o.Name("notices").Array()
-	x.appendNotices(&o, v, names, spends)
+	if err := x.appendNotices(&o, v, names, spends); err != nil {
+		return err
+	}
 	o.EndArray()
 	own := false
 	for _, k := range names.keys {
@@ -110,45 +111,24 @@ func appendDays(o *object, days []report.DayShares, today time.Time) {
 	o.EndArray()
 }
 
-const (
-	nearLimit    = 80 // percent
-	expiresSoon  = 7 * 24 * time.Hour
-	retiresSoon  = 30 * 24 * time.Hour
-	runwaySoon   = 3 // days
-	mostNotices  = 20
-	expiredSince = 7 * 24 * time.Hour // how long a key that has expired is worth a notice
-)
+const mostNotices = 20
 
-// appendNotices writes what needs attention: money first, then keys, then models.
-func (x *exchange) appendNotices(o *object, v *report.Overview, names *keyNames, spends map[string]report.KeySpend) {
-	n := 0
-	notice := func(kind, ref, name string, detail func()) {
-		if n++; n > mostNotices {
-			return
+// appendNotices writes what needs attention: the facts that notifications tell of, too.
+func (x *exchange) appendNotices(o *object, v *report.Overview, names *keyNames, spends map[string]report.KeySpend) error {
+	seen := notify.Seen{Now: x.at, Overview: v, Keys: names.inOrder(), Spends: spends, Catalog: x.api.Catalog()}
+	if x.api.Notifications != nil {
+		var err error
+		if seen.Threshold, err = x.api.Notifications.Threshold(x.context(), x.caller.User); err != nil {
+			return err
 		}
+	}
+	facts := notify.States(&seen)
+	for i := range facts[:min(len(facts), mostNotices)] {
 		o.Object()
-		o.text("kind", kind)
-		o.textOrNull("ref", ref)
-		o.textOrNull("name", name)
-		o.Name("detail").Object()
-		detail()
-		o.EndObject()
+		appendFact(o, &facts[i])
 		o.EndObject()
 	}
-	available := v.Balance.Balance - v.Held
-	switch {
-	case available <= 0 && (v.Topped || len(v.Calls) > 0):
-		notice("money_gone", "", "", func() { o.amountText("available", available) })
-	case v.Runway >= 0 && v.Runway <= runwaySoon:
-		notice("money_low", "", "", func() { o.amountText("available", available); o.integer("days", int64(v.Runway)) })
-	}
-	for _, k := range names.inOrder() {
-		s := spends[k.ID]
-		x.keyNotices(k, &s.KeySpend, o, notice)
-	}
-	for _, slug := range v.Models {
-		x.modelNotice(slug, o, notice)
-	}
+	return nil
 }
 
 // inOrder lists the keys that are in use, the newest first.
@@ -159,67 +139,4 @@ func (n *keyNames) inOrder() (list []*apikey.Key) {
 		}
 	}
 	return list
-}
-
-func (x *exchange) keyNotices(k *apikey.Key, s *ledger.KeySpend, o *object, notice func(kind, ref, name string, detail func())) {
-	if left := k.ExpiresAt.Sub(x.at); !k.ExpiresAt.IsZero() && left < expiresSoon {
-		kind := "key_expiring"
-		if left <= 0 {
-			kind = "key_expired"
-		}
-		if left > -expiredSince {
-			notice(kind, k.Hash, k.Name, func() { o.moment("at", k.ExpiresAt) })
-		}
-		if left <= 0 {
-			return
-		}
-	}
-	if k.Limit == nil || k.Limit.Amount <= 0 {
-		return
-	}
-	spent := inInterval(k.Limit.Reset, *s)
-	// without a product that might overflow
-	percent := int64(spent / max(1, k.Limit.Amount/100))
-	if percent < nearLimit {
-		return
-	}
-	kind := "key_limit"
-	if spent >= k.Limit.Amount {
-		kind = "key_limit_reached"
-	}
-	notice(kind, k.Hash, k.Name, func() {
-		o.amountText("limit", k.Limit.Amount)
-		o.amountText("spent", spent)
-		o.integer("percent", percent)
-		o.textOrNull("resets", string(k.Limit.Reset))
-	})
-}
-
-// modelNotice tells of a model in use that nobody serves any more, or all whose endpoints will retire soon.
-func (x *exchange) modelNotice(slug string, o *object, notice func(kind, ref, name string, detail func())) {
-	snap := x.api.Catalog()
-	if day, gone := snap.Retired(slug); gone {
-		notice("model_gone", slug, slug, func() { o.moment("at", day) })
-		return
-	}
-	m, _, ok := snap.Resolve(slug)
-	if !ok || len(m.Endpoints) == 0 {
-		return
-	}
-	if last := lastDay(m); !last.IsZero() && last.Sub(x.at) < retiresSoon {
-		notice("model_retiring", slug, m.Name, func() { o.moment("at", last) })
-	}
-}
-
-// lastDay is when the last endpoint of a model retires, zero if one of them does not.
-func lastDay(m *catalog.Model) (last time.Time) {
-	for _, ep := range m.Endpoints {
-		if ep.Retires.IsZero() {
-			return time.Time{}
-		}
-		if ep.Retires.After(last) {
-			last = ep.Retires
-		}
-	}
-	return last
 }

@@ -20,6 +20,7 @@ const (
 	visiting                     // anybody's browser, from a page of ours: what surrounds a sign-in
 	signedIn                     // a person's browser
 	notifying                    // another service's server, known by its address
+	linked                       // whoever has the link: the path is what lets them in, and neither key nor session is looked at
 )
 
 // Route is one operation of the API.
@@ -50,7 +51,7 @@ const (
 // admitted reports whether requests pass admit: all that read a body or ask a provider. The operators' routes do not: they are the way out
 // of an overload. Neither do the small forms of a sign-in and notifications, which are counted by address.
 func (r *Route) admitted() bool {
-	return (r.body != nil || r.asks) && r.access != administration && r.access != visiting && r.access != signedIn && r.access != notifying
+	return (r.body != nil || r.asks) && r.access != administration && r.access != visiting && r.access != signedIn && r.access != notifying && r.access != linked
 }
 
 // rated reports whether requests use the allowances of their key.

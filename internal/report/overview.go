@@ -52,12 +52,26 @@ type Overview struct {
 
 // Overview makes the overview of a wallet at a moment.
 func (r *Reporter) Overview(ctx context.Context, wallet string, now time.Time) (*Overview, error) {
-	var err error
-	o := &Overview{}
-	if o.Balance, err = r.book.Balance(ctx, wallet); err != nil { // flushes
+	o, err := r.Spending(ctx, wallet, now)
+	if err != nil {
 		return nil, err
 	}
 	if o.Running, err = r.running(ctx, wallet, o.Held); err != nil {
+		return nil, err
+	}
+	p, err := r.page(ctx, Search{Wallet: wallet, From: time.Unix(0, 0), To: now.Add(time.Hour), Limit: overviewCalls})
+	if err != nil {
+		return nil, err
+	}
+	o.Calls = p.Calls
+	return o, nil
+}
+
+// Spending is the part of the overview that roll-ups tell: all but Running and Calls.
+func (r *Reporter) Spending(ctx context.Context, wallet string, now time.Time) (*Overview, error) {
+	var err error
+	o := &Overview{}
+	if o.Balance, err = r.book.Balance(ctx, wallet); err != nil { // flushes
 		return nil, err
 	}
 	today := Day.Floor(now)
@@ -71,11 +85,6 @@ func (r *Reporter) Overview(ctx context.Context, wallet string, now time.Time) (
 		return nil, err
 	}
 	o.spending(rows, first, today, month)
-	p, err := r.page(ctx, Search{Wallet: wallet, From: time.Unix(0, 0), To: now.Add(time.Hour), Limit: overviewCalls})
-	if err != nil {
-		return nil, err
-	}
-	o.Calls = p.Calls
 	o.Topped, err = r.store.ToppedUp(ctx, wallet)
 	return o, err
 }

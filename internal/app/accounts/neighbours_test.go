@@ -119,6 +119,7 @@ var triedElsewhere = map[string]string{
 	"codes of vouchers that are tried": "internal/limit/quota/quota_test.go: TestRedeem",
 	"payments that wait to be paid":    "internal/store/storetest/payments.go: paymentBound",
 	"batches that run":                 "internal/store/storetest/batches.go: batchNeighbours",
+	"mails of notifications":           "internal/store/storetest/notify.go: noticeDigest",
 	"presets":                          "internal/store/storetest/presets.go: presetBounds",
 	"saved views":                      "internal/store/storetest/views.go: viewBounds",
 	"invoices":                         "internal/store/storetest/invoices.go: invoiceBounds",

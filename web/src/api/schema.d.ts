@@ -1981,6 +1981,62 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/notifications": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What this account is told of by e-mail and webhook */
+        get: operations["getNotifications"];
+        /** Change them; what is left out stays as it is */
+        put: operations["putNotifications"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/notifications/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Send a test to the confirmed e-mail address and to the webhook of this account */
+        post: operations["testNotifications"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/unsubscribe/{token}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description From a mail */
+                token: string;
+            };
+            cookie?: never;
+        };
+        /** Go to the page that asks whether mails of a cause shall stop; nothing is changed */
+        get: operations["openUnsubscribe"];
+        put?: never;
+        /** Switch off the mails of the token's cause, with one click of a mail program (RFC 8058); the body is not read */
+        post: operations["unsubscribe"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/vouchers/redeem": {
         parameters: {
             query?: never;
@@ -6251,7 +6307,7 @@ export interface components {
         };
         Notice: {
             /** @enum {string} */
-            kind: "key_limit" | "key_limit_reached" | "key_expiring" | "key_expired" | "model_retiring" | "model_gone" | "money_low" | "money_gone";
+            kind: "key_limit" | "key_limit_reached" | "key_expiring" | "key_expired" | "model_retiring" | "model_gone" | "money_low" | "money_gone" | "unusual_spending";
             /** @description Hash of the key, slug of the model; null for the wallet */
             ref: string | null;
             name: string | null;
@@ -6264,7 +6320,42 @@ export interface components {
                 /** Format: date-time */
                 at?: string;
                 available?: components["schemas"]["Decimal"];
-                days?: number;
+                /** @description That the money lasts */
+                days?: number | null;
+                /** @description Median of the spending of days */
+                usual?: components["schemas"]["Decimal"];
+            };
+        };
+        /** @enum {string} */
+        NotificationCause: "low_balance" | "key_limit" | "key_expiring" | "model_retiring" | "payment" | "unusual_spending";
+        NotificationSwitches: {
+            email?: boolean;
+            webhook?: boolean;
+        };
+        NotificationSettings: {
+            data: {
+                /** @description Rubles; a balance below is low. 0: only the days that it lasts count */
+                threshold: components["schemas"]["Decimal"];
+                email: {
+                    /** @description This gateway sends mails */
+                    available: boolean;
+                    address: string | null;
+                    /** @description Mails go only to a confirmed address */
+                    confirmed: boolean;
+                };
+                webhook: {
+                    /** @description This gateway can sign events */
+                    available: boolean;
+                    url: string | null;
+                };
+                causes: {
+                    low_balance: components["schemas"]["NotificationSwitches"];
+                    key_limit: components["schemas"]["NotificationSwitches"];
+                    key_expiring: components["schemas"]["NotificationSwitches"];
+                    model_retiring: components["schemas"]["NotificationSwitches"];
+                    payment: components["schemas"]["NotificationSwitches"];
+                    unusual_spending: components["schemas"]["NotificationSwitches"];
+                };
             };
         };
         /** @description Events with `id`, `event` and `data`: EventsChunk */
@@ -13647,6 +13738,297 @@ export interface operations {
             429: components["responses"]["RetryLater"];
             500: components["responses"]["Error"];
             502: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getNotifications: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The settings that hold */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "threshold": "500",
+                     *         "email": {
+                     *           "available": true,
+                     *           "address": "anna@example.org",
+                     *           "confirmed": true
+                     *         },
+                     *         "webhook": {
+                     *           "available": true,
+                     *           "url": "https://example.org/hook"
+                     *         },
+                     *         "causes": {
+                     *           "low_balance": {
+                     *             "email": true,
+                     *             "webhook": true
+                     *           },
+                     *           "key_limit": {
+                     *             "email": true,
+                     *             "webhook": true
+                     *           },
+                     *           "key_expiring": {
+                     *             "email": true,
+                     *             "webhook": false
+                     *           },
+                     *           "model_retiring": {
+                     *             "email": true,
+                     *             "webhook": true
+                     *           },
+                     *           "payment": {
+                     *             "email": true,
+                     *             "webhook": true
+                     *           },
+                     *           "unusual_spending": {
+                     *             "email": false,
+                     *             "webhook": true
+                     *           }
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["NotificationSettings"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    putNotifications: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "threshold": "500",
+                 *       "webhook_url": "https://example.org/hook",
+                 *       "causes": {
+                 *         "key_expiring": {
+                 *           "webhook": false
+                 *         }
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    /** @description Rubles; a balance below is low. 0: only the days that it lasts count */
+                    threshold?: components["schemas"]["Decimal"];
+                    /**
+                     * Format: uri
+                     * @description Where events go, by https; null for nowhere
+                     */
+                    webhook_url?: string | null;
+                    causes?: {
+                        low_balance?: components["schemas"]["NotificationSwitches"];
+                        key_limit?: components["schemas"]["NotificationSwitches"];
+                        key_expiring?: components["schemas"]["NotificationSwitches"];
+                        model_retiring?: components["schemas"]["NotificationSwitches"];
+                        payment?: components["schemas"]["NotificationSwitches"];
+                        unusual_spending?: components["schemas"]["NotificationSwitches"];
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description The settings that hold now */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "threshold": "500",
+                     *         "email": {
+                     *           "available": true,
+                     *           "address": "anna@example.org",
+                     *           "confirmed": true
+                     *         },
+                     *         "webhook": {
+                     *           "available": true,
+                     *           "url": "https://example.org/hook"
+                     *         },
+                     *         "causes": {
+                     *           "low_balance": {
+                     *             "email": true,
+                     *             "webhook": true
+                     *           },
+                     *           "key_limit": {
+                     *             "email": true,
+                     *             "webhook": true
+                     *           },
+                     *           "key_expiring": {
+                     *             "email": true,
+                     *             "webhook": false
+                     *           },
+                     *           "model_retiring": {
+                     *             "email": true,
+                     *             "webhook": true
+                     *           },
+                     *           "payment": {
+                     *             "email": true,
+                     *             "webhook": true
+                     *           },
+                     *           "unusual_spending": {
+                     *             "email": false,
+                     *             "webhook": true
+                     *           }
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["NotificationSettings"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    testNotifications: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Where a test is on its way to */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "email": true,
+                     *         "webhook": false
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            email: boolean;
+                            webhook: boolean;
+                        };
+                    };
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    openUnsubscribe: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description From a mail */
+                token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The page */
+            303: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    unsubscribe: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description From a mail */
+                token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description They are off */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "cause": "low_balance"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            cause: components["schemas"]["NotificationCause"];
+                        };
+                    };
+                };
+            };
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
             503: components["responses"]["RetryLater"];
             default: components["responses"]["Error"];
         };

@@ -33,9 +33,12 @@ const messages = {
   notice_model_gone: '{name} is not served any more',
   notice_money_low: 'The wallet is nearly empty',
   notice_money_gone: 'The wallet is empty',
+  notice_unusual_spending: 'Far more was spent today than usual',
+  notice_unusual_spending_text: '{spent} so far, usually about {usual} a day.',
   notice_money_text: 'Without money calls get 402. The operator tops up: weir topup NAME 100',
   toKeys: 'Keys',
   toModel: 'Model',
+  toActivity: 'Activity',
 } as const satisfies Messages
 export default messages
 declare module '../i18n' { interface Areas { overview: typeof messages } }

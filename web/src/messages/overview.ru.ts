@@ -34,7 +34,10 @@ export default {
   notice_model_gone: '{name} больше не обслуживается',
   notice_money_low: 'Кошелёк почти пуст',
   notice_money_gone: 'Кошелёк пуст',
+  notice_unusual_spending: 'Сегодня потрачено намного больше обычного',
+  notice_unusual_spending_text: 'Пока {spent}, обычно около {usual} в день.',
   notice_money_text: 'Без денег вызовы получают 402. Пополняет оператор: weir topup ИМЯ 100',
   toKeys: 'К ключам',
   toModel: 'К модели',
+  toActivity: 'К активности',
 } as const satisfies Translation<typeof en>

@@ -1,0 +1,249 @@
+package notify
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/hex"
+	"strings"
+	"sync"
+	"time"
+
+	"weir/internal/audit"
+	"weir/internal/fault"
+	"weir/internal/money"
+	"weir/internal/person"
+	"weir/internal/webhook"
+)
+
+// Config says how a Manager works. Its values are in package config, which has the defaults.
+type Config struct {
+	Now        func() time.Time
+	Defaults   Choices
+	Threshold  money.Nano // of a low balance without a choice of the person's; 0: only the days that it lasts count
+	TestsADay  int        // of an account
+	CheckEvery time.Duration
+	Poll       time.Duration                                                    // between looks into the store
+	MailEvery  time.Duration                                                    // between two mails of this node
+	Encode     func(*Fact) []byte                                               // the data of a webhook's event, JSON
+	Report     func(what string, account string, cause Cause, n int, err error) // an event that the operator should know about; account and cause may be ""
+	Wake       func()                                                           // there is a new delivery in the outbox
+}
+
+// People knows addresses.
+type People interface {
+	PersonOf(ctx context.Context, user string) (person.Person, error)
+}
+
+// Mailer sends mails.
+type Mailer interface {
+	// Deliver makes one attempt to send a mail. It fails with fault.Unprocessable when another is pointless. Its errors have no address.
+	Deliver(ctx context.Context, m *Mail) error
+	// SendTest takes a mail to be sent in the background, and reports whether there was room for it.
+	SendTest(m *Mail) bool
+}
+
+// Manager keeps what accounts chose, and makes links that switch a cause off. It is safe for concurrent use.
+type Manager struct {
+	store  Store
+	people People
+	mail   Mailer // nil: no mail is sent
+	cfg    Config
+
+	mu  sync.Mutex
+	key []byte // of links; nil: not read yet
+}
+
+// NewManager makes a Manager. mail may be nil.
+func NewManager(s Store, p People, mail Mailer, c Config) *Manager {
+	return &Manager{store: s, people: p, mail: mail, cfg: c}
+}
+
+// View is what the page of the settings shows.
+type View struct {
+	Threshold money.Nano
+	Webhook   string
+	On        Choices // what holds
+	Mail      bool    // this gateway sends mails
+	Address   string  // of the person, "" none
+	Confirmed bool    // mails go only to a confirmed address
+}
+
+// Settings is what holds for an account.
+func (m *Manager) Settings(ctx context.Context, account string) (v View, err error) {
+	s, err := m.store.NotifySettings(ctx, account)
+	if err != nil {
+		return v, err
+	}
+	p, err := m.people.PersonOf(ctx, account)
+	if err != nil {
+		return v, err
+	}
+	return View{Threshold: m.threshold(&s), Webhook: s.Webhook, On: m.cfg.Defaults.With(s.Own), Mail: m.mail != nil, Address: p.Email, Confirmed: p.Confirmed}, nil
+}
+
+func (m *Manager) threshold(s *Settings) money.Nano {
+	if s.ThresholdSet {
+		return s.Threshold
+	}
+	return m.cfg.Threshold
+}
+
+// Threshold is the low balance that holds for an account.
+func (m *Manager) Threshold(ctx context.Context, account string) (money.Nano, error) {
+	s, err := m.store.NotifySettings(ctx, account)
+	return m.threshold(&s), err
+}
+
+// Change is what a person changes; nil stays as it is.
+type Change struct {
+	Threshold *money.Nano
+	Webhook   *string // checked by the rules for addresses
+	Switches  Choices
+}
+
+// maxThreshold keeps sums far from an overflow.
+const maxThreshold = 1_000_000_000 * money.Ruble
+
+// Save changes the settings of an account. It fails with fault.Invalid.
+func (m *Manager) Save(ctx context.Context, account string, c Change, by audit.Actor) error {
+	s, err := m.store.NotifySettings(ctx, account)
+	if err != nil {
+		return err
+	}
+	if c.Threshold != nil {
+		if *c.Threshold < 0 || *c.Threshold > maxThreshold {
+			return fault.Field("notify.Save", "threshold", "threshold must be from 0 to 1000000000 rubles.")
+		}
+		s.Threshold, s.ThresholdSet = *c.Threshold, true
+	}
+	if c.Webhook != nil {
+		s.Webhook = *c.Webhook
+	}
+	s.Own = c.Switches
+	return m.store.SaveNotifySettings(ctx, account, s, m.cfg.Now(), audit.Event{Actor: by, Action: audit.NoticesChanged, Target: account})
+}
+
+// Tested says where a test went.
+type Tested struct{ Mail, Webhook bool }
+
+// Test sends a test to each channel that an account has. It fails with fault.RateLimited when the account had enough tests today, and with
+// fault.Conflict when there is nowhere to send one.
+func (m *Manager) Test(ctx context.Context, account string) (t Tested, err error) {
+	const op = "notify.Test"
+	s, err := m.store.NotifySettings(ctx, account)
+	if err != nil {
+		return t, err
+	}
+	p, err := m.people.PersonOf(ctx, account)
+	if err != nil {
+		return t, err
+	}
+	mail := m.mail != nil && p.Confirmed && p.Email != ""
+	if !mail && s.Webhook == "" {
+		return t, fault.New(fault.Conflict, op, "There is nowhere to send a test: this account has no confirmed e-mail address and no webhook.")
+	}
+	now := m.cfg.Now()
+	room, err := m.store.TakeNoticeTest(ctx, account, now.UTC().Format(time.DateOnly), m.cfg.TestsADay)
+	if err != nil {
+		return t, err
+	}
+	if !room {
+		return t, fault.New(fault.RateLimited, op, "This account has sent all its tests of today. Try again tomorrow.")
+	}
+	id := "ntf-" + randomID()
+	t.Mail = mail && m.mail.SendTest(&Mail{ID: id, To: p.Email, Locale: p.Language})
+	if s.Webhook != "" {
+		f := Fact{Kind: TestNotice, Days: -1}
+		if err := m.store.AddDelivery(ctx, webhook.NewDelivery(id, account, s.Webhook, eventOf(f.Kind), m.cfg.Encode(&f), now)); err != nil {
+			return t, err
+		}
+		t.Webhook = true
+		m.cfg.Wake()
+	}
+	return t, nil
+}
+
+// eventOf is the type of a webhook's event.
+func eventOf(k Kind) string { return "notification." + string(k) }
+
+func randomID() string {
+	var b [12]byte
+	_, _ = rand.Read(b[:]) // never fails: it ends the program instead
+	return hex.EncodeToString(b[:])
+}
+
+// signingKey is the key of links. All nodes of a store have the same.
+func (m *Manager) signingKey(ctx context.Context) ([]byte, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.key != nil {
+		return m.key, nil
+	}
+	fresh := make([]byte, 32)
+	_, _ = rand.Read(fresh)
+	key, err := m.store.NoticeKey(ctx, fresh)
+	if err == nil {
+		m.key = key
+	}
+	return key, err
+}
+
+func sign(key []byte, account string, cause Cause) []byte {
+	mac := hmac.New(sha256.New, key)
+	_, _ = mac.Write([]byte("unsubscribe\n" + account + "\n" + string(cause)))
+	return mac.Sum(nil)[:24]
+}
+
+var tokens = base64.RawURLEncoding
+
+// Token is the text that switches the mails of one cause off, and does nothing else. It does not expire: mails are read late.
+func (m *Manager) Token(ctx context.Context, account string, cause Cause) (string, error) {
+	key, err := m.signingKey(ctx)
+	if err != nil {
+		return "", err
+	}
+	return tokens.EncodeToString([]byte(account+"\n"+string(cause))) + "." + tokens.EncodeToString(sign(key, account, cause)), nil
+}
+
+const longestToken = 300 // bytes
+
+// CauseOf reads a token. It fails with fault.NotFound for whatever this gateway has not made.
+func (m *Manager) CauseOf(ctx context.Context, token string) (account string, cause Cause, err error) {
+	unknown := fault.New(fault.NotFound, "notify.CauseOf", "This link is not valid. Change what is sent on the page of the settings.")
+	first, second, ok := strings.Cut(token, ".")
+	if !ok || len(token) > longestToken {
+		return "", "", unknown
+	}
+	named, err := tokens.DecodeString(first)
+	given, err2 := tokens.DecodeString(second)
+	if err != nil || err2 != nil {
+		return "", "", unknown
+	}
+	account, name, _ := strings.Cut(string(named), "\n")
+	key, err := m.signingKey(ctx)
+	if err != nil {
+		return "", "", err
+	}
+	if subtle.ConstantTimeCompare(given, sign(key, account, Cause(name))) != 1 {
+		return "", "", unknown
+	}
+	cause, err = ParseCause("token", name)
+	if err != nil {
+		return "", "", unknown // of a cause that a later version had
+	}
+	return account, cause, nil
+}
+
+// Unsubscribe switches the mails of the token's cause off. It may be repeated.
+func (m *Manager) Unsubscribe(ctx context.Context, token string) (Cause, error) {
+	account, cause, err := m.CauseOf(ctx, token)
+	if err != nil {
+		return "", err
+	}
+	return cause, m.store.SwitchNotice(ctx, account, cause, Email, false, m.cfg.Now(),
+		audit.Event{Actor: audit.Actor{Name: "link in a mail"}, Action: audit.NoticesChanged, Target: account, After: string(cause) + " email off"})
+}
