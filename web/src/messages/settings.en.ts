@@ -4,6 +4,7 @@ const messages = {
   title: 'Settings',
   profile: 'Profile',
   security: 'Security',
+  notifications: 'Notifications',
   routing: 'Routing',
   data: 'Data',
   sections: 'Sections of the settings',

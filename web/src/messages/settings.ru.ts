@@ -5,6 +5,7 @@ const messages = {
   title: 'Настройки',
   profile: 'Профиль',
   security: 'Безопасность',
+  notifications: 'Уведомления',
   routing: 'Маршрутизация',
   data: 'Данные',
   sections: 'Разделы настроек',

@@ -6,5 +6,6 @@ export const publicPages: readonly PageRoute[] = [
   { path: '/models/compare', load: () => import('../pages/catalog/compare'), areas: ['catalog'] },
   { path: '/models/$vendor/$model', load: () => import('../pages/model/model'), areas: ['catalog', 'model'] },
   { path: '/welcome', load: () => import('../pages/welcome/welcome'), areas: ['welcome'] },
+  { path: '/unsubscribe', load: () => import('../pages/unsubscribe/unsubscribe'), areas: ['notifications'] },
   { path: '/status', load: () => import('../pages/status/status'), areas: ['status'] },
 ]

@@ -1,0 +1,144 @@
+/** What the account is told before it costs it something, and where to. */
+import { useQuery } from '@tanstack/react-query'
+import { useState, type FormEvent } from 'react'
+import { ApiError, get, post, put, type Reply } from '../../api/client'
+import { explain } from '../../api/explain'
+import { queries } from '../../api/query'
+import { useT } from '../../i18n'
+import { Button } from '../../ui/button'
+import { Secret } from '../../ui/copy'
+import { Empty, ErrorBox, SkeletonRows } from '../../ui/feedback'
+import { Checkbox, Field, Input } from '../../ui/field'
+import { Link } from '../../ui/link'
+import { Panel } from '../../ui/page'
+import { toast } from '../../ui/toast'
+import { Settings } from './parts'
+
+const queryKey = ['notifications'], secretKey = ['webhook-secret']
+type Told = Reply<'/api/notifications'>['data']
+const causes = ['low_balance', 'key_limit', 'key_expiring', 'model_retiring', 'payment', 'unusual_spending'] as const
+const channels = ['email', 'webhook'] as const
+
+export default function NotificationsPage() {
+  const t = useT('notifications')
+  const { data, error, refetch } = useQuery({ queryKey, queryFn: ({ signal }) => get('/api/notifications', { signal }) })
+  const off = error instanceof ApiError && error.status === 404
+  return (
+    <Settings at="notifications">
+      {off ? <Empty icon="warning" title={t('off')} /> : error ? <ErrorBox error={error} onRetry={() => void refetch()} /> : !data ? <Panel><SkeletonRows rows={8} /></Panel> : (
+        <><Switches d={data.data} /><Threshold d={data.data} /><Channels d={data.data} /></>
+      )}
+    </Settings>
+  )
+}
+
+function Switches({ d }: { d: Told }) {
+  const t = useT('notifications')
+  const [busy, setBusy] = useState(false)
+  const flip = async (cause: (typeof causes)[number], channel: (typeof channels)[number], on: boolean) => {
+    setBusy(true)
+    try { queries.setQueryData(queryKey, await put('/api/notifications', { body: { causes: { [cause]: { [channel]: on } } } })); toast(t('saved')) } catch (e) { toast(explain(e)) } finally { setBusy(false) }
+  }
+  return (
+    <Panel title={t('told')}>
+      <p className="pb-2 text-ink2">{t('toldText')}</p>
+      <table className="w-full border-collapse">
+        <caption className="sr-only">{t('told')}</caption>
+        <thead><tr className="text-left text-small text-ink3"><th scope="col" className="py-1.5 font-normal">{t('cause')}</th><th scope="col" className="w-20 py-1.5 text-center font-normal">{t('byEmail')}</th><th scope="col" className="w-20 py-1.5 text-center font-normal">{t('byWebhook')}</th></tr></thead>
+        <tbody>
+          {causes.map((cause) => (
+            <tr key={cause} className="border-t border-line">
+              <th scope="row" className="py-2 pr-3 text-left font-medium">{t(cause)}<span className="block text-small font-normal text-ink3">{t(`${cause}_help`)}</span></th>
+              {channels.map((channel) => (
+                <td key={channel} className="p-0"><Checkbox className="justify-center" checked={d.causes[cause]?.[channel] ?? false} disabled={busy} label={t('switch', { cause: t(cause), channel: t(channel === 'email' ? 'byEmail' : 'byWebhook') })} onChange={(on) => void flip(cause, channel, on)} /></td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      <p className="pt-3"><Link to="/docs/notifications">{t('how')}</Link></p>
+    </Panel>
+  )
+}
+
+/** A form of one field that saves it. wrong is what to say of a value that the API refuses. */
+function One({ label, help, wrong, value, body, type = 'text' }: { label: string; help: string; wrong: string; value: string; body: (v: string) => { threshold: string } | { webhook_url: string | null }; type?: 'text' | 'url' }) {
+  const t = useT('notifications'), c = useT('common')
+  const [text, setText] = useState(value)
+  const [busy, setBusy] = useState(false)
+  const [failed, setFailed] = useState<unknown>(null)
+  const field = failed instanceof ApiError && failed.field !== null
+  const save = async (e: FormEvent) => {
+    e.preventDefault()
+    if (busy) return
+    setBusy(true)
+    setFailed(null)
+    try { queries.setQueryData(queryKey, await put('/api/notifications', { body: body(text.trim()) })); toast(t('saved')) } catch (e) { setFailed(e) } finally { setBusy(false) }
+  }
+  return (
+    <form onSubmit={(e) => { void save(e) }} noValidate className="flex flex-wrap items-start gap-2">
+      <Field className="min-w-0 flex-1 basis-60" label={label} help={help} error={field ? wrong : undefined}><Input type={type} inputMode={type === 'url' ? 'url' : 'decimal'} maxLength={2000} autoComplete="off" spellCheck={false} value={text} onChange={(e) => setText(e.target.value)} /></Field>
+      <div className="pt-[26px]"><Button type="submit" busy={busy} disabled={text.trim() === value}>{c('save')}</Button></div>
+      {failed !== null && !field && <div className="basis-full"><ErrorBox error={failed} title={explain(failed)} /></div>}
+    </form>
+  )
+}
+
+function Threshold({ d }: { d: Told }) {
+  const t = useT('notifications')
+  return <Panel><One key={d.threshold} label={t('threshold')} help={t('thresholdHelp')} wrong={t('thresholdWrong')} value={d.threshold} body={(v) => ({ threshold: v.replace(',', '.').replace(/\s/g, '') })} /></Panel>
+}
+
+function Channels({ d }: { d: Told }) {
+  const t = useT('notifications')
+  const mail = !d.email.available ? t('emailOff') : d.email.address === null ? t('emailNone') : t.rich(d.email.confirmed ? 'emailTo' : 'emailUnconfirmed', { email: <span translate="no" className="font-medium break-all text-ink">{d.email.address}</span> })
+  return (
+    <Panel title={t('channels')}>
+      <p className="pb-4 text-ink2">{mail}</p>
+      {d.webhook.available ? <><One key={d.webhook.url} type="url" label={t('webhook')} help={t('webhookHelp')} wrong={t('webhookWrong')} value={d.webhook.url ?? ''} body={(v) => ({ webhook_url: v === '' ? null : v })} /><WebhookSecret /></> : <p className="text-ink2">{t('webhookOff')}</p>}
+      <Test />
+    </Panel>
+  )
+}
+
+/** The secret that signs webhooks. It is shown once, when it is made. */
+function WebhookSecret() {
+  const t = useT('notifications')
+  const { data } = useQuery({ queryKey: secretKey, queryFn: ({ signal }) => get('/api/account/webhook-secret', { signal }) })
+  const [made, setMade] = useState<string | null>(null)
+  const [busy, setBusy] = useState(false)
+  const some = data?.data ?? null
+  const make = async () => {
+    setBusy(true)
+    try { setMade((await post('/api/account/webhook-secret', {})).data.secret); await queries.invalidateQueries({ queryKey: secretKey }) } catch (e) { toast(explain(e)) } finally { setBusy(false) }
+  }
+  return (
+    <div className="mt-4 border-t border-line pt-4">
+      <div className="flex flex-wrap items-center gap-3">
+        <p className="min-w-0 flex-1 basis-52"><span className="font-medium">{t('secret')}</span>{': '}{some ? t('secretEnds', { last4: some.last4 }) : t('secretNone')}<span className="block text-small text-ink3">{t('secretText')}</span></p>
+        <Button small busy={busy} onClick={() => void make()}>{t(some ? 'secretReplace' : 'secretMake')}</Button>
+      </div>
+      {made && <div className="pt-3"><Secret value={made} label={t('secret')} />{some?.previous_until && <p className="pt-2 text-ink2">{t('secretOld')}</p>}</div>}
+    </div>
+  )
+}
+
+function Test() {
+  const t = useT('notifications')
+  const [busy, setBusy] = useState(false)
+  const [said, setSaid] = useState<string | null>(null)
+  const send = async () => {
+    setBusy(true)
+    setSaid(null)
+    try {
+      const { email, webhook } = (await post('/api/notifications/test', {})).data
+      setSaid(t(email && webhook ? 'sentBoth' : webhook ? 'sentWebhook' : 'sentMail'))
+    } catch (e) { setSaid(e instanceof ApiError && e.status === 409 ? t('testNowhere') : e instanceof ApiError && e.status === 429 ? t('testEnough') : explain(e)) } finally { setBusy(false) }
+  }
+  return (
+    <div className="mt-4 flex flex-wrap items-center gap-3 border-t border-line pt-4">
+      <p className="min-w-0 flex-1 basis-52 text-ink2" role="status">{said ?? t('testText')}</p>
+      <Button busy={busy} onClick={() => void send()}>{t('test')}</Button>
+    </div>
+  )
+}
