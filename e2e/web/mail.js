@@ -5,6 +5,9 @@ import { after } from 'node:test';
 /** Takes back what quoted-printable did (RFC 2045, section 6.7). */
 const plain = (text) => text.replace(/=\r\n/g, '').replace(/(?:=[0-9A-F]{2})+/g, (hex) => Buffer.from(hex.replaceAll('=', ''), 'hex').toString());
 
+/** Takes back what encoded words did (RFC 2047). */
+const words = (text) => text.replace(/\?= =\?UTF-8\?q\?/gi, '').replace(/=\?UTF-8\?q\?(.*?)\?=/gi, (_, q) => plain(q.replaceAll('_', ' ')));
+
 /** Starts the server. `to(address, subject, n)` waits for the n-th mail to an address with such a subject and answers { subject, text, link }. */
 export async function mailbox() {
   const mails = [];
@@ -20,9 +23,10 @@ export async function mailbox() {
         rest = rest.slice(end + 2);
         if (data !== null) {
           if (line !== '.') { data += `${line.replace(/^\./, '')}\r\n`; continue; }
-          const text = plain(data);
-          const subject = /^Subject: (.*(?:\r\n .*)*)/m.exec(text)[1].replace(/\r\n /g, '');
-          mails.push({ to, subject, text, link: /https?:\/\/\S+#[0-9A-Za-z]+/.exec(text)?.[0] ?? null });
+          const cut = data.indexOf('\r\n\r\n');
+          const head = data.slice(0, cut).replace(/\r\n[ \t]+/g, ' '), body = plain(data.slice(cut));
+          const subject = words(/^Subject: (.*)$/m.exec(head)[1]);
+          mails.push({ to, subject, text: `${head}${body}`, link: /https?:\/\/\S+#[0-9A-Za-z._-]+/.exec(body)?.[0] ?? null });
           data = null;
           for (const wake of arrived.splice(0)) wake();
           c.write('250 taken\r\n');
@@ -41,9 +45,12 @@ export async function mailbox() {
   return {
     port: server.address().port,
     async to(address, subject, n = 1) {
+      const late = setTimeout(() => { for (const wake of arrived.splice(0)) wake(); }, 60_000);
+      const deadline = Date.now() + 60_000;
       for (;;) {
         const mine = mails.filter((m) => m.to === address && subject.test(m.subject));
-        if (mine.length >= n) return mine[n - 1];
+        if (mine.length >= n) { clearTimeout(late); return mine[n - 1]; }
+        if (Date.now() >= deadline) throw new Error(`no mail to ${address}, only ${mails.map((m) => `${m.to}: ${m.subject}`).join('; ')}`);
         await new Promise((wake) => { arrived.push(wake); });
       }
     },

@@ -6,6 +6,7 @@ export const pages = [
     await page.getByLabel(/^(Input|Ввод)$/).fill('25');
     await page.locator('[data-plan=now] [data-endpoint^=sim-gemini]').getByText('×').waitFor();
   } },
+  { name: 'settings-notifications', path: '/settings/notifications', signedIn: true },
   { name: 'settings-data', path: '/settings/data', signedIn: true },
   { name: 'settings-security', path: '/settings/security', signedIn: true, act: async (page) => {
     const cdp = await page.context().newCDPSession(page);

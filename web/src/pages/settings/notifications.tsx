@@ -34,10 +34,9 @@ export default function NotificationsPage() {
 
 function Switches({ d }: { d: Told }) {
   const t = useT('notifications')
-  const [busy, setBusy] = useState(false)
   const flip = async (cause: (typeof causes)[number], channel: (typeof channels)[number], on: boolean) => {
-    setBusy(true)
-    try { queries.setQueryData(queryKey, await put('/api/notifications', { body: { causes: { [cause]: { [channel]: on } } } })); toast(t('saved')) } catch (e) { toast(explain(e)) } finally { setBusy(false) }
+    queries.setQueryData(queryKey, { data: { ...d, causes: { ...d.causes, [cause]: { ...d.causes[cause], [channel]: on } } } })
+    try { queries.setQueryData(queryKey, await put('/api/notifications', { body: { causes: { [cause]: { [channel]: on } } } })); toast(t('saved')) } catch (e) { void queries.invalidateQueries({ queryKey }); toast(explain(e)) }
   }
   return (
     <Panel title={t('told')}>
@@ -50,7 +49,7 @@ function Switches({ d }: { d: Told }) {
             <tr key={cause} className="border-t border-line">
               <th scope="row" className="py-2 pr-3 text-left font-medium">{t(cause)}<span className="block text-small font-normal text-ink3">{t(`${cause}_help`)}</span></th>
               {channels.map((channel) => (
-                <td key={channel} className="p-0"><Checkbox className="justify-center" checked={d.causes[cause]?.[channel] ?? false} disabled={busy} label={t('switch', { cause: t(cause), channel: t(channel === 'email' ? 'byEmail' : 'byWebhook') })} onChange={(on) => void flip(cause, channel, on)} /></td>
+                <td key={channel} className="p-0"><Checkbox className="justify-center" checked={d.causes[cause]?.[channel] ?? false} label={t('switch', { cause: t(cause), channel: t(channel === 'email' ? 'byEmail' : 'byWebhook') })} onChange={(on) => void flip(cause, channel, on)} /></td>
               ))}
             </tr>
           ))}
@@ -78,7 +77,7 @@ function One({ label, help, wrong, value, body, type = 'text' }: { label: string
   return (
     <form onSubmit={(e) => { void save(e) }} noValidate className="flex flex-wrap items-start gap-2">
       <Field className="min-w-0 flex-1 basis-60" label={label} help={help} error={field ? wrong : undefined}><Input type={type} inputMode={type === 'url' ? 'url' : 'decimal'} maxLength={2000} autoComplete="off" spellCheck={false} value={text} onChange={(e) => setText(e.target.value)} /></Field>
-      <div className="pt-[26px]"><Button type="submit" busy={busy} disabled={text.trim() === value}>{c('save')}</Button></div>
+      <div className="pt-6"><Button type="submit" busy={busy} disabled={text.trim() === value}>{c('save')}</Button></div>
       {failed !== null && !field && <div className="basis-full"><ErrorBox error={failed} title={explain(failed)} /></div>}
     </form>
   )
