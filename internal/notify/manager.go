@@ -152,7 +152,8 @@ func (m *Manager) Test(ctx context.Context, account string) (t Tested, err error
 		return t, err
 	}
 	if !room {
-		return t, fault.New(fault.RateLimited, op, "This account has sent all its tests of today. Try again tomorrow.")
+		wait := now.UTC().Truncate(aDay).Add(aDay).Sub(now)
+		return t, &fault.Error{Kind: fault.RateLimited, Op: op, Public: "This account has sent all its tests of today. Try again tomorrow.", RetryAfter: wait}
 	}
 	id := "ntf-" + randomID()
 	t.Mail = mail && m.mail.SendTest(&Mail{ID: id, To: p.Email, Locale: p.Language})

@@ -295,7 +295,7 @@ func noticeTests(t *testing.T, s NotifyStore) {
 			t.Errorf("%+v, %v", sent, err)
 		}
 	}
-	if _, err := m.Test(t.Context(), u.ID); !fault.Is(err, fault.RateLimited) {
+	if _, err := m.Test(t.Context(), u.ID); !fault.Is(err, fault.RateLimited) || fault.From(err).RetryAfter != 12*time.Hour {
 		t.Error(err)
 	}
 	w.pass(24 * time.Hour)
