@@ -85,6 +85,7 @@ type userCmd struct {
 	Setup       userSetupCmd       `cmd:"" help:"Make the link with which the first administrator signs in with a browser."`
 	Invite      userInviteCmd      `cmd:"" help:"Make a link with which somebody makes an account."`
 	Reset       userResetCmd       `cmd:"" help:"Make a link with which a user chooses a new password."`
+	OneStep     userReleaseCmd     `cmd:"" help:"Stop requiring a passkey of a user who has lost theirs. All their browsers are signed out."`
 	Email       userEmailCmd       `cmd:"" help:"Give a user another e-mail address. All their browsers are signed out."`
 	Disable     userSetCmd         `cmd:"" help:"Refuse all keys of a user."`
 	Enable      userSetCmd         `cmd:"" help:"Accept a disabled user's keys again."`
@@ -239,6 +240,24 @@ func (c *userResetCmd) Run(ctx context.Context) error {
 		return err
 	}
 	fmt.Printf("Hand this over to %s; it works once, for an hour:\n\n  %s\n", u.Name, link)
+	return nil
+}
+
+type userReleaseCmd struct {
+	place
+	User string `arg:"" help:"Name or id of the user."`
+}
+
+func (c *userReleaseCmd) Run(ctx context.Context) error {
+	o, u, err := c.officeFor(ctx, c.User)
+	if err != nil {
+		return err
+	}
+	defer o.Close()
+	if err := o.ReleasePasskey(ctx, u, operator); err != nil {
+		return err
+	}
+	fmt.Printf("%s signs in without a passkey from now on, and is signed out everywhere.\n", u.Name)
 	return nil
 }
 

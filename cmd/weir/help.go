@@ -20,6 +20,7 @@ var examples = map[string]string{
 	"user setup":                       "weir user setup",
 	"user invite":                      "weir user invite alice@example.org --role operator",
 	"user reset":                       "weir user reset alice",
+	"user one-step":                    "weir user one-step alice",
 	"user email":                       "weir user email alice alice@example.org",
 	"user disable":                     "weir user disable alice",
 	"user enable":                      "weir user enable alice",

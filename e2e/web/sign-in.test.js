@@ -260,3 +260,108 @@ test('the page of sign-in fits 360 px in Russian, with a password, a passkey and
   await page.screenshot({ path: process.env.SHOTS ? `${process.env.SHOTS}/sign-in-oidc.png` : undefined });
   await done(page);
 });
+
+test('a passkey that the account requires is asked for after the password, a link by mail and another provider', async () => {
+  const boss = await open(b, weir, { path: '/sign-in' });
+  await boss.request.post(`${weir.url}/api/auth/sign-in`, { headers: { origin: weir.url, 'x-weir': '1' }, data: { email: 'root@example.org', password: `${password} again` } });
+  const made = await boss.request.post(`${weir.url}/api/invitations`, { headers: { origin: weir.url, 'x-weir': '1' }, data: { role: 'user', email: 'egor@example.org' } });
+  const page = await open(b, weir, { path: (await made.json()).data.url.slice(weir.url.length) });
+  await page.getByLabel('Password', { exact: true }).fill(password);
+  await page.getByRole('button', { name: 'Accept the invitation' }).click();
+  await page.getByRole('button', { name: 'Accept the invitation' }).waitFor({ state: 'detached' });
+  // A page that another follows may end the browser's device; its passkeys are carried into a new one.
+  let cdp, authenticatorId, credentials = [], count = 0;
+  const device = async () => {
+    cdp = await page.context().newCDPSession(page);
+    await cdp.send('WebAuthn.enable');
+    ({ authenticatorId } = await cdp.send('WebAuthn.addVirtualAuthenticator', { options: { protocol: 'ctap2', transport: 'internal', hasResidentKey: true, hasUserVerification: true, isUserVerified: true, automaticPresenceSimulation: true } }));
+    count += 1000; // a counter that goes back is refused
+    for (const credential of credentials) await cdp.send('WebAuthn.addCredential', { authenticatorId, credential: { ...credential, signCount: count } });
+  };
+  const user = async () => (await (await page.request.get(`${weir.url}/api/me`)).json()).user;
+  const out = async () => { await page.request.post(`${weir.url}/api/auth/sign-out`, { headers: { origin: weir.url, 'x-weir': '1' }, data: {} }); };
+
+  // A provider is linked, a passkey added, and required with the passkey itself.
+  other.who = { sub: '46', email: 'egor@example.org', email_verified: true, name: 'Egor' };
+  await page.goto(`${weir.url}/settings/security`);
+  await page.getByRole('button', { name: 'Link Acme' }).click();
+  await page.getByRole('link', { name: 'Go on as Egor' }).click();
+  await page.getByText('Acme is linked.').waitFor();
+  await device();
+  assert.equal(await page.getByRole('button', { name: 'Require', exact: true }).count(), 0);
+  await page.getByRole('button', { name: 'Add a passkey' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Continue' }).click();
+  await page.getByText('not used yet').waitFor();
+  ({ credentials } = await cdp.send('WebAuthn.getCredentials', { authenticatorId }));
+  await page.getByRole('button', { name: 'Require', exact: true }).click();
+  await page.getByRole('button', { name: 'Stop requiring' }).waitFor();
+  await accessible(page);
+  assert.equal((await user()).second_step, true);
+  await post.to('egor@example.org', /A passkey is required/);
+
+  // The last passkey stays.
+  await page.getByRole('button', { name: /^Actions for/ }).click();
+  await page.getByRole('menuitem', { name: 'Remove' }).click();
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Remove' }).click();
+  await page.getByText('this is the last one').waitFor();
+
+  // The password: half a sign-in is no sign-in.
+  await out();
+  await page.goto(`${weir.url}/sign-in?to=/settings/security`);
+  await page.getByLabel('E-mail').fill('egor@example.org');
+  await page.getByLabel('Password', { exact: true }).fill(password);
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+  await page.getByRole('heading', { level: 1, name: 'Now your passkey' }).waitFor();
+  await accessible(page);
+  await device();
+  assert.equal(await user(), null);
+  await page.getByRole('button', { name: 'Use a passkey' }).click();
+  await page.waitForURL(`${weir.url}/settings/security`);
+  assert.equal((await user()).email, 'egor@example.org');
+  // Freshness: the page offers the passkey and nothing else.
+  await page.route('**/api/auth/second-step', (route) => (route.request().method() === 'DELETE' ? route.fulfill({ status: 403, contentType: 'application/json', body: JSON.stringify({ error: { code: 403, message: 'This needs a recent sign-in.', metadata: { error_type: 'permission_denied', sign_in: 'again' } } }) }) : route.continue()), { times: 1 });
+  await page.getByRole('button', { name: 'Stop requiring' }).click();
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Stop requiring' }).click();
+  const gate = page.getByRole('dialog', { name: 'Confirm that it is you' });
+  await gate.getByText('This account requires a passkey.').waitFor();
+  assert.equal(await gate.getByLabel('Password').count(), 0);
+  await page.keyboard.press('Escape');
+
+  // Another provider.
+  await out();
+  await page.goto(`${weir.url}/sign-in?to=/settings/security`);
+  await page.getByRole('button', { name: 'Continue with Acme' }).click();
+  await page.getByRole('link', { name: /^Go on as/ }).click();
+  await page.getByRole('heading', { level: 1, name: 'Now your passkey' }).waitFor();
+  assert.doesNotMatch(page.url(), /#/);
+  assert.equal(await user(), null);
+  await page.getByRole('button', { name: 'Use a passkey' }).click();
+  await page.waitForURL(`${weir.url}/settings/security`);
+
+  // A link by mail.
+  await out();
+  await page.request.post(`${weir.url}/api/auth/recover`, { headers: { origin: weir.url, 'x-weir': '1' }, data: { email: 'egor@example.org', locale: 'en' } });
+  const { link } = await post.to('egor@example.org', /^A new password/);
+  await page.goto(link);
+  await page.getByLabel('New password').fill('three unrelated words');
+  await page.getByRole('button', { name: 'Set password and sign in' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Now your passkey' }).waitFor();
+  assert.equal(await user(), null);
+  await page.getByRole('button', { name: 'Use a passkey' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Now your passkey' }).waitFor({ state: 'detached' });
+  assert.equal((await user()).email, 'egor@example.org');
+
+  // It is required no more, and the password is enough.
+  await page.goto(`${weir.url}/settings/security`);
+  await page.getByRole('button', { name: 'Stop requiring' }).click();
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Stop requiring' }).click();
+  await page.getByRole('button', { name: 'Require', exact: true }).waitFor();
+  await out();
+  await page.goto(`${weir.url}/sign-in`);
+  await page.getByLabel('E-mail').fill('egor@example.org');
+  await page.getByLabel('Password', { exact: true }).fill('three unrelated words');
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+  await page.getByRole('button', { name: 'Sign in', exact: true }).waitFor({ state: 'detached' });
+  assert.equal((await user()).second_step, false);
+  for (const p of [page, boss]) await done(p);
+});

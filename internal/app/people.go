@@ -143,6 +143,11 @@ func (o *Office) ResetLink(ctx context.Context, u account.User, by audit.Actor) 
 	return o.link(path), err
 }
 
+// ReleasePasskey signs a user in again without a passkey, whose account required one that is lost.
+func (o *Office) ReleasePasskey(ctx context.Context, u account.User, by audit.Actor) error {
+	return o.people().ReleaseFor(ctx, u, by)
+}
+
 // SetAddress gives a user another e-mail address.
 func (o *Office) SetAddress(ctx context.Context, u account.User, email string, by audit.Actor) error {
 	return o.people().SetAddress(ctx, u.ID, email, by)

@@ -42,6 +42,8 @@ const (
 	PasskeyAdded    = "passkey.add"
 	PasskeyRenamed  = "passkey.rename"
 	PasskeyRemoved  = "passkey.remove"
+	SecondStepOn    = "second_step.on"
+	SecondStepOff   = "second_step.off"
 	IdentityAdded   = "identity.add"
 	IdentityRemoved = "identity.remove"
 

@@ -335,6 +335,8 @@ func (a *API) declare() []*Route {
 		{Method: "POST", Pattern: "/api/auth/passkeys", access: signedIn, fresh: true, body: atMost(maxForm), handle: (*exchange).postNewPasskey},
 		{Method: "PATCH", Pattern: "/api/auth/passkeys/{id}", access: signedIn, body: atMost(maxForm), handle: (*exchange).patchPasskey},
 		{Method: "DELETE", Pattern: "/api/auth/passkeys/{id}", access: signedIn, fresh: true, handle: (*exchange).deletePasskey},
+		{Method: "POST", Pattern: "/api/auth/second-step", access: signedIn, body: atMost(maxForm), handle: (*exchange).postSecondStep},
+		{Method: "DELETE", Pattern: "/api/auth/second-step", access: signedIn, fresh: true, handle: (*exchange).deleteSecondStep},
 		{Method: "POST", Pattern: "/api/auth/oidc/{id}", access: visiting, body: atMost(maxForm), handle: (*exchange).postVisit},
 		{Method: "GET", Pattern: "/api/auth/oidc/{id}/callback", access: visiting, handle: (*exchange).getVisitEnd},
 		{Method: "GET", Pattern: "/api/auth/identities", access: signedIn, handle: (*exchange).getIdentities},

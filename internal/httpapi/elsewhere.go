@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"slices"
@@ -87,6 +88,8 @@ func (x *exchange) getVisitEnd() error {
 	a, err := x.api.People.Return(x.context(), &r, x.session, x.person, x.visitor())
 	to := a.To
 	switch {
+	case err == nil && a.Aim == person.Enter && a.Started.Step != "": // the page asks for the passkey; what follows # goes to no server
+		to = "/sign-in?to=" + url.QueryEscape(cmp.Or(a.To, "/")) + "#" + a.Started.Step
 	case err == nil && a.Aim == person.Enter:
 		if err := x.enter(a.Started); err != nil {
 			return err

@@ -31,16 +31,23 @@ func (x *exchange) site() (person.Site, error) {
 		"Passkeys need a name with TLS: set server.public_url to the https address of this gateway. On this machine, open it as localhost instead of 127.0.0.1.")
 }
 
-// postPasskeyOptions serves POST /api/auth/passkey/options: what the browser hands to a passkey, to sign in with it.
+// postPasskeyOptions serves POST /api/auth/passkey/options: what the browser hands to a passkey, to sign in with it, or to end the second step of
+// a sign-in.
 func (x *exchange) postPasskeyOptions() error {
-	if err := x.form(nil); err != nil {
+	step := ""
+	if err := x.form(map[string]*string{"step": &step}); err != nil {
 		return err
 	}
 	at, err := x.site()
 	if err != nil {
 		return err
 	}
-	ch, err := x.api.People.BeginPasskey(x.context(), at, x.visitor())
+	var ch person.Challenge
+	if step == "" {
+		ch, err = x.api.People.BeginPasskey(x.context(), at, x.visitor())
+	} else {
+		ch, err = x.api.People.SecondStep(x.context(), step, at)
+	}
 	if err != nil {
 		return err
 	}
@@ -252,10 +259,19 @@ func (x *exchange) postProve() error {
 		if failed != nil {
 			return failed
 		}
-		wrong = fault.Field("httpapi.postProve", "credential", "This passkey does not work here. Give the password, or use another one.")
+		wrong = wrongPasskey()
 		err = x.api.People.ProveWith(x.context(), x.session, x.person, at, step, answer, x.visitor())
 	}
-	if fault.Is(err, fault.Authentication) { // the session goes on
+	return x.proved(err, wrong)
+}
+
+func wrongPasskey() *fault.Error {
+	return fault.Field("httpapi.postProve", "credential", "This passkey does not work here. Give the password, or use another one.")
+}
+
+// proved answers a proof of who is signed in. One that fails does not end the session.
+func (x *exchange) proved(err error, wrong *fault.Error) error {
+	if fault.Is(err, fault.Authentication) {
 		if refused := x.api.quotas.Failure(x.at, x.addressName()); refused != nil {
 			return refused
 		}
@@ -288,4 +304,26 @@ func (x *exchange) formWith(places map[string]*string, name string, place *[]byt
 		}
 		return true, nil
 	})
+}
+
+// postSecondStep serves POST /api/auth/second-step: the account requires a passkey from now on, which the person has just used.
+func (x *exchange) postSecondStep() error {
+	var step string
+	var answer []byte
+	if err := x.formWith(map[string]*string{"step": &step}, "credential", &answer); err != nil {
+		return err
+	}
+	at, err := x.site()
+	if err != nil {
+		return err
+	}
+	return x.proved(x.api.People.RequirePasskey(x.context(), x.session, x.person, at, step, answer, x.visitor()), wrongPasskey())
+}
+
+// deleteSecondStep serves DELETE /api/auth/second-step.
+func (x *exchange) deleteSecondStep() error {
+	if err := x.api.People.ReleasePasskey(x.context(), x.session, x.visitor()); err != nil {
+		return err
+	}
+	return x.done()
 }

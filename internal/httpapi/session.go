@@ -159,5 +159,6 @@ func (x *exchange) setCookie(name, value string, life time.Duration) {
 
 // visitor is the browser, for records of its session.
 func (x *exchange) visitor() person.Client {
-	return person.Client{Address: shown(x.api.clientAddress(x.r)), Network: x.addressName(), Agent: x.header("User-Agent")}
+	at, _ := x.site() // where passkeys do not work there is none
+	return person.Client{Address: shown(x.api.clientAddress(x.r)), Network: x.addressName(), Agent: x.header("User-Agent"), Site: at}
 }

@@ -70,6 +70,9 @@ func (x *exchange) begun(s person.Started, err error) error {
 		}
 		return err
 	}
+	if s.Step != "" {
+		return x.halfBegun(s.Step)
+	}
 	if err := x.enter(s); err != nil {
 		return err
 	}
@@ -79,6 +82,17 @@ func (x *exchange) begun(s person.Started, err error) error {
 	}
 	x.session, x.person = &session, &p
 	return x.getMe()
+}
+
+// halfBegun answers with the step that a passkey must end before there is a session.
+func (x *exchange) halfBegun(step string) error {
+	var o object
+	o.Object()
+	o.text("second_step", step)
+	o.EndObject()
+	x.w.Header()["Cache-Control"] = noStore
+	x.writeBody(http.StatusAccepted, jsonType, o.B)
+	return nil
 }
 
 // enter gives the browser a session that has begun. Its earlier one ends, so that nobody goes on with a cookie from before the sign-in.
@@ -124,6 +138,7 @@ func (x *exchange) getMe() error {
 		o.boolean("confirmed", p.Confirmed)
 		o.boolean("has_password", p.HasPassword)
 		o.integer("passkeys", int64(len(keys)))
+		o.boolean("second_step", p.SecondStep)
 		o.texts("providers", linked)
 		o.text("role", string(p.Role))
 		o.moment("created_at", p.CreatedAt)
@@ -195,7 +210,7 @@ func (x *exchange) postSignUp() error {
 		return err
 	}
 	s, err := x.api.People.SignUp(x.context(), f, x.visitor())
-	if err == nil && s.Token == "" {
+	if err == nil && s.Token == "" && s.Step == "" {
 		return x.mailed()
 	}
 	return x.begun(s, err)

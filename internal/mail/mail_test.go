@@ -231,7 +231,7 @@ func read(t *testing.T, raw string) (netmail.Header, string, string) {
 }
 
 var kinds = []person.MailKind{person.MailConfirm, person.MailExists, person.MailReset, person.MailInvited, person.MailPassword,
-	person.MailMove, person.MailTaken, person.MailMoving, person.MailMoved, person.MailPasswordRemoved, person.MailPasskeyAdded, person.MailPasskeyRemoved, person.MailIdentityAdded, person.MailIdentityRemoved}
+	person.MailMove, person.MailTaken, person.MailMoving, person.MailMoved, person.MailPasswordRemoved, person.MailPasskeyAdded, person.MailPasskeyRemoved, person.MailIdentityAdded, person.MailIdentityRemoved, person.MailSecondStepOn, person.MailSecondStepOff}
 
 // linked are those with a link.
 var linked = []person.MailKind{person.MailConfirm, person.MailExists, person.MailReset, person.MailInvited, person.MailMove, person.MailMoving, person.MailMoved}

@@ -163,6 +163,7 @@ const (
 	ProblemAddress    = "address"    // the address is not of a domain that may sign in, or not verified
 	ProblemDisabled   = "disabled"   // the account is disabled
 	ProblemOther      = "other"      // the identity is not that of who is signed in
+	ProblemPasskey    = "passkey"    // the account requires a passkey
 	ProblemInvitation = "invitation" // the invitation does not work, or is for another address
 )
 
@@ -237,6 +238,8 @@ func (m *Manager) Return(ctx context.Context, r *Returned, s *Session, p *Person
 		return a, m.link(ctx, p.ID, &said, c)
 	case a.Aim == Show && (!found || known.User != p.ID):
 		return a, problem(fault.PermissionDenied, ProblemOther, "This identity is not linked to the account that is signed in.")
+	case a.Aim == Show && p.SecondStep:
+		return a, problem(fault.PermissionDenied, ProblemPasskey, "This account requires a passkey: prove with one who you are.")
 	case a.Aim == Show:
 		return a, m.store.TouchSession(ctx, s.Hash, m.moment(), true)
 	case !found:
@@ -292,6 +295,9 @@ func (m *Manager) meet(ctx context.Context, p *Provider, said *Claims, invitatio
 			}
 			if owner.Disabled {
 				return Started{}, problem(fault.PermissionDenied, ProblemDisabled, "This account is disabled. Ask the operator.")
+			}
+			if owner.SecondStep { // nothing changes in the account before its passkey has answered
+				return Started{}, problem(fault.Conflict, ProblemExists, "There is an account with this address. Sign in to it, and link this provider in its settings.")
 			}
 			if err := m.link(ctx, l.User, said, c); err != nil {
 				return Started{}, err

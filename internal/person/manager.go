@@ -74,6 +74,8 @@ const (
 	MailPasskeyRemoved  MailKind = "passkey_removed"
 	MailIdentityAdded   MailKind = "identity_added"
 	MailIdentityRemoved MailKind = "identity_removed"
+	MailSecondStepOn    MailKind = "second_step_on"
+	MailSecondStepOff   MailKind = "second_step_off"
 )
 
 // Mailer sends mails, in the background.
@@ -156,11 +158,13 @@ type Client struct {
 	Address string // network address
 	Network string // what limits count the address under
 	Agent   string
+	Site    Site // empty: passkeys do not work at the address that the browser has opened
 }
 
-// Started is a session that has just begun. Token is stored nowhere else.
+// Started is a session that has just begun, or the step that is left to begin one. Token is stored nowhere else.
 type Started struct {
 	Token string
+	Step  string // not "": there is no session yet, and SecondStep says what ends this step
 	Session
 }
 
@@ -180,14 +184,26 @@ func (m *Manager) moment() time.Time { return m.now().UTC().Truncate(time.Micros
 
 func by(user, address string) audit.Actor { return audit.Actor{Name: "user:" + user, From: address} }
 
-// begin starts a session of a user who has proved who they are.
+// begin starts a session of a user who has proved who they are, by anything but a passkey: where the account requires one, that is only half.
 func (m *Manager) begin(ctx context.Context, user, method string, c Client) (Started, error) {
+	p, err := m.store.PersonOf(ctx, user)
+	if err != nil {
+		return Started{}, err
+	}
+	if p.SecondStep {
+		return m.half(ctx, user, c)
+	}
+	return m.open(ctx, user, method, c)
+}
+
+// open starts a session.
+func (m *Manager) open(ctx context.Context, user, method string, c Client) (Started, error) {
 	now := m.moment()
 	text, hash := newToken()
 	s := Session{ID: apikey.NewID("ses_"), Hash: hash, User: user, Method: method, CreatedAt: now, ProvedAt: now, SeenAt: now,
 		ExpiresAt: now.Add(m.cfg.Longest), Address: c.Address, Agent: cut(c.Agent, 200)}
 	err := m.store.AddSession(ctx, s, maxSessions, audit.Event{Actor: by(user, c.Address), Action: audit.SignedIn, Target: user, After: method})
-	return Started{text, s}, err
+	return Started{Token: text, Session: s}, err
 }
 
 func cut(text string, n int) string {
@@ -269,8 +285,11 @@ func (m *Manager) forgive(email, address string) {
 	m.guesses.Charge(now, email, &guessRate, limit.Cost{-1})
 }
 
-// Prove notes that a signed-in person has given their password again.
+// Prove notes that a signed-in person has given their password again. That is not enough where the account requires a passkey.
 func (m *Manager) Prove(ctx context.Context, s *Session, p *Person, password string, c Client) error {
+	if p.SecondStep {
+		return needsPasskey("person.Prove")
+	}
 	l, err := m.prove(ctx, p.Email, password, c)
 	if err != nil {
 		return err
@@ -385,13 +404,17 @@ func (m *Manager) Of(ctx context.Context, user string) (Person, error) {
 	return m.store.PersonOf(ctx, user)
 }
 
-// SetPassword gives a signed-in person a new password. current is the one before, and not asked for when there is none or the sign-in is recent. All other
-// sessions end.
+// SetPassword gives a signed-in person a new password. current is the one before, and not asked for when there is none or the sign-in is recent, nor of
+// an account that requires a passkey, whose sign-in must be recent. All other sessions end.
 func (m *Manager) SetPassword(ctx context.Context, s *Session, p *Person, current, password string, c Client) error {
 	if p.Email == "" {
 		return fault.New(fault.Conflict, "person.SetPassword", "This account has no e-mail address, so it cannot have a password.")
 	}
-	if p.HasPassword && !s.Fresh(m.now()) || current != "" {
+	switch {
+	case p.SecondStep && !s.Fresh(m.now()):
+		return needsPasskey("person.SetPassword")
+	case p.SecondStep: // the passkey has said more than the password can
+	case p.HasPassword && !s.Fresh(m.now()) || current != "":
 		if err := m.Prove(ctx, s, p, current, c); err != nil {
 			return fault.Field("person.SetPassword", "current", "current must be your present password.").Because(err)
 		}

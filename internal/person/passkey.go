@@ -69,27 +69,33 @@ func (m *Manager) beginStep(ctx context.Context, p *Person, purpose string, at S
 	for _, a := range algorithms {
 		ch.Algorithms = append(ch.Algorithms, int(a))
 	}
-	t := Token{Hash: sum, ID: apikey.NewID("tok_"), Kind: Step, Note: purpose, Data: at.Host + " " + ch.Text, CreatedAt: now, ExpiresAt: now.Add(stepFor)}
-	most := maxSteps
+	owner, most := visitors+c.Network, maxVisits
 	if p != nil {
-		t.User = p.ID
-		keys, err := m.store.PasskeysOf(ctx, p.ID)
-		if err != nil {
+		owner, most = p.ID, maxSteps
+		if ch.Passkeys, err = m.knownPasskeys(ctx, p.ID); err != nil {
 			return Challenge{}, err
 		}
-		for i := range keys {
-			k := KnownPasskey{ID: keys[i].ID}
-			if known, err := credentialOf(&keys[i]); err == nil {
-				for _, way := range known.Transport {
-					k.Transports = append(k.Transports, string(way))
-				}
-			}
-			ch.Passkeys = append(ch.Passkeys, k)
-		}
-	} else {
-		t.User, most = visitors+c.Network, maxVisits
 	}
-	return ch, m.store.AddToken(ctx, t, most)
+	return ch, m.store.AddToken(ctx, stepToken(sum, owner, purpose, at, ch.Text, now), most)
+}
+
+func stepToken(sum, owner, purpose string, at Site, challenge string, now time.Time) Token {
+	return Token{Hash: sum, ID: apikey.NewID("tok_"), Kind: Step, User: owner, Note: purpose, Data: at.Host + " " + challenge, CreatedAt: now, ExpiresAt: now.Add(stepFor)}
+}
+
+// knownPasskeys are the passkeys of a user, for a browser.
+func (m *Manager) knownPasskeys(ctx context.Context, user string) (all []KnownPasskey, err error) {
+	keys, err := m.store.PasskeysOf(ctx, user)
+	for i := range keys {
+		k := KnownPasskey{ID: keys[i].ID}
+		if known, err := credentialOf(&keys[i]); err == nil {
+			for _, way := range known.Transport {
+				k.Transports = append(k.Transports, string(way))
+			}
+		}
+		all = append(all, k)
+	}
+	return all, err
 }
 
 // visitors begins the owner of a step that nobody is signed in for. The client's network follows.
@@ -99,13 +105,14 @@ const visitors = "at:"
 func (m *Manager) endStep(ctx context.Context, p *Person, purpose string, at Site, step string) (webauthn.SessionData, error) {
 	const op = "person.endStep"
 	t, err := m.store.UseToken(ctx, Step, SumOf(step), m.moment())
+	owned := p == nil && strings.HasPrefix(t.User, visitors) || p != nil && (t.User == p.ID && purpose != toSecond || t.User == half+p.ID && purpose == toSecond)
 	host, challenge, found := strings.Cut(t.Data, " ")
 	switch {
 	case fault.Is(err, fault.NotFound):
 		return webauthn.SessionData{}, fault.Field(op, "step", "This step was used already, or took too long. Begin again.").Because(err)
 	case err != nil:
 		return webauthn.SessionData{}, err
-	case t.Note != purpose || !found || host != at.Host || p != nil && t.User != p.ID || p == nil && !strings.HasPrefix(t.User, visitors):
+	case t.Note != purpose || !found || host != at.Host || !owned:
 		return webauthn.SessionData{}, fault.Field(op, "step", "This step is for something else. Begin again.")
 	}
 	s := webauthn.SessionData{Challenge: challenge, RelyingPartyID: host, UserVerification: protocol.VerificationRequired}
@@ -221,13 +228,22 @@ func (m *Manager) BeginProof(ctx context.Context, p *Person, at Site, c Client) 
 	return ch, err
 }
 
-// SignInWith begins a session with the answer of a passkey.
+// SignInWith begins a session with the answer of a passkey: of whoever has it, or of who has given a password before.
 func (m *Manager) SignInWith(ctx context.Context, at Site, step string, answer []byte, c Client) (Started, error) {
-	k, err := m.checkPasskey(ctx, nil, toSignIn, at, step, answer, c)
+	purpose := toSignIn
+	var who *Person
+	p, _, err := m.second(ctx, step)
+	switch {
+	case err == nil:
+		purpose, who = toSecond, &p
+	case !fault.Is(err, fault.NotFound):
+		return Started{}, err
+	}
+	k, err := m.checkPasskey(ctx, who, purpose, at, step, answer, c)
 	if err != nil {
 		return Started{}, err
 	}
-	return m.begin(ctx, k.User, "passkey", c)
+	return m.open(ctx, k.User, "passkey", c)
 }
 
 // ProveWith notes that a signed-in person has proved who they are with a passkey.

@@ -367,6 +367,10 @@ func FuzzAnswers(f *testing.F) {
 		if _, err := m.SignInWith(t.Context(), site, "s", answer, here); err == nil {
 			t.Fatalf("%q lets somebody in", answer)
 		}
+		steps.token = person.Token{User: "half:usr_x", Note: "second step", Data: steps.token.Data}
+		if _, err := m.SignInWith(t.Context(), site, "s", answer, here); err == nil {
+			t.Fatalf("%q is a second step", answer)
+		}
 	})
 }
 
@@ -379,6 +383,15 @@ type stepStore struct {
 
 func (s *stepStore) UseToken(context.Context, string, string, time.Time) (person.Token, error) {
 	return s.token, nil
+}
+
+func (s *stepStore) TokenBy(context.Context, string, string, time.Time) (person.Token, error) {
+	return s.token, nil
+}
+
+func (s *stepStore) PersonOf(_ context.Context, user string) (p person.Person, err error) {
+	p.ID, p.SecondStep = user, true
+	return p, nil
 }
 
 func (s *stepStore) AddPasskey(context.Context, person.Passkey, int, audit.Event) error {

@@ -26,6 +26,7 @@ type Person struct {
 	Email       string // "" when only a passkey, another provider or the demo signs them in
 	Confirmed   bool
 	HasPassword bool
+	SecondStep  bool   // every way to sign in and to prove who they are needs a passkey
 	WebKey      string // hash of the API key of their calls from the browser, "" none yet
 }
 
@@ -161,8 +162,13 @@ type Store interface {
 	UsedPasskey(ctx context.Context, id, before, data string, at time.Time) error
 	// RenamePasskey renames a passkey of a user.
 	RenamePasskey(ctx context.Context, user, id, name string, now time.Time, e audit.Event) error
-	// DeletePasskey deletes a passkey of a user. It fails with fault.Conflict if none of the ways would be left to them.
+	// DeletePasskey deletes a passkey of a user. It fails with fault.Conflict if none of the ways would be left to them, and for the last passkey of
+	// an account that requires one.
 	DeletePasskey(ctx context.Context, id string, r Removal) error
+
+	// SetSecondStep has a user's account require a passkey, or not any more, and ends all their sessions but the one with the hash keep. It fails
+	// with fault.Conflict where there is no passkey to require.
+	SetSecondStep(ctx context.Context, user string, on bool, keep string, now time.Time, e audit.Event) error
 
 	// AddIdentity joins a user with a person at another provider.
 	AddIdentity(ctx context.Context, i Identity, e audit.Event) error

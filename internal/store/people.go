@@ -104,13 +104,14 @@ func missing(op, sentence string, err error) error {
 	return failure(op, err)
 }
 
-const personColumns = `u.id, u.name, u.wallet, u.role, u.disabled, u.preferences, u.language, u.theme, u.created_at, u.web_key, l.email, l.confirmed, l.password IS NOT NULL AND l.password <> ''`
+const personColumns = `u.id, u.name, u.wallet, u.role, u.disabled, u.preferences, u.language, u.theme, u.created_at, u.web_key, l.email, l.confirmed, l.password IS NOT NULL AND l.password <> '',
+	EXISTS (SELECT 1 FROM second_steps z WHERE z.user_id = u.id)`
 
 func scanPerson(row Scanner, before ...any) (p person.Person, err error) {
 	var created int64
 	var email sql.NullString
 	var confirmed sql.NullBool
-	err = row.Scan(append(before, &p.ID, &p.Name, &p.Wallet, &p.Role, &p.Disabled, &p.Preferences, &p.Language, &p.Theme, &created, &p.WebKey, &email, &confirmed, &p.HasPassword)...)
+	err = row.Scan(append(before, &p.ID, &p.Name, &p.Wallet, &p.Role, &p.Disabled, &p.Preferences, &p.Language, &p.Theme, &created, &p.WebKey, &email, &confirmed, &p.HasPassword, &p.SecondStep)...)
 	p.CreatedAt, p.Email, p.Confirmed = time.UnixMicro(created).UTC(), email.String, confirmed.Bool
 	return p, err
 }
@@ -488,8 +489,46 @@ func (t *tx) wayLeft(op, user string, ways *person.Ways) error {
 
 // DeletePasskey is person.Store.DeletePasskey.
 func (s *Store) DeletePasskey(ctx context.Context, id string, r person.Removal) error {
-	return s.removeWay(ctx, "store.DeletePasskey", "There is no such passkey.", &r, func(t *tx) error {
-		return t.one(`DELETE FROM passkeys WHERE user_id = $1 AND id = $2`, r.User, id)
+	const op = "store.DeletePasskey"
+	return s.removeWay(ctx, op, "There is no such passkey.", &r, func(t *tx) error {
+		if err := t.one(`DELETE FROM passkeys WHERE user_id = $1 AND id = $2`, r.User, id); err != nil {
+			return err
+		}
+		var stranded bool
+		err := t.row(`SELECT EXISTS (SELECT 1 FROM second_steps WHERE user_id = $1) AND NOT EXISTS (SELECT 1 FROM passkeys WHERE user_id = $1)`, r.User).Scan(&stranded)
+		if err == nil && stranded {
+			err = fault.New(fault.Conflict, op, "This is the last passkey, and the account requires one. Add another one, or stop requiring it, before you remove it.")
+		}
+		return err
+	})
+}
+
+// SetSecondStep is person.Store.SetSecondStep. The user is locked, as where passkeys are removed.
+func (s *Store) SetSecondStep(ctx context.Context, user string, on bool, keep string, now time.Time, e audit.Event) error {
+	const op = "store.SetSecondStep"
+	return s.write(ctx, func(t *tx) error {
+		if err := t.lockUser(user); err != nil {
+			return err
+		}
+		var has bool
+		if err := t.row(`SELECT EXISTS (SELECT 1 FROM passkeys WHERE user_id = $1)`, user).Scan(&has); err != nil {
+			return err
+		}
+		change := `DELETE FROM second_steps WHERE user_id = $1`
+		args := []any{user}
+		switch {
+		case on && !has:
+			return fault.New(fault.Conflict, op, "The account has no passkey. Add one before you require it.")
+		case on:
+			change, args = `INSERT INTO second_steps (user_id, since) VALUES ($1, $2) ON CONFLICT DO NOTHING`, append(args, now.UnixMicro())
+		}
+		if _, err := t.exec(change, args...); err != nil {
+			return err
+		}
+		if err := t.endOthers(user, keep); err != nil {
+			return err
+		}
+		return t.record(e, now)
 	})
 }
 

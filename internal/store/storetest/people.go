@@ -41,6 +41,7 @@ func People(t *testing.T, open func(*testing.T) PeopleStore) {
 		"a sweep of sessions and tokens":             peopleSweep,
 		"passkeys":                                   passkeys,
 		"the last way to sign in stays":              lastWay,
+		"a required passkey stays":                   secondStep,
 		"removals of all kinds at once leave a way":  lastWayRace,
 		"a removal ends the other sessions":          removalEnds,
 		"a new password ends links for another":      passwordEndsLinks,

@@ -162,3 +162,54 @@ func passwordEndsLinks(t *testing.T, s PeopleStore) {
 		}
 	}
 }
+
+// secondStep is an account that requires a passkey: it keeps one, however many are removed at once, and nobody requires what is not there.
+func secondStep(t *testing.T, s PeopleStore) {
+	ways := person.Ways{Passwords: true}
+	set := func(user string, on bool, keep string) error {
+		return s.SetSecondStep(t.Context(), user, on, keep, at, event(audit.SecondStepOn))
+	}
+	u, other := mustPerson(t, s, "anna@example.org"), mustPerson(t, s, "boris@example.org")
+	wantKind(t, set(u.ID, true, ""), fault.Conflict)
+	for n := range 3 {
+		ok(t, s.AddPasskey(t.Context(), person.Passkey{ID: fmt.Sprint("key", n), User: u.ID, CreatedAt: at}, 3, event(audit.PasskeyAdded)))
+	}
+	kept, ended, foreign := mustSession(t, s, u.ID, nil), mustSession(t, s, u.ID, nil), mustSession(t, s, other.ID, nil)
+	ok(t, set(u.ID, true, kept.Hash))
+	ok(t, set(u.ID, true, kept.Hash))
+	for hash, want := range map[string]bool{kept.Hash: true, ended.Hash: false, foreign.Hash: true} {
+		if _, _, err := s.SessionBy(t.Context(), hash); (err == nil) != want {
+			t.Errorf("a session goes on: %v; want %v", err == nil, want)
+		}
+	}
+	if _, p, err := s.SessionBy(t.Context(), kept.Hash); err != nil || !p.SecondStep {
+		t.Errorf("%+v, %v", p, err)
+	}
+	if p, err := s.PersonOf(t.Context(), other.ID); err != nil || p.SecondStep {
+		t.Errorf("%+v, %v", p, err)
+	}
+	var wg sync.WaitGroup
+	var removed atomic.Int64
+	for n := range 3 {
+		wg.Go(func() {
+			switch err := s.DeletePasskey(t.Context(), fmt.Sprint("key", n), removal(u.ID, ways)); {
+			case err == nil:
+				removed.Add(1)
+			case !fault.Is(err, fault.Conflict):
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if left, err := s.PasskeysOf(t.Context(), u.ID); err != nil || len(left) != 1 || removed.Load() != 2 {
+		t.Errorf("%d were removed, %d are left, %v", removed.Load(), len(left), err)
+	}
+	ok(t, set(u.ID, false, ""))
+	ok(t, set(u.ID, false, ""))
+	if p, err := s.PersonOf(t.Context(), u.ID); err != nil || p.SecondStep {
+		t.Errorf("%+v, %v", p, err)
+	}
+	left, err := s.PasskeysOf(t.Context(), u.ID)
+	ok(t, err)
+	ok(t, s.DeletePasskey(t.Context(), left[0].ID, removal(u.ID, ways)))
+}

@@ -47,9 +47,9 @@ async function ask(f: () => Promise<Credential | null>): Promise<PublicKeyCreden
   throw new NoPasskey('closed')
 }
 
-/** Signs in with a passkey; nobody needs a name for it. */
-export async function signInWithPasskey(): Promise<Reply<'/api/auth/passkey', 'post'>> {
-  const { step, public_key } = await post('/api/auth/passkey/options', { quiet: true })
+/** Signs in with a passkey; nobody needs a name for it. `second`: the step that a password or another provider has left. */
+export async function signInWithPasskey(second?: string): Promise<Reply<'/api/auth/passkey', 'post'>> {
+  const { step, public_key } = await post('/api/auth/passkey/options', { body: second ? { step: second } : {}, quiet: true })
   const credential = answer(await ask(() => navigator.credentials.get({ publicKey: request(public_key) })))
   return post('/api/auth/passkey', { body: { step, credential }, quiet: true })
 }
@@ -59,6 +59,13 @@ export async function proveWithPasskey(): Promise<void> {
   const { step, public_key } = await post('/api/auth/prove/options', { quiet: true })
   const credential = answer(await ask(() => navigator.credentials.get({ publicKey: request(public_key) })))
   await post('/api/auth/prove', { body: { step, credential }, quiet: true })
+}
+
+/** Has the account require a passkey from now on, with one that is used for it. */
+export async function requirePasskey(): Promise<void> {
+  const { step, public_key } = await post('/api/auth/prove/options')
+  const credential = answer(await ask(() => navigator.credentials.get({ publicKey: request(public_key) })))
+  await post('/api/auth/second-step', { body: { step, credential } })
 }
 
 /** Makes a passkey of the person who is signed in. */

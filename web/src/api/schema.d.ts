@@ -1646,6 +1646,24 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/auth/second-step": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Require a passkey from now on, whichever way the person signs in. The answer is that of a passkey to POST /api/auth/prove/options; all other sessions end */
+        post: operations["requirePasskey"];
+        /** Require no passkey any more. This needs a recent sign-in; all other sessions end */
+        delete: operations["requireNoPasskey"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/auth/passkeys": {
         parameters: {
             query?: never;
@@ -4152,6 +4170,8 @@ export interface components {
                 has_password: boolean;
                 /** @description How many */
                 passkeys: number;
+                /** @description Every way to sign in, and to prove it again, needs a passkey */
+                second_step: boolean;
                 /** @description Ids of the other providers with which this person signs in */
                 providers: string[];
                 /** @enum {string} */
@@ -4199,6 +4219,10 @@ export interface components {
             locale: "en" | "ru";
             /** @enum {string} */
             theme: "light" | "dark" | "system";
+        };
+        SecondStep: {
+            /** @description The step of POST /api/auth/passkey/options and POST /api/auth/passkey */
+            second_step: string;
         };
         PasskeyRequest: {
             /** @description Works once */
@@ -11630,6 +11654,7 @@ export interface operations {
                      *         "confirmed": true,
                      *         "has_password": true,
                      *         "passkeys": 1,
+                     *         "second_step": false,
                      *         "providers": [],
                      *         "role": "user",
                      *         "created_at": "2026-01-31T12:00:00Z"
@@ -11723,6 +11748,7 @@ export interface operations {
                      *         "confirmed": true,
                      *         "has_password": true,
                      *         "passkeys": 1,
+                     *         "second_step": false,
                      *         "providers": [],
                      *         "role": "user",
                      *         "created_at": "2026-01-31T12:00:00Z"
@@ -11762,6 +11788,21 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["Me"];
+                };
+            };
+            /** @description Right, but the account requires a passkey: end the step with POST /api/auth/passkey within five minutes. There is no session yet */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "second_step": "W9rT2xKq7LmPzB4nV8sYcD3h"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["SecondStep"];
                 };
             };
             400: components["responses"]["Error"];
@@ -11824,6 +11865,7 @@ export interface operations {
                      *         "confirmed": true,
                      *         "has_password": true,
                      *         "passkeys": 1,
+                     *         "second_step": false,
                      *         "providers": [],
                      *         "role": "user",
                      *         "created_at": "2026-01-31T12:00:00Z"
@@ -11930,6 +11972,7 @@ export interface operations {
                      *         "confirmed": true,
                      *         "has_password": true,
                      *         "passkeys": 1,
+                     *         "second_step": false,
                      *         "providers": [],
                      *         "role": "user",
                      *         "created_at": "2026-01-31T12:00:00Z"
@@ -12026,6 +12069,7 @@ export interface operations {
                      *         "confirmed": true,
                      *         "has_password": true,
                      *         "passkeys": 1,
+                     *         "second_step": false,
                      *         "providers": [],
                      *         "role": "user",
                      *         "created_at": "2026-01-31T12:00:00Z"
@@ -12112,6 +12156,7 @@ export interface operations {
                      *         "confirmed": true,
                      *         "has_password": true,
                      *         "passkeys": 1,
+                     *         "second_step": false,
                      *         "providers": [],
                      *         "role": "user",
                      *         "created_at": "2026-01-31T12:00:00Z"
@@ -12151,6 +12196,21 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["Me"];
+                };
+            };
+            /** @description Right, but the account requires a passkey: end the step with POST /api/auth/passkey within five minutes. There is no session yet */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "second_step": "W9rT2xKq7LmPzB4nV8sYcD3h"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["SecondStep"];
                 };
             };
             400: components["responses"]["Error"];
@@ -12258,6 +12318,7 @@ export interface operations {
                      *         "confirmed": true,
                      *         "has_password": true,
                      *         "passkeys": 1,
+                     *         "second_step": false,
                      *         "providers": [],
                      *         "role": "user",
                      *         "created_at": "2026-01-31T12:00:00Z"
@@ -12297,6 +12358,21 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["Me"];
+                };
+            };
+            /** @description Right, but the account requires a passkey: end the step with POST /api/auth/passkey within five minutes. There is no session yet */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "second_step": "W9rT2xKq7LmPzB4nV8sYcD3h"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["SecondStep"];
                 };
             };
             400: components["responses"]["Error"];
@@ -12412,7 +12488,10 @@ export interface operations {
         requestBody: {
             content: {
                 /** @example {} */
-                "application/json": Record<string, never>;
+                "application/json": {
+                    /** @description The second step of a sign-in that has begun, as second_step of its answer; without it, a sign-in begins */
+                    step?: string;
+                };
             };
         };
         responses: {
@@ -12501,6 +12580,7 @@ export interface operations {
                      *         "confirmed": true,
                      *         "has_password": true,
                      *         "passkeys": 1,
+                     *         "second_step": false,
                      *         "providers": [],
                      *         "role": "user",
                      *         "created_at": "2026-01-31T12:00:00Z"
@@ -12546,6 +12626,90 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Error"];
             413: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    requirePasskey: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "step": "W9rT2xKq7LmPzB4nV8sYcD3h",
+                 *       "credential": {
+                 *         "id": "Zm9yLWV4YW1wbGUtb25seS0wMTIzNDU2Nzg5",
+                 *         "rawId": "Zm9yLWV4YW1wbGUtb25seS0wMTIzNDU2Nzg5",
+                 *         "type": "public-key",
+                 *         "clientExtensionResults": {},
+                 *         "response": {
+                 *           "clientDataJSON": "eyJ0eXBlIjoid2ViYXV0aG4uZ2V0In0",
+                 *           "authenticatorData": "AAAA",
+                 *           "signature": "AAAA",
+                 *           "userHandle": "dXNyX3g"
+                 *         }
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    step: string;
+                    credential: components["schemas"]["PasskeyAnswer"];
+                };
+            };
+        };
+        responses: {
+            /** @description It is required */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    requireNoPasskey: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is not required */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
             429: components["responses"]["RetryLater"];
             500: components["responses"]["Error"];
             503: components["responses"]["RetryLater"];

@@ -99,6 +99,7 @@ const messages = {
   confirm: 'Confirm',
   proveNoPassword: 'You have no password here. Confirm with a passkey, or sign in again.',
   usePasskey: 'Use a passkey',
+  secondRequired: 'This account requires a passkey.',
   passkeyClosed: 'No passkey was used. Try again, or go on another way.',
   passkeyRefused: 'This passkey does not work here. It may have been removed. Go on another way.',
   passkeyKnown: 'This device has a passkey of this account already.',

@@ -3,6 +3,7 @@ import type { Messages } from '../i18n'
 const messages = {
   continueWith: 'Continue with {name}',
   step: 'This sign-in took too long, was used already, or began in another browser. Begin again.',
+  passkey: 'This account requires a passkey: confirm with it.',
   refused: '{name} has not let you in. Try again, or go on another way.',
   provider: '{name} does not answer as it should. Try again, or go on another way. For the operator: {request}',
   unknown: 'No account here has linked this identity of {name}. Sign in another way, and link it in the settings.',

@@ -18,18 +18,25 @@ export default function Gate({ why, onDone }: { why: 'expired' | 'prove'; onDone
   const [password, setPassword] = useState('')
   const [error, setError] = useState<{ by: 'password' | 'passkey'; text: string } | null>(null)
   const [busy, setBusy] = useState<'password' | 'passkey' | null>(null)
-  const withPassword = me?.features.passwords !== false && (why === 'expired' || me?.user?.has_password !== false)
+  const [second, setSecond] = useState<string | undefined>()
+  const required = second !== undefined || why === 'prove' && me?.user?.second_step === true
+  const withPassword = !required && me?.features.passwords !== false && (why === 'expired' || me?.user?.has_password !== false)
   const withPasskey = me?.features.passkeys === true && 'PublicKeyCredential' in window && (why === 'expired' || (me.user?.passkeys ?? 0) > 0)
-  const others = me?.features.oidc.filter((p) => why === 'expired' || me.user?.providers.includes(p.id)) ?? []
+  const others = required ? [] : me?.features.oidc.filter((p) => why === 'expired' || me.user?.providers.includes(p.id)) ?? []
   const run = async (by: 'password' | 'passkey') => {
     if (busy) return
     setBusy(by)
     setError(null)
     try {
       if (why === 'prove') await (by === 'passkey' ? proveWithPasskey() : post('/api/auth/prove', { body: { password }, quiet: true }))
-      else queries.setQueryData(meQuery.queryKey, (by === 'passkey' ? await signInWithPasskey() : await post('/api/auth/sign-in', { body: { email, password }, quiet: true })) as never)
+      else {
+        const reply = by === 'passkey' ? await signInWithPasskey(second) : await post('/api/auth/sign-in', { body: { email, password }, quiet: true })
+        if ('second_step' in reply) { setSecond(reply.second_step); setBusy(null); return }
+        queries.setQueryData(meQuery.queryKey, reply as never)
+      }
       onDone(true)
     } catch (e) {
+      if (second && by === 'passkey' && e instanceof ApiError) setSecond(undefined) // a step works once
       setError({ by, text: by === 'passkey' ? explainPasskey(e) : e instanceof ApiError && e.field === 'password' ? t('error_authentication') : explain(e) })
       setBusy(null)
     }
@@ -44,7 +51,7 @@ export default function Gate({ why, onDone }: { why: 'expired' | 'prove'; onDone
             <Button type="submit" look="main" busy={busy === 'password'}>{why === 'prove' ? t('confirm') : t('signIn')}</Button>
           </form>
         )}
-        {!withPassword && <p>{t('proveNoPassword')}</p>}
+        {!withPassword && <p>{t(required ? 'secondRequired' : 'proveNoPassword')}</p>}
         {withPasskey && <Button icon="passkey" look={withPassword ? 'plain' : 'main'} busy={busy === 'passkey'} onClick={() => void run('passkey')}>{t('usePasskey')}</Button>}
         {me && others.length > 0 && <Suspense fallback={null}><Elsewhere providers={others} purpose={why === 'prove' ? 'prove' : 'sign_in'} to={location.pathname + location.search} /></Suspense>}
         {error?.by === 'passkey' && <p role="alert" className="text-small text-bad">{error.text}</p>}

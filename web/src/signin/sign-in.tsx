@@ -17,6 +17,12 @@ export function destination(search: string): string {
   return /^\/(?![/\\])/.test(to) && !/[\u0000-\u001f\\]/.test(to) ? to : '/'
 }
 const leave = () => location.assign(destination(location.search))
+/** Goes on after a sign-in, or to the passkey that the account requires besides. */
+const entered = (reply: unknown, onSecond: (step: string) => void) => {
+  const step = (reply as { second_step?: string } | null)?.second_step
+  if (step) onSecond(step)
+  else leave()
+}
 const MIN = 10
 
 function firstView(path: string, token: string): View {
@@ -36,7 +42,8 @@ export function SignIn({ path, token }: { path: string; token: string }) {
   const [failed, setFailed] = useState<unknown>(null)
   const [link, setLink] = useState<Link | 'bad' | null>(null)
   const [sent, setSent] = useState<string | null>(null)
-  const title = { 'sign-in': t('signInTitle'), 'sign-up': t('signUpTitle'), invite: t('inviteTitle'), recover: t('recoverTitle'), reset: t('resetTitle'), setup: t('setupTitle'), confirm: t('confirmTitle'), 'new-email': t('newEmailTitle'), 'keep-email': t('keepEmailTitle') }[view]
+  const [second, setSecond] = useState(() => (path === '/sign-in' ? token : ''))
+  const title = second ? t('secondTitle') : { 'sign-in': t('signInTitle'), 'sign-up': t('signUpTitle'), invite: t('inviteTitle'), recover: t('recoverTitle'), reset: t('resetTitle'), setup: t('setupTitle'), confirm: t('confirmTitle'), 'new-email': t('newEmailTitle'), 'keep-email': t('keepEmailTitle') }[view]
   useEffect(() => { document.title = `${title} · Weir` }, [title])
   useEffect(() => { get('/api/me').then(setMe, setFailed) }, [])
   // What the link is for is asked first, so that nobody chooses a password for a link that does not work.
@@ -49,17 +56,18 @@ export function SignIn({ path, token }: { path: string; token: string }) {
   let inside: ReactNode = null
   const needsLink = view === 'invite' || view === 'reset' || view === 'setup'
   if (failed) inside = <Problem>{explain(failed)}</Problem>
+  else if (second) inside = <Suspense fallback={<div className="late h-20" aria-hidden />}><Second step={second} onBack={() => { setSecond(''); setView('sign-in') }} onDone={leave} /></Suspense>
   else if (needsLink && link === 'bad') inside = <Bad onBack={() => setView('sign-in')} />
   else if (sent) inside = <p className="text-ink2">{view === 'recover' ? t.rich('sentRecover', { email: <strong className="font-medium text-ink">{sent}</strong> }) : t.rich('sentConfirm', { email: <strong className="font-medium text-ink">{sent}</strong> })}</p>
   else if (!me || (needsLink && !link)) inside = <div className="late h-40 rounded-panel bg-sunken" aria-hidden />
-  else if (view === 'sign-in') inside = <PasswordForm me={me} onView={setView} />
+  else if (view === 'sign-in') inside = <PasswordForm me={me} onView={setView} onSecond={setSecond} />
   else if (view === 'sign-up') inside = <SignUpForm me={me} onView={setView} onSent={setSent} />
   else if (view === 'recover') inside = <RecoverForm me={me} onView={setView} onSent={setSent} />
   else if (view === 'confirm') inside = <Confirm token={token} onBack={() => setView('sign-in')} />
   else if (view === 'new-email' || view === 'keep-email') inside = <Suspense fallback={<div className="late h-40" aria-hidden />}><Address view={view} token={token} me={me} onView={setView} /></Suspense>
-  else if (link && link !== 'bad') inside = <LinkForm me={me!} view={view} link={link} token={token} />
+  else if (link && link !== 'bad') inside = <LinkForm me={me!} view={view} link={link} token={token} onSecond={setSecond} />
 
-  const text = sent ? null : { 'sign-in': null, 'sign-up': null, invite: t('inviteText'), recover: t('recoverText'), reset: t('resetText'), setup: t('setupText'), confirm: null, 'new-email': null, 'keep-email': null }[view]
+  const text = sent ? null : second ? t('secondText') : { 'sign-in': null, 'sign-up': null, invite: t('inviteText'), recover: t('recoverText'), reset: t('resetText'), setup: t('setupText'), confirm: null, 'new-email': null, 'keep-email': null }[view]
   return (
     <div className="flex min-h-dvh flex-col">
       <header className="flex h-[52px] items-center px-5 max-md:px-4">
@@ -130,6 +138,7 @@ function Password({ value, onChange, label, fresh, error }: { value: string; onC
 }
 
 const Address = lazy(() => import('./address'))
+const Second = lazy(() => import('./second'))
 const passkeys = () => import('../api/passkey')
 const Elsewhere = lazy(() => import('../api/elsewhere'))
 /** What the other providers offer; there is nothing where there are none. */
@@ -138,14 +147,14 @@ function Others({ me, invitation }: { me: Me; invitation?: string }) {
   return <Suspense fallback={null}><Elsewhere providers={me.features.oidc} purpose="sign_in" to={destination(location.search)} {...(invitation ? { invitation } : {})} /></Suspense>
 }
 
-function PasswordForm({ me, onView }: { me: Me; onView: (v: View) => void }) {
+function PasswordForm({ me, onView, onSecond }: { me: Me; onView: (v: View) => void; onSecond: (step: string) => void }) {
   const t = useT('signin')
   const common = useT('common')
   const [email, setEmail] = useState('')
   const [password, setPassword] = useState('')
-  const form = useForm(async () => { await post('/api/auth/sign-in', { body: { email, password } }); leave() })
+  const form = useForm(async () => { entered(await post('/api/auth/sign-in', { body: { email, password } }), onSecond) })
   const general = useGeneral(form.general)
-  const demo = useForm(async () => { await post('/api/auth/demo'); leave() })
+  const demo = useForm(async () => { entered(await post('/api/auth/demo'), onSecond) })
   const demoProblem = useGeneral(demo.general)
   const withPasskey = me.features.passkeys && 'PublicKeyCredential' in window
   useEffect(() => { if (withPasskey) void passkeys() }, [withPasskey])
@@ -225,7 +234,7 @@ function RecoverForm({ me, onView, onSent }: { me: Me; onView: (v: View) => void
 }
 
 /** Forms behind a link: an invitation, a new password, the first administrator. */
-function LinkForm({ me, view, link, token }: { me: Me; view: View; link: Link; token: string }) {
+function LinkForm({ me, view, link, token, onSecond }: { me: Me; view: View; link: Link; token: string; onSecond: (step: string) => void }) {
   const t = useT('signin')
   const language = useLanguage()
   const known = link?.email ?? ''
@@ -234,7 +243,7 @@ function LinkForm({ me, view, link, token }: { me: Me; view: View; link: Link; t
   const [password, setPassword] = useState('')
   const form = useForm(async () => {
     const person = { email: known || email, password, ...(name ? { name } : {}) }
-    if (view === 'reset') await post('/api/auth/reset', { body: { token, password } })
+    if (view === 'reset') return entered(await post('/api/auth/reset', { body: { token, password } }), onSecond)
     else if (view === 'setup') await post('/api/auth/setup', { body: { ...person, token } })
     else await post('/api/auth/sign-up', { body: { ...person, invitation: token, locale: language } })
     leave()

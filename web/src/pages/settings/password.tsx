@@ -15,6 +15,8 @@ import { renew } from './parts'
 export default function Password({ me }: { me: Me }) {
   const t = useT('settings')
   const has = me.user?.has_password === true
+  // The passkey that the account requires says more than the present password.
+  const asks = has && me.user?.second_step !== true
   const [current, setCurrent] = useState('')
   const [password, setPassword] = useState('')
   const [busy, setBusy] = useState(false)
@@ -27,7 +29,7 @@ export default function Password({ me }: { me: Me }) {
     setBusy(true)
     setError(null)
     try {
-      await post('/api/auth/password', { body: { password, ...(has ? { current } : {}) } })
+      await post('/api/auth/password', { body: { password, ...(asks ? { current } : {}) } })
       setCurrent('')
       setPassword('')
       await renew('sessions')
@@ -44,7 +46,7 @@ export default function Password({ me }: { me: Me }) {
       <p className="pb-4 text-ink2">{has ? t('passwordText') : t('passwordNone')}</p>
       <form onSubmit={(e) => { void save(e) }} className="flex max-w-md flex-col gap-4">
         <input type="email" autoComplete="username" value={me.user?.email ?? ''} readOnly hidden />
-        {has && <Field label={t('current')} error={at('current')}><Input type="password" autoComplete="current-password" value={current} required maxLength={256} onChange={(e) => setCurrent(e.target.value)} /></Field>}
+        {asks && <Field label={t('current')} error={at('current')}><Input type="password" autoComplete="current-password" value={current} required maxLength={256} onChange={(e) => setCurrent(e.target.value)} /></Field>}
         <Field label={t('newPassword')} help={t('newPasswordHelp')} error={at('password')}><Input type="password" autoComplete="new-password" value={password} required minLength={10} maxLength={256} onChange={(e) => setPassword(e.target.value)} /></Field>
         {error !== null && !at('current') && !at('password') && <ErrorBox error={error} title={explain(error)} />}
         <div><Button type="submit" busy={busy}>{has ? t('changePassword') : t('setPassword')}</Button></div>

@@ -4,7 +4,7 @@ import { lazy, Suspense, useState, type FormEvent, type ReactNode } from 'react'
 import { ApiError, get, patch, remove, type Reply } from '../../api/client'
 import { explain, said } from '../../api/explain'
 import { problemOf, visit } from '../../api/elsewhere'
-import { addPasskey, explainPasskey } from '../../api/passkey'
+import { addPasskey, explainPasskey, requirePasskey } from '../../api/passkey'
 import { useMe, type Me } from '../../api/query'
 import { dateTime } from '../../format'
 import { useT } from '../../i18n'
@@ -74,7 +74,7 @@ function Passkeys({ me }: { me: Me }) {
   const can = me.features.passkeys && 'PublicKeyCredential' in window
   const end = async (k: Passkey) => {
     setBusy(true)
-    try { await remove('/api/auth/passkeys/{id}', { path: { id: k.id } }); await renew('passkeys', 'sessions') } catch (e) { toast(e instanceof ApiError && e.status === 409 ? t('lastWay') : explain(e)) } finally { setBusy(false); setRemoving(null) }
+    try { await remove('/api/auth/passkeys/{id}', { path: { id: k.id } }); await renew('passkeys', 'sessions') } catch (e) { toast(e instanceof ApiError && e.status === 409 ? t(me.user?.second_step ? 'lastRequired' : 'lastWay') : explain(e)) } finally { setBusy(false); setRemoving(null) }
   }
   return (
     <Panel title={t('passkeys')} flush actions={can && <Button small icon="plus" onClick={() => setAdding(true)}>{t('addPasskey')}</Button>}>
@@ -88,10 +88,36 @@ function Passkeys({ me }: { me: Me }) {
           ))}
         </ul>
       )}
+      {data && (data.data.length > 0 || me.user?.second_step) && <Required me={me} can={can} />}
       {adding && <Naming title={t('addPasskey')} name={browser(navigator.userAgent)} verb={t('passkeyAddNow')} help={t('passkeyNameHelp')} onClose={() => setAdding(false)} run={async (name) => { await addPasskey(name); await renew('passkeys'); toast(t('passkeyAdded')) }} />}
       {renaming && <Naming title={t('renameTitle')} name={renaming.name} verb={t('rename')} onClose={() => setRenaming(null)} run={async (name) => { await patch('/api/auth/passkeys/{id}', { path: { id: renaming.id }, body: { name } }); await renew('passkeys') }} />}
       {removing && <Confirm open onOpenChange={(o) => { if (!o) setRemoving(null) }} title={t('removePasskey', { name: removing.name })} verb={t('remove')} busy={busy} onConfirm={() => void end(removing)}>{t('removePasskeyText')}</Confirm>}
     </Panel>
+  )
+}
+
+/** Whether every way to sign in needs a passkey, too. */
+function Required({ me, can }: { me: Me; can: boolean }) {
+  const t = useT('settings')
+  const on = me.user?.second_step === true
+  const [busy, setBusy] = useState(false)
+  const [ending, setEnding] = useState(false)
+  const [failed, setFailed] = useState<string | null>(null)
+  const change = async (run: () => Promise<unknown>, said: string) => {
+    setBusy(true)
+    setFailed(null)
+    try { await run(); await renew('passkeys', 'sessions'); toast(said) } catch (e) { setFailed(explainPasskey(e)) } finally { setBusy(false); setEnding(false) }
+  }
+  return (
+    <div className="flex flex-wrap items-center gap-x-4 gap-y-2 border-t border-line px-4 py-3">
+      <div className="min-w-60 flex-1">
+        <div className="flex flex-wrap items-center gap-2 font-medium">{t('required')}{on && <Tag tone="good">{t('requiredOn')}</Tag>}</div>
+        <p className="text-small text-ink3">{t(on ? 'requiredText' : 'requiredOff')}</p>
+        {failed && <p role="alert" className="pt-1 text-small text-bad">{failed}</p>}
+      </div>
+      {on ? <Button small busy={busy} onClick={() => setEnding(true)}>{t('requiredEnd')}</Button> : can && <Button small icon="passkey" busy={busy} onClick={() => void change(requirePasskey, t('requiredNow'))}>{t('requiredBegin')}</Button>}
+      {ending && <Confirm open onOpenChange={(o) => { if (!o) setEnding(false) }} title={t('requiredEndTitle')} verb={t('requiredEnd')} busy={busy} onConfirm={() => void change(() => remove('/api/auth/second-step'), t('requiredEnded'))}>{t('requiredEndText')}</Confirm>}
+    </div>
   )
 }
 
