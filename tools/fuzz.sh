@@ -14,13 +14,13 @@ in_sources=$(grep -rhoE --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*\(' cmd in
 mapfile -t packages < <(grep -rlE --include='*_test.go' '^func Fuzz' cmd internal | xargs -n1 dirname | sort -u)
 
 : > "$work/targets"
+# Linking uses one processor, so several are linked at a time.
+export instrument=${BLIND:+-vet=off} && export instrument=${instrument:--fuzz=.}
+build() { go test -c "$instrument" -o "$2/${1//\//_}.test" "./$1"; }
+export -f build
+printf '%s\n' "${packages[@]}" | xargs -P "$at_once" -I '{}' bash -c 'build "$@"' build '{}' "$work"
 for package in "${packages[@]}"; do
 	binary=$work/${package//\//_}.test
-	if [ -n "${BLIND:-}" ]; then
-		go test -c -o "$binary" "./$package"
-	else
-		go test -c -fuzz=. -o "$binary" "./$package"
-	fi
 	while IFS= read -r target; do
 		[[ $target == Fuzz* ]] && printf '%s %s %s\n' "$package" "$binary" "$target" >> "$work/targets"
 	done < <(cd "$package" && "$binary" -test.list '^Fuzz')
