@@ -135,7 +135,7 @@ func documentOf(fields map[string]string, line int) Document {
 		}
 		return ""
 	}
-	d := Document{Kind: clip(get(documentHead), 100), Number: printable(plainNumber(get("Номер"))), PayerName: clip(get("Плательщик1", "Плательщик"), MostName), PayerINN: clip(get("ПлательщикИНН"), 20),
+	d := Document{Kind: clip(get(documentHead), 100), Number: plainNumber(printable(get("Номер"))), PayerName: clip(get("Плательщик1", "Плательщик"), MostName), PayerINN: clip(get("ПлательщикИНН"), 20),
 		PayerAccount: get("ПлательщикСчет", "ПлательщикРасчСчет"), Receiver: get("ПолучательСчет", "ПолучательРасчСчет"), Purpose: get("НазначениеПлатежа"), Line: line}
 	if d.Purpose == "" {
 		for _, n := range []string{"1", "2", "3", "4", "5", "6"} {
