@@ -158,11 +158,12 @@ func (c *conn) await() error {
 
 // readHead reads until a whole head has arrived, and returns its length. One empty line before it is skipped (RFC 9112 section 2.2).
 func (c *conn) readHead() (int, error) {
-	seen, timed := 0, false
+	seen, timed, passed := 0, false, false
 	for {
 		b := c.bytes()
-		if len(b) >= 2 && b[0] == '\r' && b[1] == '\n' && seen == 0 {
+		if len(b) >= 2 && b[0] == '\r' && b[1] == '\n' && seen == 0 && !passed {
 			c.from += 2
+			passed = true
 			continue
 		}
 		if len(b) > 0 && !(len(b) == 1 && b[0] == '\r') {

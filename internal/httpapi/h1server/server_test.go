@@ -94,6 +94,7 @@ func TestRequests(t *testing.T) {
 		"query":                {"GET /a?b=c HTTP/1.1\r\n" + host + "\r\n", 200, `GET /a a.example:80 "" 0 <nil>`, false},
 		"absolute form":        {"GET http://b.example/a HTTP/1.1\r\n" + host + "\r\n", 200, `GET /a b.example "" 0 <nil>`, false},
 		"empty line before":    {"\r\nGET /a HTTP/1.1\r\n" + host + "\r\n", 200, `GET /a a.example:80 "" 0 <nil>`, false},
+		"two empty lines":      {"\r\n\r\nGET /a HTTP/1.1\r\n" + host + "\r\n", 400, "", true},
 		"close":                {"GET /a HTTP/1.1\r\n" + host + "Connection: x, Close\r\n\r\n", 200, `GET /a a.example:80 "" 0 <nil>`, true},
 		"HTTP/1.0":             {"GET /a HTTP/1.0\r\n\r\n", 200, `GET /a  "" 0 <nil>`, true},
 		"HTTP/1.0 kept":        {"GET /a HTTP/1.0\r\nConnection: keep-alive\r\nX-Length: 1\r\n\r\n", 200, `GET /a  "" 0 <nil>`, false},
