@@ -218,10 +218,29 @@ KEYS ?= 4000
 bench-data: ## measure what pages read in databases with CALLS=1000000, ACCOUNTS=200, KEYS=4000
 	go test -run xxx -bench Pages -benchtime 30x -timeout 6h ./internal/store/sqlite ./internal/store/postgres -args -pages.calls $(CALLS) -pages.accounts $(ACCOUNTS) -pages.keys $(KEYS)
 
+PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
+
+.PHONY: release
+release: web bin/cyclonedx-gomod ## build the programs for all systems, Debian packages, lists of components and checksums into dist/
+	rm -rf dist && mkdir dist
+	for p in $(PLATFORMS); do \
+		os=$${p%/*} arch=$${p#*/}; ext=; [ $$os != windows ] || ext=.exe; \
+		echo "weir-$$os-$$arch$$ext"; \
+		CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch go build -trimpath -ldflags "$(LDFLAGS)" -o dist/weir-$$os-$$arch$$ext ./cmd/weir || exit 1; \
+	done
+	if command -v dpkg-deb >/dev/null; then for arch in amd64 arm64; do packaging/deb.sh dist/weir-linux-$$arch $(VERSION) $$arch dist || exit 1; done; fi
+	bin/cyclonedx-gomod app -json -main cmd/weir -output dist/weir.go.cdx.json . 2>/dev/null
+	cd web && npm sbom --sbom-format cyclonedx --omit dev > ../dist/weir.web.cdx.json
+	cd dist && sha256sum * > SHA256SUMS
+
+bin/cyclonedx-gomod: tools/sbom/go.mod tools/sbom/go.sum
+	go -C tools/sbom build -trimpath -o ../../bin/cyclonedx-gomod github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod
+	@touch $@
+
 .PHONY: fmt
 fmt: ## format the Go code
 	gofmt -w $(GO_CODE)
 
 .PHONY: clean
 clean: ## remove the files that other tasks built
-	rm -rf bin web/node_modules internal/webui/dist/assets internal/webui/dist/*.html e2e/web/node_modules e2e/node/node_modules e2e/clients/node_modules tools/openapi/node_modules
+	rm -rf bin dist web/node_modules internal/webui/dist/assets internal/webui/dist/*.html e2e/web/node_modules e2e/node/node_modules e2e/clients/node_modules tools/openapi/node_modules

@@ -50,6 +50,7 @@ var groups = []group{
 		{"CHANGELOG.md", "What changed, and what to do when you upgrade."},
 	}},
 	{"operate", []entry{
+		{"docs/install.md", "As a Debian package, a container, or with compose; programs for all systems."},
 		{"docs/operating.md", "Start, watch, upgrade, back up, and run several nodes."},
 		{"docs/configuration.md", "The file, the environment, secrets, providers of your own, limits."},
 		{"docs/sign-in.md", "How people sign in, and who may make an account."},

@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Makes a Debian package: packaging/deb.sh BINARY VERSION ARCHITECTURE FOLDER
+set -euo pipefail
+binary=$1 version=$2 arch=$3 out=$4
+cd "$(dirname "$0")/.."
+root=$(mktemp -d)
+trap 'rm -rf "$root"' EXIT
+# A version must begin with a digit; a commit's id need not.
+version=${version#v}
+[[ $version == [0-9]* ]] || version=0~$version
+version=${version//-/+}
+
+install -Dm755 "$binary" "$root/usr/bin/weir"
+install -Dm644 packaging/weir.service "$root/usr/lib/systemd/system/weir.service"
+install -Dm644 packaging/debian/weir.yaml "$root/etc/weir/weir.yaml"
+install -Dm600 packaging/debian/environment "$root/etc/weir/environment"
+install -Dm644 LICENSE "$root/usr/share/doc/weir/copyright"
+install -Dm644 weir.example.yaml "$root/usr/share/doc/weir/weir.example.yaml"
+gzip -9n < CHANGELOG.md > "$root/usr/share/doc/weir/changelog.gz"
+for page in docs/*.md; do install -Dm644 "$page" "$root/usr/share/doc/weir/$(basename "$page")"; done
+
+mkdir -m755 "$root/DEBIAN"
+install -m755 packaging/debian/{postinst,prerm,postrm} "$root/DEBIAN/"
+install -m644 packaging/debian/conffiles "$root/DEBIAN/"
+size=$(du -sk --exclude=DEBIAN "$root" | cut -f1)
+sed "s/@VERSION@/$version/; s/@ARCH@/$arch/; s/@SIZE@/$size/" packaging/debian/control > "$root/DEBIAN/control"
+chmod 755 "$root"
+mkdir -p "$out"
+dpkg-deb --root-owner-group -Zxz --build "$root" "$out/weir_${version}_$arch.deb"
