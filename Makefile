@@ -204,7 +204,17 @@ soak: postgres ## run the tests that are too long for make test: 200,000 schedul
 	go test -count=1 -timeout 30m -parallel $(TESTS_AT_ONCE) -p 1 ./internal/store/sqlite ./internal/store/postgres
 	go test -count=1 -timeout 60m -v ./cmd/weir -run 'TestKills$$' -kills 500 | { grep -vE '^=== |credited,' || true; }
 	go test -count=1 -timeout 30m ./internal/app/accounts -run 'TestHostile(Charges|Wallets)$$' -rapid.checks 3000
+	$(MAKE) package-test
 	WEIR_NEIGHBOURS=measure go test -count=1 -timeout 30m -v ./internal/app/accounts -run 'TestNeighbours$$' | grep -E 'p99|^ok|FAIL|grew'
+
+.PHONY: package-test
+package-test: build debootstrap ## install, upgrade and remove the Debian package in a clean root (as root; a part of make soak)
+	tools/package-test.sh
+
+.PHONY: debootstrap
+debootstrap:
+	@if command -v debootstrap >/dev/null; then exit 0; fi; \
+	$(call install-package,debootstrap)
 
 .PHONY: bench
 bench: build ## measure Weir against nginx and a hand-tuned handler (BENCH='-passes 3' passes flags)
