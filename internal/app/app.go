@@ -166,6 +166,7 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 	if cfg.Log.Access {
 		access = g.log
 	}
+	ownKeys := g.makeOwnKeys(ring)
 	calls := relay.New(relay.Deps{
 		Upstream: g.upstream, Book: g.book, Tokens: tokenizer.Tokenizer{}, Shaper: plugin.New(tokenizer.Tokenizer{}, pdftext.Read, shapingConfig(cfg)), Observer: metrics, Gate: g.health, Status: statusOf,
 		Doubt: (&doubts{log: g.slog, now: now}).report, Now: now, Rand: rand.Float64,
@@ -223,7 +224,7 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 		Editor:   edit.NewEditor(g.store, g.live, ring, time.Now, g.live.refresh),
 		Log:      access, Slog: g.slog, Metrics: metrics, Now: now, Redact: g.redactor.Redact, Ready: g.book.Ready, Aside: g.book.Aside,
 		Idempotency: g.named, History: g.history, Videos: g.videos, Batches: g.batches, FreeDisk: freeDisk(spoolDir(cfg.DataDir)),
-		Presets: preset.NewManager(g.store, time.Now), Views: view.NewManager(g.store, time.Now), Payments: payments, Invoices: invoices, Vouchers: voucher.NewManager(g.store, time.Now), Notifications: notices, WebhookSecrets: secrets, CheckCallback: callbackCheck(fetcher, secrets), Pages: pages, Language: webui.Language, Theme: webui.Theme,
+		Presets: preset.NewManager(g.store, time.Now), ProviderKeys: ownKeys, TryKey: keyTrial(g.upstream, g.catalog.Load), Views: view.NewManager(g.store, time.Now), Payments: payments, Invoices: invoices, Vouchers: voucher.NewManager(g.store, time.Now), Notifications: notices, WebhookSecrets: secrets, CheckCallback: callbackCheck(fetcher, secrets), Pages: pages, Language: webui.Language, Theme: webui.Theme,
 	}, apiConfig)
 	g.batches.Start(g.api)
 	g.server = httpapi.NewServer(g.api)

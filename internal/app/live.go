@@ -14,6 +14,7 @@ import (
 	"weir/internal/config"
 	"weir/internal/fault"
 	"weir/internal/loop"
+	"weir/internal/ownkey"
 	"weir/internal/rate"
 	"weir/internal/rate/cbr"
 	"weir/internal/seal"
@@ -243,15 +244,25 @@ func (o *Office) Editor(cfg config.Config) (*edit.Editor, error) {
 		return nil, err
 	}
 	o.webhooks = webhook.NewSecrets(o.Store, func() *seal.Ring { return ring }, time.Now)
+	o.ownKeys = ownkey.NewManager(o.Store, func() *seal.Ring { return ring }, time.Now, cfg.OwnKeys.Manager())
 	return edit.NewEditor(o.Store, &live{now: time.Now, cfg: cfg, ring: ring, store: o.Store}, ring, time.Now, nil), nil
 }
 
-// RotateSecrets encrypts every secret of the store again: provider credentials, which e keeps, and the secrets that sign events.
+// RotateSecrets encrypts every secret of the store again: provider credentials, which e keeps, the secrets that sign events, and people's
+// own keys.
 func (o *Office) RotateSecrets(ctx context.Context, e *edit.Editor, by audit.Actor) (int, error) {
 	n, err := e.RotateSecrets(ctx, by)
 	if err != nil {
 		return n, err
 	}
-	more, err := o.webhooks.Rewrap(ctx)
-	return n + more, err
+	for _, s := range []interface {
+		Rewrap(context.Context) (int, error)
+	}{o.webhooks, o.ownKeys} {
+		more, err := s.Rewrap(ctx)
+		n += more
+		if err != nil {
+			return n, err
+		}
+	}
+	return n, nil
 }

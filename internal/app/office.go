@@ -16,6 +16,7 @@ import (
 	"weir/internal/httpapi"
 	"weir/internal/ledger"
 	"weir/internal/money"
+	"weir/internal/ownkey"
 	"weir/internal/store"
 	"weir/internal/webhook"
 )
@@ -28,6 +29,7 @@ type Office struct {
 
 	cfg      config.Config
 	webhooks *webhook.Secrets // nil before Editor was called
+	ownKeys  *ownkey.Manager  // likewise
 }
 
 // OpenOffice opens the store that cfg names. If there is none, it fails, or makes one if create is set.

@@ -108,6 +108,7 @@ func httpConfig(cfg config.Config) (httpapi.Config, error) {
 	c.MaxConns, c.MaxConnsByAddress = int(s.Limits.MaxConnections), int(s.Limits.MaxConnectionsAddress)
 	c.FailedAuthPerMinute, c.PublicPerMinute = int(s.Limits.FailedAuthPerMinute), int(s.Limits.PublicPerMinute)
 	c.UserCallsPerMinute = s.Limits.UserCallsPerMinute
+	c.KeyTestsPerMinute = cfg.OwnKeys.TestsPerMinute
 	c.ReadHeader, c.BodyIdle, c.BodyGrace, c.BodyTotal = s.Timeouts.ReadHeader, s.Timeouts.BodyIdle, s.Timeouts.BodyGrace, s.Timeouts.BodyTotal
 	c.MaxWait = s.Timeouts.Busy
 	c.BodyMinRate, c.IdleConn = int64(s.Timeouts.BodyMinRate), s.Timeouts.KeepAlive

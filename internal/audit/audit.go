@@ -76,6 +76,10 @@ const (
 	PresetCreated = "preset.create"
 	PresetSaved   = "preset.save"
 	PresetDeleted = "preset.delete"
+
+	ProviderKeyAdded   = "provider_key.add"
+	ProviderKeyChanged = "provider_key.change"
+	ProviderKeyRemoved = "provider_key.remove"
 )
 
 // Actor is the author of a change, and its address.

@@ -237,6 +237,9 @@ type Provider struct {
 	Simulated  bool            // the built-in simulator
 	Wires      map[string]Wire // by model type, for those that are served over another wire or at another address
 
+	OwnKey string    // id of the caller's own key that Key is; "": the credentials are the operator's
+	Of     *Provider // with an OwnKey, the provider of the catalog; else nil
+
 	wire string // distinguishes this wire of the provider from its others; "" is the main one
 }
 
@@ -288,6 +291,7 @@ type Endpoint struct {
 	ImplicitCache bool
 	Retires       time.Time // day from which the provider does not serve it; zero: none is known
 	UpdatedAt     time.Time // of its prices, as far as anybody noted that
+	Own           *Own      // set where the caller's own key is used; nil in a catalog
 }
 
 // MakersID is the name by which a dialect recognises a model and knows its parameters: the provider's id, unless the endpoint declares

@@ -30,6 +30,7 @@ type Config struct {
 	Notify      Notify      `yaml:"notifications" reload:"restart"`
 	Payments    Payments    `yaml:"payments" reload:"restart"`
 	Invoices    Invoices    `yaml:"invoices" reload:"restart"`
+	OwnKeys     OwnKeys     `yaml:"own_keys" reload:"restart"`
 	Web         Web         `yaml:"web" reload:"restart"`
 	Idempotency Idempotency `yaml:"idempotency" reload:"restart"`
 	Responses   Responses   `yaml:"responses" reload:"restart"`
@@ -697,6 +698,7 @@ func Default() Config {
 			VAT: VAT{Mode: "none", Percent: "22"}, NumberPrefix: "W-", ActPrefix: "A-", Line: "Доступ к моделям через API, аванс", ActLine: "Доступ к моделям через API",
 			Min: "1000", Max: "1000000", ExpireAfter: 10 * 24 * time.Hour, MaxOpen: 10, MaxPerDay: 20,
 		},
+		OwnKeys:   OwnKeys{Enabled: true, Fee: "5%", MaxPerAccount: 20, TestsPerMinute: 5},
 		Web:       Web{Interface: true, Docs: true, Status: true},
 		Responses: Responses{Retention: 30 * 24 * time.Hour, MaxInputBytes: 8 << 20, MaxPerUser: 100_000, MaxBytesPerUser: 1 << 30, MaxBackground: 50},
 		Fetch: Fetch{

@@ -116,6 +116,7 @@ func (c *Config) Validate() error {
 	k.payments()
 	k.invoices()
 	k.notify()
+	k.ownKeys()
 	for _, id := range c.Builtin.Only {
 		if _, known := builtin.Named(id); !known {
 			k.fail("builtin", "there is no built-in provider %q%s", id, suggestion(id, builtinIDs()))

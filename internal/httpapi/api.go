@@ -23,6 +23,7 @@ import (
 	"weir/internal/limit"
 	"weir/internal/limit/quota"
 	"weir/internal/notify"
+	"weir/internal/ownkey"
 	"weir/internal/person"
 	"weir/internal/relay"
 	"weir/internal/report"
@@ -109,7 +110,10 @@ type Deps struct {
 
 	Presets Presets // nil: there are none
 
-	Views *view.Manager // nil: there are none
+	Views        *view.Manager   // nil: there are none
+	ProviderKeys *ownkey.Manager // nil only where its routes are not used
+	// TryKey calls a provider with a key, as shortly as possible. asked is false when the provider has no model for that.
+	TryKey func(ctx context.Context, provider string, own func(*catalog.Endpoint) *catalog.Endpoint) (asked bool, err *fault.Error)
 
 	Payments *Payments // nil: nobody can pay here
 	Vouchers *voucher.Manager
@@ -404,6 +408,11 @@ func (a *API) declare() []*Route {
 		{Method: "POST", Pattern: "/api/views", access: management, body: managementBody, handle: (*exchange).postView},
 		{Method: "PATCH", Pattern: "/api/views/{id}", access: management, body: managementBody, handle: (*exchange).patchView},
 		{Method: "DELETE", Pattern: "/api/views/{id}", access: management, handle: (*exchange).deleteView},
+		{Method: "GET", Pattern: "/api/provider-keys", access: management, handle: (*exchange).listProviderKeys},
+		{Method: "POST", Pattern: "/api/provider-keys", access: management, fresh: true, body: managementBody, handle: (*exchange).postProviderKey},
+		{Method: "PATCH", Pattern: "/api/provider-keys/{id}", access: management, fresh: true, body: managementBody, handle: (*exchange).patchProviderKey},
+		{Method: "DELETE", Pattern: "/api/provider-keys/{id}", access: management, handle: (*exchange).deleteProviderKey},
+		{Method: "POST", Pattern: "/api/provider-keys/{id}/test", access: management, asks: true, handle: (*exchange).testProviderKey},
 		{Method: "GET", Pattern: "/api/jobs", access: management, handle: (*exchange).listJobs},
 		{Method: "GET", Pattern: "/api/jobs/{id}", access: management, handle: (*exchange).getJob},
 		{Method: "GET", Pattern: "/api/account/profile", access: management, handle: (*exchange).getProfile},

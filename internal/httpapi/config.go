@@ -50,6 +50,7 @@ type Config struct {
 
 	FailedAuthPerMinute int   // per address; then 429 for further ones; a valid key works all the same
 	PublicPerMinute     int   // catalog requests without a valid key, per address; then 429
+	KeyTestsPerMinute   int64 // of provider keys, of a user
 	UserCallsPerMinute  int64 // calls of a user that ask no model; then 429; 0: no limit
 	AnonymousPerSecond  int   // requests without a valid key, per address; then 429; 0: no limit
 	AnonymousBurst      int   // and so many at once
@@ -79,7 +80,7 @@ func Default() Config {
 		MaxHeaderBytes: 32 << 10, MaxHeaders: 100, MaxRequestLine: 8 << 10, MaxConns: 16384, MaxConnsByAddress: 512,
 		MaxUserShare: 50, MaxStreamsByKey: 100, MaxEvents: 1000, MaxEventsByUser: 10, HeapPercent: 85,
 		EventsEvery: time.Second, EventsCheck: 5 * time.Second,
-		FailedAuthPerMinute: 30, PublicPerMinute: 120, UserCallsPerMinute: 3000, AnonymousPerSecond: 20, AnonymousBurst: 100,
+		FailedAuthPerMinute: 30, PublicPerMinute: 120, UserCallsPerMinute: 3000, KeyTestsPerMinute: 5, AnonymousPerSecond: 20, AnonymousBurst: 100,
 		FreeRates: quota.Free{PerMinute: 20, PerDay: 50, PaidPerDay: 1000}, ModerationVendor: "openai",
 	}
 }

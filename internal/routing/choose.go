@@ -27,6 +27,7 @@ const (
 	ReasonPriority   = "tier:priority"   // priority tier asked for; score: median tokens per second
 	ReasonSticky     = "sticky"          // it served the conversation before and has it in its cache; score: price
 	ReasonCoolDown   = "cool-down"       // put after all others after failures in a row; score: price
+	ReasonOwn        = "own_key"         // called with the caller's own key; score 0
 	ReasonEjected    = "ejected"         // gets no calls at present, unless every other is ejected too; score: price
 )
 
@@ -41,6 +42,7 @@ type candidate struct {
 	score   float64
 	reason  string
 	place   int // among the attempts, from 1
+	rank    int // of an own key: 1 before the gateway's endpoints, -1 after them; 0 of those
 	late    bool
 }
 
@@ -66,7 +68,7 @@ func Choose(q Query, snap *catalog.Snapshot) (Plan, error) {
 		if err != nil {
 			return Plan{}, err
 		}
-		if len(a.model.Endpoints) == 1 {
+		if len(a.model.Endpoints) == 1 && len(q.Own) == 0 {
 			if plan, ok := single(&q, a); ok {
 				return plan, nil
 			}
@@ -105,6 +107,9 @@ func choose(q Query, snap *catalog.Snapshot) (Plan, error) {
 		}
 		models = append(models, a)
 		total += len(a.model.Endpoints)
+	}
+	if len(q.Own) > 0 {
+		total *= 2
 	}
 	if len(models) == 0 {
 		return Plan{}, fault.Field("routing.Choose", "model", "model is required: a slug such as vendor/model.")
@@ -202,11 +207,8 @@ func (p *planner) plan(models []asked) (Plan, error) {
 		for _, ep := range a.model.Endpoints {
 			p.cands = append(p.cands, candidate{ep: ep, model: i, dropped: p.drop(ep, a.variant)})
 		}
-		if p.tier == "flex" {
-			flexOnly(p.cands[from:])
-		}
-		p.whole(p.cands[from:])
-		p.soften(p.cands[from:])
+		p.narrow(p.cands[from:])
+		p.addOwn(a, i, from)
 	}
 	p.arrange(models)
 	plan := Plan{Attempts: p.pick(models)}
@@ -217,6 +219,15 @@ func (p *planner) plan(models []asked) (Plan, error) {
 		return plan, p.nothingLeft(models)
 	}
 	return plan, nil
+}
+
+// narrow applies to candidates of one model the filters that choose among what the others left.
+func (p *planner) narrow(cands []candidate) {
+	if p.tier == "flex" {
+		flexOnly(cands)
+	}
+	p.whole(cands)
+	p.soften(cands)
 }
 
 // arrange puts the remaining candidates into p.order, model by model or, when the request asks for it, all models together.
@@ -272,6 +283,7 @@ func (p *planner) together() bool {
 
 // sortGroup orders the candidates of one model, or of all when they are sorted together.
 func (p *planner) sortGroup(group []*candidate, v catalog.Variant) {
+	group = p.splitOwn(group)
 	if len(group) == 0 {
 		return
 	}
@@ -302,7 +314,7 @@ func (p *planner) measure(group []*candidate) {
 	for _, c := range group {
 		prices := p.prices(c.ep)
 		c.price = prices.Prompt.Nano + prices.Completion.Nano
-		if p.q.Health != nil && len(p.cands) > 1 {
+		if p.q.Health != nil && len(p.cands) > 1 && c.ep.Own == nil {
 			c.health = p.q.Health(c.ep.ID)
 		}
 		c.late = cut && (!pref.MinThroughput.reached(c.health.Throughput) || !pref.MaxLatency.kept(c.health.Latency))
@@ -604,7 +616,7 @@ func (p *planner) firstOfEach(models int, visit func(c *candidate, first bool)) 
 func (p *planner) dropRepeats() {
 	for i, c := range p.order {
 		for _, earlier := range p.order[:i] {
-			if earlier.ep == c.ep && earlier.dropped == Kept {
+			if same(earlier.ep, c.ep) && earlier.dropped == Kept {
 				c.dropped = Duplicate
 				break
 			}
@@ -634,6 +646,11 @@ func (p *planner) nothingLeft(models []asked) error {
 		err := fault.Newf(fault.PermissionDenied, "routing.Choose", "This key may not call %s. It may call %s.", which, listed(p.q.Preferences.Models))
 		err.Details, err.Param = details, paramOf(p.q.Models[0], p.q)
 		return err
+	}
+	if by[OwnKeysFilter] {
+		if err := p.noOwn(models, which, details); err != nil {
+			return err
+		}
 	}
 	if err := p.tooManyTokens(which, details); err != nil {
 		return err

@@ -80,6 +80,8 @@ func (p *planner) detail(c *candidate, v catalog.Variant) string {
 		return fmt.Sprintf("The model has endpoints that take the request unchanged, and this one speaks the wire %s.", ep.Provider.Dialect)
 	case AllowFallbacks:
 		return "No fallbacks are allowed, and another endpoint comes first."
+	case OwnKeysFilter:
+		return "The order of an own key is \"only\": this model is called with own keys alone."
 	case Duplicate:
 		return "This endpoint is already among the attempts for an earlier model of the list."
 	}

@@ -40,6 +40,7 @@ const (
 	softWire
 	AllowFallbacks // allow_fallbacks is false, and other candidates came first
 	Duplicate      // already in the plan for an earlier model of the list
+	OwnKeysFilter  // the model is called with the caller's own keys alone
 	filters
 )
 
@@ -49,6 +50,7 @@ var filterNames = [filters]string{
 	InputModalities: "input_modalities", OutputModalities: "output_modalities", TokenizerFilter: "tokenizer", NFilter: "n", RequireParameters: "require_parameters",
 	VariantFilter: "variant", TierFilter: "tier", WebFilter: "web", UnpricedFilter: "unpriced", softTools: "tools", softResponseFormat: "response_format",
 	softStructuredOutputs: "structured_outputs", softVerbosity: "verbosity", softWire: "wire", AllowFallbacks: "allow_fallbacks", Duplicate: "duplicate",
+	OwnKeysFilter: "own_keys",
 }
 
 // String is the public name of a filter, as in excluded_by.
@@ -131,7 +133,7 @@ func (p *planner) drop(ep *catalog.Endpoint, variant catalog.Variant) Filter {
 		return TierFilter
 	case (needs.Search || variant == catalog.Online) && ep.Params&catalog.ParamWebSearchOptions == 0:
 		return WebFilter
-	case p.unpriced(ep, variant) != 0:
+	case ep.Own == nil && p.unpriced(ep, variant) != 0: // the owner of the key pays the provider
 		return UnpricedFilter
 	}
 	return Kept

@@ -150,6 +150,7 @@ type Query struct {
 	MaxAttempts int                          // 0: DefaultMaxAttempts
 	Type        string                       // model type wanted; "": "chat"
 	At          time.Time                    // when the call begins, for prices that depend on the hour
+	Own         []Own                        // the caller's own keys, at most one of a provider
 	Explain     bool                         // fill Plan.Candidates, with sentences for what was dropped
 }
 

@@ -19,6 +19,7 @@ import (
 	"weir/internal/invoice"
 	"weir/internal/ledger"
 	"weir/internal/limit"
+	"weir/internal/ownkey"
 	"weir/internal/payment"
 	"weir/internal/person"
 	"weir/internal/preset"
@@ -60,6 +61,7 @@ var (
 	_ invoice.Store = (*Store)(nil)
 	_ preset.Store  = (*Store)(nil)
 	_ view.Store    = (*Store)(nil)
+	_ ownkey.Store  = (*Store)(nil)
 
 	_ webhook.Outbox      = (*Store)(nil)
 	_ webhook.SecretStore = (*Store)(nil)

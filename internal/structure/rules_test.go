@@ -80,6 +80,7 @@ var rules = map[string]rule{
 	"internal/invoice":         {layer: domain},
 	"internal/preset":          {layer: domain},
 	"internal/view":            {layer: domain},
+	"internal/ownkey":          {layer: domain},
 	"internal/video":           {layer: domain},
 	"internal/blob":            {layer: domain},
 	"internal/batch":           {layer: domain},

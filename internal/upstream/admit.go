@@ -142,13 +142,22 @@ func notAdmitted(ep *catalog.Endpoint, cause error) *fault.Error {
 	return f
 }
 
-// secrets lists the secrets that methods keep for p's credentials: above all tokens, which no configuration contains.
+// secrets lists the secrets that no configuration contains: those that methods keep for p's credentials, above all tokens, and people's
+// own keys.
 func (c *Client) secrets(p *catalog.Provider) (list []string) {
-	t, ok := c.targets.Load(p.Wire())
-	if !ok {
-		return nil
+	var of *target
+	if p.OwnKey != "" {
+		of, list = c.owned.find(ownedBy{p.OwnKey, p.Wire()}, p), []string{p.Key}
+		for _, part := range strings.Split(p.Key, ":") { // access key and secret
+			list = append(list, part)
+		}
+	} else if t, ok := c.targets.Load(p.Wire()); ok {
+		of, _ = t.(*target)
 	}
-	for _, key := range t.(*target).keys.all {
+	if of == nil {
+		return list
+	}
+	for _, key := range of.keys.all {
 		if key.method != nil {
 			list = append(list, key.method.Secrets()...)
 		}

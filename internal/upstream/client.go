@@ -51,6 +51,7 @@ type Config struct {
 type Client struct {
 	cfg      Config
 	targets  sync.Map // catalog.Provider.Wire -> *target
+	owned    owned
 	making   sync.Mutex
 	groups   groups
 	names    *h1.Names

@@ -33,6 +33,9 @@ type target struct {
 // target finds or makes the target of p. A reload of the catalog brings a new p, and with it a new target;
 // the connections, which belong to the host, stay.
 func (c *Client) target(p *catalog.Provider) (*target, error) {
+	if p.OwnKey != "" {
+		return c.owned.get(c, p)
+	}
 	if t, ok := c.targets.Load(p.Wire()); ok && t.(*target).provider == p {
 		return t.(*target), nil
 	}

@@ -26,9 +26,10 @@ type Config struct {
 	HeapPercent  int64
 	Heap         func() int64 // bytes in use; nil asks the runtime
 
-	Keys        apikey.Rates // allowances of keys without their own
-	Free        Free
-	CallsByUser int64 // that ask no model, in a minute
+	Keys           apikey.Rates // allowances of keys without their own
+	Free           Free
+	CallsByUser    int64 // that ask no model, in a minute
+	KeyTestsByUser int64 // of provider keys, in a minute
 
 	FailuresByAddress int64      // failed authentications, in a minute
 	VisitsByAddress   int64      // catalog requests without a key, in a minute
@@ -66,6 +67,7 @@ type Quotas struct {
 	misses    gate
 	redeems   gate // by user
 	redeeming gate // by address
+	keyTests  gate // by user
 }
 
 // gate is a limit with one rate for all names.
@@ -108,6 +110,7 @@ func New(c Config, money Money, now time.Time) *Quotas {
 		failures:  gate{names(), limit.Rates{limit.PerMinute(c.FailuresByAddress)}, "failed_auth_per_minute", "Too many requests with invalid keys from this address."},
 		misses:    gate{names(), limit.Rates{missesByAddress}, "unknown_keys", "Too many unknown keys from this address."},
 		redeems:   gate{names(), limit.Rates{redeemsByUser}, "vouchers", "This account has tried too many codes. Try again later."},
+		keyTests:  gate{names(), limit.Rates{limit.PerMinute(c.KeyTestsByUser)}, "provider_key_tests", "This account has tested provider keys too often. Wait a minute."},
 		redeeming: gate{names(), limit.Rates{redeemsByAddress}, "vouchers", "Too many codes were tried from this address. Try again later."},
 	}
 	if most := max(c.InFlight*c.UserShare/100, 1); c.UserShare > 0 && most < c.InFlight { // else the node's own limit says no
@@ -211,6 +214,9 @@ func (q *Quotas) Redeem(now time.Time, user, address string) error {
 	}
 	return q.redeeming.take(now, address)
 }
+
+// KeyTest counts a test of a provider key.
+func (q *Quotas) KeyTest(now time.Time, user string) error { return q.keyTests.take(now, user) }
 
 // MayMiss fails while an address has caused too many look-ups of unknown keys.
 func (q *Quotas) MayMiss(now time.Time, address string) error {

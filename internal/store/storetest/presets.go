@@ -40,7 +40,7 @@ func Presets(t *testing.T, open func(*testing.T) PresetStore) {
 
 var presetEvent = audit.Event{Actor: audit.Actor{Name: "key:test"}, Action: audit.PresetSaved, Target: "preset"}
 
-func presetUser(t *testing.T, s PresetStore) string {
+func presetUser(t *testing.T, s account.Store) string {
 	t.Helper()
 	u, err := account.Make("Anna", apikey.User, payAt)
 	if err == nil {

@@ -2723,6 +2723,80 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/provider-keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The own keys of providers that the account has, and what it may add */
+        get: operations["listProviderKeys"];
+        put?: never;
+        /**
+         * Add an own key of a provider
+         * @description The key is kept encrypted and never shown again. An account has at most one of each provider.
+         */
+        post: operations["createProviderKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/provider-keys/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the key
+                 * @example pk_0123456789abcdefghijklmn
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Remove a key
+         * @description No node uses it again. Of a key whose order is only, the entry stays without the key, so that calls do not quietly cost the whole price; deleted once more, the entry goes, too.
+         */
+        delete: operations["deleteProviderKey"];
+        options?: never;
+        head?: never;
+        /** Put in another key, change its order, switch it off or on */
+        patch: operations["changeProviderKey"];
+        trace?: never;
+    };
+    "/api/provider-keys/{id}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the key
+                 * @example pk_0123456789abcdefghijklmn
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Is the key accepted?
+         * @description Makes one short call of the provider with the key. The provider charges its owner for it; here it costs nothing.
+         */
+        post: operations["testProviderKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/presets": {
         parameters: {
             query?: never;
@@ -3979,7 +4053,7 @@ export interface components {
                 missing_parameters?: string[];
                 /** @description The largest number of answer tokens that an endpoint of the model allows */
                 max_tokens?: number;
-                /** @description The limit that was reached: requests_per_minute, tokens_per_minute, rubles_per_minute, free_requests_per_minute, free_requests_per_day, max_streams_per_key, max_event_streams_per_user, max_user_share, max_background_per_user, max_active_per_user, max_files_per_user, max_stored_files_per_user, max_active_batches_per_user, user_calls_per_minute, anonymous, public_per_minute, failed_auth_per_minute, unknown_keys, vouchers */
+                /** @description The limit that was reached: requests_per_minute, tokens_per_minute, rubles_per_minute, free_requests_per_minute, free_requests_per_day, max_streams_per_key, max_event_streams_per_user, max_user_share, max_background_per_user, max_active_per_user, max_files_per_user, max_stored_files_per_user, max_active_batches_per_user, user_calls_per_minute, anonymous, public_per_minute, failed_auth_per_minute, unknown_keys, provider_key_tests, vouchers */
                 limited_by?: string;
                 /** @description Rubles that the request needs */
                 required?: string;
@@ -6749,6 +6823,98 @@ export interface components {
             updated_at: string;
             model: string | null;
             uses: components["schemas"]["PresetUses"];
+        };
+        ProviderKey: {
+            id: string;
+            /** @description Slug */
+            provider: string;
+            provider_name: string;
+            /** @description The last characters of the key; null when it was removed */
+            last4: string | null;
+            order: components["schemas"]["ProviderKeyOrder"];
+            /**
+             * @description removed: only the order is left, which was only
+             * @enum {string}
+             */
+            state: "active" | "off" | "removed";
+            enabled: boolean;
+            /** Format: date-time */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When the key was put in
+             */
+            changed_at: string;
+            /**
+             * Format: date-time
+             * @description About when a call with it was last answered
+             */
+            used_at: string | null;
+            last_error: components["schemas"]["ProviderKeyFailure"] | null;
+        };
+        /**
+         * @description Against the endpoints of the gateway: before them, after them, or only: models that the provider serves are called with own keys alone
+         * @enum {string}
+         */
+        ProviderKeyOrder: "before" | "after" | "only";
+        ProviderKeyFailure: {
+            /** @enum {string} */
+            code: "refused" | "no_credit" | "rate_limited" | "no_model" | "unavailable";
+            /** @description HTTP status of the provider; null without an answer */
+            status: number | null;
+            /** @description What happened, and what its owner can do */
+            message: string;
+            /** Format: date-time */
+            at: string;
+        };
+        ProviderKeyList: {
+            data: components["schemas"]["ProviderKey"][];
+            /** @description Whether keys can be added */
+            enabled: boolean;
+            /** @description What a call with an own key costs here */
+            fee: {
+                /** @description Of the price, decimal text; null: an amount counts */
+                percent: string | null;
+                /** @description Rubles for each call, decimal text; null: a share counts */
+                per_call: string | null;
+            };
+            /** @description Whose keys are taken */
+            providers: {
+                id: string;
+                name: string;
+            }[];
+            /** @description Keys that an account may have */
+            most: number;
+            next: null;
+        };
+        ProviderKeyInput: {
+            /** @description Slug */
+            provider: string;
+            key: string;
+            order?: components["schemas"]["ProviderKeyOrder"];
+            /** @default true */
+            enabled: boolean;
+        };
+        ProviderKeyChange: {
+            key?: string;
+            order?: components["schemas"]["ProviderKeyOrder"];
+            enabled?: boolean;
+        };
+        ProviderKeyGone: {
+            data: {
+                id: string;
+                deleted: boolean;
+            };
+        };
+        ProviderKeyTest: {
+            data: {
+                /** @description null: that is not known, because the provider failed or has no model for a test */
+                accepted: boolean | null;
+                /** @description false: the provider has no model for a test */
+                tested: boolean;
+                error: components["schemas"]["ProviderKeyFailure"] | null;
+                key: components["schemas"]["ProviderKey"];
+            };
         };
         Preset: {
             name: string;
@@ -16237,6 +16403,214 @@ export interface operations {
             408: components["responses"]["Error"];
             413: components["responses"]["Error"];
             415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    listProviderKeys: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All keys, without their secrets */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProviderKeyList"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    createProviderKey: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "provider": "openai",
+                 *       "key": "example-key-of-your-own",
+                 *       "order": "before"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ProviderKeyInput"];
+            };
+        };
+        responses: {
+            /** @description The new key */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["ProviderKey"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    deleteProviderKey: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /**
+                 * @description Id of the key
+                 * @example pk_0123456789abcdefghijklmn
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The key is gone */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProviderKeyGone"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    changeProviderKey: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /**
+                 * @description Id of the key
+                 * @example pk_0123456789abcdefghijklmn
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "order": "after"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ProviderKeyChange"];
+            };
+        };
+        responses: {
+            /** @description The key as it is now */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["ProviderKey"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    testProviderKey: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /**
+                 * @description Id of the key
+                 * @example pk_0123456789abcdefghijklmn
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What the provider said */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProviderKeyTest"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            409: components["responses"]["Error"];
             429: components["responses"]["RetryLater"];
             500: components["responses"]["Error"];
             503: components["responses"]["RetryLater"];

@@ -1,0 +1,147 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"weir/internal/audit"
+	"weir/internal/fault"
+	"weir/internal/ownkey"
+	"weir/internal/routing"
+)
+
+const providerKeyRead = `SELECT id, user_id, provider, placement, off, sealed, last4, created_at, changed_at, used_at, failure, failure_status, failed_at FROM provider_keys`
+
+func scanProviderKey(row Scanner) (k ownkey.Key, err error) {
+	var created, changed, off int64
+	var used, failed sql.NullInt64
+	var order string
+	err = row.Scan(&k.ID, &k.User, &k.Provider, &order, &off, &k.Sealed, &k.Last4, &created, &changed, &used, &k.Failure.Code, &k.Failure.Status, &failed)
+	k.Order, k.Off = routing.OwnOrder(order), off != 0
+	k.CreatedAt, k.ChangedAt = time.UnixMicro(created).UTC(), time.UnixMicro(changed).UTC()
+	k.UsedAt, k.Failure.At = moment(used), moment(failed)
+	if len(k.Sealed) == 0 {
+		k.Sealed = nil
+	}
+	return k, err
+}
+
+func oneIf(set bool) int64 {
+	if set {
+		return 1
+	}
+	return 0
+}
+
+// ProviderKeys is ownkey.Store.ProviderKeys.
+func (s *Store) ProviderKeys(ctx context.Context, user string) ([]ownkey.Key, error) {
+	return list(ctx, s, "store.ProviderKeys", scanProviderKey, providerKeyRead+` WHERE user_id = $1 ORDER BY provider`, user)
+}
+
+// ProviderKey is ownkey.Store.ProviderKey.
+func (s *Store) ProviderKey(ctx context.Context, user, id string) (k ownkey.Key, err error) {
+	err = s.find(ctx, func(row Scanner) (err error) { k, err = scanProviderKey(row); return err }, providerKeyRead+` WHERE user_id = $1 AND id = $2`, user, id)
+	return k, noneOf("store.ProviderKey", "provider key", err)
+}
+
+// AddProviderKey is ownkey.Store.AddProviderKey. The user's row is locked, so that keys are counted one after another.
+func (s *Store) AddProviderKey(ctx context.Context, k ownkey.Key, most int, e audit.Event) error {
+	const op = "store.AddProviderKey"
+	return s.write(ctx, func(t *tx) error {
+		var user string
+		if err := t.lockedRow(`SELECT id FROM users WHERE id = $1`, k.User).Scan(&user); err != nil {
+			return noUser(op, err)
+		}
+		have := 0
+		if err := t.row(`SELECT COUNT(*) FROM provider_keys WHERE user_id = $1`, k.User).Scan(&have); err != nil {
+			return err
+		}
+		old, err := scanProviderKey(t.row(providerKeyRead+` WHERE user_id = $1 AND provider = $2`, k.User, k.Provider))
+		switch {
+		case err == nil:
+			return fault.Newf(fault.Conflict, op, "There is a key of this provider already (%s). Change that one.", old.ID)
+		case !errors.Is(err, sql.ErrNoRows):
+			return err
+		case have >= most:
+			return fault.Newf(fault.Invalid, op, "An account may have %d provider keys. Remove one that is not used.", most)
+		}
+		_, err = t.exec(`INSERT INTO provider_keys (id, user_id, provider, placement, off, sealed, last4, created_at, changed_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+			k.ID, k.User, k.Provider, string(k.Order), oneIf(k.Off), k.Sealed, k.Last4, k.CreatedAt.UnixMicro(), k.ChangedAt.UnixMicro())
+		if err != nil {
+			return err
+		}
+		return t.record(e, k.CreatedAt)
+	})
+}
+
+// ChangeProviderKey is ownkey.Store.ChangeProviderKey.
+func (s *Store) ChangeProviderKey(ctx context.Context, user, id string, c ownkey.Change, now time.Time, e audit.Event) (k ownkey.Key, err error) {
+	const op = "store.ChangeProviderKey"
+	err = s.write(ctx, func(t *tx) (err error) {
+		k, err = scanProviderKey(t.lockedRow(providerKeyRead+` WHERE user_id = $1 AND id = $2`, user, id))
+		if err != nil {
+			return noneOf(op, "provider key", err)
+		}
+		if c.Order != "" {
+			k.Order = c.Order
+		}
+		if c.Off != nil {
+			k.Off = *c.Off
+		}
+		if c.Sealed != nil {
+			k.Sealed, k.Last4, k.ChangedAt, k.UsedAt, k.Failure = c.Sealed, c.Last4, now.UTC().Truncate(time.Microsecond), time.Time{}, ownkey.Failure{}
+		}
+		_, err = t.exec(`UPDATE provider_keys SET placement = $1, off = $2, sealed = $3, last4 = $4, changed_at = $5, used_at = $6, failure = $7, failure_status = $8, failed_at = $9 WHERE id = $10`,
+			string(k.Order), oneIf(k.Off), k.Sealed, k.Last4, k.ChangedAt.UnixMicro(), micros(k.UsedAt), k.Failure.Code, k.Failure.Status, micros(k.Failure.At), k.ID)
+		if err != nil {
+			return err
+		}
+		return t.record(e, now)
+	})
+	return k, err
+}
+
+// RemoveProviderKey is ownkey.Store.RemoveProviderKey.
+func (s *Store) RemoveProviderKey(ctx context.Context, user, id string, now time.Time, e audit.Event) error {
+	return s.write(ctx, func(t *tx) error {
+		k, err := scanProviderKey(t.lockedRow(providerKeyRead+` WHERE user_id = $1 AND id = $2`, user, id))
+		if err != nil {
+			return noneOf("store.RemoveProviderKey", "provider key", err)
+		}
+		if k.Order == routing.OwnOnly && !k.Removed() {
+			_, err = t.exec(`UPDATE provider_keys SET sealed = NULL, last4 = '', used_at = NULL, failure = '', failure_status = 0, failed_at = NULL WHERE id = $1`, id)
+		} else {
+			_, err = t.exec(`DELETE FROM provider_keys WHERE id = $1`, id)
+		}
+		if err != nil {
+			return err
+		}
+		return t.record(e, now)
+	})
+}
+
+// NoteProviderKey is ownkey.Store.NoteProviderKey.
+func (s *Store) NoteProviderKey(ctx context.Context, id string, changed, used time.Time, f ownkey.Failure) error {
+	return s.write(ctx, func(t *tx) error {
+		_, err := t.exec(`UPDATE provider_keys SET used_at = $1, failure = $2, failure_status = $3, failed_at = $4 WHERE id = $5 AND changed_at = $6 AND sealed IS NOT NULL`,
+			micros(used), f.Code, f.Status, micros(f.At), id, changed.UnixMicro())
+		return err
+	})
+}
+
+// AllProviderKeys is ownkey.Store.AllProviderKeys.
+func (s *Store) AllProviderKeys(ctx context.Context) ([]ownkey.Key, error) {
+	return list(ctx, s, "store.AllProviderKeys", scanProviderKey, providerKeyRead+` WHERE sealed IS NOT NULL ORDER BY id`)
+}
+
+// RewrapProviderKey is ownkey.Store.RewrapProviderKey.
+func (s *Store) RewrapProviderKey(ctx context.Context, id string, from, to []byte) (done bool, err error) {
+	err = s.write(ctx, func(t *tx) error {
+		n, err := t.exec(`UPDATE provider_keys SET sealed = $1 WHERE id = $2 AND sealed = $3`, to, id, from)
+		done = n == 1
+		return err
+	})
+	return done && err == nil, err
+}
