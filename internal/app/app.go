@@ -168,7 +168,7 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 	}
 	ownKeys := g.makeOwnKeys(ring)
 	calls := relay.New(relay.Deps{
-		Upstream: g.upstream, Book: g.book, Tokens: tokenizer.Tokenizer{}, Shaper: plugin.New(tokenizer.Tokenizer{}, pdftext.Read, shapingConfig(cfg)), Observer: metrics, Gate: g.health, Status: statusOf,
+		Upstream: g.upstream, Book: g.book, Tokens: tokenizer.Tokenizer{}, Shaper: plugin.New(tokenizer.Tokenizer{}, pdftext.Read, shapingConfig(cfg)), Observer: metrics, Gate: g.health, Status: statusOf, Own: ownKeys,
 		Doubt: (&doubts{log: g.slog, now: now}).report, Now: now, Rand: rand.Float64,
 	}, relayConfig(cfg))
 	g.named = idempotency.New(g.store, idempotencyConfig(cfg, g.store, g.book, g.slog))
@@ -180,7 +180,7 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 	g.events = newCourier(g.store, secrets, fetcher, &cfg.Video.Callbacks, g.slog)
 	g.events.Start()
 	g.onClose(func(context.Context) { g.events.Stop() })
-	if g.videos, err = g.makeVideos(fetcher, metrics, now); err != nil {
+	if g.videos, err = g.makeVideos(fetcher, ownKeys, metrics, now); err != nil {
 		return g, err
 	}
 	g.onClose(within(videosGrace, g.videos.Close))

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -54,7 +55,7 @@ func ExplainRoute(cfg config.Config, snap *catalog.Snapshot, defaults apikey.Def
 		wire.UsePlugins(req, list)
 	}
 	calls := relay.New(relay.Deps{Now: time.Now, Rand: rand.Float64}, relayConfig(cfg))
-	e, err := calls.Explain(&relay.Call{Caller: caller, Request: req, At: time.Now(), Catalog: snap})
+	e, err := calls.Explain(context.Background(), &relay.Call{Caller: caller, Request: req, At: time.Now(), Catalog: snap})
 	if err != nil {
 		return RouteExplanation{}, err
 	}

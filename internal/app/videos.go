@@ -41,14 +41,14 @@ func openContents(cfg *config.Config) (contents, error) {
 }
 
 // makeVideos makes the service that runs video jobs: new ones, and those that an earlier process or another node has left.
-func (g *Gateway) makeVideos(f *fetch.Client, metrics *httpapi.Metrics, now func() time.Time) (*video.Service, error) {
+func (g *Gateway) makeVideos(f *fetch.Client, own video.OwnKeys, metrics *httpapi.Metrics, now func() time.Time) (*video.Service, error) {
 	kept, err := openContents(&g.cfg)
 	if err != nil {
 		return nil, err
 	}
 	v := &g.cfg.Video
 	d := video.Deps{
-		Store: g.store, Holds: g.book, Member: g.book, Planner: &video.Router{Health: g.health.Of, Rand: rand.Float64},
+		Store: g.store, Holds: g.book, Own: own, Member: g.book, Planner: &video.Router{Health: g.health.Of, Rand: rand.Float64},
 		Upstream: upstream.NewVideos(g.upstream, files{f, int64(v.MaxContentBytes)}), Catalog: g.catalog.Load, Gate: g.health, Observer: httpapi.NewVideoMetrics(metrics),
 		Callbacks: endings{g.publicURL, now}, Sent: g.events.Wake, Aside: g.book.AddAside, Rand: rand.Float64,
 	}

@@ -149,7 +149,7 @@ func appendGeneration(o *object, c *record.Call, refunded money.Nano, snap *cata
 	o.null("upstream_inference_cost") // the provider's own figure is in dollars: /api/calls has it under its own name
 	appendCacheDiscount(o, c.Lines)
 	o.text("currency", "RUB")
-	o.boolean("is_byok", false)
+	o.boolean("is_byok", c.OwnKey != "")
 	o.textOrNull("session_id", c.Session)
 	o.textOrNull("user_agent", c.UserAgent)
 	o.textOrNull("http_referer", c.Referer)

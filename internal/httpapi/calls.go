@@ -81,6 +81,7 @@ func appendRow(o *object, c *record.Call) {
 	o.textOrNull("provider_name", c.ProviderName)
 	o.textOrNull("endpoint", c.Endpoint)
 	o.textOrNull("upstream_id", c.UpstreamID)
+	o.textOrNull("own_key", c.OwnKey)
 	o.boolean("stream", c.Streamed)
 	o.boolean("canceled", c.Cancelled)
 	o.boolean("settled", c.Settled)
@@ -108,6 +109,7 @@ func appendCandidates(o *object, c *record.Call) {
 		k := &c.Candidates[i]
 		o.Object()
 		o.text("endpoint", k.Endpoint)
+		o.textOrNull("own_key", k.OwnKey)
 		o.textOrNull("model", k.Slug)
 		o.integer("order", int64(k.Order))
 		o.textOrNull("dropped_by", k.DroppedBy)
@@ -140,6 +142,7 @@ func appendAttempts(o *object, c *record.Call) {
 		o.Object()
 		o.text("endpoint", a.Endpoint)
 		o.text("provider", a.Provider)
+		o.textOrNull("own_key", a.OwnKey)
 		o.integer("status", int64(a.Status))
 		o.textOrNull("reason", a.Reason)
 		o.integer("started_ms", a.Started.Milliseconds())

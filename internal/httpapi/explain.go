@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"math"
 	"slices"
 	"strconv"
@@ -16,7 +17,7 @@ import (
 // Explainer plans calls without carrying them. *relay.Relay is one.
 type Explainer interface {
 	// Explain fails as a call would that has not even a candidate; see relay.Relay.
-	Explain(c *relay.Call) (*relay.Explanation, error)
+	Explain(ctx context.Context, c *relay.Call) (*relay.Explanation, error)
 }
 
 // postRouteExplain serves POST /v1/route/explain: the body is that of a chat request, and nothing is called, held or charged.
@@ -25,7 +26,7 @@ func (x *exchange) postRouteExplain() error {
 	if err != nil {
 		return err
 	}
-	e, err := x.api.Explainer.Explain(x.newCall(req, "completions", nil))
+	e, err := x.api.Explainer.Explain(x.context(), x.newCall(req, "completions", nil))
 	if err != nil {
 		return err
 	}
@@ -98,6 +99,11 @@ func appendCandidate(o *object, c *routing.Candidate, w *relay.Weighed) {
 	o.text("tag", ep.Tag)
 	o.text("provider", ep.Provider.ID)
 	o.text("provider_name", ep.Provider.Name)
+	if ep.Own != nil {
+		o.text("own_key", ep.Own.Key)
+	} else {
+		o.null("own_key")
+	}
 	o.text("model", c.Slug)
 	o.integer("order", int64(c.Order))
 	o.textOrNull("dropped_by", c.DroppedBy)
@@ -147,6 +153,7 @@ var scoreMeanings = map[string]string{
 	routing.ReasonPriority:   "Median tokens per second; the request asks for this tier.",
 	routing.ReasonSticky:     "Rubles per 1000 prompt and 1000 completion tokens together; it served this conversation before and has it in its cache.",
 	routing.ReasonCoolDown:   "Rubles per 1000 prompt and 1000 completion tokens together; it failed several times in a row and comes after the others.",
+	routing.ReasonOwn:        "It is called with an own key, whose order decides its place.",
 	routing.ReasonEjected:    "Rubles per 1000 prompt and 1000 completion tokens together; it gets no calls at present and comes last.",
 }
 

@@ -87,7 +87,7 @@ func TestExplanationOfHealth(t *testing.T) {
 		return routing.Health{Failing: true, Ejected: true, Latency: [4]float64{0.1234567, 0.2, 0.3, 4}, Throughput: [4]float64{50, 40, 30, 1.5}}
 	}}, relay.Default())
 	req := &completion.Request{Models: []string{"acme/small"}, N: 1}
-	e, err := calls.Explain(&relay.Call{Caller: &apikey.Caller{}, Request: req, Catalog: snap})
+	e, err := calls.Explain(t.Context(), &relay.Call{Caller: &apikey.Caller{}, Request: req, Catalog: snap})
 	if err != nil {
 		t.Fatal(err)
 	}

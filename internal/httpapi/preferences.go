@@ -137,7 +137,7 @@ func (x *exchange) postPreferencesExplain() error {
 	x.asked = req.Models[0]
 	call := x.newCall(req, "completions", nil)
 	call.Caller = &caller
-	e, err := x.api.Explainer.Explain(call)
+	e, err := x.api.Explainer.Explain(x.context(), call)
 	if err != nil {
 		return err
 	}

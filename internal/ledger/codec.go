@@ -45,8 +45,9 @@ func appendItem(b []byte, it *Item) []byte {
 	counts := c.Usage.Counts()
 	later := anyOf(counts[firstCounts:])
 	preset := c.Preset != "" || c.PresetVersion != 0
+	own := ownKeys(c)
 	dollars := slices.ContainsFunc(c.Lines, func(l usage.Line) bool { return l.Dollars != "" })
-	e.uint(flag(c.Streamed, 0) | flag(c.Cancelled, 1) | flag(c.Settled, 2) | hasOffers | flag(c.Notice != "", 4) | flag(later, 5) | flag(dollars, 6) | flag(preset, 7))
+	e.uint(flag(c.Streamed, 0) | flag(c.Cancelled, 1) | flag(c.Settled, 2) | hasOffers | flag(c.Notice != "", 4) | flag(later, 5) | flag(dollars, 6) | flag(preset, 7) | flag(own, 8))
 	e.int(int64(c.Status))
 	e.texts(c.Error, c.Finish, c.NativeFinish)
 	e.usage(&c.Usage)
@@ -98,7 +99,37 @@ func appendItem(b []byte, it *Item) []byte {
 		e.text(c.Preset)
 		e.int(c.PresetVersion)
 	}
+	if own {
+		e.ownKeys(c)
+	}
 	return e.b
+}
+
+// ownKeys reports whether an own key was used, or might have been.
+func ownKeys(c *record.Call) bool {
+	return c.OwnKey != "" || slices.ContainsFunc(c.Attempts, func(a record.Attempt) bool { return a.OwnKey != "" }) ||
+		slices.ContainsFunc(c.Candidates, func(x record.Candidate) bool { return x.OwnKey != "" })
+}
+
+// ownKeys writes the id of the own key that served, and those of the attempts and candidates, in their order.
+func (e *encoder) ownKeys(c *record.Call) {
+	e.text(c.OwnKey)
+	for i := range c.Attempts {
+		e.text(c.Attempts[i].OwnKey)
+	}
+	for i := range c.Candidates {
+		e.text(c.Candidates[i].OwnKey)
+	}
+}
+
+func (d *decoder) ownKeys(c *record.Call) {
+	c.OwnKey = d.text()
+	for i := range c.Attempts {
+		c.Attempts[i].OwnKey = d.text()
+	}
+	for i := range c.Candidates {
+		c.Candidates[i].OwnKey = d.text()
+	}
 }
 
 // hasOffers is the flag of a record that has the catalog's version and, for each candidate, model and price. Those before it end earlier,
@@ -116,6 +147,9 @@ const hasDollars = 1 << 6
 
 // hasPreset is the flag of a record of a call that used a preset.
 const hasPreset = 1 << 7
+
+// hasOwnKeys is the flag of a record of a call that own keys could have been used for.
+const hasOwnKeys = 1 << 8
 
 // offer writes for which model a candidate was looked at, nearly always the one asked for, and its price.
 func (e *encoder) offer(x *record.Candidate, asked string) {
@@ -326,6 +360,9 @@ func (it *Item) decode(rec string, from *lists) error {
 	}
 	if flags&hasPreset != 0 {
 		c.Preset, c.PresetVersion = d.text(), d.int()
+	}
+	if flags&hasOwnKeys != 0 {
+		d.ownKeys(c)
 	}
 	if d.bad {
 		return unreadable("it ends too early")

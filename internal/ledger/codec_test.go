@@ -33,15 +33,17 @@ var someLine = rapid.Custom(func(t *rapid.T) usage.Line {
 	return usage.Line{Kind: usage.Kind(rapid.Byte().Draw(t, "kind")), Quantity: whole.Draw(t, "quantity"), Price: whole.Draw(t, "price"), Dollars: rapid.SampledFrom([]string{"", "", "0.25", "1e-06"}).Draw(t, "dollars")}
 })
 
+var someOwnKey = rapid.SampledFrom([]string{"", "", "", "pk_1"})
+
 var someCandidate = rapid.Custom(func(t *rapid.T) record.Candidate {
 	return record.Candidate{Endpoint: texts.Draw(t, "endpoint"), DroppedBy: texts.Draw(t, "dropped by"), Detail: texts.Draw(t, "detail"),
 		Order: int(whole.Draw(t, "order")), Score: rapid.Float64().Draw(t, "score"), Reason: texts.Draw(t, "reason"), Slug: rapid.SampledFrom([]string{"", "v/asked", "v/fallback"}).Draw(t, "slug"),
-		Prompt: money.Nano(whole.Draw(t, "prompt")), Completion: money.Nano(whole.Draw(t, "completion")), PerRequest: money.Nano(whole.Draw(t, "request"))}
+		OwnKey: someOwnKey.Draw(t, "own key"), Prompt: money.Nano(whole.Draw(t, "prompt")), Completion: money.Nano(whole.Draw(t, "completion")), PerRequest: money.Nano(whole.Draw(t, "request"))}
 })
 
 var someAttempt = rapid.Custom(func(t *rapid.T) record.Attempt {
 	return record.Attempt{Endpoint: texts.Draw(t, "endpoint"), Provider: texts.Draw(t, "provider"), Status: int(whole.Draw(t, "status")), Reason: texts.Draw(t, "reason"),
-		Started: durations.Draw(t, "started"), FirstContent: durations.Draw(t, "first"), Ended: durations.Draw(t, "ended")}
+		OwnKey: someOwnKey.Draw(t, "own key"), Started: durations.Draw(t, "started"), FirstContent: durations.Draw(t, "first"), Ended: durations.Draw(t, "ended")}
 })
 
 // listOf is a list that is nil when it is empty, as a record that was read has it.
@@ -57,6 +59,7 @@ func listOf[T any](g *rapid.Generator[T]) *rapid.Generator[[]T] {
 var someItem = rapid.Custom(func(t *rapid.T) Item {
 	c := record.Call{
 		Preset: rapid.SampledFrom([]string{"", "", "email-writer"}).Draw(t, "preset"), PresetVersion: rapid.SampledFrom([]int64{0, 0, 3}).Draw(t, "preset version"),
+		OwnKey: someOwnKey.Draw(t, "own key"),
 		Notice: rapid.SampledFrom([]string{"", "", "What was not sent."}).Draw(t, "notice"),
 		At:     time.UnixMicro(rapid.Int64Range(-1<<50, 1<<52).Draw(t, "at")).UTC(),
 		Status: rapid.IntRange(-1, 999).Draw(t, "status"), Cost: money.Nano(whole.Draw(t, "cost")), Hold: money.Nano(whole.Draw(t, "hold")),

@@ -88,7 +88,7 @@ func (f *Failure) AboutKey() bool {
 
 // Sentence says what happened, and what the owner of the key can do. provider is its display name.
 func (f *Failure) Sentence(provider string) string {
-	what := ""
+	var what string
 	switch f.Code {
 	case Refused:
 		what = "%s does not accept this key. It may be mistyped, revoked or without the right to call models: put in a new one."

@@ -42,7 +42,7 @@ var latest = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
 // change; an id that is too long keeps its beginning and gets a hash in place of the rest. Lists that change are copied first.
 func (c *Call) Bound() (changed bool) {
 	var b bounder
-	for _, p := range [...]*string{&c.Generation, &c.Request, &c.User, &c.Wallet, &c.Key} {
+	for _, p := range [...]*string{&c.Generation, &c.Request, &c.User, &c.Wallet, &c.Key, &c.OwnKey} {
 		b.named(p, MaxID)
 	}
 	for _, x := range [...]struct {
@@ -165,6 +165,7 @@ func (x *Candidate) bound() bool {
 	b.text(&x.Detail, maxName)
 	b.text(&x.Reason, maxName)
 	b.text(&x.Slug, maxSlug)
+	b.named(&x.OwnKey, MaxID)
 	if math.IsNaN(x.Score) || math.IsInf(x.Score, 0) { // JSON has no word for it
 		x.Score, b.changed = 0, true
 	}
@@ -176,6 +177,7 @@ func (x *Attempt) bound() bool {
 	b.named(&x.Endpoint, maxEndpoint)
 	b.text(&x.Provider, maxName)
 	b.text(&x.Reason, maxWord)
+	b.named(&x.OwnKey, MaxID)
 	within(&b, &x.Status, 0, maxStatus)
 	return b.changed
 }

@@ -28,6 +28,7 @@ type Call struct {
 	Endpoint      string // id of the endpoint that served
 	UpstreamModel string // the provider's id of the model
 	UpstreamID    string // the provider's id of the answer
+	OwnKey        string // id of the caller's own key that it was served with, "" the gateway's
 
 	Streamed     bool
 	Cancelled    bool   // the client went away before the end
@@ -89,6 +90,8 @@ type Candidate struct {
 	Score     float64
 	Reason    string
 
+	OwnKey string // id of the caller's own key that it would be called with, "" the gateway's
+
 	Slug string // model that it was looked at for, variant suffix kept; "" in records of old, which have no prices either
 	// What the call would have been charged by, as far as its prompt could be estimated: rubles per 1000 tokens, and per request.
 	Prompt, Completion, PerRequest money.Nano
@@ -100,6 +103,7 @@ type Attempt struct {
 	Provider     string
 	Status       int    // HTTP status, 0 without an answer
 	Reason       string // error_type, "" for the one that served
+	OwnKey       string // id of the caller's own key that it was made with, "" the gateway's
 	Started      time.Duration
 	FirstContent time.Duration // 0 when there was none
 	Ended        time.Duration

@@ -30,7 +30,8 @@ type skips struct {
 
 // admit asks the gate whether the attempt may be made.
 func (x *run) admit(at *routing.Attempt) bool {
-	if x.relay.Gate == nil {
+	if x.relay.Gate == nil || at.Endpoint.Own != nil { // an own key has no part in what is shared
+		x.pass = health.Pass{}
 		return true
 	}
 	pass, why, after := x.relay.Gate.Admit(at.Endpoint, x.call.Caller.User)
@@ -77,7 +78,7 @@ func (x *run) lastResort(attempts []routing.Attempt) *routing.Attempt {
 
 // candidate is the record's entry for a planned endpoint.
 func (x *run) candidate(ep *catalog.Endpoint) *record.Candidate {
-	i := slices.IndexFunc(x.rec.Candidates, func(c record.Candidate) bool { return c.Endpoint == ep.ID && c.Order > 0 })
+	i := slices.IndexFunc(x.rec.Candidates, func(c record.Candidate) bool { return c.Endpoint == ep.ID && c.OwnKey == ownKeyOf(ep) && c.Order > 0 })
 	return &x.rec.Candidates[i]
 }
 
@@ -160,7 +161,7 @@ func (x *run) worthAnother(ctx context.Context, err *fault.Error, rest []routing
 // elsewhere reports whether one of these attempts could be made.
 func (x *run) elsewhere(rest []routing.Attempt) bool {
 	return slices.ContainsFunc(rest, func(at routing.Attempt) bool {
-		return !slices.Contains(x.refused, at.Endpoint.Model) && (x.health() == nil || !x.health()(at.Endpoint.ID).Ejected)
+		return !slices.Contains(x.refused, at.Endpoint.Model) && (at.Endpoint.Own != nil || x.health() == nil || !x.health()(at.Endpoint.ID).Ejected)
 	})
 }
 
@@ -180,7 +181,7 @@ func (x *run) try(ctx context.Context, at *routing.Attempt) *fault.Error {
 	x.meter.reset()
 	// until the attempt has ended its reason is the one that a panic would leave
 	x.rec.Attempts = append(x.rec.Attempts, record.Attempt{
-		Endpoint: at.Endpoint.ID, Provider: at.Endpoint.Provider.ID, Reason: fault.Internal.String(), Started: x.since()})
+		Endpoint: at.Endpoint.ID, Provider: at.Endpoint.Provider.ID, Reason: fault.Internal.String(), Started: x.since(), OwnKey: ownKeyOf(at.Endpoint)})
 	rec := &x.rec.Attempts[len(x.rec.Attempts)-1]
 	err := x.stream(ctx, rec)
 	rec.Ended, rec.Reason = x.since(), ""
@@ -191,7 +192,13 @@ func (x *run) try(ctx context.Context, at *routing.Attempt) *fault.Error {
 		}
 	}
 	x.pass.End(x.sample(err, rec))
-	if o := x.relay.Observer; o != nil {
+	if at.Endpoint.Own != nil {
+		if err != nil {
+			x.relay.Own.Tried(x.call.Caller.User, at.Endpoint.Own.Key, err)
+			return ownFault(at.Endpoint, err)
+		}
+		defer x.relay.Own.Tried(x.call.Caller.User, at.Endpoint.Own.Key, nil) // once the client has its answer
+	} else if o := x.relay.Observer; o != nil {
 		o.Attempted(at.Endpoint.ID, rec.Ended-rec.Started, err)
 	}
 	if err != nil {

@@ -58,6 +58,7 @@ type Deps struct {
 	Doubt    func(*record.Call)                   // gets charges whose usage was cut or is implausibly low; may be nil
 	Gate     *health.Registry                     // admits attempts and records their outcome; nil: every attempt may be made
 	Health   func(endpoint string) routing.Health // the health that routing sees; nil: that of Gate
+	Own      OwnKeys                              // people's own keys of providers; nil: there are none
 	Status   func(api string, e *fault.Error) int // HTTP status that clients of an API see of an error, for the record; nil: none is kept
 	Now      func() time.Time
 	Rand     func() float64
@@ -197,7 +198,7 @@ func (x *run) do(ctx context.Context) *fault.Error {
 	case x.call.Alone && wish == routing.BatchNative:
 		return fault.New(fault.NoEndpoints, "relay.Complete", "The request asks for a provider's batch (provider.batch), and no provider answered it in one.")
 	}
-	plan, err := x.plan()
+	plan, err := x.plan(ctx)
 	if err != nil {
 		return err
 	}
@@ -234,7 +235,7 @@ func (x *run) serve(ctx context.Context, at *routing.Attempt, rest []routing.Att
 	if x.needsShape(at.Endpoint) {
 		whole := x.req
 		x.req = mostShaped(at.Endpoint, whole)
-		if ready, over, err := x.afford(ctx, at); !ready {
+		if ready, over, err := x.afford(ctx, at, rest); !ready {
 			return over, err
 		}
 		if err := x.shape(ctx, at.Endpoint, whole); err != nil {
@@ -246,12 +247,12 @@ func (x *run) serve(ctx context.Context, at *routing.Attempt, rest []routing.Att
 			return false, nil
 		}
 	}
-	if ready, over, err := x.afford(ctx, at); !ready {
+	if ready, over, err := x.afford(ctx, at, rest); !ready {
 		return over, err
 	}
 	err = x.attempt(ctx, at, rest)
 	if err == nil {
-		if x.req.Chats() && x.call.Deferred == nil {
+		if x.req.Chats() && x.call.Deferred == nil && at.Endpoint.Own == nil { // another account's cache is of no use to the next call
 			x.relay.sticky.keep(x.call, at)
 			x.relay.sticky.issued(x.call, at, x.signature)
 		}
@@ -273,8 +274,8 @@ func (x *run) failed(at *routing.Attempt, err *fault.Error) {
 }
 
 // afford holds what the attempt may cost. Unless ready is true, the attempt has failed, and with over set the call has failed, too.
-func (x *run) afford(ctx context.Context, at *routing.Attempt) (ready, over bool, err *fault.Error) {
-	if err = x.cover(ctx, at); err == nil {
+func (x *run) afford(ctx context.Context, at *routing.Attempt, rest []routing.Attempt) (ready, over bool, err *fault.Error) {
+	if err = x.cover(ctx, at, rest); err == nil {
 		return true, false, nil
 	}
 	x.pass.End(health.Sample{})
@@ -330,11 +331,15 @@ func (x *run) mayTry() bool {
 }
 
 // plan asks routing and keeps its answer for the record.
-func (x *run) plan() (routing.Plan, *fault.Error) {
+func (x *run) plan(ctx context.Context) (routing.Plan, *fault.Error) {
 	req := x.call.Request
+	own, err := x.ownKeys(ctx)
+	if err != nil {
+		return routing.Plan{}, fault.From(err)
+	}
 	query := routing.Query{
 		Models: req.Models, Preferences: req.Preferences, Needs: req.Needs, Health: x.health(), Rand: x.relay.Rand, At: x.call.At,
-		MaxAttempts: x.relay.cfg.MaxAttempts, Explain: true,
+		MaxAttempts: x.relay.cfg.MaxAttempts, Own: own, Explain: true,
 	}
 	if !req.Chats() {
 		query.Type = req.Task.Type()
@@ -347,7 +352,7 @@ func (x *run) plan() (routing.Plan, *fault.Error) {
 		c := &plan.Candidates[i]
 		prices := c.Endpoint.Pricing.At(x.call.At).For(req.Needs.PromptTokens)
 		x.rec.Candidates = append(x.rec.Candidates, record.Candidate{
-			Endpoint: c.Endpoint.ID, DroppedBy: c.DroppedBy, Detail: c.Detail, Order: c.Order, Score: c.Score, Reason: c.Reason, Slug: c.Slug,
+			Endpoint: c.Endpoint.ID, DroppedBy: c.DroppedBy, Detail: c.Detail, Order: c.Order, Score: c.Score, Reason: c.Reason, Slug: c.Slug, OwnKey: ownKeyOf(c.Endpoint),
 			Prompt: money.Nano(prices.Prompt.Nano), Completion: money.Nano(prices.Completion.Nano), PerRequest: money.Nano(prices.Request.Nano)})
 	}
 	if len(plan.Retired) > 0 {

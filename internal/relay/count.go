@@ -22,7 +22,7 @@ func (r *Relay) CountTokens(ctx context.Context, c *Call) (n int64, ok bool) {
 	}
 	c.prefer()
 	x := &run{relay: r, call: c, rec: newRecord(c)}
-	plan, refused := x.plan()
+	plan, refused := x.plan(ctx)
 	if refused != nil || len(plan.Attempts) == 0 {
 		return 0, false
 	}

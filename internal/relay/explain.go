@@ -1,6 +1,8 @@
 package relay
 
 import (
+	"context"
+
 	"weir/internal/apikey"
 	"weir/internal/catalog"
 	"weir/internal/fault"
@@ -26,10 +28,10 @@ type Weighed struct {
 
 // Explain plans a call without carrying it: nothing is held, sent or recorded. It fails as Complete would when there is not even a
 // candidate, as for a model that does not exist.
-func (r *Relay) Explain(c *Call) (*Explanation, error) {
+func (r *Relay) Explain(ctx context.Context, c *Call) (*Explanation, error) {
 	c.prefer()
 	x := &run{relay: r, call: c, rec: newRecord(c)}
-	plan, err := x.plan()
+	plan, err := x.plan(ctx)
 	if err != nil && len(plan.Candidates) == 0 {
 		return nil, err
 	}
@@ -39,7 +41,7 @@ func (r *Relay) Explain(c *Call) (*Explanation, error) {
 		ep := plan.Candidates[i].Endpoint
 		w := &e.Candidates[i]
 		w.Prices = *ep.Pricing.At(c.At).For(c.Request.Needs.PromptTokens)
-		if r.Health != nil {
+		if r.Health != nil && ep.Own == nil {
 			w.Health = r.Health(ep.ID)
 		}
 		var tooMuch error

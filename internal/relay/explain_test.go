@@ -25,7 +25,7 @@ func TestExplain(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, nil, offer("alpha", "v/m", "1", "2"), offer("beta", "v/m", "3", "4", threshold(9, "5", "6")))
 			w.plays("alpha/v/m", whole("hi", 10, 1))
-			e, err := w.relay.Explain(w.call(change))
+			e, err := w.relay.Explain(t.Context(), w.call(change))
 			if err != nil || e.Err != nil || len(e.Candidates) != 2 || len(e.Plan.Attempts) != 2 || e.Catalog != w.snap {
 				t.Fatalf("%+v, %v", e, err)
 			}
@@ -54,7 +54,7 @@ func TestExplainWhatCannotBeDone(t *testing.T) {
 	w := newWorld(t, func(d *relay.Deps, _ *relay.Config) {
 		d.Health = func(id string) routing.Health { return routing.Health{CoolDown: id == "alpha/v/m"} }
 	}, offer("alpha", "v/m", "1", "2"), offer("beta", "v/dear", "9000000", "9000000", func(o *catalog.Offer) { o.MaxCompletion, o.ContextLength = 0, 0 }))
-	e, err := w.relay.Explain(w.call(func(c *relay.Call) { c.Request.Preferences.Only = []string{"nobody"} }))
+	e, err := w.relay.Explain(t.Context(), w.call(func(c *relay.Call) { c.Request.Preferences.Only = []string{"nobody"} }))
 	if err != nil || e.Err == nil || e.Err.Kind != fault.NoEndpoints || len(e.Plan.Attempts) != 0 || e.Plan.Candidates[0].DroppedBy != "only" {
 		t.Errorf("nothing left: %+v, %v", e, err)
 	}
@@ -62,10 +62,10 @@ func TestExplainWhatCannotBeDone(t *testing.T) {
 		t.Error("a dropped candidate has no health")
 	}
 	var f *fault.Error
-	if e, err := w.relay.Explain(w.call(func(c *relay.Call) { c.Request.Models = []string{"v/none"} })); e != nil || !errors.As(err, &f) || f.Kind != fault.ModelNotFound {
+	if e, err := w.relay.Explain(t.Context(), w.call(func(c *relay.Call) { c.Request.Models = []string{"v/none"} })); e != nil || !errors.As(err, &f) || f.Kind != fault.ModelNotFound {
 		t.Errorf("no such model: %+v, %v", e, err)
 	}
-	e, err = w.relay.Explain(w.call(func(c *relay.Call) { c.Request.Models, c.Request.MaxTokens = []string{"v/dear"}, 1_000_000_000 }))
+	e, err = w.relay.Explain(t.Context(), w.call(func(c *relay.Call) { c.Request.Models, c.Request.MaxTokens = []string{"v/dear"}, 1_000_000_000 }))
 	if err != nil || e.Candidates[0].Hold != -1 && e.Candidates[0].Hold < money.Ruble {
 		t.Errorf("beyond all amounts: %+v, %v", e, err)
 	}
@@ -83,7 +83,7 @@ func TestDefaultsHold(t *testing.T) {
 		caller.Defaults = defaults
 		c.Caller, c.Request.Models = &caller, []string{"v/m", "v/other"}
 	}
-	e, err := w.relay.Explain(w.call(change))
+	e, err := w.relay.Explain(t.Context(), w.call(change))
 	if err != nil || e.Defaults != defaults || len(e.Plan.Attempts) != 2 || e.Candidates[0].Prices.Prompt != price("1") || e.Plan.Candidates[0].DroppedBy != "ignore" {
 		t.Fatalf("%+v, %v", e, err)
 	}

@@ -18,9 +18,11 @@ import (
 // cover holds what the attempt may cost: its prompt and, for a whole answer, its full output bound, for a stream the first slice and the
 // reasoning that its model may not show. The upper bound of a prompt is often twice its length: before refusing because of the balance,
 // cover counts the prompt.
-func (x *run) cover(ctx context.Context, at *routing.Attempt) *fault.Error {
+//
+// rest are the attempts that may follow: see dearest.
+func (x *run) cover(ctx context.Context, at *routing.Attempt, rest []routing.Attempt) *fault.Error {
 	x.promptMost = 0
-	need, err := x.opening(at.Endpoint)
+	need, err := x.dearest(at.Endpoint, rest)
 	if err != nil {
 		return fault.From(err)
 	}
@@ -29,13 +31,13 @@ func (x *run) cover(ctx context.Context, at *routing.Attempt) *fault.Error {
 		return refused
 	}
 	first := x.hold == nil
-	least, err := x.atLeast(at.Endpoint)
+	least, err := x.atLeast(at.Endpoint, rest)
 	if err != nil || least >= need || x.reserve(ctx, least) != nil {
 		return refused
 	}
 	media := x.req.Needs.MediaTokens // their upper bound does not follow from a count of the text
 	x.promptMost = max(x.promptTokens()-media, 0)*3/2 + roomOfPrompt + max(x.req.Needs.MediaMost, media)
-	if need, err = x.opening(at.Endpoint); err == nil {
+	if need, err = x.dearest(at.Endpoint, rest); err == nil {
 		if refused = x.reserve(ctx, need); refused == nil {
 			return nil
 		}
@@ -52,11 +54,11 @@ func (x *run) cover(ctx context.Context, at *routing.Attempt) *fault.Error {
 const roomOfPrompt = 64
 
 // atLeast is the hold of the attempt for the shortest possible prompt: if the balance is below that, nothing is counted.
-func (x *run) atLeast(ep *catalog.Endpoint) (money.Nano, error) {
+func (x *run) atLeast(ep *catalog.Endpoint, rest []routing.Attempt) (money.Nano, error) {
 	shortest := x.req.Needs.PromptTokens / 4
 	x.promptMost = max(shortest, 1)
 	defer func() { x.promptMost = 0 }()
-	return x.opening(ep)
+	return x.dearest(ep, rest)
 }
 
 // reserve makes the hold one of at least need.
@@ -303,7 +305,7 @@ func (x *run) settle() (Receipt, *fault.Error) {
 	rec.Usage, rec.Lines, rec.Cost = u, lines, cost
 	rec.PriceList, rec.Rate, rec.SourcePrice = pricing.List, pricing.Rate, pricing.SourceFor(u.Prompt.N)
 	rec.Model, rec.Provider, rec.ProviderName = x.serving.Slug, ep.Provider.ID, ep.Provider.Name
-	rec.Endpoint, rec.UpstreamModel, rec.UpstreamID = ep.ID, ep.UpstreamID, x.head.ID
+	rec.Endpoint, rec.UpstreamModel, rec.UpstreamID, rec.OwnKey = ep.ID, ep.UpstreamID, x.head.ID, ownKeyOf(ep)
 	rec.Finish, rec.NativeFinish, rec.Notice = string(x.meter.finish), x.meter.native, x.head.Notice
 	rec.Duration = x.since()
 	if rec.FirstContent > 0 {
@@ -321,7 +323,7 @@ func (x *run) settle() (Receipt, *fault.Error) {
 	if doubt := x.relay.Doubt; doubt != nil && u.Source&(usage.Capped|usage.TooLow) != 0 {
 		doubt(rec)
 	}
-	return Receipt{Usage: u, Cost: cost, PromptCost: usage.PromptCost(lines)}, nil
+	return Receipt{Usage: u, Cost: cost, PromptCost: usage.PromptCost(lines), OwnKey: ep.Own != nil}, nil
 }
 
 // bill returns what was consumed at an endpoint, its cost and the prices. A cost above the hold is added to the hold. Where the balance
@@ -379,6 +381,14 @@ func (x *run) zeroCompletion(u *usage.Usage) bool {
 // tierPricing is the price of the service tier that the reply names, not of the one asked for. A request of a provider's batch costs what the
 // batch does, and no other request does, whatever tier the reply names: providers name the tier that the request had inside the batch.
 func tierPricing(ep *catalog.Endpoint, tier string) *catalog.Pricing {
+	if own := ep.Own; own != nil {
+		price := tierPricing(own.Of, tier)
+		if price == &own.Of.Pricing {
+			return &ep.Pricing
+		}
+		fee := own.Fee.Of(price)
+		return &fee
+	}
 	if tier == "" || tier == ep.Tier || tier == catalog.BatchTier || ep.Tier == catalog.BatchTier {
 		return &ep.Pricing
 	}

@@ -73,6 +73,7 @@ type Served struct {
 type Receipt struct {
 	Usage      usage.Usage
 	Cost       money.Nano
+	OwnKey     bool       // the caller's own key was used: Cost is the fee
 	PromptCost money.Nano // part of the upstream's or our cost that the prompt caused, rounded up for display
 }
 

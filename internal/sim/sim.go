@@ -103,6 +103,7 @@ func New(c Config) *Server {
 		s.Reset()
 		kit.SendJSON(w, 200, []byte(`{"ok":true}`))
 	})
+	s.mux.HandleFunc("POST /sim/keys", s.setKeys)
 	s.mux.HandleFunc("/sim/redirected", func(w http.ResponseWriter, _ *http.Request) {
 		s.host.Stats.Redirected.Add(1)
 		kit.SendJSON(w, 200, []byte(`{"redirected":true}`))

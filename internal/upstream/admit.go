@@ -147,19 +147,16 @@ func notAdmitted(ep *catalog.Endpoint, cause error) *fault.Error {
 func (c *Client) secrets(p *catalog.Provider) (list []string) {
 	var of *target
 	if p.OwnKey != "" {
-		of, list = c.owned.find(ownedBy{p.OwnKey, p.Wire()}, p), []string{p.Key}
-		for _, part := range strings.Split(p.Key, ":") { // access key and secret
-			list = append(list, part)
-		}
+		of = c.owned.find(ownedBy{p.OwnKey, p.Wire()}, p)
+		list = append(strings.Split(p.Key, ":"), p.Key) // access key and secret, and the whole
 	} else if t, ok := c.targets.Load(p.Wire()); ok {
 		of, _ = t.(*target)
 	}
-	if of == nil {
-		return list
-	}
-	for _, key := range of.keys.all {
-		if key.method != nil {
-			list = append(list, key.method.Secrets()...)
+	if of != nil {
+		for _, key := range of.keys.all {
+			if key.method != nil {
+				list = append(list, key.method.Secrets()...)
+			}
 		}
 	}
 	return slices.DeleteFunc(list, func(s string) bool { return len(s) < 6 })

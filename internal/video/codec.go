@@ -253,6 +253,9 @@ func EncodeDetail(j *Job) []byte {
 	e.text(j.Doubt)
 	e.text(j.Size)
 	e.flag(j.Form)
+	for i := range j.Offers {
+		e.text(j.Offers[i].OwnKey)
+	}
 	return e.b
 }
 
@@ -290,6 +293,14 @@ func DecodeDetail(b []byte, j *Job) error {
 			d.fail()
 		}
 		j.Form = d.flag()
+	}
+	if len(d.b) > 0 { // and here, without own keys
+		for i := range j.Offers {
+			if len(d.b) == 0 {
+				d.fail()
+			}
+			j.Offers[i].OwnKey = d.text()
+		}
 	}
 	if err := d.done("the detail"); err != nil {
 		return err

@@ -54,7 +54,7 @@ func TestRequestRoundTrip(t *testing.T) {
 
 func someJob() *video.Job {
 	return &video.Job{Offer: 1, Rounds: 2, Progress: 40, Videos: 2, Seconds: 8, Polls: 7, Failures: 1, Notice: "n", AskedAt: time.Unix(1_772_000_001, 5000).UTC(), Doubt: "status 500", Size: "1280x720", Form: true, Callback: "https://example.com/hook",
-		Offers: []video.Offer{{Endpoint: "one/v/m", Provider: "one", ProviderName: "One", UpstreamModel: "m", Second: money.Price{Nano: 5, Set: true, Dollars: "0.1"}, List: "l", Rate: "r", Source: "0.1", Refused: true},
+		Offers: []video.Offer{{Endpoint: "one/v/m", Provider: "one", ProviderName: "One", UpstreamModel: "m", Second: money.Price{Nano: 5, Set: true, Dollars: "0.1"}, List: "l", Rate: "r", Source: "0.1", Refused: true, OwnKey: "pk_1"},
 			{Endpoint: "two/v/m", Request: money.Price{Nano: 9, Set: true}}},
 		Outputs: []video.Output{{URL: "u", Handle: "h", MediaType: "video/mp4", Bytes: 99, Kept: "vj_1/0-1", ETag: "e"}, {}},
 		Call:    record.Call{Generation: "gen-1", Wallet: "wal_1", API: video.API, At: time.Unix(1_772_000_000, 0).UTC(), Attempts: []record.Attempt{{Endpoint: "one/v/m", Status: 429}}}}
@@ -84,13 +84,14 @@ func TestDecodeRefuses(t *testing.T) {
 		t.Error("a detail of another version was read")
 	}
 	detail[0] = 1
-	formless := len(detail) - len("1280x720") - 2  // one that was written before there were Size and Form
+	keyless := len(detail) - len("pk_1") - 2       // one that was written before there were own keys of offers
+	formless := keyless - len("1280x720") - 2      // one that was written before there were Size and Form
 	former := formless - len("status 500") - 1 - 8 // and one before AskedAt and Doubt
 	if j := (&video.Job{}); video.DecodeDetail(detail[:former], j) != nil || j.Call.Generation != "gen-1" || !j.AskedAt.IsZero() {
 		t.Errorf("a detail of a former version: %+v", j)
 	}
 	for n := range detail {
-		if n == former || n == formless {
+		if n == former || n == formless || n == keyless {
 			continue
 		}
 		if err := video.DecodeDetail(detail[:n], &video.Job{}); err == nil {

@@ -23,7 +23,7 @@ const (
 )
 
 // Plan implements Planner.
-func (x *Router) Plan(r *Request, defaults *routing.Preferences, snap *catalog.Snapshot) (Plan, error) {
+func (x *Router) Plan(r *Request, defaults *routing.Preferences, own []routing.Own, snap *catalog.Snapshot) (Plan, error) {
 	m, _, known := snap.Resolve(r.Model)
 	if known && m.Type == catalog.TypeVideo {
 		if err := r.fit(m.Video); err != nil {
@@ -35,7 +35,7 @@ func (x *Router) Plan(r *Request, defaults *routing.Preferences, snap *catalog.S
 		pref = routing.Merge(*defaults, pref)
 	}
 	plan, err := routing.Choose(routing.Query{Models: []string{r.Model}, Type: catalog.TypeVideo, Preferences: pref, Health: x.Health, Rand: x.Rand,
-		Needs: routing.Needs{Input: r.input(), Output: catalog.Video}, MaxAttempts: maxOffers}, snap)
+		Needs: routing.Needs{Input: r.input(), Output: catalog.Video}, MaxAttempts: maxOffers, Own: own}, snap)
 	if err != nil {
 		return Plan{}, err
 	}
@@ -52,8 +52,11 @@ func (x *Router) Plan(r *Request, defaults *routing.Preferences, snap *catalog.S
 }
 
 func offerOf(ep *catalog.Endpoint, r *Request) Offer {
-	price := &ep.Pricing
-	return Offer{Endpoint: ep.ID, Provider: ep.Provider.ID, ProviderName: ep.Provider.Name, UpstreamModel: ep.UpstreamID,
+	price, key := &ep.Pricing, ""
+	if ep.Own != nil {
+		key = ep.Own.Key
+	}
+	return Offer{OwnKey: key, Endpoint: ep.ID, Provider: ep.Provider.ID, ProviderName: ep.Provider.Name, UpstreamModel: ep.UpstreamID,
 		Second: price.SecondOf(r.Resolution, r.WithAudio()), Request: price.Base.Request, List: price.List, Rate: price.Rate, Source: price.Source}
 }
 

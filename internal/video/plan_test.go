@@ -55,7 +55,7 @@ func TestPlanFillsInWhatThePriceDependsOn(t *testing.T) {
 	} {
 		r := c.in
 		r.Preferences.Order = []string{"one"}
-		p, err := router.Plan(&r, nil, snap)
+		p, err := router.Plan(&r, nil, nil, snap)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -75,7 +75,7 @@ func TestPlanDropsAndPrefers(t *testing.T) {
 	r := video.Request{Model: "v/film", Params: []video.Param{{Name: "style", Value: []byte("1")}, {Name: "secret", Value: []byte("2")}},
 		Frames: []video.Media{{Kind: catalog.Image, Frame: video.FirstFrame}}, References: []video.Media{{Kind: catalog.Image}}}
 	given := r.Params
-	p, err := router.Plan(&r, &routing.Preferences{Only: []string{"two"}}, videos(t))
+	p, err := router.Plan(&r, &routing.Preferences{Only: []string{"two"}}, nil, videos(t))
 	if err != nil || len(p.Offers) != 1 || p.Offers[0].Provider != "two" {
 		t.Fatalf("%+v, %v", p, err)
 	}
@@ -112,7 +112,7 @@ func TestPlanRefuses(t *testing.T) {
 		"zero retention":          {video.Request{Model: "v/film", Preferences: routing.Preferences{ZDR: true}}, fault.NoEndpoints, "", nil},
 	} {
 		r := c.in
-		_, err := router.Plan(&r, nil, snap)
+		_, err := router.Plan(&r, nil, nil, snap)
 		f := fault.From(err)
 		if f == nil || f.Kind != c.kind || c.param != "" && f.Param != c.param {
 			t.Errorf("%s: %v", name, err)

@@ -38,6 +38,8 @@ func (s *Service) polled(ctx context.Context, j *Job, p *Progress, err error) er
 	switch {
 	case err == nil && !p.State.Active():
 		return s.unmade(ctx, j, p)
+	case keyGone(err):
+		return s.end(ctx, j, Failed, fault.From(err).Public, fault.PermissionDenied.String())
 	case s.late(j):
 		return s.tooLate(ctx, j)
 	case err == nil:
@@ -57,13 +59,17 @@ func (s *Service) polled(ctx context.Context, j *Job, p *Progress, err error) er
 }
 
 func (s *Service) progress(ctx context.Context, j *Job) (Progress, error) {
-	ep := s.endpoint(j)
-	if ep == nil {
-		return Progress{}, errGone(j)
+	ep, err := s.endpoint(ctx, j)
+	if err != nil {
+		return Progress{}, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.PollFor)
 	defer cancel()
-	return s.Upstream.Poll(ctx, ep, j)
+	p, err := s.Upstream.Poll(ctx, ep, j)
+	if err != nil {
+		s.tried(j, err)
+	}
+	return p, err
 }
 
 // unmade ends a job that ended at the provider without a video.
@@ -151,9 +157,9 @@ func (j *Job) outputs(outputs []Output) {
 
 // keepOutputs copies the videos that are not in the blob store yet. It stores the job after each copy, so that none is made twice.
 func (s *Service) keepOutputs(ctx context.Context, j *Job) error {
-	ep := s.endpoint(j)
-	if ep == nil {
-		return errGone(j)
+	ep, err := s.endpoint(ctx, j)
+	if err != nil {
+		return err
 	}
 	for i := range j.Outputs {
 		if j.Outputs[i].Kept != "" {

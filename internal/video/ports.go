@@ -100,7 +100,17 @@ type Contents interface {
 type Planner interface {
 	// Plan checks r against what its model can do, fills in missing fields that the price depends on, and lists the offers to try.
 	// It fails with fault.ModelNotFound, fault.WrongEndpoint, fault.Invalid (Details: "allowed") and fault.NoEndpoints.
-	Plan(r *Request, defaults *routing.Preferences, snap *catalog.Snapshot) (Plan, error)
+	Plan(r *Request, defaults *routing.Preferences, own []routing.Own, snap *catalog.Snapshot) (Plan, error)
+}
+
+// OwnKeys finds people's own keys of providers. *ownkey.Manager is one.
+type OwnKeys interface {
+	// Of is what the keys of a user mean for a plan.
+	Of(ctx context.Context, user string) ([]routing.Own, error)
+	// Endpoint is an endpoint as a user calls it with a key. It fails with fault.PermissionDenied when the key can no longer be used.
+	Endpoint(ctx context.Context, user, key string, ep *catalog.Endpoint) (*catalog.Endpoint, error)
+	// Tried notes how a request with a key ended; err is nil for one that was answered.
+	Tried(user, key string, err *fault.Error)
 }
 
 // Plan lists the offers to try for a request.

@@ -122,6 +122,7 @@ func Outcomes() []Outcome { return []Outcome{Found, Missing, Lost} }
 type Deps struct {
 	Store     Store
 	Holds     Holds
+	Own       OwnKeys // nil: there are none
 	Member    Member
 	Planner   Planner
 	Upstream  Upstream
@@ -231,7 +232,14 @@ func (s *Service) Submit(ctx context.Context, c *Submit) (*Job, error) {
 	if d := c.Caller.Defaults; d != nil {
 		defaults = &d.Preferences
 	}
-	plan, err := s.Planner.Plan(&r, defaults, c.Catalog)
+	var own []routing.Own
+	if s.Own != nil {
+		var err error
+		if own, err = s.Own.Of(ctx, c.Caller.User); err != nil {
+			return nil, err
+		}
+	}
+	plan, err := s.Planner.Plan(&r, defaults, own, c.Catalog)
 	if err != nil {
 		return nil, err
 	}
@@ -469,9 +477,9 @@ func (s *Service) seize(ctx context.Context, j *Job) (*Job, error) {
 }
 
 func (s *Service) cancelUpstream(ctx context.Context, j *Job) error {
-	ep := s.endpoint(j)
-	if ep == nil {
-		return errGone(j)
+	ep, err := s.endpoint(ctx, j)
+	if err != nil {
+		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.PollFor)
 	defer cancel()
@@ -483,13 +491,35 @@ func errGone(j *Job) error {
 	return fault.Newf(fault.NoEndpoints, "video.endpoint", "The provider of the video job %s is not in the catalog any more.", j.ID)
 }
 
-// endpoint returns the job's endpoint from the present catalog; nil when it is no longer there.
-func (s *Service) endpoint(j *Job) *catalog.Endpoint {
+// endpoint returns the job's endpoint from the present catalog, as it is called with the key that the job was begun with. It fails with the
+// error of errGone when it is no longer there, and as OwnKeys.Endpoint does.
+func (s *Service) endpoint(ctx context.Context, j *Job) (*catalog.Endpoint, error) {
 	o := j.Serving()
 	if o == nil {
-		return nil
+		return nil, errGone(j)
 	}
-	return snapshotted(s.Catalog(), j.Model, o.Endpoint)
+	ep := snapshotted(s.Catalog(), j.Model, o.Endpoint)
+	if ep == nil || o.OwnKey != "" && s.Own == nil {
+		return nil, errGone(j)
+	}
+	if o.OwnKey == "" {
+		return ep, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.StoreFor)
+	defer cancel()
+	return s.Own.Endpoint(ctx, j.User, o.OwnKey, ep)
+}
+
+// keyGone reports whether an error says that the own key of a job can no longer be used.
+func keyGone(err error) bool {
+	return fault.Is(err, fault.PermissionDenied) && fault.From(err).Upstream == nil
+}
+
+// tried notes what a request for the job shows about its own key, if it has one.
+func (s *Service) tried(j *Job, err error) {
+	if o := j.Serving(); o != nil && o.OwnKey != "" && s.Own != nil && !keyGone(err) {
+		s.Own.Tried(j.User, o.OwnKey, fault.From(err))
+	}
 }
 
 // forget makes the videos of a job unreadable from now on.
@@ -567,9 +597,12 @@ func (s *Service) open(ctx context.Context, j *Job, o *Output, r *Range) (*Conte
 	if o.Kept != "" {
 		return s.openKept(ctx, o, r)
 	}
-	ep := s.endpoint(j)
-	if ep == nil {
-		return nil, fault.New(fault.ProviderUnavailable, "video.Open", "The provider that has the video cannot be reached.").Because(errGone(j))
+	ep, err := s.endpoint(ctx, j)
+	if keyGone(err) {
+		return nil, err
+	}
+	if err != nil {
+		return nil, fault.New(fault.ProviderUnavailable, "video.Open", "The provider that has the video cannot be reached.").Because(err)
 	}
 	ask := r
 	if r != nil && r.Nothing() { // servers differ on such a range, and only the file's size is needed

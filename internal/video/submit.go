@@ -64,10 +64,13 @@ func (s *Service) tooLate(ctx context.Context, j *Job) error {
 // ask submits the job to the offer that is next. over reports that the job's step is over; otherwise refusal is why the provider did not
 // take it.
 func (s *Service) ask(ctx context.Context, j *Job) (over bool, refusal *fault.Error, err error) {
-	ep := s.endpoint(j)
-	if ep == nil {
+	ep, err := s.endpoint(ctx, j)
+	if fault.Is(err, fault.StorageUnavailable) {
+		return true, nil, err
+	}
+	if err != nil {
 		j.Serving().Refused = true
-		return false, fault.From(errGone(j)), nil
+		return false, fault.From(err), nil
 	}
 	pass, busy := s.admit(ep, j.User)
 	if busy != nil {
@@ -81,6 +84,7 @@ func (s *Service) ask(ctx context.Context, j *Job) (over bool, refusal *fault.Er
 	started := s.now()
 	accepted, err := s.submitTo(ctx, ep, j)
 	refusal = fault.From(err)
+	s.tried(j, err)
 	pass.End(health.Sample{Result: health.Judge(refusal, err == nil), Took: s.now().Sub(started)})
 	switch {
 	case err == nil:
@@ -119,7 +123,7 @@ func (j *Job) submission() *Submission {
 }
 
 func (s *Service) admit(ep *catalog.Endpoint, account string) (health.Pass, *fault.Error) {
-	if s.Gate == nil {
+	if s.Gate == nil || ep.Own != nil { // an own key has no part in what is shared
 		return health.Pass{}, nil
 	}
 	pass, why, after := s.Gate.Admit(ep, account)
@@ -219,9 +223,12 @@ func hint(provider, usual time.Duration) time.Duration {
 // recover finds out the outcome of a submission whose answer was not received or was unclear. over reports that the job's step is over;
 // otherwise no answer was received, the provider does not have the job, and the job may be submitted to it again.
 func (s *Service) recover(ctx context.Context, j *Job) (over bool, err error) {
-	ep := s.endpoint(j)
-	if ep == nil {
-		return true, s.giveUp(ctx, j, errGone(j))
+	ep, err := s.endpoint(ctx, j)
+	if fault.Is(err, fault.StorageUnavailable) {
+		return true, err
+	}
+	if err != nil {
+		return true, s.giveUp(ctx, j, err)
 	}
 	short, cancel := context.WithTimeout(ctx, s.cfg.SubmitFor)
 	defer cancel()
@@ -332,7 +339,7 @@ func (j *Job) endpointID() string {
 // lost reports a job that a provider may be making although it cannot be found there any more.
 func (s *Service) lost(j *Job, cause error) {
 	s.cfg.Report("a provider may be making a video that cannot be found", j, cause)
-	if s.Observer != nil {
+	if o := j.Serving(); s.Observer != nil && (o == nil || o.OwnKey == "") { // else nobody is billed but the owner of the key
 		s.Observer.VideoLost(j.endpointID())
 	}
 }

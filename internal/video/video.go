@@ -85,7 +85,8 @@ type Offer struct {
 	List          string      // identifies the price list, the rate and the source's price, as in catalog.Pricing
 	Rate          string
 	Source        string
-	Refused       bool // it has refused the job
+	Refused       bool   // it has refused the job
+	OwnKey        string // id of the own key of the job's user that the endpoint is called with, "" the gateway's
 }
 
 // Output is one video of a completed job.

@@ -23,7 +23,8 @@ func Tier(upstream string) string {
 func AppendCost(b []byte, receipt *relay.Receipt) []byte {
 	b = append(b, `"cost":`...)
 	b = receipt.Cost.Append(b)
-	b = append(b, `,"currency":"RUB","is_byok":false,"cost_details":{"upstream_inference_cost":null,"upstream_inference_prompt_cost":`...)
+	b = strconv.AppendBool(append(b, `,"currency":"RUB","is_byok":`...), receipt.OwnKey)
+	b = append(b, `,"cost_details":{"upstream_inference_cost":null,"upstream_inference_prompt_cost":`...)
 	b = receipt.PromptCost.Append(b)
 	b = append(b, `,"upstream_inference_completions_cost":`...)
 	// the parts add up to the whole, although each is rounded for display

@@ -122,6 +122,8 @@ var triedElsewhere = map[string]string{
 	"mails of notifications":           "internal/store/storetest/notify.go: noticeDigest",
 	"presets":                          "internal/store/storetest/presets.go: presetBounds",
 	"saved views":                      "internal/store/storetest/views.go: viewBounds",
+	"own provider keys":                "internal/store/storetest/ownkeys.go: ownKeyBounds",
+	"tests of own provider keys":       "internal/app/accounts/ownkeys_test.go: TestOwnKeysAreTheirOwners",
 	"invoices":                         "internal/store/storetest/invoices.go: invoiceBounds",
 	"requests for providers' batches":  "internal/store/storetest/batch_native.go: gatherNeighbours",
 }

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -33,6 +34,7 @@ type Host struct {
 	cache  prefixCache
 	Stats  stats
 	turns  turns
+	keys   keys
 
 	Stalls context.Context // ends when the server begins to close, and ends stalls
 	abort  context.Context // ends when the server has waited long enough, and ends answers
@@ -66,9 +68,37 @@ func Bearer(r *http.Request) string {
 	return token
 }
 
-// HasKey reports whether one of the given keys is the configured one. Without a configured key it is true.
+// HasKey reports whether one of the given keys is the configured one, or another that is accepted. Without a configured key it is true. A key
+// that was revoked is never accepted.
 func (s *Host) HasKey(given ...string) bool {
+	if some := s.keys.some.Load(); some {
+		s.keys.mu.Lock()
+		defer s.keys.mu.Unlock()
+		for _, key := range given {
+			if accepted, known := s.keys.all[key]; known {
+				return accepted
+			}
+		}
+	}
 	return s.Config.Key == "" || slices.Contains(given, s.Config.Key)
+}
+
+// keys are those that were accepted or revoked since the start.
+type keys struct {
+	some atomic.Bool
+	mu   sync.Mutex
+	all  map[string]bool // whether it is accepted
+}
+
+// SetKey has a further key accepted, or a key refused from now on.
+func (s *Host) SetKey(key string, accepted bool) {
+	s.keys.mu.Lock()
+	defer s.keys.mu.Unlock()
+	if s.keys.all == nil {
+		s.keys.all = map[string]bool{}
+	}
+	s.keys.all[key] = accepted
+	s.keys.some.Store(true)
 }
 
 // WrongKey returns the refusal of a request without the right key.

@@ -56,7 +56,8 @@ func appendMade(b []byte, j *video.Job, base string) []byte {
 	}
 	if j.Ended == video.Settled {
 		b = j.Cost.Append(append(b, `,"usage":{"cost":`...))
-		b = append(b, `,"is_byok":false}`...)
+		o := j.Serving()
+		b = append(strconv.AppendBool(append(b, `,"is_byok":`...), o != nil && o.OwnKey != ""), '}')
 	}
 	return b
 }

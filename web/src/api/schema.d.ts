@@ -5799,6 +5799,8 @@ export interface components {
             tag: string;
             provider: string;
             provider_name: string;
+            /** @description Id of the own key that it would be called with, for the fee that price shows; null: the gateway's */
+            own_key: string | null;
             /** @description The requested model */
             model: string;
             /** @description Position among the attempts, from 1; 0: not among them */
@@ -5853,6 +5855,8 @@ export interface components {
         };
         PlannedCandidate: {
             endpoint: string;
+            /** @description Id of the own key that it would be called with; null: the gateway's */
+            own_key: string | null;
             /** @description The requested model: model, or one of models */
             model: string | null;
             /** @description Position among the attempts, from 1; 0: not among them */
@@ -5867,6 +5871,8 @@ export interface components {
         MadeAttempt: {
             endpoint: string;
             provider: string;
+            /** @description Id of the own key that the attempt was made with; null: the gateway's */
+            own_key: string | null;
             status: number;
             reason: string | null;
             started_ms: number;
@@ -7185,6 +7191,8 @@ export interface components {
                 provider_name?: string | null;
                 endpoint?: string | null;
                 upstream_id?: string | null;
+                /** @description Id of the own key of its provider that the call was answered with; null: the gateway's */
+                own_key?: string | null;
                 stream?: boolean;
                 canceled?: boolean;
                 settled?: boolean;
@@ -10114,6 +10122,7 @@ export interface operations {
                      *             "tag": "dear",
                      *             "provider": "dear",
                      *             "provider_name": "Dear",
+                     *             "own_key": null,
                      *             "model": "acme/small",
                      *             "order": 0,
                      *             "dropped_by": "max_price",
@@ -10140,6 +10149,7 @@ export interface operations {
                      *             "tag": "best",
                      *             "provider": "best",
                      *             "provider_name": "Best",
+                     *             "own_key": null,
                      *             "model": "acme/small",
                      *             "order": 1,
                      *             "dropped_by": null,
