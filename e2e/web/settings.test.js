@@ -256,7 +256,7 @@ test('what is stored of responses is chosen, counted and deleted', async () => {
   await page.done();
 });
 
-for (const path of ['/settings/profile', '/settings/security', '/settings/routing', '/settings/data', '/settings/notifications']) {
+for (const path of ['/settings/profile', '/settings/security', '/settings/routing', '/settings/provider-keys', '/settings/data', '/settings/notifications']) {
   for (const { theme, language } of looks) {
     test(`axe finds nothing at ${path}, ${theme}, ${language}`, async () => {
       const page = await open(b, weir, { path, theme, language, signedIn: true });

@@ -85,6 +85,7 @@ func Demo(ctx context.Context, o DemoOptions) error {
 	}
 	g.api.ShowDemoKey(access.key)
 	if o.JSON {
+		access.simulator = "http://" + address
 		err = g.announceJSON(o.Out, access)
 	} else {
 		err = g.announce(o.Out, access, o.Data)
@@ -126,6 +127,7 @@ func listenDemo(address string) (net.Listener, error) {
 type demoAccess struct {
 	key, management string
 	balance         money.Nano
+	simulator       string // where the simulated providers are
 }
 
 const demoUser = "demo"
@@ -204,6 +206,7 @@ func (g *Gateway) announceJSON(w io.Writer, a demoAccess) error {
 	b = rawjson.AppendText(append(b, `,"api_key":`...), a.key)
 	b = rawjson.AppendText(append(b, `,"management_key":`...), a.management)
 	b = rawjson.AppendText(append(b, `,"admin_url":`...), g.AdminURL())
+	b = rawjson.AppendText(append(b, `,"simulator_url":`...), a.simulator)
 	b = a.balance.Append(append(b, `,"balance":`...))
 	b = append(b, `,"models":[`...)
 	for i, m := range g.catalog.Load().Models() {

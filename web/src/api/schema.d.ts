@@ -6898,8 +6898,8 @@ export interface components {
             provider: string;
             key: string;
             order?: components["schemas"]["ProviderKeyOrder"];
-            /** @default true */
-            enabled: boolean;
+            /** @description Whether it is used; true when missing */
+            enabled?: boolean;
         };
         ProviderKeyChange: {
             key?: string;

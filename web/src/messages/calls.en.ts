@@ -7,6 +7,7 @@ const messages = {
   onlyKey: 'show only this key',
   live: 'Live',
   again: 'Try again',
+  ownKey: 'Own key',
   copyId: 'Copy id',
   id: 'id',
   runAgain: 'Try the model',

@@ -8,6 +8,7 @@ export default {
   onlyKey: 'показать только этот ключ',
   live: 'Следить',
   again: 'Повторить',
+  ownKey: 'Свой ключ',
   copyId: 'Скопировать ID',
   id: 'ID',
   runAgain: 'Попробовать модель',

@@ -6,6 +6,7 @@ const messages = {
   security: 'Security',
   notifications: 'Notifications',
   routing: 'Routing',
+  'provider-keys': 'Provider keys',
   data: 'Data',
   sections: 'Sections of the settings',
   you: 'You',

@@ -7,6 +7,7 @@ const messages = {
   security: 'Безопасность',
   notifications: 'Уведомления',
   routing: 'Маршрутизация',
+  'provider-keys': 'Ключи провайдеров',
   data: 'Данные',
   sections: 'Разделы настроек',
   you: 'Вы',

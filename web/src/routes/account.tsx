@@ -16,6 +16,7 @@ export const accountPages: readonly PageRoute[] = [
   { path: '/presets/$name', load: () => import('../pages/presets/preset'), areas: ['presets'], frame: 'account' },
   { path: '/settings/profile', load: () => import('../pages/settings/profile'), areas: ['settings'], frame: 'account' },
   { path: '/settings/routing', load: () => import('../pages/settings/routing'), areas: ['settings', 'preferences', 'route'], frame: 'account' },
+  { path: '/settings/provider-keys', load: () => import('../pages/settings/own-keys'), areas: ['settings', 'ownkeys'], frame: 'account' },
   { path: '/settings/data', load: () => import('../pages/settings/data'), areas: ['settings', 'storing'], frame: 'account' },
   { path: '/settings/notifications', load: () => import('../pages/settings/notifications'), areas: ['settings', 'notifications'], frame: 'account' },
   { path: '/settings/security', load: () => import('../pages/settings/security'), areas: ['settings', 'elsewhere'], frame: 'account' },

@@ -11,13 +11,14 @@ import { Tag } from './marks'
 
 export interface FlowCandidate {
   readonly endpoint: string
+  readonly own_key?: string | null
   readonly order: number
   readonly dropped_by: string | null
   readonly detail: string | null
   readonly score: { readonly value: number | null; readonly by: string } | null
   readonly price: { readonly prompt_per_1k: string; readonly completion_per_1k: string } | null
 }
-export interface FlowAttempt { readonly endpoint: string; readonly status: number; readonly reason: string | null; readonly started_ms: number; readonly first_token_ms: number | null; readonly ended_ms: number }
+export interface FlowAttempt { readonly endpoint: string; readonly own_key?: string | null; readonly status: number; readonly reason: string | null; readonly started_ms: number; readonly first_token_ms: number | null; readonly ended_ms: number }
 export interface Lane {
   readonly key: string
   readonly endpoint: string
@@ -31,26 +32,33 @@ export interface Lane {
 /** The filters in the order in which candidates pass them. */
 const pipeline = [
   'allowed_models', 'only', 'ignore', 'zdr', 'data_collection', 'quantizations', 'max_price', 'context_length', 'max_completion_tokens', 'input_modalities', 'output_modalities', 'tokenizer', 'n',
-  'require_parameters', 'variant', 'tier', 'web', 'unpriced', 'tools', 'response_format', 'structured_outputs', 'verbosity', 'wire', 'allow_fallbacks', 'duplicate', 'ejected', 'max_in_flight', 'max_user_share',
+  'require_parameters', 'variant', 'tier', 'web', 'unpriced', 'tools', 'response_format', 'structured_outputs', 'verbosity', 'wire', 'allow_fallbacks', 'own_keys', 'duplicate', 'ejected', 'max_in_flight', 'max_user_share',
 ]
 const rank = (filter: string) => { const i = pipeline.indexOf(filter); return i < 0 ? pipeline.length : i }
 export const providerOf = (endpoint: string) => endpoint.split('/')[0] ?? endpoint
 
+/** An endpoint with an own key is another lane than the same endpoint without. */
+const idOf = (x: { endpoint: string; own_key?: string | null }) => x.endpoint + (x.own_key ? ` ${x.own_key}` : '')
+
 /** Lanes in the order in which they are shown: tried, spare, dropped. */
 export function lanesOf(candidates: readonly FlowCandidate[], attempts: readonly FlowAttempt[]): { lanes: readonly Lane[]; gates: readonly string[] } {
-  const tried = new Set(attempts.map((a) => a.endpoint))
+  const tried = new Set(attempts.map(idOf))
   const lane = (kind: Lane['kind'], endpoint: string, place: number, candidate: FlowCandidate | null, attempt: FlowAttempt | null, key = endpoint): Lane => ({ key, endpoint, provider: providerOf(endpoint), kind, place, candidate, attempt })
   const good = (a: FlowAttempt) => a.status >= 200 && a.status < 300 && !a.reason
-  const first = attempts.map((a, i) => lane(good(a) ? 'answered' : 'failed', a.endpoint, i + 1, candidates.find((c) => c.endpoint === a.endpoint) ?? null, a, `${i} ${a.endpoint}`))
-  const rest = candidates.filter((c) => !tried.has(c.endpoint))
-  const spare = rest.filter((c) => !c.dropped_by).sort((a, b) => a.order - b.order).map((c, i) => lane('spare', c.endpoint, attempts.length + i + 1, c, null, `s${i} ${c.endpoint}`))
-  const out = rest.filter((c) => c.dropped_by).sort((a, b) => rank(b.dropped_by!) - rank(a.dropped_by!)).map((c, i) => lane('dropped', c.endpoint, 0, c, null, `d${i} ${c.endpoint}`))
+  const first = attempts.map((a, i) => lane(good(a) ? 'answered' : 'failed', a.endpoint, i + 1, candidates.find((c) => idOf(c) === idOf(a)) ?? null, a, `${i} ${idOf(a)}`))
+  const rest = candidates.filter((c) => !tried.has(idOf(c)))
+  const spare = rest.filter((c) => !c.dropped_by).sort((a, b) => a.order - b.order).map((c, i) => lane('spare', c.endpoint, attempts.length + i + 1, c, null, `s${i} ${idOf(c)}`))
+  const out = rest.filter((c) => c.dropped_by).sort((a, b) => rank(b.dropped_by!) - rank(a.dropped_by!)).map((c, i) => lane('dropped', c.endpoint, 0, c, null, `d${i} ${idOf(c)}`))
   const gates = [...new Set(out.map((l) => l.candidate!.dropped_by!))].sort((a, b) => rank(a) - rank(b))
   return { lanes: [...first, ...spare, ...out], gates }
 }
 
 type Names = (provider: string) => string
 function outcome(t: T<'route'>, l: Lane): string {
+  const text = outcomeOf(t, l)
+  return l.candidate?.own_key || l.attempt?.own_key ? t('withOwnKey', { text }) : text
+}
+function outcomeOf(t: T<'route'>, l: Lane): string {
   const a = l.attempt
   if (l.kind === 'dropped') return t.or(`why_${l.candidate!.dropped_by}`, l.candidate!.dropped_by!)
   if (!a) return t('spare')

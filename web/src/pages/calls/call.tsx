@@ -42,7 +42,7 @@ export default function CallPage() {
   const model = call.model ?? call.model_asked
   return (
     <Page>
-      <PageHead title={<span translate="no">{model}</span>} name={model} crumbs={crumbs(dateTimeZone(call.created_at))} note={<Tag tone={result.tone}>{result.text}</Tag>}>
+      <PageHead title={<span translate="no">{model}</span>} name={model} crumbs={crumbs(dateTimeZone(call.created_at))} note={<><Tag tone={result.tone}>{result.text}</Tag>{call.own_key && <> <Tag tone="accent">{t('ownKey')}</Tag></>}</>}>
         <code className="text-small break-all text-ink3">{call.id}</code>
         <Copy text={call.id}>{t('copyId')}</Copy>
         {call.model && isPage('/playground') && <LinkButton small icon="play" to="/playground" search={{ model: call.model }}>{t('runAgain')}</LinkButton>}

@@ -6,7 +6,7 @@ import { hasPage } from '../../router'
 import { Link } from '../../ui/link'
 import { Page, PageHead } from '../../ui/page'
 
-const sections = ['profile', 'security', 'notifications', 'routing', 'data'] as const
+const sections = ['profile', 'security', 'notifications', 'routing', 'provider-keys', 'data'] as const
 
 /** Reads parts of the page of security again, and what all pages know of the person. */
 export const renew = (...what: string[]) => Promise.all([...what.map((w) => queries.invalidateQueries({ queryKey: ['security', w] })), queries.invalidateQueries({ queryKey: meQuery.queryKey })])
