@@ -198,7 +198,7 @@ test('the address changes with the link that goes to the new one, and comes back
   await owner.getByRole('button', { name: 'Keep this address' }).waitFor();
   await accessible(owner);
   await owner.getByRole('button', { name: 'Keep this address' }).click();
-  await owner.getByText('all browsers are signed out').waitFor();
+  await owner.getByText('Choose a new password: somebody may know yours').waitFor();
   if (process.env.SHOTS) await owner.screenshot({ path: `${process.env.SHOTS}/kept-email.png` });
   assert.equal((await admin.request.get(`${weir.url}/api/auth/sessions`)).status(), 401);
   await owner.getByRole('button', { name: 'Choose a new password' }).click();
