@@ -35,6 +35,7 @@ type commands struct {
 	Payments paymentsCmd  `cmd:"" help:"List payments, compare them with the provider's, refund them."`
 	Vouchers vouchersCmd  `cmd:"" help:"Make codes that put money into wallets, list and revoke them."`
 	Invoice  invoiceCmd   `cmd:"" help:"Credit transfers of organizations, read statements of the bank, make acts."`
+	Import   importCmd    `cmd:"" help:"Make keys and presets from the exports of other gateways."`
 	Ledger   ledgerCmd    `cmd:"" help:"Check and correct the ledger, explain charges."`
 	Batch    batchCmd     `cmd:"" help:"List and cancel batches."`
 	Audit    auditCmd     `cmd:"" help:"Check the audit log."`

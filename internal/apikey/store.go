@@ -133,6 +133,7 @@ type NewKey struct {
 	Limit      *Limit
 	Rates      *Rates
 	Strict     bool
+	Disabled   bool
 	ExpiresAt  time.Time
 
 	Preferences string // see Key
@@ -145,7 +146,7 @@ func Make(n NewKey, now time.Time) (key Key, text string) {
 	text = Mint(n.Management)
 	now = now.UTC().Truncate(time.Microsecond)
 	return Key{ID: NewID("key_"), Hash: Hash(text), Label: Label(text), Name: n.Name, User: n.User, Creator: n.Creator, Management: n.Management,
-		Limit: n.Limit, Rates: n.Rates, Strict: n.Strict, Preferences: n.Preferences, Models: n.Models, Addresses: n.Addresses, ExpiresAt: n.ExpiresAt, CreatedAt: now, UpdatedAt: now}, text
+		Limit: n.Limit, Rates: n.Rates, Strict: n.Strict, Disabled: n.Disabled, Preferences: n.Preferences, Models: n.Models, Addresses: n.Addresses, ExpiresAt: n.ExpiresAt, CreatedAt: now, UpdatedAt: now}, text
 }
 
 // Manager has the operations of users and operators on keys. A change is effective on this node when the method returns.
@@ -164,22 +165,21 @@ func NewManager(s Store, v *Verifier, now func() time.Time, maxPerUser int) *Man
 	return &Manager{store: s, verifier: v, now: now, maxPerUser: maxPerUser}
 }
 
+// Check fails with fault.Invalid for fields out of range.
+func (n *NewKey) Check(now time.Time) error {
+	if err := errors.Join(checkName(n.Name), n.Limit.check(), n.Rates.check(), checkModels(n.Models), checkAddresses(n.Addresses)); err != nil {
+		return err
+	}
+	if !n.ExpiresAt.IsZero() && !n.ExpiresAt.After(now) {
+		return fault.Field("apikey.Create", "expires_at", "expires_at must be in the future.")
+	}
+	return nil
+}
+
 // Create makes and stores a key, and returns it with its text. It fails with fault.Invalid for fields out of range.
 func (m *Manager) Create(ctx context.Context, n NewKey, by audit.Actor) (Key, string, error) {
-	if err := checkName(n.Name); err != nil {
+	if err := n.Check(m.now()); err != nil {
 		return Key{}, "", err
-	}
-	if err := n.Limit.check(); err != nil {
-		return Key{}, "", err
-	}
-	if err := n.Rates.check(); err != nil {
-		return Key{}, "", err
-	}
-	if err := errors.Join(checkModels(n.Models), checkAddresses(n.Addresses)); err != nil {
-		return Key{}, "", err
-	}
-	if !n.ExpiresAt.IsZero() && !n.ExpiresAt.After(m.now()) {
-		return Key{}, "", fault.Field("apikey.Create", "expires_at", "expires_at must be in the future.")
 	}
 	key, text := Make(n, m.now())
 	err := m.store.InsertKey(ctx, key, m.maxPerUser, CreatedEvent(&key, by))

@@ -119,11 +119,10 @@ func httpConfig(cfg config.Config) (httpapi.Config, error) {
 	c.MemoryLimit, c.HeapPercent = int64(cfg.Runtime.MemoryLimit), s.Limits.HeapPercent
 	free := cfg.Keys.FreeModels
 	c.FreeRates = quota.Free{PerMinute: free.RequestsPerMinute, PerDay: free.RequestsPerDay, PaidPerDay: free.PaidRequestsPerDay}
-	rubles, err := cfg.Keys.RateLimits.Rubles()
-	if err != nil {
+	var err error
+	if c.KeyRates, err = KeyRates(&cfg); err != nil {
 		return c, err
 	}
-	c.KeyRates = apikey.Rates{Requests: cfg.Keys.RateLimits.RequestsPerMinute, Tokens: cfg.Keys.RateLimits.TokensPerMinute, Rubles: rubles}
 	c.PublicURL, c.StandardServer = s.PublicURL, s.HTTPServer == "standard"
 	c.Status, c.Docs = cfg.Web.Status, cfg.Web.Docs
 	c.TruncateAddr, c.CORS, c.Strict, c.AdminAPI = s.TruncateAddresses, s.CORS, cfg.Keys.StrictSchema, s.AdminAPI
@@ -137,4 +136,11 @@ func httpConfig(cfg config.Config) (httpapi.Config, error) {
 func level(l config.Log) (level slog.Level) {
 	_ = level.UnmarshalText([]byte(l.Level))
 	return level
+}
+
+// KeyRates are the allowances of keys that have none of their own.
+func KeyRates(cfg *config.Config) (apikey.Rates, error) {
+	l := &cfg.Keys.RateLimits
+	rubles, err := l.Rubles()
+	return apikey.Rates{Requests: l.RequestsPerMinute, Tokens: l.TokensPerMinute, Rubles: rubles}, err
 }

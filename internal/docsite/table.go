@@ -18,6 +18,8 @@ var groups = []group{
 		{"docs/start.md", "From nothing to a streamed answer and its exact cost, in five minutes."},
 		{"docs/clients.md", "Connect Claude Code, Codex, Cursor, Cline, Continue, the SDKs and frameworks."},
 		{"docs/moving.md", "Come from OpenRouter, LiteLLM or a provider's own API: what to change, and what stays."},
+		{"docs/migrate/openrouter.md", "Bring keys and presets from OpenRouter: export, import, and each field."},
+		{"docs/migrate/litellm.md", "Bring keys, models and routing from LiteLLM: export, import, and each field."},
 	}},
 	{"guides", []entry{
 		{"docs/api.md", "Send requests, choose models and providers, read answers, errors and limits, and retry without paying twice."},

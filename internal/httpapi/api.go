@@ -404,6 +404,7 @@ func (a *API) declare() []*Route {
 		{Method: "GET", Pattern: "/api/presets/{name}/versions", access: management, handle: (*exchange).listPresetVersions},
 		{Method: "GET", Pattern: "/api/presets/{name}/versions/{version}", access: management, handle: (*exchange).getPresetVersion},
 		{Method: "POST", Pattern: "/api/presets/{name}/restore", access: management, body: managementBody, handle: (*exchange).restorePreset},
+		{Method: "POST", Pattern: "/api/import", access: management, fresh: true, body: atMost(importBody), handle: (*exchange).postImport},
 		{Method: "GET", Pattern: "/api/views", access: management, handle: (*exchange).listViews},
 		{Method: "POST", Pattern: "/api/views", access: management, body: managementBody, handle: (*exchange).postView},
 		{Method: "PATCH", Pattern: "/api/views/{id}", access: management, body: managementBody, handle: (*exchange).patchView},

@@ -159,7 +159,7 @@ func (x *exchange) readPreset(creating bool) (s preset.Save, err error) {
 		}
 	}
 	content.EndObject()
-	p, err := x.checkPreset(content.B)
+	p, err := CheckPreset(content.B, x.api.Catalog())
 	if err != nil {
 		return s, err
 	}
@@ -167,8 +167,8 @@ func (x *exchange) readPreset(creating bool) (s preset.Save, err error) {
 	return s, nil
 }
 
-// checkPreset reads the content of a preset and has the chat style check it, in a request with nothing else.
-func (x *exchange) checkPreset(content []byte) (*wire.Preset, error) {
+// CheckPreset reads the content of a preset and has the chat style check it, in a request with nothing else.
+func CheckPreset(content []byte, c *catalog.Snapshot) (*wire.Preset, error) {
 	p, err := wire.ReadPreset(content)
 	if err != nil {
 		return nil, err
@@ -177,8 +177,8 @@ func (x *exchange) checkPreset(content []byte) (*wire.Preset, error) {
 		if slug == "" {
 			continue
 		}
-		if _, _, ok := x.api.Catalog().Resolve(slug); !ok {
-			f := fault.From(routing.Unknown(slug, catalog.TypeChat, x.api.Catalog()))
+		if _, _, ok := c.Resolve(slug); !ok {
+			f := fault.From(routing.Unknown(slug, catalog.TypeChat, c))
 			f.Kind, f.Param = fault.Invalid, "model"
 			if i > 0 {
 				f.Param = "models[" + strconv.Itoa(i-1) + "]"

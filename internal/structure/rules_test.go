@@ -106,6 +106,7 @@ var rules = map[string]rule{
 	"internal/wire/wiretest":           {layer: edge, suite: true},
 	"internal/wire/...":                {layer: edge, beside: []string{"internal/wire", "internal/wire/pack", "internal/wire/sse"}},
 	"internal/fetch":                   {layer: edge},
+	"internal/foreign":                 {layer: edge},
 	"internal/mail":                    {layer: edge},
 	"internal/oidc":                    {layer: edge},
 	"internal/oidc/oidctest":           {layer: edge, alone: true, suite: true},
@@ -138,7 +139,7 @@ var rules = map[string]rule{
 	"internal/sim/...":                 {layer: edge, beside: []string{"internal/sim/kit", "internal/sim/chat"}, alone: true},
 	"internal/httpapi/h1server":        {layer: edge},
 	"internal/report/paper":            {layer: edge},
-	"internal/httpapi":                 {layer: edge, beside: []string{"internal/report/paper", "internal/httpapi/h1server", "internal/wire", "internal/wire/...", "internal/accesslog"}},
+	"internal/httpapi":                 {layer: edge, beside: []string{"internal/foreign", "internal/report/paper", "internal/httpapi/h1server", "internal/wire", "internal/wire/...", "internal/accesslog"}},
 
 	// Files of the repository that are part of the program. It is at the root, because files are embedded from below a package only.
 	".": {layer: foundation, users: []layer{wiring}},
@@ -176,7 +177,7 @@ var homes = []home{
 	{"database/sql", []string{"internal/store", "internal/store/..."}, "declare an interface next to its use and let a store satisfy it"},
 	{"github.com/tiktoken-go/tokenizer", nil, "its vocabulary is source code that makes the program 5 MB larger: tests compare internal/usage/o200k with it"},
 	{"golang.org/x/sys", []string{"internal/sim/kit", "internal/rawjson"}, "only the simulator looks into sockets, to reset them; only the JSON scanner asks what the processor can do"},
-	{"go.yaml.in/yaml/v3", []string{"internal/config", "internal/docsite", "internal/app", "cmd/weir"}, "only the configuration and the description of the API are YAML"},
+	{"go.yaml.in/yaml/v3", []string{"internal/config", "internal/docsite", "internal/foreign", "internal/app", "cmd/weir"}, "only configurations, ours and others', and the description of the API are YAML"},
 	{"github.com/yuin/goldmark", []string{"internal/docsite"}, "only the documentation is Markdown"},
 	{"regexp", []string{"internal/config", "internal/redact", "internal/store/...", "internal/plugin/schema", "internal/app", "cmd/weir"}, "walk the bytes: a pattern costs microseconds in a request"},
 	{"unsafe", nil, "nothing here is worth it"},

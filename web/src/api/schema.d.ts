@@ -2797,6 +2797,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/import": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Keys and presets from the files of OpenRouter or LiteLLM
+         * @description Says what the files become here and what is lost, and with `dry_run: false` makes it. What has a name that the account has already stays as it is. New keys have new secrets, which are shown in this answer alone.
+         */
+        post: operations["importFromOthers"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/presets": {
         parameters: {
             query?: never;
@@ -6802,6 +6822,83 @@ export interface components {
                 label: string;
                 /** Format: date-time */
                 until: string;
+            } | null;
+        };
+        Import: {
+            /** @enum {string} */
+            source: "openrouter" | "litellm";
+            dry_run: boolean;
+            /** @description With which dollars became rubles */
+            rate: {
+                rubles_per_dollar: string;
+                /** @enum {string} */
+                source: "static" | "manual" | "cbr";
+                /**
+                 * Format: date-time
+                 * @description Since when it holds; null for a rate of the configuration
+                 */
+                from: string | null;
+            };
+            keys: components["schemas"]["ImportedKey"][];
+            presets: components["schemas"]["ImportedPreset"][];
+            /** @description Fields that were given and are not carried */
+            lost: {
+                field: string;
+                /** @enum {string} */
+                why: "secret" | "statistics" | "identity" | "operator" | "built_in" | "none" | "unknown";
+                /** @description How often it was given */
+                count: number;
+            }[];
+        };
+        ImportedKey: {
+            /** @description The name here */
+            name: string;
+            /** @enum {string} */
+            outcome: "new" | "made" | "exists" | "refused";
+            /**
+             * @description Why it is not made
+             * @enum {string|null}
+             */
+            reason: "expired" | "no_name" | "not_active" | "no_content" | "no_model" | "management" | "wrong_limit" | "no_room" | "invalid" | null;
+            /** @description What is wrong with one that is invalid */
+            sentence: string | null;
+            /** @description Models that it named and that are not served here */
+            models_not_here: string[];
+            /** @description Rubles */
+            limit: string | null;
+            /** @enum {string|null} */
+            limit_reset: "daily" | "weekly" | "monthly" | null;
+            rate_limits: null | components["schemas"]["RateLimits"];
+            allowed_models: string[] | null;
+            /** Format: date-time */
+            expires_at: string | null;
+            disabled: boolean;
+            /** @description The secret of a key that was made; it is shown this once */
+            key: string | null;
+        };
+        ImportedPreset: {
+            /** @description The name here */
+            name: string;
+            /** @enum {string} */
+            outcome: "new" | "made" | "exists" | "refused";
+            /**
+             * @description Why it is not made
+             * @enum {string|null}
+             */
+            reason: "expired" | "no_name" | "not_active" | "no_content" | "no_model" | "management" | "wrong_limit" | "no_room" | "invalid" | null;
+            /** @description What is wrong with one that is invalid */
+            sentence: string | null;
+            /** @description Models that it named and that are not served here */
+            models_not_here: string[];
+            description: string | null;
+            model: string | null;
+            models: string[] | null;
+            system_prompt: string | null;
+            parameters: {
+                [key: string]: unknown;
+            } | null;
+            provider: {
+                [key: string]: unknown;
             } | null;
         };
         PresetList: {
@@ -16621,6 +16718,74 @@ export interface operations {
             403: components["responses"]["Error"];
             404: components["responses"]["Error"];
             409: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    importFromOthers: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "source": "openrouter",
+                 *       "dry_run": true,
+                 *       "files": [
+                 *         {
+                 *           "name": "keys.json",
+                 *           "text": "{\"data\":[{\"hash\":\"f01d\",\"name\":\"Production\",\"limit\":100,\"limit_reset\":\"monthly\"}]}"
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": {
+                    /** @enum {string} */
+                    source: "openrouter" | "litellm";
+                    /** @description At most 120 files with 1 MiB together */
+                    files: {
+                        /** @description For errors */
+                        name?: string;
+                        /** @description JSON, or YAML without anchors */
+                        text: string;
+                    }[];
+                    /**
+                     * @description Only say what would be made
+                     * @default true
+                     */
+                    dry_run?: boolean;
+                };
+            };
+        };
+        responses: {
+            /** @description What became of the files */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Import"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
             429: components["responses"]["RetryLater"];
             500: components["responses"]["Error"];
             503: components["responses"]["RetryLater"];

@@ -2,6 +2,7 @@ import type { Messages } from '../i18n'
 
 const messages = {
   title: 'Keys',
+  importOpen: 'Import',
   note: 'Programs call the models with these. Times are UTC.',
   newName: 'Name of a new key',
   newHint: 'For instance where it is used: laptop, backend',

@@ -3,6 +3,7 @@ import type en from './keys.en'
 
 export default {
   title: 'Ключи',
+  importOpen: 'Перенести',
   note: 'С ними программы вызывают модели. Время — UTC.',
   newName: 'Название нового ключа',
   newHint: 'Например, где он нужен: ноутбук, сервер',

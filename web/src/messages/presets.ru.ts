@@ -3,6 +3,7 @@ import type en from './presets.en'
 
 export default {
   title: 'Пресеты',
+  importOpen: 'Перенести',
   note: 'Модель с параметрами, инструкциями и маршрутизацией под одним именем. Доступны всем ключам аккаунта. Время — UTC.',
   newName: 'Имя нового пресета',
   newHint: 'Например, для чего он: email-writer',

@@ -8,6 +8,7 @@ import { queries, useMe } from '../../api/query'
 import { chatSnippets } from '../../code/snippets'
 import { date, dateTime, decimal, money, plain } from '../../format'
 import { useT } from '../../i18n'
+import { ImportButton } from './import-button'
 import { Button, IconButton } from '../../ui/button'
 import { CodeTabs } from '../../ui/code'
 import { Secret } from '../../ui/copy'
@@ -187,7 +188,7 @@ export default function Keys() {
   }
   return (
     <Page>
-      <PageHead title={t('title')} note={t('note')} />
+      <PageHead title={t('title')} note={t('note')}>{me && <ImportButton label={t('importOpen')} />}</PageHead>
       {me && (
         <form onSubmit={(e) => { void make(e) }} className="mb-5 flex max-w-xl flex-wrap items-end gap-2">
           <Field label={t('newName')} className="min-w-52 flex-1" error={failed ? (failed instanceof ApiError && failed.field ? said(failed) : explain(failed)) : undefined}>

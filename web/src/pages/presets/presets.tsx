@@ -15,6 +15,7 @@ import { Page, PageHead, Panel } from '../../ui/page'
 import { Table } from '../../ui/table'
 import { toast } from '../../ui/toast'
 import { When } from '../../ui/values'
+import { ImportButton } from '../account/import-button'
 import { goodName, listQuery, renew, type Row } from './data'
 
 export function Used({ uses }: { uses: Row['uses'] }) {
@@ -72,7 +73,7 @@ export default function Presets() {
   const model = (p: Row) => (p.model ? <span translate="no" className="break-all">{p.model}</span> : <span className="text-ink3">{t('anyModel')}</span>)
   return (
     <Page>
-      <PageHead title={t('title')} note={t('note')} />
+      <PageHead title={t('title')} note={t('note')}>{me && <ImportButton label={t('importOpen')} />}</PageHead>
       {me && (
         <form onSubmit={(e) => { void make(e) }} className="mb-5 flex max-w-xl flex-wrap items-end gap-2">
           <Field label={t('newName')} className="min-w-52 flex-1" error={bad ? t('newHelp') : failed ? (failed instanceof ApiError && failed.status === 409 ? t('taken') : said(failed)) : undefined}>

@@ -1,0 +1,304 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"os"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"weir/internal/account"
+	"weir/internal/apikey"
+	"weir/internal/app"
+	"weir/internal/audit"
+	"weir/internal/catalog/edit"
+	"weir/internal/config"
+	"weir/internal/fault"
+	"weir/internal/foreign"
+	"weir/internal/httpapi"
+	"weir/internal/preset"
+)
+
+type importCmd struct {
+	Openrouter importOpenRouterCmd `cmd:"" help:"Read what OpenRouter's API answers to GET /keys and GET /presets/{slug}."`
+	Litellm    importLiteLLMCmd    `cmd:"" help:"Read LiteLLM's config.yaml, and what its API answers to GET /key/list?return_full_object=true and GET /model/info."`
+}
+
+// importing has what both gateways' commands have.
+type importing struct {
+	place
+	Files []string `arg:"" help:"The exported files."`
+	User  string   `help:"Name or id of the user whom keys and presets are made for." required:"" placeholder:"USER"`
+	Keys  string   `name:"keys-to" help:"New file for the secrets of the keys that are made, one name and key a line. It must not exist." placeholder:"FILE"`
+	Dry   bool     `name:"dry-run" help:"Only say what would be made."`
+	Actor string   `help:"Your name, for the audit log." placeholder:"NAME"`
+}
+
+type importOpenRouterCmd struct{ importing }
+
+func (c *importOpenRouterCmd) Run(ctx context.Context) error {
+	return c.run(ctx, foreign.OpenRouter, false)
+}
+
+type importLiteLLMCmd struct {
+	importing
+	Credentials bool `help:"Also give the keys of providers in config.yaml to the providers of this installation. They are never printed."`
+}
+
+func (c *importLiteLLMCmd) Run(ctx context.Context) error {
+	return c.run(ctx, foreign.LiteLLM, c.Credentials)
+}
+
+func (c *importing) run(ctx context.Context, source string, credentials bool) error {
+	by, err := actor(c.Actor)
+	if err != nil {
+		return err
+	}
+	files, err := readForeign(c.Files)
+	if err != nil {
+		return err
+	}
+	cfg, err := c.load("")
+	if err != nil {
+		return err
+	}
+	o, u, err := c.officeFor(ctx, c.User)
+	if err != nil {
+		return err
+	}
+	defer o.Close()
+	e, err := o.Editor(cfg)
+	if err != nil {
+		return err
+	}
+	plan, built, err := planOf(ctx, e, &cfg, source, files, credentials)
+	if err != nil {
+		return err
+	}
+	if len(plan.Credentials) > 0 { // first, since models are served where their providers have credentials
+		c.credentials(ctx, e, built, plan, by)
+		if plan, built, err = planOf(ctx, e, &cfg, source, files, false); err != nil {
+			return err
+		}
+	}
+	a := &foreign.Account{User: u.ID, Keys: o.Keys, Presets: preset.NewManager(o.Store, time.Now), Check: httpapi.PresetChecker(built.Snapshot), Actor: by, Now: time.Now()}
+	since := "of the configuration"
+	if !built.Rate.From.IsZero() {
+		since = "since " + built.Rate.From.Format(time.DateOnly)
+	}
+	fmt.Printf("A dollar is %s rubles (%s). Limits are rounded down.\n\n", built.Rate.RubPerUSD, since)
+	if err := c.apply(ctx, plan, a, &u); err != nil {
+		return err
+	}
+	printLost(plan)
+	return nil
+}
+
+// planOf reads the files against the catalog as it is now.
+func planOf(ctx context.Context, e *edit.Editor, cfg *config.Config, source string, files []foreign.File, credentials bool) (*foreign.Plan, *edit.Built, error) {
+	built, err := e.Built(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	rubles, ok := new(big.Rat).SetString(built.Rate.RubPerUSD)
+	if !ok {
+		return nil, nil, fmt.Errorf("the rate %q is no number", built.Rate.RubPerUSD)
+	}
+	rates, err := app.KeyRates(cfg)
+	if err != nil {
+		return nil, nil, err
+	}
+	plan, err := foreign.Read(source, files, foreign.World{Model: foreign.Models(built.Snapshot), Rate: rubles, Rates: rates, Credentials: credentials, Now: time.Now()})
+	return plan, built, err
+}
+
+func readForeign(paths []string) (files []foreign.File, err error) {
+	left := int64(foreign.MaxBytes) + 1
+	for _, path := range paths {
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		text, err := io.ReadAll(io.LimitReader(f, left))
+		_ = f.Close()
+		if err != nil {
+			return nil, err
+		}
+		left -= int64(len(text))
+		files = append(files, foreign.File{Name: path, Text: text})
+	}
+	return files, nil
+}
+
+// apply makes the keys and presets. The file for the secrets is opened before anything is made, so that none is lost.
+func (c *importing) apply(ctx context.Context, plan *foreign.Plan, a *foreign.Account, u *account.User) error {
+	preview, err := plan.Apply(ctx, a, true)
+	if err != nil {
+		return err
+	}
+	keys, presets := preview.Count(foreign.New)
+	if c.Dry || keys+presets == 0 {
+		if err := printItems(preview); err != nil {
+			return err
+		}
+		if c.Dry {
+			fmt.Printf("\n%d keys and %d presets would be made for %s. Nothing was changed.\n", keys, presets, u.Name)
+		} else {
+			fmt.Println("\nThere is nothing to make. Nothing was changed.")
+		}
+		return nil
+	}
+	var out *os.File
+	if keys > 0 {
+		if c.Keys == "" {
+			return errors.New("give --keys-to FILE: each new key has a new secret, which is written there and shown nowhere else")
+		}
+		if out, err = os.OpenFile(c.Keys, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600); err != nil {
+			return err
+		}
+		defer func() { _ = out.Close() }()
+	}
+	result, err := plan.Apply(ctx, a, false)
+	if err != nil {
+		return err
+	}
+	if out != nil {
+		if err := writeSecrets(out, result); err != nil {
+			return fmt.Errorf("the secrets could not all be written to %s; delete the new keys of %s and import again: %w", c.Keys, u.Name, err)
+		}
+	}
+	if err := printItems(result); err != nil {
+		return err
+	}
+	keys, presets = result.Count(foreign.Made)
+	fmt.Printf("\nMade %d keys and %d presets for %s.", keys, presets, u.Name)
+	if keys > 0 {
+		fmt.Printf(" The secrets are in %s; they cannot be shown again.", c.Keys)
+	}
+	fmt.Println()
+	return nil
+}
+
+// writeSecrets writes a line for each key that was made: its name, a tab, its text.
+func writeSecrets(out *os.File, r *foreign.Result) error {
+	w := bufio.NewWriter(out)
+	for i := range r.Keys {
+		if k := &r.Keys[i]; k.Secret != "" {
+			fmt.Fprintf(w, "%s\t%s\n", k.Key.Name, k.Secret)
+		}
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	return out.Sync()
+}
+
+func printItems(r *foreign.Result) error {
+	if len(r.Keys) > 0 {
+		err := table("KEY\tLIMIT\tMODELS\tEXPIRES\tOUTCOME", func(w *tabwriter.Writer) {
+			for i := range r.Keys {
+				k := r.Keys[i].Key
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", cmp.Or(k.Name, "-"), limitText(k.Limit), cmp.Or(strings.Join(k.Models, " "), "all"), ending(k.ExpiresAt, "never"), outcomeText(&r.Keys[i], k.Dropped))
+			}
+		})
+		if err != nil {
+			return err
+		}
+		fmt.Println()
+	}
+	if len(r.Presets) == 0 {
+		return nil
+	}
+	return table("PRESET\tSAYS\tOUTCOME", func(w *tabwriter.Writer) {
+		for i := range r.Presets {
+			p := r.Presets[i].Preset
+			says := string(bytes.TrimSpace(p.Content))
+			if runes := []rune(says); len(runes) > 100 {
+				says = string(runes[:100]) + "…"
+			}
+			fmt.Fprintf(w, "%s\t%s\t%s\n", cmp.Or(p.Name, "-"), cmp.Or(says, "-"), outcomeText(&r.Presets[i], p.Dropped))
+		}
+	})
+}
+
+func limitText(l *apikey.Limit) string {
+	if l == nil {
+		return "none"
+	}
+	return strings.TrimSpace(l.Amount.String() + " " + string(l.Reset))
+}
+
+func outcomeText(i *foreign.Item, dropped []string) string {
+	s := string(i.Outcome)
+	if i.Reason != "" {
+		s += ": " + cmp.Or(i.Why, reasons[i.Reason])
+	}
+	if len(dropped) > 0 {
+		s += " (not served here: " + strings.Join(dropped, ", ") + ")"
+	}
+	return s
+}
+
+var reasons = map[foreign.Reason]string{
+	foreign.Expired:    "it has expired",
+	foreign.NoName:     "it has no name, or one that another has",
+	foreign.NotActive:  "it is not active there",
+	foreign.NoContent:  "a list does not have what it says; export it with GET /presets/{slug}",
+	foreign.NoModel:    "none of its models is served here",
+	foreign.Management: "it administers their gateway",
+	foreign.WrongLimit: "its limit, allowance or expiry cannot be read",
+	foreign.NoRoom:     "the account has as many as it may have",
+}
+
+func printLost(plan *foreign.Plan) {
+	if len(plan.Lost) == 0 {
+		return
+	}
+	fmt.Println("\nNot carried; docs/migrate says what to do instead:")
+	for _, l := range plan.Lost {
+		fmt.Printf("  %s (%d): %s\n", l.Field, l.Count, fates[l.Fate])
+	}
+}
+
+var fates = map[foreign.Fate]string{
+	foreign.Secret:     "a secret or its hash",
+	foreign.Statistics: "statistics",
+	foreign.Identity:   "names and times of their records",
+	foreign.Operator:   "the operator sets it here",
+	foreign.BuiltIn:    "it happens here without a setting",
+	foreign.None:       "no counterpart",
+	foreign.Unknown:    "not known",
+}
+
+// credentials gives the keys of providers to those of ours that have none.
+func (c *importing) credentials(ctx context.Context, e *edit.Editor, built *edit.Built, plan *foreign.Plan, by audit.Actor) {
+	for i := range plan.Credentials {
+		k := &plan.Credentials[i]
+		v := built.Provider(k.Provider)
+		secret := k.Secret(os.LookupEnv)
+		switch {
+		case v == nil:
+			fmt.Printf("%s: there is no such provider here.\n", k.Provider)
+		case credential(v) != "-":
+			fmt.Printf("%s: it has a credential already. Nothing was changed.\n", k.Provider)
+		case secret == "":
+			fmt.Printf("%s: the variable %s is empty.\n", k.Provider, k.From)
+		case c.Dry:
+			fmt.Printf("%s: it would get its credential.\n", k.Provider)
+		default:
+			if _, err := e.Change(ctx, edit.Change{Kind: edit.Provider, ID: k.Provider, Key: &secret}, by); err != nil {
+				fmt.Printf("%s: %s\n", k.Provider, fault.From(err).Public)
+				continue
+			}
+			fmt.Printf("%s: it has its credential; %s\n", k.Provider, soon)
+		}
+	}
+	fmt.Println()
+}

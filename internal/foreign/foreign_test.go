@@ -1,0 +1,360 @@
+package foreign_test
+
+import (
+	"encoding/json"
+	"math/big"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"weir/internal/apikey"
+	"weir/internal/fault"
+	"weir/internal/foreign"
+	"weir/internal/money"
+)
+
+var now = time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
+
+// world serves three models of two vendors.
+func world() foreign.World {
+	known := map[string]string{
+		"openai/gpt": "openai/gpt", "gpt": "openai/gpt", "openai/gpt-small": "openai/gpt-small", "google/gem": "google/gem", "openai/*": "openai/*", "google/*": "google/*",
+	}
+	return foreign.World{
+		Model: func(name string) (string, bool) { s, ok := known[name]; return s, ok },
+		Rate:  big.NewRat(8125, 100), Rates: apikey.Rates{Tokens: 1000}, Now: now,
+	}
+}
+
+func read(t *testing.T, source string, texts ...string) *foreign.Plan {
+	t.Helper()
+	p, err := foreign.Read(source, files(texts...), world())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func files(texts ...string) (all []foreign.File) {
+	for _, s := range texts {
+		all = append(all, foreign.File{Name: "export", Text: []byte(s)})
+	}
+	return all
+}
+
+func TestKeys(t *testing.T) {
+	t.Parallel()
+	limit := func(rubles string, reset apikey.Reset) *apikey.Limit {
+		n, err := money.Parse(rubles)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &apikey.Limit{Amount: n, Reset: reset}
+	}
+	for _, c := range []struct {
+		name, source, key string
+		want              foreign.Key
+	}{
+		{"an allowance of a month", foreign.OpenRouter, `"name":"a","limit":100,"limit_remaining":3,"limit_reset":"monthly"`, foreign.Key{Name: "a", Limit: limit("8125", apikey.Monthly)}},
+		{"what is left of a limit for good", foreign.OpenRouter, `"name":"a","limit":100,"limit_remaining":0.1,"limit_reset":null`, foreign.Key{Name: "a", Limit: limit("8.125", apikey.Never)}},
+		{"more left than there was", foreign.OpenRouter, `"name":"a","limit":1,"limit_remaining":7`, foreign.Key{Name: "a", Limit: limit("81.25", apikey.Never)}},
+		{"less than nothing left", foreign.OpenRouter, `"name":"a","limit":1,"limit_remaining":-7`, foreign.Key{Name: "a", Limit: limit("0", apikey.Never)}},
+		{"no limit", foreign.OpenRouter, `"name":"a","limit":null`, foreign.Key{Name: "a"}},
+		{"a limit of nothing stays one", foreign.OpenRouter, `"name":"a","limit":0`, foreign.Key{Name: "a", Limit: limit("0", apikey.Never)}},
+		{"disabled, and expires", foreign.OpenRouter, `"name":"a","disabled":true,"expires_at":"2027-12-31T23:59:59Z"`, foreign.Key{Name: "a", Disabled: true, ExpiresAt: time.Date(2027, 12, 31, 23, 59, 59, 0, time.UTC)}},
+		{"expired", foreign.OpenRouter, `"name":"a","expires_at":"2026-11-26T12:00:00Z"`, foreign.Key{Name: "a", ExpiresAt: now, Refused: foreign.Expired}},
+		{"an expiry that is no time", foreign.OpenRouter, `"name":"a","expires_at":"soon"`, foreign.Key{Name: "a", Refused: foreign.WrongLimit}},
+		{"a negative limit", foreign.OpenRouter, `"name":"a","limit":-1`, foreign.Key{Name: "a", Refused: foreign.WrongLimit}},
+		{"a limit that cannot be stored", foreign.OpenRouter, `"name":"a","limit":1e17`, foreign.Key{Name: "a", Refused: foreign.WrongLimit}},
+		{"an exponent that cannot be computed", foreign.OpenRouter, `"name":"a","limit":1e999999999`, foreign.Key{Name: "a", Refused: foreign.WrongLimit}},
+		{"an interval of others", foreign.OpenRouter, `"name":"a","limit":1,"limit_reset":"yearly"`, foreign.Key{Name: "a", Refused: foreign.WrongLimit}},
+		{"no name", foreign.OpenRouter, `"name":"\u0000\u202e\n"`, foreign.Key{Refused: foreign.NoName}},
+		{"a name with control characters", foreign.OpenRouter, `"name":"a\u001b[31m\nb\u202ec"`, foreign.Key{Name: "a[31m bc"}},
+
+		{"an allowance of 30 days", foreign.LiteLLM, `"key_alias":"a","max_budget":2,"spend":1.5,"budget_duration":"30d"`, foreign.Key{Name: "a", Limit: limit("162.5", apikey.Monthly)}},
+		{"an allowance of an hour", foreign.LiteLLM, `"key_alias":"a","max_budget":2,"budget_duration":"1h"`, foreign.Key{Name: "a", Limit: limit("162.5", apikey.Daily)}},
+		{"an allowance of two days", foreign.LiteLLM, `"key_alias":"a","max_budget":2,"budget_duration":"2d"`, foreign.Key{Name: "a", Limit: limit("162.5", apikey.Weekly)}},
+		{"an allowance of a year", foreign.LiteLLM, `"key_alias":"a","max_budget":2,"budget_duration":"365d"`, foreign.Key{Name: "a", Limit: limit("162.5", apikey.Never)}},
+		{"an interval that is none", foreign.LiteLLM, `"key_alias":"a","max_budget":2,"budget_duration":"often"`, foreign.Key{Name: "a", Refused: foreign.WrongLimit}},
+		{"what is left of a budget for good", foreign.LiteLLM, `"key_alias":"a","max_budget":2,"spend":1.5`, foreign.Key{Name: "a", Limit: limit("40.625", apikey.Never)}},
+		{"a budget that is spent", foreign.LiteLLM, `"key_alias":"a","max_budget":2,"spend":3`, foreign.Key{Name: "a", Limit: limit("0", apikey.Never)}},
+		{"the budget of a table", foreign.LiteLLM, `"key_alias":"a","max_budget":null,"litellm_budget_table":{"max_budget":1,"budget_duration":"7d","tpm_limit":10}`,
+			foreign.Key{Name: "a", Limit: limit("81.25", apikey.Weekly), Rates: &apikey.Rates{Tokens: 10, Requests: apikey.DefaultRate, Rubles: apikey.DefaultRate}}},
+		{"an allowance above the operator's is left to them", foreign.LiteLLM, `"key_alias":"a","tpm_limit":5000`, foreign.Key{Name: "a"}},
+		{"an allowance of nothing is none of everything", foreign.LiteLLM, `"key_alias":"a","rpm_limit":0`, foreign.Key{Name: "a", Refused: foreign.WrongLimit}},
+		{"models", foreign.LiteLLM, `"key_alias":"a","models":["gpt","gemini/gem","azure/*","other"]`, foreign.Key{Name: "a", Models: []string{"openai/gpt", "google/gem", "openai/*"}, Dropped: []string{"other"}}},
+		{"no model that is served: never all of them", foreign.LiteLLM, `"key_alias":"a","models":["other"]`, foreign.Key{Name: "a", Dropped: []string{"other"}, Refused: foreign.NoModel}},
+		{"no models at all", foreign.LiteLLM, `"key_alias":"a","models":["no-default-models"]`, foreign.Key{Name: "a", Dropped: []string{"no-default-models"}, Refused: foreign.NoModel}},
+		{"the models of a team that is not given", foreign.LiteLLM, `"key_alias":"a","models":["all-team-models"]`, foreign.Key{Name: "a", Dropped: []string{"all-team-models"}, Refused: foreign.NoModel}},
+		{"all models", foreign.LiteLLM, `"key_alias":"a","models":["all-proxy-models"]`, foreign.Key{Name: "a"}},
+		{"a key that administers", foreign.LiteLLM, `"key_alias":"a","key_type":"management"`, foreign.Key{Name: "a", Refused: foreign.Management}},
+		{"blocked, without an alias", foreign.LiteLLM, `"key_name":"sk-...7sFA","blocked":true`, foreign.Key{Name: "sk-...7sFA", Disabled: true}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			file := `{"data":[{"hash":"00",` + c.key + `}]}`
+			if c.source == foreign.LiteLLM {
+				file = `{"keys":[{"token":"00",` + c.key + `}],"total_count":1}`
+			}
+			p := read(t, c.source, file)
+			got, _ := json.Marshal(p.Keys)
+			want, _ := json.Marshal([]foreign.Key{c.want})
+			if string(got) != string(want) {
+				t.Errorf("got  %s\nwant %s", got, want)
+			}
+		})
+	}
+}
+
+// Keys of one name are told apart by numbers, and never by those of others.
+func TestNamesAreUnique(t *testing.T) {
+	t.Parallel()
+	p := read(t, foreign.OpenRouter, `{"data":[{"hash":"1","name":"a"},{"hash":"2","name":"a"},{"hash":"3","name":"a (2)"},{"hash":"4","name":"a"}]}`)
+	var names []string
+	for _, k := range p.Keys {
+		names = append(names, k.Name)
+	}
+	if want := []string{"a", "a (2)", "a (2) (2)", "a (3)"}; !slices.Equal(names, want) {
+		t.Errorf("%q", names)
+	}
+}
+
+func contents(p *foreign.Plan) string {
+	var b strings.Builder
+	for _, s := range p.Presets {
+		b.WriteString(s.Name + " " + string(s.Content) + " " + string(s.Refused) + strings.Join(s.Dropped, ",") + "\n")
+	}
+	return b.String()
+}
+
+func TestPresetsOfOpenRouter(t *testing.T) {
+	t.Parallel()
+	p := read(t, foreign.OpenRouter,
+		`{"data":[{"slug":"mail","name":"Mail","status":"active"},{"slug":"gone","name":"Gone","status":"archived"},{"slug":"unknown","name":"Unknown","status":"active"}],"total_count":3}`,
+		`{"data":{"slug":"mail","name":"Mail","status":"active","designated_version":{"version":3,"system_prompt":"Be short.","config":{
+			"model":"openai/gpt","models":["openai/gpt","other/one","google/gem"],"temperature":0,"max_completion_tokens":5,"reasoning_effort":"low","tools":[{"type":"function"}],"stream":true,"later":1,
+			"provider":{"sort":"price","max_price":{"prompt":1,"completion":"2.5","image":0.01},"sometimes":true}}}}}`,
+		`{"data":{"slug":"none","status":"active","designated_version":{"config":{"model":"other/one"}}}}`,
+		`{"data":{"slug":"Any Name!","status":"active","designated_version":{"config":{"seed":7}}}}`)
+	want := `mail {"model":"openai/gpt","models":["google/gem"],"system_prompt":"Be short.","parameters":{"temperature":0,"max_tokens":5,"reasoning":{"effort":"low"}},"provider":{"sort":"price","max_price":{"prompt":0.08125,"completion":0.203125,"image":0.8125}}} other/one
+gone  not_active
+unknown  no_content
+none  no_modelother/one
+any-name {"parameters":{"seed":7}} ` + "\n"
+	if got := contents(p); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	lost := map[string]foreign.Fate{}
+	for _, l := range p.Lost {
+		lost[l.Field] = l.Fate
+	}
+	for field, fate := range map[string]foreign.Fate{
+		"presets.designated_version.config.stream": foreign.None, "presets.designated_version.config.later": foreign.Unknown,
+		"presets.designated_version.config.provider.sometimes": foreign.Unknown, "presets.designated_version.version": foreign.Identity,
+	} {
+		if lost[field] != fate {
+			t.Errorf("%s is %q", field, lost[field])
+		}
+	}
+}
+
+const configuration = `
+model_list:
+  - model_name: Fast Model
+    litellm_params: {model: openai/gpt-small, api_key: sk-secret-one, temperature: 0.2}
+  - model_name: Fast Model
+    litellm_params: {model: gemini/gem, api_key: os.environ/GEMINI_KEY}
+  - model_name: openai/gpt
+    litellm_params: {model: openai/gpt}
+  - model_name: deployed
+    litellm_params: {model: azure/my-deployment, api_base: https://example.invalid, api_key: sk-secret-two}
+    model_info: {base_model: azure/gpt}
+  - model_name: local
+    litellm_params: {model: ollama/llama}
+  - model_name: "openai/*"
+    litellm_params: {model: "openai/*"}
+litellm_settings:
+  fallbacks: [{local: [openai/gpt]}]
+  cache: true
+router_settings:
+  fallbacks:
+    - deployed: ["Fast Model", nowhere]
+  default_fallbacks: [openai/gpt]
+  model_group_alias: {cheap: Fast Model, hidden: {model: deployed, hidden: true}, lost: nowhere}
+  routing_strategy: cost-based-routing
+general_settings:
+  master_key: sk-1234
+`
+
+func TestConfigurationOfLiteLLM(t *testing.T) {
+	t.Parallel()
+	p := read(t, foreign.LiteLLM, configuration, `{"keys":[{"key_alias":"k","models":["cheap"]}]}`)
+	want := `fast-model {"model":"openai/gpt-small","models":["google/gem","openai/gpt"],"parameters":{"temperature":0.2},"provider":{"sort":"price"}} 
+deployed {"model":"openai/gpt","models":["openai/gpt-small","google/gem"],"provider":{"sort":"price"}} nowhere
+local {"model":"openai/gpt","provider":{"sort":"price"}} ollama/llama
+openai-gpt {"model":"openai/gpt","provider":{"sort":"price"}} 
+cheap {"model":"openai/gpt-small","models":["google/gem","openai/gpt"],"parameters":{"temperature":0.2},"provider":{"sort":"price"}} 
+hidden {"model":"openai/gpt","models":["openai/gpt-small","google/gem"],"provider":{"sort":"price"}} nowhere
+`
+	if got := contents(p); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if got := p.Keys[0].Models; !slices.Equal(got, []string{"openai/gpt-small", "google/gem"}) {
+		t.Errorf("%q", got)
+	}
+	if len(p.Credentials) != 0 {
+		t.Errorf("credentials that nobody asked for: %v", p.Credentials)
+	}
+}
+
+// Credentials are found only for an operator who asks, of providers at their own addresses, and printing them shows none.
+func TestCredentials(t *testing.T) {
+	t.Parallel()
+	w := world()
+	w.Credentials = true
+	p, err := foreign.Read(foreign.LiteLLM, files(configuration), w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := func(name string) (string, bool) { return "value of " + name, true }
+	got := map[string]string{}
+	for i := range p.Credentials {
+		got[p.Credentials[i].Provider] = p.Credentials[i].Secret(env)
+	}
+	if len(got) != 2 || got["openai"] != "sk-secret-one" || got["google"] != "value of GEMINI_KEY" {
+		t.Errorf("%v", got)
+	}
+	for _, format := range []string{"%v", "%+v", "%#v", "%s"} {
+		if s := sprint(format, p.Credentials); strings.Contains(s, "sk-secret") {
+			t.Errorf("%s shows %s", format, s)
+		}
+	}
+}
+
+// What is no export, or made to hurt, is refused, and no error repeats what is in the file.
+func TestRefusedFiles(t *testing.T) {
+	t.Parallel()
+	bomb := "a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nmodel_list: [*b,*b,*b,*b,*b,*b,*b,*b,*b]\n"
+	for name, c := range map[string]struct{ source, text string }{
+		"another gateway":        {"portkey", `{}`},
+		"nothing":                {foreign.OpenRouter, ""},
+		"a text":                 {foreign.OpenRouter, "sk-secret"},
+		"cut JSON":               {foreign.OpenRouter, `{"data":[{"hash":"sk-secret"`},
+		"a name twice":           {foreign.OpenRouter, `{"data":[{"hash":"1","hash":"sk-secret"}]}`},
+		"another JSON":           {foreign.OpenRouter, `{"keys":[]}`},
+		"entries of another":     {foreign.OpenRouter, `{"data":[{"token":"sk-secret"}]}`},
+		"numbers":                {foreign.OpenRouter, `{"data":[1,2,3]}`},
+		"deep JSON":              {foreign.OpenRouter, strings.Repeat(`[`, 100) + strings.Repeat(`]`, 100)},
+		"hashes alone":           {foreign.LiteLLM, `{"keys":["sk-secret"]}`},
+		"bytes":                  {foreign.LiteLLM, "model_list: \x00\xff"},
+		"aliases":                {foreign.LiteLLM, bomb},
+		"an anchor alone":        {foreign.LiteLLM, "model_list: &a []\n"},
+		"a merge":                {foreign.LiteLLM, "model_list:\n - {<<: {model_name: sk-secret}}\n"},
+		"deep YAML":              {foreign.LiteLLM, "model_list: " + strings.Repeat("[", 200) + strings.Repeat("]", 200)},
+		"very deep YAML":         {foreign.LiteLLM, "model_list: " + strings.Repeat("- ", 400_000)},
+		"a name twice in YAML":   {foreign.LiteLLM, "model_list: []\nmodel_list: [sk-secret]\n"},
+		"two documents":          {foreign.LiteLLM, "model_list: []\n---\nmodel_list: []\n"},
+		"a list as a name":       {foreign.LiteLLM, "model_list: []\n? [sk-secret]\n: 1\n"},
+		"too large":              {foreign.LiteLLM, "model_list: []\n#" + strings.Repeat(" ", foreign.MaxBytes)},
+		"more keys than anybody": {foreign.OpenRouter, `{"data":[` + strings.TrimSuffix(strings.Repeat(`{"hash":"1","name":"sk-secret"},`, 1001), ",") + `]}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := foreign.Read(c.source, files(c.text), world())
+			if !fault.Is(err, fault.Invalid) {
+				t.Fatalf("%v", err)
+			}
+			if strings.Contains(err.Error(), "sk-secret") {
+				t.Errorf("the error repeats the file: %v", err)
+			}
+		})
+	}
+	if _, err := foreign.Read(foreign.OpenRouter, make([]foreign.File, foreign.MaxFiles+1), world()); !fault.Is(err, fault.Invalid) {
+		t.Errorf("too many files: %v", err)
+	}
+	if _, err := foreign.Read(foreign.OpenRouter, nil, world()); !fault.Is(err, fault.Invalid) {
+		t.Errorf("no files: %v", err)
+	}
+}
+
+// A limit in rubles never lets more be spent than the one in dollars, and less than a nano-ruble is lost.
+func TestLimitsAreNeverHigher(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		dollars := big.NewRat(rapid.Int64Range(0, 1_000_000_000_000).Draw(t, "dollars"), rapid.SampledFrom([]int64{1, 100, 1_000_000, 1_000_000_000_000}).Draw(t, "of"))
+		text := dollars.FloatString(12)
+		dollars.SetString(text)
+		w := world()
+		w.Rate = big.NewRat(rapid.Int64Range(1, 10_000_000).Draw(t, "rate"), 10_000)
+		p, err := foreign.Read(foreign.OpenRouter, files(`{"data":[{"hash":"1","name":"a","limit_reset":"daily","limit":`+text+`}]}`), w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		exact := new(big.Rat).Mul(dollars, w.Rate)
+		exact.Mul(exact, big.NewRat(1_000_000_000, 1))
+		k := p.Keys[0]
+		if k.Limit == nil {
+			if k.Refused != foreign.WrongLimit || exact.Cmp(big.NewRat(1<<62, 1)) < 0 {
+				t.Fatalf("the limit of %s dollars is lost: %+v", text, k)
+			}
+			return
+		}
+		lost := exact.Sub(exact, new(big.Rat).SetInt64(int64(k.Limit.Amount)))
+		if lost.Sign() < 0 || lost.Cmp(big.NewRat(1, 1)) >= 0 {
+			t.Fatalf("%s dollars at %s are %s", text, w.Rate, k.Limit.Amount)
+		}
+	})
+}
+
+// An allowance of others never becomes one of a shorter time, save that of 30 days, which is a month there too.
+func TestIntervalsAreNeverShorter(t *testing.T) {
+	t.Parallel()
+	lengths := map[apikey.Reset]int64{apikey.Daily: 86400, apikey.Weekly: 7 * 86400, apikey.Monthly: 30 * 86400, apikey.Never: 1 << 62}
+	units := map[string]int64{"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400, "mo": 30 * 86400}
+	rapid.Check(t, func(t *rapid.T) {
+		unit := rapid.SampledFrom([]string{"s", "m", "h", "d", "w", "mo"}).Draw(t, "unit")
+		n := rapid.Int64Range(1, 100_000).Draw(t, "n")
+		p, err := foreign.Read(foreign.LiteLLM, files(`{"keys":[{"key_alias":"a","max_budget":1,"budget_duration":"`+big.NewInt(n).String()+unit+`"}]}`), world())
+		if err != nil || p.Keys[0].Limit == nil {
+			t.Fatalf("%v %+v", err, p)
+		}
+		if lengths[p.Keys[0].Limit.Reset] < n*units[unit] {
+			t.Fatalf("%d%s became %q", n, unit, p.Keys[0].Limit.Reset)
+		}
+	})
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add(foreign.LiteLLM, []byte(configuration))
+	f.Add(foreign.LiteLLM, []byte(`{"keys":[{"key_alias":"k","models":["cheap"],"max_budget":1.5,"budget_duration":"1mo"}]}`))
+	f.Add(foreign.LiteLLM, []byte(`{"key":"1","info":{"key_alias":"k"}}`))
+	f.Add(foreign.OpenRouter, []byte(`{"data":[{"hash":"1","name":"a","limit":1e3},{"slug":"x","designated_version":{"config":{"model":"gpt","provider":{"max_price":{"prompt":"1e-3"}}}}}]}`))
+	f.Fuzz(func(t *testing.T, source string, text []byte) {
+		p, err := foreign.Read(source, []foreign.File{{Name: "x", Text: text}}, world())
+		if err != nil {
+			if !fault.Is(err, fault.Invalid) {
+				t.Fatal(err)
+			}
+			return
+		}
+		names := map[string]bool{}
+		for _, k := range p.Keys {
+			if k.Refused == "" && (k.Name == "" || names[k.Name]) {
+				t.Fatalf("%q", k.Name)
+			}
+			names[k.Name] = true
+			n := apikey.NewKey{Name: k.Name, Limit: k.Limit, Rates: k.Rates, ExpiresAt: k.ExpiresAt}
+			if k.Refused == "" && n.Check(now) != nil {
+				t.Fatalf("%+v: %v", k, n.Check(now))
+			}
+		}
+		for _, s := range p.Presets {
+			if s.Refused == "" && !json.Valid(s.Content) {
+				t.Fatalf("%s", s.Content)
+			}
+		}
+	})
+}
