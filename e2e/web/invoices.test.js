@@ -10,8 +10,8 @@ import { accessible, browser, demo, englishWords, fitsWidth, hostile, open, prog
 const run = promisify(execFile);
 // The demo and the operator's commands have the same seller.
 const seller = {
-  WEIR_INVOICES_ENABLED: 'true', WEIR_INVOICES_SELLER_NAME: 'ООО «Плотина»', WEIR_INVOICES_SELLER_INN: '7707083893', WEIR_INVOICES_SELLER_KPP: '770701001', WEIR_INVOICES_SELLER_ADDRESS: 'Москва', WEIR_INVOICES_SELLER_BANK: 'АО «Речной банк»',
-  WEIR_INVOICES_SELLER_BIK: '044525225', WEIR_INVOICES_SELLER_ACCOUNT: '40702810400000000018', WEIR_INVOICES_SELLER_CORRESPONDENT_ACCOUNT: '30101810400000000225', WEIR_INVOICES_SELLER_DIRECTOR: 'Иванова А. П.',
+  WEIR_INVOICES_ENABLED: 'true', WEIR_INVOICES_SELLER_NAME: 'ООО «Плотина»', WEIR_INVOICES_SELLER_INN: '0012345673', WEIR_INVOICES_SELLER_KPP: '001201001', WEIR_INVOICES_SELLER_ADDRESS: 'Москва', WEIR_INVOICES_SELLER_BANK: 'АО «Речной банк»',
+  WEIR_INVOICES_SELLER_BIK: '000000225', WEIR_INVOICES_SELLER_ACCOUNT: '40702810400000000018', WEIR_INVOICES_SELLER_CORRESPONDENT_ACCOUNT: '30101810300000000225', WEIR_INVOICES_SELLER_DIRECTOR: 'Иванова А. П.',
 };
 const weir = await demo({ env: seller });
 const b = await browser();
@@ -36,12 +36,12 @@ test('an invoice is made, its transfer imported once, and the money appears on t
   await page.getByRole('link', { name: 'Invoices' }).click();
   await page.getByLabel('Name').fill(`ООО «Ромашка» ${hostile[0]}`);
   const inn = page.getByLabel('INN');
-  await inn.pressSequentially('5024002118');
+  await inn.pressSequentially('0076543218');
   await page.getByText('A digit of the INN is wrong').waitFor();
   await inn.press('Backspace');
   await inn.pressSequentially('9');
   await page.getByText('The INN is right').waitFor();
-  await page.getByLabel('KPP').fill('502401001');
+  await page.getByLabel('KPP').fill('007601001');
   await page.getByLabel('Legal address').fill('г. Красногорск, ул. Ленина, д. 5');
   await accessible(page);
   await page.getByRole('button', { name: 'Save' }).click();
@@ -56,12 +56,12 @@ test('an invoice is made, its transfer imported once, and the money appears on t
 
   const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: `PDF of ${number}` }).click()]);
   const { stdout: printed } = await run('pdftotext', ['-layout', await download.path(), '-']);
-  for (const text of [number, '12 200,50', 'Двенадцать тысяч двести рублей 50 копеек', '40702810400000000018', 'ИНН 5024002119', hostile[0]]) assert.ok(printed.replaceAll('\u00a0', ' ').replaceAll(/\s+/g, ' ').includes(text), text);
+  for (const text of [number, '12 200,50', 'Двенадцать тысяч двести рублей 50 копеек', '40702810400000000018', 'ИНН 0076543215', hostile[0]]) assert.ok(printed.replaceAll('\u00a0', ' ').replaceAll(/\s+/g, ' ').includes(text), text);
 
-  const wrong = await weirCommand('invoice', 'import', await statement('12200.50', '7707083893', `Оплата по счету ${number}`, '16'));
+  const wrong = await weirCommand('invoice', 'import', await statement('12200.50', '0012345673', `Оплата по счету ${number}`, '16'));
   assert.equal(wrong.code, 1, wrong.said);
   assert.match(wrong.said, /payer_differs/);
-  const file = await statement('12200.50', '5024002119', `Оплата по счету ${number}`);
+  const file = await statement('12200.50', '0076543215', `Оплата по счету ${number}`);
   assert.match((await weirCommand('invoice', 'import', file, '--dry')).said, /credited: 1\. 12200\.5 rubles would be credited/);
   assert.equal(await list.getByText('Paid').count(), 0);
   assert.match((await weirCommand('invoice', 'import', file)).said, /credited: 1\. 12200\.5 rubles were credited/);

@@ -13,7 +13,11 @@ import (
 
 // makeInvoices makes what makes invoices; nil when they are not enabled.
 func (g *Gateway) makeInvoices() (*invoice.Manager, error) {
-	return newInvoices(g.store, &g.cfg.Invoices, g.book.Unlease)
+	m, err := newInvoices(g.store, &g.cfg.Invoices, g.book.Unlease)
+	if err == nil {
+		g.closeMonths(m)
+	}
+	return m, err
 }
 
 func newInvoices(s invoice.Store, c *config.Invoices, unlease func(context.Context, string) error) (*invoice.Manager, error) {
@@ -61,7 +65,22 @@ func demoInvoices(cfg *config.Config) {
 	}
 	v.Enabled = true
 	v.Seller = config.Seller{
-		Name: "ООО «Пример» (демонстрация, не оплачивайте)", INN: "9900000017", KPP: "990001001", Address: "г. Москва, ул. Примерная, д. 1", Bank: "Банк «Пример», г. Москва", BIK: "000000000",
+		Name: "ООО «Пример» (демонстрация, не оплачивайте)", INN: "0099887766", KPP: "009901001", Address: "г. Москва, ул. Примерная, д. 1", Bank: "Банк «Пример», г. Москва", BIK: "000000000",
 		Account: "40702810900000000001", CorrespondentAccount: "30101810800000000000", Director: "Примерова А. А.", Accountant: "Образцов Б. Б.",
 	}
+}
+
+// closeMonths has the acts of each month made when it can be closed.
+func (g *Gateway) closeMonths(m *invoice.Manager) {
+	if m == nil {
+		return
+	}
+	g.keep(m.NewCloser(func(account string, made []invoice.Act, err error) {
+		switch {
+		case err != nil:
+			g.slog.Error("acts could not be made", "account", account, "error", err)
+		default:
+			g.slog.Info("acts are made", "account", account, "acts", len(made), "month", made[len(made)-1].Month)
+		}
+	}).Loop())
 }

@@ -11,13 +11,13 @@ const invoicesYAML = `invoices:
   enabled: true
   seller:
     name: ООО «Плотина»
-    inn: "7707083893"
-    kpp: "770701001"
+    inn: "0012345673"
+    kpp: "001201001"
     address: Москва
     bank: АО «Речной банк»
-    bik: "044525225"
+    bik: "000000225"
     account: "40702810400000000018"
-    correspondent_account: "30101810400000000225"
+    correspondent_account: "30101810300000000225"
     director: Иванова А. П.
   vat: {mode: included, percent: 22}
   number_prefix: W-
@@ -30,11 +30,11 @@ func TestInvoices(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ from, to, want string }{
-		{`inn: "7707083893"`, `inn: "7707083894"`, "invoices.seller.inn"},
-		{`kpp: "770701001"`, `kpp: ""`, "invoices.seller.kpp"},
+		{`inn: "0012345673"`, `inn: "0012345674"`, "invoices.seller.inn"},
+		{`kpp: "001201001"`, `kpp: ""`, "invoices.seller.kpp"},
 		{`account: "40702810400000000018"`, `account: "40702810500000000018"`, "invoices.seller.account"},
-		{`bik: "044525225"`, `bik: "044525226"`, "invoices.seller.account"},
-		{`correspondent_account: "30101810400000000225"`, `correspondent_account: ""`, "invoices.seller.correspondent_account"},
+		{`bik: "000000225"`, `bik: "000000226"`, "invoices.seller.account"},
+		{`correspondent_account: "30101810300000000225"`, `correspondent_account: ""`, "invoices.seller.correspondent_account"},
 		{`director: Иванова А. П.`, `director: ""`, "invoices.seller.director"},
 		{`mode: included`, `mode: sometimes`, "invoices.vat.mode"},
 		{`percent: 22`, `percent: 0`, "invoices.vat.percent"},

@@ -16,7 +16,7 @@ import (
 
 func TestINN(t *testing.T) {
 	t.Parallel()
-	for _, inn := range []string{"7707083893", "5024002119", "500100732259", "7830002293"} {
+	for _, inn := range []string{"0012345673", "0076543215", "001234567887", "0002003007"} {
 		if err := invoice.CheckINN(inn); err != nil {
 			t.Errorf("%s: %v", inn, err)
 		}
@@ -29,7 +29,7 @@ func TestINN(t *testing.T) {
 			}
 		}
 	}
-	for _, inn := range []string{"", "0", "0000000000", "000000000000", "7707083894", "770708389", "77070838930", "500100732250", "500100732269", "77070838９3", "7707083893 ", "-707083893", strings.Repeat("1", 1000)} {
+	for _, inn := range []string{"", "0", "0000000000", "000000000000", "0012345674", "001234567", "00123456730", "500100732250", "500100732269", "00123456９3", "0012345673 ", "-707083893", strings.Repeat("1", 1000)} {
 		if err := invoice.CheckINN(inn); !fault.Is(err, fault.Invalid) {
 			t.Errorf("%q: %v", inn, err)
 		}
@@ -38,15 +38,15 @@ func TestINN(t *testing.T) {
 
 func TestBuyers(t *testing.T) {
 	t.Parallel()
-	company := invoice.Buyer{Name: " ООО  «Ромашка»\n", INN: " 7707083893 ", KPP: "7707ab001", Address: "Москва"}
+	company := invoice.Buyer{Name: " ООО  «Ромашка»\n", INN: " 0012345673 ", KPP: "0012ab001", Address: "Москва"}
 	b := company
-	if err := b.Check(); err != nil || b != (invoice.Buyer{Name: "ООО «Ромашка»", INN: "7707083893", KPP: "7707AB001", Address: "Москва"}) {
+	if err := b.Check(); err != nil || b != (invoice.Buyer{Name: "ООО «Ромашка»", INN: "0012345673", KPP: "0012AB001", Address: "Москва"}) {
 		t.Errorf("%+v, %v", b, err)
 	}
 	for field, changes := range map[string][]func(*invoice.Buyer){
 		"name":    {func(b *invoice.Buyer) { b.Name = " " }, func(b *invoice.Buyer) { b.Name = "a\x00b" }, func(b *invoice.Buyer) { b.Name = "a\u202eb" }, func(b *invoice.Buyer) { b.Name = "\xff" }, func(b *invoice.Buyer) { b.Name = strings.Repeat("я", 301) }},
 		"inn":     {func(b *invoice.Buyer) { b.INN = "1" }, func(b *invoice.Buyer) { b.INN = "" }},
-		"kpp":     {func(b *invoice.Buyer) { b.KPP = "" }, func(b *invoice.Buyer) { b.KPP = "77070100" }, func(b *invoice.Buyer) { b.KPP = "7707АБ001" }, func(b *invoice.Buyer) { b.KPP = "770701A01" }, func(b *invoice.Buyer) { b.INN = "500100732259" }},
+		"kpp":     {func(b *invoice.Buyer) { b.KPP = "" }, func(b *invoice.Buyer) { b.KPP = "00120100" }, func(b *invoice.Buyer) { b.KPP = "7707АБ001" }, func(b *invoice.Buyer) { b.KPP = "001201A01" }, func(b *invoice.Buyer) { b.INN = "001234567887" }},
 		"address": {func(b *invoice.Buyer) { b.Address = "" }, func(b *invoice.Buyer) { b.Address = strings.Repeat("я", 501) }},
 	} {
 		for i, change := range changes {
@@ -57,13 +57,13 @@ func TestBuyers(t *testing.T) {
 			}
 		}
 	}
-	sole := invoice.Buyer{Name: "ИП Сидоров", INN: "500100732259", Address: "Москва"}
+	sole := invoice.Buyer{Name: "ИП Сидоров", INN: "001234567887", Address: "Москва"}
 	if err := sole.Check(); err != nil {
 		t.Error(err)
 	}
 }
 
-var seller = invoice.Seller{Name: "ООО «Плотина»", INN: "7707083893", KPP: "770701001", Address: "Москва", Bank: "АО «Речной банк»", BIK: "044525225", Account: "40702810400000000018", Correspondent: "30101810400000000225",
+var seller = invoice.Seller{Name: "ООО «Плотина»", INN: "0012345673", KPP: "001201001", Address: "Москва", Bank: "АО «Речной банк»", BIK: "000000225", Account: "40702810400000000018", Correspondent: "30101810300000000225",
 	Director: "Иванова А. П."}
 
 func TestSellers(t *testing.T) {
@@ -73,8 +73,8 @@ func TestSellers(t *testing.T) {
 		t.Fatal(err)
 	}
 	for field, changes := range map[string][]func(*invoice.Seller){
-		"inn": {func(s *invoice.Seller) { s.INN = "7707083894" }}, "bank": {func(s *invoice.Seller) { s.Bank = "" }}, "bik": {func(s *invoice.Seller) { s.BIK = "04452522" }, func(s *invoice.Seller) { s.BIK = "" }},
-		"account":               {func(s *invoice.Seller) { s.Account = "40702810500000000018" }, func(s *invoice.Seller) { s.Account = "4070281040000000001" }, func(s *invoice.Seller) { s.BIK = "044525226" }},
+		"inn": {func(s *invoice.Seller) { s.INN = "0012345674" }}, "bank": {func(s *invoice.Seller) { s.Bank = "" }}, "bik": {func(s *invoice.Seller) { s.BIK = "00000022" }, func(s *invoice.Seller) { s.BIK = "" }},
+		"account":               {func(s *invoice.Seller) { s.Account = "40702810500000000018" }, func(s *invoice.Seller) { s.Account = "4070281040000000001" }, func(s *invoice.Seller) { s.BIK = "000000226" }},
 		"correspondent_account": {func(s *invoice.Seller) { s.Correspondent = "30101810500000000225" }, func(s *invoice.Seller) { s.Correspondent = "" }},
 		"director":              {func(s *invoice.Seller) { s.Director = "" }},
 	} {
@@ -167,7 +167,7 @@ func TestNumbersIn(t *testing.T) {
 }
 
 const statement = "1CClientBankExchange\r\nВерсияФормата=1.03\r\nКодировка=Windows\r\nСекцияРасчСчет\r\nНачальныйОстаток=10.00\r\nКонецРасчСчет\r\nСекцияДокумент=Платежное поручение\r\nНомер=0017\r\nДата=24.11.2026\r\nСумма=12200.50\r\n" +
-	"ПлательщикСчет=40702810500000000001\r\nПлательщик=ИНН 7707083893 ООО \"Ромашка\"\r\nПлательщик1=ООО \"Ромашка\"\r\nПлательщикИНН=7707083893\r\nПолучательРасчСчет=40702810400000000018\r\nДатаПоступило=25.11.2026\r\nНазначениеПлатежа1=Оплата по\r\n" +
+	"ПлательщикСчет=40702810500000000001\r\nПлательщик=ИНН 0012345673 ООО \"Ромашка\"\r\nПлательщик1=ООО \"Ромашка\"\r\nПлательщикИНН=0012345673\r\nПолучательРасчСчет=40702810400000000018\r\nДатаПоступило=25.11.2026\r\nНазначениеПлатежа1=Оплата по\r\n" +
 	"НазначениеПлатежа2=счету W-2026-17\r\nКонецДокумента\r\nКонецФайла\r\n"
 
 func TestReadStatement(t *testing.T) {
@@ -185,7 +185,7 @@ func TestReadStatement(t *testing.T) {
 			t.Fatalf("%s: %d, %v", name, len(all), err)
 		}
 		d := all[0]
-		if d.Kind != "Платежное поручение" || d.Number != "17" || d.Amount != 12_200_500_000_000 || d.Date.Format(time.DateOnly) != "2026-11-24" || d.Arrived.Format(time.DateOnly) != "2026-11-25" || d.PayerINN != "7707083893" ||
+		if d.Kind != "Платежное поручение" || d.Number != "17" || d.Amount != 12_200_500_000_000 || d.Date.Format(time.DateOnly) != "2026-11-24" || d.Arrived.Format(time.DateOnly) != "2026-11-25" || d.PayerINN != "0012345673" ||
 			d.PayerName != `ООО "Ромашка"` || d.PayerAccount != "40702810500000000001" || d.Receiver != "40702810400000000018" || d.Purpose != "Оплата по счету W-2026-17" || d.Problem != "" || d.Line != 7 {
 			t.Errorf("%s: %+v", name, d)
 		}

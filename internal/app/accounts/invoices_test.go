@@ -18,7 +18,7 @@ import (
 	"weir/internal/plugin/pdf"
 )
 
-var invoiceSeller = config.Seller{Name: "ООО «Плотина»", INN: "7707083893", KPP: "770701001", Address: "Москва", Bank: "АО «Речной банк»", BIK: "044525225", Account: "40702810400000000018", CorrespondentAccount: "30101810400000000225", Director: "Иванова А. П."}
+var invoiceSeller = config.Seller{Name: "ООО «Плотина»", INN: "0012345673", KPP: "001201001", Address: "Москва", Bank: "АО «Речной банк»", BIK: "000000225", Account: "40702810400000000018", CorrespondentAccount: "30101810300000000225", Director: "Иванова А. П."}
 
 type invoiceAnswer struct {
 	Data struct {
@@ -62,8 +62,8 @@ func TestInvoices(t *testing.T) {
 		return apptest.Decode[invoiceAnswer](t, got.Body)
 	}
 	do(o.Pages, 422, "POST", "/api/invoices", map[string]any{"amount": "10000"})
-	buyer := map[string]any{"name": `ООО <script>alert(1)</script> =cmd()`, "inn": "5024002119", "kpp": "502401001", "address": "Москва"}
-	for field, bad := range map[string]any{"inn": "5024002118", "kpp": "", "name": "", "address": nil, "x": "y"} {
+	buyer := map[string]any{"name": `ООО <script>alert(1)</script> =cmd()`, "inn": "0076543215", "kpp": "007601001", "address": "Москва"}
+	for field, bad := range map[string]any{"inn": "0076543218", "kpp": "", "name": "", "address": nil, "x": "y"} {
 		wrong := map[string]any{"name": buyer["name"], "inn": buyer["inn"], "kpp": buyer["kpp"], "address": buyer["address"], field: bad}
 		if got := o.Pages.Do(t, "PUT", "/api/invoices/buyer", wrong); got.Status != 400 || !strings.Contains(string(got.Body), field) {
 			t.Errorf("%s: %d %s", field, got.Status, got.Body)
@@ -91,11 +91,11 @@ func TestInvoices(t *testing.T) {
 		t.Errorf("%v: %s", err, text.Text)
 	}
 
-	wrong := transferFile("12200.00", "7707083893", made.Number)
+	wrong := transferFile("12200.00", "0012345673", made.Number)
 	if got := do(desk, 200, "POST", "/api/admin/invoices/import", wrong).Data; got.Counts["payer_differs"] != 1 || got.Credited != "0" {
 		t.Errorf("%+v", got)
 	}
-	file := transferFile("12200.00", "5024002119", "Оплата по счету "+made.Number)
+	file := transferFile("12200.00", "0076543215", "Оплата по счету "+made.Number)
 	file["dry_run"] = true
 	if got := do(desk, 200, "POST", "/api/admin/invoices/import", file).Data; got.Counts["credited"] != 1 || got.Credited != "10000" {
 		t.Errorf("%+v", got)
