@@ -16,6 +16,8 @@ test('a preset is saved in the playground, called, saved again and opened there'
   const page = await open(b, weir, { path: '/playground?models=sim/echo', signedIn: true });
   await page.getByLabel('Instructions').fill('Answer as a river does.');
   await page.getByLabel('Temperature').fill('0,25');
+  await page.getByText('Tools', { exact: true }).first().click();
+  await page.getByLabel('Tools as JSON').fill('[{"name": "river_level"}]');
   await page.getByRole('button', { name: 'Save as preset' }).click();
   const dialog = page.getByRole('dialog');
   await dialog.getByLabel('Name', { exact: true }).fill('Bad Name');
@@ -37,6 +39,12 @@ test('a preset is saved in the playground, called, saved again and opened there'
   await page.getByRole('heading', { level: 1, name: 'river' }).waitFor();
   await page.getByRole('list', { name: 'Versions' }).getByText('version 2').waitFor();
   await becomes(() => page.getByLabel('Longest answer').inputValue(), '64');
+  assert.match(await page.getByLabel('Functions').inputValue(), /river_level/);
+  await page.getByLabel('Plugins').fill('{');
+  await page.getByText('This is not a list of objects.').waitFor();
+  await page.getByLabel('Plugins').fill('[{"id": "response-healing"}]');
+  await page.getByRole('button', { name: 'Save version 3' }).click();
+  await page.getByText('Version 3 is saved').waitFor();
   await page.getByText('1 call by 1 key').waitFor();
   await page.getByRole('link', { name: 'Open in playground' }).click();
   await becomes(() => page.getByLabel('Instructions').inputValue(), 'Answer as a river does.');

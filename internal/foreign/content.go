@@ -14,6 +14,8 @@ type content struct {
 	asked      bool // it named a model
 	system     string
 	provider   []byte
+	tools      []byte
+	plugins    []byte
 	parameters []parameter
 }
 
@@ -64,6 +66,12 @@ func (c *content) text() []byte {
 	}
 	if len(c.provider) > 2 {
 		w.Name("provider").Raw(c.provider)
+	}
+	if c.tools != nil {
+		w.Name("tools").Raw(c.tools)
+	}
+	if c.plugins != nil {
+		w.Name("plugins").Raw(c.plugins)
 	}
 	w.EndObject()
 	return w.B

@@ -135,11 +135,11 @@ func TestPresetsOfOpenRouter(t *testing.T) {
 	p := read(t, foreign.OpenRouter,
 		`{"data":[{"slug":"mail","name":"Mail","status":"active"},{"slug":"gone","name":"Gone","status":"archived"},{"slug":"unknown","name":"Unknown","status":"active"}],"total_count":3}`,
 		`{"data":{"slug":"mail","name":"Mail","status":"active","designated_version":{"version":3,"system_prompt":"Be short.","config":{
-			"model":"openai/gpt","models":["openai/gpt","other/one","google/gem"],"temperature":0,"max_completion_tokens":5,"reasoning_effort":"low","tools":[{"type":"function"}],"stream":true,"later":1,
+			"model":"openai/gpt","models":["openai/gpt","other/one","google/gem"],"temperature":0,"max_completion_tokens":5,"reasoning_effort":"low","tools":[{"type":"function","function":{"name":"f"}}],"plugins":[{"id":"web"}],"stream":true,"later":1,
 			"provider":{"sort":"price","max_price":{"prompt":1,"completion":"2.5","image":0.01},"sometimes":true}}}}}`,
 		`{"data":{"slug":"none","status":"active","designated_version":{"config":{"model":"other/one"}}}}`,
 		`{"data":{"slug":"Any Name!","status":"active","designated_version":{"config":{"seed":7}}}}`)
-	want := `mail {"model":"openai/gpt","models":["google/gem"],"system_prompt":"Be short.","parameters":{"temperature":0,"max_tokens":5,"reasoning":{"effort":"low"}},"provider":{"sort":"price","max_price":{"prompt":0.08125,"completion":0.203125,"image":0.8125}}} other/one
+	want := `mail {"model":"openai/gpt","models":["google/gem"],"system_prompt":"Be short.","parameters":{"temperature":0,"max_tokens":5,"reasoning":{"effort":"low"}},"provider":{"sort":"price","max_price":{"prompt":0.08125,"completion":0.203125,"image":0.8125}},"tools":[{"type":"function","function":{"name":"f"}}],"plugins":[{"id":"web"}]} other/one
 gone  not_active
 unknown  no_content
 none  no_modelother/one

@@ -174,6 +174,10 @@ func (r *reader) openRouterContent(p *Preset, version []byte) {
 		case name == "provider":
 			r.walk(configPath+".provider", m.Value)
 			c.provider = r.preferences(m.Value)
+		case name == "tools":
+			c.tools = m.Value
+		case name == "plugins":
+			c.plugins = m.Value
 		case r.fields[configPath+"."+name].Fate == Becomes:
 			c.parameter(name, m.Value)
 		}

@@ -175,7 +175,7 @@ func appendImportedPreset(o *object, i *foreign.Item) {
 	appendOutcome(o, i, i.Preset.Name, i.Preset.Dropped)
 	o.textOrNull("description", i.Preset.Description)
 	if i.Outcome == foreign.Refused {
-		for _, name := range [...]string{"model", "models", "system_prompt", "parameters", "provider"} {
+		for _, name := range [...]string{"model", "models", "system_prompt", "parameters", "provider", "tools", "plugins"} {
 			o.null(name)
 		}
 	} else {

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 
 	"weir/internal/catalog"
 	"weir/internal/fault"
@@ -33,7 +34,7 @@ func (x *exchange) listPresets() error {
 	for i := range all {
 		o.Object()
 		appendPresetHead(&o, &all[i])
-		o.raw("model", string(rawjson.Find([]byte(all[i].Content), "model")))
+		o.raw("model", modelAtHead(all[i].Content))
 		appendUses(&o, uses[all[i].Name])
 		o.EndObject()
 	}
@@ -42,6 +43,15 @@ func (x *exchange) listPresets() error {
 	o.null("next")
 	o.EndObject()
 	return x.reply(&o)
+}
+
+// modelAtHead is the model of a content of which only the beginning is there, as JSON: it comes first. It is "" where there is none.
+func modelAtHead(head string) string {
+	rest, ok := strings.CutPrefix(head, `{"model":`)
+	if !ok || rest == "" || rest[0] != '"' {
+		return ""
+	}
+	return rest[:max(0, rawjson.StringEnd([]byte(rest), 0))]
 }
 
 func appendPresetHead(o *object, p *preset.Preset) {
@@ -63,7 +73,7 @@ func appendUses(o *object, u preset.Use) {
 
 // appendContent writes what a preset says, null for what it does not.
 func appendContent(o *object, content string) {
-	for _, name := range [...]string{"model", "models", "system_prompt", "parameters", "provider"} {
+	for _, name := range [...]string{"model", "models", "system_prompt", "parameters", "provider", "tools", "plugins"} {
 		o.raw(name, string(rawjson.Find([]byte(content), name)))
 	}
 }
@@ -189,7 +199,9 @@ func CheckPreset(content []byte, c *catalog.Snapshot) (*wire.Preset, error) {
 	probe, _ := chat.WithPreset([]byte(`{"messages":[{"role":"user","content":"?"}]}`), p, "any/model")
 	if _, err := chat.Decode(probe); err != nil {
 		f := *fault.From(err)
-		f.Param = "parameters." + f.Param
+		if !strings.HasPrefix(f.Param, "tools") && !strings.HasPrefix(f.Param, "plugins") {
+			f.Param = "parameters." + f.Param
+		}
 		return nil, &f
 	}
 	return p, nil

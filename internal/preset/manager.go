@@ -94,7 +94,7 @@ func missing(name string, err error) error {
 	return err
 }
 
-// List lists a user's presets by name.
+// List lists a user's presets by name, with the beginnings of their contents.
 func (m *Manager) List(ctx context.Context, user string) ([]Preset, error) {
 	return m.store.ListPresets(ctx, user)
 }

@@ -20,6 +20,7 @@ const (
 	MaxContent  = 64 << 10 // bytes of one version
 	MaxNote     = 200      // characters of a description
 	MaxName     = 64
+	HeadChars   = 1600 // characters of a content that a list has: its beginning, which names the model
 )
 
 // Prefix comes before the name of a preset in the place of a model's slug.
@@ -63,7 +64,7 @@ type Save struct {
 // that is not there, and for one of another user.
 type Store interface {
 	PresetByName(ctx context.Context, user, name string) (Preset, error)
-	// ListPresets lists a user's presets by name.
+	// ListPresets lists a user's presets by name, with the first HeadChars characters of their contents.
 	ListPresets(ctx context.Context, user string) ([]Preset, error)
 	// PresetVersions lists the versions that are kept, newest first.
 	PresetVersions(ctx context.Context, user, name string) ([]Version, error)

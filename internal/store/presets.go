@@ -16,7 +16,9 @@ import (
 )
 
 const (
-	presetRead = `SELECT p.user_id, p.name, p.description, p.version, v.content, p.created_at, p.updated_at
+	presetRead  = `SELECT p.user_id, p.name, p.description, p.version, v.content, p.created_at, p.updated_at` + presetFrom
+	presetHeads = `SELECT p.user_id, p.name, p.description, p.version, substr(v.content, 1, $2), p.created_at, p.updated_at` + presetFrom
+	presetFrom  = `
 		FROM presets p JOIN preset_versions v ON v.user_id = p.user_id AND v.name = p.name AND v.number = p.version WHERE p.user_id = $1`
 	presetVersions = `SELECT number, content, actor, at FROM preset_versions WHERE user_id = $1 AND name = $2`
 
@@ -49,7 +51,7 @@ func (s *Store) PresetByName(ctx context.Context, user, name string) (p preset.P
 
 // ListPresets is preset.Store.ListPresets.
 func (s *Store) ListPresets(ctx context.Context, user string) ([]preset.Preset, error) {
-	return list(ctx, s, "store.ListPresets", scanPreset, presetRead+` ORDER BY p.name`, user)
+	return list(ctx, s, "store.ListPresets", scanPreset, presetHeads+` ORDER BY p.name`, user, preset.HeadChars)
 }
 
 // PresetVersions is preset.Store.PresetVersions.

@@ -18,6 +18,8 @@ type Preset struct {
 	System       string   // instructions, "" none
 	Provider     []byte   // JSON object, nil none
 	Parameters   []Setting
+	Tools        []byte // JSON list of functions as the chat style has them, nil none
+	Plugins      []byte // JSON list, nil none
 	modelText    []byte
 	modelsText   []byte
 	systemQuoted []byte
@@ -33,13 +35,17 @@ type Setting struct {
 var PresetParameters = []string{"temperature", "top_p", "top_k", "min_p", "top_a", "frequency_penalty", "presence_penalty", "repetition_penalty", "seed", "stop", "max_tokens",
 	"reasoning", "response_format", "verbosity", "service_tier"}
 
+// NoParameters is the schema of a function without parameters, for styles that require one.
+const NoParameters = `{"type":"object","properties":{}}`
+
 const (
 	maxPresetModels = 9
 	maxPresetSystem = 32 << 10 // characters
 )
 
-// ReadPreset reads the content of a preset: {model, models, system_prompt, parameters, provider}, which rawjson.Check has passed. It fails
-// with a *fault.Error; its Param is the path of the offending field. The values of parameters are checked by the chat style.
+// ReadPreset reads the content of a preset: {model, models, system_prompt, parameters, provider, tools, plugins}, which rawjson.Check has passed. It fails
+// with a *fault.Error; its Param is the path of the offending field. The values of parameters and the definitions of tools are checked by the
+// chat style.
 func ReadPreset(text []byte) (*Preset, error) {
 	const op = "wire.ReadPreset"
 	p := &Preset{}
@@ -73,8 +79,19 @@ func ReadPreset(text []byte) (*Preset, error) {
 			}
 		case "parameters":
 			p.readParameters(&r)
+		case "tools":
+			p.readTools(&r)
+		case "plugins":
+			v := Present(r.Skip())
+			if v == nil {
+				continue
+			}
+			if err := DefaultPlugins(v); err != nil {
+				return nil, err
+			}
+			p.Plugins = filled(v)
 		default:
-			r.Fail(fault.Invalid, "A preset has no field of this name: it has model, models, system_prompt, parameters and provider.")
+			r.Fail(fault.Invalid, "A preset has no field of this name: it has model, models, system_prompt, parameters, provider, tools and plugins.")
 		}
 	}
 	if err := r.Err(); err != nil {
@@ -104,6 +121,48 @@ func (p *Preset) readParameters(r *Reader) {
 		}
 	}
 	slices.SortFunc(p.Parameters, func(a, b Setting) int { return strings.Compare(a.Name, b.Name) })
+}
+
+// readTools reads the list of tools. They are functions: each style has those, under names of its own.
+func (p *Preset) readTools(r *Reader) {
+	v := Present(r.Skip())
+	if v == nil {
+		return
+	}
+	if rawjson.KindOf(v) != rawjson.Array {
+		r.FailAt(fault.Invalid, "tools", "tools must be a list of functions, such as [{\"type\":\"function\",\"function\":{\"name\":\"weather\"}}].")
+		return
+	}
+	for e, n := rawjson.ElementsOf(v), 0; e.Next(); n++ {
+		if rawjson.TextAt(e.Value, "type") != "function" || rawjson.KindOf(rawjson.Find(e.Value, "function")) != rawjson.Object {
+			r.FailAt(fault.Invalid, "tools["+strconv.Itoa(n)+"]", "The tools of a preset are functions: {\"type\":\"function\",\"function\":{…}}. Searches of the web are a plugin.")
+			return
+		}
+	}
+	p.Tools = filled(v)
+}
+
+// filled is a list, nil for one without elements.
+func filled(list []byte) []byte {
+	if e := rawjson.ElementsOf(list); e.Next() {
+		return list
+	}
+	return nil
+}
+
+// Function is a function that a preset offers.
+type Function struct {
+	Name, Description  string
+	Parameters, Strict []byte // JSON, nil none
+}
+
+// Functions are the functions of the preset.
+func (p *Preset) Functions() (all []Function) {
+	for e := rawjson.ElementsOf(p.Tools); e.Next(); {
+		f := rawjson.Find(e.Value, "function")
+		all = append(all, Function{rawjson.TextAt(f, "name"), rawjson.TextAt(f, "description"), Present(rawjson.Find(f, "parameters")), Present(rawjson.Find(f, "strict"))})
+	}
+	return all
 }
 
 func (p *Preset) quote() {
@@ -138,6 +197,12 @@ func (p *Preset) Text() string {
 	}
 	if p.Provider != nil {
 		w.Name("provider").Raw(p.Provider)
+	}
+	if p.Tools != nil {
+		w.Name("tools").Raw(p.Tools)
+	}
+	if p.Plugins != nil {
+		w.Name("plugins").Raw(p.Plugins)
 	}
 	w.EndObject()
 	return string(rawjson.AppendOneLine(nil, w.B))
@@ -175,7 +240,37 @@ func (p *Preset) Fill(body []byte, model string) *Filling {
 	if p.modelsText != nil && f.Lacks("models") {
 		f.Set("models", p.modelsText)
 	}
+	if p.Plugins != nil {
+		f.plugins(p.Plugins)
+	}
 	return f
+}
+
+// plugins adds plugins to those of the request, which sets each of them as it likes.
+func (f *Filling) plugins(list []byte) {
+	own := f.Member("plugins")
+	if own != nil && rawjson.KindOf(own) != rawjson.Array {
+		return // its reader refuses it
+	}
+	set := map[string]bool{}
+	for e := rawjson.ElementsOf(own); e.Next(); {
+		set[rawjson.TextAt(e.Value, "id")] = true
+	}
+	if !f.Lacks("transforms", "truncation") { // other names of one
+		set["context-compression"] = true
+	}
+	var w rawjson.Writer
+	w.Array()
+	for e := rawjson.ElementsOf(list); e.Next(); {
+		if !set[rawjson.TextAt(e.Value, "id")] {
+			w.Raw(e.Value)
+		}
+	}
+	for e := rawjson.ElementsOf(own); e.Next(); {
+		w.Raw(e.Value)
+	}
+	w.EndArray()
+	f.Set("plugins", w.B)
 }
 
 // Route is Fill for requests without fallbacks.

@@ -230,6 +230,50 @@ func TestPresetVersions(t *testing.T) {
 	}
 }
 
+// The functions of a preset are offered in every style, whatever the wire of the provider, and those of the request take their place.
+func TestPresetToolsInEveryStyle(t *testing.T) {
+	t.Parallel()
+	c := apptest.StartConformer(t)
+	o := c.NewOwner(t, 1000, apikey.NewKey{})
+	tools := []any{
+		map[string]any{"type": "function", "function": map[string]any{"name": "river_level", "description": "How high it is", "parameters": map[string]any{"type": "object", "properties": map[string]any{"gauge_id": map[string]any{"type": "string"}}}}},
+		map[string]any{"type": "function", "function": map[string]any{"name": "river_names"}},
+	}
+	own := map[string]string{
+		"chat": `"tools":[{"type":"function","function":{"name":"own_tool","parameters":{"type":"object"}}}]`, "responses": `"tools":[{"type":"function","name":"own_tool","parameters":{"type":"object"}}]`,
+		"messages": `"max_tokens":9,"tools":[{"name":"own_tool","input_schema":{"type":"object"}}]`, "gemini": `"tools":[{"function_declarations":[{"name":"own_tool"}]}]`,
+	}
+	for _, dialect := range []string{"openai", "anthropic", "gemini", "responses"} {
+		made := makePreset(t, o, map[string]any{"name": "on-" + dialect, "model": dialect + "/chat", "tools": tools, "plugins": []any{map[string]any{"id": "response-healing"}}, "parameters": map[string]any{"max_tokens": 50}})
+		if len(elements(made["tools"])) != 2 || len(elements(made["plugins"])) != 1 {
+			t.Errorf("%v", made)
+		}
+		for style, is := range bodies("word", "on-"+dialect, "slug", "") {
+			for _, more := range []string{"", own[style]} {
+				word := fmt.Sprint("q", style, dialect, len(more))
+				raw, err := json.Marshal(is.body)
+				if err != nil {
+					t.Fatal(err)
+				}
+				raw = bytes.ReplaceAll(raw, []byte(`"word"`), []byte(`"`+word+`"`))
+				if more != "" {
+					raw = append(append(raw[:len(raw)-1], ','), more+"}"...)
+				}
+				got := o.Account.Send(t, http.MethodPost, is.path, raw, nil)
+				sent := c.Received(word)
+				if got.Status != http.StatusOK || len(sent) != 1 {
+					t.Fatalf("%s on %s: %d %s, %d requests", style, dialect, got.Status, got.Body, len(sent))
+				}
+				for text, want := range map[string]bool{"river_level": more == "", "How high it is": more == "", "gauge_id": more == "", "river_names": more == "", "own_tool": more != "", "healing": false} {
+					if bytes.Contains(sent[0].Body, []byte(text)) != want {
+						t.Errorf("%s on %s, with %q: %s: %s", style, dialect, more, text, sent[0].Body)
+					}
+				}
+			}
+		}
+	}
+}
+
 // What cannot be saved, and what cannot be called: each refusal names the field.
 func TestPresetRefusals(t *testing.T) {
 	t.Parallel()
@@ -242,6 +286,9 @@ func TestPresetRefusals(t *testing.T) {
 		{`{"name":"a","model":"test/nexd"}`, "model"}, {`{"name":"a","model":"@preset/full"}`, "model"}, {`{"name":"a","models":["test/next","no/such"]}`, "models[1]"},
 		{`{"name":"a","parameters":{"temperature":3}}`, "parameters.temperature"}, {`{"name":"a","parameters":{"messages":[]}}`, "parameters.messages"},
 		{`{"name":"a","parameters":{"reasoning":{"effort":"low","max_tokens":5}}}`, "parameters.reasoning.max_tokens"}, {`{"name":"a","provider":{"solely":["x"]}}`, "provider.solely"},
+		{`{"name":"a","tools":{}}`, "tools"}, {`{"name":"a","tools":[{"type":"web_search"}]}`, "tools[0]"}, {`{"name":"a","tools":[{"type":"function","function":{"name":"a b"}}]}`, "tools[0].function.name"},
+		{`{"name":"a","tools":[` + strings.TrimSuffix(strings.Repeat(`{"type":"function","function":{"name":"f"}},`, 129), ",") + `]}`, "tools"},
+		{`{"name":"a","plugins":[{"id":"nothing"}]}`, "plugins[0].id"}, {`{"name":"a","plugins":{}}`, "plugins"}, {`{"name":"a","plugins":[{"id":"moderation"}]}`, "plugins[0]"},
 		{`{"name":"a","api_base":"http://127.0.0.1"}`, "api_base"}, {`{"name":"a","description":"` + strings.Repeat("a", 201) + `"}`, "description"}, {`{"name":"a","system_prompt":5}`, "system_prompt"},
 	} {
 		got := o.Pages.Send(t, http.MethodPost, "/api/presets", []byte(r.body), nil)

@@ -158,6 +158,11 @@ func presetUsers(t *testing.T, s PresetStore) {
 	if all, err := s.ListPresets(t.Context(), user); err != nil || len(all) != 1 {
 		t.Errorf("%v, %v", all, err)
 	}
+	long := `{"model":"a/x","system_prompt":"` + strings.Repeat("ы", preset.MaxContent/4) + `"}`
+	savePreset(t, s, preset.Save{User: user, Name: "long", Content: long, New: true, At: payAt})
+	if all, err := s.ListPresets(t.Context(), user); err != nil || len(all) != 2 || all[1].Content != string([]rune(long)[:preset.HeadChars]) || all[0].Content != `{"of":"user"}` {
+		t.Errorf("%v, %v", all, err)
+	}
 	if all, err := s.ListPresets(t.Context(), other); err != nil || len(all) != 0 {
 		t.Errorf("%v, %v", all, err)
 	}

@@ -25,6 +25,9 @@ func WithPreset(body []byte, p *wire.Preset, model string) (out []byte, shifted 
 			f.Default(s.Name, s.Name)
 		}
 	}
+	if p.Tools != nil && f.Lacks("tools", "functions") {
+		f.Set("tools", p.Tools)
+	}
 	if text, list := p.Instructions(), f.Member("messages"); text != nil && rawjson.KindOf(list) == rawjson.Array && !instructed(list) {
 		w := rawjson.Writer{B: make([]byte, 0, len(list)+len(text)+40)}
 		w.Array()

@@ -55,8 +55,34 @@ func WithPreset(body []byte, p *wire.Preset) []byte {
 	if len(w.B) > len("{}") {
 		f.Merge("generationConfig", w.B)
 	}
+	if p.Tools != nil && f.Lacks("tools") {
+		f.Set("tools", functions(p))
+	}
 	f.Default("service_tier", "serviceTier")
 	return f.Body()
+}
+
+// functions are the tools of a preset: one entry with all declarations.
+func functions(p *wire.Preset) []byte {
+	var w rawjson.Writer
+	w.Array()
+	w.Object()
+	w.Name("functionDeclarations").Array()
+	for _, f := range p.Functions() {
+		w.Object()
+		w.Name("name").Text(f.Name)
+		if f.Description != "" {
+			w.Name("description").Text(f.Description)
+		}
+		if f.Parameters != nil {
+			w.Name("parametersJsonSchema").Raw(f.Parameters)
+		}
+		w.EndObject()
+	}
+	w.EndArray()
+	w.EndObject()
+	w.EndArray()
+	return w.B
 }
 
 // configNames are the names of parameters in generationConfig.

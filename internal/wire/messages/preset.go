@@ -18,6 +18,9 @@ func WithPreset(body []byte, p *wire.Preset, model string) []byte {
 	if text := p.Instructions(); text != nil && f.Lacks("system") {
 		f.Set("system", text)
 	}
+	if p.Tools != nil && f.Lacks("tools") {
+		f.Set("tools", functions(p))
+	}
 	var output rawjson.Writer
 	output.Object()
 	if v := p.Parameter("reasoning"); v != nil && f.Lacks("thinking") {
@@ -42,6 +45,30 @@ func WithPreset(body []byte, p *wire.Preset, model string) []byte {
 		f.Merge("output_config", output.B)
 	}
 	return f.Body()
+}
+
+// functions are the tools of a preset in the words of this style.
+func functions(p *wire.Preset) []byte {
+	var w rawjson.Writer
+	w.Array()
+	for _, f := range p.Functions() {
+		w.Object()
+		w.Name("name").Text(f.Name)
+		if f.Description != "" {
+			w.Name("description").Text(f.Description)
+		}
+		if f.Parameters != nil {
+			w.Name("input_schema").Raw(f.Parameters)
+		} else {
+			w.Name("input_schema").Literal(wire.NoParameters)
+		}
+		if f.Strict != nil {
+			w.Name("strict").Raw(f.Strict)
+		}
+		w.EndObject()
+	}
+	w.EndArray()
+	return w.B
 }
 
 // listed is a list of one or more texts, as a list.

@@ -16,6 +16,9 @@ func WithPreset(body []byte, p *wire.Preset, model string) []byte {
 	if text := p.Instructions(); text != nil && f.Lacks("instructions") {
 		f.Set("instructions", text)
 	}
+	if p.Tools != nil && f.Lacks("tools") {
+		f.Set("tools", functions(p))
+	}
 	var w rawjson.Writer
 	w.Object()
 	if v := p.Parameter("verbosity"); v != nil {
@@ -29,6 +32,31 @@ func WithPreset(body []byte, p *wire.Preset, model string) []byte {
 		f.Merge("text", w.B)
 	}
 	return f.Body()
+}
+
+// functions are the tools of a preset: what the chat style has in function is beside the type.
+func functions(p *wire.Preset) []byte {
+	var w rawjson.Writer
+	w.Array()
+	for _, f := range p.Functions() {
+		w.Object()
+		w.Name("type").Text("function")
+		w.Name("name").Text(f.Name)
+		if f.Description != "" {
+			w.Name("description").Text(f.Description)
+		}
+		if f.Parameters != nil {
+			w.Name("parameters").Raw(f.Parameters)
+		} else {
+			w.Name("parameters").Literal(wire.NoParameters)
+		}
+		if f.Strict != nil {
+			w.Name("strict").Raw(f.Strict)
+		}
+		w.EndObject()
+	}
+	w.EndArray()
+	return w.B
 }
 
 // appendFormat writes a format of the chat style as this style has it: a schema's members are beside its type.

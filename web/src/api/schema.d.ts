@@ -6900,6 +6900,12 @@ export interface components {
             provider: {
                 [key: string]: unknown;
             } | null;
+            tools: {
+                [key: string]: unknown;
+            }[] | null;
+            plugins: {
+                [key: string]: unknown;
+            }[] | null;
         };
         PresetList: {
             data: components["schemas"]["PresetRow"][];
@@ -7042,6 +7048,14 @@ export interface components {
             provider: {
                 [key: string]: unknown;
             } | null;
+            /** @description Functions, in the words of /v1/chat/completions */
+            tools: {
+                [key: string]: unknown;
+            }[] | null;
+            /** @description As in a request */
+            plugins: {
+                [key: string]: unknown;
+            }[] | null;
             uses: components["schemas"]["PresetUses"];
         };
         PresetInput: {
@@ -7060,6 +7074,14 @@ export interface components {
             provider?: {
                 [key: string]: unknown;
             } | null;
+            /** @description Functions, in the words of /v1/chat/completions */
+            tools?: {
+                [key: string]: unknown;
+            }[] | null;
+            /** @description As in a request */
+            plugins?: {
+                [key: string]: unknown;
+            }[] | null;
         };
         PresetChange: {
             description?: string | null;
@@ -7078,6 +7100,14 @@ export interface components {
             provider?: {
                 [key: string]: unknown;
             } | null;
+            /** @description Functions, in the words of /v1/chat/completions */
+            tools?: {
+                [key: string]: unknown;
+            }[] | null;
+            /** @description As in a request */
+            plugins?: {
+                [key: string]: unknown;
+            }[] | null;
         };
         PresetVersionHead: {
             version: number;
@@ -7111,6 +7141,14 @@ export interface components {
             provider: {
                 [key: string]: unknown;
             } | null;
+            /** @description Functions, in the words of /v1/chat/completions */
+            tools: {
+                [key: string]: unknown;
+            }[] | null;
+            /** @description As in a request */
+            plugins: {
+                [key: string]: unknown;
+            }[] | null;
         };
         PresetRestore: {
             version: number;

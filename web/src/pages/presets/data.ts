@@ -1,12 +1,12 @@
 /** Presets as the API has them, and as forms have them. What a form has no field for is kept as JSON. */
 import { get, type Reply } from '../../api/client'
 import { queries } from '../../api/query'
-import { efforts, readSchema, unset, type Settings } from '../playground/stream'
+import { efforts, readSchema, readTools, unset, type Settings } from '../playground/stream'
 
 export type Row = Reply<'/api/presets'>['data'][number]
 export type Preset = Reply<'/api/presets/{name}'>['data']
 export type Version = Reply<'/api/presets/{name}/versions/{version}'>['data']
-export type Said = Pick<Version, 'model' | 'models' | 'system_prompt' | 'parameters' | 'provider'>
+export type Said = Pick<Version, 'model' | 'models' | 'system_prompt' | 'parameters' | 'provider' | 'tools' | 'plugins'>
 type Values = { readonly [name: string]: unknown }
 
 export const listQuery = { queryKey: ['presets'], queryFn: ({ signal }: { signal: AbortSignal }) => get('/api/presets', { signal }) }
@@ -20,8 +20,10 @@ export interface Form {
   readonly settings: Settings
   readonly parameters: string
   readonly provider: string
+  readonly plugins: string
 }
 const text = (v: unknown) => (v === undefined || v === null ? '' : String(v))
+const list = (v: readonly unknown[] | null | undefined) => (v?.length ? JSON.stringify(v, null, 2) : '')
 const json = (v: Values) => (Object.keys(v).length ? JSON.stringify(v, null, 2) : '')
 
 /** What a preset says, for the form. */
@@ -41,9 +43,9 @@ export function formOf(p: Said & { readonly description?: string | null }): Form
   if (zdr !== undefined && zdr !== true) provider.zdr = zdr
   if (allow_fallbacks !== undefined && allow_fallbacks !== false) provider.allow_fallbacks = allow_fallbacks
   return {
-    description: p.description ?? '', model: p.model ?? '', parameters: json(parameters), provider: json(provider),
+    description: p.description ?? '', model: p.model ?? '', parameters: json(parameters), provider: json(provider), plugins: list(p.plugins),
     settings: {
-      ...unset, system: p.system_prompt ?? '', temperature: text(temperature), topP: text(top_p), longest: text(max_tokens), effort: plain ? effort.effort! : '',
+      ...unset, tools: list(p.tools), system: p.system_prompt ?? '', temperature: text(temperature), topP: text(top_p), longest: text(max_tokens), effort: plain ? effort.effort! : '',
       format: format?.type === 'json_object' ? 'json' : own ? 'schema' : '', schema: own ? JSON.stringify(format.json_schema!.schema, null, 2) : '',
       sort: sorted, noTraining: data_collection === 'deny', zeroRetention: zdr === true, oneProvider: allow_fallbacks === false, fallbacks: p.models ?? [],
     },
@@ -59,6 +61,19 @@ export function readObject(source: string): Values | null {
     return typeof v === 'object' && v !== null && !Array.isArray(v) ? (v as Values) : null
   } catch { return null }
 }
+/** A list of objects from JSON text; null is none of it. */
+export function readList(source: string): readonly Values[] | null {
+  if (!source.trim()) return []
+  try {
+    const v: unknown = JSON.parse(source)
+    return Array.isArray(v) && v.every((x) => typeof x === 'object' && x !== null && !Array.isArray(x)) ? (v as Values[]) : null
+  } catch { return null }
+}
+/** Functions from JSON text, with all that they say where they are in the form of a chat request already. */
+function toolsOf(source: string): readonly Values[] {
+  const whole = readList(source)
+  return whole?.every((x) => x.type === 'function' && typeof x.function === 'object') ? whole : readTools(source).tools.map((x) => ({ ...x }))
+}
 /** What is sent of a form: the whole preset. */
 export function saidBy(f: Omit<Form, 'description'>): Said {
   const s = f.settings
@@ -67,13 +82,14 @@ export function saidBy(f: Omit<Form, 'description'>): Said {
     temperature: figure(s.temperature), top_p: figure(s.topP), max_tokens: figure(s.longest), reasoning: s.effort ? { effort: s.effort } : undefined, response_format: format,
   }).filter(([, v]) => v !== undefined)) }
   const provider = { ...readObject(f.provider), ...(s.sort ? { sort: s.sort } : {}), ...(s.noTraining ? { data_collection: 'deny' } : {}), ...(s.zeroRetention ? { zdr: true } : {}), ...(s.oneProvider ? { allow_fallbacks: false } : {}) }
+  const tools = toolsOf(s.tools), plugins = readList(f.plugins) ?? []
   const some = (v: Values) => (Object.keys(v).length ? v : null)
-  return { model: f.model || null, models: s.fallbacks.length ? [...s.fallbacks] : null, system_prompt: s.system.trim() ? s.system : null, parameters: some(parameters), provider: some(provider) }
+  return { model: f.model || null, models: s.fallbacks.length ? [...s.fallbacks] : null, system_prompt: s.system.trim() ? s.system : null, parameters: some(parameters), provider: some(provider), tools: tools.length ? [...tools] : null, plugins: plugins.length ? [...plugins] : null }
 }
 
 /** A preset as lines of text, each fact on a line of its own, so that two can be compared. */
 export function linesOf(p: Said): readonly string[] {
-  const { system_prompt, ...more } = { model: p.model, models: p.models, parameters: p.parameters, provider: p.provider, system_prompt: p.system_prompt }
+  const { system_prompt, ...more } = { model: p.model, models: p.models, parameters: p.parameters, provider: p.provider, tools: p.tools, plugins: p.plugins, system_prompt: p.system_prompt }
   const facts = Object.fromEntries(Object.entries(more).filter(([, v]) => v !== null))
   return [...JSON.stringify(facts, null, 2).split('\n'), ...(system_prompt ? ['system_prompt:', ...system_prompt.split('\n')] : [])]
 }

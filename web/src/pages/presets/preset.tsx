@@ -21,8 +21,8 @@ import { Page, PageHead, Panel } from '../../ui/page'
 import { toast } from '../../ui/toast'
 import { useCatalog } from '../catalog/data'
 import { linkTo } from '../playground/share'
-import { efforts, readSchema, wrong, type Settings } from '../playground/stream'
-import { difference, formOf, linesOf, readObject, renew, saidBy, type Form, type Preset, type Said } from './data'
+import { efforts, readSchema, readTools, wrong, type Settings } from '../playground/stream'
+import { difference, formOf, linesOf, readList, readObject, renew, saidBy, type Form, type Preset, type Said } from './data'
 import { Used } from './presets'
 
 const forget = async (name: string) => { await Promise.all([queries.invalidateQueries({ queryKey: ['preset', name] }), renew()]) }
@@ -69,19 +69,20 @@ function Editor({ p, start }: { p: Preset; start: Form }) {
   const said = useMemo(() => JSON.stringify([form.description, saidBy(form)]), [form])
   const before = useMemo(() => JSON.stringify([start.description, saidBy(start)]), [start])
   const changed = said !== before
+  const tools = readTools(s.tools), wrongPlugins = readList(form.plugins) === null
   const wrongMore = readObject(form.parameters) === null, wrongRouting = readObject(form.provider) === null
   const models = prepared ? [...prepared.models.values()] : []
   const options = [{ value: '', label: t('anyModel') }, ...(form.model && !models.some((m) => m.id === form.model) ? [{ value: form.model, label: form.model }] : []), ...models.map((m) => ({ value: m.id, label: m.name }))]
   const spare = models.filter((m) => m.id !== form.model && !s.fallbacks.includes(m.id))
   const field = error instanceof ApiError ? error.field : null
   const at = (...names: string[]) => (field !== null && names.some((n) => field === n || field.startsWith(`${n}.`) || field.startsWith(`${n}[`)) ? inWords(error) : undefined)
-  const shown = ['description', 'model', 'models', 'system_prompt', 'parameters', 'provider'].some((f) => at(f))
+  const shown = ['description', 'model', 'models', 'system_prompt', 'parameters', 'provider', 'tools', 'plugins'].some((f) => at(f))
   const old = error instanceof ApiError && error.status === 409
   const known = (name: string) => at(`parameters.${name}`)
   const other = ['temperature', 'top_p', 'max_tokens', 'response_format'].some((n) => known(n)) ? undefined : at('parameters')
   const save = async (e: FormEvent) => {
     e.preventDefault()
-    if (busy || bad.length > 0 || wrongMore || wrongRouting) return
+    if (busy || bad.length > 0 || wrongMore || wrongRouting || wrongPlugins || tools.error !== null) return
     setBusy(true)
     setError(null)
     try {
@@ -112,6 +113,10 @@ function Editor({ p, start }: { p: Preset; start: Form }) {
           </div>
           {s.format === 'schema' && <Field label={t('schema')} error={readSchema(s.schema).error !== null ? t('notObject') : known('response_format')}><Textarea rows={8} spellCheck={false} className="font-mono" value={s.schema} onChange={(e) => set({ schema: e.target.value })} /></Field>}
           <Field label={t('more')} help={t('moreHelp')} error={wrongMore ? t('notObject') : other}><Textarea rows={2} spellCheck={false} className="font-mono" value={form.parameters} onChange={(e) => change({ parameters: e.target.value })} /></Field>
+        </Group>
+        <Group title={t('tools')} note={t('toolsNote')}>
+          <Field label={t('functions')} help={t('functionsHelp')} error={tools.error !== null ? t('notTools') : at('tools')}><Textarea rows={4} spellCheck={false} className="font-mono" value={s.tools} onChange={(e) => set({ tools: e.target.value })} /></Field>
+          <Field label={t('plugins')} help={t('pluginsHelp')} error={wrongPlugins ? t('notList') : at('plugins')}><Textarea rows={2} spellCheck={false} className="font-mono" value={form.plugins} onChange={(e) => change({ plugins: e.target.value })} /></Field>
         </Group>
         <Group title={t('routing')}>
           <Field label={t('sort')}><Select value={s.sort} onChange={(e) => set({ sort: e.target.value as Settings['sort'] })} options={(['', 'price', 'latency', 'throughput'] as const).map((v) => ({ value: v, label: t(`sort_${v}`) }))} /></Field>

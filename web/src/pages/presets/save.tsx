@@ -23,7 +23,7 @@ export default function SavePreset({ model, settings, onClose }: { model: string
     if (busy || !goodName(name)) return
     setBusy(true)
     setError(null)
-    const body = saidBy({ model, settings, parameters: '', provider: '' })
+    const body = saidBy({ model, settings, parameters: '', provider: '', plugins: '' })
     try {
       if (taken) await put('/api/presets/{name}', { path: { name }, body: { ...body, description: (await get('/api/presets/{name}', { path: { name } })).data.description } })
       else await post('/api/presets', { body: { name, ...body } })
