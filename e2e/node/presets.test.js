@@ -56,3 +56,20 @@ test('a batch uses the version that is current when its line is called', async (
   assert.equal(answer.response.body.model, 'sim/chat');
   assert.equal(answer.response.body.choices[0].finish_reason, 'length');
 });
+
+test('the functions of a preset are called through every SDK, and those of the request take their place', async () => {
+  const declare = (name) => ({ type: 'function', function: { name, description: 'The level of a river', parameters: { type: 'object', properties: { gauge: { type: 'string' } } } } });
+  const saved = await manage('POST', '/api/presets', { name: 'able', model: 'sim/tools', tools: [declare('river_level')], plugins: [{ id: 'response-healing' }] });
+  assert.equal(saved.status, 201, await saved.text());
+  const model = '@preset/able', ask = 'What is the level of the river?';
+  const chat = await openai.chat.completions.create({ model, messages: user(ask) });
+  assert.equal(chat.choices[0].message.tool_calls?.[0].function.name, 'river_level');
+  const responses = await openai.responses.create({ model, input: ask, store: false });
+  assert.equal(responses.output.find((o) => o.type === 'function_call')?.name, 'river_level');
+  const messages = await anthropic.messages.create({ model, max_tokens: 500, messages: user(ask) });
+  assert.equal(messages.content.find((b) => b.type === 'tool_use')?.name, 'river_level');
+  const contents = await google.models.generateContent({ model, contents: ask });
+  assert.equal(contents.functionCalls?.[0].name, 'river_level');
+  const own = await openai.chat.completions.create({ model, messages: user(ask), tools: [declare('own_tool')] });
+  assert.equal(own.choices[0].message.tool_calls?.[0].function.name, 'own_tool');
+});
