@@ -111,13 +111,13 @@ func TestGenerationAndCall(t *testing.T) {
 		at(m, "data", "provider_responses", 1, "provider_name") != "p" {
 		t.Errorf("provider responses: %v", m)
 	}
-	const candidates = `[{"endpoint":"best/acme/small","model":"acme/small","order":1,"dropped_by":null,"detail":null,
+	const candidates = `[{"endpoint":"best/acme/small","model":"acme/small","order":1,"own_key":null,"dropped_by":null,"detail":null,
 		"score":{"value":0.5,"by":"weight","meaning":"Its weight in the random choice of the first place: 1/price squared."},
 		"price":{"prompt_per_1k":"0.05","completion_per_1k":"0.1","request":"0.000000007"}},
-		{"endpoint":"gone/x","model":null,"order":0,"dropped_by":"only","detail":"Not listed.","score":null,"price":null}]`
+		{"endpoint":"gone/x","model":null,"order":0,"own_key":null,"dropped_by":"only","detail":"Not listed.","score":null,"price":null}]`
 	exactly(t, "generation's metadata", at(m, "data", "metadata"), `{"client":{"a":"b"},"routing":{"catalog_version":"c-1","candidates":`+candidates+`,"attempts":[
-		{"endpoint":"best/acme/small","provider":"best","status":200,"reason":null,"started_ms":0,"first_token_ms":120,"ended_ms":200},
-		{"endpoint":"x","provider":"p","status":500,"reason":"provider_unavailable","started_ms":1,"first_token_ms":null,"ended_ms":2}]}}`)
+		{"endpoint":"best/acme/small","provider":"best","own_key":null,"status":200,"reason":null,"started_ms":0,"first_token_ms":120,"ended_ms":200},
+		{"endpoint":"x","provider":"p","own_key":null,"status":500,"reason":"provider_unavailable","started_ms":1,"first_token_ms":null,"ended_ms":2}]}}`)
 	m = n.manage("GET", "/api/calls/gen-1-a", "").json(t)
 	exactly(t, "call's candidates", at(m, "data", "plan", "candidates"), candidates)
 	for _, c := range []struct {

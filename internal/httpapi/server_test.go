@@ -310,7 +310,7 @@ func TestDocument(t *testing.T) {
 
 // schemaWords are the words that may be in a schema; a comma in an unquoted YAML sentence makes others.
 var schemaWords = []string{"type", "properties", "required", "items", "enum", "const", "description", "additionalProperties", "$ref", "oneOf", "anyOf", "allOf", "minimum",
-	"maximum", "minLength", "maxLength", "minItems", "maxItems", "maxProperties", "pattern", "format", "default", "deprecated", "contentMediaType", "contentSchema"}
+	"maximum", "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties", "pattern", "format", "default", "deprecated", "writeOnly", "contentMediaType", "contentSchema"}
 
 // checkSchema walks the document: references must lead somewhere, schemas must hold known words.
 func checkSchema(t *testing.T, doc map[string]any, path string, v any) {
