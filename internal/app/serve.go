@@ -39,6 +39,10 @@ func Serve(ctx context.Context, cfg config.Config, o Options) error {
 			"and share the limits by address; name the proxy in server.trusted_proxies")
 	}
 	g.offerSetup(ctx)
+	if len(g.catalog.Load().Models()) == 0 {
+		g.slog.Warn("there is no model to serve, because no provider has a key: set the variable of one, such as OPENAI_API_KEY, and start again, " +
+			"or declare a provider of your own; weir doctor says what else is missing")
+	}
 	if users, err := g.store.ListUsers(ctx); err == nil && len(users) == 0 {
 		g.slog.Warn("there are no users yet; create the first one with its keys: weir user bootstrap NAME")
 	}

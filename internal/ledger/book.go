@@ -124,7 +124,7 @@ func (b *Book) open(ctx context.Context) (err error) {
 	}
 	b.applied.Store(position)
 	b.journal, err = journal.Open(b.cfg.Dir, journal.Options{Books: books, SegmentBytes: b.cfg.SegmentBytes, Sync: b.cfg.Sync, SyncEvery: b.cfg.SyncEvery, MaxUnsynced: b.cfg.MaxUnsynced,
-		Base: position, Now: b.cfg.Now, Allocate: b.cfg.Allocate, OnSyncError: b.syncFailed})
+		Base: position, Now: b.cfg.Now, Allocate: b.cfg.Allocate, OnSyncError: b.syncFailed, OnTorn: b.torn})
 	if err != nil {
 		return err
 	}
@@ -154,6 +154,10 @@ func (b *Book) join(ctx context.Context) error {
 func (b *Book) beaten(at time.Time) {
 	b.goodFor.Store(int64(at.Sub(b.started) + b.cfg.LeaseFor))
 	b.upkeep.beatAt = at
+}
+
+func (b *Book) torn(path string, bytes int64) {
+	b.log.Warn("the journal ends in a record that was not written whole when the node ended: the answer of its call had not ended, and it is not charged", "file", path, "bytes", bytes)
 }
 
 func (b *Book) syncFailed(err error) {

@@ -54,6 +54,9 @@ type Options struct {
 	DataSync func(f *File) error
 	// OnSyncError is called when the disk fails to store written data. May be nil.
 	OnSyncError func(error)
+	// OnTorn is called when Open finds the beginning of a record that the former process was writing when it ended. Nobody was told that it
+	// was kept, and it is passed over. May be nil.
+	OnTorn func(path string, bytes int64)
 }
 
 // Journal is an open log. Positions in it only grow; they are byte counts over all files since the first.
@@ -113,7 +116,7 @@ func Open(dir string, o Options) (*Journal, error) {
 	if o.Now != nil {
 		j.lag.start = o.Now()
 	}
-	bases, tail, err := survey(dir, o.Books)
+	bases, tail, err := survey(dir, o.Books, o.OnTorn)
 	if err != nil {
 		return nil, err
 	}
@@ -162,6 +165,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.OnSyncError == nil {
 		o.OnSyncError = func(error) {}
+	}
+	if o.OnTorn == nil {
+		o.OnTorn = func(string, int64) {}
 	}
 	return o
 }

@@ -250,7 +250,17 @@ func TestTornAtEveryByte(t *testing.T) {
 				}
 				continue
 			}
+			last := 80
+			if want > 0 {
+				last = int(ends[want-1])
+			}
+			left := len(bytes.TrimRight(torn[min(last, len(torn)):], "\x00"))
+			reported := 0
+			o.OnTorn = func(_ string, bytes int64) { reported = int(bytes) }
 			j := open(t, sub, o)
+			if reported != left {
+				t.Fatalf("cut at %d, %s: %d bytes are reported, and %d are left", cut, how, reported, left)
+			}
 			if err := j.Append([]byte("after")); err != nil {
 				t.Fatal(err)
 			}

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -27,6 +28,7 @@ type Segment struct {
 	Head    bool  // the head can be read
 	Holes   []Hole
 	Given   []Hole // that a repair has given up before
+	Torn    int64  // bytes after End of a record that was being written when its process ended; of the newest file
 
 	books string
 }
@@ -76,6 +78,9 @@ func examine(path string, base, next int64) (s Segment, err error) {
 		h.size = oldHead // look for records from where they can be
 	}
 	s.scan(b, base+h.size, min(limit, base+int64(len(b))), must)
+	if next == 0 {
+		s.Torn = int64(len(bytes.TrimRight(b[min(s.End-base, int64(len(b))):], "\x00")))
+	}
 	return s, nil
 }
 

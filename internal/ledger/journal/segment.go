@@ -147,7 +147,7 @@ func (j *Journal) begin(pos int64) error {
 
 // survey lists the files in dir and finds the position after the last whole record. It fails where the newest file lacks something that was
 // on the disk, and where a file is of other books.
-func survey(dir, books string) (bases []int64, tail int64, err error) {
+func survey(dir, books string, torn func(path string, bytes int64)) (bases []int64, tail int64, err error) {
 	bases, err = list(dir)
 	if err != nil {
 		return nil, 0, fault.Wrap("journal.Open", err)
@@ -168,6 +168,9 @@ func survey(dir, books string) (bases []int64, tail int64, err error) {
 		case r.Damaged():
 			return nil, 0, damaged("journal.Open", path, r)
 		case last:
+			if r.Torn > 0 {
+				torn(path, r.Torn)
+			}
 			return bases, r.End, nil
 		}
 	}
