@@ -75,6 +75,7 @@ var groups = []group{
 	}},
 	{"decisions", []entry{
 		{"docs/decisions/README.md", "The decisions with their reasons and the rejected alternatives."},
+		{"docs/decisions/backup.md", "A backup copies the journal before the database, while the node runs."},
 		{"docs/decisions/bounds.md", "One function bounds what a call can consume; holds, reports and charges follow."},
 		{"docs/decisions/canonical-form.md", "Every style and every wire goes through one form of requests and events."},
 		{"docs/decisions/command-line.md", "Why the command line is read by a package of our own."},
