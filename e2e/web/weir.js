@@ -136,20 +136,23 @@ export async function fitsWidth(page, what = page.url()) {
   assert.ok(width <= view, `${what} is ${width} px wide in ${view} px: ${who.join('\n')}`);
 }
 
+/** Names of what code is shown for, which are the same in each language. */
+const codeNames = /^(curl|Python|Node|Go|PHP)$/;
+
 /** Every text that is shown must be Russian, save names and code. Answers English-looking words of labels and texts. */
 export async function englishWords(page, allowed = /./) {
-  return page.evaluate((allowedSource) => {
-    const allowed = new RegExp(allowedSource);
+  return page.evaluate(([allowedSource, namesSource]) => {
+    const [allowed, names] = [new RegExp(allowedSource), new RegExp(namesSource)];
     const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
     const found = [];
     for (let n = walker.nextNode(); n; n = walker.nextNode()) {
       const e = n.parentElement;
       if (!e || e.closest('code,pre,kbd,[lang=en],script,style,[translate=no]') || !e.checkVisibility()) continue;
       const text = n.textContent.trim();
-      if (/[A-Za-z]{3}/.test(text) && !/[А-Яа-яЁё]/.test(text) && !allowed.test(text)) found.push(text);
+      if (/[A-Za-z]{3}/.test(text) && !/[А-Яа-яЁё]/.test(text) && !names.test(text) && !allowed.test(text)) found.push(text);
     }
     return [...new Set(found)];
-  }, allowed.source);
+  }, [allowed.source, codeNames.source]);
 }
 
 /** Texts that would do harm if anything took them for more than texts. */
