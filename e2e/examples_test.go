@@ -78,7 +78,7 @@ var ended = map[string]int{"cancelBatch": 409, "cancelMessageBatch": 409, "cance
 var withoutLink = map[string]int{
 	"signIn": 401, "signUp": 400, "confirmSignUp": 400, "setUp": 400, "recoverPassword": 403, "resetPassword": 400, "lookAtLink": 400, "proveIdentity": 400, "setPassword": 409,
 	"removePassword": 404, "askForEmail": 403, "confirmEmail": 400, "keepEmail": 400, // the demo's account has no password, and the demo sends no mail
-	"beginPasskeySignIn": 403, "signInWithPasskey": 403, "beginPasskey": 403, "addPasskey": 403, "renamePasskey": 404, "removePasskey": 404, "beginProof": 403, "visitProvider": 404, "returnFromProvider": 404, "removeIdentity": 404, // at 127.0.0.1 there are no passkeys
+	"beginPasskeySignIn": 403, "signInWithPasskey": 403, "beginPasskey": 403, "addPasskey": 403, "renamePasskey": 404, "removePasskey": 404, "beginProof": 403, "requirePasskey": 403, "visitProvider": 404, "returnFromProvider": 404, "removeIdentity": 404, // at 127.0.0.1 there are no passkeys
 	"changeAutoTopUp": 404, "endAutoTopUp": 404, "refundPayment": 422, // no payment was made
 	"unsubscribe": 404, "openUnsubscribe": 303, "testNotifications": 409, // the demo sends no mail, and its account has no webhook yet
 	"redeemVoucher": 404,                                                  // a code is shown once
@@ -114,6 +114,9 @@ func (x *examples) send(method, at string, op *openapi3.Operation) {
 		if _, ok := example["input_file_id"]; ok {
 			example["input_file_id"] = x.made["/v1/files"]
 		}
+		if name == "createProviderKey" {
+			example["provider"] = "sim-bedrock" // one of the demo
+		}
 		if _, ok := example["user"]; ok && strings.HasPrefix(at, "/api/admin/") {
 			example["user"] = x.made["user"]
 		}
@@ -138,9 +141,9 @@ func (x *examples) target(name, at string, op *openapi3.Operation) string {
 		if p := p.Value; p.Required {
 			value, _ := p.Example.(string)
 			switch parent, _, found := strings.Cut(at, "/{"+p.Name+"}"); {
-			case value != "":
 			case found && x.made[parent] != "":
 				value = url.PathEscape(x.made[parent])
+			case value != "":
 			case found && x.made[strings.Replace(parent, "/api/admin/", "/api/", 1)] != "": // what a user made
 				value = url.PathEscape(x.made[strings.Replace(parent, "/api/admin/", "/api/", 1)])
 			default:
