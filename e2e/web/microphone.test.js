@@ -28,7 +28,7 @@ test('what is said into the microphone is transcribed, and goes with a message',
   await page.goto(`${weir.url}/playground?models=sim/vision`);
   await settled(page);
   await record(page).click();
-  await stopIt(page).waitFor();
+  await page.getByRole('button', { name: /^Stop, 1/ }).waitFor(); // before that there may be nothing to keep
   await stopIt(page).click();
   await page.getByRole('list', { name: 'Files' }).getByText('recording.webm').waitFor();
   // Who leaves the page while it records is not heard any longer.
