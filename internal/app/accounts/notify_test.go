@@ -87,7 +87,7 @@ type hooked struct {
 	body   []byte
 }
 
-// What an account is told, by mail and webhook, as it chose; the link in a mail stops that mail and no other; and nothing of it is in a log.
+// An account is notified by mail and webhook as its settings say. The link in a mail switches off that cause only, and nothing of a notification is logged.
 func TestNotifications(t *testing.T) {
 	t.Parallel()
 	port, mails := postbox(t)

@@ -36,7 +36,7 @@ func sealing(t *testing.T) func(*apptest.Setup) {
 	}
 }
 
-// desk is a provider that records who asks it, and refuses keys as it is told.
+// desk is a provider that records the key of each request, and refuses the keys that a test names.
 type desk struct {
 	mu     sync.Mutex
 	sent   []apptest.Sent
@@ -443,7 +443,7 @@ func TestOwnKeysRemoved(t *testing.T) {
 	}
 }
 
-// Nobody else sees a key, or can change, test or use it; what is sent of keys is checked.
+// No other account can see, change, test or use a key, and invalid input is refused.
 func TestOwnKeysAreTheirOwners(t *testing.T) {
 	t.Parallel()
 	d := openDesk(t)
@@ -505,7 +505,7 @@ func message(t *testing.T, body []byte) string {
 	return e.Error.Message
 }
 
-// A test tells an accepted key from a refused one, and from what shows nothing about it.
+// A test call reports whether the key is accepted, refused, or whether that cannot be determined.
 func TestOwnKeysAreTested(t *testing.T) {
 	t.Parallel()
 	d := openDesk(t)

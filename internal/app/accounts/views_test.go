@@ -22,7 +22,7 @@ func views(t *testing.T, a *apptest.Account, path string) []savedView {
 	return apptest.Decode[struct{ Data []savedView }](t, got.Body).Data
 }
 
-// Views are saved, listed by page, changed and deleted by their account, and nobody else can tell that they exist.
+// Views are saved, listed by page, changed and deleted by their account, and other accounts cannot detect them.
 func TestViews(t *testing.T) {
 	t.Parallel()
 	gw := apptest.StartGateway(t)
