@@ -152,6 +152,8 @@ func pool(path, synchronous string, queryOnly bool, size int) (*sql.DB, error) {
 		v.Add("_pragma", "wal_autocheckpoint(2000)")
 		// deleted data is overwritten with zeros, in the pages that stay and in those that become free
 		v.Add("_pragma", "secure_delete(1)")
+		// Indexes by an expression make SQLite keep the former pages of each statement that inserts many rows: in memory, not in a file.
+		v.Add("_pragma", "temp_store(MEMORY)")
 		v.Add("_txlock", "immediate") // the write lock is taken before the first read, so no transaction fails half-way
 	}
 	return open(path, v, size)

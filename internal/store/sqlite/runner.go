@@ -130,9 +130,9 @@ type many struct {
 	texts []string
 }
 
-// OR FAIL spares SQLite the journal from which it would undo one statement: an error here undoes the whole transaction.
+// OR FAIL spares SQLite the journal from which it would undo one statement, where no index has an expression: an error here undoes the whole transaction.
 func insertMany(t *store.Table) *many {
-	m := &many{width: len(t.Columns), sizes: []int{25, 5, 1}}
+	m := &many{width: len(t.Columns), sizes: []int{100, 25, 5, 1}}
 	row := "(" + strings.Repeat(",?", m.width)[1:] + ")"
 	for _, n := range m.sizes {
 		m.texts = append(m.texts, "INSERT OR FAIL INTO "+t.Name+" ("+strings.Join(t.Columns, ", ")+") VALUES "+strings.Repeat(","+row, n)[1:])
