@@ -52,6 +52,7 @@ type entry struct {
 	caller   Caller
 	found    Found
 	loadedAt time.Time
+	due      bool      // another node has changed it: it is looked up again at its next use
 	until    time.Time // for the former text of a key: until when it works; else zero
 }
 
@@ -113,7 +114,7 @@ func (v *Verifier) Verify(ctx context.Context, text string, by Stranger) (*Calle
 			return nil, err
 		}
 	}
-	if known == nil || now.Sub(known.loadedAt) >= v.cfg.Fresh {
+	if known == nil || !known.fresh(now, v.cfg.Fresh) {
 		e, err := v.renew(ctx, sum, known, now)
 		if known == nil {
 			v.asked(sum, now, by, err)
@@ -139,7 +140,7 @@ func (v *Verifier) Known(text string) *Caller {
 func (v *Verifier) Of(ctx context.Context, id string) (*Caller, error) {
 	now := v.now()
 	known, _ := v.byID.GetIfPresent(id)
-	if known != nil && now.Sub(known.loadedAt) < v.cfg.Fresh {
+	if known != nil && known.fresh(now, v.cfg.Fresh) {
 		return known.admit(now)
 	}
 	epoch := v.epoch.Load()
@@ -157,9 +158,11 @@ func (v *Verifier) Of(ctx context.Context, id string) (*Caller, error) {
 	if err != nil {
 		return nil, err
 	}
+	v.mu.Lock() // or it could be forgotten between the look and the write
 	if v.epoch.Load() == epoch {
 		v.byID.Set(id, e)
 	}
+	v.mu.Unlock()
 	return e.admit(now)
 }
 
@@ -212,6 +215,11 @@ func (v *Verifier) renew(ctx context.Context, sum Sum, known *entry, now time.Ti
 // refuse is the one answer to every key that is not valid: it does not say why. The operator's log does.
 func refuse(why string) error {
 	return fault.New(fault.Authentication, "apikey.Verify: "+why, "The API key is invalid.")
+}
+
+// fresh reports whether the entry may be used without another look.
+func (e *entry) fresh(now time.Time, most time.Duration) bool {
+	return !e.due && now.Sub(e.loadedAt) < most
 }
 
 // admit reports whether the key opens the door now.
@@ -324,18 +332,41 @@ func (v *Verifier) ForgetUser(user string) {
 }
 
 func (v *Verifier) forget(which func(*entry) bool) {
+	v.revise(which, v.cache.Invalidate, v.byID.Invalidate)
+}
+
+// LookAgain has the keys of users looked up again at their next use, because another node has changed them. While the store is unavailable,
+// they are accepted as before.
+func (v *Verifier) LookAgain(of func(user string) bool) {
+	v.revise(func(e *entry) bool { return !e.due && of(e.caller.User) },
+		func(sum Sum) (*entry, bool) { return due(v.cache, sum) }, func(id string) (*entry, bool) { return due(v.byID, id) })
+}
+
+// due marks the entry of a key.
+func due[K comparable](c *otter.Cache[K, *entry], key K) (*entry, bool) {
+	e, ok := c.GetIfPresent(key)
+	if ok {
+		marked := *e
+		marked.due = true
+		c.Set(key, &marked)
+	}
+	return e, ok
+}
+
+// revise calls the functions for entries, and has look-ups that are under way not be remembered.
+func (v *Verifier) revise(which func(*entry) bool, text func(Sum) (*entry, bool), id func(string) (*entry, bool)) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.epoch.Add(1)
 	clear(v.flights) // later requests start another look-up
 	for sum, e := range v.cache.All() {
 		if which(e) {
-			v.cache.Invalidate(sum)
+			text(sum)
 		}
 	}
-	for id, e := range v.byID.All() {
+	for key, e := range v.byID.All() {
 		if which(e) {
-			v.byID.Invalidate(id)
+			id(key)
 		}
 	}
 }

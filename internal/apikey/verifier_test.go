@@ -241,6 +241,54 @@ func TestKnownKeysSurviveTheStore(t *testing.T) {
 	})
 }
 
+// What another node has changed of a user is read at the next use of the user's keys, and of no others. While the store is away, they work as
+// before.
+func TestLookAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store, v, _, key, text := newBench(t)
+		admitted(t, v, text)
+		if _, err := v.Of(t.Context(), key.ID); err != nil {
+			t.Fatal(err)
+		}
+		asked := store.count()
+		v.LookAgain(func(user string) bool { return user != "usr_1" })
+		admitted(t, v, text)
+		if store.count() != asked {
+			t.Errorf("the store was asked %d times because of other users", store.count()-asked)
+		}
+		v.LookAgain(func(user string) bool { return user == "usr_1" })
+		store.fail(fault.New(fault.StorageUnavailable, "memory", "away"))
+		admitted(t, v, text)
+		if _, err := v.Of(t.Context(), key.ID); err != nil {
+			t.Error(err)
+		}
+		store.fail(nil)
+		store.edit(key.Hash, func(f *apikey.Found) { f.Disabled = true })
+		time.Sleep(1500 * time.Millisecond) // for the pause after a failure
+		refused(t, v, text, "disabled")
+		if _, err := v.Of(t.Context(), key.ID); !fault.Is(err, fault.Authentication) {
+			t.Errorf("by its id: %v", err)
+		}
+	})
+}
+
+// A look-up that began before another node's revocation was known must not be remembered after it.
+func TestLookAgainBeatsALookUpOnItsWay(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store, v, _, key, text := newBench(t)
+		store.entered, store.leave = make(chan struct{}, 9), make(chan struct{})
+		go func() { _, _ = v.Verify(context.Background(), text, nil) }()
+		<-store.entered
+		store.edit(key.Hash, func(f *apikey.Found) { f.Disabled = true })
+		v.LookAgain(func(string) bool { return true })
+		close(store.leave)
+		synctest.Wait()
+		refused(t, v, text, "disabled")
+	})
+}
+
 // A look-up that began before a revocation must not bring the key back after it.
 func TestForgetBeatsALookUpOnItsWay(t *testing.T) {
 	t.Parallel()

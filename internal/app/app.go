@@ -24,6 +24,7 @@ import (
 	"weir/internal/config"
 	"weir/internal/fault"
 	"weir/internal/health"
+	"weir/internal/hint"
 	"weir/internal/history"
 	"weir/internal/httpapi"
 	"weir/internal/idempotency"
@@ -62,6 +63,8 @@ type Gateway struct {
 	book     *ledger.Book
 	catalog  *catalog.Current
 	live     *live
+	looks    *loop.Loop // of live, for changes
+	hints    *hint.Hearer
 	health   *health.Registry
 	hours    *health.History
 	upstream *upstream.Client
@@ -137,6 +140,7 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 	if err := g.live.start(ctx, cfg); err != nil {
 		return g, err
 	}
+	g.looks = g.live.changes()
 	if g.book, err = ledger.Start(ctx, g.store, ledgerConfig(cfg, g.slog, g.supersede)); err != nil {
 		return g, err
 	}
@@ -157,7 +161,7 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 	metrics.WatchHealth(g.health)
 	metrics.WatchAside(g.book)
 	g.live.failures = metrics.RateFailures()
-	verifier := apikey.NewVerifier(g.store, time.Now, apikey.VerifierConfig{Preferences: readPreferences})
+	verifier := apikey.NewVerifier(g.store, now, apikey.VerifierConfig{Preferences: readPreferences})
 	apiConfig, err := httpConfig(cfg)
 	if err != nil {
 		return g, err
@@ -213,6 +217,8 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 	if err != nil {
 		return g, err
 	}
+	presets := preset.NewManager(g.store, now)
+	g.hints = g.hearer(verifier, presets, ownKeys)
 	pages, err := g.pages()
 	if err != nil {
 		return g, err
@@ -224,7 +230,7 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 		Editor:   edit.NewEditor(g.store, g.live, ring, time.Now, g.live.refresh),
 		Log:      access, Slog: g.slog, Metrics: metrics, Now: now, Redact: g.redactor.Redact, Ready: g.book.Ready, Aside: g.book.Aside,
 		Idempotency: g.named, History: g.history, Videos: g.videos, Batches: g.batches, FreeDisk: freeDisk(spoolDir(cfg.DataDir)),
-		Presets: preset.NewManager(g.store, time.Now), ProviderKeys: ownKeys, TryKey: keyTrial(g.upstream, g.catalog.Load), Views: view.NewManager(g.store, time.Now), Payments: payments, Invoices: invoices, Vouchers: voucher.NewManager(g.store, time.Now), Notifications: notices, WebhookSecrets: secrets, CheckCallback: callbackCheck(fetcher, secrets), Pages: pages, Language: webui.Language, Theme: webui.Theme,
+		Presets: presets, ProviderKeys: ownKeys, TryKey: keyTrial(g.upstream, g.catalog.Load), Views: view.NewManager(g.store, time.Now), Payments: payments, Invoices: invoices, Vouchers: voucher.NewManager(g.store, time.Now), Notifications: notices, WebhookSecrets: secrets, CheckCallback: callbackCheck(fetcher, secrets), Pages: pages, Language: webui.Language, Theme: webui.Theme,
 	}, apiConfig)
 	g.batches.Start(g.api)
 	g.server = httpapi.NewServer(g.api)

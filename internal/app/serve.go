@@ -74,7 +74,8 @@ func (g *Gateway) run(ctx context.Context, signals <-chan os.Signal, watch *conf
 		g.keep(g.updating())
 	}
 	g.watch(watch)
-	g.keep(g.live.changes())
+	g.keep(g.looks)
+	g.hear()
 	g.keep(g.remembering())
 	g.keep(tidying(g.cfg.Runtime))
 	g.keep(g.savingHours())

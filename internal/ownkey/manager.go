@@ -42,10 +42,16 @@ type Manager struct {
 	ring  func() *seal.Ring
 	now   func() time.Time
 	cfg   Config
-	none  *otter.Cache[string, time.Time] // users without keys, and when that was read
+	none  *otter.Cache[string, none]      // users without keys
 	noted *otter.Cache[string, note]      // by key: what this node has noted last
 	rest  *otter.Cache[string, time.Time] // by key and the time of its secret: until when it rests
 	epoch atomic.Uint64                   // grows with every key that is added: that there was none must not be remembered after it
+}
+
+// none is that a user had no keys.
+type none struct {
+	at  time.Time
+	due bool // another node has changed it
 }
 
 type note struct {
@@ -57,7 +63,7 @@ type note struct {
 func NewManager(s Store, ring func() *seal.Ring, now func() time.Time, c Config) *Manager {
 	return &Manager{
 		store: s, ring: ring, now: now, cfg: c,
-		none:  otter.Must(&otter.Options[string, time.Time]{MaximumSize: room}),
+		none:  otter.Must(&otter.Options[string, none]{MaximumSize: room}),
 		noted: otter.Must(&otter.Options[string, note]{MaximumSize: room}),
 		rest:  otter.Must(&otter.Options[string, time.Time]{MaximumSize: room}),
 	}
@@ -213,13 +219,13 @@ func (m *Manager) Remove(ctx context.Context, user, id string, by audit.Actor) e
 func (m *Manager) Of(ctx context.Context, user string) ([]routing.Own, error) {
 	now := m.now()
 	read, known := m.none.GetIfPresent(user)
-	if known && now.Sub(read) < fresh {
+	if known && !read.due && now.Sub(read.at) < fresh {
 		return nil, nil
 	}
 	epoch := m.epoch.Load()
 	keys, err := m.store.ProviderKeys(ctx, user)
 	if err != nil {
-		if known && now.Sub(read) < stale {
+		if known && now.Sub(read.at) < stale {
 			return nil, nil
 		}
 		e := fault.New(fault.StorageUnavailable, "ownkey.Of", "Whether there are own keys for this call cannot be found out at present. Try again.")
@@ -227,8 +233,9 @@ func (m *Manager) Of(ctx context.Context, user string) ([]routing.Own, error) {
 		return nil, e.Because(err)
 	}
 	if len(keys) == 0 {
-		if m.epoch.Load() == epoch {
-			m.none.Set(user, now)
+		m.none.Set(user, none{at: now})
+		if m.epoch.Load() != epoch { // looked at last: a change in between finds what was written
+			m.none.Invalidate(user)
 		}
 		return nil, nil
 	}
@@ -237,6 +244,18 @@ func (m *Manager) Of(ctx context.Context, user string) ([]routing.Own, error) {
 		all[i] = m.own(&keys[i], now)
 	}
 	return all, nil
+}
+
+// LookAgain has the keys of users without any read again at the next call, because another node has added one. While the store is
+// unavailable, they have none as before.
+func (m *Manager) LookAgain(of func(user string) bool) {
+	m.epoch.Add(1)
+	for user, n := range m.none.All() {
+		if of(user) && !n.due {
+			n.due = true
+			m.none.Set(user, n)
+		}
+	}
 }
 
 func (m *Manager) own(k *Key, now time.Time) routing.Own {

@@ -225,6 +225,29 @@ func TestOfReads(t *testing.T) {
 }
 
 // Whose keys are taken: by default of providers that the operator has a credential of.
+// A key that another node has added is used by the next call. While the store is away, its user has none as before.
+func TestLookAgain(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 3, 12, 0, 0, 0, time.UTC)
+	s := &memory{}
+	m := ownkey.NewManager(s, func() *seal.Ring { return &seal.Ring{} }, func() time.Time { return now }, ownkey.Config{Enabled: true})
+	of := func(want, asked int) {
+		t.Helper()
+		if keys, err := m.Of(t.Context(), "usr_a"); len(keys) != want || err != nil || s.asked != asked {
+			t.Errorf("%d keys, %v after %d questions; want %d after %d", len(keys), err, s.asked, want, asked)
+		}
+	}
+	of(0, 1)
+	s.keys = append(s.keys, ownkey.Key{ID: "pk_1", User: "usr_a", Provider: "acme", Off: true})
+	m.LookAgain(func(user string) bool { return user == "usr_b" })
+	of(0, 1)
+	m.LookAgain(func(user string) bool { return user == "usr_a" })
+	s.away = true
+	of(0, 2)
+	s.away = false
+	of(1, 3)
+}
+
 func TestTakes(t *testing.T) {
 	t.Parallel()
 	open1, listed := open(t, usual), open(t, ownkey.Config{Enabled: true, Providers: []string{"bare"}, Most: 1})

@@ -35,6 +35,7 @@ type place struct{ user, name string }
 type entry struct {
 	preset Preset
 	at     time.Time
+	due    bool // another node has changed it
 }
 
 // weight is about how much memory an entry takes: an account may have presets of 6 MB, and there are many accounts.
@@ -54,14 +55,15 @@ func (m *Manager) Find(ctx context.Context, user, name string) (Preset, error) {
 	}
 	k, now := place{user, name}, m.now()
 	known, ok := m.cache.GetIfPresent(k)
-	if !ok || now.Sub(known.at) >= fresh {
+	if !ok || known.due || now.Sub(known.at) >= fresh {
 		epoch := m.epoch.Load()
 		p, err := m.store.PresetByName(ctx, user, name)
 		switch {
 		case err == nil || fault.Is(err, fault.NotFound):
-			known = entry{p, now}
-			if m.epoch.Load() == epoch {
-				m.cache.Set(k, known)
+			known = entry{preset: p, at: now}
+			m.cache.Set(k, known)
+			if m.epoch.Load() != epoch { // looked at last: a change in between finds what was written
+				m.cache.Invalidate(k)
 			}
 		case !ok || known.preset.Version == 0 || now.Sub(known.at) >= stale:
 			return Preset{}, err
@@ -76,6 +78,18 @@ func (m *Manager) Find(ctx context.Context, user, name string) (Preset, error) {
 func (m *Manager) changed(user, name string) {
 	m.epoch.Add(1)
 	m.cache.Invalidate(place{user, name})
+}
+
+// LookAgain has the presets of users read again at their next use, because another node has changed them. While the store is unavailable,
+// they are used as before.
+func (m *Manager) LookAgain(of func(user string) bool) {
+	m.epoch.Add(1)
+	for k, e := range m.cache.All() {
+		if of(k.user) && !e.due {
+			e.due = true
+			m.cache.Set(k, e)
+		}
+	}
 }
 
 // ByName reads a preset from the store.

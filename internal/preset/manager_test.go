@@ -84,6 +84,31 @@ func TestFind(t *testing.T) {
 	find("usr_a", "tone", "", 10) // it is not known that there is one again
 }
 
+// What another node has changed of a user is read at the next use. While the store is away, presets are used as before.
+func TestLookAgain(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 3, 12, 0, 0, 0, time.UTC)
+	s := &memory{kept: preset.Preset{User: "usr_a", Name: "tone", Version: 1, Content: "one"}}
+	m := preset.NewManager(s, func() time.Time { return now })
+	find := func(want string, asked int) {
+		t.Helper()
+		p, err := m.Find(t.Context(), "usr_a", "tone")
+		if p.Content != want || err != nil || s.asked != asked {
+			t.Errorf("%q, %v after %d questions, want %q after %d", p.Content, err, s.asked, want, asked)
+		}
+	}
+	find("one", 1)
+	s.kept.Content = "two"
+	m.LookAgain(func(user string) bool { return user == "usr_b" })
+	find("one", 1)
+	m.LookAgain(func(user string) bool { return user == "usr_a" })
+	s.away = true
+	find("one", 2)
+	s.away = false
+	find("two", 3)
+	find("two", 3)
+}
+
 // Many accounts with large presets do not fill the memory.
 func TestMemory(t *testing.T) {
 	s := &memory{all: strings.Repeat("x", preset.MaxContent)}

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"maps"
 	"slices"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"weir/internal/audit"
 	"weir/internal/catalog/edit"
 	"weir/internal/fault"
+	"weir/internal/hint"
 	"weir/internal/rawjson"
 )
 
@@ -87,7 +89,7 @@ func (s *Store) CommitCatalog(ctx context.Context, c edit.Commit, e audit.Event)
 		if err := t.putCatalogRow(&c); err != nil {
 			return err
 		}
-		return t.record(e, c.At)
+		return errors.Join(t.tell(hint.Catalog, ""), t.record(e, c.At))
 	})
 	if s.engine.Duplicate(err) {
 		return moved()

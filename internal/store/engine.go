@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"fmt"
 	"time"
+
+	"weir/internal/hint"
 )
 
 // Engine has the operations that differ between databases.
@@ -48,6 +50,12 @@ type Engine struct {
 	Shrink func(ctx context.Context) error
 	// Size is a query for the bytes of the database, and how many of them are free for new rows.
 	Size string
+
+	// Tell is a statement that passes a note, its one parameter, to all who Listen, when its transaction commits; equal notes of a transaction
+	// arrive once. Empty: nobody listens.
+	Tell string
+	// Listen is hint.Source.Listen; nil where there is no Tell.
+	Listen func(ctx context.Context, joined func(), heard func(note string)) error
 
 	// Duplicate reports whether a row could not be inserted because there is one with that key.
 	Duplicate func(error) bool
@@ -137,6 +145,15 @@ func (t *tx) one(text string, args ...any) error {
 		return err
 	}
 	return sql.ErrNoRows
+}
+
+// tell has other nodes look again at what they remember of a user, "" for all.
+func (t *tx) tell(topic hint.Topic, user string) error {
+	if t.engine.Tell == "" {
+		return nil
+	}
+	_, err := t.Exec(t.engine.Tell, []any{hint.Hint{Topic: topic, User: user}.String()})
+	return err
 }
 
 // lockTable keeps others from writing into a table.

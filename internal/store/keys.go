@@ -11,6 +11,7 @@ import (
 	"weir/internal/apikey"
 	"weir/internal/audit"
 	"weir/internal/fault"
+	"weir/internal/hint"
 	"weir/internal/money"
 )
 
@@ -108,7 +109,7 @@ func (s *Store) ChangeKey(ctx context.Context, user, hash string, c apikey.Chang
 		if err != nil {
 			return err
 		}
-		return t.record(e, now)
+		return errors.Join(t.tell(hint.Keys, key.User), t.record(e, now))
 	})
 	return key, err
 }
@@ -165,7 +166,7 @@ func (s *Store) RotateKey(ctx context.Context, user, hash, newHash, newLabel str
 		if _, err = t.exec(`UPDATE users SET web_key = $1 WHERE id = $2 AND web_key = $3`, newHash, key.User, hash); err != nil {
 			return err
 		}
-		return t.record(e, now)
+		return errors.Join(t.tell(hint.Keys, key.User), t.record(e, now))
 	})
 	return key, err
 }
@@ -185,11 +186,12 @@ func addressesText(list []netip.Prefix) string {
 // DeleteKey marks a key deleted; records go on naming it. It fails with fault.NotFound.
 func (s *Store) DeleteKey(ctx context.Context, user, hash string, now time.Time, e audit.Event) error {
 	return s.write(ctx, func(t *tx) error {
-		err := t.one(`UPDATE api_keys SET deleted_at = $1, updated_at = $1 WHERE hash = $2 AND ($3 = '' OR user_id = $3) AND deleted_at IS NULL`, now.UnixMicro(), hash, user)
+		var owner string
+		err := t.row(`UPDATE api_keys SET deleted_at = $1, updated_at = $1 WHERE hash = $2 AND ($3 = '' OR user_id = $3) AND deleted_at IS NULL RETURNING user_id`, now.UnixMicro(), hash, user).Scan(&owner)
 		if err != nil {
 			return noKey("store.DeleteKey", err)
 		}
-		return t.record(e, now)
+		return errors.Join(t.tell(hint.Keys, owner), t.record(e, now))
 	})
 }
 

@@ -14,6 +14,7 @@ import (
 	"weir/internal/catalog/edit"
 	"weir/internal/fault"
 	"weir/internal/health"
+	"weir/internal/hint"
 	"weir/internal/history"
 	"weir/internal/idempotency"
 	"weir/internal/invoice"
@@ -63,6 +64,8 @@ var (
 	_ view.Store    = (*Store)(nil)
 	_ ownkey.Store  = (*Store)(nil)
 
+	_ hint.Source = (*Store)(nil)
+
 	_ webhook.Outbox      = (*Store)(nil)
 	_ webhook.SecretStore = (*Store)(nil)
 )
@@ -82,6 +85,14 @@ func (s *Store) take(ctx context.Context, op string) (leave func(), err error) {
 		return nil, Unavailable(op, err)
 	}
 	return func() { s.turns.Leave(user) }, nil
+}
+
+// Listen is hint.Source.Listen.
+func (s *Store) Listen(ctx context.Context, joined func(), heard func(note string)) error {
+	if s.engine.Listen == nil {
+		return errors.ErrUnsupported
+	}
+	return failure("store.Listen", s.engine.Listen(ctx, joined, heard))
 }
 
 // Close closes the database. Calls still running fail.

@@ -56,6 +56,7 @@ var rules = map[string]rule{
 	"internal/catalog":         {layer: domain},
 	"internal/catalog/edit":    {layer: domain},
 	"internal/catalog/listing": {layer: domain},
+	"internal/hint":            {layer: domain},
 	"internal/rate":            {layer: domain},
 	"internal/routing":         {layer: domain},
 	"internal/health":          {layer: domain},

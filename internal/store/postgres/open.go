@@ -86,7 +86,8 @@ func Open(ctx context.Context, dsn string, opts ...Option) (*store.Store, error)
 		Triggers: triggers, Guards: e.guards,
 		Clock:     o.clock,
 		Unhurried: "SET LOCAL statement_timeout = 0",
-		Write:     e.write, Duplicate: isDuplicate, Refused: isRefused, Close: e.close, Copier: copier,
+		Tell:      tell, Listen: e.listen,
+		Write: e.write, Duplicate: isDuplicate, Refused: isRefused, Close: e.close, Copier: copier,
 	}, o.now)
 	if err := errors.Join(s.TakeOver(ctx), s.FillRollUps(ctx)); err != nil {
 		return nil, errors.Join(err, s.Close())

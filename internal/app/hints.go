@@ -1,0 +1,42 @@
+package app
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"weir/internal/apikey"
+	"weir/internal/hint"
+	"weir/internal/ownkey"
+	"weir/internal/preset"
+)
+
+const (
+	hintPause = 100 * time.Millisecond // however fast somebody changes things, nodes look at what they remember ten times a second
+	hintFirst = 200 * time.Millisecond // the first pause after a lost connection
+	hintMost  = 5 * time.Second        // the longest
+)
+
+// hearer listens to the changes of other nodes and commands. What hints are about is read again by the clock, too, at the latest after
+// lookEvery or the like: a hint makes it sooner.
+func (g *Gateway) hearer(keys *apikey.Verifier, presets *preset.Manager, own *ownkey.Manager) *hint.Hearer {
+	cfg := hint.Config{Pause: hintPause, First: hintFirst, Most: hintMost, Now: time.Now, Rand: rand.Float64, Log: g.slog}
+	return hint.New(g.store, cfg, func(t hint.Topic, u hint.Users) {
+		switch t {
+		case hint.Keys:
+			keys.LookAgain(u.Has)
+		case hint.Presets:
+			presets.LookAgain(u.Has)
+		case hint.ProviderKeys:
+			own.LookAgain(u.Has)
+		case hint.Catalog:
+			g.looks.Wake()
+		}
+	})
+}
+
+// hear listens until the node closes.
+func (g *Gateway) hear() {
+	g.hints.Start()
+	g.onClose(func(context.Context) { g.hints.Stop() })
+}

@@ -1,0 +1,136 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"weir/internal/apikey"
+	"weir/internal/audit"
+	"weir/internal/catalog/edit"
+	"weir/internal/hint"
+	"weir/internal/ownkey"
+	"weir/internal/preset"
+	"weir/internal/routing"
+)
+
+// HintStore is what Hints checks.
+type HintStore interface {
+	AccountStore
+	preset.Store
+	ownkey.Store
+	edit.Store
+	hint.Source
+}
+
+// Hints checks that what one node changes is heard by another. open gives two stores of one empty database, and closes them after the test.
+// A database for one node has no hints: there, tells is false.
+func Hints(t *testing.T, tells bool, open func(*testing.T) (here, there HintStore)) {
+	here, there := open(t)
+	if !tells {
+		err := there.Listen(t.Context(), func() { t.Error("it listens") }, func(note string) { t.Error(note) })
+		if !errors.Is(err, errors.ErrUnsupported) {
+			t.Errorf("Listen: %v", err)
+		}
+	}
+	user := presetUser(t, here)
+	key := hintKey(t, here, user)
+	notes := listening(t, there, tells)
+	event := audit.Event{Actor: actor, Action: audit.KeyChanged, Target: "x"}
+	own := ownkey.Key{ID: "pk_hint", User: user, Provider: "acme", Order: routing.OwnBefore, Sealed: []byte("sealed"), Last4: "cdef", CreatedAt: payAt, ChangedAt: payAt}
+	off, name := true, "renamed"
+	for _, x := range []struct {
+		what   string
+		change func() error
+		want   hint.Hint
+	}{
+		{"a key changes", func() error {
+			_, err := here.ChangeKey(t.Context(), "", key.Hash, apikey.Change{Name: &name}, payAt, event)
+			return err
+		}, hint.Hint{Topic: hint.Keys, User: user}},
+		{"a key is rotated", func() error {
+			_, err := here.RotateKey(t.Context(), user, key.Hash, apikey.Hash("another"), "another", payAt.Add(time.Hour), payAt, event)
+			return err
+		}, hint.Hint{Topic: hint.Keys, User: user}},
+		{"an operator deletes a key", func() error { return here.DeleteKey(t.Context(), "", apikey.Hash("another"), payAt, event) }, hint.Hint{Topic: hint.Keys, User: user}},
+		{"a user is disabled", func() error { return here.SetUserDisabled(t.Context(), user, true, payAt, event) }, hint.Hint{Topic: hint.Keys, User: user}},
+		{"a user's role changes", func() error { return here.SetUserRole(t.Context(), user, apikey.Operator, payAt, event) }, hint.Hint{Topic: hint.Keys, User: user}},
+		{"a user's preferences change", func() error {
+			_, err := here.SetUserPreferences(t.Context(), user, "", `{"sort":"price"}`, payAt, event)
+			return err
+		}, hint.Hint{Topic: hint.Keys, User: user}},
+		{"a preset is made", func() error {
+			_, err := here.SavePreset(t.Context(), preset.Save{User: user, Name: "a", Content: `{}`, New: true, At: payAt}, event)
+			return err
+		}, hint.Hint{Topic: hint.Presets, User: user}},
+		{"a preset changes", func() error {
+			_, err := here.SavePreset(t.Context(), preset.Save{User: user, Name: "a", Content: `{"a":1}`, At: payAt}, event)
+			return err
+		}, hint.Hint{Topic: hint.Presets, User: user}},
+		{"a preset is deleted", func() error { return here.DeletePreset(t.Context(), user, "a", payAt, event) }, hint.Hint{Topic: hint.Presets, User: user}},
+		{"a provider key is added", func() error { return here.AddProviderKey(t.Context(), own, 3, event) }, hint.Hint{Topic: hint.ProviderKeys, User: user}},
+		{"a provider key changes", func() error {
+			_, err := here.ChangeProviderKey(t.Context(), user, own.ID, ownkey.Change{Off: &off}, payAt, event)
+			return err
+		}, hint.Hint{Topic: hint.ProviderKeys, User: user}},
+		{"a provider key is removed", func() error { return here.RemoveProviderKey(t.Context(), user, own.ID, payAt, event) }, hint.Hint{Topic: hint.ProviderKeys, User: user}},
+		{"the catalog changes", func() error {
+			return here.CommitCatalog(t.Context(), put(1, edit.Row{Kind: edit.Provider, ID: "hut", Spec: edit.Spec{"name": "Hut"}}), event)
+		}, hint.Hint{Topic: hint.Catalog}},
+	} {
+		if err := x.change(); err != nil {
+			t.Fatalf("%s: %v", x.what, err)
+		}
+		if !tells {
+			continue
+		}
+		if got, ok := hint.Parse(<-notes); !ok || got != x.want {
+			t.Errorf("%s: the other node heard %v, want %v", x.what, got, x.want)
+		}
+	}
+	// What fails tells nothing: the next note is that of the change after it.
+	if err := here.DeleteKey(t.Context(), user, "no such key", payAt, event); err == nil {
+		t.Error("deleted what is not there")
+	}
+	if err := here.SetUserDisabled(t.Context(), user, false, payAt, event); err != nil {
+		t.Error(err)
+	}
+	if tells {
+		if got := <-notes; got != (hint.Hint{Topic: hint.Keys, User: user}).String() || len(notes) > 0 {
+			t.Errorf("after a change that failed and one that did not the other node heard %q", got)
+		}
+	}
+}
+
+// hintKey adds a key of a user.
+func hintKey(t *testing.T, s AccountStore, user string) apikey.Key {
+	t.Helper()
+	k, _ := apikey.Make(apikey.NewKey{Name: "test", User: user, Creator: user}, payAt)
+	if err := s.InsertKey(t.Context(), k, 9, apikey.CreatedEvent(&k, actor)); err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+// listening returns what a store hears from now until the test ends.
+func listening(t *testing.T, s hint.Source, tells bool) <-chan string {
+	t.Helper()
+	notes := make(chan string, 100)
+	if !tells {
+		return notes
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	joined := make(chan struct{})
+	var done sync.WaitGroup
+	done.Go(func() {
+		if err := s.Listen(ctx, func() { close(joined) }, func(note string) { notes <- note }); ctx.Err() == nil {
+			t.Errorf("Listen: %v", err)
+			close(notes)
+		}
+	})
+	t.Cleanup(func() { cancel(); done.Wait() })
+	<-joined
+	return notes
+}
