@@ -104,6 +104,7 @@ func (g *Gateway) supersede() { g.superseded <- struct{}{} }
 type extra struct {
 	declared catalog.Declared // additional providers and models: the demo's simulator
 	logTo    io.Writer
+	version  string           // of the program; "": unknown
 	listener net.Listener     // already open; nil: listen on cfg.Server.Listen
 	clock    func() time.Time // used by calls and endpoint health; nil: time.Now
 }
@@ -160,6 +161,7 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 	metrics := httpapi.NewMetrics()
 	metrics.WatchHealth(g.health)
 	metrics.WatchAside(g.book)
+	traces := g.makeTraces(metrics, x.version)
 	g.live.failures = metrics.RateFailures()
 	verifier := apikey.NewVerifier(g.store, now, apikey.VerifierConfig{Preferences: readPreferences})
 	apiConfig, err := httpConfig(cfg)
@@ -228,7 +230,7 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 		Verifier: verifier, CallerOf: verifier.Of, People: g.people, Keys: keys, Ledger: g.book, Reports: report.New(g.store, g.book), Corrections: g.book, Catalog: g.catalog.Load, Tokens: tokenizer.Tokenizer{},
 		Accounts: account.NewManager(g.store, verifier, time.Now),
 		Editor:   edit.NewEditor(g.store, g.live, ring, time.Now, g.live.refresh),
-		Log:      access, Slog: g.slog, Metrics: metrics, Now: now, Redact: g.redactor.Redact, Ready: g.book.Ready, Aside: g.book.Aside,
+		Traces:   traces, Log: access, Slog: g.slog, Metrics: metrics, Now: now, Redact: g.redactor.Redact, Ready: g.book.Ready, Aside: g.book.Aside,
 		Idempotency: g.named, History: g.history, Videos: g.videos, Batches: g.batches, FreeDisk: freeDisk(spoolDir(cfg.DataDir)),
 		Presets: presets, ProviderKeys: ownKeys, TryKey: keyTrial(g.upstream, g.catalog.Load), Views: view.NewManager(g.store, time.Now), Payments: payments, Invoices: invoices, Vouchers: voucher.NewManager(g.store, time.Now), Notifications: notices, WebhookSecrets: secrets, CheckCallback: callbackCheck(fetcher, secrets), Pages: pages, Language: webui.Language, Theme: webui.Theme,
 	}, apiConfig)

@@ -23,7 +23,7 @@ type Options struct {
 
 // Serve runs a node until a signal ends it.
 func Serve(ctx context.Context, cfg config.Config, o Options) error {
-	g, err := open(ctx, cfg, extra{logTo: os.Stderr})
+	g, err := open(ctx, cfg, extra{logTo: os.Stderr, version: o.Version})
 	if err != nil {
 		return err
 	}

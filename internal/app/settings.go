@@ -128,6 +128,9 @@ func httpConfig(cfg config.Config) (httpapi.Config, error) {
 	c.TruncateAddr, c.CORS, c.Strict, c.AdminAPI = s.TruncateAddresses, s.CORS, cfg.Keys.StrictSchema, s.AdminAPI
 	c.ModerationVendor = s.ModerationVendor
 	c.SpoolDir = spoolDir(cfg.DataDir)
+	if c.TraceTrust, err = cfg.Tracing.Networks(); err != nil {
+		return c, err
+	}
 	c.TrustedProxies, err = s.Prefixes()
 	return c, err
 }

@@ -84,6 +84,8 @@ type Request struct {
 	Format           *Format  // required format of the answer, nil: any text
 	Search           *Search  // web search requested by a plugin or a suffix, in addition to the body; nil: none
 
+	Traceparent string // header of the request to the provider, "" none
+
 	Deferred *Deferred // the request goes to the provider as a part of a batch; nil: by itself
 
 	Memory  Memory  // counts the memory that answers take; nil: not counted

@@ -44,6 +44,7 @@ type Config struct {
 	Providers   []Provider  `yaml:"providers" reload:"live"`
 	Models      []Model     `yaml:"models" reload:"live"`
 	Log         Log         `yaml:"log"`
+	Tracing     Tracing     `yaml:"tracing" reload:"restart"`
 	Runtime     Runtime     `yaml:"runtime" reload:"restart"`
 
 	list    *builtin.List // prices of built-in models; nil: those of the program
@@ -628,6 +629,20 @@ type Log struct {
 	Access bool   `yaml:"access" reload:"restart"`
 }
 
+// Tracing configures the spans of calls for OpenTelemetry.
+type Tracing struct {
+	Endpoint     string        `yaml:"endpoint"` // "": nothing is traced
+	Headers      []Secret      `yaml:"headers"`  // "Name: value" each
+	Service      string        `yaml:"service"`
+	Ratio        Decimal       `yaml:"ratio"`         // of calls, 0 to 1
+	TrustFrom    []string      `yaml:"trust_from"`    // addresses or prefixes of clients
+	PassTo       []string      `yaml:"pass_to"`       // ids of providers
+	Content      bool          `yaml:"content"`       // spans have prompts and answers
+	ContentBytes Size          `yaml:"content_bytes"` // of each
+	QueueBytes   Size          `yaml:"queue_bytes"`
+	Timeout      time.Duration `yaml:"timeout"`
+}
+
 // Runtime configures the Go runtime.
 type Runtime struct {
 	MemoryLimit Size  `yaml:"memory_limit"` // 0: none
@@ -723,6 +738,7 @@ func Default() Config {
 			GenAIPrices: "https://raw.githubusercontent.com/pydantic/genai-prices/main/prices/new_data/v2/data.json",
 		},
 		Builtin: Builtin{All: true},
+		Tracing: Tracing{Service: "weir", Ratio: "0.1", ContentBytes: 16 << 10, QueueBytes: 4 << 20, Timeout: 10 * time.Second},
 		Log:     Log{Level: "info", Access: true},
 		Runtime: Runtime{MemoryLimit: 1 << 30, GOGC: 400},
 	}

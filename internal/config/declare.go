@@ -133,6 +133,11 @@ func (c *Config) Secrets() []string {
 			out = append(out, s.Reveal())
 		}
 	}
+	for _, h := range c.Tracing.Headers {
+		if _, value, _ := strings.Cut(h.Reveal(), ":"); strings.TrimSpace(value) != "" {
+			out = append(append(out, strings.TrimSpace(value)), secretParts(strings.TrimSpace(value))...)
+		}
+	}
 	for i := range c.SignIn.Providers {
 		if s := c.SignIn.Providers[i].ClientSecret.Reveal(); s != "" {
 			out = append(out, s)

@@ -46,6 +46,7 @@ var notShared = map[string]string{
 	"mail.port":                               "a port",
 	"payments.yookassa.receipt.vat_code":      "a code",
 	"payments.yookassa.receipt.tax_system":    "a code",
+	"tracing.content_bytes":                   "one span",
 	"runtime.gogc":                            "a setting of the garbage collector",
 }
 

@@ -117,6 +117,7 @@ func (c *Config) Validate() error {
 	k.invoices()
 	k.notify()
 	k.ownKeys()
+	k.tracing()
 	for _, id := range c.Builtin.Only {
 		if _, known := builtin.Named(id); !known {
 			k.fail("builtin", "there is no built-in provider %q%s", id, suggestion(id, builtinIDs()))

@@ -55,6 +55,7 @@ var groups = []group{
 	{"operate", []entry{
 		{"docs/install.md", "As a Debian package, a container, or with compose; programs for all systems."},
 		{"docs/operating.md", "Start, watch, upgrade, back up, and run several nodes."},
+		{"docs/tracing.md", "Send traces of calls to OpenTelemetry: what they have, and whose they are."},
 		{"docs/configuration.md", "The file, the environment, secrets, providers of your own, limits."},
 		{"docs/sign-in.md", "How people sign in, and who may make an account."},
 		{"docs/payments.md", "Let people pay for their wallets, give money back, compare with the provider."},
@@ -101,6 +102,7 @@ var groups = []group{
 		{"docs/decisions/retention.md", "How details of old calls are dropped while the checks of the books stay exact."},
 		{"docs/decisions/schemas.md", "Answers are checked against schemas by a checker of our own."},
 		{"docs/decisions/tasks.md", "Images, audio and vectors use the path of a chat."},
+		{"docs/decisions/tracing.md", "Spans are written by a package of our own."},
 		{"docs/decisions/unclear-submissions.md", "A video is never submitted twice."},
 		{"docs/decisions/video-shapes.md", "A video job has two shapes."},
 		{"docs/decisions/vulnerabilities.md", "Known vulnerabilities are looked up live, or not at all."},

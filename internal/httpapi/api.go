@@ -123,6 +123,8 @@ type Deps struct {
 
 	WebhookSecrets WebhookSecrets // nil: events are not signed, so none are sent
 
+	Traces Traces // nil: nothing is traced
+
 	CheckCallback func(param, address string) error // refuses addresses that must not be called; nil: none is refused
 }
 
@@ -476,6 +478,9 @@ func (x *exchange) serve() error {
 	}
 	if err := x.authorize(); err != nil {
 		return err
+	}
+	if t := x.api.Traces; t != nil && route.access == inference && !x.deferred() {
+		x.trace = t.Begin(x.r.Header["Traceparent"], x.traceTrusted())
 	}
 	if route.admitted() {
 		if err := x.admit(); err != nil {

@@ -59,6 +59,7 @@ type Config struct {
 	FreeRates quota.Free   // of each user, for models ending in :free
 
 	TrustedProxies []netip.Prefix // whose X-Forwarded-For is believed
+	TraceTrust     []netip.Prefix // clients whose traces are continued
 	TruncateAddr   bool           // log client addresses without their last part
 	Strict         bool           // X-Response-Schema: strict is everybody's default
 	CORS           bool           // pages of other origins may call the API from a browser

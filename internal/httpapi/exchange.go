@@ -21,6 +21,7 @@ import (
 	"weir/internal/person"
 	"weir/internal/record"
 	"weir/internal/relay"
+	"weir/internal/trace"
 )
 
 // Actor is who changes something, for the audit chain.
@@ -48,6 +49,7 @@ type exchange struct {
 	asked      string       // model asked for
 	named      *named       // nil unless the client has named the request with an Idempotency-Key
 	visit      quota.Visit  // what it counts for
+	trace      *trace.Call  // nil: it is not traced
 
 	preset        string // that the request uses, "" none
 	presetVersion int64
@@ -221,6 +223,9 @@ func (x *exchange) deferred() bool { return x.part != nil && x.part.Deferred != 
 
 // finish gives back what the request held and records it.
 func (x *exchange) finish() {
+	if x.trace != nil {
+		x.endTrace(x.outcome())
+	}
 	x.releaseBody()
 	if x.stream != nil {
 		x.stream.to.Close()
@@ -236,12 +241,7 @@ func (x *exchange) finish() {
 	if x.deferred() && x.part.Deferred.Prepares() {
 		return // its answer is what counts
 	}
-	status := x.status
-	if x.fault != nil && x.fault.Kind == fault.Canceled || x.record != nil && x.record.Cancelled {
-		status = StatusClientGone
-	} else if x.fault != nil {
-		status = Status(x.fault)
-	}
+	status := x.outcome()
 	took := x.api.Now().Sub(x.at)
 	if x.route != nil {
 		x.route.metrics.observe(status, took)
@@ -253,6 +253,17 @@ func (x *exchange) finish() {
 		r := x.logRecord(status, took)
 		l.Access(&r)
 	}
+}
+
+// outcome is the HTTP status that counts: that of the fault where the head of a stream could not have it.
+func (x *exchange) outcome() int {
+	if x.fault != nil && x.fault.Kind == fault.Canceled || x.record != nil && x.record.Cancelled {
+		return StatusClientGone
+	}
+	if x.fault != nil {
+		return Status(x.fault)
+	}
+	return x.status
 }
 
 func (x *exchange) logRecord(status int, took time.Duration) accesslog.Record {

@@ -125,6 +125,15 @@ func (m *Metrics) WatchAside(a Asides) {
 		func() float64 { return float64(a.Aside()) }))
 }
 
+// WatchSpans exports what became of the spans of traces, by result.
+func (m *Metrics) WatchSpans(results []string, count func(result int) int64) {
+	for i, name := range results {
+		m.Registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "weir_trace_spans_total",
+			Help: "Spans of traced calls by result: sent, dropped because the queue was full, rejected by the receiver, or lost because it did not answer.", ConstLabels: prometheus.Labels{"result": name}},
+			func() float64 { return float64(count(i)) }))
+	}
+}
+
 // Handler serves the registry in the Prometheus text format.
 func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.Registry, promhttp.HandlerOpts{})

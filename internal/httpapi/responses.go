@@ -294,6 +294,7 @@ func (r *reply) inBackground() error {
 	}
 	r.run = run
 	if !r.req.Stream {
+		x.trace = nil // the answer in the background ends it
 		go r.aside()
 		x.writeBody(http.StatusOK, jsonType, r.kept.Object)
 		return nil
@@ -349,6 +350,9 @@ func (r *reply) aside() {
 	}, r.failed)
 	if err != nil && fault.Is(err, fault.Internal) {
 		x.api.Slog.Error("a response in the background failed", "request_id", x.id, "cause", fault.From(err).Cause)
+	}
+	if t := r.call.Trace; t != nil {
+		x.api.Traces.End(t, x.answered(http.StatusOK, x.route.Pattern, fault.From(err), r.call.Record))
 	}
 	x.api.Metrics.call(r.call.Record)
 	x.visit.Charge(x.api.Now(), r.call.Record) // its request ended long ago

@@ -86,7 +86,7 @@ func routePreset(body []byte, p *wire.Preset, model string) []byte {
 func (x *exchange) newCall(req *completion.Request, api string, text iter.Seq[[]byte]) *relay.Call {
 	c := &relay.Call{
 		Caller: x.caller, Request: req, Generation: x.generation, RequestID: x.id, At: x.at, Catalog: x.api.Catalog(), API: api,
-		Preset: x.preset, PresetVersion: x.presetVersion, PromptText: text, UserAgent: x.note("User-Agent"), Referer: x.note("Referer", "Http-Referer"), Title: x.note("X-Title", "X-Openrouter-Title"),
+		Preset: x.preset, PresetVersion: x.presetVersion, PromptText: text, Trace: x.trace, UserAgent: x.note("User-Agent"), Referer: x.note("Referer", "Http-Referer"), Title: x.note("X-Title", "X-Openrouter-Title"),
 	}
 	if p := x.part; p != nil {
 		c.Deferred, c.Held, c.Alone = p.Deferred, p.Held, p.Deferred == nil

@@ -440,11 +440,15 @@ func (x *run) stream(ctx context.Context, rec *record.Attempt) *fault.Error {
 
 // request is the request of the current attempt.
 func (x *run) request() *completion.Request {
-	if !x.withoutReasoning {
+	parent := ""
+	if t := x.call.Trace; t != nil {
+		parent = t.Trying(x.serving.Endpoint, x.req)
+	}
+	if !x.withoutReasoning && parent == "" {
 		return x.req
 	}
 	out := *x.req
-	out.WithoutReasoning = true
+	out.WithoutReasoning, out.Traceparent = x.withoutReasoning, parent
 	return &out
 }
 
@@ -459,6 +463,9 @@ func (x *run) event(ctx context.Context, ev *completion.Event, rec *record.Attem
 	}
 	had, kept := x.meter.delivered, len(x.meter.kept)
 	x.meter.count(ev)
+	if t := x.call.Trace; t != nil {
+		t.Said(ev)
+	}
 	if !x.started {
 		if !ev.HasContent() {
 			return nil // an attempt succeeds with its first content; an earlier frame only adds to the head

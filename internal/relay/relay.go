@@ -14,6 +14,7 @@ import (
 	"weir/internal/money"
 	"weir/internal/record"
 	"weir/internal/routing"
+	"weir/internal/trace"
 	"weir/internal/usage"
 )
 
@@ -102,6 +103,9 @@ type Call struct {
 	Held *ledger.Hold
 	// Alone is set for a request of a batch that is no part of a provider's.
 	Alone bool
+
+	// Trace is told of the attempts, and of their events; nil: the call is not traced.
+	Trace *trace.Call
 
 	// Record is the stored record of the call. Complete sets it, also when it fails; the access log reads it.
 	Record *record.Call

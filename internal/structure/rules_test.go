@@ -81,6 +81,7 @@ var rules = map[string]rule{
 	"internal/invoice":         {layer: domain},
 	"internal/preset":          {layer: domain},
 	"internal/view":            {layer: domain},
+	"internal/trace":           {layer: domain},
 	"internal/ownkey":          {layer: domain},
 	"internal/video":           {layer: domain},
 	"internal/blob":            {layer: domain},
@@ -140,6 +141,8 @@ var rules = map[string]rule{
 	"internal/sim/...":                 {layer: edge, beside: []string{"internal/sim/kit", "internal/sim/chat"}, alone: true},
 	"internal/httpapi/h1server":        {layer: edge},
 	"internal/report/paper":            {layer: edge},
+	"internal/trace/otlp":              {layer: edge},
+	"internal/trace/otlp/otlptest":     {layer: edge, alone: true, suite: true},
 	"internal/httpapi":                 {layer: edge, beside: []string{"internal/foreign", "internal/report/paper", "internal/httpapi/h1server", "internal/wire", "internal/wire/...", "internal/accesslog"}},
 
 	// Files of the repository that are part of the program. It is at the root, because files are embedded from below a package only.
@@ -167,6 +170,8 @@ var homes = []home{
 	{"github.com/jackc/pgx/v5", []string{"internal/store/postgres", "internal/store/postgres/pgtest"}, "only the PostgreSQL store knows which engine it is"},
 	{"github.com/pressly/goose/v3", []string{"internal/store", "internal/store/..."}, "migrations belong to the stores"},
 	{"github.com/wneessen/go-mail", []string{"internal/mail"}, "only the mail package knows how mail is sent"},
+	{"google.golang.org/protobuf", []string{"internal/trace/otlp", "internal/trace/otlp/otlptest"}, "only spans are protobuf"},
+	{"go.opentelemetry.io", []string{"internal/trace/otlp/otlptest"}, "the exporter of OpenTelemetry makes the program 9 MB larger: internal/trace/otlp sends spans, and tests compare it with the definition"},
 	{"codeberg.org/go-pdf/fpdf", []string{"internal/report/paper"}, "only what is printed is a PDF document"},
 	{"github.com/boombuler/barcode", []string{"internal/report/paper"}, "only what is printed has a code to scan"},
 	{"golang.org/x/text", []string{"internal/invoice"}, "only the statements of banks are in the alphabets of old programs"},

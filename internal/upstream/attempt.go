@@ -99,6 +99,7 @@ func (c *Client) open(ctx context.Context, ep *catalog.Endpoint, req *completion
 	if err != nil {
 		return nil, nil, nil, err
 	}
+	call.Header = traced(call.Header, req)
 	a := c.newAttempt(ctx, ep, texter, req.Stream, t.group.standard)
 	answer, err := a.ask(t, req, &call)
 	if err != nil {
@@ -106,6 +107,18 @@ func (c *Client) open(ctx context.Context, ep *catalog.Endpoint, req *completion
 		return nil, nil, nil, err
 	}
 	return a, texter, answer, nil
+}
+
+// traced is the header of a call with the name of the span that it is made in.
+func traced(h http.Header, req *completion.Request) http.Header {
+	if req.Traceparent == "" {
+		return h
+	}
+	if h = h.Clone(); h == nil {
+		h = make(http.Header, 1)
+	}
+	h["Traceparent"] = []string{req.Traceparent}
+	return h
 }
 
 // newAttempt begins an attempt over a transport of the standard library, or over our own client where that is nil. From then on the caller's leaving

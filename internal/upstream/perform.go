@@ -122,6 +122,9 @@ func (k *asking) Do(call dialect.Call) (*dialect.Answer, error) {
 	if err := k.check(&call); err != nil {
 		return nil, err
 	}
+	if k.req != nil {
+		call.Header = traced(call.Header, k.req)
+	}
 	over := k.target.group.standard
 	if call.Content != nil || call.URL != "" {
 		over = k.client.plainTransport(k.target.group)

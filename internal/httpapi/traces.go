@@ -1,0 +1,45 @@
+package httpapi
+
+import (
+	"weir/internal/fault"
+	"weir/internal/record"
+	"weir/internal/trace"
+)
+
+// Traces traces calls. *trace.Tracer is one.
+type Traces interface {
+	// Begin is the trace of a call with these traceparent headers, nil for none.
+	Begin(headers []string, trusted bool) *trace.Call
+	End(c *trace.Call, a *trace.Answer)
+}
+
+// traceTrusted reports whether the client may decide about traces.
+func (x *exchange) traceTrusted() bool {
+	if len(x.api.cfg.TraceTrust) == 0 {
+		return false
+	}
+	ip := x.api.clientAddress(x.r)
+	for _, p := range x.api.cfg.TraceTrust {
+		if p.Contains(ip) {
+			return true
+		}
+	}
+	return false
+}
+
+// endTrace ends the trace of the exchange, while its request's body is there: a trace may have content.
+func (x *exchange) endTrace(status int) {
+	x.api.Traces.End(x.trace, x.answered(status, x.r.URL.Path, x.fault, x.record))
+}
+
+// answered is what became of a call, for its trace. It does not look at the request, whose exchange may have ended.
+func (x *exchange) answered(status int, path string, e *fault.Error, c *record.Call) *trace.Answer {
+	a := &trace.Answer{
+		At: x.at, Took: x.api.Now().Sub(x.at), Method: x.route.Method, Route: x.route.Pattern, Path: path, Status: status,
+		Request: x.id, Asked: x.asked, User: x.caller.User, Key: x.caller.Key, Record: c,
+	}
+	if e != nil {
+		a.Reason = e.Kind.String()
+	}
+	return a
+}
