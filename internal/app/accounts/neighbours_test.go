@@ -113,6 +113,7 @@ func TestNeighboursOfEveryResource(t *testing.T) {
 
 // triedElsewhere are tests of other packages, by resource.
 var triedElsewhere = map[string]string{
+	"spans of traces":                  "internal/trace/otlp/otlp_test.go: TestQueueIsShared",
 	"events to `callback_url`":         "internal/webhook/courier_test.go: TestSlowReceiver",
 	"files for batches":                "internal/store/storetest/batches.go: fileBounds",
 	"streams of events of pages":       "internal/watch/watch_test.go: TestFollowersAreBounded",
