@@ -47,6 +47,9 @@ export async function browser(args = []) {
   return b;
 }
 
+/** SLOW=6 makes each page that many times slower: a test that races with the page then fails here, not on a busy machine. */
+const slowness = Number(process.env.SLOW ?? 1);
+
 /** Each theme and each language once: contrast does not depend on words, nor names on colours. */
 export const looks = [{ theme: 'light', language: 'en' }, { theme: 'dark', language: 'ru' }];
 
@@ -61,6 +64,7 @@ export async function open(b, weir, { language = 'en', theme = 'light', size = '
   await context.addCookies([{ name: 'weir_lang', value: language, url: weir.url }, { name: 'weir_theme', value: theme, url: weir.url }]);
   context.setDefaultTimeout(15_000);
   const page = await context.newPage();
+  if (slowness > 1) await (await context.newCDPSession(page)).send('Emulation.setCPUThrottlingRate', { rate: slowness });
   page.complaints = [];
   page.onTheWay = new Set();
   page.on('request', (r) => { if (r.resourceType() !== 'eventsource') page.onTheWay.add(r); });

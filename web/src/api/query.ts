@@ -1,7 +1,10 @@
 /** How long what was read stays fresh, and when a failed reading is tried again. */
-import { QueryClient, keepPreviousData, queryOptions, useQuery } from '@tanstack/react-query'
+import { QueryClient, keepPreviousData, notifyManager, queryOptions, useQuery } from '@tanstack/react-query'
 import { decimal, plain, subtract } from '../format'
 import { ApiError, get, send, type Reply } from './client'
+
+// The library's own choice is a timer: a switch whose state is in the cache jumped back for a moment when it was pressed.
+notifyManager.setScheduler(queueMicrotask)
 
 export const queries = new QueryClient({
   defaultOptions: {
