@@ -235,12 +235,7 @@ func serveNode(t testing.TB, format string, more ...any) *node {
 
 func (n *node) start() {
 	n.t.Helper()
-	n.cmd = exec.Command(program, "serve", "-c", n.config)
-	n.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "TZ=UTC"}
-	n.cmd.Stdout, n.cmd.Stderr = &n.log, &n.log
-	if err := n.cmd.Start(); err != nil {
-		n.t.Fatal(err)
-	}
+	n.serve()
 	n.wait("the gateway to be up", func() bool {
 		res, err := http.Get(n.url + "/v1/models")
 		if err == nil {
@@ -248,6 +243,17 @@ func (n *node) start() {
 		}
 		return err == nil && res.StatusCode == http.StatusOK
 	})
+}
+
+// serve starts the process and does not wait.
+func (n *node) serve() {
+	n.t.Helper()
+	n.cmd = exec.Command(program, "serve", "-c", n.config)
+	n.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "TZ=UTC"}
+	n.cmd.Stdout, n.cmd.Stderr = &n.log, &n.log
+	if err := n.cmd.Start(); err != nil {
+		n.t.Fatal(err)
+	}
 }
 
 // kill ends the process without a chance to clean up.

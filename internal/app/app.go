@@ -21,6 +21,7 @@ import (
 	"weir/internal/batch"
 	"weir/internal/catalog"
 	"weir/internal/catalog/edit"
+	"weir/internal/certificate"
 	"weir/internal/config"
 	"weir/internal/fault"
 	"weir/internal/health"
@@ -82,6 +83,8 @@ type Gateway struct {
 
 	listener      net.Listener
 	adminListener net.Listener
+	certificates  certificate.Source // nil: no encryption
+	redirecting   net.Addr           // nil: nothing leads to https
 
 	superseded chan struct{} // receives when another process has taken this node's identity
 
@@ -168,6 +171,12 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 	if err != nil {
 		return g, err
 	}
+	if g.certificates, err = certificates(&cfg, g.slog); err != nil {
+		return g, err
+	}
+	if g.certificates != nil {
+		apiConfig.TLS = g.certificates.Config()
+	}
 	var access *accesslog.Log
 	if cfg.Log.Access {
 		access = g.log
@@ -236,6 +245,9 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 	}, apiConfig)
 	g.batches.Start(g.api)
 	g.server = httpapi.NewServer(g.api)
+	if err := g.leadToHTTPS(); err != nil {
+		return g, err
+	}
 	return g, g.listenAdmin()
 }
 
@@ -254,7 +266,13 @@ func (g *Gateway) listenAdmin() (err error) {
 }
 
 // BaseURL returns the URL at which clients reach the node.
-func (g *Gateway) BaseURL() string { return "http://" + g.listener.Addr().String() }
+func (g *Gateway) BaseURL() string {
+	scheme := "http"
+	if g.certificates != nil {
+		scheme = "https"
+	}
+	return scheme + "://" + g.listener.Addr().String()
+}
 
 // AdminURL returns the URL at which operators reach the node, "" without an admin listener.
 func (g *Gateway) AdminURL() string {

@@ -19,6 +19,7 @@ import (
 
 	"weir/internal/catalog"
 	"weir/internal/catalog/edit"
+	"weir/internal/certificate"
 	"weir/internal/config"
 	"weir/internal/ledger"
 	"weir/internal/ledger/journal"
@@ -139,16 +140,45 @@ func (d *Doctor) network() {
 	alone := host == "localhost" || ip != nil && ip.IsLoopback()
 	public, err := url.Parse(s.PublicURL)
 	named := err == nil && s.PublicURL != ""
-	proxied := len(s.TrustedProxies) > 0
+	proxied, encrypted := len(s.TrustedProxies) > 0, s.TLS.On()
+	d.encryption(public)
 	switch {
-	case named && public.Scheme == "https" && !proxied:
+	case named && public.Scheme == "https" && !proxied && !encrypted:
 		d.say(Weak, part, "set server.trusted_proxies to the addresses of the proxy", "server.public_url is https, but no proxy is trusted: all clients seem to have the proxy's address, and share one limit")
+	case encrypted && !named:
+		d.say(Weak, part, "set server.public_url to the https:// address of this node", "clients' address of this node is not known: links in mails lead nowhere, and nobody can use a passkey")
 	case !alone && (!named || public.Scheme != "https"):
-		d.say(Weak, part, "put a proxy with TLS in front, and set server.public_url to its https:// address", "%s can be reached without encryption: keys travel readable, and nobody can sign in", s.Listen)
+		d.say(Weak, part, "set server.tls, or put a proxy with TLS in front, and set server.public_url to the https:// address", "%s can be reached without encryption: keys travel readable, and nobody can sign in", s.Listen)
 	case alone && !named:
 		d.good(part, "listens on %s, for this machine alone", s.Listen)
 	default:
 		d.good(part, "listens on %s", s.Listen)
+	}
+}
+
+// encryption examines the certificate of the node's own listener.
+func (d *Doctor) encryption(public *url.URL) {
+	const part = "certificate"
+	t := &d.cfg.Server.TLS
+	switch {
+	case !t.On():
+	case t.CertFile == "":
+		d.good(part, "certificates for %s come from %s", strings.Join(t.ACME.Domains, ", "), t.ACME.DirectoryURL)
+	default:
+		pair, err := certificate.Read(t.CertFile, t.KeyFile)
+		if err != nil {
+			d.say(Bad, part, "name a certificate and its key in server.tls", "%v", err)
+			return
+		}
+		host := ""
+		if public != nil {
+			host = public.Hostname()
+		}
+		if why := certificate.Weak(pair, host, time.Now()); why != "" {
+			d.say(Bad, part, "renew "+t.CertFile, "clients refuse it, or will soon: %s", why)
+			return
+		}
+		d.good(part, "%s is good until %s", t.CertFile, pair.Leaf.NotAfter.UTC().Format(time.DateOnly))
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"weir/internal/apikey"
 	"weir/internal/app"
 	"weir/internal/app/apptest"
+	"weir/internal/certificate/certificatetest"
 	"weir/internal/config"
 	"weir/internal/sim"
 	"weir/internal/store/sqlite/sqlitetest"
@@ -46,6 +47,15 @@ func clinic(t *testing.T, change func(*config.Config)) config.Config {
 	return cfg
 }
 
+// encrypted gives the listener a certificate for weir.example.com.
+func encrypted(public string, good time.Duration) func(*config.Config) {
+	return func(c *config.Config) {
+		c.Server.PublicURL = public
+		c.Server.TLS = config.TLS{CertFile: filepath.Join(c.DataDir, "cert.pem"), KeyFile: filepath.Join(c.DataDir, "key.pem")}
+		certificatetest.Write(c.Server.TLS.CertFile, c.Server.TLS.KeyFile, time.Now().Add(good), "weir.example.com")
+	}
+}
+
 func TestDoctorFinds(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -76,6 +86,15 @@ func TestDoctorFinds(t *testing.T) {
 		{"a proxy", func(c *config.Config) {
 			c.Server.PublicURL, c.Server.TrustedProxies = "https://weir.example", []string{"10.0.0.1"}
 		}, "network", app.Good, "listens on"},
+		{"a certificate", encrypted("https://weir.example.com", 30*24*time.Hour), "certificate", app.Good, "is good until"},
+		{"no proxy is missed then", encrypted("https://weir.example.com", 30*24*time.Hour), "network", app.Good, "listens on"},
+		{"a certificate for another name", encrypted("https://other.example.com", 30*24*time.Hour), "certificate", app.Bad, "not for other.example.com"},
+		{"a certificate that ends", encrypted("https://weir.example.com", 24*time.Hour), "certificate", app.Bad, "it ends on"},
+		{"a certificate and no address", encrypted("", 30*24*time.Hour), "network", app.Weak, "address of this node is not known"},
+		{"no certificate in the file", func(c *config.Config) { c.Server.TLS = config.TLS{CertFile: c.DataDir, KeyFile: "none"} }, "certificate", app.Bad, "cannot be read"},
+		{"certificates from an authority", func(c *config.Config) {
+			c.Server.TLS.ACME.Domains, c.Server.PublicURL = []string{"weir.example.com"}, "https://weir.example.com"
+		}, "certificate", app.Good, "come from https://acme"},
 		{"no master key", nil, "secrets", app.Weak, "no master key"},
 		{"nobody's rate", func(c *config.Config) {
 			c.Providers[0].Models[0].Prices, c.Providers[0].Models[0].PriceUSD = config.Prices{}, config.Prices{Prompt: "1", Completion: "1"}

@@ -34,7 +34,7 @@ func Serve(ctx context.Context, cfg config.Config, o Options) error {
 	if o.Path != "" {
 		g.warnOfSecrets(o.Path)
 	}
-	if s := &cfg.Server; strings.HasPrefix(s.PublicURL, "https://") && len(s.TrustedProxies) == 0 {
+	if s := &cfg.Server; strings.HasPrefix(s.PublicURL, "https://") && len(s.TrustedProxies) == 0 && !s.TLS.On() {
 		g.slog.Warn("server.public_url is https, so there is a proxy in front of this node, but server.trusted_proxies is empty: all clients count as one address, " +
 			"and share the limits by address; name the proxy in server.trusted_proxies")
 	}
@@ -56,6 +56,9 @@ func (g *Gateway) run(ctx context.Context, signals <-chan os.Signal, watch *conf
 	defer g.close(context.WithoutCancel(ctx))
 	failed := make(chan error, 2)
 	go func() { failed <- g.server.Serve(g.listener) }()
+	if g.certificates != nil {
+		go g.certificates.Start(ctx)
+	}
 	if g.admin != nil {
 		go func() {
 			if err := g.admin.Serve(g.adminListener); !errors.Is(err, http.ErrServerClosed) {

@@ -3,6 +3,7 @@
 package config
 
 import (
+	"crypto/x509"
 	"errors"
 	"time"
 
@@ -68,8 +69,42 @@ type Server struct {
 	ModerationVendor  string        `yaml:"moderation_vendor"`
 	PublicURL         string        `yaml:"public_url"`  // clients' URL of the gateway; "": the address that they connected to
 	HTTPServer        string        `yaml:"http_server"` // "own", "standard"
+	TLS               TLS           `yaml:"tls"`
 	Limits            Limits        `yaml:"limits"`
 	Timeouts          Timeouts      `yaml:"timeouts"`
+}
+
+// TLS configures encryption on listen. Without it Weir is behind a proxy that does it, or serves its own machine.
+type TLS struct {
+	CertFile       string `yaml:"cert_file"`       // PEM: the node's own certificate first, then the ones that lead to the authority
+	KeyFile        string `yaml:"key_file"`        // PEM
+	RedirectListen string `yaml:"redirect_listen"` // leads http:// to public_url; "": nothing listens
+	ACME           ACME   `yaml:"acme"`
+}
+
+// On reports whether listen is encrypted.
+func (t *TLS) On() bool { return t.CertFile != "" || t.KeyFile != "" || len(t.ACME.Domains) > 0 }
+
+// ACME configures where certificates come from, in place of files.
+type ACME struct {
+	Domains      []string `yaml:"domains"` // the first one is the default of public_url
+	Email        string   `yaml:"email"`
+	DirectoryURL string   `yaml:"directory_url"`
+	CAFile       string   `yaml:"ca_file"` // certificate authorities in PEM that vouch for directory_url; "": the system's
+}
+
+// Roots returns the authorities of ca_file, nil for the system's.
+func (a *ACME) Roots() (*x509.CertPool, error) {
+	if a.CAFile == "" {
+		return nil, nil
+	}
+	pem, err := readAuthorities(a.CAFile)
+	if err != nil {
+		return nil, err
+	}
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM([]byte(pem))
+	return pool, nil
 }
 
 // Limits bound the requests of clients.
@@ -657,6 +692,7 @@ func Default() Config {
 	return Config{
 		Server: Server{
 			Listen: "127.0.0.1:8080", AdminListen: "127.0.0.1:9091", ShutdownDelay: 5 * time.Second, DrainTimeout: 300 * time.Second, ModerationVendor: "openai", HTTPServer: "own",
+			TLS: TLS{ACME: ACME{DirectoryURL: "https://acme-v02.api.letsencrypt.org/directory"}},
 			Limits: Limits{
 				MaxBodyBytes: 32 << 20, MaxManagementBodyBytes: 1 << 20, BodyBudgetBytes: 256 << 20, MaxInFlightRequests: 4096,
 				MaxUploads: 256, SpoolBudgetBytes: 4 << 30, SpoolMinFreeBytes: 1 << 30,

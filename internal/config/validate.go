@@ -317,9 +317,56 @@ func (k *checker) positive(path string, n int64) {
 	}
 }
 
+// tls checks where the certificate comes from. With names from an authority the first one is where clients find the node, unless public_url says
+// otherwise.
+func (k *checker) tls() {
+	s := &k.c.Server
+	t := &s.TLS
+	files, auto := t.CertFile != "" || t.KeyFile != "", len(t.ACME.Domains) > 0
+	switch {
+	case files && auto:
+		k.fail("server.tls.acme.domains", "a certificate comes from cert_file or from an authority, not from both: leave one out")
+	case files && t.CertFile == "":
+		k.fail("server.tls.cert_file", "it must name the certificate of key_file")
+	case files && t.KeyFile == "":
+		k.fail("server.tls.key_file", "it must name the key of cert_file")
+	}
+	for i, d := range t.ACME.Domains {
+		if !isHost(d) || !strings.Contains(d, ".") || strings.Contains(d, "_") {
+			k.fail(fmt.Sprintf("server.tls.acme.domains[%d]", i), "%q is not a name that an authority gives certificates for; write one like weir.example.com", d)
+		}
+		t.ACME.Domains[i] = strings.ToLower(d)
+	}
+	if u, err := url.Parse(t.ACME.DirectoryURL); err != nil || u.Scheme != "https" || u.Host == "" {
+		k.fail("server.tls.acme.directory_url", "it must be an https:// address")
+	}
+	if e := t.ACME.Email; e != "" {
+		if a, err := mail.ParseAddress(e); err != nil || a.Address != e {
+			k.fail("server.tls.acme.email", "%q is not an e-mail address", e)
+		}
+	}
+	if _, err := t.ACME.Roots(); err != nil {
+		k.fail("server.tls.acme.ca_file", "%w", err)
+	}
+	if auto && s.PublicURL == "" {
+		s.PublicURL = "https://" + t.ACME.Domains[0]
+	}
+	if t.RedirectListen == "" {
+		return
+	}
+	k.address("server.tls.redirect_listen", t.RedirectListen)
+	switch {
+	case !t.On():
+		k.fail("server.tls.redirect_listen", "there is no https:// address to lead to: set cert_file and key_file, or acme.domains")
+	case !strings.HasPrefix(s.PublicURL, "https://"):
+		k.fail("server.public_url", "redirect_listen leads to it: it must be the https:// address of this node")
+	}
+}
+
 func (k *checker) server() {
 	s := &k.c.Server
 	k.address("server.listen", s.Listen)
+	k.tls()
 	if s.PublicURL = strings.TrimRight(s.PublicURL, "/"); s.PublicURL != "" {
 		u, err := url.Parse(s.PublicURL)
 		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {

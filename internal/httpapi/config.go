@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"crypto/tls"
 	"net/netip"
 	"time"
 
@@ -39,6 +40,7 @@ type Config struct {
 	EventsCheck    time.Duration // and whether their callers may still read it
 
 	StandardServer    bool          // net/http serves connections, instead of our own server
+	TLS               *tls.Config   // of listeners, which net/http serves then, with HTTP/2; nil: no encryption
 	MaxWait           time.Duration // for processor time, before a request of a model is refused at its head; 0: none is
 	ReadHeader        time.Duration // longest time for a request's head
 	IdleConn          time.Duration // an idle connection is closed after it

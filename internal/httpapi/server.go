@@ -26,7 +26,7 @@ type Server struct {
 	cancel context.CancelCauseFunc
 }
 
-// httpServer reads requests and sends answers. *h1server.Server is one, *http.Server another.
+// httpServer reads requests and sends answers. *h1server.Server is one, standard another.
 type httpServer interface {
 	Serve(net.Listener) error
 	Shutdown(context.Context) error
@@ -39,7 +39,7 @@ func NewServer(a *API) *Server {
 	c := &a.cfg
 	// WriteTimeout counts from the request's head; handlers that write later move it ahead. Without it a client that takes no byte of a short
 	// answer would hold its connection for ever.
-	if !c.StandardServer && h1server.Supported {
+	if !c.StandardServer && c.TLS == nil && h1server.Supported {
 		own := &h1server.Server{
 			Handler: a, ReadHeaderTimeout: c.ReadHeader, IdleTimeout: c.IdleConn, WriteTimeout: c.WriteStall, MaxHeaderBytes: c.MaxHeaderBytes,
 			BaseContext: ctx, ConnContext: withConn, Log: a.Slog,
@@ -51,10 +51,29 @@ func NewServer(a *API) *Server {
 		}
 		return s
 	}
-	return &Server{api: a, cancel: cancel, http: &http.Server{
-		Handler: a, ReadHeaderTimeout: c.ReadHeader, IdleTimeout: c.IdleConn, WriteTimeout: c.WriteStall, MaxHeaderBytes: c.MaxHeaderBytes,
+	return &Server{api: a, cancel: cancel, http: standard{&http.Server{
+		Handler: a, ReadHeaderTimeout: c.ReadHeader, IdleTimeout: c.IdleConn, WriteTimeout: c.WriteStall, MaxHeaderBytes: c.MaxHeaderBytes, TLSConfig: c.TLS,
 		BaseContext: func(net.Listener) context.Context { return ctx }, ConnContext: withConn, ErrorLog: slog.NewLogLogger(a.Slog.Handler(), slog.LevelDebug),
-	}}
+		HTTP2: &http.HTTP2Config{MaxConcurrentStreams: streamsByConn, SendPingTimeout: pingAfter, PingTimeout: pingFor, WriteByteTimeout: c.WriteStall},
+	}}}
+}
+
+// One connection of HTTP/2 carries many requests. A client that has gone without a word is found by a ping.
+const (
+	streamsByConn = 100
+	pingAfter     = 30 * time.Second
+	pingFor       = 15 * time.Second
+)
+
+// standard is the server of net/http.
+type standard struct{ *http.Server }
+
+// Serve answers on l, encrypted if the server has a configuration for it.
+func (s standard) Serve(l net.Listener) error {
+	if s.TLSConfig != nil {
+		return s.ServeTLS(l, "", "")
+	}
+	return s.Server.Serve(l)
 }
 
 // Serve answers on l, which it closes. It returns nil after Drain.
@@ -95,6 +114,9 @@ func (s *Server) Drain(ctx context.Context, delay, timeout time.Duration) error 
 	}
 	return err
 }
+
+// Bounded applies the limits of connections to another listener of the node.
+func (a *API) Bounded(l net.Listener) net.Listener { return newLimitListener(l, &a.cfg) }
 
 // limitListener closes connections beyond the limits as soon as they are accepted.
 type limitListener struct {

@@ -1,0 +1,192 @@
+package e2e_test
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/letsencrypt/pebble/v2/ca"
+	"github.com/letsencrypt/pebble/v2/db"
+	"github.com/letsencrypt/pebble/v2/va"
+	"github.com/letsencrypt/pebble/v2/wfe"
+	"github.com/miekg/dns"
+)
+
+const acmeConfig = `server:
+  listen: %s
+  admin_listen: "off"
+  tls:
+    redirect_listen: %s
+    acme: {domains: [weir.example.test], email: operators@example.test, directory_url: "%s", ca_file: %s}
+data_dir: %s
+builtin: false
+`
+
+// certifier is an authority that speaks ACME, Let's Encrypt's own test server. It finds every name at 127.0.0.1.
+type certifier struct {
+	directory string
+	vouchers  string // file with who vouches for directory
+	roots     *x509.CertPool
+	server    *httptest.Server
+}
+
+func startCertifier(t *testing.T, httpPort, tlsPort int) *certifier {
+	t.Helper()
+	t.Setenv("PEBBLE_VA_NOSLEEP", "1")
+	quiet := log.New(io.Discard, "", 0)
+	names, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	resolver := &dns.Server{Listener: names, Handler: dns.HandlerFunc(func(w dns.ResponseWriter, q *dns.Msg) {
+		m := new(dns.Msg).SetReply(q)
+		if q.Question[0].Qtype == dns.TypeA {
+			m.Answer = []dns.RR{&dns.A{Hdr: dns.RR_Header{Name: q.Question[0].Name, Rrtype: dns.TypeA, Class: dns.ClassINET}, A: net.IPv4(127, 0, 0, 1)}}
+		}
+		_ = w.WriteMsg(m)
+	})}
+	go func() { _ = resolver.ActivateAndServe() }()
+	t.Cleanup(func() { _ = resolver.Shutdown() })
+	store := db.NewMemoryStore()
+	authority := ca.New(quiet, store, "", "ecdsa", 0, 1, map[string]ca.Profile{"default": {ValidityPeriod: 90 * 24 * 3600}})
+	front := wfe.New(quiet, store, va.New(quiet, httpPort, tlsPort, true, names.Addr().String(), store), authority, []string{"example.test"}, true, false, 1, 1)
+	c := &certifier{server: httptest.NewTLSServer(front.Handler()), vouchers: filepath.Join(t.TempDir(), "vouchers.pem"), roots: x509.NewCertPool()}
+	t.Cleanup(c.server.Close)
+	c.directory = c.server.URL + wfe.DirectoryPath
+	if err := os.WriteFile(c.vouchers, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.server.Certificate().Raw}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	root := httptest.NewRecorder()
+	front.ManagementHandler().ServeHTTP(root, httptest.NewRequest(http.MethodGet, wfe.RootCertPath+"0", nil))
+	if !c.roots.AppendCertsFromPEM(root.Body.Bytes()) {
+		t.Fatalf("the authority has no root: %s", root.Body)
+	}
+	return c
+}
+
+// free returns an address that nothing listens at.
+func free(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().String()
+}
+
+func port(address string) (n int) {
+	_, text, _ := net.SplitHostPort(address)
+	_, _ = fmt.Sscan(text, &n)
+	return n
+}
+
+// A node gets its certificate by itself, whichever way the authority can reach it, shows it for its own name only, keeps it over a restart
+// without the authority, and leads http:// to https://.
+func TestCertificateFromAuthority(t *testing.T) {
+	for _, c := range []struct {
+		name            string
+		byHTTP, overTLS bool
+	}{{"tls-alpn-01", false, true}, {"http-01", true, false}} {
+		t.Run(c.name, func(t *testing.T) {
+			listen, plain, nowhere := free(t), free(t), free(t)
+			httpPort, tlsPort := port(nowhere), port(nowhere)
+			if c.byHTTP {
+				httpPort = port(plain)
+			}
+			if c.overTLS {
+				tlsPort = port(listen)
+			}
+			authority := startCertifier(t, httpPort, tlsPort)
+			n := acmeNode(t, listen, plain, authority)
+			client := n.reach(listen, authority.roots)
+			n.up(client)
+			res, err := client.Get("https://weir.example.test/v1/models")
+			if err != nil {
+				t.Fatalf("%v\n%s", err, n.log.String())
+			}
+			_ = res.Body.Close()
+			if res.StatusCode != 200 || res.ProtoMajor != 2 || res.TLS.PeerCertificates[0].DNSNames[0] != "weir.example.test" {
+				t.Errorf("%d by HTTP/%d for %v", res.StatusCode, res.ProtoMajor, res.TLS.PeerCertificates[0].DNSNames)
+			}
+			if _, err := client.Get("https://other.example.test/v1/models"); err == nil {
+				t.Error("the node answers by another's name")
+			}
+			follow := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+			res, err = follow.Get("http://" + plain + "/models?q=1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = res.Body.Close()
+			if to := res.Header.Get("Location"); res.StatusCode != 308 || to != "https://weir.example.test/models?q=1" {
+				t.Errorf("http:// gets %d, to %q", res.StatusCode, to)
+			}
+
+			n.kill()
+			authority.server.Close()
+			n.serve()
+			n.up(n.reach(listen, authority.roots))
+		})
+	}
+}
+
+// Without its authority the node runs, says in its log what is wrong and what to do, and does not say so for each client.
+func TestAuthorityIsAway(t *testing.T) {
+	authority := startCertifier(t, 1, 1)
+	authority.server.Close()
+	listen := free(t)
+	n := acmeNode(t, listen, free(t), authority)
+	n.wait("the failure to be logged", func() bool { return strings.Contains(n.log.String(), "no certificate could be got") })
+	client := n.reach(listen, authority.roots)
+	for _, name := range []string{"weir.example.test", "weir.example.test", "WEIR.example.test", "weir.example.test."} {
+		if _, err := client.Get("https://" + name + "/v1/models"); err == nil {
+			t.Errorf("there is a certificate for %s", name)
+		}
+	}
+	if log := n.log.String(); strings.Count(log, "no certificate could be got") != 1 || !strings.Contains(log, "redirect_listen") {
+		t.Error(log)
+	}
+}
+
+func acmeNode(t *testing.T, listen, plain string, c *certifier) *node {
+	t.Helper()
+	dir := t.TempDir()
+	n := &node{t: t, config: filepath.Join(dir, "weir.yaml")}
+	if err := os.WriteFile(n.config, fmt.Appendf(nil, acmeConfig, listen, plain, c.directory, c.vouchers, filepath.Join(dir, "data")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	n.serve()
+	t.Cleanup(n.kill)
+	return n
+}
+
+// reach is a client that finds every name at address.
+func (n *node) reach(address string, roots *x509.CertPool) *http.Client {
+	transport := &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{RootCAs: roots}, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "tcp", address)
+	}}
+	n.t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Transport: transport}
+}
+
+func (n *node) up(client *http.Client) {
+	n.t.Helper()
+	n.wait("the gateway to be up", func() bool {
+		res, err := client.Get("https://weir.example.test/v1/models")
+		if err == nil {
+			_ = res.Body.Close()
+		}
+		return err == nil
+	})
+}
