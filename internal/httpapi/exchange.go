@@ -132,7 +132,7 @@ func (x *exchange) begin() {
 	}
 	x.bodyDone = x.r.ContentLength == 0
 	x.deadline = x.at
-	x.api.Metrics.inFlight.Inc()
+	x.api.Metrics.inFlight.Add(1)
 }
 
 // startGeneration names the answer of an inference route.
@@ -237,7 +237,7 @@ func (x *exchange) finish() {
 		x.named.end(x.record)
 	}
 	m := x.api.Metrics
-	m.inFlight.Dec()
+	m.inFlight.Add(-1)
 	if x.deferred() && x.part.Deferred.Prepares() {
 		return // its answer is what counts
 	}

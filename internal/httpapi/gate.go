@@ -15,8 +15,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"weir/internal/apikey"
 	"weir/internal/fault"
 	"weir/internal/httpapi/h1server"
@@ -90,8 +88,8 @@ func newGate(a *API) *gate {
 		}
 	}
 	g.asleep.Store(true)
-	_ = a.Metrics.Registry.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "weir_requests_waiting", Help: "Requests of models that wait for processor time, before anything was made of them."},
-		func() float64 { return float64(g.inLine.Load()) })) // a second API of a test shares the first one's
+	a.Metrics.Registry.Watch("weir_requests_waiting", "Requests of models that wait for processor time, before anything was made of them.",
+		func() float64 { return float64(g.inLine.Load()) }) // a second API of a test shares the first one's
 	for style := range g.refusals {
 		for i := range g.refusals[style] {
 			g.refusals[style][i] = a.madeRefusal(envelope(style), time.Duration(i+1)*time.Second)

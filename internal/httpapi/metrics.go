@@ -7,11 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
-
 	"weir/internal/fault"
+	"weir/internal/metric"
 	"weir/internal/record"
 	"weir/internal/usage"
 )
@@ -19,19 +16,19 @@ import (
 // Metrics counts what a node does. Label values are routes, status classes, and models and providers of the catalog: never a
 // string of a client. It is safe for concurrent use and satisfies relay.Observer.
 type Metrics struct {
-	Registry *prometheus.Registry
+	Registry *metric.Registry
 
-	requests     *prometheus.CounterVec
-	seconds      *prometheus.HistogramVec
-	calls        *prometheus.CounterVec
-	tokens       *prometheus.CounterVec
-	cost         *prometheus.CounterVec
-	firstContent *prometheus.HistogramVec
-	attempts     *prometheus.CounterVec
-	inFlight     prometheus.Gauge
-	panics       prometheus.Counter
-	authFailures prometheus.Counter
-	doubts       *prometheus.CounterVec
+	requests     *metric.Counters
+	seconds      *metric.Histograms
+	calls        *metric.Counters
+	tokens       *metric.Counters
+	cost         *metric.Counters
+	firstContent *metric.Histograms
+	attempts     *metric.Counters
+	inFlight     *metric.Gauge
+	panics       *metric.Counter
+	authFailures *metric.Counter
+	doubts       *metric.Counters
 	unrouted     *routeMetrics
 
 	served  sync.Map // "model\x00provider" to *servedMetrics
@@ -42,18 +39,18 @@ type Metrics struct {
 
 // routeMetrics are the series of one route, found once.
 type routeMetrics struct {
-	classes [6]prometheus.Counter // by first digit of the status
-	seconds prometheus.Observer
+	classes [6]*metric.Counter // by first digit of the status
+	seconds *metric.Histogram
 }
 
 // servedMetrics are the series of one model at one provider.
 type servedMetrics struct {
-	calls, prompt, completion, cost prometheus.Counter
-	firstContent                    prometheus.Observer
+	calls, prompt, completion, cost *metric.Counter
+	firstContent                    *metric.Histogram
 }
 
 // tryMetrics are the series of one endpoint.
-type tryMetrics struct{ ok, failed prometheus.Counter }
+type tryMetrics struct{ ok, failed *metric.Counter }
 
 // maxSeries is how many models and endpoints have a series each; the rest are counted as "other".
 const maxSeries = 5000
@@ -62,25 +59,22 @@ var durationBuckets = []float64{.001, .005, .025, .1, .5, 1, 2.5, 5, 10, 30, 120
 
 // NewMetrics makes Metrics with a new registry.
 func NewMetrics() *Metrics {
+	r := metric.New()
 	m := &Metrics{
-		Registry: prometheus.NewRegistry(),
-		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "weir_http_requests_total", Help: "Requests by route and class of status."}, []string{"route", "class"}),
-		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "weir_http_request_seconds", Help: "Time from a request's head to the end of its answer.",
-			Buckets: durationBuckets}, []string{"route"}),
-		calls:  prometheus.NewCounterVec(prometheus.CounterOpts{Name: "weir_calls_total", Help: "Calls that an upstream answered."}, []string{"model", "provider"}),
-		tokens: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "weir_tokens_total", Help: "Tokens by direction."}, []string{"model", "provider", "direction"}),
-		cost:   prometheus.NewCounterVec(prometheus.CounterOpts{Name: "weir_cost_rubles_total", Help: "Charged rubles; the ledger is exact, this is not."}, []string{"model", "provider"}),
-		firstContent: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "weir_first_content_seconds", Help: "Time to the first content of an answer.",
-			Buckets: durationBuckets}, []string{"model", "provider"}),
-		attempts: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "weir_upstream_attempts_total", Help: "Attempts by endpoint and result."}, []string{"endpoint", "result"}),
-		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{Name: "weir_http_in_flight", Help: "Requests being answered."}),
-		panics:   prometheus.NewCounter(prometheus.CounterOpts{Name: "weir_panics_total", Help: "Handlers that panicked."}),
-		doubts: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "weir_usage_doubts_total",
-			Help: "Charged calls whose usage was estimated, was cut because more was reported than can be (capped), or is implausibly low for what was delivered."}, []string{"provider", "kind"}),
-		authFailures: prometheus.NewCounter(prometheus.CounterOpts{Name: "weir_auth_failures_total", Help: "Requests with a missing or wrong key."}),
+		Registry:     r,
+		requests:     r.Counters("weir_http_requests_total", "Requests by route and class of status.", "route", "class"),
+		seconds:      r.Histograms("weir_http_request_seconds", "Time from a request's head to the end of its answer.", durationBuckets, "route"),
+		calls:        r.Counters("weir_calls_total", "Calls that an upstream answered.", "model", "provider"),
+		tokens:       r.Counters("weir_tokens_total", "Tokens by direction.", "model", "provider", "direction"),
+		cost:         r.Counters("weir_cost_rubles_total", "Charged rubles; the ledger is exact, this is not.", "model", "provider"),
+		firstContent: r.Histograms("weir_first_content_seconds", "Time to the first content of an answer.", durationBuckets, "model", "provider"),
+		attempts:     r.Counters("weir_upstream_attempts_total", "Attempts by endpoint and result.", "endpoint", "result"),
+		inFlight:     r.Gauge("weir_http_in_flight", "Requests being answered."),
+		panics:       r.Counter("weir_panics_total", "Handlers that panicked."),
+		doubts: r.Counters("weir_usage_doubts_total",
+			"Charged calls whose usage was estimated, was cut because more was reported than can be (capped), or is implausibly low for what was delivered.", "provider", "kind"),
+		authFailures: r.Counter("weir_auth_failures_total", "Requests with a missing or wrong key."),
 	}
-	m.Registry.MustRegister(m.requests, m.seconds, m.calls, m.tokens, m.cost, m.firstContent, m.attempts, m.inFlight, m.panics, m.authFailures, m.doubts,
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.unrouted = m.route("other")
 	m.limited = m.newServed("other", "other")
 	return m
@@ -88,9 +82,7 @@ func NewMetrics() *Metrics {
 
 // watch exports figures that others keep.
 func (m *Metrics) watch(a *API) {
-	gauge := func(name, help string, value func() float64) {
-		_ = m.Registry.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value)) // a second API of a test shares the first one's
-	}
+	gauge := m.Registry.Watch
 	gauge("weir_body_bytes", "Bytes of requests and answers in memory that count against body_budget_bytes.", func() float64 { return float64(a.quotas.Bytes.Used()) })
 	gauge("weir_spool_bytes", "Bytes of uploads on disk that count against spool_budget_bytes.", func() float64 { return float64(a.disk.bytes.Used()) })
 	gauge("weir_uploads", "Uploads in progress.", func() float64 { return float64(a.disk.uploads.Used()) })
@@ -112,8 +104,8 @@ type Ejections interface{ CountEjected() int }
 
 // WatchHealth exports how many endpoints are ejected.
 func (m *Metrics) WatchHealth(e Ejections) {
-	m.Registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "weir_endpoints_ejected", Help: "Endpoints that get no calls because they failed too often in a row."},
-		func() float64 { return float64(e.CountEjected()) }))
+	m.Registry.Watch("weir_endpoints_ejected", "Endpoints that get no calls because they failed too often in a row.",
+		func() float64 { return float64(e.CountEjected()) })
 }
 
 // Asides reports how many charges could not be posted and wait for a decision. *ledger.Book is one.
@@ -121,28 +113,31 @@ type Asides interface{ Aside() int64 }
 
 // WatchAside exports how many charges wait for a decision.
 func (m *Metrics) WatchAside(a Asides) {
-	m.Registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "weir_ledger_set_aside", Help: "Charges that the database could not take, when this node started and since: see weir ledger aside."},
-		func() float64 { return float64(a.Aside()) }))
+	m.Registry.Watch("weir_ledger_set_aside", "Charges that the database could not take, when this node started and since: see weir ledger aside.",
+		func() float64 { return float64(a.Aside()) })
 }
 
 // WatchSpans exports what became of the spans of traces, by result.
 func (m *Metrics) WatchSpans(results []string, count func(result int) int64) {
+	spans := m.Registry.Counters("weir_trace_spans_total",
+		"Spans of traced calls by result: sent, dropped because the queue was full, rejected by the receiver, or lost because it did not answer.", "result")
 	for i, name := range results {
-		m.Registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "weir_trace_spans_total",
-			Help: "Spans of traced calls by result: sent, dropped because the queue was full, rejected by the receiver, or lost because it did not answer.", ConstLabels: prometheus.Labels{"result": name}},
-			func() float64 { return float64(count(i)) }))
+		spans.Watch(func() float64 { return float64(count(i)) }, name)
 	}
 }
 
-// Handler serves the registry in the Prometheus text format.
+// Handler serves the registry, and figures of the process, in the Prometheus text format.
 func (m *Metrics) Handler() http.Handler {
-	return promhttp.HandlerFor(m.Registry, promhttp.HandlerOpts{})
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", metric.ContentType)
+		_, _ = w.Write(appendProcess(m.Registry.Append(nil), float64(processorTime())/1e9))
+	})
 }
 
 func (m *Metrics) route(name string) *routeMetrics {
-	r := &routeMetrics{seconds: m.seconds.WithLabelValues(name)}
+	r := &routeMetrics{seconds: m.seconds.With(name)}
 	for class := range r.classes {
-		r.classes[class] = m.requests.WithLabelValues(name, string(rune('0'+class))+"xx")
+		r.classes[class] = m.requests.With(name, string(rune('0'+class))+"xx")
 	}
 	return r
 }
@@ -176,7 +171,7 @@ func (m *Metrics) call(c *record.Call) {
 func (m *Metrics) doubt(provider string, s usage.Source) {
 	for _, one := range [...]usage.Source{usage.Estimated, usage.Capped, usage.TooLow} {
 		if s&one != 0 {
-			m.doubts.WithLabelValues(strings.ToValidUTF8(provider, "?"), one.String()).Inc() // providers come from the catalog: they are few
+			m.doubts.With(strings.ToValidUTF8(provider, "?"), one.String()).Inc() // providers come from the catalog: they are few
 		}
 	}
 }
@@ -197,9 +192,9 @@ type servedKey struct{ model, provider string }
 
 func (m *Metrics) newServed(model, provider string) *servedMetrics {
 	return &servedMetrics{
-		calls: m.calls.WithLabelValues(model, provider), cost: m.cost.WithLabelValues(model, provider),
-		prompt: m.tokens.WithLabelValues(model, provider, "prompt"), completion: m.tokens.WithLabelValues(model, provider, "completion"),
-		firstContent: m.firstContent.WithLabelValues(model, provider),
+		calls: m.calls.With(model, provider), cost: m.cost.With(model, provider),
+		prompt: m.tokens.With(model, provider, "prompt"), completion: m.tokens.With(model, provider, "completion"),
+		firstContent: m.firstContent.With(model, provider),
 	}
 }
 
@@ -211,7 +206,7 @@ func (m *Metrics) Attempted(endpoint string, _ time.Duration, err *fault.Error) 
 			endpoint = "other"
 		}
 		endpoint = strings.ToValidUTF8(endpoint, "?")
-		t, _ = m.tries.LoadOrStore(endpoint, &tryMetrics{ok: m.attempts.WithLabelValues(endpoint, "ok"), failed: m.attempts.WithLabelValues(endpoint, "failed")})
+		t, _ = m.tries.LoadOrStore(endpoint, &tryMetrics{ok: m.attempts.With(endpoint, "ok"), failed: m.attempts.With(endpoint, "failed")})
 	}
 	if err == nil {
 		t.(*tryMetrics).ok.Inc()

@@ -3,41 +3,40 @@ package httpapi
 import (
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
+	"weir/internal/metric"
 	"weir/internal/video"
 )
 
 // VideoMetrics counts how video jobs end. It satisfies video.Observer.
 type VideoMetrics struct {
-	ended *prometheus.CounterVec
-	took  prometheus.Histogram
-	lost  prometheus.Counter
+	ended *metric.Counters
+	took  *metric.Histogram
+	lost  *metric.Counter
 
-	unclear *prometheus.CounterVec
+	unclear *metric.Counters
 }
 
 var videoBuckets = []float64{5, 15, 30, 60, 120, 300, 600, 1800, 3600, 86400}
 
 // NewVideoMetrics adds them to the registry of m.
 func NewVideoMetrics(m *Metrics) *VideoMetrics {
+	r := m.Registry
 	v := &VideoMetrics{
-		ended: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "weir_video_jobs_total", Help: "Video jobs that came to their end, by that."}, []string{"state"}),
-		took:  prometheus.NewHistogram(prometheus.HistogramOpts{Name: "weir_video_job_seconds", Help: "Time from a video job's admission to its end.", Buckets: videoBuckets}),
-		lost:  prometheus.NewCounter(prometheus.CounterOpts{Name: "weir_video_jobs_lost_total", Help: "Jobs that a provider may be working on, and billing, without a job here."}),
-		unclear: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "weir_video_submissions_unclear_total",
-			Help: "Submissions of video jobs to which a provider answered neither yes nor no, by what was found out about them."}, []string{"outcome"}),
+		ended: r.Counters("weir_video_jobs_total", "Video jobs that came to their end, by that.", "state"),
+		took:  r.Histogram("weir_video_job_seconds", "Time from a video job's admission to its end.", videoBuckets),
+		lost:  r.Counter("weir_video_jobs_lost_total", "Jobs that a provider may be working on, and billing, without a job here."),
+		unclear: r.Counters("weir_video_submissions_unclear_total",
+			"Submissions of video jobs to which a provider answered neither yes nor no, by what was found out about them.", "outcome"),
 	}
 	for _, o := range video.Outcomes() {
-		v.unclear.WithLabelValues(string(o))
+		v.unclear.With(string(o))
 	}
-	m.Registry.MustRegister(v.ended, v.took, v.lost, v.unclear)
 	return v
 }
 
 // VideoEnded counts a job.
 func (v *VideoMetrics) VideoEnded(_ string, s video.State, took time.Duration) {
-	v.ended.WithLabelValues(string(s)).Inc()
+	v.ended.With(string(s)).Inc()
 	v.took.Observe(took.Seconds())
 }
 
@@ -46,5 +45,5 @@ func (v *VideoMetrics) VideoLost(string) { v.lost.Inc() }
 
 // VideoUnclear counts a submission without a clear answer.
 func (v *VideoMetrics) VideoUnclear(_ string, o video.Outcome) {
-	v.unclear.WithLabelValues(string(o)).Inc()
+	v.unclear.With(string(o)).Inc()
 }
