@@ -8,8 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/maypok86/otter/v2"
-
+	"weir/internal/cache"
 	"weir/internal/fault"
 	"weir/internal/limit"
 	"weir/internal/routing"
@@ -32,10 +31,10 @@ type Verifier struct {
 	store Store
 	now   func() time.Time
 	cfg   VerifierConfig
-	cache *otter.Cache[Sum, *entry]
-	byID  *otter.Cache[string, *entry] // of keys that were asked for by their id
+	cache *cache.Cache[Sum, *entry]
+	byID  *cache.Cache[string, *entry] // of keys that were asked for by their id
 	// unknown holds hashes of keys that the store did not have, each for unknownFor, so that a repeated guess costs no query.
-	unknown *otter.Cache[Sum, time.Time]
+	unknown *cache.Cache[Sum, time.Time]
 	misses  *limit.Gate
 	budget  limit.Rates
 	// epoch grows with every Forget: a look-up begun before it must not be remembered after it.
@@ -92,9 +91,9 @@ func NewVerifier(s Store, now func() time.Time, c VerifierConfig) *Verifier {
 	}
 	return &Verifier{
 		store: s, now: now, cfg: c, flights: map[Sum]*flight{},
-		cache:   otter.Must(&otter.Options[Sum, *entry]{MaximumSize: c.Size}),
-		byID:    otter.Must(&otter.Options[string, *entry]{MaximumSize: c.Size}),
-		unknown: otter.Must(&otter.Options[Sum, time.Time]{MaximumSize: unknownSize}),
+		cache:   cache.New[Sum, *entry](int64(c.Size), nil),
+		byID:    cache.New[string, *entry](int64(c.Size), nil),
+		unknown: cache.New[Sum, time.Time](unknownSize, nil),
 		misses:  limit.NewGate(now(), 1), budget: limit.Rates{{Amount: c.MissesPerSecond, Per: time.Second}},
 	}
 }
@@ -105,7 +104,7 @@ func NewVerifier(s Store, now func() time.Time, c VerifierConfig) *Verifier {
 func (v *Verifier) Verify(ctx context.Context, text string, by Stranger) (*Caller, error) {
 	sum := SumOf(text)
 	now := v.now()
-	known, _ := v.cache.GetIfPresent(sum)
+	known, _ := v.cache.Get(sum)
 	if known == nil {
 		if _, ok := Check(text); !ok {
 			return nil, refuse("malformed")
@@ -129,7 +128,7 @@ func (v *Verifier) Verify(ctx context.Context, text string, by Stranger) (*Calle
 
 // Known is the caller of a key that was used lately, nil for any other: it asks no store, and permits nothing.
 func (v *Verifier) Known(text string) *Caller {
-	if known, _ := v.cache.GetIfPresent(SumOf(text)); known != nil {
+	if known, _ := v.cache.Get(SumOf(text)); known != nil {
 		return &known.caller
 	}
 	return nil
@@ -139,7 +138,7 @@ func (v *Verifier) Known(text string) *Caller {
 // permitted.
 func (v *Verifier) Of(ctx context.Context, id string) (*Caller, error) {
 	now := v.now()
-	known, _ := v.byID.GetIfPresent(id)
+	known, _ := v.byID.Get(id)
 	if known != nil && known.fresh(now, v.cfg.Fresh) {
 		return known.admit(now)
 	}
@@ -147,7 +146,7 @@ func (v *Verifier) Of(ctx context.Context, id string) (*Caller, error) {
 	found, err := v.store.KeyByID(ctx, id)
 	switch {
 	case fault.Is(err, fault.NotFound):
-		v.byID.Invalidate(id)
+		v.byID.Delete(id)
 		return nil, refuse("unknown")
 	case err != nil && known != nil && now.Sub(known.loadedAt) < v.cfg.Stale:
 		return known.admit(now)
@@ -168,7 +167,7 @@ func (v *Verifier) Of(ctx context.Context, id string) (*Caller, error) {
 
 // mayAsk decides whether an unknown key may cost a query.
 func (v *Verifier) mayAsk(sum Sum, now time.Time, by Stranger) error {
-	if until, ok := v.unknown.GetIfPresent(sum); ok && now.Before(until) {
+	if until, ok := v.unknown.Get(sum); ok && now.Before(until) {
 		return refuse("unknown")
 	}
 	if by != nil {
@@ -276,7 +275,7 @@ func (v *Verifier) ask(ctx context.Context, sum Sum, now time.Time) (*entry, err
 	hash := sum.String()
 	found, err := v.store.KeyByHash(ctx, hash)
 	if fault.Is(err, fault.NotFound) {
-		v.cache.Invalidate(sum)
+		v.cache.Delete(sum)
 		return nil, refuse("unknown")
 	}
 	if err != nil {
@@ -332,29 +331,27 @@ func (v *Verifier) ForgetUser(user string) {
 }
 
 func (v *Verifier) forget(which func(*entry) bool) {
-	v.revise(which, v.cache.Invalidate, v.byID.Invalidate)
+	v.revise(which, v.cache.Delete, v.byID.Delete)
 }
 
 // LookAgain has the keys of users looked up again at their next use, because another node has changed them. While the store is unavailable,
 // they are accepted as before.
 func (v *Verifier) LookAgain(of func(user string) bool) {
 	v.revise(func(e *entry) bool { return !e.due && of(e.caller.User) },
-		func(sum Sum) (*entry, bool) { return due(v.cache, sum) }, func(id string) (*entry, bool) { return due(v.byID, id) })
+		func(sum Sum) { due(v.cache, sum) }, func(id string) { due(v.byID, id) })
 }
 
 // due marks the entry of a key.
-func due[K comparable](c *otter.Cache[K, *entry], key K) (*entry, bool) {
-	e, ok := c.GetIfPresent(key)
-	if ok {
+func due[K comparable](c *cache.Cache[K, *entry], key K) {
+	if e, ok := c.Get(key); ok {
 		marked := *e
 		marked.due = true
 		c.Set(key, &marked)
 	}
-	return e, ok
 }
 
 // revise calls the functions for entries, and has look-ups that are under way not be remembered.
-func (v *Verifier) revise(which func(*entry) bool, text func(Sum) (*entry, bool), id func(string) (*entry, bool)) {
+func (v *Verifier) revise(which func(*entry) bool, text func(Sum), id func(string)) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.epoch.Add(1)

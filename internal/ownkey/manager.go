@@ -7,10 +7,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/maypok86/otter/v2"
-
 	"weir/internal/apikey"
 	"weir/internal/audit"
+	"weir/internal/cache"
 	"weir/internal/catalog"
 	"weir/internal/fault"
 	"weir/internal/routing"
@@ -42,9 +41,9 @@ type Manager struct {
 	ring  func() *seal.Ring
 	now   func() time.Time
 	cfg   Config
-	none  *otter.Cache[string, none]      // users without keys
-	noted *otter.Cache[string, note]      // by key: what this node has noted last
-	rest  *otter.Cache[string, time.Time] // by key and the time of its secret: until when it rests
+	none  *cache.Cache[string, none]      // users without keys
+	noted *cache.Cache[string, note]      // by key: what this node has noted last
+	rest  *cache.Cache[string, time.Time] // by key and the time of its secret: until when it rests
 	epoch atomic.Uint64                   // grows with every key that is added: that there was none must not be remembered after it
 }
 
@@ -63,9 +62,9 @@ type note struct {
 func NewManager(s Store, ring func() *seal.Ring, now func() time.Time, c Config) *Manager {
 	return &Manager{
 		store: s, ring: ring, now: now, cfg: c,
-		none:  otter.Must(&otter.Options[string, none]{MaximumSize: room}),
-		noted: otter.Must(&otter.Options[string, note]{MaximumSize: room}),
-		rest:  otter.Must(&otter.Options[string, time.Time]{MaximumSize: room}),
+		none:  cache.New[string, none](room, nil),
+		noted: cache.New[string, note](room, nil),
+		rest:  cache.New[string, time.Time](room, nil),
 	}
 }
 
@@ -159,7 +158,7 @@ func (m *Manager) Add(ctx context.Context, user string, p *catalog.Provider, sec
 	e := audit.Event{Actor: by, Action: audit.ProviderKeyAdded, Target: user + " " + k.ID, After: p.ID + ", " + string(order)}
 	err = m.store.AddProviderKey(ctx, k, m.cfg.Most, e)
 	m.epoch.Add(1)
-	m.none.Invalidate(user)
+	m.none.Delete(user)
 	return k, err
 }
 
@@ -218,7 +217,7 @@ func (m *Manager) Remove(ctx context.Context, user, id string, by audit.Actor) e
 // used again; that a user has none is believed for two seconds.
 func (m *Manager) Of(ctx context.Context, user string) ([]routing.Own, error) {
 	now := m.now()
-	read, known := m.none.GetIfPresent(user)
+	read, known := m.none.Get(user)
 	if known && !read.due && now.Sub(read.at) < fresh {
 		return nil, nil
 	}
@@ -235,7 +234,7 @@ func (m *Manager) Of(ctx context.Context, user string) ([]routing.Own, error) {
 	if len(keys) == 0 {
 		m.none.Set(user, none{at: now})
 		if m.epoch.Load() != epoch { // looked at last: a change in between finds what was written
-			m.none.Invalidate(user)
+			m.none.Delete(user)
 		}
 		return nil, nil
 	}
@@ -283,7 +282,7 @@ func (m *Manager) own(k *Key, now time.Time) routing.Own {
 		}
 		return ep.WithOwnKey(k.ID, secret, m.cfg.Fee)
 	}
-	until, resting := m.rest.GetIfPresent(restKey(k))
+	until, resting := m.rest.Get(restKey(k))
 	o.Resting = resting && now.Before(until)
 	return o
 }
@@ -322,7 +321,7 @@ func (m *Manager) Tried(user, id string, err *fault.Error) {
 	if err != nil && f.Code == "" {
 		return
 	}
-	last, known := m.noted.GetIfPresent(id)
+	last, known := m.noted.Get(id)
 	if known && last.code == f.Code && now.Sub(last.at) < noteEvery && !f.AboutKey() {
 		return
 	}
@@ -339,7 +338,7 @@ func (m *Manager) Tried(user, id string, err *fault.Error) {
 		}
 		m.rest.Set(restKey(&k), now.Add(pause))
 	} else {
-		m.rest.Invalidate(restKey(&k))
+		m.rest.Delete(restKey(&k))
 	}
 	if known && last.code == f.Code && now.Sub(last.at) < noteEvery && k.Failure.Code == f.Code {
 		return
@@ -401,7 +400,7 @@ func (m *Manager) Test(ctx context.Context, k *Key, try func(ctx context.Context
 	if failed != nil && f.Code == "" {
 		failed = nil // the request was refused, and not the key
 	}
-	m.noted.Invalidate(k.ID)
+	m.noted.Delete(k.ID)
 	m.Tried(k.User, k.ID, failed)
 	return true, f, nil
 }

@@ -8,9 +8,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/maypok86/otter/v2"
-
 	"weir/internal/audit"
+	"weir/internal/cache"
 	"weir/internal/fault"
 )
 
@@ -25,7 +24,7 @@ const (
 type Manager struct {
 	store Store
 	now   func() time.Time
-	cache *otter.Cache[place, entry]
+	cache *cache.Cache[place, entry]
 	epoch atomic.Uint64 // grows with every change: what was read before it must not be remembered after it
 }
 
@@ -39,13 +38,13 @@ type entry struct {
 }
 
 // weight is about how much memory an entry takes: an account may have presets of 6 MB, and there are many accounts.
-func weight(k place, e entry) uint32 {
-	return uint32(least + len(k.user) + len(k.name) + len(e.preset.Description) + len(e.preset.Content))
+func weight(k place, e entry) int64 {
+	return int64(least + len(k.user) + len(k.name) + len(e.preset.Description) + len(e.preset.Content))
 }
 
 // NewManager makes a Manager over a store.
 func NewManager(s Store, now func() time.Time) *Manager {
-	return &Manager{store: s, now: now, cache: otter.Must(&otter.Options[place, entry]{MaximumWeight: room, Weigher: weight})}
+	return &Manager{store: s, now: now, cache: cache.New(room, weight)}
 }
 
 // Find finds a preset for a call. It reads the store at most every two seconds for each name, also for one that is not there.
@@ -54,7 +53,7 @@ func (m *Manager) Find(ctx context.Context, user, name string) (Preset, error) {
 		return Preset{}, Missing(name)
 	}
 	k, now := place{user, name}, m.now()
-	known, ok := m.cache.GetIfPresent(k)
+	known, ok := m.cache.Get(k)
 	if !ok || known.due || now.Sub(known.at) >= fresh {
 		epoch := m.epoch.Load()
 		p, err := m.store.PresetByName(ctx, user, name)
@@ -63,7 +62,7 @@ func (m *Manager) Find(ctx context.Context, user, name string) (Preset, error) {
 			known = entry{preset: p, at: now}
 			m.cache.Set(k, known)
 			if m.epoch.Load() != epoch { // looked at last: a change in between finds what was written
-				m.cache.Invalidate(k)
+				m.cache.Delete(k)
 			}
 		case !ok || known.preset.Version == 0 || now.Sub(known.at) >= stale:
 			return Preset{}, err
@@ -77,7 +76,7 @@ func (m *Manager) Find(ctx context.Context, user, name string) (Preset, error) {
 
 func (m *Manager) changed(user, name string) {
 	m.epoch.Add(1)
-	m.cache.Invalidate(place{user, name})
+	m.cache.Delete(place{user, name})
 }
 
 // LookAgain has the presets of users read again at their next use, because another node has changed them. While the store is unavailable,

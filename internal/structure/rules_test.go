@@ -49,6 +49,7 @@ var rules = map[string]rule{
 	"internal/vector": {layer: foundation},
 	// The grammar of HTTP/1.1, for the client and the server.
 	"internal/http1":  {layer: foundation, users: []layer{edge}},
+	"internal/cache":  {layer: foundation},
 	"internal/metric": {layer: foundation, users: []layer{edge}},
 
 	"internal/completion":      {layer: domain},
