@@ -23,6 +23,9 @@ const (
 	leastGOGC   = 25
 	// keptFree is how much an idle node keeps of what it does not use.
 	keptFree = 12 << 20
+	// At first the rounds are short: what a start leaves behind, as much as an idle node has, should not stay until the third.
+	earlyEvery  = 250 * time.Millisecond
+	earlyRounds = 20
 	// idleRounds is how many rounds a node must do little before it gives memory back.
 	idleRounds = 2
 )
@@ -102,6 +105,7 @@ func tidying(r config.Runtime) *loop.Loop {
 		}
 	}
 	var stop func()
+	rounds := 0
 	return loop.New(0, func(ctx context.Context) time.Duration {
 		if stop == nil {
 			stop = afterCollections(follow)
@@ -111,8 +115,12 @@ func tidying(r config.Runtime) *loop.Loop {
 		spare := m.spare(readHeap())
 		mu.Unlock()
 		if !spare {
+			if rounds++; rounds < earlyRounds {
+				return earlyEvery
+			}
 			return memoryEvery
 		}
+		rounds = earlyRounds
 		runtime.GC() // empties half of the pools, the next one the rest
 		debug.FreeOSMemory()
 		trim()
