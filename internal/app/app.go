@@ -164,6 +164,8 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 	metrics := httpapi.NewMetrics()
 	metrics.WatchHealth(g.health)
 	metrics.WatchAside(g.book)
+	metrics.WatchJournal(g.book)
+	metrics.WatchVersion(x.version)
 	traces := g.makeTraces(metrics, x.version)
 	g.live.failures = metrics.RateFailures()
 	verifier := apikey.NewVerifier(g.store, now, apikey.VerifierConfig{Preferences: readPreferences})

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"sync"
@@ -94,10 +95,21 @@ func (m *Metrics) watch(a *API) {
 		}
 		return 0
 	})
+	gauge("weir_ready", "1 while the node takes new calls.", func() float64 {
+		ctx, stop := context.WithTimeout(context.Background(), readyWithin)
+		defer stop()
+		if a.ready(ctx) != nil {
+			return 0
+		}
+		return 1
+	})
 	if a.Log != nil {
 		gauge("weir_log_dropped_lines", "Log lines lost because their queue was full.", func() float64 { return float64(a.Log.Dropped()) })
 	}
 }
+
+// readyWithin bounds how long a scrape waits to learn whether the node takes calls.
+const readyWithin = 5 * time.Second
 
 // Ejections reports how many endpoints get no calls. *health.Registry is one.
 type Ejections interface{ CountEjected() int }
@@ -111,6 +123,14 @@ func (m *Metrics) WatchHealth(e Ejections) {
 // Asides reports how many charges could not be posted and wait for a decision. *ledger.Book is one.
 type Asides interface{ Aside() int64 }
 
+// Journal reports what the store has not taken. *ledger.Book is one.
+type Journal interface{ Lag() int64 }
+
+// WatchJournal exports how far the store is behind the journal.
+func (m *Metrics) WatchJournal(j Journal) {
+	m.Registry.Watch("weir_journal_lag_bytes", "Bytes of the journal that the database has not taken yet.", func() float64 { return float64(j.Lag()) })
+}
+
 // WatchAside exports how many charges wait for a decision.
 func (m *Metrics) WatchAside(a Asides) {
 	m.Registry.Watch("weir_ledger_set_aside", "Charges that the database could not take, when this node started and since: see weir ledger aside.",
@@ -123,6 +143,13 @@ func (m *Metrics) WatchSpans(results []string, count func(result int) int64) {
 		"Spans of traced calls by result: sent, dropped because the queue was full, rejected by the receiver, or lost because it did not answer.", "result")
 	for i, name := range results {
 		spans.Watch(func() float64 { return float64(count(i)) }, name)
+	}
+}
+
+// WatchVersion exports which program this is; "" exports nothing.
+func (m *Metrics) WatchVersion(version string) {
+	if version != "" {
+		m.Registry.Gauges("weir_build_info", "1, with the version of the program.", "version").With(version).Set(1)
 	}
 }
 
