@@ -12,6 +12,7 @@ import (
 	"weir/internal/catalog/listing"
 	"weir/internal/money"
 	"weir/internal/rate"
+	"weir/internal/sorting"
 )
 
 // Stats reports how endpoints have been doing.
@@ -65,7 +66,7 @@ func providersOf(m *catalog.Model, v catalog.Variant) []providing {
 	for i := range all {
 		all[i].best = listing.Cheapest(all[i].endpoints)
 	}
-	slices.SortFunc(all, func(a, b providing) int {
+	sorting.By(all, func(a, b providing) int {
 		return cmp.Or(cmp.Compare(listing.Headline(a.best), listing.Headline(b.best)), strings.Compare(a.Name, b.Name))
 	})
 	return all

@@ -14,6 +14,7 @@ import (
 	"weir/internal/fault"
 	"weir/internal/routing"
 	"weir/internal/seal"
+	"weir/internal/sorting"
 )
 
 const (
@@ -96,7 +97,7 @@ func (m *Manager) Providers(snap *catalog.Snapshot) (all []*catalog.Provider) {
 			all = append(all, p)
 		}
 	}
-	slices.SortFunc(all, func(a, b *catalog.Provider) int {
+	sorting.By(all, func(a, b *catalog.Provider) int {
 		return strings.Compare(strings.ToLower(a.Name)+" "+a.ID, strings.ToLower(b.Name)+" "+b.ID)
 	})
 	return all

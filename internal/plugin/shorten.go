@@ -9,6 +9,7 @@ import (
 	"weir/internal/catalog"
 	"weir/internal/completion"
 	"weir/internal/fault"
+	"weir/internal/sorting"
 )
 
 // shorten removes from the middle of the conversation as much as does not fit into ep's context. Instructions, the user's first text and
@@ -64,7 +65,7 @@ func (c *cutter) take(turns []completion.Turn) {
 	if len(units) > 0 {
 		center = units[0].from + units[len(units)-1].to // twice the middle
 	}
-	slices.SortStableFunc(units, func(a, b unit) int {
+	sorting.Stable(units, func(a, b unit) int {
 		return abs(a.from+a.to-center) - abs(b.from+b.to-center)
 	})
 	for _, u := range units {

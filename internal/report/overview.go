@@ -9,6 +9,7 @@ import (
 	"weir/internal/ledger"
 	"weir/internal/money"
 	"weir/internal/record"
+	"weir/internal/sorting"
 )
 
 const (
@@ -135,7 +136,7 @@ func (o *Overview) spending(rows []Row, first, today, month time.Time) {
 		}
 	}
 	slices.Sort(o.Models)
-	slices.SortFunc(o.Top, func(a, b Share) int {
+	sorting.By(o.Top, func(a, b Share) int {
 		return cmp.Or(-cmp.Compare(a.Cost, b.Cost), -cmp.Compare(a.Calls, b.Calls), cmp.Compare(a.Model, b.Model))
 	})
 	var named []string

@@ -3,8 +3,9 @@ package report
 import (
 	"cmp"
 	"context"
-	"slices"
 	"time"
+
+	"weir/internal/sorting"
 )
 
 // Metric is a figure of usage.
@@ -152,7 +153,7 @@ func arrange(q Query, rows []Row, m Metric, most int) *Usage {
 	for _, g := range groups {
 		u.Series = append(u.Series, *g)
 	}
-	slices.SortFunc(u.Series, func(a, b Series) int {
+	sorting.By(u.Series, func(a, b Series) int {
 		return cmp.Or(-cmp.Compare(m.rank(&a.Total), m.rank(&b.Total)), -cmp.Compare(a.Total.Calls, b.Total.Calls), cmp.Compare(a.Key, b.Key))
 	})
 	if len(u.Series) > most {

@@ -48,9 +48,10 @@ var rules = map[string]rule{
 	// Numbers of embeddings: functions over bytes, for the domain, dialects and wires.
 	"internal/vector": {layer: foundation},
 	// The grammar of HTTP/1.1, for the client and the server.
-	"internal/http1":  {layer: foundation, users: []layer{edge}},
-	"internal/cache":  {layer: foundation},
-	"internal/metric": {layer: foundation, users: []layer{edge}},
+	"internal/http1":   {layer: foundation, users: []layer{edge}},
+	"internal/sorting": {layer: foundation},
+	"internal/cache":   {layer: foundation},
+	"internal/metric":  {layer: foundation, users: []layer{edge}},
 
 	"internal/completion":      {layer: domain},
 	"internal/task":            {layer: domain},

@@ -14,6 +14,7 @@ import (
 	"weir/internal/catalog"
 	"weir/internal/catalog/builtin"
 	"weir/internal/rawjson"
+	"weir/internal/sorting"
 )
 
 // Result is the outcome of an import.
@@ -103,7 +104,7 @@ func (im *importer) provider(p *builtin.Provider, n Names) {
 			im.made[o.model] = &o
 		}
 	}
-	slices.SortFunc(out.offers, func(a, b offer) int { return strings.Compare(a.model+"/"+a.variant, b.model+"/"+b.variant) })
+	sorting.By(out.offers, func(a, b offer) int { return strings.Compare(a.model+"/"+a.variant, b.model+"/"+b.variant) })
 	im.offers = append(im.offers, out)
 }
 
@@ -125,7 +126,7 @@ func (im *importer) ids(n *Names) []string {
 			all[id] = true
 		}
 	}
-	return slices.SortedFunc(maps.Keys(all), func(x, y string) int {
+	return sorting.Collect(maps.Keys(all), func(x, y string) int {
 		_, a := n.profile(x)
 		_, b := n.profile(y)
 		return cmp.Or(a-b, strings.Compare(x, y))

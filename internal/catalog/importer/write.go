@@ -9,6 +9,7 @@ import (
 
 	"weir/internal/catalog"
 	"weir/internal/rawjson"
+	"weir/internal/sorting"
 )
 
 // write makes the catalog file: one model or offer a line, everything in a fixed order, so that two imports of the same data give the
@@ -160,7 +161,7 @@ func appendImages(b []byte, images map[image]string) []byte {
 	if len(images) == 0 {
 		return b
 	}
-	lines := slices.SortedFunc(maps.Keys(images), func(x, y image) int {
+	lines := sorting.Collect(maps.Keys(images), func(x, y image) int {
 		return cmp.Or(cmp.Compare(x.variant, y.variant), cmp.Compare(x.resolution, y.resolution))
 	})
 	b = append(named(b, "images"), '[')

@@ -2,8 +2,9 @@ package listing
 
 import (
 	"cmp"
-	"slices"
 	"strings"
+
+	"weir/internal/sorting"
 )
 
 // item is one entry of a list, with its keys for sorting and searching.
@@ -35,7 +36,7 @@ func newItem(o Offer, r Ranks) item {
 
 // order sorts by rank or, when nothing was counted, by age, the newest first.
 func order(items []item, ranked bool) {
-	slices.SortFunc(items, func(a, b item) int {
+	sorting.By(items, func(a, b item) int {
 		if ranked {
 			return a.compare(&b, ByRank, false)
 		}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"slices"
 	"sync"
+
+	"weir/internal/sorting"
 )
 
 // Query selects and orders the entries of a list. Equal questions have equal queries; the zero Query is the whole list.
@@ -20,11 +22,11 @@ type List struct {
 	items  []item // in the order of the zero Query
 	ranked bool   // some item has a rank
 	whole  *Body
-	orders [sortKeys][2]sorting // ascending, descending; each is made when it is first asked for
+	orders [sortKeys][2]arranged // ascending, descending; each is made when it is first asked for
 	kept   answers
 }
 
-type sorting struct {
+type arranged struct {
 	once sync.Once
 	at   []int32 // indexes into items
 }
@@ -54,7 +56,7 @@ func (l *List) sorted(by SortKey, descending bool) []int32 {
 		for i := range o.at {
 			o.at[i] = int32(i)
 		}
-		slices.SortFunc(o.at, func(a, b int32) int { return l.items[a].compare(&l.items[b], by, descending) })
+		sorting.By(o.at, func(a, b int32) int { return l.items[a].compare(&l.items[b], by, descending) })
 	})
 	return o.at
 }

@@ -3,10 +3,10 @@ package listing
 import (
 	"cmp"
 	"maps"
-	"slices"
 	"strings"
 
 	"weir/internal/catalog"
+	"weir/internal/sorting"
 )
 
 // Ranks are places by popularity, from 1, by the id under which a model is listed.
@@ -24,7 +24,7 @@ func RanksOf(tokens map[string]int64) Ranks {
 			sums[slug] += n
 		}
 	}
-	ids := slices.SortedFunc(maps.Keys(sums), func(a, b string) int {
+	ids := sorting.Collect(maps.Keys(sums), func(a, b string) int {
 		return cmp.Or(cmp.Compare(sums[b], sums[a]), strings.Compare(a, b))
 	})
 	r := make(Ranks, len(ids))

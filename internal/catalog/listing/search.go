@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"weir/internal/sorting"
 )
 
 // pairs is the set of pairs of bytes that follow each other in a text, several of which share a bit. A text that lacks a pair of a word lacks
@@ -61,7 +63,7 @@ func (it *item) has(words []string) bool {
 // wordsOf adds the words of a folded search to dst: the longest first, as they are the rarest, and none that another one contains.
 func wordsOf(dst []string, search string) []string {
 	dst = append(dst, strings.Fields(search)...)
-	slices.SortFunc(dst, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
+	sorting.By(dst, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
 	kept := dst[:0]
 	for _, w := range dst {
 		if !slices.ContainsFunc(kept, func(longer string) bool { return strings.Contains(longer, w) }) {

@@ -13,6 +13,7 @@ import (
 	"weir/internal/dialect"
 	"weir/internal/fault"
 	"weir/internal/rawjson"
+	"weir/internal/sorting"
 )
 
 const (
@@ -109,7 +110,7 @@ func spliced(ep *catalog.Endpoint, req *completion.Request, edits []completion.E
 		}
 		edits = append(edits, out)
 	}
-	slices.SortStableFunc(edits, func(a, b completion.Edit) int { return cmp.Compare(a.Start, b.Start) })
+	sorting.Stable(edits, func(a, b completion.Edit) int { return cmp.Compare(a.Start, b.Start) })
 	out, from := dialect.Writer(len(req.Body)), 0
 	for i := range edits {
 		out.Verbatim(req.Body[from:edits[i].Start])
