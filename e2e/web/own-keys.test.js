@@ -1,7 +1,7 @@
 // Own keys of providers: added, used, refused by the provider, and removed, in a browser.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { accessible, browser, demo, englishWords, fitsWidth, open } from './weir.js';
+import { accessible, becomes, browser, demo, englishWords, fitsWidth, hostile, open } from './weir.js';
 
 const weir = await demo();
 const b = await browser();
@@ -95,5 +95,18 @@ test('the window and the list are for everybody: both themes, Russian, a small p
     await desk.screenshot({ path: `${process.env.SHOTS}/own-keys-dark.png` });
     await desk.done();
   }
+  await page.done();
+});
+
+test('hostile names of providers and what their keys end in are text', async () => {
+  const page = await open(b, weir, { signedIn: true, path: '/settings' });
+  const { data, providers, ...rest } = await (await page.request.get(`${weir.url}/api/provider-keys`)).json();
+  assert.ok(data.length > 0 && providers.length > 0);
+  const names = hostile.map((name, i) => ({ ...providers[0], id: `evil-${i}`, name }));
+  const failed = { at: '2026-11-20T10:00:00Z', code: 'refused', status: 401, message: hostile[1] };
+  await page.route('**/api/provider-keys', (route) => route.fulfill({ json: { ...rest, providers: names, data: names.map((p, i) => ({ ...data[0], id: `own_${i}`, provider: p.id, provider_name: p.name, last4: hostile[i].slice(0, 4), last_error: failed })) } }));
+  await page.goto(`${weir.url}/settings/provider-keys`);
+  await page.locator(`[data-key="evil-${hostile.length - 1}"]`).waitFor();
+  await becomes(async () => { const shown = await page.locator('main').innerText(); return hostile.filter((name) => !shown.includes(name)); }, []);
   await page.done();
 });

@@ -22,6 +22,9 @@ var groups = []group{
 		{"docs/migrate/litellm.md", "Bring keys, models and routing from LiteLLM: export, import, and each field."},
 	}},
 	{"guides", []entry{
+		{"docs/guides/pay.md", "Put money into your wallet: by card, by itself, by bank transfer, with a code."},
+		{"docs/guides/spend.md", "See in a browser what was spent and why, and bound it."},
+		{"docs/guides/setups.md", "From the playground to a preset; what to bring from elsewhere."},
 		{"docs/api.md", "Send requests, choose models and providers, read answers, errors and limits, and retry without paying twice."},
 		{"docs/embeddings.md", "Turn texts into vectors."},
 		{"docs/rerank.md", "Sort documents by how well they fit a query."},

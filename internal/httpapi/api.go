@@ -141,6 +141,7 @@ type API struct {
 	models *listing.Cache
 
 	exports         *limit.Count // of users' files that are being read
+	imports         *limit.Count // by users: two at once could make a key twice
 	watcher         *watch.Watcher
 	compact, status rendered
 
@@ -168,7 +169,7 @@ func New(d Deps, c Config) *API {
 	if d.Theme == nil {
 		d.Theme = func(*http.Request) string { return "system" }
 	}
-	a := &API{Deps: d, cfg: c, exports: limit.NewCount(), models: listing.NewCache(listing.Encoders{Model: appendModel, Embedding: appendEmbeddingModel, Video: appendVideoModel})}
+	a := &API{Deps: d, cfg: c, exports: limit.NewCount(), imports: limit.NewCount(), models: listing.NewCache(listing.Encoders{Model: appendModel, Embedding: appendEmbeddingModel, Video: appendVideoModel})}
 	a.watcher = watch.New(a.mark, watch.Config{Every: c.EventsEvery, Within: markWithin, All: c.MaxEvents, Each: c.MaxEventsByUser})
 	a.routes = a.declare()
 	a.quotas = quota.New(quotaConfig(&a.cfg, d.Heap, largestBody(a.routes, &a.cfg)), d.Ledger, d.Now())

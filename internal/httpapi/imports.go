@@ -7,6 +7,7 @@ import (
 	"weir/internal/catalog"
 	"weir/internal/fault"
 	"weir/internal/foreign"
+	"weir/internal/limit/quota"
 	"weir/internal/rate"
 	"weir/internal/rawjson"
 )
@@ -37,6 +38,12 @@ func (x *exchange) postImport() error {
 	plan, err := foreign.Read(source, files, foreign.World{Model: foreign.Models(snapshot), Rate: rubles, Rates: x.api.cfg.KeyRates, Now: x.at})
 	if err != nil {
 		return err
+	}
+	if !dry {
+		if !x.api.imports.Enter(x.caller.User, 1) {
+			return quota.Crowded(1, "max_imports_per_user", "An import of this account is running. Wait for its end, and import again: what is there already stays as it is.")
+		}
+		defer x.api.imports.Leave(x.caller.User)
 	}
 	result, err := plan.Apply(x.context(), &foreign.Account{
 		User: x.caller.User, Keys: x.api.Keys, Presets: x.api.Presets, Check: PresetChecker(snapshot), Actor: x.actor(), Now: x.at,

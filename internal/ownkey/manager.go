@@ -267,7 +267,7 @@ func (m *Manager) own(k *Key, now time.Time) routing.Own {
 	case k.Off:
 		o.Missing = routing.OwnOff
 	case !m.cfg.Enabled:
-		o.Missing = routing.OwnRefused
+		o.Missing = routing.OwnNotTaken
 	default:
 		var err error
 		if secret, err = m.ring().Open(k.Sealed, sealedRow(k.ID, k.User, k.Provider), sealedColumn); err != nil {
@@ -388,7 +388,7 @@ func (m *Manager) Test(ctx context.Context, k *Key, try func(ctx context.Context
 	switch {
 	case o.Missing == routing.OwnRemoved:
 		return false, f, fault.New(fault.Conflict, "ownkey.Test", "The key was removed. Put in another one.")
-	case o.Missing == routing.OwnRefused:
+	case o.Missing == routing.OwnNotTaken:
 		return false, f, fault.New(fault.Conflict, "ownkey.Test", "This gateway takes no keys of providers.")
 	case o.Endpoint == nil:
 		return false, f, fault.New(fault.Conflict, "ownkey.Test", "The key cannot be decrypted at present. Put it in once more.")

@@ -20,10 +20,10 @@ const (
 
 // Reasons for which an own key cannot be used.
 const (
-	OwnRemoved = "removed" // its owner removed it, and left the order OwnOnly
-	OwnOff     = "off"     // its owner switched it off
-	OwnRefused = "refused" // the operator does not want own keys
-	OwnUnread  = "unread"  // it is sealed with a master key that this node does not have
+	OwnRemoved  = "removed"   // its owner removed it, and left the order OwnOnly
+	OwnOff      = "off"       // its owner switched it off
+	OwnNotTaken = "not_taken" // the operator does not want own keys
+	OwnUnread   = "unread"    // it is sealed with a master key that this node does not have
 )
 
 // Own is what the caller's own key of a provider means for a plan.
@@ -158,7 +158,7 @@ func (p *planner) noOwn(models []asked, which string, details map[string]any) er
 		why, do = "the key was removed", "Put in another"
 	case OwnOff:
 		why, do = "the key is switched off", "Switch it on"
-	case OwnRefused:
+	case OwnNotTaken:
 		why, do = "this gateway does not take own keys any more", "Remove the key"
 	case OwnUnread:
 		why, do = "the key cannot be decrypted at present", "Put it in once more"

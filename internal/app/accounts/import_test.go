@@ -3,6 +3,8 @@ package accounts_test
 import (
 	"net/http"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"weir/internal/apikey"
@@ -119,5 +121,29 @@ func TestImportIsBounded(t *testing.T) {
 	}
 	if n := len(elements(o.Page(t, "/api/presets")["data"])); n != 60 {
 		t.Errorf("%d presets", n)
+	}
+}
+
+// Imports of one account at the same time, as of an impatient person, make each key once; the others say that one is running.
+func TestImportsAtOnce(t *testing.T) {
+	t.Parallel()
+	gw := apptest.StartGateway(t, func(*apptest.Setup) {})
+	o := gw.NewOwner(t, 100, apikey.NewKey{})
+	before := len(elements(o.Page(t, "/api/keys")["data"]))
+	body := map[string]any{"source": "openrouter", "dry_run": false, "files": []any{map[string]any{"text": `{"data":[{"hash":"01","name":"One"},{"hash":"02","name":"Two"},{"hash":"03","name":"Three"}]}`}}}
+	var all sync.WaitGroup
+	var made atomic.Int64
+	for range 8 {
+		all.Go(func() {
+			got := o.Pages.Do(t, http.MethodPost, "/api/import", body)
+			made.Add(int64(strings.Count(string(got.Body), `"outcome":"made"`)))
+			if got.Status == http.StatusTooManyRequests && !strings.Contains(string(got.Body), "An import of this account is running") || got.Status != http.StatusOK && got.Status != http.StatusTooManyRequests {
+				t.Errorf("%d %s", got.Status, got.Body)
+			}
+		})
+	}
+	all.Wait()
+	if n := len(elements(o.Page(t, "/api/keys")["data"])) - before; n != 3 || made.Load() != 3 {
+		t.Errorf("%d keys, of which %d were said to be made; want 3", n, made.Load())
 	}
 }

@@ -562,6 +562,19 @@ func TestOwnKeysOff(t *testing.T) {
 	if list.Enabled || len(list.Providers) != 0 {
 		t.Errorf("%+v", list)
 	}
+	started := 0
+	nodes := apptest.StartNodes(t, 2, pgtest.New(t), sealing(t), d.declare(t), func(s *apptest.Setup) {
+		s.OwnKeys.Enabled = started == 0
+		started++
+	})
+	r := nodes[0].NewOwner(t, 100, apikey.NewKey{})
+	bring(t, r.Pages, "desk", mine, "only", http.StatusCreated)
+	d.with()
+	there := &apptest.Account{Gw: nodes[1], Key: r.Account.Key}
+	refused := there.Do(t, http.MethodPost, "/v1/chat/completions", ask("own/chat", "hello"))
+	if n := d.with(mine, deskKey); refused.Status != http.StatusNotFound || !bytes.Contains(refused.Body, []byte("own_key_not_taken")) || n[0]+n[1] != 0 {
+		t.Errorf("a node without own keys: %d %s after %v requests", refused.Status, refused.Body, n)
+	}
 	bare := apptest.StartGateway(t, d.declare(t)) // without a master key
 	q := bare.NewOwner(t, 100, apikey.NewKey{})
 	bring(t, q.Pages, "desk", mine, "only", http.StatusConflict)

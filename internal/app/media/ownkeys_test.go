@@ -128,6 +128,22 @@ func TestOwnKeysOfMedia(t *testing.T) {
 			t.Errorf("%s: the fee is %s, the price %s", c.path, costs[0], costs[1])
 		}
 	}
+	var heard [2]string
+	for i, who := range []*apptest.Owner{o, other} {
+		got := who.Account.Transcribe(t, "own/ears")
+		if got.Status != http.StatusOK {
+			t.Fatalf("a transcription: %d %s", got.Status, got.Body)
+		}
+		call := who.Page(t, "/api/calls/"+got.Header.Get("X-Generation-Id"))
+		heard[i], _ = call["cost"].(string)
+		if (call["own_key"] == id) != (i == 0) {
+			t.Errorf("a transcription: %v answered %s", call["own_key"], got.Body)
+		}
+		a.only(t, "POST /v1", []string{mine, theirKey}[i])
+	}
+	if heard != [2]string{"0.05", "1"} {
+		t.Errorf("a transcription: the fee is %s, the price %s", heard[0], heard[1])
+	}
 	film := func(who *apptest.Owner, key string, byok string) string {
 		t.Helper()
 		job := who.Account.Shoot(t, apptest.Shoot("film/quick", "A heron."))
