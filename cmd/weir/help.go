@@ -79,6 +79,7 @@ var examples = map[string]string{
 	"catalog endpoint (offer) remove":  "weir catalog endpoint remove hut/acme/tiny",
 	"catalog history":                  "weir catalog history",
 	"ready":                            "weir ready -c weir.yaml",
+	"top":                              "weir top",
 	"backup":                           "weir backup backups --keep 14",
 	"restore":                          "weir restore backups/weir-20261126T030000Z",
 	"migrate":                          "weir migrate --to postgres://weir@db.local/weir",

@@ -60,6 +60,7 @@ func scriptNode(ts *testscript.TestScript, _ bool, args []string) {
 				ts.Fatalf("values are missing: %s", line)
 			}
 			ts.Setenv("URL", n.BaseURL)
+			ts.Setenv("ADMIN", n.AdminURL)
 			ts.Setenv("KEY", n.APIKey)
 			ts.Setenv("MANAGEMENT", n.ManagementKey)
 			return

@@ -51,7 +51,7 @@ var rules = map[string]rule{
 	"internal/http1":   {layer: foundation, users: []layer{edge}},
 	"internal/sorting": {layer: foundation},
 	"internal/cache":   {layer: foundation},
-	"internal/metric":  {layer: foundation, users: []layer{edge}},
+	"internal/metric":  {layer: foundation, users: []layer{edge, command}},
 
 	"internal/completion":      {layer: domain},
 	"internal/task":            {layer: domain},

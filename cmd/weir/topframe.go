@@ -1,0 +1,294 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// value is the sum of all series of a name, and whether there is one.
+func (s *scrape) value(name string, labels ...string) (sum float64, ok bool) {
+	for i := range s.samples {
+		if m := &s.samples[i]; m.Name == name && matches(m.Labels, labels) {
+			sum, ok = sum+m.Value, true
+		}
+	}
+	return sum, ok
+}
+
+func matches(have map[string]string, want []string) bool {
+	for i := 0; i+1 < len(want); i += 2 {
+		if have[want[i]] != want[i+1] {
+			return false
+		}
+	}
+	return true
+}
+
+// since compares two scrapes: what a counter grew by between them. Without a first one it is what the counter has.
+type since struct {
+	now, before *scrape
+	seconds     float64
+}
+
+func (d *since) grown(name string, labels ...string) float64 {
+	n, _ := d.now.value(name, labels...)
+	if d.before != nil {
+		was, _ := d.before.value(name, labels...)
+		n -= was
+	}
+	return max(n, 0)
+}
+
+func (d *since) rate(name string, labels ...string) float64 {
+	return d.grown(name, labels...) / d.seconds
+}
+
+// buckets are the observations of a histogram up to each bound, rising.
+func (d *since) buckets(name string, labels ...string) (bounds, counts []float64) {
+	at := map[float64]float64{}
+	add := func(s *scrape, sign float64) {
+		for i := range s.samples {
+			m := &s.samples[i]
+			if m.Name != name+"_bucket" || !matches(m.Labels, labels) {
+				continue
+			}
+			if bound, err := strconv.ParseFloat(m.Labels["le"], 64); err == nil {
+				at[bound] += sign * m.Value
+			}
+		}
+	}
+	add(d.now, 1)
+	if d.before != nil {
+		add(d.before, -1)
+	}
+	for bound := range at {
+		bounds = append(bounds, bound)
+	}
+	slices.Sort(bounds)
+	for _, bound := range bounds {
+		counts = append(counts, at[bound])
+	}
+	return bounds, counts
+}
+
+// quantile is between which bounds a part of the observations lies, in a straight line; NaN without any.
+func quantile(part float64, bounds, counts []float64) float64 {
+	if len(counts) == 0 || !(counts[len(counts)-1] > 0) {
+		return math.NaN()
+	}
+	want := part * counts[len(counts)-1]
+	low, before := 0.0, 0.0
+	for i, n := range counts {
+		if n >= want {
+			if math.IsInf(bounds[i], 1) {
+				return low
+			}
+			if n > before {
+				return low + (bounds[i]-low)*(want-before)/(n-before)
+			}
+			return bounds[i]
+		}
+		low, before = bounds[i], n
+	}
+	return low
+}
+
+// frame is the text of one look at a node. before is the scrape that its rates count from, nil: the node's start.
+func frame(url string, now, before *scrape, rows int) string {
+	started, known := now.value("process_start_time_seconds")
+	up := now.at.Sub(time.Unix(0, int64(started*1e9)))
+	if before != nil {
+		if was, _ := before.value("process_start_time_seconds"); was != started {
+			before = nil // it was started again
+		}
+	}
+	d := since{now: now, before: before}
+	over := "since the start"
+	switch {
+	case before != nil:
+		d.seconds = max(now.at.Sub(before.at).Seconds(), 0.001)
+		over = fmt.Sprintf("of %s s", short(d.seconds))
+	case known:
+		d.seconds = max(up.Seconds(), 1)
+	default:
+		d.seconds = math.NaN() // the system does not say when the process began
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "weir %s at %s, %s, up %s, %s\n\n", versionOf(now), url, taking(now), age(up, known), now.at.Format(time.TimeOnly))
+	calls(&b, &d, over)
+	fmt.Fprintln(&b)
+	models(&b, &d, rows)
+	fmt.Fprintln(&b)
+	endpoints(&b, &d, rows)
+	return b.String()
+}
+
+func versionOf(s *scrape) string {
+	for i := range s.samples {
+		if m := &s.samples[i]; m.Name == "weir_build_info" {
+			return plain(m.Labels["version"], 24)
+		}
+	}
+	return "node"
+}
+
+func taking(s *scrape) string {
+	if draining, _ := s.value("weir_draining"); draining > 0 {
+		return "draining"
+	}
+	if ready, _ := s.value("weir_ready"); ready > 0 {
+		return "takes calls"
+	}
+	return "TAKES NO CALLS"
+}
+
+func age(up time.Duration, known bool) string {
+	switch {
+	case !known:
+		return "?"
+	case up >= 48*time.Hour:
+		return fmt.Sprintf("%d days", int(up.Hours()/24))
+	}
+	return max(up, 0).Round(time.Second).String()
+}
+
+func calls(b *strings.Builder, d *since, over string) {
+	gauge := func(name string) float64 { v, _ := d.now.value(name); return v }
+	requests, failed := d.grown("weir_http_requests_total"), d.grown("weir_http_requests_total", "class", "5xx")
+	part := 0.0
+	if requests > 0 {
+		part = 100 * failed / requests
+	}
+	bounds, counts := d.buckets("weir_first_content_seconds")
+	fmt.Fprintf(b, "calls    %.0f under way, %.0f waiting; %s: %s/s, %.1f %% errors, first content after %s, 95 %% within %s\n", gauge("weir_calls_in_flight"), gauge("weir_requests_waiting"),
+		over, short(d.rate("weir_calls_total")), part, seconds(quantile(0.5, bounds, counts)), seconds(quantile(0.95, bounds, counts)))
+	fmt.Fprintf(b, "money    %s rubles a minute, %s since the start; %.0f charges set aside, journal %s ahead of the database\n",
+		short(60*d.rate("weir_cost_rubles_total")), short(gauge("weir_cost_rubles_total")), gauge("weir_ledger_set_aside"), size(gauge("weir_journal_lag_bytes")))
+	fmt.Fprintf(b, "node     processor %s, memory %s (heap %s), %.0f of %s files, %.0f batches, %.0f panics, %.0f log lines lost\n", percent(d.rate("process_cpu_seconds_total")), size(gauge("process_resident_memory_bytes")),
+		size(gauge("go_memstats_heap_inuse_bytes")), gauge("process_open_fds"), short(gauge("process_max_fds")), gauge("weir_batches"), gauge("weir_panics_total"), gauge("weir_log_dropped_lines"))
+}
+
+// line is a row of a table, with what it is sorted by.
+type line struct {
+	names  [2]string
+	values [4]float64
+	by     float64
+}
+
+// ranking groups the series of a counter by two labels, the busiest first. fill is asked for the rows that are shown alone.
+func ranking(d *since, of string, labels [2]string, rows int, fill func(l *line, labels []string)) []line {
+	grown := map[[2]string]float64{}
+	add := func(s *scrape, sign float64) {
+		for i := range s.samples {
+			if m := &s.samples[i]; m.Name == of && m.Value > 0 {
+				grown[[2]string{m.Labels[labels[0]], m.Labels[labels[1]]}] += sign * m.Value
+			}
+		}
+	}
+	add(d.now, 1)
+	if d.before != nil {
+		add(d.before, -1)
+	}
+	out := make([]line, 0, len(grown))
+	for names, by := range grown {
+		out = append(out, line{names: names, by: by})
+	}
+	slices.SortFunc(out, func(a, b line) int {
+		return cmp.Or(cmp.Compare(b.by, a.by), cmp.Compare(a.names[0], b.names[0]), cmp.Compare(a.names[1], b.names[1]))
+	})
+	out = out[:min(len(out), rows)]
+	for i := range out {
+		want := []string{labels[0], out[i].names[0]}
+		if labels[1] != "" {
+			want = append(want, labels[1], out[i].names[1])
+		}
+		fill(&out[i], want)
+	}
+	return out
+}
+
+func models(b *strings.Builder, d *since, rows int) {
+	fmt.Fprintf(b, "%-36s %-16s %9s %9s %11s %9s\n", "MODEL", "PROVIDER", "CALLS/S", "TOKENS/S", "FIRST, 95 %", "RUB/MIN")
+	for _, l := range ranking(d, "weir_calls_total", [2]string{"model", "provider"}, rows, func(l *line, labels []string) {
+		bounds, counts := d.buckets("weir_first_content_seconds", labels...)
+		l.values = [4]float64{l.by / d.seconds, d.rate("weir_tokens_total", labels...), quantile(0.95, bounds, counts), 60 * d.rate("weir_cost_rubles_total", labels...)}
+	}) {
+		fmt.Fprintf(b, "%-36s %-16s %9s %9s %11s %9s\n", plain(l.names[0], 36), plain(l.names[1], 16), short(l.values[0]), short(l.values[1]), seconds(l.values[2]), short(l.values[3]))
+	}
+}
+
+func endpoints(b *strings.Builder, d *since, rows int) {
+	ejected, _ := d.now.value("weir_endpoints_ejected")
+	fmt.Fprintf(b, "%-53s %9s %9s   %.0f ejected\n", "ENDPOINT", "TRIES/S", "FAILED", ejected)
+	for _, l := range ranking(d, "weir_upstream_attempts_total", [2]string{"endpoint", ""}, rows, func(l *line, labels []string) {
+		l.values = [4]float64{l.by / d.seconds, 0}
+		if l.by > 0 {
+			l.values[1] = d.grown("weir_upstream_attempts_total", append(labels, "result", "failed")...) / l.by
+		}
+	}) {
+		fmt.Fprintf(b, "%-53s %9s %9s\n", plain(l.names[0], 53), short(l.values[0]), percent(l.values[1]))
+	}
+}
+
+// plain is a name of at most so many characters, without those that a terminal obeys.
+func plain(s string, most int) string {
+	r := []rune(strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return '?'
+		}
+		return r
+	}, s))
+	if len(r) > most {
+		return string(r[:most-1]) + "…"
+	}
+	return string(r)
+}
+
+// short is a number with three digits that count.
+func short(x float64) string {
+	switch {
+	case math.IsNaN(x):
+		return "-"
+	case x >= 1e6:
+		return strconv.FormatFloat(x/1e6, 'f', 1, 64) + "M"
+	case x >= 1e4:
+		return strconv.FormatFloat(x/1e3, 'f', 1, 64) + "k"
+	case x >= 100:
+		return strconv.FormatFloat(x, 'f', 0, 64)
+	case x >= 1:
+		return strconv.FormatFloat(x, 'f', 1, 64)
+	case x == 0:
+		return "0"
+	}
+	return strconv.FormatFloat(x, 'g', 2, 64)
+}
+
+func seconds(x float64) string {
+	if math.IsNaN(x) {
+		return "-"
+	}
+	return time.Duration(x * float64(time.Second)).Round(time.Millisecond).String()
+}
+
+func percent(x float64) string {
+	if math.IsNaN(x) {
+		return "-"
+	}
+	return strconv.FormatFloat(100*x, 'f', 0, 64) + " %"
+}
+
+func size(x float64) string {
+	for _, unit := range []string{"B", "KiB", "MiB", "GiB"} {
+		if x < 1024 || unit == "GiB" {
+			return strconv.FormatFloat(x, 'f', 0, 64) + " " + unit
+		}
+		x /= 1024
+	}
+	return ""
+}
