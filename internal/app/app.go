@@ -146,7 +146,7 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 	}
 	g.looks = g.live.changes()
 	if g.book, err = ledger.Start(ctx, g.store, ledgerConfig(cfg, g.slog, g.supersede)); err != nil {
-		return g, err
+		return g, explained(ledger.JournalDir(cfg.DataDir), err)
 	}
 	g.onClose(g.closeBook)
 	now := x.clock
@@ -356,8 +356,5 @@ func tune(r config.Runtime) {
 
 // makeDataDir makes the data directory, or a folder in it, with access for its owner only.
 func makeDataDir(dir string) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("data_dir: %w", err)
-	}
-	return nil
+	return explained(dir, os.MkdirAll(dir, 0o700))
 }

@@ -36,7 +36,7 @@ func closeToOthers(dir string) (mended []string, err error) {
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return nil, fmt.Errorf("data_dir: %w", err)
+		return nil, explained(dir, err)
 	}
 	if info.Mode().Perm()&openToOthers != 0 {
 		for _, e := range entries {

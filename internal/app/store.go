@@ -15,5 +15,6 @@ func openStore(ctx context.Context, cfg config.Config) (*store.Store, error) {
 	if cfg.Store.DSN.Postgres() {
 		return postgres.Open(ctx, cfg.Store.DSN.Reveal(), postgres.AllowDataLoss(cfg.Store.AllowDataLoss), postgres.WithQueryTime(queryFor))
 	}
-	return sqlite.Open(ctx, cfg.StorePath(), sqlite.WithQueryTime(queryFor))
+	s, err := sqlite.Open(ctx, cfg.StorePath(), sqlite.WithQueryTime(queryFor))
+	return s, explained(cfg.StorePath(), err)
 }

@@ -441,8 +441,17 @@ func (a *API) answer(w http.ResponseWriter, r *http.Request, table *routeTable) 
 		}
 	}()
 	if err := x.serve(); err != nil && !errors.Is(err, errReplayed) {
-		x.fail(fault.From(err))
+		x.fail(x.gone(fault.From(err)))
 	}
+}
+
+// gone makes the failure of a read whose client has left what it is: the store did not fail, it was told to stop. The end of a drain leaves the
+// context another cause.
+func (x *exchange) gone(e *fault.Error) *fault.Error {
+	if e.Kind == fault.StorageUnavailable && context.Cause(x.r.Context()) == context.Canceled { //nolint:errorlint // a cause that wraps it is another one
+		return fault.New(fault.Canceled, e.Op, "The client closed the connection.").Because(e.Cause)
+	}
+	return e
 }
 
 // serve runs the checks in the order that the specification's completions fix: route, method, body size, authentication, rate

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -18,7 +19,26 @@ const applyTimeout = 10 * time.Second
 
 // Flush returns when everything that was settled before the call is in the store. It fails with fault.StorageUnavailable when the store
 // is unavailable; the journal keeps the records.
-func (b *Book) Flush(ctx context.Context) error {
+func (b *Book) Flush(ctx context.Context) error { return b.flush(ctx, applyTimeout) }
+
+// CatchUp is Flush for a read that can do without. When the store takes nothing, or takes long, late says why, and what was settled lately is
+// in the journal alone. It fails only when ctx ends.
+func (b *Book) CatchUp(ctx context.Context) (late, err error) {
+	if b.behind.Load() && b.applied.Load() < b.journal.End() {
+		return storeAway("ledger.CatchUp", errBehind), nil // the applier tries all the time
+	}
+	short, cancel := context.WithTimeout(ctx, b.cfg.StoreFor)
+	defer cancel()
+	if late = b.flush(short, b.cfg.StoreFor); late != nil && ctx.Err() != nil {
+		return nil, late
+	}
+	return late, nil
+}
+
+var errBehind = errors.New("the store takes no settlements at present")
+
+// flush gives each transaction that it makes itself that much time.
+func (b *Book) flush(ctx context.Context, each time.Duration) error {
 	if err := b.journal.Write(); err != nil {
 		return err
 	}
@@ -36,7 +56,7 @@ func (b *Book) Flush(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return storeAway("ledger.Flush", ctx.Err())
 		}
-		if err := b.applyBatch(ctx); err != nil {
+		if err := b.applyBatch(ctx, each); err != nil {
 			return err
 		}
 	}
@@ -44,7 +64,7 @@ func (b *Book) Flush(ctx context.Context) error {
 }
 
 // applyBatch brings the next stretch of the journal to the store, or finds out which of its records cannot go there.
-func (b *Book) applyBatch(ctx context.Context) error {
+func (b *Book) applyBatch(ctx context.Context, within time.Duration) error {
 	batch := Batch{Node: b.writer, Life: b.life, From: b.applied.Load(), Now: b.cfg.Now()}
 	defer func() { clear(b.stretch.items) }() // their texts are not to be kept
 	to, err := b.stretch.read(b.journal, batch.From, b.most)
@@ -60,9 +80,10 @@ func (b *Book) applyBatch(ctx context.Context) error {
 	}
 	batch.To, batch.Items = to, b.stretch.items
 	batch.Durable = b.journal.Droppable(to)
-	short, cancel := context.WithTimeout(context.WithoutCancel(ctx), applyTimeout)
+	short, cancel := context.WithTimeout(context.WithoutCancel(ctx), within)
 	defer cancel()
 	at, err := b.store.Apply(short, &batch)
+	b.behind.Store(fault.Is(err, fault.StorageUnavailable))
 	switch n := len(batch.Items); {
 	case fault.Is(err, fault.Unprocessable) && n > 1:
 		b.most = n / 2

@@ -49,6 +49,7 @@ type Book struct {
 	most       int           // guarded by applying: records in the next batch
 	aside      atomic.Int64  // records that could not be posted
 	applied    atomic.Int64  // position in the journal
+	behind     atomic.Bool   // the store did not take the last batch
 	asleep     atomic.Bool   // the applier waits for work
 	applyPause time.Duration // before it applies; its rounds alone use it
 
@@ -164,9 +165,21 @@ func (b *Book) syncFailed(err error) {
 	b.log.Error("the disk does not keep the journal; no new calls are taken until it does", "error", err)
 }
 
-// Ready returns why the node should get no new calls: its journal has no room for them. It is nil when the node should get them. A store that is away is no
-// reason: all nodes would leave at once, while their leases still last.
+// Ready returns why the node should get no new calls: its journal has no room for them, or the store has been away for so long that its leases
+// are over. It is nil when the node should get them. A store that is away is no reason before: all nodes would leave at once, while their
+// leases still last.
 func (b *Book) Ready(context.Context) error {
+	if err := b.refuses(); err != nil {
+		return err
+	}
+	if !b.beating(b.cfg.Now()) {
+		return storeAway("ledger.Ready", errors.New("the store has taken no sign of life of this node for longer than leases last"))
+	}
+	return nil
+}
+
+// refuses returns why nothing new may be held, whatever the store says.
+func (b *Book) refuses() error {
 	if b.superseded.Load() {
 		return storeAway("ledger.Ready", errSuperseded)
 	}
@@ -240,7 +253,7 @@ func (b *Book) Hold(ctx context.Context, r HoldRequest) (*Hold, error) {
 	if r.Amount < 0 || r.Limit != nil && r.Key == "" || len(r.Wallet) > record.MaxID || len(r.Key) > record.MaxID {
 		return nil, fault.Wrap("ledger.Hold", fmt.Errorf("a hold of %s, key %q, limited: %t", r.Amount, r.Key, r.Limit != nil))
 	}
-	if err := b.Ready(ctx); err != nil {
+	if err := b.refuses(); err != nil {
 		return nil, err
 	}
 	h := &Hold{book: b, asked: r}

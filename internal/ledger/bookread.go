@@ -3,22 +3,43 @@ package ledger
 import (
 	"context"
 
+	"weir/internal/fault"
 	"weir/internal/money"
 	"weir/internal/record"
 )
 
-// Balance is Reader.Balance after a flush, with the present holds of this node's calls. It never includes a call that has ended on this
-// node.
+// Balance is Reader.Balance with the present holds of this node's calls. It never includes a call that has ended on this node. Charges that
+// the store does not take at present count, too.
 func (b *Book) Balance(ctx context.Context, wallet string) (Balance, error) {
 	own := b.held(wallet) // before its charges are written to the store: a call that ends meanwhile counts twice rather than not at all
-	if err := b.Flush(ctx); err != nil {
+	late, err := b.CatchUp(ctx)
+	if err != nil {
 		return Balance{}, err
+	}
+	var spent money.Nano
+	if late != nil {
+		spent = b.spent(wallet) // before the read: what is applied in between does not count twice
 	}
 	short, cancel := context.WithTimeout(ctx, b.cfg.StoreFor)
 	defer cancel()
 	bal, err := b.store.BalanceBeside(short, wallet, b.node)
 	bal.Held += own
+	if waiting := spent - bal.Consumed; waiting > 0 {
+		bal.Charged += waiting
+		bal.Balance -= waiting
+	}
+	bal.Consumed = 0
 	return bal, err
+}
+
+// spent is what was settled of this node's present leases of a wallet.
+func (b *Book) spent(wallet string) (sum money.Nano) {
+	p := b.lock(shareID{Wallet: wallet})
+	defer p.mu.Unlock()
+	for _, l := range p.leases(b.epoch.Load()) {
+		sum += l.spent
+	}
+	return sum
 }
 
 // held is the sum of this node's holds on a wallet.
@@ -56,25 +77,31 @@ func (p *share) leases(epoch int64) (list []*lease) {
 	return list
 }
 
-// Activity is Reader.Activity after a flush.
+// Activity is Reader.Activity after CatchUp.
 func (b *Book) Activity(ctx context.Context, wallet, key, from, to string) ([]ActivityRow, error) {
-	if err := b.Flush(ctx); err != nil {
+	if _, err := b.CatchUp(ctx); err != nil {
 		return nil, err
 	}
 	return b.store.Activity(ctx, wallet, key, from, to)
 }
 
-// Call is Reader.Call after a flush.
+// Call is Reader.Call after CatchUp. A call that is not found while the store is late may be in the journal: then the error is that of the
+// store.
 func (b *Book) Call(ctx context.Context, wallet, generation string) (*record.Call, []Entry, error) {
-	if err := b.Flush(ctx); err != nil {
+	late, err := b.CatchUp(ctx)
+	if err != nil {
 		return nil, nil, err
 	}
-	return b.store.Call(ctx, wallet, generation)
+	call, entries, err := b.store.Call(ctx, wallet, generation)
+	if late != nil && fault.Is(err, fault.NotFound) {
+		err = late
+	}
+	return call, entries, err
 }
 
-// KeySpend is Reader.KeySpend after a flush.
+// KeySpend is Reader.KeySpend after CatchUp.
 func (b *Book) KeySpend(ctx context.Context, key string) (KeySpend, error) {
-	if err := b.Flush(ctx); err != nil {
+	if _, err := b.CatchUp(ctx); err != nil {
 		return KeySpend{}, err
 	}
 	return b.store.KeySpend(ctx, key)

@@ -18,6 +18,8 @@ type Balance struct {
 	// Leased is lent to nodes or kept for jobs: the holds of calls, what they may still take, and charges that are not applied yet.
 	// Balance - Leased can still be lent.
 	Leased money.Nano
+	// Consumed is what the present leases of one node were charged, when the balance was read for that node.
+	Consumed money.Nano
 }
 
 // ActivityRow is one day of one model, as in GET /v1/activity.

@@ -338,8 +338,8 @@ func (m *Manager) Session(ctx context.Context, token string, by apikey.Stranger)
 		return s, p, err
 	}
 	if now.Sub(s.SeenAt) >= time.Minute {
-		if err := m.store.TouchSession(ctx, s.Hash, now, false); err != nil && !fault.Is(err, fault.NotFound) {
-			return s, p, err
+		if err := m.store.TouchSession(ctx, s.Hash, now, false); err != nil && !fault.Is(err, fault.NotFound) && !fault.Is(err, fault.StorageUnavailable) {
+			return s, p, err // a disk that is full stops no reading: the session only ends sooner
 		}
 	}
 	return s, p, nil

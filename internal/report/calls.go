@@ -22,7 +22,7 @@ type Page struct {
 
 // Calls lists calls. A page may be short, or empty, though there are further ones: then Next says how far the search has come.
 func (r *Reporter) Calls(ctx context.Context, s Search) (Page, error) {
-	if err := r.book.Flush(ctx); err != nil {
+	if _, err := r.book.CatchUp(ctx); err != nil {
 		return Page{}, err
 	}
 	return r.page(ctx, s)
@@ -60,7 +60,7 @@ func (r *Reporter) page(ctx context.Context, s Search) (p Page, err error) {
 
 // All lists all calls that fit, page after page, until yield is false. It flushes once.
 func (r *Reporter) All(ctx context.Context, s Search, yield func(*record.Call) bool) error {
-	if err := r.book.Flush(ctx); err != nil {
+	if _, err := r.book.CatchUp(ctx); err != nil {
 		return err
 	}
 	for {

@@ -185,7 +185,7 @@ func (o *Overview) spending(rows []Row, first, today, month time.Time) {
 
 // KeySpends is what the keys of a user spent, and when each was last used.
 func (r *Reporter) KeySpends(ctx context.Context, user, wallet string) (map[string]KeySpend, error) {
-	if err := r.book.Flush(ctx); err != nil {
+	if _, err := r.book.CatchUp(ctx); err != nil {
 		return nil, err
 	}
 	return r.store.KeySpends(ctx, user, wallet)
@@ -193,7 +193,7 @@ func (r *Reporter) KeySpends(ctx context.Context, user, wallet string) (map[stri
 
 // Pulse sums the calls of yesterday and today: it changes with each call that is recorded, and costs little.
 func (r *Reporter) Pulse(ctx context.Context, wallet string, now time.Time) (s Sums, err error) {
-	if err := r.book.Flush(ctx); err != nil {
+	if _, err := r.book.CatchUp(ctx); err != nil {
 		return s, err
 	}
 	today := Day.Floor(now)

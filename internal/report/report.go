@@ -231,8 +231,9 @@ type Store interface {
 
 // Book is what a node knows of its own calls. *ledger.Book is one.
 type Book interface {
-	// Flush has the store know all calls that ended on this node.
-	Flush(ctx context.Context) error
+	// CatchUp has the store know all calls that ended on this node. late is why it does not, when it takes none at present: reports go on with
+	// what it has.
+	CatchUp(ctx context.Context) (late, err error)
 	// Balance is ledger.Reader.Balance.
 	Balance(ctx context.Context, wallet string) (ledger.Balance, error)
 	// Running counts this node's holds on a wallet, and sums them.

@@ -21,7 +21,7 @@ type account struct {
 	own  int
 }
 
-func (a *account) Flush(context.Context) error { return nil }
+func (a *account) CatchUp(context.Context) (late, err error) { return nil, nil }
 
 func (a *account) Running(string) (int, money.Nano) { return a.own, money.Nano(a.own) * money.Ruble }
 

@@ -197,7 +197,7 @@ func postingsOf(day time.Time, all []ledger.Movement) (lines []Line) {
 
 // DayOf is one day of a statement, its postings one by one.
 func (r *Reporter) DayOf(ctx context.Context, wallet string, day time.Time) (*Statement, error) {
-	if err := r.book.Flush(ctx); err != nil {
+	if _, err := r.book.CatchUp(ctx); err != nil {
 		return nil, err
 	}
 	a, err := r.store.Account(ctx, wallet, day, day.AddDate(0, 0, 1), maxDayPostings)

@@ -81,7 +81,7 @@ type Usage struct {
 
 // Usage sums usage over time: the most groups that are the largest by m, and the rest.
 func (r *Reporter) Usage(ctx context.Context, q Query, m Metric, most int) (*Usage, error) {
-	if err := r.book.Flush(ctx); err != nil {
+	if _, err := r.book.CatchUp(ctx); err != nil {
 		return nil, err
 	}
 	if q.Metric = m; q.Whole {
@@ -172,7 +172,7 @@ func arrange(q Query, rows []Row, m Metric, most int) *Usage {
 
 // Rows lists usage by bucket and group, complete.
 func (r *Reporter) Rows(ctx context.Context, q Query) ([]Row, error) {
-	if err := r.book.Flush(ctx); err != nil {
+	if _, err := r.book.CatchUp(ctx); err != nil {
 		return nil, err
 	}
 	return r.store.Usage(ctx, q)

@@ -21,7 +21,7 @@ func (s *Store) Balance(ctx context.Context, wallet string) (ledger.Balance, err
 // BalanceBeside is ledger.Leases.BalanceBeside.
 func (s *Store) BalanceBeside(ctx context.Context, wallet, node string) (b ledger.Balance, err error) {
 	err = s.find(ctx, func(row Scanner) error {
-		return row.Scan((*int64)(&b.Credited), (*int64)(&b.Charged), (*int64)(&b.Leased), (*int64)(&b.Held))
+		return row.Scan((*int64)(&b.Credited), (*int64)(&b.Charged), (*int64)(&b.Leased), (*int64)(&b.Held), (*int64)(&b.Consumed))
 	}, walletHeld, wallet, node)
 	if errors.Is(err, sql.ErrNoRows) {
 		return b, noWallet("store.Balance", err)

@@ -615,7 +615,10 @@ func (s *Store) BalanceBeside(_ context.Context, id, node string) (b ledger.Bala
 		b = ledger.Balance{Credited: w.credited, Charged: w.charged, Balance: w.credited - w.charged, Leased: w.leased}
 		for of, l := range s.leases {
 			switch {
-			case l.fund != (ledger.Fund{Wallet: id}) || of.node == node:
+			case l.fund != (ledger.Fund{Wallet: id}):
+			case of.node == node && !l.escrow:
+				b.Consumed += l.consumed
+			case of.node == node:
 			case l.escrow:
 				b.Held += l.left()
 			default:

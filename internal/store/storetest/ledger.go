@@ -1112,10 +1112,23 @@ func storeAway(t *testing.T, d *desk) {
 	if err := b.Flush(d.ctx); !fault.Is(err, fault.StorageUnavailable) {
 		t.Errorf("flush: %v", err)
 	}
-	if _, err := b.Balance(d.ctx, w); !fault.Is(err, fault.StorageUnavailable) {
-		t.Errorf("a balance that would not be true: %v", err)
+	d.wantBalance(b, w, 1000*ruble, 4*ruble, 0) // which can be read, and of which the store knows nothing yet
+	if late, err := b.CatchUp(d.ctx); late == nil || err != nil {
+		t.Errorf("catching up: %v, %v", late, err)
+	}
+	if _, _, err := b.Call(d.ctx, w, "gen-unknown"); !fault.Is(err, fault.StorageUnavailable) {
+		t.Errorf("a call that may be in the journal: %v", err)
+	}
+	if rows, err := b.Activity(d.ctx, w, "", "2000-01-01", "2100-01-01"); err != nil || len(rows) > 0 {
+		t.Errorf("activity: %v, %v", rows, err)
+	}
+	if _, err := b.KeySpend(d.ctx, "key"); err != nil {
+		t.Errorf("the spending of a key: %v", err)
 	}
 	d.clock.Advance(41 * time.Second)
+	if err := b.Ready(d.ctx); !fault.Is(err, fault.StorageUnavailable) {
+		t.Errorf("no lease lasts, so every call is refused, and the node says that it is ready: %v", err)
+	}
 	if err := b.Tick(d.ctx); err == nil {
 		t.Error("upkeep without a store")
 	}
@@ -1124,6 +1137,9 @@ func storeAway(t *testing.T, d *desk) {
 	}
 	a.gone.Store(false)
 	d.tick(b)
+	if err := b.Ready(d.ctx); err != nil {
+		t.Errorf("the store is back: %v", err)
+	}
 	d.wantBalance(b, w, 1000*ruble, 4*ruble, 0)
 	d.spend(b, w, ruble)
 	d.spend(b, other, ruble)

@@ -345,8 +345,8 @@ func (b *reports) pages(t *testing.T, s report.Search, want []record.Call) {
 // flushed is a book of a node without calls of its own.
 type flushed struct{ LedgerStore }
 
-func (flushed) Flush(context.Context) error      { return nil }
-func (flushed) Running(string) (int, money.Nano) { return 0, 0 }
+func (flushed) CatchUp(context.Context) (late, err error) { return nil, nil }
+func (flushed) Running(string) (int, money.Nano)          { return 0, 0 }
 
 func (b *reports) statements(t *testing.T) {
 	r := report.New(b.s, flushed{b.s})

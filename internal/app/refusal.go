@@ -1,0 +1,60 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"syscall"
+
+	"weir/internal/fault"
+)
+
+// Primary result codes of SQLite, https://www.sqlite.org/rescode.html. Extended codes have them in their low byte.
+const (
+	sqliteBusy     = 5
+	sqliteReadOnly = 8
+	sqliteCorrupt  = 11
+	sqliteFull     = 13
+	sqliteNotADB   = 26
+)
+
+// explained makes an error of a start that names the path, the reason and what to do. Errors that have a sentence stay as they are, and so do
+// those whose reason is none of the usual ones, with the path.
+func explained(path string, err error) error {
+	var f *fault.Error
+	if err == nil || errors.As(err, &f) && f.Public != "" {
+		return err
+	}
+	cause := err
+	if f != nil {
+		cause = f.Cause
+	}
+	code := -1
+	var coded interface{ Code() int }
+	if errors.As(err, &coded) {
+		code = coded.Code() & 0xff
+	}
+	var said string
+	switch {
+	case errors.Is(err, syscall.EROFS):
+		said = fmt.Sprintf("%s is on a file system that is mounted read-only. Mount it for writing, or name another folder in data_dir.", path)
+	case errors.Is(err, fs.ErrPermission), code == sqliteReadOnly:
+		said = fmt.Sprintf("%s, or its folder, does not allow the user that runs this command to write. Give both to that user (chown -R USER %s), run the command as their owner, or name another folder in data_dir.", path, filepath.Dir(path))
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), code == sqliteFull:
+		said = fmt.Sprintf("There is no room on the disk of %s. Free some, or name another folder in data_dir.", path)
+	case code == sqliteNotADB, code == sqliteCorrupt:
+		said = fmt.Sprintf("%s is not a database, or is damaged. Restore a backup with weir restore, or move the file away if it is not Weir's.", path)
+	case code == sqliteBusy:
+		said = fmt.Sprintf("%s is being written by another process, which does not stop. Look for it with: fuser %s", path, path)
+	case errors.Is(err, syscall.EISDIR):
+		said = fmt.Sprintf("%s is a folder, and must be a file. Move it away, or name another folder in data_dir.", path)
+	case errors.Is(err, syscall.ENOTDIR):
+		said = fmt.Sprintf("%s cannot be a folder, because a part of its path is a file. Name another folder in data_dir.", path)
+	case errors.Is(err, fs.ErrNotExist):
+		said = fmt.Sprintf("%s cannot be made. Make its folder first, or name another one in data_dir.", path)
+	default:
+		return fmt.Errorf("%s: %w", path, cause)
+	}
+	return fault.New(fault.Invalid, "app.open", said).Because(cause)
+}
