@@ -8,6 +8,10 @@ MAKEFLAGS += --no-print-directory
 
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X main.version=$(VERSION)
+# Functions of these are called once in a while, and inlining their callees would only make the program larger, by a megabyte.
+SELDOM := weir/internal/sim/... github.com/go-webauthn/... github.com/fxamacker/... github.com/google/go-tpm/... github.com/go-jose/... github.com/yuin/... \
+	codeberg.org/... github.com/minio/... go.yaml.in/... github.com/pressly/... github.com/wneessen/...
+GCFLAGS := $(foreach p,$(SELDOM),-gcflags=$(p)=-l)
 GO_CODE := files.go cmd internal bench e2e
 
 # The race detector needs a C compiler. Without one the tests run without it, and report that.
@@ -26,7 +30,7 @@ run: build ## build Weir and start a demo with its simulator, on loopback
 # The Go part is always run, because the Go tool detects changes itself.
 .PHONY: build
 build: web ## build bin/weir, with the web interface if npm is there
-	CGO_ENABLED=0 go build -trimpath -ldflags "$(LDFLAGS)" -o bin/weir ./cmd/weir
+	CGO_ENABLED=0 go build -trimpath $(GCFLAGS) -ldflags "$(LDFLAGS)" -o bin/weir ./cmd/weir
 
 # The interface is built again when one of its files changed. Without npm the program is built without it, and its pages say so.
 WEB_FILES := $(shell find web/src web/*.html web/*.ts web/*.json -type f 2>/dev/null)
@@ -236,7 +240,7 @@ release: web bin/cyclonedx-gomod ## build the programs for all systems, Debian p
 	for p in $(PLATFORMS); do \
 		os=$${p%/*} arch=$${p#*/}; ext=; [ $$os != windows ] || ext=.exe; \
 		echo "weir-$$os-$$arch$$ext"; \
-		CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch go build -trimpath -ldflags "$(LDFLAGS)" -o dist/weir-$$os-$$arch$$ext ./cmd/weir || exit 1; \
+		CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch go build -trimpath $(GCFLAGS) -ldflags "$(LDFLAGS)" -o dist/weir-$$os-$$arch$$ext ./cmd/weir || exit 1; \
 	done
 	if command -v dpkg-deb >/dev/null; then for arch in amd64 arm64; do packaging/deb.sh dist/weir-linux-$$arch $(VERSION) $$arch dist || exit 1; done; fi
 	bin/cyclonedx-gomod app -json -main cmd/weir -output dist/weir.go.cdx.json . 2>/dev/null
