@@ -20,12 +20,12 @@ import (
 type buffer struct{ b []byte }
 
 const (
-	minBuffer = 4 << 10
+	minBuffer = 1 << 10
 	maxBuffer = 16 << 20 // larger ones are too rare to keep
 	perDouble = 4        // sizes for each power of two
 )
 
-const classes = perDouble*12 + 1 // 12 times minBuffer doubled is maxBuffer
+const classes = perDouble*14 + 1 // 14 times minBuffer doubled is maxBuffer
 
 var (
 	buffers [classes]sync.Pool
@@ -165,11 +165,13 @@ func (x *exchange) packed() (bool, error) {
 const (
 	firstBuffer = 16 << 10 // a body of up to so many bytes has one buffer, and is charged for once
 	growth      = 32
+	leastCharge = 4 << 10
+	blindBuffer = 4 << 10 // the first of a body of unknown length, which doubles
 )
 
 // fill reads a body of a known length, or, with a negative one, to its end.
 func (x *exchange) fill(r io.Reader, length, most int64) error {
-	size := int64(minBuffer)
+	size := int64(blindBuffer)
 	if length >= 0 {
 		size = min(length, firstBuffer)
 	}
@@ -209,12 +211,15 @@ func (x *exchange) fill(r io.Reader, length, most int64) error {
 // newBuffer makes the buffer of a body, charged for.
 func (x *exchange) newBuffer(size int64) error {
 	size = bufferSize(size)
-	if err := x.charge(size); err != nil {
+	if err := x.charge(chargeOf(size)); err != nil {
 		return err
 	}
 	x.body = takeBuffer(int(size))
 	return nil
 }
+
+// chargeOf is what a buffer of a body is charged for. A small one costs as much as a larger one: the rest of its call takes more.
+func chargeOf(size int64) int64 { return max(size, leastCharge) }
 
 // grow makes room for more of the body: at once all of it, when a part has come that deserves it. Without a length there is room for one byte
 // more than the limit, which is the one that is too many.
@@ -226,7 +231,7 @@ func (x *exchange) grow(length, most int64) error {
 	} else if size > most {
 		size = max(bufferSize(most+1), int64(cap(old.b))+1)
 	}
-	if err := x.charge(size - int64(cap(old.b))); err != nil {
+	if err := x.charge(chargeOf(size) - chargeOf(int64(cap(old.b)))); err != nil {
 		return err
 	}
 	x.body = takeBuffer(int(size))
