@@ -14,6 +14,7 @@ type Record struct {
 	Level      string // "INFO", "WARN", "ERROR"
 	RequestID  string
 	ClientID   string // the client's own X-Request-Id
+	Trace      string // of a traced call, in hex
 	Generation string
 	User       string
 	Key        string // id of the key, never the key
@@ -53,6 +54,7 @@ func (r *Record) append(b []byte) []byte {
 	b = append(b, '"')
 	b = text(b, "generation_id", r.Generation)
 	b = text(b, "client_request_id", r.ClientID)
+	b = text(b, "trace_id", r.Trace)
 	b = text(b, "user_id", r.User)
 	b = text(b, "key_id", r.Key)
 	b = text(b, "method", r.Method)

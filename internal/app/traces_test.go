@@ -65,6 +65,7 @@ func TestTracesOfCalls(t *testing.T) {
 	}
 
 	server, attempts := spansOf(t, receiver, whole)
+	apptest.WaitFor(t, "the line of a traced call", func() bool { return strings.Contains(gw.Log.String(), `"trace_id":"`+server.Trace) })
 	if server.Name != "POST /v1/chat/completions" || !server.Server || server.Parent != "" || server.Failed || server.Service != "weir" ||
 		server.Attributes["http.response.status_code"] != int64(200) || server.Attributes["weir.model"] != "test/next" || server.Attributes["weir.generation_id"] != whole.Header.Get("X-Generation-Id") {
 		t.Errorf("server's span %+v", server)

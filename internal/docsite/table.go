@@ -58,6 +58,7 @@ var groups = []group{
 	{"operate", []entry{
 		{"docs/install.md", "As a Debian package, a container, or with compose; programs for all systems."},
 		{"docs/operating.md", "Start, watch, upgrade, back up, and run several nodes."},
+		{"docs/logs.md", "Each field of the log: of requests, and of all else."},
 		{"docs/tracing.md", "Send traces of calls to OpenTelemetry: what they have, and whose they are."},
 		{"docs/configuration.md", "The file, the environment, secrets, providers of your own, limits."},
 		{"docs/sign-in.md", "How people sign in, and who may make an account."},

@@ -274,6 +274,9 @@ func (x *exchange) logRecord(status int, took time.Duration) accesslog.Record {
 	if ids := x.r.Header["X-Request-Id"]; len(ids) > 0 {
 		r.ClientID = ids[0]
 	}
+	if x.trace != nil && x.trace.Sampled {
+		r.Trace = x.trace.ID()
+	}
 	if x.route != nil {
 		r.Route = x.route.Pattern
 	}
