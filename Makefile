@@ -209,11 +209,16 @@ soak: postgres ## run the tests that are too long for make test: 200,000 schedul
 	go test -count=1 -timeout 60m -v ./cmd/weir -run 'TestKills$$' -kills 500 | { grep -vE '^=== |credited,' || true; }
 	go test -count=1 -timeout 30m ./internal/app/accounts -run 'TestHostile(Charges|Wallets)$$' -rapid.checks 3000
 	$(MAKE) package-test
+	$(MAKE) chart-test
 	WEIR_NEIGHBOURS=measure go test -count=1 -timeout 30m -v ./internal/app/accounts -run 'TestNeighbours$$' | grep -E 'p99|^ok|FAIL|grew'
 
 .PHONY: package-test
 package-test: build debootstrap ## install, upgrade and remove the Debian package in a clean root (as root; a part of make soak)
 	tools/package-test.sh
+
+.PHONY: chart-test
+chart-test: build ## render the Helm chart with Helm's engine and read it as Kubernetes does (a part of make soak: it compiles both)
+	cd tools/chart && WEIR_BIN=$(CURDIR)/bin/weir go test -count=1 ./...
 
 .PHONY: debootstrap
 debootstrap:
