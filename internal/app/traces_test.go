@@ -240,7 +240,7 @@ func TestTracesThatNobodyTakes(t *testing.T) {
 			if name == "rubbish" {
 				return
 			}
-			if dropped := metric(t, gw.Metrics(t), `weir_trace_spans_total{result="queue_full"}`); dropped == 0 || dropped > 2*calls {
+			if dropped := metricOf(t, gw.Metrics(t), `weir_trace_spans_total{result="queue_full"}`); dropped == 0 || dropped > 2*calls {
 				t.Errorf("%g spans were dropped", dropped)
 			}
 			if name == "silent" {
@@ -250,8 +250,8 @@ func TestTracesThatNobodyTakes(t *testing.T) {
 	}
 }
 
-// metric is a value of /metrics.
-func metric(t *testing.T, text, name string) float64 {
+// metricOf is a value of /metrics.
+func metricOf(t *testing.T, text, name string) float64 {
 	t.Helper()
 	lines := strings.Split(text, "\n")
 	at := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, name+" ") })

@@ -244,11 +244,11 @@ func (x *exchange) finish() {
 	status := x.outcome()
 	took := x.api.Now().Sub(x.at)
 	if x.route != nil {
-		x.route.metrics.observe(status, took)
+		x.route.metrics.observe(status, took, traceID(x.trace), x.at.Add(took))
 	} else {
-		m.unrouted.observe(status, took)
+		m.unrouted.observe(status, took, "", x.at)
 	}
-	m.call(x.record)
+	m.call(x.record, traceID(x.trace))
 	if l := x.api.Log; l != nil && (x.route == nil || x.route.access != unlimited || status >= 400) {
 		r := x.logRecord(status, took)
 		l.Access(&r)
@@ -274,9 +274,7 @@ func (x *exchange) logRecord(status int, took time.Duration) accesslog.Record {
 	if ids := x.r.Header["X-Request-Id"]; len(ids) > 0 {
 		r.ClientID = ids[0]
 	}
-	if x.trace != nil && x.trace.Sampled {
-		r.Trace = x.trace.ID()
-	}
+	r.Trace = traceID(x.trace)
 	if x.route != nil {
 		r.Route = x.route.Pattern
 	}

@@ -128,7 +128,7 @@ func (g *gate) check(c net.Conn, h *h1server.Head) []byte {
 		return nil
 	}
 	g.turned.Add(1)
-	route.metrics.observe(http.StatusServiceUnavailable, g.most)
+	route.metrics.observe(http.StatusServiceUnavailable, g.most, "", time.Time{})
 	return g.refuse(route.envelope)
 }
 

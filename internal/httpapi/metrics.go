@@ -153,9 +153,15 @@ func (m *Metrics) WatchVersion(version string) {
 	}
 }
 
-// Handler serves the registry, and figures of the process, in the Prometheus text format.
+// Handler serves the registry, and figures of the process, in the Prometheus text format, or as OpenMetrics
+// with traces as exemplars to who asks for it.
 func (m *Metrics) Handler() http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if metric.WantsOpen(r.Header.Get("Accept")) {
+			w.Header().Set("Content-Type", metric.OpenContentType)
+			_, _ = w.Write(metric.Open(appendProcess(m.Registry.AppendTraced(nil), float64(processorTime())/1e9)))
+			return
+		}
 		w.Header().Set("Content-Type", metric.ContentType)
 		_, _ = w.Write(appendProcess(m.Registry.Append(nil), float64(processorTime())/1e9))
 	})
@@ -169,15 +175,15 @@ func (m *Metrics) route(name string) *routeMetrics {
 	return r
 }
 
-func (r *routeMetrics) observe(status int, took time.Duration) {
+func (r *routeMetrics) observe(status int, took time.Duration, trace string, at time.Time) {
 	if class := status / 100; class < len(r.classes) {
 		r.classes[class].Inc()
 	}
-	r.seconds.Observe(took.Seconds())
+	r.seconds.ObserveTraced(took.Seconds(), trace, at)
 }
 
-// call counts what the record of a call contains; nil counts nothing.
-func (m *Metrics) call(c *record.Call) {
+// call counts what the record of a call contains; nil counts nothing. trace is the id of its trace, "" without one.
+func (m *Metrics) call(c *record.Call, trace string) {
 	if c == nil || c.Model == "" {
 		return
 	}
@@ -190,7 +196,7 @@ func (m *Metrics) call(c *record.Call) {
 		m.doubt(c.Provider, doubts)
 	}
 	if c.FirstContent > 0 {
-		s.firstContent.Observe(c.FirstContent.Seconds())
+		s.firstContent.ObserveTraced(c.FirstContent.Seconds(), trace, c.At.Add(c.FirstContent))
 	}
 }
 

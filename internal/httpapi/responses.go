@@ -354,7 +354,7 @@ func (r *reply) aside() {
 	if t := r.call.Trace; t != nil {
 		x.api.Traces.End(t, x.answered(http.StatusOK, x.route.Pattern, fault.From(err), r.call.Record))
 	}
-	x.api.Metrics.call(r.call.Record)
+	x.api.Metrics.call(r.call.Record, traceID(r.call.Trace))
 	x.visit.Charge(x.api.Now(), r.call.Record) // its request ended long ago
 }
 

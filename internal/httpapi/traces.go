@@ -27,6 +27,14 @@ func (x *exchange) traceTrusted() bool {
 	return false
 }
 
+// traceID is the id of a trace that is sent, "" for any other.
+func traceID(t *trace.Call) string {
+	if t == nil || !t.Sampled {
+		return ""
+	}
+	return t.ID()
+}
+
 // endTrace ends the trace of the exchange, while its request's body is there: a trace may have content.
 func (x *exchange) endTrace(status int) {
 	x.api.Traces.End(x.trace, x.answered(status, x.r.URL.Path, x.fault, x.record))

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // Registry holds metrics by name. It is safe for concurrent use.
@@ -47,6 +48,14 @@ type series struct {
 	read   func() float64 // instead of value, if not nil
 	counts []atomic.Uint64
 	bounds []float64
+	traced atomic.Pointer[[]atomic.Pointer[example]] // by class, as counts; nil until one was traced
+}
+
+// example is an observation of which there is a trace.
+type example struct {
+	trace string
+	value float64
+	at    time.Time
 }
 
 // number is a float64 to which several goroutines add. Whole steps of one, which are the most, are kept apart: adding them cannot fail.
@@ -174,14 +183,33 @@ type Histogram struct{ s *series }
 
 // Observe counts x. NaN is counted as larger than all bounds, and not summed.
 func (h *Histogram) Observe(x float64) {
-	i := 0
-	for i < len(h.s.bounds) && !(x <= h.s.bounds[i]) {
-		i++
-	}
-	h.s.counts[i].Add(1)
+	h.s.counts[h.s.class(x)].Add(1)
 	if x == x { //nolint:gocritic // false for NaN
 		h.s.value.add(x)
 	}
+}
+
+// ObserveTraced counts x, and keeps it as the example of its class: trace is the id of a trace in hex, "" for none.
+func (h *Histogram) ObserveTraced(x float64, trace string, at time.Time) {
+	h.Observe(x)
+	if trace == "" || x != x { //nolint:gocritic // true for NaN
+		return
+	}
+	all := h.s.traced.Load()
+	if all == nil {
+		made := make([]atomic.Pointer[example], len(h.s.counts))
+		h.s.traced.CompareAndSwap(nil, &made)
+		all = h.s.traced.Load()
+	}
+	(*all)[h.s.class(x)].Store(&example{trace, x, at})
+}
+
+// class is the number of the class that x belongs to.
+func (s *series) class(x float64) (i int) {
+	for i < len(s.bounds) && !(x <= s.bounds[i]) {
+		i++
+	}
+	return i
 }
 
 // Counters are counters that differ by the values of labels.

@@ -11,7 +11,12 @@ import (
 const ContentType = "text/plain; version=0.0.4; charset=utf-8"
 
 // Append appends all series to out, by name and labels. A family that has no series is left out.
-func (r *Registry) Append(out []byte) []byte {
+func (r *Registry) Append(out []byte) []byte { return r.append(out, false) }
+
+// AppendTraced is Append with the examples of classes, for OpenMetrics alone: the text format does not have them.
+func (r *Registry) AppendTraced(out []byte) []byte { return r.append(out, true) }
+
+func (r *Registry) append(out []byte, traced bool) []byte {
 	r.mu.Lock()
 	families := make([]*family, 0, len(r.families))
 	for _, f := range r.families {
@@ -20,12 +25,12 @@ func (r *Registry) Append(out []byte) []byte {
 	r.mu.Unlock()
 	slices.SortFunc(families, func(a, b *family) int { return strings.Compare(a.name, b.name) })
 	for _, f := range families {
-		out = f.append(out)
+		out = f.append(out, traced)
 	}
 	return out
 }
 
-func (f *family) append(out []byte) []byte {
+func (f *family) append(out []byte, traced bool) []byte {
 	f.mu.RLock()
 	all := make([]*series, 0, len(f.series))
 	reads := map[*series]func() float64{}
@@ -44,7 +49,7 @@ func (f *family) append(out []byte) []byte {
 	for _, s := range all {
 		switch {
 		case f.kind == KindHistogram:
-			out = s.appendClasses(out, f.name)
+			out = s.appendClasses(out, f.name, traced)
 		case reads[s] != nil:
 			out = appendSample(out, f.name, s.labels, reads[s]())
 		default:
@@ -55,7 +60,7 @@ func (f *family) append(out []byte) []byte {
 }
 
 // appendClasses writes each class with all smaller ones. The total is their sum, so that a scrape never contradicts itself.
-func (s *series) appendClasses(out []byte, name string) []byte {
+func (s *series) appendClasses(out []byte, name string, traced bool) []byte {
 	before, n := s.labels, uint64(0)
 	if before != "" {
 		before += ","
@@ -67,9 +72,22 @@ func (s *series) appendClasses(out []byte, name string) []byte {
 			bound = string(appendNumber(nil, s.bounds[i]))
 		}
 		out = appendSample(out, name+"_bucket", before+`le="`+bound+`"`, float64(n))
+		if all := s.traced.Load(); traced && all != nil {
+			out = (*all)[i].Load().append(out)
+		}
 	}
 	out = appendSample(out, name+"_sum", s.labels, s.value.load())
 	return appendSample(out, name+"_count", s.labels, float64(n))
+}
+
+// append adds an example to the line before; nil adds nothing.
+func (e *example) append(out []byte) []byte {
+	if e == nil {
+		return out
+	}
+	out = append(append(append(out[:len(out)-1], ` # {trace_id="`...), e.trace...), `"} `...)
+	out = append(appendNumber(out, e.value), ' ')
+	return append(strconv.AppendFloat(out, float64(e.at.UnixMilli())/1e3, 'f', 3, 64), '\n')
 }
 
 // AppendFigure appends a metric that has one series and is in no Registry; labels are as they are written, without braces.
