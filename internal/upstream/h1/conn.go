@@ -90,6 +90,15 @@ func (c *conn) readNow(p []byte) (int, error) {
 	return c.sock.read(p, false)
 }
 
+// arrived reports whether a read would not wait. Of a secure connection that is not known: what has arrived may be a part of a record.
+func (c *conn) arrived() bool {
+	if c.secure || c.sock == nil {
+		return false
+	}
+	_, err := c.sock.read(c.one[:], true)
+	return err != errNothing
+}
+
 // unexpected turns io.EOF into an error.
 func unexpected(err error) error {
 	if err == io.EOF {

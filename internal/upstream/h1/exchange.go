@@ -72,9 +72,11 @@ type Exchange struct {
 	buf   []byte // buf[at:to] is received and not yet read
 	at    int
 	to    int
-	head  head
-	got   Head
-	sent  *sending // a request that is sent while the answer is read, else nil
+	// filled: the last read from the connection filled its buffer
+	filled bool
+	head   head
+	got    Head
+	sent   *sending // a request that is sent while the answer is read, else nil
 
 	framing  http1.Chunked
 	left     int64 // of a body of known length
@@ -137,6 +139,7 @@ func (x *Exchange) Close() {
 	x.mu.Lock()
 	x.aborted, x.dialing = false, nil
 	x.mu.Unlock()
+	x.filled = false
 	x.host = nil
 	x.head, x.got, x.sent, x.framing, x.err = head{}, Head{}, nil, http1.Chunked{}, nil
 	x.left, x.ended, x.unusable = 0, false, false
@@ -305,6 +308,7 @@ func (x *Exchange) fill() error {
 		n, err := x.conn.Read(x.buf[x.to:])
 		if n > 0 {
 			x.to += n
+			x.filled = x.to == len(x.buf)
 			x.got.Answered = true
 			return nil // a read error is reported again by the next read
 		}
@@ -353,8 +357,11 @@ func (x *Exchange) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Buffered reports whether the next Read returns without waiting for the connection.
-func (x *Exchange) Buffered() bool { return x.at < x.to || x.ended || x.err != nil }
+// Buffered reports whether the next Read returns without waiting for the connection, as far as that is known: the connection is asked only
+// where its last read filled the buffer, so that more is likely to have arrived.
+func (x *Exchange) Buffered() bool {
+	return x.at < x.to || x.ended || x.err != nil || x.filled && x.conn != nil && x.conn.arrived()
+}
 
 // Drained reads the rest of a body that is not needed, as far as it has arrived, and reports whether it found the end, so that the
 // connection can be used again. It does not wait. After true only Close may be called.
@@ -411,7 +418,9 @@ func (x *Exchange) receive(p []byte, now bool) (int, error) {
 			return x.conn.readNow(p)
 		}
 		if len(p) >= directRead {
-			return x.conn.Read(p)
+			n, err := x.conn.Read(p)
+			x.filled = n == len(p)
+			return n, err
 		}
 		x.space = spaces.Get().(*space)
 		x.buf = x.space[:]
