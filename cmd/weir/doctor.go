@@ -11,6 +11,7 @@ import (
 
 type doctorCmd struct {
 	place
+	Keys  bool `help:"Also call each provider with each of its keys, which it bills."`
 	Books bool `help:"Also recompute the ledger, which reads all of it."`
 	JSON  bool `name:"json" help:"Print a JSON object for each finding."`
 }
@@ -24,7 +25,7 @@ func (c *doctorCmd) Run(ctx context.Context) error {
 		return fmt.Errorf("the configuration cannot be used: %w", err)
 	}
 	ill := false
-	app.Doctor{Version: version, Books: c.Books}.Examine(ctx, cfg, func(f app.Finding) {
+	app.Doctor{Version: version, Path: c.Config, Books: c.Books, Keys: c.Keys}.Examine(ctx, cfg, func(f app.Finding) {
 		ill = ill || f.Is == app.Bad
 		if c.JSON {
 			fmt.Println(string(findingJSON(&f)))

@@ -44,11 +44,13 @@ const (
 	Weak State = "warning" // works, but not as a real installation should
 )
 
-// Doctor examines an installation. It changes nothing but the version of the database's tables, as every command does, and sends no request
-// to a provider: it only connects.
+// Doctor examines an installation. It changes nothing but the version of the database's tables, as every command does, and unless Keys is set it
+// sends no request to a provider: it only connects.
 type Doctor struct {
 	Version string
-	Books   bool // also recompute the ledger and the audit chain, which reads all of them
+	Path    string // of the configuration; "": there is no file
+	Books   bool   // also recompute the ledger and the audit chain, which reads all of them
+	Keys    bool   // also call each provider with each of its keys, which it bills
 
 	cfg  config.Config
 	tell func(Finding)
@@ -58,8 +60,11 @@ type Doctor struct {
 func (d Doctor) Examine(ctx context.Context, cfg config.Config, tell func(Finding)) {
 	d.cfg, d.tell = cfg, tell
 	d.good("version", "weir %s, %s, %s/%s", d.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	d.configuration()
+	d.clock(time.Now())
 	d.folder()
 	d.network()
+	d.operators()
 	o, err := OpenOffice(ctx, cfg, false)
 	if missing := new(noLedger); errors.As(err, missing) {
 		d.say(Weak, "database", "make the first user: weir user bootstrap NAME", "there is no database at %s yet", string(*missing))
@@ -74,6 +79,7 @@ func (d Doctor) Examine(ctx context.Context, cfg config.Config, tell func(Findin
 		}
 	}
 	d.journal()
+	d.services(ctx)
 	b, err := BuildCatalog(ctx, cfg)
 	if err != nil {
 		d.say(Bad, "catalog", "correct the row or the file that it names", "it cannot be built: %v", err)
@@ -81,6 +87,9 @@ func (d Doctor) Examine(ctx context.Context, cfg config.Config, tell func(Findin
 	}
 	d.catalog(b)
 	d.providers(ctx, b.Snapshot)
+	if d.Keys {
+		d.keys(ctx, b.Snapshot)
+	}
 }
 
 func (d *Doctor) say(is State, part, do, format string, args ...any) {
@@ -119,7 +128,7 @@ func (d *Doctor) folder() {
 	}
 	switch free, err := freeDisk(dir)(); {
 	case err != nil:
-		d.say(Weak, part, "", "the free space is unknown: %v", err)
+		d.say(Weak, part, "look with df, and watch the volume by other means", "the free space is unknown: %v", err)
 	case free < lowDisk:
 		d.say(Bad, part, "free space, or move data_dir: charges cannot be written to a full disk", "%d MiB are free", free>>20)
 	default:
@@ -207,7 +216,7 @@ func (d *Doctor) database(ctx context.Context, o *Office) {
 	aside, err := o.Store.Asides(ctx)
 	switch {
 	case err != nil:
-		d.say(Bad, "ledger", "", "charges that wait for a decision cannot be read: %v", err)
+		d.say(Bad, "ledger", "check the database and its log, then: weir ledger aside list", "charges that wait for a decision cannot be read: %v", err)
 	case len(aside) > 0:
 		d.say(Bad, "ledger", "weir ledger aside list", "%d charges could not be posted and wait for a decision", len(aside))
 	default:
@@ -219,10 +228,10 @@ func (d *Doctor) storage(ctx context.Context, o *Office) {
 	const part = "storage"
 	k, err := o.Store.Kept(ctx)
 	if err != nil {
-		d.say(Bad, part, "", "what is kept cannot be read: %v", err)
+		d.say(Bad, part, "check the database and its log", "what is kept cannot be read: %v", err)
 		return
 	}
-	text := fmt.Sprintf("%d calls in %d MiB, of which %d MiB are free for new rows", k.Calls, k.Bytes>>20, k.Free>>20)
+	text := fmt.Sprintf("tables of version %d, %d calls in %d MiB, of which %d MiB are free for new rows", k.Tables, k.Calls, k.Bytes>>20, k.Free>>20)
 	if k.Dropped > 0 {
 		text += fmt.Sprintf("; details of %d calls before %s were dropped", k.Dropped, k.Since.Format(time.DateOnly))
 	}
@@ -239,14 +248,14 @@ func (d *Doctor) people(ctx context.Context, o *Office) {
 	f, err := o.people().Features(ctx)
 	switch {
 	case err != nil:
-		d.say(Bad, part, "", "users cannot be read: %v", err)
+		d.say(Bad, part, "check the database and its log", "users cannot be read: %v", err)
 	case f.Setup:
 		d.say(Weak, part, "weir user setup", "nobody can administer this gateway in a browser")
 	default:
 		d.good(part, "sign-up is %s", d.cfg.SignIn.SignUp)
 	}
 	if ring, err := d.cfg.Ring(os.LookupEnv); err != nil {
-		d.say(Bad, "secrets", "", "%v", err)
+		d.say(Bad, "secrets", "check secrets.master_key_file, who may read it, and WEIR_MASTER_KEY", "%v", err)
 	} else if ring == nil {
 		d.say(Weak, "secrets", "set secrets.master_key_file (openssl rand -hex 32)", "there is no master key: providers' keys cannot be kept in the database, and webhooks are not signed")
 	} else {
@@ -276,7 +285,7 @@ func (d *Doctor) journal() {
 	const part = "journal"
 	all, err := journal.Survey(ledger.JournalDir(d.cfg.DataDir))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		d.say(Bad, part, "", "it cannot be read: %v", err)
+		d.say(Bad, part, "let the user who runs weir read data_dir/journal; delete nothing there", "it cannot be read: %v", err)
 		return
 	}
 	records, damaged := int64(0), []string(nil)
@@ -365,6 +374,9 @@ func (d *Doctor) providers(ctx context.Context, snap *catalog.Snapshot) {
 	}
 }
 
+// reachFor bounds a connection.
+const reachFor = 5 * time.Second
+
 // reach connects to a provider, without a request.
 func reach(ctx context.Context, p *catalog.Provider) Finding {
 	f := Finding{Part: "provider " + p.ID}
@@ -378,7 +390,7 @@ func reach(ctx context.Context, p *catalog.Provider) Finding {
 		port = map[string]string{"https": "443", "http": "80"}[u.Scheme]
 	}
 	address := net.JoinHostPort(u.Hostname(), port)
-	ctx, stop := context.WithTimeout(ctx, 5*time.Second)
+	ctx, stop := context.WithTimeout(ctx, reachFor)
 	defer stop()
 	began := time.Now()
 	var conn io.Closer

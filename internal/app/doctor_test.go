@@ -95,6 +95,25 @@ func TestDoctorFinds(t *testing.T) {
 		{"certificates from an authority", func(c *config.Config) {
 			c.Server.TLS.ACME.Domains, c.Server.PublicURL = []string{"weir.example.com"}, "https://weir.example.com"
 		}, "certificate", app.Good, "come from https://acme"},
+		{"a right clock", nil, "clock", app.Good, "no file of the node is newer"},
+		{"a clock that was set back", func(c *config.Config) {
+			later := time.Now().Add(time.Hour)
+			_ = os.Chtimes(c.StorePath(), later, later)
+		}, "clock", app.Bad, "in the future"},
+		{"tables", nil, "storage", app.Good, "tables of version "},
+		{"operators on loopback", nil, "operators", app.Good, "for this machine alone"},
+		{"operators on a private network", func(c *config.Config) { c.Server.AdminListen = "10.0.0.1:9091" }, "operators", app.Good, "without a key"},
+		{"operators on every network", func(c *config.Config) { c.Server.AdminListen = ":9091" }, "operators", app.Weak, "without a key"},
+		{"no operators' listener", func(c *config.Config) { c.Server.AdminListen = config.Off }, "operators", app.Weak, "is off"},
+		{"a mail server that is away", func(c *config.Config) { c.Mail.Host, c.Mail.Port = "127.0.0.1", 1 }, "mail", app.Bad, "no connection to 127.0.0.1:1"},
+		{"a receiver of traces that is away", func(c *config.Config) { c.Tracing.Endpoint = "http://127.0.0.1:1/v1/traces" }, "traces", app.Bad, "no connection to 127.0.0.1:1"},
+		{"a receiver of traces", func(c *config.Config) { c.Tracing.Endpoint = c.Providers[0].BaseURL }, "traces", app.Good, "answers in"},
+		{"a folder for videos that is not there", func(c *config.Config) { c.Video.Keep, c.Video.Folder = config.KeepFolder, c.DataDir+"/none" }, "videos", app.Bad, "no such file"},
+		{"a folder for files", func(c *config.Config) { c.Batch.Keep, c.Batch.Folder = config.KeepFolder, c.DataDir }, "files", app.Good, "can be written"},
+		{"a bucket that is away", func(c *config.Config) { c.Video.Keep, c.Video.S3.Endpoint = config.KeepS3, "https://127.0.0.1:1" }, "videos", app.Bad, "no connection to 127.0.0.1:1"},
+		{"a key that works", nil, "keys hut", app.Good, "answered in"},
+		{"a key that is refused", func(c *config.Config) { c.Providers[0].Models[0].UpstreamID = "chat@fault=u13,status=401" }, "keys hut", app.Bad, "key"},
+		{"no file", nil, "configuration", app.Good, "without a file"},
 		{"no master key", nil, "secrets", app.Weak, "no master key"},
 		{"nobody's rate", func(c *config.Config) {
 			c.Providers[0].Models[0].Prices, c.Providers[0].Models[0].PriceUSD = config.Prices{}, config.Prices{Prompt: "1", Completion: "1"}
@@ -110,7 +129,7 @@ func TestDoctorFinds(t *testing.T) {
 			t.Parallel()
 			cfg := clinic(t, c.change)
 			var found []app.Finding
-			app.Doctor{Version: "test", Books: true}.Examine(t.Context(), cfg, func(f app.Finding) { found = append(found, f) })
+			app.Doctor{Version: "test", Books: true, Keys: true}.Examine(t.Context(), cfg, func(f app.Finding) { found = append(found, f) })
 			for _, f := range found {
 				if f.Part == c.part && f.Is == c.is && strings.Contains(f.What, c.what) {
 					if f.Is != app.Good && f.Do == "" {

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -114,18 +113,7 @@ func (g *Gateway) closeData() error {
 
 // warnOfSecrets logs a warning if the configuration file holds a secret and other users may read it.
 func (g *Gateway) warnOfSecrets(path string) {
-	info, err := os.Stat(path)
-	if err != nil || runtime.GOOS == "windows" || info.Mode().Perm()&openToOthers == 0 {
-		return
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return
-	}
-	for _, s := range g.cfg.Secrets() {
-		if len(s) >= 8 && bytes.Contains(text, []byte(s)) { // shorter ones occur by chance
-			g.slog.Warn("the configuration holds secrets, and other users of this machine may read it: run chmod 600 on it, or name files or variables instead (api_key_env)", "file", path)
-			return
-		}
+	if holdsSecrets(&g.cfg, path) {
+		g.slog.Warn("the configuration holds secrets, and other users of this machine may read it: run chmod 600 on it, or name files or variables instead (api_key_env)", "file", path)
 	}
 }

@@ -94,14 +94,16 @@ type Kept struct {
 	Calls, Dropped int64     // calls with their details, and those whose details were dropped
 	Since          time.Time // before it details were dropped; zero when none were
 	Bytes, Free    int64     // of the database, and of them free for new rows
+	Tables         int64     // version of the tables
 }
 
 // Kept counts by the chain, which has a row for each batch of calls.
 func (s *Store) Kept(ctx context.Context) (k Kept, err error) {
 	err = s.walk(ctx, func(ctx context.Context, q *sql.Tx) error {
 		var before int64
-		if err := q.QueryRowContext(ctx, `SELECT (SELECT CAST(COALESCE(SUM(calls), 0) AS BIGINT) FROM ledger_chain), (SELECT CAST(COALESCE(SUM(calls), 0) AS BIGINT) FROM ledger_sweeps), before FROM ledger_horizon`).
-			Scan(&k.Calls, &k.Dropped, &before); err != nil {
+		if err := q.QueryRowContext(ctx, `SELECT (SELECT CAST(COALESCE(SUM(calls), 0) AS BIGINT) FROM ledger_chain), (SELECT CAST(COALESCE(SUM(calls), 0) AS BIGINT) FROM ledger_sweeps), before,
+			(SELECT CAST(MAX(version_id) AS BIGINT) FROM goose_db_version) FROM ledger_horizon`).
+			Scan(&k.Calls, &k.Dropped, &before, &k.Tables); err != nil {
 			return err
 		}
 		if before > 0 {

@@ -68,7 +68,7 @@ func Sweeps(t *testing.T, open func(t *testing.T, now func() time.Time) SweepSto
 	if all < 250 {
 		t.Errorf("%d calls were dropped", all)
 	}
-	if k, err := s.Kept(t.Context()); err != nil || k.Dropped != int64(all) || k.Calls != int64(600-all) || !k.Since.Equal(cut) || k.Bytes < 100_000 {
+	if k, err := s.Kept(t.Context()); err != nil || k.Dropped != int64(all) || k.Calls != int64(600-all) || !k.Since.Equal(cut) || k.Bytes < 100_000 || k.Tables < 30 {
 		t.Errorf("%+v, %v", k, err)
 	}
 	b.balanced(fmt.Sprintf("%d calls before 2026-02-28 were dropped", all))
