@@ -168,7 +168,7 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 	metrics.WatchVersion(x.version)
 	traces := g.makeTraces(metrics, x.version)
 	g.live.failures = metrics.RateFailures()
-	verifier := apikey.NewVerifier(g.store, now, apikey.VerifierConfig{Preferences: readPreferences})
+	verifier := apikey.NewVerifier(g.store, time.Now, apikey.VerifierConfig{Preferences: readPreferences})
 	apiConfig, err := httpConfig(cfg)
 	if err != nil {
 		return g, err

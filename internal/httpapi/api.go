@@ -448,7 +448,7 @@ func (a *API) answer(w http.ResponseWriter, r *http.Request, table *routeTable) 
 // gone makes the failure of a read whose client has left what it is: the store did not fail, it was told to stop. The end of a drain leaves the
 // context another cause.
 func (x *exchange) gone(e *fault.Error) *fault.Error {
-	if e.Kind == fault.StorageUnavailable && context.Cause(x.r.Context()) == context.Canceled {
+	if e.Kind == fault.StorageUnavailable && context.Cause(x.context()) == context.Canceled {
 		return fault.New(fault.Canceled, e.Op, "The client closed the connection.").Because(e.Cause)
 	}
 	return e

@@ -11,7 +11,7 @@ import (
 	"weir/internal/store/postgres/pgtest"
 )
 
-// A node whose clock stands still looks at nothing again by the clock: what another node changes reaches it by hints alone.
+// A node whose clock stands still reads presets not again by the clock: that of another node reaches it by hints alone. Other changes arrive, too.
 func TestHintsReachOtherNodes(t *testing.T) {
 	t.Parallel()
 	stopped := time.Now()
