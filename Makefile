@@ -102,6 +102,12 @@ postgres: ## install the PostgreSQL server for tests, if it is missing (Debian a
 	@if compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || command -v initdb >/dev/null; then exit 0; fi; \
 	$(call install-package,postgresql)
 
+# TestFleet puts it before three nodes. The service that the package starts is not used.
+.PHONY: nginx
+nginx: ## install nginx for tests, if it is missing (Debian and derivatives)
+	@if command -v nginx >/dev/null || [ -x /usr/sbin/nginx ]; then exit 0; fi; \
+	$(call install-package,nginx)
+
 # The tests compare the lengths of recordings with those of ffprobe, a program of this package.
 .PHONY: ffmpeg
 ffmpeg: ## install ffmpeg for tests, if it is missing (Debian and derivatives)
@@ -142,7 +148,7 @@ APP_TESTS := ./internal/app ./internal/app/accounts ./internal/app/media
 LONG_TESTS := $(APP_TESTS) ./internal/store/sqlite ./internal/store/postgres ./cmd/weir
 
 .PHONY: unit
-unit: postgres ffmpeg python ## run the Go tests of the product, with the race detector if there is a C compiler, and the longest in full without it
+unit: postgres nginx ffmpeg python ## run the Go tests of the product, with the race detector if there is a C compiler, and the longest in full without it
 	@[ -n "$(RACE)" ] || echo 'ATTENTION: no C compiler, so the race detector is off; on Debian: apt-get install gcc libc6-dev'
 	go test -vet=off $(RACE) -short -parallel $(TESTS_AT_ONCE) -timeout 15m $$(go list ./... | grep -vxF "$$(go list $(LONG_TESTS))")
 	go test -vet=off $(RACE) -short -parallel $(TESTS_AT_ONCE) -timeout 15m -p 1 $(LONG_TESTS)
@@ -203,14 +209,19 @@ e2e/clients/node_modules/.package-lock.json: e2e/clients/package.json e2e/client
 
 # docs/reliability.md has its last output.
 .PHONY: soak
-soak: postgres ## run the tests that are too long for make test: 200,000 schedules of failures, 1,000 kills, a death at every step, 24,000 hostile calls, and the effect of one user on another (about 25 minutes)
+soak: postgres nginx ## run the tests that are too long for make test: 200,000 schedules of failures, 1,000 kills, a death at every step, 24,000 hostile calls, and the effect of one user on another (about 25 minutes)
 	go test -count=1 -timeout 60m ./internal/ledger -run 'TestSimulation$$' -sim.schedules 200000
 	go test -count=1 -timeout 30m -parallel $(TESTS_AT_ONCE) -p 1 ./internal/store/sqlite ./internal/store/postgres
 	go test -count=1 -timeout 60m -v ./cmd/weir -run 'TestKills$$' -kills 500 | { grep -vE '^=== |credited,' || true; }
 	go test -count=1 -timeout 30m ./internal/app/accounts -run 'TestHostile(Charges|Wallets)$$' -rapid.checks 3000
+	$(MAKE) fleet-test
 	$(MAKE) package-test
 	$(MAKE) chart-test
 	WEIR_NEIGHBOURS=measure go test -count=1 -timeout 30m -v ./internal/app/accounts -run 'TestNeighbours$$' | grep -E 'p99|^ok|FAIL|grew'
+
+.PHONY: fleet-test
+fleet-test: postgres nginx ## freeze, kill and restart nodes and PostgreSQL behind nginx, under load (a part of make soak)
+	go test -count=1 -timeout 10m -v ./cmd/weir -run 'TestFleet$$' -fleet.long
 
 .PHONY: package-test
 package-test: build debootstrap ## install, upgrade and remove the Debian package in a clean root (as root; a part of make soak)

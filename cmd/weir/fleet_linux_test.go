@@ -2,8 +2,10 @@ package main_test
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/url"
@@ -33,6 +35,7 @@ type fleet struct {
 	front  *node // nginx
 	conf   string
 	number atomic.Int64 // of nginx's configuration
+	worker int          // process of nginx that works by it
 
 	stop     chan struct{}
 	load     sync.WaitGroup
@@ -66,8 +69,11 @@ func TestFleet(t *testing.T) {
 
 func openFleet(t *testing.T) *fleet {
 	t.Helper()
-	if _, err := exec.LookPath("nginx"); err != nil {
-		t.Fatal("this test needs nginx: make nginx, or on Debian apt-get install nginx")
+	nginx, err := exec.LookPath("nginx")
+	if err != nil {
+		if nginx, err = exec.LookPath("/usr/sbin/nginx"); err != nil { // where Debian has it, which is not in everybody's PATH
+			t.Fatal("this test needs nginx: make nginx, or on Debian apt-get install nginx")
+		}
 	}
 	f := &fleet{server: pgtest.Start(t), stop: make(chan struct{}), conf: filepath.Join(t.TempDir(), "nginx.conf")}
 	f.dsn = f.server.New(t)
@@ -89,21 +95,24 @@ func openFleet(t *testing.T) *fleet {
 	}
 	f.front = &node{client: newClient(t), model: "test/chat", APIKey: f.nodes[0].APIKey, BaseURL: "http://" + freeAddress(t)}
 	f.write(t, f.nodes)
-	f.front.process = startCommand(t, exec.Command("nginx", "-c", f.conf, "-p", filepath.Dir(f.conf)), environment(), nil)
+	f.front.process = startCommand(t, exec.Command(nginx, "-c", f.conf, "-p", filepath.Dir(f.conf)), environment(), nil)
 	t.Cleanup(func() { _ = f.front.cmd.Process.Signal(syscall.SIGTERM); <-f.front.exited }) // with its workers
 	f.applied(t)
 	return f
 }
 
-// freeAddress is an address on which nothing listens, that a program can be given again after a restart.
+// freeAddress is an address on which nothing listens, that a program can be given again after a restart: the system gives such ports to nobody
+// who asks for any.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 10_000+rand.IntN(20_000)))
+		if err != nil {
+			continue
+		}
+		defer l.Close()
+		return l.Addr().String()
 	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // write configures nginx to use nodes. It keeps no connection of a client: one that is idle when nginx closes it would fail a call.
@@ -142,7 +151,7 @@ http {
 %[2]s  }
   server {
     listen %[3]s;
-    location = /configuration { return 200 "%[4]d"; }
+    location = /configuration { return 200 "%[4]d $pid"; }
     location / {
       proxy_pass http://nodes;
       proxy_http_version 1.1;
@@ -159,23 +168,27 @@ http {
 	}
 }
 
-// applied waits until nginx works by the last configuration.
+// applied waits until nginx works by the last configuration alone: the process that worked by the one before has ended its calls, and itself.
 func (f *fleet) applied(t *testing.T) {
 	t.Helper()
-	want := fmt.Sprint(f.number.Load())
+	var number int64
+	var worker int
 	waitFor(t, "nginx to use its configuration", func() bool {
 		if f.front.ended() {
 			t.Fatalf("nginx ended: %v\n%s", f.front.err, f.front.stderr)
 		}
-		res, err := http.Get(f.front.BaseURL + "/configuration")
+		res, err := f.front.client.Get(f.front.BaseURL + "/configuration")
 		if err != nil {
 			return false
 		}
 		defer res.Body.Close()
-		var b [16]byte
-		n, _ := res.Body.Read(b[:])
-		return string(b[:n]) == want
+		_, err = fmt.Fscan(res.Body, &number, &worker)
+		return err == nil && number == f.number.Load()
 	})
+	if old := f.worker; old != 0 {
+		waitFor(t, "nginx's former worker to end", func() bool { return errors.Is(syscall.Kill(old, 0), syscall.ESRCH) })
+	}
+	f.worker = worker
 }
 
 // use takes nodes into nginx, or out of it: the rest of the calls that it has begun goes on.
