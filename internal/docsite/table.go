@@ -96,6 +96,7 @@ var groups = []group{
 		{"docs/decisions/http-server.md", "Why clients are served by an HTTP server of our own."},
 		{"docs/decisions/json.md", "A body is checked once, then walked."},
 		{"docs/decisions/ledger.md", "Leases, holds and a journal, so that no call waits for the database."},
+		{"docs/decisions/migrations.md", "Migrations only add, and what is unused goes one version later."},
 		{"docs/decisions/paid-fields.md", "Fields that are refused, and features that need a price."},
 		{"docs/decisions/own-keys.md", "An endpoint with an own key is an endpoint of its own, at the price of the fee."},
 		{"docs/decisions/payments.md", "A notification of a payment is a hint to ask; what the provider confirms is credited, once."},
