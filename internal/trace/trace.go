@@ -41,20 +41,25 @@ func (t *Tracer) Begin(headers []string, trusted bool) *Call {
 	if len(headers) == 1 {
 		from, ok = Parse(headers[0])
 	}
-	c := Call{most: t.cfg.Bytes, passTo: t.cfg.PassTo}
-	binary.BigEndian.PutUint64(c.Span[:], t.number())
-	if ok && trusted {
-		c.Trace, c.Parent, c.Sampled = from.Trace, from.Span, from.Sampled
-	} else {
-		random := t.number()
-		binary.BigEndian.PutUint64(c.Trace[:8], t.number())
-		binary.BigEndian.PutUint64(c.Trace[8:], random)
-		c.Sampled, c.Link = float64(random>>11)/(1<<53) < t.cfg.Ratio, from
+	continued := ok && trusted
+	random, sampled := uint64(0), from.Sampled
+	if !continued {
+		random = t.number()
+		sampled = float64(random>>11)/(1<<53) < t.cfg.Ratio
 	}
-	if !c.Sampled && len(c.passTo) == 0 {
+	if !sampled && len(t.cfg.PassTo) == 0 {
 		return nil
 	}
-	return &c
+	c := &Call{Sampled: sampled, most: t.cfg.Bytes, passTo: t.cfg.PassTo}
+	binary.BigEndian.PutUint64(c.Span[:], t.number())
+	if continued {
+		c.Trace, c.Parent = from.Trace, from.Span
+		return c
+	}
+	binary.BigEndian.PutUint64(c.Trace[:8], t.number())
+	binary.BigEndian.PutUint64(c.Trace[8:], random)
+	c.Link = from
+	return c
 }
 
 // number is random and not zero.

@@ -119,6 +119,19 @@ func TestRatio(t *testing.T) {
 	}
 }
 
+// A call that is not sampled costs no memory.
+func TestNotSampledCostsNothing(t *testing.T) { //nolint:paralleltest // allocations of other tests would count
+	tracer := trace.New(trace.Config{Rand: rand.Uint64}, &exported{})
+	headers := []string{sampled}
+	if n := testing.AllocsPerRun(100, func() {
+		if tracer.Begin(headers, false) != nil {
+			t.Fatal("it is traced")
+		}
+	}); n != 0 {
+		t.Errorf("%g allocations", n)
+	}
+}
+
 // Only named providers get the header, also of a call that is not sampled, and each attempt has a span of its own.
 func TestPassedOn(t *testing.T) {
 	t.Parallel()
