@@ -46,6 +46,7 @@ type commands struct {
 	Route    routeCmd     `cmd:"" help:"Explain which providers a request would be sent to, and why."`
 	Ready    readyCmd     `cmd:"" help:"Ask the node of this machine whether it takes calls; exit with 1 when it does not."`
 	Top      topCmd       `cmd:"" help:"Watch calls, money and endpoints of a running node in the terminal."`
+	Export   exportCmd    `cmd:"" help:"Write the calls of finished days as files, into a folder or bucket."`
 	Backup   backupCmd    `cmd:"" help:"Copy what a node keeps to a folder, while it runs."`
 	Restore  restoreCmd   `cmd:"" help:"Put a backup where a node will find it, and check its ledger."`
 	Migrate  migrateCmd   `cmd:"" help:"Copy the database to another one: from SQLite to PostgreSQL, or back."`

@@ -38,6 +38,7 @@ type Config struct {
 	Fetch       Fetch       `yaml:"fetch" reload:"restart"`
 	Video       VideoJobs   `yaml:"video" reload:"restart"`
 	Batch       Batches     `yaml:"batch" reload:"restart"`
+	Export      Export      `yaml:"export" reload:"restart"`
 	Pricing     Pricing     `yaml:"pricing"`
 	PriceLists  PriceLists  `yaml:"price_lists" reload:"restart"`
 	Sealing     Sealing     `yaml:"secrets" reload:"restart"`
@@ -434,6 +435,13 @@ type Batches struct {
 	LostAfter     time.Duration `yaml:"lost_after"` // how long a provider has to show a batch whose creation it did not answer
 }
 
+// Export configures where files of calls go.
+type Export struct {
+	Keep   string `yaml:"keep"`   // "folder", "s3"
+	Folder string `yaml:"folder"` // "": exports in the data directory
+	S3     S3     `yaml:"s3"`
+}
+
 // VideoJobs bounds video jobs, and configures where videos are stored.
 type VideoJobs struct {
 	MaxActive       int64         `yaml:"max_active_per_user"`
@@ -755,6 +763,7 @@ func Default() Config {
 		Fetch: Fetch{
 			ConnectTimeout: 5 * time.Second, FirstByteTimeout: 30 * time.Second, IdleTimeout: 30 * time.Second, TotalTimeout: 120 * time.Second, MaxBytes: 64 << 20,
 		},
+		Export: Export{Keep: KeepFolder, S3: S3{Prefix: "weir-exports/", PartBytes: 8 << 20}},
 		Batch: Batches{
 			Keep: KeepFolder, MinFreeBytes: 1 << 30, S3: S3{Prefix: "weir-files/", PartBytes: 8 << 20}, Window: 24 * time.Hour, KeepFor: 30 * 24 * time.Hour, ForgetAfter: 30 * 24 * time.Hour,
 			MaxFileBytes: 100 << 20, MaxLineBytes: 4 << 20, MaxRequests: 50_000, MaxFiles: 1000, MaxBytes: 2 << 30, MaxActive: 20, AtOnce: 16, AtOncePerUser: 8, Tries: 5, LostAfter: 2 * time.Minute,

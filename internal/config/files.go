@@ -117,12 +117,26 @@ func (k *checker) batch() {
 	})
 	k.bucket("batch", &b.S3, b.Keep == KeepS3, b.MaxFileBytes*4)
 	// Each deletes what is old in its own place.
-	if b.Keep == KeepS3 && v.Keep == KeepS3 && b.S3.Endpoint == v.S3.Endpoint && b.S3.Bucket == v.S3.Bucket &&
-		(strings.HasPrefix(b.S3.Prefix, v.S3.Prefix) || strings.HasPrefix(v.S3.Prefix, b.S3.Prefix)) {
-		k.fail("batch.s3.prefix", "files and videos are in one bucket, so neither prefix may begin with the other")
+	e := &k.c.Export
+	k.oneOf("export.keep", e.Keep, KeepFolder, KeepS3)
+	k.bucket("export", &e.S3, e.Keep == KeepS3, 0)
+	shared := []struct {
+		part, what string
+		*S3
+		used bool
+	}{{"video", "videos", &v.S3, v.Keep == KeepS3}, {"batch", "files", &b.S3, b.Keep == KeepS3}, {"export", "exports", &e.S3, e.Keep == KeepS3}}
+	for i, x := range shared {
+		for _, y := range shared[:i] {
+			if x.used && y.used && x.Endpoint == y.Endpoint && x.Bucket == y.Bucket && (strings.HasPrefix(x.Prefix, y.Prefix) || strings.HasPrefix(y.Prefix, x.Prefix)) {
+				k.fail(x.part+".s3.prefix", "%s and %s are in one bucket, so neither prefix may begin with the other", x.what, y.what)
+			}
+		}
 	}
 	if b.Keep == KeepFolder && v.Keep == KeepFolder && k.c.FileFolder() == k.c.ContentFolder() {
 		k.fail("batch.folder", "it must not be the folder of videos")
+	}
+	if e.Keep == KeepFolder && (k.c.ExportFolder() == k.c.FileFolder() || k.c.ExportFolder() == k.c.ContentFolder()) {
+		k.fail("export.folder", "it must not be the folder of files or videos, where what is old is deleted")
 	}
 }
 
@@ -132,6 +146,14 @@ func (c *Config) FileFolder() string {
 		return filepath.Join(c.DataDir, "files")
 	}
 	return c.Batch.Folder
+}
+
+// ExportFolder is where exports go, unless they go into a bucket.
+func (c *Config) ExportFolder() string {
+	if c.Export.Folder == "" {
+		return filepath.Join(c.DataDir, "exports")
+	}
+	return c.Export.Folder
 }
 
 func isPrefix(text string) bool {

@@ -48,6 +48,7 @@ func TestErrorsOfFiles(t *testing.T) {
 		"no endpoint":             {strings.Replace(bucket, "https://s.example", "s.example", 1), `weir.yaml:3: video.s3.endpoint: it must be an address without a path`},
 		"endpoint with a path":    {strings.Replace(bucket, "s.example", "s.example/bucket", 1), `weir.yaml:3: video.s3.endpoint: it must be an address without a path`},
 		"no secret":               {strings.Replace(bucket, "geheim", `""`, 1), `weir.yaml:3: video.s3.secret_key: it is required`},
+		"exports with files":      {"batch: {folder: x}\nexport: {folder: x}", `export.folder: it must not be the folder of files or videos`},
 		"mistyped":                {"video:\n  s3:\n    buckt: x", `weir.yaml:3: there is no key "buckt" in video.s3; did you mean bucket?`},
 	}
 	for name, c := range cases {

@@ -36,6 +36,7 @@ var notShared = map[string]string{
 	"fetch.max_bytes":                         "one file",
 	"video.max_content_bytes":                 "one video",
 	"video.s3.part_bytes":                     "one copy",
+	"export.s3.part_bytes":                    "one command of the operator",
 	"batch.s3.part_bytes":                     "one upload",
 	"batch.max_file_bytes":                    "one file",
 	"batch.max_line_bytes":                    "one request",

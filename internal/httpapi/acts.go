@@ -143,7 +143,7 @@ func (x *exchange) getActDocument() error {
 		return err
 	}
 	return x.exportAs(fmt.Sprintf("weir-act-%d-%d.pdf", a.Year, a.Seq), "pdf", func(e *exporting) (err error) {
-		e.b, err = paper.Act(&a)
+		e.Bytes, err = paper.Act(&a)
 		return err
 	})
 }

@@ -196,34 +196,14 @@ func (x *exchange) getCallsFile() error {
 	}
 	s.Limit = 1000
 	return x.export("calls", "csv", s.From, s.To, func(e *exporting) error {
-		e.row("id", "created_at_utc", "kind", "model", "model_asked", "provider", "key", "user", "status", "result", "stream", "finish_reason", "prompt_tokens", "cached_tokens", "completion_tokens", "reasoning_tokens",
-			"first_token_ms", "duration_ms", "estimated", "cost_rub")
+		e.row(report.CallHeads()...)
 		left := maxExportedCalls
 		return x.api.Reports.All(x.context(), s, func(c *record.Call) bool {
 			key := c.Key
 			if k := names.keys[key]; k != nil {
 				key = k.Name
 			}
-			e.text(c.Generation)
-			e.moment(c.At)
-			for _, text := range []string{c.API, c.Model, c.ModelAsked, c.Provider, key, c.User} {
-				e.text(text)
-			}
-			e.int(int64(c.Status))
-			e.text(c.Result())
-			e.text(strconv.FormatBool(c.Streamed))
-			e.text(c.Finish)
-			for _, n := range []int64{c.Usage.Prompt.N, c.Usage.CacheRead.N, c.Usage.Completion.N, c.Usage.Reasoning.N} {
-				e.int(n)
-			}
-			if c.FirstContent > 0 {
-				e.int(c.FirstContent.Milliseconds())
-			} else {
-				e.text("")
-			}
-			e.int(c.Duration.Milliseconds())
-			e.text(strconv.FormatBool(c.Usage.Source&usage.Estimated != 0))
-			e.amount(c.Cost)
+			report.AppendCall(&e.Sheet, c, key)
 			left--
 			return e.end() && left > 0
 		})

@@ -2,13 +2,11 @@ package httpapi
 
 import (
 	"net/http"
-	"strconv"
-	"strings"
 	"time"
 
 	"weir/internal/fault"
 	"weir/internal/limit/quota"
-	"weir/internal/money"
+	"weir/internal/sheet"
 )
 
 const (
@@ -17,11 +15,10 @@ const (
 	exportRoom = 32 << 10
 )
 
-// exporting writes a table as it comes: UTF-8, commas, CRLF, as RFC 4180 has it.
+// exporting sends a table as it is written.
 type exporting struct {
+	sheet.Sheet
 	x   *exchange
-	b   []byte
-	n   int   // cells of this row
 	err error // of the client's connection
 }
 
@@ -65,57 +62,20 @@ func (x *exchange) exportAs(file, extension string, write func(*exporting) error
 
 func (e *exporting) flush() {
 	if e.err == nil {
-		e.err = e.x.sendPiece(http.StatusOK, e.b)
+		e.err = e.x.sendPiece(http.StatusOK, e.Bytes)
 	}
-	e.b = e.b[:0]
+	e.Bytes = e.Bytes[:0]
 }
-
-func (e *exporting) cell() {
-	if e.n > 0 {
-		e.b = append(e.b, ',')
-	}
-	e.n++
-}
-
-// text writes a cell that may hold anything. What a spreadsheet would run as a formula gets an apostrophe before it.
-func (e *exporting) text(s string) {
-	e.cell()
-	if s == "" {
-		return
-	}
-	formula := strings.IndexByte("=+-@\t\r\n|", s[0]) >= 0
-	if !formula && !strings.ContainsAny(s, ",\"\r\n") {
-		e.b = append(e.b, s...)
-		return
-	}
-	e.b = append(e.b, '"')
-	if formula {
-		e.b = append(e.b, '\'')
-	}
-	e.b = append(append(e.b, strings.ReplaceAll(s, `"`, `""`)...), '"')
-}
-
-func (e *exporting) int(n int64)         { e.cell(); e.b = strconv.AppendInt(e.b, n, 10) }
-func (e *exporting) amount(n money.Nano) { e.cell(); e.b = n.Append(e.b) }
-func (e *exporting) moment(t time.Time)  { e.cell(); e.b = t.UTC().AppendFormat(e.b, time.RFC3339Nano) }
 
 // end ends a row, and reports whether the client still reads.
 func (e *exporting) end() bool {
-	e.b = append(e.b, '\r', '\n')
-	if e.n = 0; len(e.b) >= exportRoom {
+	if e.End(); len(e.Bytes) >= exportRoom {
 		e.flush()
 	}
 	return e.err == nil
 }
 
 func (e *exporting) row(list ...string) {
-	e.cells(list...)
+	e.Texts(list...)
 	e.end()
-}
-
-// cells writes the first cells of a row.
-func (e *exporting) cells(list ...string) {
-	for _, c := range list {
-		e.text(c)
-	}
 }

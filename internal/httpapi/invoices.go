@@ -290,7 +290,7 @@ func (x *exchange) getInvoiceDocument() error {
 		return err
 	}
 	return x.exportAs(fmt.Sprintf("weir-invoice-%d-%d.pdf", i.Year, i.Seq), "pdf", func(e *exporting) (err error) {
-		e.b, err = paper.Invoice(&i)
+		e.Bytes, err = paper.Invoice(&i)
 		return err
 	})
 }

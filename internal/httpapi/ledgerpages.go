@@ -268,23 +268,23 @@ func (x *exchange) getLedgerFile() error {
 	return x.export("statement", "csv", s.From, s.To.AddDate(0, 0, 1), func(e *exporting) error {
 		e.row("date", "at_utc", "kind", "entries", "reference", "source", "call", "reason", "by", "debit_rub", "credit_rub", "balance_rub", "vat_percent", "net_rub", "vat_rub")
 		balance := func(day time.Time, kind string, at report.Line) {
-			e.cells(day.Format(time.DateOnly), "", kind, "", "", "", "", "", "", "", "")
-			e.amount(at.Balance)
-			e.cells("", "", "")
+			e.Texts(day.Format(time.DateOnly), "", kind, "", "", "", "", "", "", "", "")
+			e.Amount(at.Balance)
+			e.Texts("", "", "")
 			e.end()
 		}
 		balance(s.From, "opening balance", report.Line{Balance: s.Opening})
 		for l := range s.Parted() {
-			e.text(l.Day.Format(time.DateOnly))
+			e.Text(l.Day.Format(time.DateOnly))
 			m := l.Movement
 			if m == nil {
 				m = &ledger.Movement{}
-				e.text("")
+				e.Text("")
 			} else {
-				e.moment(m.At)
+				e.Moment(m.At)
 			}
-			e.text(l.Kind)
-			e.int(l.Count)
+			e.Text(l.Kind)
+			e.Int(l.Count)
 			source, _ := strings.CutPrefix(m.Against, ledger.TopUpAccount)
 			if source == m.Against {
 				source = ""
@@ -294,23 +294,23 @@ func (x *exchange) getLedgerFile() error {
 				call = ""
 			}
 			for _, text := range []string{m.Ref, source, call, m.Reason, m.Actor} {
-				e.text(text)
+				e.Text(text)
 			}
 			if l.Amount < 0 || l.Kind == report.CallsKind {
-				e.amount(-l.Amount)
-				e.text("")
+				e.Amount(-l.Amount)
+				e.Text("")
 			} else {
-				e.text("")
-				e.amount(l.Amount)
+				e.Text("")
+				e.Amount(l.Amount)
 			}
-			e.amount(l.Balance)
+			e.Amount(l.Balance)
 			if len(l.Taxes) == 1 {
 				p := &l.Taxes[0]
-				e.text(p.Percent)
-				e.amount(p.Net())
-				e.amount(p.VAT)
+				e.Text(p.Percent)
+				e.Amount(p.Net())
+				e.Amount(p.VAT)
 			} else {
-				e.cells("", "", "")
+				e.Texts("", "", "")
 			}
 			e.end()
 		}
@@ -348,7 +348,7 @@ func (x *exchange) getLedgerDocument() error {
 	}
 	return x.export("statement", "pdf", s.From, s.To.AddDate(0, 0, 1), func(e *exporting) error {
 		b, err := paper.Statement(s, paper.Head{Language: lang, Account: user.Name, Wallet: x.caller.Wallet, Site: x.base(), Made: x.at.UTC()})
-		e.b = b
+		e.Bytes = b
 		return err
 	})
 }

@@ -371,19 +371,19 @@ func (x *exchange) getUsageFile() error {
 		for i := range rows {
 			r := &rows[i]
 			key, label := x.labelOf(query.Part, r.Value, names)
-			e.moment(r.At)
-			e.text(key)
-			e.text(label)
+			e.Moment(r.At)
+			e.Text(key)
+			e.Text(label)
 			for _, n := range []int64{r.Calls, r.Charged, r.Failed, r.Canceled, r.Prompt, r.CacheRead, r.CacheWrite, r.Completion, r.Reasoning} {
-				e.int(n)
+				e.Int(n)
 			}
 			if n, known := report.FirstToken.Of(&r.Sums); known {
-				e.int(n)
+				e.Int(n)
 			} else {
-				e.text("")
+				e.Text("")
 			}
-			e.amount(r.Cost)
-			e.amount(r.Refunded)
+			e.Amount(r.Cost)
+			e.Amount(r.Refunded)
 			e.end()
 		}
 		return nil

@@ -49,6 +49,7 @@ var rules = map[string]rule{
 	"internal/vector": {layer: foundation},
 	// The grammar of HTTP/1.1, for the client and the server.
 	"internal/http1":   {layer: foundation, users: []layer{edge}},
+	"internal/sheet":   {layer: foundation, beside: []string{"internal/money"}},
 	"internal/sorting": {layer: foundation},
 	"internal/cache":   {layer: foundation},
 	"internal/metric":  {layer: foundation, users: []layer{edge, command}},
@@ -110,6 +111,7 @@ var rules = map[string]rule{
 	"internal/wire/sse":                {layer: edge},
 	"internal/wire/wiretest":           {layer: edge, suite: true},
 	"internal/wire/...":                {layer: edge, beside: []string{"internal/wire", "internal/wire/pack", "internal/wire/sse"}},
+	"internal/export":                  {layer: edge},
 	"internal/fetch":                   {layer: edge},
 	"internal/certificate":             {layer: edge},
 	"internal/certificate/...":         {layer: edge, alone: true, suite: true},

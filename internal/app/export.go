@@ -1,0 +1,45 @@
+package app
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"weir/internal/blob/s3"
+	"weir/internal/config"
+	"weir/internal/export"
+)
+
+// ExportCalls writes files of the calls of days, from the first to the last, and tells of each.
+func ExportCalls(ctx context.Context, cfg config.Config, first, last time.Time, version string, tell func(export.Day, export.Outcome) error) error {
+	office, err := OpenOffice(ctx, cfg, false)
+	if err != nil {
+		return err
+	}
+	defer office.Close()
+	files, err := openExports(&cfg)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = files.Close() }()
+	for day := first; !day.After(last); day = day.AddDate(0, 0, 1) {
+		d, outcome, err := export.Calls(ctx, office.Store, files, day, version)
+		if err != nil {
+			return err
+		}
+		if err := tell(d, outcome); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func openExports(cfg *config.Config) (interface {
+	export.Files
+	io.Closer
+}, error) {
+	if cfg.Export.Keep == config.KeepS3 {
+		return s3.Open(s3Config(&cfg.Export.S3))
+	}
+	return export.OpenDir(cfg.ExportFolder())
+}
