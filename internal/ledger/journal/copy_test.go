@@ -69,8 +69,8 @@ func TestCopyOfAJournalInUse(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if c.First() > written || c.End() < written {
-			t.Errorf("the copy has records from %d to %d, and %d was written before it", c.First(), c.End(), written)
+		if kept := j.First(); c.First() > kept || c.End() < written {
+			t.Errorf("the copy has records from %d to %d; %d was written before it, and what is from %d on was not dropped while it was made", c.First(), c.End(), written, kept)
 		}
 		recs := all(t, c, c.First())
 		for i, rec := range recs {
