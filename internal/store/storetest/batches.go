@@ -270,7 +270,7 @@ type clerk struct {
 	book    *ledger.Book
 	answers *answers
 	pace    pace
-	coarse  time.Time // when waits begin to take two seconds at least; zero: never
+	coarse  func(now time.Time) bool // whether waits take two seconds at least; nil: never
 }
 
 // clerk makes a node that works on batches when it is told to.
@@ -308,7 +308,7 @@ func (o *office) clerk(book *ledger.Book, edit ...func(*batch.Deps, *batch.Confi
 				return ctx.Err()
 			}
 			k.pace.wait(ctx)
-			if !k.coarse.IsZero() && o.clock.Now().After(k.coarse) {
+			if k.coarse != nil && k.coarse(o.clock.Now()) {
 				d = max(d, 2*time.Second)
 			}
 			o.clock.Advance(d)
