@@ -289,7 +289,7 @@ var neighbours = []neighbour{
 		resource: "requests without a key",
 		setup:    func(s *apptest.Setup) { s.Server.Limits.PublicPerMinute = 5 },
 		take: func(ctx context.Context, t *testing.T, greedy *apptest.Account) {
-			greedy.Press(ctx, t, 4, http.StatusTooManyRequests, "anonymous", func(int) *http.Request {
+			greedy.Press(ctx, t, 4, http.StatusTooManyRequests, "public_per_minute", func(int) *http.Request {
 				req := greedy.Request(http.MethodGet, "/v1/models", nil)
 				req.Header.Set("X-Anonymous", "yes")
 				return req
