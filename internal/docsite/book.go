@@ -98,7 +98,7 @@ func (b *book) enter(s Sources, group string, e entry) error {
 	if e.file == changesFile {
 		p.name, p.file = "changes", "changes.md"
 	}
-	if dir := path.Dir(p.file); dir != "." && p.name != dir {
+	if dir := path.Dir(p.file); b.pages[dir] != nil { // its page comes before it
 		p.parent = dir
 	}
 	b.add(p)

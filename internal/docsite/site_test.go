@@ -192,6 +192,28 @@ func TestEveryLinkResolves(t *testing.T) {
 	}
 }
 
+// Each page is in the list beside it, and one in a folder without a page of its own is in the list of every page: else nobody finds it.
+func TestEveryPageIsListed(t *testing.T) {
+	t.Parallel()
+	s := serve(t, shared, ours)
+	beside := func(path string) string {
+		_, list, _ := strings.Cut(get(t, s, path).text, `<nav class="side"`)
+		list, _, _ = strings.Cut(list, "</nav>")
+		return list
+	}
+	first := beside("/docs")
+	for _, f := range files(t) {
+		path := "/" + strings.TrimSuffix(strings.TrimSuffix(f, ".md"), "/README")
+		link := `href="` + path + `"`
+		if !strings.Contains(beside(path), link) {
+			t.Errorf("%s is not in the list beside it", f)
+		}
+		if !strings.Contains(f, "/decisions/") && !strings.Contains(first, link) {
+			t.Errorf("%s is not in the list of pages", f)
+		}
+	}
+}
+
 // What stands in a file stands on its page: nothing is lost on the way.
 func TestPagesHaveTheTextOfTheirFiles(t *testing.T) {
 	t.Parallel()
