@@ -84,7 +84,6 @@ type Gateway struct {
 	listener      net.Listener
 	adminListener net.Listener
 	certificates  certificate.Source // nil: no encryption
-	redirecting   net.Addr           // nil: nothing leads to https
 
 	superseded chan struct{} // receives when another process has taken this node's identity
 
@@ -247,7 +246,7 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 	}, apiConfig)
 	g.batches.Start(g.api)
 	g.server = httpapi.NewServer(g.api)
-	if err := g.leadToHTTPS(); err != nil {
+	if err := g.redirectToHTTPS(); err != nil {
 		return g, err
 	}
 	return g, g.listenAdmin()

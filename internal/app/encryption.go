@@ -36,8 +36,8 @@ func certificates(cfg *config.Config, log *slog.Logger) (certificate.Source, err
 	}, log), nil
 }
 
-// leadToHTTPS opens the listener without encryption that leads to public_url.
-func (g *Gateway) leadToHTTPS() error {
+// redirectToHTTPS opens the unencrypted listener that redirects to public_url.
+func (g *Gateway) redirectToHTTPS() error {
 	s := &g.cfg.Server
 	if s.TLS.RedirectListen == "" {
 		return nil
@@ -51,11 +51,10 @@ func (g *Gateway) leadToHTTPS() error {
 		Handler: g.certificates.Plain(s.PublicURL), ReadTimeout: soon, WriteTimeout: soon, IdleTimeout: soon, MaxHeaderBytes: int(s.Limits.MaxHeaderBytes),
 		ErrorLog: slog.NewLogLogger(g.slog.Handler(), slog.LevelDebug),
 	}
-	g.redirecting = l.Addr()
 	g.onClose(func(context.Context) { _ = plain.Close() })
 	go func() {
 		if err := plain.Serve(g.api.Bounded(l)); !errors.Is(err, http.ErrServerClosed) {
-			g.slog.Error("http:// addresses are no longer led to https://", "error", err)
+			g.slog.Error("http:// requests are no longer redirected to https://", "error", err)
 		}
 	}()
 	return nil

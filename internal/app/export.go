@@ -10,7 +10,7 @@ import (
 	"weir/internal/export"
 )
 
-// ExportCalls writes files of the calls of days, from the first to the last, and tells of each.
+// ExportCalls exports the calls of each day from first to last, and reports each day to tell.
 func ExportCalls(ctx context.Context, cfg config.Config, first, last time.Time, version string, tell func(export.Day, export.Outcome) error) error {
 	office, err := OpenOffice(ctx, cfg, false)
 	if err != nil {

@@ -25,7 +25,7 @@ import (
 type Source interface {
 	// Config is what the listener is opened with.
 	Config() *tls.Config
-	// Plain answers requests without encryption: those of the authority, if it makes any, and all others by leading to base, an https address
+	// Plain answers unencrypted requests: those of the authority, if it makes any, and all others with a redirect to base, an https address
 	// without a slash at its end.
 	Plain(base string) http.Handler
 	// Start does what can be done before the first client comes, until ctx ends.
@@ -84,7 +84,7 @@ func (f *Files) Config() *tls.Config {
 	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return f.current(), nil }}
 }
 
-// Plain leads to base.
+// Plain redirects to base.
 func (f *Files) Plain(base string) http.Handler { return toHTTPS(base) }
 
 // Start does nothing: the certificate is there.
@@ -124,7 +124,7 @@ func stampOf(path string) stamp {
 // Authority is an account at an authority that speaks ACME.
 type Authority struct {
 	Domains   []string       // the names that certificates are asked for, each its own
-	Email     string         // whom the authority may write to; "": nobody
+	Email     string         // contact for the authority's notices; "": none
 	Directory string         // where the authority begins
 	Roots     *x509.CertPool // whom to trust when talking to it; nil: the system's
 	Folder    string         // of the account's key and the certificates
@@ -134,8 +134,6 @@ type automatic struct {
 	manager autocert.Manager
 	domains []string
 	log     *slog.Logger
-
-	now func() time.Time
 
 	mu     sync.Mutex
 	failed map[string]failure // by domain
@@ -149,7 +147,7 @@ func FromAuthority(a Authority, log *slog.Logger) Source {
 	if a.Roots != nil {
 		client.HTTPClient = &http.Client{Timeout: time.Minute, Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: a.Roots, MinVersion: tls.VersionTLS12}, Proxy: http.ProxyFromEnvironment}}
 	}
-	s := &automatic{domains: a.Domains, log: log, now: time.Now, failed: map[string]failure{}}
+	s := &automatic{domains: a.Domains, log: log, failed: map[string]failure{}}
 	s.manager = autocert.Manager{
 		Prompt: autocert.AcceptTOS, Cache: autocert.DirCache(a.Folder), HostPolicy: only(a.Domains), Email: a.Email, Client: client,
 	}
@@ -184,7 +182,7 @@ func (s *automatic) get(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	s.mu.Lock()
 	f := s.failed[name]
 	s.mu.Unlock()
-	if s.now().Before(f.until) {
+	if time.Now().Before(f.until) {
 		return nil, errLater
 	}
 	c, err := s.manager.GetCertificate(hello)
@@ -199,7 +197,7 @@ func (s *automatic) get(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	}
 	if s.failed[name] == f { // the first to learn of it
 		f.pause = min(max(2*f.pause, leastPause), mostPause)
-		f.until = s.now().Add(f.pause)
+		f.until = time.Now().Add(f.pause)
 		s.failed[name] = f
 		s.log.Error("no certificate could be got; clients cannot connect by this name", "domain", name, "error", err, "again_in", f.pause,
 			"remedy", "the authority must reach this node at the name's port 443, or at port 80 with server.tls.redirect_listen")
@@ -242,8 +240,8 @@ func modern(domain string) *tls.ClientHelloInfo {
 	}
 }
 
-// toHTTPS leads what only reads to an https address. What has a key or a body has told it to the network: it is refused, so that its sender
-// mends the address.
+// toHTTPS redirects GET and HEAD to base. A request with a key or a body is refused: its secret has crossed the network already, and a redirect
+// would hide the mistake from its sender.
 func toHTTPS(base string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()

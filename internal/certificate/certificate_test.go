@@ -82,7 +82,8 @@ func TestWrongFiles(t *testing.T) {
 	}
 }
 
-// What only reads is led to https with its path; what told a secret is refused, and told so. The client's Host decides nothing.
+// GET and HEAD are redirected to https with their path. A request that carries a secret is refused, and the answer says why. The client's Host
+// header has no influence.
 func TestPlain(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

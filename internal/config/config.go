@@ -79,7 +79,7 @@ type Server struct {
 type TLS struct {
 	CertFile       string `yaml:"cert_file"`       // PEM: the node's own certificate first, then the ones that lead to the authority
 	KeyFile        string `yaml:"key_file"`        // PEM
-	RedirectListen string `yaml:"redirect_listen"` // leads http:// to public_url; "": nothing listens
+	RedirectListen string `yaml:"redirect_listen"` // redirects http:// to public_url; "": nothing listens
 	ACME           ACME   `yaml:"acme"`
 }
 

@@ -26,8 +26,8 @@ func TestTLS(t *testing.T) {
 		{`tls: {acme: {email: nobody}}`, "server.tls.acme.email", ""},
 		{`tls: {acme: {directory_url: "http://ca.example.com"}}`, "server.tls.acme.directory_url: it must be an https:// address", ""},
 		{`tls: {acme: {ca_file: ` + empty + `}}`, "server.tls.acme.ca_file: there is no certificate in PEM", ""},
-		{`tls: {redirect_listen: ":80"}`, "server.tls.redirect_listen: there is no https:// address to lead to", ""},
-		{`tls: {cert_file: a, key_file: b, redirect_listen: ":80"}`, "server.public_url: redirect_listen leads to it", ""},
+		{`tls: {redirect_listen: ":80"}`, "server.tls.redirect_listen: there is no https:// address to redirect to", ""},
+		{`tls: {cert_file: a, key_file: b, redirect_listen: ":80"}`, "server.public_url: redirect_listen redirects to it", ""},
 		{`tls: {cert_file: a, key_file: b, redirect_listen: nonsense}, public_url: "https://b.example.com"`, "server.tls.redirect_listen", ""},
 	} {
 		cfg, err := config.Load(writeFile(t, "weir.yaml", "server: {"+c.yaml+"}\n", 0o600), os.LookupEnv, config.Overlay{})

@@ -357,9 +357,9 @@ func (k *checker) tls() {
 	k.address("server.tls.redirect_listen", t.RedirectListen)
 	switch {
 	case !t.On():
-		k.fail("server.tls.redirect_listen", "there is no https:// address to lead to: set cert_file and key_file, or acme.domains")
+		k.fail("server.tls.redirect_listen", "there is no https:// address to redirect to: set cert_file and key_file, or acme.domains")
 	case !strings.HasPrefix(s.PublicURL, "https://"):
-		k.fail("server.public_url", "redirect_listen leads to it: it must be the https:// address of this node")
+		k.fail("server.public_url", "redirect_listen redirects to it: it must be the https:// address of this node")
 	}
 }
 
