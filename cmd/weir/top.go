@@ -40,7 +40,7 @@ func (c *topCmd) Run(ctx context.Context) error {
 	for {
 		now, err := look(ctx, client, url)
 		if err != nil && (c.Once || before == nil) {
-			return fmt.Errorf("no node answers at %s: %w", url, err)
+			return fmt.Errorf("no node answers at %s: %w; --url names the operators' listener of another", url, err)
 		}
 		if err != nil {
 			fmt.Println("no answer:", err)
