@@ -62,6 +62,49 @@ func TestCutAnswersAreCharged(t *testing.T) {
 	}
 }
 
+// A report of a billion tokens in the midst of a stream is held for in few steps, as far as the money goes, and not slice by slice.
+func TestHugeReportsTakeFewSteps(t *testing.T) {
+	t.Parallel()
+	const slice = 50 // half a ruble
+	for _, c := range []struct {
+		name        string
+		credit      money.Nano
+		ends        bool   // for want of money
+		least, most string // charged
+	}{
+		{"with money for all", 100_000_000 * money.Ruble, false, "9999999", "10000001"},
+		{"with money for some", 123_456 * money.Ruble, true, "123455.5", "123456.5"},
+		{"with money for little", 3 * money.Ruble, true, "2.5", "3.5"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, func(_ *relay.Deps, cfg *relay.Config) { cfg.SliceTokens, cfg.DefaultOutput = slice, 100 },
+				offer("alpha", "v/m", "1", "10", limits(0, 0)))
+			w.store.credit(wallet, c.credit)
+			w.plays("alpha/v/m", script{text("a"), used(10, 999_999_999), text("b"), finish(completion.Stop), used(10, 999_999_999), done()})
+			k := &keeper{}
+			err := w.relay.Complete(t.Context(), w.call(streamed, func(c *relay.Call) { c.Request.MaxTokens = math.MaxInt64 }), k)
+			if c.ends {
+				wantKind(t, err, fault.PaymentRequired)
+			} else if err != nil {
+				t.Fatal(err)
+			}
+			steps := 0
+			for _, entry := range k.log {
+				if entry == "flush" {
+					steps++
+				}
+			}
+			if steps == 0 || steps > 60 {
+				t.Errorf("%d steps", steps)
+			}
+			if got := w.charged(); got < rubles(c.least) || got > rubles(c.most) {
+				t.Errorf("charged %s", got)
+			}
+		})
+	}
+}
+
 // No report is believed beyond what the call can consume, and the operator gets a log line.
 func TestImplausibleReports(t *testing.T) {
 	t.Parallel()

@@ -216,14 +216,15 @@ func (x *run) guard(ctx context.Context) *fault.Error {
 		if x.dry && (most <= x.covered || most < x.recount) {
 			return nil // the present hold is enough for a little longer
 		}
-		more := min(slice, x.bound-x.covered)
+		more := min(slicesFor(most-x.covered, slice), x.bound-x.covered)
 		if more <= 0 { // the answer is longer than it should be, if it is
-			if x.produced(x.meter.likely()) <= x.covered {
+			likely := x.produced(x.meter.likely())
+			if likely <= x.covered {
 				return nil
 			}
-			more = slice
+			more = slicesFor(likely-x.covered, slice)
 		}
-		err := x.coverMore(ctx, more)
+		err := x.coverMost(ctx, more, slice)
 		if x.dry = err != nil; err == nil || most <= x.covered {
 			continue
 		}
@@ -232,6 +233,23 @@ func (x *run) guard(ctx context.Context) *fault.Error {
 			return outOfMoney(err)
 		}
 		x.recount = most + max(x.covered-counted, leastRecount)
+	}
+	return nil
+}
+
+// slicesFor is a slice, and as many more as tokens fill: a provider that reports a billion tokens at once makes no million steps.
+func slicesFor(tokens, slice int64) int64 { return slice * (1 + max(0, tokens)/slice) }
+
+// coverMost covers so many further tokens, or as many slices of them as there is money for. It fails when it covers fewer than all.
+func (x *run) coverMost(ctx context.Context, tokens, slice int64) *fault.Error {
+	for part := tokens; tokens > 0; part = min(part, tokens) {
+		if err := x.coverMore(ctx, part); err == nil {
+			tokens -= part
+		} else if part <= slice {
+			return err
+		} else {
+			part = slice * max(1, part/2/slice)
+		}
 	}
 	return nil
 }
