@@ -1,6 +1,7 @@
 package relay_test
 
 import (
+	"context"
 	"math"
 	"strings"
 	"testing"
@@ -67,25 +68,33 @@ func TestHugeReportsTakeFewSteps(t *testing.T) {
 	t.Parallel()
 	const slice = 50 // half a ruble
 	for _, c := range []struct {
-		name        string
-		credit      money.Nano
-		ends        bool   // for want of money
-		least, most string // charged
+		name    string
+		credit  money.Nano
+		away    bool       // the store is
+		ends    fault.Kind // 0: it does not
+		steps   int
+		charged [2]string // least, most
 	}{
-		{"with money for all", 100_000_000 * money.Ruble, false, "9999999", "10000001"},
-		{"with money for some", 123_456 * money.Ruble, true, "123455.5", "123456.5"},
-		{"with money for little", 3 * money.Ruble, true, "2.5", "3.5"},
+		{"with money for all", 100_000_000 * money.Ruble, false, 0, 3, [2]string{"9999999", "10000001"}},
+		{"with money for some", 123_456 * money.Ruble, false, fault.PaymentRequired, 60, [2]string{"123455.5", "123456.5"}},
+		{"with money for little", 3 * money.Ruble, false, fault.PaymentRequired, 60, [2]string{"2.5", "3.5"}},
+		{"with a store that is away", 3 * money.Ruble, true, fault.StorageUnavailable, 2, [2]string{"0.5", "3.5"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, func(_ *relay.Deps, cfg *relay.Config) { cfg.SliceTokens, cfg.DefaultOutput = slice, 100 },
 				offer("alpha", "v/m", "1", "10", limits(0, 0)))
 			w.store.credit(wallet, c.credit)
-			w.plays("alpha/v/m", script{text("a"), used(10, 999_999_999), text("b"), finish(completion.Stop), used(10, 999_999_999), done()})
+			leave := does(func(context.Context) {
+				if c.away {
+					w.store.leave()
+				}
+			})
+			w.plays("alpha/v/m", script{text("a"), leave, used(10, 999_999_999), text("b"), finish(completion.Stop), used(10, 999_999_999), done()})
 			k := &keeper{}
 			err := w.relay.Complete(t.Context(), w.call(streamed, func(c *relay.Call) { c.Request.MaxTokens = math.MaxInt64 }), k)
-			if c.ends {
-				wantKind(t, err, fault.PaymentRequired)
+			if c.ends != 0 {
+				wantKind(t, err, c.ends)
 			} else if err != nil {
 				t.Fatal(err)
 			}
@@ -95,10 +104,10 @@ func TestHugeReportsTakeFewSteps(t *testing.T) {
 					steps++
 				}
 			}
-			if steps == 0 || steps > 60 {
+			if steps == 0 || steps > c.steps {
 				t.Errorf("%d steps", steps)
 			}
-			if got := w.charged(); got < rubles(c.least) || got > rubles(c.most) {
+			if got := w.charged(); got < rubles(c.charged[0]) || got > rubles(c.charged[1]) {
 				t.Errorf("charged %s", got)
 			}
 		})

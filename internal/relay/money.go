@@ -240,12 +240,13 @@ func (x *run) guard(ctx context.Context) *fault.Error {
 // slicesFor is a slice, and as many more as tokens fill: a provider that reports a billion tokens at once makes no million steps.
 func slicesFor(tokens, slice int64) int64 { return slice * (1 + max(0, tokens)/slice) }
 
-// coverMost covers so many further tokens, or as many slices of them as there is money for. It fails when it covers fewer than all.
+// coverMost covers so many further tokens, or as many slices of them as there is money for. It fails when it covers fewer than all. A store
+// that is away is asked once.
 func (x *run) coverMost(ctx context.Context, tokens, slice int64) *fault.Error {
 	for part := tokens; tokens > 0; part = min(part, tokens) {
 		if err := x.coverMore(ctx, part); err == nil {
 			tokens -= part
-		} else if part <= slice {
+		} else if part <= slice || err.Kind == fault.StorageUnavailable {
 			return err
 		} else {
 			part = slice * max(1, part/2/slice)
