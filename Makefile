@@ -7,7 +7,7 @@ SHELL := /bin/bash -euo pipefail
 MAKEFLAGS += --no-print-directory
 
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
-LDFLAGS := -s -w -X main.version=$(VERSION)
+LDFLAGS := -s -w -X weir/internal/app.Version=$(VERSION)
 # Functions of these are called once in a while, and inlining their callees would only make the program larger, by a megabyte.
 SELDOM := weir/internal/sim/... github.com/go-webauthn/... github.com/fxamacker/... github.com/google/go-tpm/... github.com/go-jose/... github.com/yuin/... \
 	codeberg.org/... github.com/minio/... go.yaml.in/... github.com/pressly/... github.com/wneessen/...
@@ -215,6 +215,7 @@ soak: postgres nginx ## run the tests that are too long for make test: 200,000 s
 	go test -count=1 -timeout 60m -v ./cmd/weir -run 'TestKills$$' -kills 500 | { grep -vE '^=== |credited,' || true; }
 	go test -count=1 -timeout 30m ./internal/app/accounts -run 'TestHostile(Charges|Wallets)$$' -rapid.checks 3000
 	$(MAKE) fleet-test
+	$(MAKE) upgrade-test
 	$(MAKE) package-test
 	$(MAKE) chart-test
 	WEIR_NEIGHBOURS=measure go test -count=1 -timeout 30m -v ./internal/app/accounts -run 'TestNeighbours$$' | grep -E 'p99|^ok|FAIL|grew'
@@ -222,6 +223,11 @@ soak: postgres nginx ## run the tests that are too long for make test: 200,000 s
 .PHONY: fleet-test
 fleet-test: postgres nginx ## freeze, kill and restart nodes and PostgreSQL behind nginx, under load (a part of make soak)
 	go test -count=1 -timeout 10m -v ./cmd/weir -run 'TestFleet$$' -fleet.long
+
+.PHONY: upgrade-test
+upgrade-test: postgres ## start a node beside one of the release before, on one PostgreSQL, under load (a part of make soak; needs the history of the repository)
+	tools/previous.sh bin/weir-before
+	go test -count=1 -timeout 10m -v ./cmd/weir -run 'TestUpgrade$$' -upgrade.from $(CURDIR)/bin/weir-before
 
 .PHONY: package-test
 package-test: build debootstrap ## install, upgrade and remove the Debian package in a clean root (as root; a part of make soak)

@@ -26,7 +26,7 @@ func (c *backupCmd) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b, err := app.Backup(ctx, cfg, c.Folder, version)
+	b, err := app.Backup(ctx, cfg, c.Folder, app.Version)
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ func (c *doctorCmd) Run(ctx context.Context) error {
 		return fmt.Errorf("the configuration cannot be used: %w", err)
 	}
 	ill := false
-	app.Doctor{Version: version, Path: c.Config, Books: c.Books, Keys: c.Keys}.Examine(ctx, cfg, func(f app.Finding) {
+	app.Doctor{Version: app.Version, Path: c.Config, Books: c.Books, Keys: c.Keys}.Examine(ctx, cfg, func(f app.Finding) {
 		ill = ill || f.Is == app.Bad
 		if c.JSON {
 			fmt.Println(string(findingJSON(&f)))

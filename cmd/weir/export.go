@@ -49,7 +49,7 @@ func (c *exportCmd) Run(ctx context.Context) error {
 	if c.Into != "" {
 		cfg.Export = config.Export{Keep: config.KeepFolder, Folder: c.Into}
 	}
-	return app.ExportCalls(ctx, cfg, first, last, version, func(d export.Day, outcome export.Outcome) error {
+	return app.ExportCalls(ctx, cfg, first, last, app.Version, func(d export.Day, outcome export.Outcome) error {
 		switch outcome {
 		case export.Written:
 			fmt.Printf("%s  %d calls of %d accounts, %s rubles, %d bytes\n", d.Day, d.Calls, d.Accounts, d.Cost, d.Bytes)

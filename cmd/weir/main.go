@@ -16,9 +16,6 @@ import (
 	"weir/internal/plugin/pdftext"
 )
 
-// version is set by the build.
-var version = "dev"
-
 // place holds the flags for the configuration file and the data directory.
 type place struct {
 	Config string `short:"c" help:"Configuration file (see weir.example.yaml). Without it, defaults and WEIR_* variables apply." placeholder:"FILE" env:"WEIR_CONFIG"`
@@ -126,7 +123,7 @@ func sentence(err error) string {
 type versionCmd struct{}
 
 func (versionCmd) Run() error {
-	fmt.Println("weir " + version)
+	fmt.Println("weir " + app.Version)
 	return nil
 }
 
@@ -140,7 +137,7 @@ func (c *serveCmd) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return app.Serve(ctx, cfg, app.Options{Version: version, Path: c.Config, Overlay: c.overlay(c.Listen), Signals: signals()})
+	return app.Serve(ctx, cfg, app.Options{Version: app.Version, Path: c.Config, Overlay: c.overlay(c.Listen), Signals: signals()})
 }
 
 type demoCmd struct {
@@ -152,7 +149,7 @@ type demoCmd struct {
 
 func (c *demoCmd) Run(ctx context.Context) error {
 	return app.Demo(ctx, app.DemoOptions{
-		Version: version, Listen: c.Listen, Data: c.Data, JSON: c.JSON, Balance: c.Balance, Out: os.Stdout, Signals: signals(),
+		Version: app.Version, Listen: c.Listen, Data: c.Data, JSON: c.JSON, Balance: c.Balance, Out: os.Stdout, Signals: signals(),
 	})
 }
 

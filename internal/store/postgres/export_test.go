@@ -15,7 +15,7 @@ func WaitsFor(t *testing.T, dsn string) (waits string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := prepare(t.Context(), cfg, false); err != nil {
+	if err := prepare(t.Context(), cfg, options{weir: "dev"}); err != nil {
 		t.Fatal(err)
 	}
 	db := stdlib.OpenDB(*cfg.ConnConfig)

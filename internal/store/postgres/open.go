@@ -44,6 +44,7 @@ type options struct {
 	clock    string // statement that asks the server for the time
 	queryFor time.Duration
 	unsafe   bool
+	weir     string
 }
 
 // WithClock sets the clock that determines the current day, week and month, and the time of the database. The defaults are time.Now, and
@@ -58,10 +59,13 @@ func WithQueryTime(d time.Duration) Option { return func(o *options) { o.queryFo
 // AllowDataLoss also opens a server that can lose commits when it crashes.
 func AllowDataLoss(allow bool) Option { return func(o *options) { o.unsafe = allow } }
 
+// WithVersion sets the version of this program, which is noted beside the migrations that it applies; the default is "dev".
+func WithVersion(weir string) Option { return func(o *options) { o.weir = weir } }
+
 // Open opens the database of dsn, postgres://user:password@host/name, and applies missing migrations; of several nodes that do so at once, one does it.
 // An interrupted migration is rolled back and applied again at the next Open. Its errors contain no password.
 func Open(ctx context.Context, dsn string, opts ...Option) (*store.Store, error) {
-	o := options{now: time.Now, queryFor: store.QueryFor, clock: "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)"}
+	o := options{now: time.Now, queryFor: store.QueryFor, weir: "dev", clock: "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)"}
 	for _, opt := range opts {
 		opt(&o)
 	}
@@ -69,7 +73,7 @@ func Open(ctx context.Context, dsn string, opts ...Option) (*store.Store, error)
 	if err != nil {
 		return nil, err
 	}
-	if err := prepare(ctx, cfg, o.unsafe); err != nil {
+	if err := prepare(ctx, cfg, o); err != nil {
 		return nil, err
 	}
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
@@ -134,7 +138,7 @@ func configure(dsn string, queryFor time.Duration) (*pgxpool.Config, error) {
 func milliseconds(d time.Duration) string { return fmt.Sprint(d.Milliseconds()) }
 
 // prepare looks whether the server is fit, and brings the tables up to date, on connections whose statements may take their time.
-func prepare(ctx context.Context, cfg *pgxpool.Config, unsafe bool) error {
+func prepare(ctx context.Context, cfg *pgxpool.Config, o options) error {
 	slow := cfg.ConnConfig.Copy()
 	slow.RuntimeParams["statement_timeout"] = "0"
 	slow.RuntimeParams["idle_in_transaction_session_timeout"] = "0"
@@ -143,10 +147,10 @@ func prepare(ctx context.Context, cfg *pgxpool.Config, unsafe bool) error {
 	if err := fit(ctx, db); err != nil {
 		return err
 	}
-	if err := lasting(ctx, db, cfg.ConnConfig.RuntimeParams, unsafe); err != nil {
+	if err := lasting(ctx, db, cfg.ConnConfig.RuntimeParams, o.unsafe); err != nil {
 		return err
 	}
-	if err := migrate(ctx, db); err != nil {
+	if err := migrate(ctx, db, o.weir); err != nil {
 		return fault.Wrap("postgres.Open", err)
 	}
 	return nil
@@ -195,7 +199,7 @@ func lasting(ctx context.Context, db *sql.DB, params map[string]string, unsafe b
 	return nil
 }
 
-func migrate(ctx context.Context, db *sql.DB) error {
+func migrate(ctx context.Context, db *sql.DB, weir string) error {
 	dir, err := fs.Sub(migrations, "migrations")
 	if err != nil {
 		return err
@@ -209,5 +213,5 @@ func migrate(ctx context.Context, db *sql.DB) error {
 	if err != nil {
 		return err
 	}
-	return store.Migrate(ctx, p)
+	return store.Migrate(ctx, p, db, weir)
 }

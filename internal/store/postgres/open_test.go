@@ -8,6 +8,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
+
 	"weir/internal/fault"
 	"weir/internal/ledger"
 	"weir/internal/store/postgres"
@@ -144,15 +146,28 @@ func interrupted(t *testing.T, dsn string) bool {
 	}
 }
 
-func TestNewerIsRefused(t *testing.T) {
+func TestVersions(t *testing.T) {
 	t.Parallel()
 	dsn := migrated(t)
 	conn := connect(t, dsn)
-	storetest.NewerIsRefused(t, func(text string) error { _, err := conn.Exec(t.Context(), text); return err }, func() error {
-		s, err := postgres.Open(t.Context(), dsn)
+	run := func(text string) error { _, err := conn.Exec(t.Context(), text); return err }
+	open := func(weir string) error {
+		s, err := postgres.Open(t.Context(), dsn, postgres.WithVersion(weir))
 		if err != nil {
 			return err
 		}
 		return s.Close()
+	}
+	storetest.NewerIsRefused(t, run, open)
+	storetest.VersionsAreNoted(t, run, open, func() []string {
+		rows, err := conn.Query(t.Context(), `SELECT number || ' ' || weir FROM schema_versions ORDER BY number`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		noted, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return noted
 	})
 }

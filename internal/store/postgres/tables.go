@@ -2,9 +2,9 @@ package postgres
 
 import "weir/internal/store"
 
-// ownTables names the tables of the store, without that of the migrations.
+// ownTables names the tables of the store, without those of the migrations.
 const ownTables = `(SELECT c.oid, c.relname::text AS name FROM pg_class c WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND pg_table_is_visible(c.oid)
-	AND c.relnamespace NOT IN ('pg_catalog'::regnamespace, 'information_schema'::regnamespace) AND c.relname <> 'goose_db_version') m`
+	AND c.relnamespace NOT IN ('pg_catalog'::regnamespace, 'information_schema'::regnamespace) AND c.relname NOT IN ('goose_db_version', 'schema_versions')) m`
 
 var copier = store.Copier{
 	Columns: `SELECT m.name, a.attname::text, CASE format_type(a.atttypid, NULL) WHEN 'text' THEN 'text' WHEN 'bigint' THEN 'integer' WHEN 'integer' THEN 'integer' WHEN 'smallint' THEN 'integer'

@@ -45,6 +45,7 @@ type Option func(*options)
 type options struct {
 	now      func() time.Time
 	queryFor time.Duration
+	weir     string
 }
 
 // busyFor is how long to wait for another process that writes.
@@ -56,10 +57,13 @@ func WithClock(now func() time.Time) Option { return func(o *options) { o.now = 
 // WithQueryTime sets how long a query may take; the default is store.QueryFor.
 func WithQueryTime(d time.Duration) Option { return func(o *options) { o.queryFor = d } }
 
+// WithVersion sets the version of this program, which is noted beside the migrations that it applies; the default is "dev".
+func WithVersion(weir string) Option { return func(o *options) { o.weir = weir } }
+
 // Open opens the database file at path, makes it when it is missing, and applies the migrations that it lacks.
 // An interrupted migration is rolled back and applied again at the next Open.
 func Open(ctx context.Context, path string, opts ...Option) (*store.Store, error) {
-	o := options{now: time.Now, queryFor: store.QueryFor}
+	o := options{now: time.Now, queryFor: store.QueryFor, weir: "dev"}
 	for _, opt := range opts {
 		opt(&o)
 	}
@@ -70,7 +74,7 @@ func Open(ctx context.Context, path string, opts ...Option) (*store.Store, error
 		return nil, fault.Wrap("sqlite.Open", err)
 	}
 	e := &engine{writing: make(chan struct{}, 1)}
-	if err := e.connect(ctx, path); err != nil {
+	if err := e.connect(ctx, path, o.weir); err != nil {
 		return nil, errors.Join(fault.Wrap("sqlite.Open", err), e.close())
 	}
 	s := store.New(store.Engine{
@@ -114,7 +118,7 @@ func busyTimeout() string {
 	return fmt.Sprintf("busy_timeout(%d)", busyFor.Milliseconds())
 }
 
-func (e *engine) connect(ctx context.Context, path string) (err error) {
+func (e *engine) connect(ctx context.Context, path, weir string) (err error) {
 	if e.read, err = pool(path, "NORMAL", true, readers()); err != nil {
 		return err
 	}
@@ -127,7 +131,7 @@ func (e *engine) connect(ctx context.Context, path string) (err error) {
 	if e.scrubs, err = open(path, url.Values{"_pragma": {fmt.Sprintf("busy_timeout(%d)", scrubFor.Milliseconds())}}, 1); err != nil {
 		return err
 	}
-	if err := migrate(ctx, e.durable); err != nil {
+	if err := migrate(ctx, e.durable, weir); err != nil {
 		return err
 	}
 	return e.stmts.prepare(ctx, e.lazy)
@@ -171,7 +175,7 @@ func open(path string, v url.Values, size int) (*sql.DB, error) {
 	return db, nil
 }
 
-func migrate(ctx context.Context, db *sql.DB) error {
+func migrate(ctx context.Context, db *sql.DB, weir string) error {
 	dir, err := fs.Sub(migrations, "migrations")
 	if err != nil {
 		return err
@@ -180,7 +184,7 @@ func migrate(ctx context.Context, db *sql.DB) error {
 	if err != nil {
 		return err
 	}
-	return store.Migrate(ctx, p)
+	return store.Migrate(ctx, p, db, weir)
 }
 
 func (e *engine) close() error {

@@ -3,7 +3,7 @@ package sqlite
 import "weir/internal/store"
 
 // ofTables names the tables of the store, without those of SQLite and of the migrations.
-const ofTables = `sqlite_master m WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite\_%' ESCAPE '\' AND m.name <> 'goose_db_version'`
+const ofTables = `sqlite_master m WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite\_%' ESCAPE '\' AND m.name NOT IN ('goose_db_version', 'schema_versions')`
 
 var copier = store.Copier{
 	Columns: `SELECT m.name, c.name, CASE c.type WHEN 'TEXT' THEN 'text' WHEN 'INTEGER' THEN 'integer' WHEN 'BLOB' THEN 'bytes' ELSE c.type END
