@@ -718,3 +718,14 @@ func (s *Store) Checks(context.Context, ledger.Anchor) ([]ledger.Check, ledger.A
 }
 
 var _ ledger.Store = (*Store)(nil)
+
+// Lent is what all leases of each wallet have left.
+func (s *Store) Lent() map[string]money.Nano {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	lent := make(map[string]money.Nano, len(s.wallets))
+	for id, w := range s.wallets {
+		lent[id] = w.leased
+	}
+	return lent
+}
