@@ -225,7 +225,54 @@ test('a gateway that fails: the last catalog with its time, or an error with a w
   await page.done();
 });
 
-const pages = ['/models', '/models?q=nothing+fits&can=tools', '/models/compare?m=sim/chat,sim/video', '/models/sim/anywhere', '/models/sim/video', '/status', '/sign-in', '/reset'];
+/** Rankings as an installation with many accounts has them. */
+const ranked = (names = {}) => ({ range: '7d', from: '2026-11-19', to: '2026-11-25', least: 5,
+  models: catalog.models.slice(0, 12).map((m, i) => ({ place: i + 1, before: [2, 1, 3, null, 9, 5][i % 6], id: m.id, name: m.name, vendor: m.vendor, vendor_name: m.vendor, share: [31, 22, 14, 9, 7, 5, 4, 3, 2, 2, 1, 0][i], ...names })),
+  vendors: [{ id: 'acme', name: names.vendor_name ?? 'Acme', share: 71 }, { id: 'zeta', name: 'Zeta', share: 29 }] });
+
+test('rankings: closed to visitors, open to people with an account; a period is in the address', async () => {
+  const visitor = await open(b, weir, { path: '/rankings' });
+  await visitor.getByText('Rankings are for people with an account here').waitFor();
+  assert.equal(await visitor.getByRole('main').getByRole('link', { name: 'Sign in' }).getAttribute('href'), '/sign-in');
+  await visitor.goto(`${weir.url}/models`);
+  await settled(visitor);
+  assert.equal(await visitor.getByRole('main').getByRole('link', { name: 'Rankings' }).count(), 0);
+  await visitor.done();
+  const page = await open(b, weir, { path: '/models', signedIn: true });
+  await page.getByRole('main').getByRole('link', { name: 'Rankings' }).click();
+  await page.getByText('No model has been used by 5 accounts yet').waitFor();
+  await page.getByRole('radio', { name: 'Last 30 days' }).click();
+  await page.waitForURL(/range=30d/);
+  await page.done();
+});
+
+for (const { theme, language } of looks) {
+  test(`rankings: places, changes, shares; axe finds nothing, and they fit a phone, ${theme}, ${language}`, async () => {
+    const page = await open(b, weir, { theme, language, signedIn: true });
+    await page.route('**/api/rankings?**', (route) => route.fulfill({ json: ranked() }));
+    await page.goto(`${weir.url}/rankings`);
+    await settled(page);
+    const rows = page.locator('tbody tr');
+    assert.equal(await rows.count(), 12);
+    if (language === 'en') {
+      assert.match(await rows.nth(0).innerText(), /1 place up[\s\S]*31\s%/);
+      assert.match(await rows.nth(3).innerText(), /new[\s\S]*9\s%/);
+      assert.match(await rows.nth(11).innerText(), /7 places down[\s\S]*<\s1\s%/);
+    }
+    await accessible(page, '/rankings');
+    await page.setViewportSize({ width: 360, height: 740 });
+    await settled(page);
+    await fitsWidth(page, '/rankings');
+    await accessible(page, '/rankings, phone');
+    await page.route('**/api/rankings?**', (route) => route.fulfill({ json: ranked({ name: hostile[0], vendor_name: hostile[1] }) }));
+    await page.reload();
+    await settled(page);
+    await page.getByRole('listitem').getByText(hostile[1]).waitFor();
+    await page.done();
+  });
+}
+
+const pages = ['/rankings', '/models', '/models?q=nothing+fits&can=tools', '/models/compare?m=sim/chat,sim/video', '/models/sim/anywhere', '/models/sim/video', '/status', '/sign-in', '/reset'];
 for (const path of pages) {
   for (const { theme, language } of looks) {
     test(`axe finds nothing on ${path}, ${theme}, ${language}`, async () => {

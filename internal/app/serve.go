@@ -119,7 +119,7 @@ func (g *Gateway) watch(w *config.Watcher) {
 }
 
 // ranksEvery is how often the popularity of models is computed.
-const ranksEvery = 5 * time.Minute
+const ranksEvery = time.Hour
 
 // drain waits for calls in flight. first is the signal that started it. A second interrupt ends the wait. A second termination signal does
 // not, because a process supervisor may repeat it.

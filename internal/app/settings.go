@@ -124,7 +124,7 @@ func httpConfig(cfg config.Config) (httpapi.Config, error) {
 		return c, err
 	}
 	c.PublicURL, c.StandardServer = s.PublicURL, s.HTTPServer == "standard"
-	c.Status, c.Docs = cfg.Web.Status, cfg.Web.Docs
+	c.Status, c.Docs, c.Rankings = cfg.Web.Status, cfg.Web.Docs, cfg.Web.Rankings
 	c.TruncateAddr, c.CORS, c.Strict, c.AdminAPI = s.TruncateAddresses, s.CORS, cfg.Keys.StrictSchema, s.AdminAPI
 	c.ModerationVendor = s.ModerationVendor
 	c.SpoolDir = spoolDir(cfg.DataDir)

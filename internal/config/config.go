@@ -349,6 +349,7 @@ type Web struct {
 	Interface bool `yaml:"interface"` // catalog, account, playground
 	Docs      bool `yaml:"docs"`      // the documentation
 	Status    bool `yaml:"status"`    // the health of providers is shown to everybody
+	Rankings  bool `yaml:"rankings"`  // which models are used most is shown to visitors, too
 }
 
 // Keys are the defaults of clients' keys.

@@ -144,6 +144,7 @@ type API struct {
 	imports         *limit.Count // by users: two at once could make a key twice
 	watcher         *watch.Watcher
 	compact, status rendered
+	rankings        atomic.Pointer[[len(rankRanges)]standings] // nil until they are known
 
 	pageRoute, fileRoute *Route // of what Pages answer
 
@@ -324,6 +325,7 @@ func (a *API) declare() []*Route {
 		{Method: "GET", Pattern: "/api/catalog", access: public, handle: (*exchange).getCompactCatalog},
 		{Method: "GET", Pattern: "/api/models/{vendor}/{model}/series", access: public, handle: (*exchange).getSeries},
 		{Method: "GET", Pattern: "/api/status", access: public, handle: (*exchange).getStatus},
+		{Method: "GET", Pattern: "/api/rankings", access: public, handle: (*exchange).getRankings},
 		{Method: "GET", Pattern: "/api/setup", access: visiting, handle: (*exchange).getSetup},
 		{Method: "GET", Pattern: "/api/me", access: visiting, handle: (*exchange).getMe},
 		{Method: "POST", Pattern: "/api/auth/sign-in", access: visiting, body: atMost(maxForm), handle: (*exchange).postSignIn},

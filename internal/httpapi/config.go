@@ -67,6 +67,7 @@ type Config struct {
 	CORS           bool           // pages of other origins may call the API from a browser
 	Status         bool           // the health of providers is shown to everybody
 	Docs           bool           // the documentation is among Pages
+	Rankings       bool           // visitors may see which models are used most, too
 	AdminAPI       bool           // administrators reach their routes on the public listener, too
 
 	ModerationVendor string // whose a moderation model is that is named without a vendor

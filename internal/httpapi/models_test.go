@@ -13,7 +13,9 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"reflect"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -22,6 +24,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"weir/internal/apikey"
 	"weir/internal/catalog"
 	"weir/internal/fault"
 	"weir/internal/httpapi"
@@ -465,17 +468,24 @@ func TestListsFollowTheCatalog(t *testing.T) {
 
 // popularity is a store whose figures a test sets.
 type popularity struct {
-	mu     sync.Mutex
-	tokens map[string]int64
-	err    error
-	asked  []string
+	mu       sync.Mutex
+	accounts int
+	tokens   map[string]int64
+	err      error
+	asked    []string
 }
 
-func (p *popularity) ModelTokens(_ context.Context, from, to string) (map[string]int64, error) {
+// PaidTokens has as many accounts as are needed, which all used the same.
+func (p *popularity) PaidTokens(_ context.Context, from, to string, each func(wallet, model string, tokens int64)) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.asked = append(p.asked, from+".."+to)
-	return p.tokens, p.err
+	for i := range p.accounts {
+		for slug, n := range p.tokens {
+			each(strconv.Itoa(i), slug, n)
+		}
+	}
+	return p.err
 }
 
 func (p *popularity) set(tokens map[string]int64, err error) {
@@ -490,7 +500,7 @@ func TestRanks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const newest = "acme/large-2026-01-31 zeta/plain acme/small acme/small:free"
 		l := openLibrary(t, snap, nil)
-		p := &popularity{tokens: map[string]int64{}}
+		p := &popularity{accounts: 5, tokens: map[string]int64{}}
 		check := func(path, want string) {
 			t.Helper()
 			if got := strings.Join(l.ids(path), " "); got != want {
@@ -527,8 +537,9 @@ func TestRanks(t *testing.T) {
 		synctest.Wait()
 		check("/v1/models", "zeta/plain acme/large-2026-01-31 acme/small acme/small:free")
 		ranks.Stop()
-		if want := "1999-12-26..2000-01-01"; p.asked[0] != want {
-			t.Errorf("asked for %s; want %s", p.asked[0], want)
+		want := []string{"1999-12-25..1999-12-31", "1999-12-18..1999-12-24", "1999-12-02..1999-12-31", "1999-11-02..1999-12-01"}
+		if !slices.Equal(p.asked[:4], want) {
+			t.Errorf("asked for %s; want %s", p.asked[:4], want)
 		}
 	})
 }
@@ -546,4 +557,55 @@ func FuzzListQuery(f *testing.F) {
 			t.Fatalf("%q: %d %s", query, w.Code, w.Body)
 		}
 	})
+}
+
+// Visitors see the rankings only where the operator allows it; what is shown are places and whole percent, of models that enough accounts paid
+// for.
+func TestRankings(t *testing.T) {
+	t.Parallel()
+	for _, open := range []bool{false, true} {
+		n := start(t, relayFunc(hello), func(c *httpapi.Config) { c.Rankings = open })
+		anna := n.join(t, "anna@example.org", apikey.User)
+		if got := n.do("GET", "/api/rankings", "", anna...); got.StatusCode != 503 {
+			t.Errorf("before they are known: %d %s", got.StatusCode, got.body)
+		}
+		p := &popularity{accounts: 5, tokens: map[string]int64{"acme/small": 75_000, "acme/small:nitro": 1000, "acme/large-2026-01-31": 24_000, "gone/gone": 1_000_000}}
+		rank := func() {
+			loop := n.api.Ranks(p, time.Hour)
+			loop.Start()
+			for {
+				p.mu.Lock()
+				done := len(p.asked) >= 4
+				p.mu.Unlock()
+				if done && n.do("GET", "/api/rankings", "", anna...).StatusCode == 200 {
+					break
+				}
+				runtime.Gosched()
+			}
+			loop.Stop()
+		}
+		rank()
+		r := n.do("GET", "/api/rankings?range=30d", "", anna...)
+		want := `{"range":"30d","from":"` + time.Now().UTC().AddDate(0, 0, -30).Format(time.DateOnly) + `"`
+		if !strings.HasPrefix(string(r.body), want) || !strings.Contains(string(r.body), `"least":5,"models":[{"place":1,"before":1,"id":"acme/small",`) ||
+			!strings.Contains(string(r.body), `"share":76},{"place":2,"before":2,"id":"acme/large-2026-01-31"`) || !strings.HasSuffix(string(r.body), `"share":24}],"vendors":[{"id":"acme","name":"Acme","share":100}]}`) {
+			t.Errorf("%d %s", r.StatusCode, r.body)
+		}
+		if got := r.Header.Get("Cache-Control"); got != "private, max-age=60" {
+			t.Errorf("a cache between may keep it: %s", got)
+		}
+		wantError(t, n.do("GET", "/api/rankings?range=1d", "", anna...), 400, fault.Invalid)
+		visitor := n.do("GET", "/api/rankings", "", "Authorization", "")
+		if !open {
+			wantError(t, visitor, 401, fault.Authentication)
+		} else if visitor.StatusCode != 200 {
+			t.Errorf("a visitor gets %d %s", visitor.StatusCode, visitor.body)
+		}
+		if got := at(n.do("GET", "/api/me", "", n.page()...).json(t), "features", "rankings"); got != open {
+			t.Errorf("a visitor is told %v", got)
+		}
+		if got := at(n.do("GET", "/api/me", "", anna...).json(t), "features", "rankings"); got != true {
+			t.Errorf("who is signed in is told %v", got)
+		}
+	}
 }

@@ -164,6 +164,7 @@ func (x *exchange) getMe() error {
 	_, err = x.site()
 	o.boolean("passkeys", err == nil)
 	o.boolean("docs", x.api.cfg.Docs)
+	o.boolean("rankings", x.showsRankings())
 	o.Name("oidc").Array()
 	for _, p := range x.api.People.Providers() {
 		o.Object()

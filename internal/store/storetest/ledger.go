@@ -30,8 +30,8 @@ import (
 type LedgerStore interface {
 	ledger.Store
 	account.Store
-	// ModelTokens is what models are ranked by; see store.Store.
-	ModelTokens(ctx context.Context, from, to string) (map[string]int64, error)
+	// PaidTokens is what models are ranked by; see store.Store.
+	PaidTokens(ctx context.Context, from, to string, each func(wallet, model string, tokens int64)) error
 	Close() error
 }
 
@@ -72,6 +72,7 @@ func RunLedger(t *testing.T, open func(t *testing.T, now func() time.Time) Ledge
 		"steps of the wall clock":                     clockSteps,
 		"many calls at once":                          manyAtOnce,
 		"activity":                                    activity,
+		"paid tokens":                                 paidTokens,
 		"one process per folder":                      oneProcess,
 		"text that databases dislike":                 awkwardCall,
 		"a call as large as can be":                   largestCall,
@@ -1298,12 +1299,53 @@ func activity(t *testing.T, d *desk) {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
-	tokens, err := d.store.ModelTokens(d.ctx, "2026-03-03", "2026-03-04")
-	if err != nil {
+	d.balanced()
+}
+
+// paidTokens counts what was paid for, by wallet: not what was free, failed or given back.
+func paidTokens(t *testing.T, d *desk) {
+	b := d.node()
+	w, v := d.wallet(100*ruble), d.wallet(100*ruble)
+	add := func(wallet string, day time.Duration, model string, cost money.Nano, edit func(*record.Call)) *record.Call {
+		c := d.call(wallet, "", cost)
+		c.At, c.Model = c.At.Add(day*24*time.Hour), model
+		if edit != nil {
+			edit(c)
+		}
+		if err := b.Settle(d.ctx, d.hold(b, wallet, cost), c); err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	by := func(provider string) func(*record.Call) { return func(c *record.Call) { c.Provider = provider } }
+	add(w, -1, "m/paid", 5, nil)
+	add(w, 0, "m/paid", 7, nil)
+	add(v, -1, "m/paid", 1, nil)
+	add(v, -1, "m/paid:nitro", 1, nil)
+	add(w, -2, "m/paid", 5, nil) // another day
+	add(w, -1, "m/paid", 0, by("gratis"))
+	add(w, -1, "m/free", 0, nil)
+	add(w, -1, "m/failed", 3, func(c *record.Call) { c.Error = "provider_unavailable" })
+	add(w, -1, "m/canceled", 3, func(c *record.Call) { c.Error, c.Cancelled = "canceled", true })
+	back := add(v, -1, "m/back", ruble, nil)
+	if _, err := b.GiveBack(d.ctx, ledger.Refund{Generation: back.Generation, ID: "1", Reason: "a test", Actor: audit.Actor{Name: "tester"}}); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(map[string]int64{"m/dear": 45, "m/also": 15, "m/cheap": 15}, tokens); diff != "" {
-		t.Errorf("tokens by model: %s", diff)
+	got := map[string]int64{}
+	var wallets []string
+	if err := d.store.PaidTokens(d.ctx, "2026-03-03", "2026-03-04", func(wallet, model string, tokens int64) {
+		if len(wallets) == 0 || wallets[len(wallets)-1] != wallet {
+			wallets = append(wallets, wallet)
+		}
+		got[map[string]string{w: "w ", v: "v "}[wallet]+model] += tokens
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]int64{"w m/paid": 30, "v m/paid": 15, "v m/paid:nitro": 15, "w m/canceled": 15}, got); diff != "" {
+		t.Error(diff)
+	}
+	if len(wallets) != 2 {
+		t.Errorf("the wallets come as %v", wallets)
 	}
 	d.balanced()
 }

@@ -125,8 +125,7 @@ func PagesBench(b *testing.B, open func(b *testing.B, now func() time.Time) Page
 		{"generation by id, of any account", func(ctx context.Context) error { _, _, err := s.Call(ctx, "", other); return err }},
 		{"refunds of a generation", func(ctx context.Context) error { _, err := s.Refunds(ctx, wallet, last); return err }},
 		{"ranks of models", func(ctx context.Context) error {
-			_, err := s.ModelTokens(ctx, today.AddDate(0, 0, -7).Format(time.DateOnly), today.Format(time.DateOnly))
-			return err
+			return s.PaidTokens(ctx, today.AddDate(0, 0, -7).Format(time.DateOnly), today.AddDate(0, 0, -1).Format(time.DateOnly), func(string, string, int64) {})
 		}},
 		{"start", func(context.Context) error { return db.Reopen() }},
 		{"spending of keys", func(ctx context.Context) error { _, err := r.KeySpends(ctx, "usr_0", wallet); return err }},

@@ -1425,6 +1425,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/rankings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Which models are used most here, by paid tokens of whole UTC days. For people with an account; for visitors, too, with web.rankings: true
+         * @description A model is listed when at least five accounts (`least`) paid for it in the period. No account counts for more than the one with the fifth most, and neither free nor failed calls count.
+         */
+        get: operations["getRankings"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/setup": {
         parameters: {
             query?: never;
@@ -4073,7 +4093,7 @@ export interface components {
                 missing_parameters?: string[];
                 /** @description The largest number of answer tokens that an endpoint of the model allows */
                 max_tokens?: number;
-                /** @description The limit that was reached: requests_per_minute, tokens_per_minute, rubles_per_minute, free_requests_per_minute, free_requests_per_day, max_streams_per_key, max_event_streams_per_user, max_user_share, max_background_per_user, max_active_per_user, max_files_per_user, max_stored_files_per_user, max_active_batches_per_user, user_calls_per_minute, anonymous, public_per_minute, failed_auth_per_minute, unknown_keys, provider_key_tests, vouchers */
+                /** @description The limit that was reached: requests_per_minute, tokens_per_minute, rubles_per_minute, free_requests_per_minute, free_requests_per_day, max_streams_per_key, max_event_streams_per_user, max_user_share, max_background_per_user, max_active_per_user, max_files_per_user, max_imports_per_user, max_stored_files_per_user, max_active_batches_per_user, user_calls_per_minute, anonymous, public_per_minute, failed_auth_per_minute, unknown_keys, provider_key_tests, vouchers */
                 limited_by?: string;
                 /** @description Rubles that the request needs */
                 required?: string;
@@ -4169,7 +4189,7 @@ export interface components {
             tps: number | null;
             /** @description Percentage of attempts that were served, by hour, oldest first; null where nothing is known of an hour, or of the whole day */
             uptime: (number | null)[] | null;
-            /** @description 1: the most used of the last 7 days */
+            /** @description 1: the most used of the last seven whole days, as in GET /api/rankings */
             rank: number | null;
             /** Format: date */
             created: string | null;
@@ -4225,6 +4245,36 @@ export interface components {
                 uptime: (number | null)[] | null;
                 /** @description Median ms to the first content in the last 24 hours */
                 p50: number | null;
+            }[];
+        };
+        Rankings: {
+            /** @enum {string} */
+            range: "7d" | "30d";
+            /** Format: date */
+            from: string;
+            /**
+             * Format: date
+             * @description The last day that counts
+             */
+            to: string;
+            /** @description How many accounts must have paid for a model before it is listed */
+            least: number;
+            models: {
+                place: number;
+                /** @description Its place in as many days before; null when it had none */
+                before: number | null;
+                id: string;
+                name: string;
+                vendor: string;
+                vendor_name: string;
+                /** @description Whole percent of what counts; 0: less than half a percent */
+                share: number;
+            }[];
+            /** @description The same by vendor */
+            vendors: {
+                id: string;
+                name: string;
+                share: number;
             }[];
         };
         Setup: {
@@ -4296,6 +4346,8 @@ export interface components {
                 setup: boolean;
                 /** @description The documentation is at /docs */
                 docs: boolean;
+                /** @description Whoever asks may see GET /api/rankings */
+                rankings: boolean;
                 /** @description Passkeys work at this address */
                 passkeys: boolean;
                 /** @description Other providers at which people can sign in */
@@ -11878,6 +11930,80 @@ export interface operations {
             default: components["responses"]["Error"];
         };
     };
+    getRankings: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The period, which ends yesterday
+                 * @example 30d
+                 */
+                range?: "7d" | "30d";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The models, the most used first; at most 100 */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "range": "7d",
+                     *       "from": "2026-01-24",
+                     *       "to": "2026-01-30",
+                     *       "least": 5,
+                     *       "models": [
+                     *         {
+                     *           "place": 1,
+                     *           "before": 2,
+                     *           "id": "acme/large",
+                     *           "name": "Acme: Large",
+                     *           "vendor": "acme",
+                     *           "vendor_name": "Acme",
+                     *           "share": 71
+                     *         },
+                     *         {
+                     *           "place": 2,
+                     *           "before": null,
+                     *           "id": "zeta/small",
+                     *           "name": "Zeta: Small",
+                     *           "vendor": "zeta",
+                     *           "vendor_name": "Zeta",
+                     *           "share": 29
+                     *         }
+                     *       ],
+                     *       "vendors": [
+                     *         {
+                     *           "id": "acme",
+                     *           "name": "Acme",
+                     *           "share": 71
+                     *         },
+                     *         {
+                     *           "id": "zeta",
+                     *           "name": "Zeta",
+                     *           "share": 29
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Rankings"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
     getSetup: {
         parameters: {
             query?: never;
@@ -11998,7 +12124,8 @@ export interface operations {
                      *         "mail": false,
                      *         "demo": false,
                      *         "setup": false,
-                     *         "docs": true
+                     *         "docs": true,
+                     *         "rankings": true
                      *       },
                      *       "locale": "en",
                      *       "theme": "system"
@@ -12092,7 +12219,8 @@ export interface operations {
                      *         "mail": false,
                      *         "demo": false,
                      *         "setup": false,
-                     *         "docs": true
+                     *         "docs": true,
+                     *         "rankings": true
                      *       },
                      *       "locale": "en",
                      *       "theme": "system"
@@ -12209,7 +12337,8 @@ export interface operations {
                      *         "mail": false,
                      *         "demo": false,
                      *         "setup": false,
-                     *         "docs": true
+                     *         "docs": true,
+                     *         "rankings": true
                      *       },
                      *       "locale": "en",
                      *       "theme": "system"
@@ -12316,7 +12445,8 @@ export interface operations {
                      *         "mail": false,
                      *         "demo": false,
                      *         "setup": false,
-                     *         "docs": true
+                     *         "docs": true,
+                     *         "rankings": true
                      *       },
                      *       "locale": "en",
                      *       "theme": "system"
@@ -12413,7 +12543,8 @@ export interface operations {
                      *         "mail": false,
                      *         "demo": false,
                      *         "setup": false,
-                     *         "docs": true
+                     *         "docs": true,
+                     *         "rankings": true
                      *       },
                      *       "locale": "en",
                      *       "theme": "system"
@@ -12500,7 +12631,8 @@ export interface operations {
                      *         "mail": false,
                      *         "demo": false,
                      *         "setup": false,
-                     *         "docs": true
+                     *         "docs": true,
+                     *         "rankings": true
                      *       },
                      *       "locale": "en",
                      *       "theme": "system"
@@ -12662,7 +12794,8 @@ export interface operations {
                      *         "mail": false,
                      *         "demo": false,
                      *         "setup": false,
-                     *         "docs": true
+                     *         "docs": true,
+                     *         "rankings": true
                      *       },
                      *       "locale": "en",
                      *       "theme": "system"
@@ -12924,7 +13057,8 @@ export interface operations {
                      *         "mail": false,
                      *         "demo": false,
                      *         "setup": false,
-                     *         "docs": true
+                     *         "docs": true,
+                     *         "rankings": true
                      *       },
                      *       "locale": "en",
                      *       "theme": "system"

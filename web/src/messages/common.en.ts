@@ -16,6 +16,7 @@ const messages = {
   presets: 'Presets',
   settings: 'Settings',
   status: 'Status',
+  rankings: 'Rankings',
   chat: 'Chat',
   signIn: 'Sign in',
   signOut: 'Sign out',

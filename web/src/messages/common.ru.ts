@@ -16,6 +16,7 @@ export default {
   jobs: 'Задания',
   presets: 'Пресеты',
   settings: 'Настройки',
+  rankings: 'Рейтинг моделей',
   status: 'Состояние',
   chat: 'Чат',
   signIn: 'Войти',

@@ -54,6 +54,7 @@ export default function Palette({ onClose }: { onClose: () => void }) {
     const ranked = <R,>(rows: readonly R[], words: (r: R) => string[], n: number) => rows.map((r) => ({ r, s: q ? score(q, words(r)) : 1 })).filter((x) => x.s > 0).sort((a, b) => b.s - a.s).slice(0, n).map((x) => x.r)
     const pages = [...top, ...(me?.user ? [...side, settings] : [])].filter((p) => hasPage(p.to)).map((p) => ({ title: t(p.label), to: p.to, icon: p.icon }))
     if (me?.features.docs) pages.push({ title: t('docs'), to: '/docs', icon: 'book' })
+    if (me?.features.rankings && hasPage('/rankings')) pages.push({ title: t('rankings'), to: '/rankings', icon: 'chart' })
     if (hasPage('/status')) pages.push({ title: t('status'), to: '/status', icon: 'pulse' })
     for (const p of ranked(pages, (x) => [x.title, x.to], q ? 4 : 12)) out.push({ key: p.to, group: t('palettePages'), ...p })
     for (const m of ranked(models ?? [], (x) => [x.id, x.name], q ? 12 : 5)) out.push({ key: m.id, group: t('paletteModels'), icon: 'box', title: m.name, note: m.id, to: isPage(`/models/${m.id}`) ? `/models/${m.id}` : '/models', ...(isPage(`/models/${m.id}`) ? {} : { search: { q: m.id } }) })

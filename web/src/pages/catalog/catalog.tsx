@@ -24,6 +24,7 @@ import { Abilities, PriceCell } from './parts'
 export default function CatalogPage() {
   const me = useMe()
   const t = useT('catalog')
+  const c = useT('common')
   const go = useGo()
   const [filter, change] = usePageSearch(shape)
   const { data, prepared, error, refetch } = useCatalog()
@@ -86,6 +87,7 @@ export default function CatalogPage() {
           {found && shown !== total && <span className="pr-3 text-small text-ink3">{t('of', { all: integer(total) })}</span>}
           <div className="flex min-w-0 flex-wrap gap-1.5 max-lg:hidden">{on.map((a) => <Chip key={a.facet + a.value} name={name(a)} onRemove={() => change(without(filter, a))}>{name(a)}</Chip>)}</div>
           <span className="flex-1" />
+          {me?.features.rankings && <LinkButton small to="/rankings" icon="chart" look="quiet" className="max-md:h-[42px]!">{c('rankings')}</LinkButton>}
           <Segmented label={t('unit')} value={unit} onChange={(u) => { remember('unit', u); change({ unit: u }) }} options={[{ value: '1M', label: t('priceNote', { unit: unitName('1M') }) }, { value: '1k', label: t('priceNote', { unit: unitName('1k') }) }]} />
           <span className="max-lg:hidden">{sort}</span>
           <div className="w-full lg:hidden"><SearchField filter={filter} change={change} inputRef={field} /></div>
