@@ -30,7 +30,13 @@ run: build ## build Weir and start a demo with its simulator, on loopback
 # The Go part is always run, because the Go tool detects changes itself.
 .PHONY: build
 build: web ## build bin/weir, with the web interface if npm is there
-	CGO_ENABLED=0 go build -trimpath $(GCFLAGS) -ldflags "$(LDFLAGS)" -o bin/weir ./cmd/weir
+	$(MAKE) program
+
+# The one place with the flags: releases and the container file build with it, too. The interface is the one that was built before.
+PROGRAM ?= bin/weir
+.PHONY: program
+program:
+	CGO_ENABLED=0 go build -trimpath $(GCFLAGS) -ldflags "$(LDFLAGS)" -o $(PROGRAM) ./cmd/weir
 
 # The interface is built again when one of its files changed. Without npm the program is built without it, and its pages say so.
 WEB_FILES := $(shell find web/src web/*.html web/*.ts web/*.json -type f 2>/dev/null)
@@ -262,7 +268,7 @@ release: web bin/cyclonedx-gomod ## build the programs for all systems, Debian p
 	for p in $(PLATFORMS); do \
 		os=$${p%/*} arch=$${p#*/}; ext=; [ $$os != windows ] || ext=.exe; \
 		echo "weir-$$os-$$arch$$ext"; \
-		CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch go build -trimpath $(GCFLAGS) -ldflags "$(LDFLAGS)" -o dist/weir-$$os-$$arch$$ext ./cmd/weir || exit 1; \
+		GOOS=$$os GOARCH=$$arch $(MAKE) program PROGRAM=dist/weir-$$os-$$arch$$ext || exit 1; \
 	done
 	if command -v dpkg-deb >/dev/null; then for arch in amd64 arm64; do packaging/deb.sh dist/weir-linux-$$arch $(VERSION) $$arch dist || exit 1; done; fi
 	bin/cyclonedx-gomod app -json -main cmd/weir -output dist/weir.go.cdx.json . 2>/dev/null

@@ -16,6 +16,7 @@ install -Dm644 packaging/debian/weir.yaml "$root/etc/weir/weir.yaml"
 install -Dm600 packaging/debian/environment "$root/etc/weir/environment"
 install -Dm644 LICENSE "$root/usr/share/doc/weir/copyright"
 install -Dm644 weir.example.yaml "$root/usr/share/doc/weir/weir.example.yaml"
+for part in prometheus/alerts.yaml grafana/weir.json; do install -Dm644 "packaging/$part" "$root/usr/share/weir/$part"; done
 gzip -9n < CHANGELOG.md > "$root/usr/share/doc/weir/changelog.gz"
 for page in docs/*.md; do install -Dm644 "$page" "$root/usr/share/doc/weir/$(basename "$page")"; done
 

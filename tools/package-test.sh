@@ -21,6 +21,7 @@ export PATH=/usr/sbin:/usr/bin:/sbin:/bin WEIR_CONFIG=/etc/weir/weir.yaml
 say() { echo "package: $*"; }
 dpkg -i /tmp/weir_1.0_*.deb > /dev/null
 [ "$(stat -c %a /etc/weir/environment)" = 600 ]
+[ -s /usr/share/weir/prometheus/alerts.yaml ] && [ -s /usr/share/weir/grafana/weir.json ]
 weir user bootstrap root > /dev/null
 weir topup root 1000 > /dev/null
 say installed
@@ -43,7 +44,7 @@ say upgraded
 dpkg -r weir > /dev/null
 [ -f /etc/weir/weir.yaml ]
 dpkg -P weir > /dev/null
-[ ! -e /etc/weir ] && [ ! -e /usr/bin/weir ] && [ -f /var/lib/weir/weir.db ]
+[ ! -e /etc/weir ] && [ ! -e /usr/bin/weir ] && [ ! -e /usr/share/weir ] && [ -f /var/lib/weir/weir.db ]
 say 'removed; the ledger is still there'
 TRY
 chroot "$work/root" /bin/sh /tmp/try
