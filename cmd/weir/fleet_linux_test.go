@@ -2,7 +2,6 @@ package main_test
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -33,9 +32,6 @@ type fleet struct {
 	dsn    string
 	nodes  []*site
 	front  *node // nginx
-	conf   string
-	number atomic.Int64 // of nginx's configuration
-	worker int          // process of nginx that works by it
 
 	stop     chan struct{}
 	load     sync.WaitGroup
@@ -75,13 +71,13 @@ func openFleet(t *testing.T) *fleet {
 			t.Fatal("this test needs nginx: make nginx, or on Debian apt-get install nginx")
 		}
 	}
-	f := &fleet{server: pgtest.Start(t), stop: make(chan struct{}), conf: filepath.Join(t.TempDir(), "nginx.conf")}
+	f := &fleet{server: pgtest.Start(t), stop: make(chan struct{})}
 	f.dsn = f.server.New(t)
 	upstream := simulator(t)
 	for range 3 {
 		dir := t.TempDir()
 		s := &site{dir: dir, file: filepath.Join(dir, "weir.yaml"), upstream: upstream, node: &node{client: newClient(t), model: "test/chat"}}
-		text := strings.Replace(s.config(settings{price: "0.4", server: "shutdown_delay: 0s"}), "listen: 127.0.0.1:0", "listen: "+freeAddress(t), 1)
+		text := strings.Replace(s.config(settings{price: "0.4", server: "shutdown_delay: 1500ms\n  trusted_proxies: [127.0.0.1]"}), "listen: 127.0.0.1:0", "listen: "+freeAddress(t), 1)
 		s.write(t, text+"store: {dsn: \""+f.dsn+"\"}\nledger: {lease_for: 3s, lapse_after: 6s}\nlog: {access: false}\n")
 		if len(f.nodes) == 0 {
 			weir(t, "user", "add", "anna", "-c", s.file)
@@ -94,10 +90,20 @@ func openFleet(t *testing.T) *fleet {
 		s.serve(t)
 	}
 	f.front = &node{client: newClient(t), model: "test/chat", APIKey: f.nodes[0].APIKey, BaseURL: "http://" + freeAddress(t)}
-	f.write(t, f.nodes)
-	f.front.process = startCommand(t, exec.Command(nginx, "-c", f.conf, "-p", filepath.Dir(f.conf)), environment(), nil)
+	dir := t.TempDir()
+	conf := filepath.Join(dir, "nginx.conf")
+	if err := os.WriteFile(conf, []byte(f.configuration(t, dir)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f.front.process = startCommand(t, exec.Command(nginx, "-c", conf, "-p", dir), environment(), nil)
 	t.Cleanup(func() { _ = f.front.cmd.Process.Signal(syscall.SIGTERM); <-f.front.exited }) // with its workers
-	f.applied(t)
+	waitFor(t, "nginx to answer", func() bool {
+		if f.front.ended() {
+			t.Fatalf("nginx ended: %v\n%s", f.front.err, f.front.stderr)
+		}
+		status, err := f.front.getJSON("/v1/key", &struct{}{})
+		return err == nil && status == http.StatusOK
+	})
 	return f
 }
 
@@ -115,88 +121,55 @@ func freeAddress(t *testing.T) string {
 	}
 }
 
-// write configures nginx to use nodes. It keeps no connection of a client: one that is idle when nginx closes it would fail a call.
-func (f *fleet) write(t *testing.T, nodes []*site) {
+// configuration is that of nginx: packaging/nginx/weir.conf with these nodes, without encryption, and with a shorter delay.
+func (f *fleet) configuration(t *testing.T, dir string) string {
 	t.Helper()
-	host := func(address string) string {
-		u, err := url.Parse(address)
-		if err != nil {
-			t.Fatal(err)
+	text, err := os.ReadFile("../../packaging/nginx/weir.conf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := string(text)
+	replace := func(old, by string) {
+		if strings.Count(server, old) != 1 {
+			t.Fatalf("%q is not once in nginx's configuration", old)
 		}
-		return u.Host
+		server = strings.Replace(server, old, by, 1)
 	}
-	servers := ""
-	for _, s := range nodes {
-		servers += "    server " + host(s.BaseURL) + " max_fails=1 fail_timeout=1s;\n"
+	for i, s := range f.nodes {
+		replace(fmt.Sprintf("10.0.0.%d:8080", 11+i), host(t, s.BaseURL))
 	}
-	dir := filepath.Dir(f.conf)
+	replace("listen 443 ssl;", "listen "+host(t, f.front.BaseURL)+";")
+	replace("ssl_certificate /etc/nginx/weir.crt;", "")
+	replace("ssl_certificate_key /etc/nginx/weir.key;", "")
+	replace("keepalive_timeout 3s;", "keepalive_timeout 100ms;")
+	replace("proxy_read_timeout 660s;", "proxy_read_timeout 20s;")
 	user := ""
 	if os.Getuid() == 0 { // the folder is this user's alone
 		user = "user root;\n"
 	}
-	text := user + fmt.Sprintf(`daemon off;
-worker_processes 1;
+	return user + fmt.Sprintf(`daemon off;
+worker_processes 2;
 pid %[1]s/nginx.pid;
 error_log %[1]s/error.log;
 events { worker_connections 4096; }
 http {
   access_log off;
-  keepalive_timeout 0;
   client_body_temp_path %[1]s/body;
   proxy_temp_path %[1]s/proxy;
   fastcgi_temp_path %[1]s/fastcgi;
   uwsgi_temp_path %[1]s/uwsgi;
   scgi_temp_path %[1]s/scgi;
-  upstream nodes {
-%[2]s  }
-  server {
-    listen %[3]s;
-    location = /configuration { return 200 "%[4]d $pid"; }
-    location / {
-      proxy_pass http://nodes;
-      proxy_http_version 1.1;
-      proxy_buffering off;
-      proxy_connect_timeout 5s;
-      proxy_read_timeout 20s;
-      proxy_set_header X-Forwarded-For $remote_addr;
-    }
-  }
+%[2]s}
+`, dir, server)
 }
-`, dir, servers, host(f.front.BaseURL), f.number.Add(1))
-	if err := os.WriteFile(f.conf, []byte(text), 0o600); err != nil {
+
+func host(t *testing.T, address string) string {
+	t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
 		t.Fatal(err)
 	}
-}
-
-// applied waits until nginx works by the last configuration alone: the process that worked by the one before has ended its calls, and itself.
-func (f *fleet) applied(t *testing.T) {
-	t.Helper()
-	var number int64
-	var worker int
-	waitFor(t, "nginx to use its configuration", func() bool {
-		if f.front.ended() {
-			t.Fatalf("nginx ended: %v\n%s", f.front.err, f.front.stderr)
-		}
-		res, err := f.front.client.Get(f.front.BaseURL + "/configuration")
-		if err != nil {
-			return false
-		}
-		defer res.Body.Close()
-		_, err = fmt.Fscan(res.Body, &number, &worker)
-		return err == nil && number == f.number.Load()
-	})
-	if old := f.worker; old != 0 {
-		waitFor(t, "nginx's former worker to end", func() bool { return errors.Is(syscall.Kill(old, 0), syscall.ESRCH) })
-	}
-	f.worker = worker
-}
-
-// use takes nodes into nginx, or out of it: the rest of the calls that it has begun goes on.
-func (f *fleet) use(t *testing.T, nodes []*site) {
-	t.Helper()
-	f.write(t, nodes)
-	f.front.signal(t, syscall.SIGHUP)
-	f.applied(t)
+	return u.Host
 }
 
 // begin starts the load: whole and streamed calls, one after another by each worker.
@@ -288,17 +261,15 @@ func (f *fleet) kill(t *testing.T) {
 	f.allowed(t, "it starts again", before, 0)
 }
 
-// rollingRestart restarts each node after the others have taken its calls. None fails.
+// rollingRestart restarts one node after another, and tells nginx nothing: no call fails.
 func (f *fleet) rollingRestart(t *testing.T) {
 	t.Helper()
 	before := f.failed.Load()
-	for i, s := range f.nodes {
-		others := append(append([]*site{}, f.nodes[:i]...), f.nodes[i+1:]...)
-		f.use(t, others)
+	for _, s := range f.nodes {
 		s.signal(t, syscall.SIGTERM)
 		s.wantExit(t)
+		f.answered(t, 30)
 		s.serve(t)
-		f.use(t, f.nodes)
 		f.answered(t, 30)
 	}
 	f.allowed(t, "all nodes are restarted", before, 0)

@@ -206,7 +206,7 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 	g.onClose(within(cfg.Server.DrainTimeout, g.batches.Close)) // before the parts that its calls need
 	g.onClose(within(cfg.Server.DrainTimeout, g.history.Close)) // likewise
 	if g.listener = x.listener; g.listener == nil {
-		if g.listener, err = net.Listen("tcp", cfg.Server.Listen); err != nil {
+		if g.listener, err = httpapi.Listen(cfg.Server.Listen); err != nil {
 			return g, fmt.Errorf("server.listen: %w; choose another address, or port 0 for any free one", err)
 		}
 	}

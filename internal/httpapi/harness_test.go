@@ -209,7 +209,7 @@ func startWith(t testing.TB, r httpapi.Completer, edit func(*httpapi.Config), pa
 	}
 	n.api = httpapi.New(deps, cfg)
 	n.server = httpapi.NewServer(n.api)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := httpapi.Listen("127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,6 +24,9 @@ type Server struct {
 	http   httpServer
 	gate   *gate // nil: none
 	cancel context.CancelCauseFunc
+
+	mu        sync.Mutex
+	listeners []net.Listener // as Serve was given them
 }
 
 // httpServer reads requests and sends answers. *h1server.Server is one, standard another.
@@ -31,6 +34,13 @@ type httpServer interface {
 	Serve(net.Listener) error
 	Shutdown(context.Context) error
 	Close() error
+}
+
+// Listen listens on a TCP address in a way that Drain can end without losing connections: Multipath TCP, which Go would try, has no filter.
+func Listen(address string) (net.Listener, error) {
+	var c net.ListenConfig
+	c.SetMultipathTCP(false)
+	return c.Listen(context.Background(), "tcp", address)
 }
 
 // NewServer makes the server of an API.
@@ -83,6 +93,9 @@ func (s *Server) Serve(l net.Listener) error {
 		defer stop()
 		go s.gate.run(ctx)
 	}
+	s.mu.Lock()
+	s.listeners = append(s.listeners, l)
+	s.mu.Unlock()
 	err := s.http.Serve(newLimitListener(l, &s.api.cfg))
 	if errors.Is(err, http.ErrServerClosed) {
 		return nil
@@ -94,14 +107,20 @@ func (s *Server) Serve(l net.Listener) error {
 const cutGrace = 5 * time.Second
 
 // Drain ends the server without dropping work: readiness fails at once, the listener stays open for delay so that load balancers
-// notice, then requests in flight may finish within timeout. What is left gets an error in its stream, is settled, and cut. A cancelled
-// ctx skips all waiting. Drain returns nil when nothing had to be cut.
+// notice, then it closes without losing a connection that the system has taken, and requests in flight may finish within timeout. What is left gets
+// an error in its stream, is settled, and cut. A cancelled ctx skips all waiting. Drain returns nil when nothing had to be cut.
 func (s *Server) Drain(ctx context.Context, delay, timeout time.Duration) error {
 	s.api.draining.Store(true)
 	s.api.watcher.Close() // its streams would not end by themselves
 	_ = loop.Wait(ctx, delay)
 	within, stop := context.WithTimeout(ctx, timeout)
 	defer stop()
+	s.mu.Lock()
+	listeners := s.listeners
+	s.mu.Unlock()
+	for _, l := range listeners {
+		acceptAll(within, l)
+	}
 	err := s.http.Shutdown(within)
 	if err == nil {
 		return nil

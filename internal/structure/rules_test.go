@@ -190,7 +190,7 @@ var homes = []home{
 	{"github.com/minio/minio-go/v7", []string{"internal/blob/s3"}, "only the blob store in S3 knows how it is spoken to"},
 	{"database/sql", []string{"internal/store", "internal/store/..."}, "declare an interface next to its use and let a store satisfy it"},
 	{"github.com/tiktoken-go/tokenizer", nil, "its vocabulary is source code that makes the program 5 MB larger: tests compare internal/usage/o200k with it"},
-	{"golang.org/x/sys", []string{"internal/sim/kit", "internal/rawjson"}, "only the simulator looks into sockets, to reset them; only the JSON scanner asks what the processor can do"},
+	{"golang.org/x/sys", []string{"internal/sim/kit", "internal/httpapi", "internal/rawjson"}, "only the simulator looks into sockets, to reset them, and the server, to lose none when it ends; only the JSON scanner asks what the processor can do"},
 	{"go.yaml.in/yaml/v3", []string{"internal/config", "internal/docsite", "internal/foreign", "internal/app", "cmd/weir"}, "only configurations, ours and others', and the description of the API are YAML"},
 	{"github.com/yuin/goldmark", []string{"internal/docsite"}, "only the documentation is Markdown"},
 	{"regexp", []string{"internal/config", "internal/redact", "internal/store/...", "internal/plugin/schema", "internal/app", "cmd/weir"}, "walk the bytes: a pattern costs microseconds in a request"},

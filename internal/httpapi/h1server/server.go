@@ -34,6 +34,7 @@ type Server struct {
 	listeners map[net.Listener]struct{}
 	conns     map[*conn]struct{}
 	ending    atomic.Bool
+	cut       bool // by Close: what is accepted from now on is closed
 	begun     [8]begun
 	older     []underway    // of the last tick; only the watch uses it
 	parts     atomic.Uint32 // gives each connection its part of begun
@@ -67,10 +68,7 @@ func (s *Server) Serve(l net.Listener) error {
 	}()
 	for pause := time.Duration(0); ; {
 		rwc, err := l.Accept()
-		if s.ending.Load() {
-			if err == nil {
-				_ = rwc.Close()
-			}
+		if s.ending.Load() && err != nil {
 			return http.ErrServerClosed
 		}
 		if err != nil {
@@ -88,7 +86,12 @@ func (s *Server) Serve(l net.Listener) error {
 		pause = 0
 		c := newConn(s, rwc)
 		s.mu.Lock()
-		s.conns[c] = struct{}{}
+		if s.cut {
+			s.mu.Unlock()
+			_ = rwc.Close()
+			return http.ErrServerClosed
+		}
+		s.conns[c] = struct{}{} // also when the server has ended meanwhile: the client may have sent its request already
 		s.mu.Unlock()
 		go c.serve()
 	}
@@ -133,6 +136,7 @@ func (s *Server) Close() error {
 	s.end()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.cut = true
 	for c := range s.conns {
 		c.state.Store(closed)
 		_ = c.rwc.Close()
@@ -175,14 +179,14 @@ func (s *Server) watch() {
 	}
 }
 
-// watchRest watches what is under way after the end, until all connections are closed.
+// watchRest watches what is under way after the end, until all connections are closed and none is accepted any more.
 func (s *Server) watchRest() {
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
 	for range ticker.C {
 		s.look()
 		s.mu.Lock()
-		left := len(s.conns)
+		left := len(s.conns) + len(s.listeners)
 		s.mu.Unlock()
 		if left == 0 {
 			return
@@ -233,7 +237,7 @@ func (s *Server) end() {
 	}
 }
 
-// closeIdle closes what waits for a request, and reports whether nothing else is left.
+// closeIdle closes what waits for a request, and reports whether nothing else is left, and nothing more will be accepted.
 func (s *Server) closeIdle() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -242,5 +246,5 @@ func (s *Server) closeIdle() bool {
 			_ = c.rwc.Close()
 		}
 	}
-	return len(s.conns) == 0
+	return len(s.conns) == 0 && len(s.listeners) == 0
 }

@@ -1,0 +1,11 @@
+//go:build !linux
+
+package httpapi
+
+import (
+	"context"
+	"net"
+)
+
+// acceptAll does nothing: other systems than Linux offer no way.
+func acceptAll(context.Context, net.Listener) {}
