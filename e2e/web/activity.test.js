@@ -50,6 +50,36 @@ test('measure, group and period are in the address, and the keys move the period
   await page.done();
 });
 
+test('by member the account has one row, which opens its calls; failures open the failed ones', async () => {
+  assert.notEqual((await ask('sim/chat', '[[sim fault=u15 status=502]] no')).status, 200);
+  const page = await open(b, weir, { path: '/activity?by=member', signedIn: true });
+  const me = await (await page.request.get(`${weir.url}/api/me`)).json();
+  await becomes(async () => { await page.reload(); await settled(page); return page.getByRole('link', { name: `Show failed calls: ${me.user.name}` }).count(); }, 1);
+  await page.getByRole('link', { name: `Show failed calls: ${me.user.name}` }).click();
+  await page.waitForURL((u) => u.searchParams.get('member') === me.user.id && u.searchParams.get('result') === 'failed');
+  await settled(page);
+  await becomes(() => page.locator('tbody [data-row]').count(), 1);
+  await page.done();
+});
+
+test('periods of 90 days and a year are days, longer ones months, and all have the same calls', async () => {
+  const page = await open(b, weir, { signedIn: true });
+  const year = new Date().getUTCFullYear();
+  const today = new Date().toISOString().slice(0, 10);
+  const all = [];
+  for (const [query, bucket] of [['days=90', 'day'], [`from=${new Date(Date.now() - 399 * 86_400_000).toISOString().slice(0, 10)}&to=${today}`, 'day'], [`from=${year - 3}-01-01&to=${today}`, 'month']]) {
+    const asked = page.waitForResponse((r) => r.url().includes('/api/usage?'));
+    await page.goto(`${weir.url}/activity?${query}`);
+    const { data } = await (await asked).json();
+    assert.equal(data.bucket, bucket, query);
+    await settled(page);
+    await page.getByRole('link', { name: /^Show calls: Sim Chat$/ }).first().waitFor();
+    all.push(data.total);
+  }
+  assert.deepEqual(all, all.map(() => all[0]));
+  await page.done();
+});
+
 test('a file has the same period and filter, and an empty period leads to the last call', async () => {
   const page = await open(b, weir, { path: '/activity?model=sim/chat', signedIn: true });
   const answer = await page.request.get(weir.url + await page.getByRole('link', { name: 'Download CSV' }).getAttribute('href'));

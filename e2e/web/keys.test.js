@@ -1,7 +1,7 @@
 // Keys: made with a name alone, shown once, limited, disabled and brought back, deleted by typing the name.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { accessible, browser, demo, englishWords, fitsWidth, hostile, open } from './weir.js';
+import { accessible, becomes, browser, demo, englishWords, fitsWidth, hostile, open } from './weir.js';
 
 const weir = await demo();
 const b = await browser();
@@ -58,6 +58,42 @@ test('a key is made, called with, limited, disabled, brought back, renewed and d
   await page.done();
 });
 
+test('a key has a page: what it may do, what it spent, its calls; a new text moves it, deleting leads back', async () => {
+  const page = await open(b, weir, { path: '/keys', signedIn: true });
+  const key = await make(page, 'river');
+  await page.getByRole('button', { name: 'I have copied it' }).click();
+  const ask = (n) => weir.call('/v1/chat/completions', { model: 'sim/chat', messages: [{ role: 'user', content: `Hello ${n}` }] }, key);
+  for (let i = 0; i < 2; i++) assert.equal((await ask(i)).status, 200);
+  await page.getByRole('table').getByRole('link', { name: 'river' }).click();
+  await page.waitForURL(/\/keys\/[0-9a-f]{64}$/);
+  await page.getByRole('heading', { level: 1, name: 'river' }).waitFor();
+  const rows = page.getByRole('table', { name: 'Latest calls' }).locator('tbody [data-row]');
+  await becomes(() => rows.count(), 2);
+  const { data } = await (await page.request.get(`${weir.url}/api/keys/${page.url().split('/').pop()}`)).json();
+  await becomes(async () => (await page.getByRole('main').innerText()).replace(/[\u202f\u00a0]/g, '').includes(`${data.spent_total}₽`), true);
+  assert.equal(await page.getByRole('link', { name: 'Activity' }).last().getAttribute('href'), `/activity?key=${data.hash}`);
+  await page.getByRole('button', { name: 'Name and limits' }).click();
+  await page.getByLabel('Allowed models').fill('sim/*');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('heading', { name: 'Allowed models' }).waitFor();
+  await page.getByRole('button', { name: 'Actions for river' }).click();
+  await page.getByRole('menuitem', { name: 'New text' }).click();
+  await page.getByRole('alertdialog').getByRole('button', { name: 'New text' }).click();
+  await page.getByRole('textbox', { name: 'Text of the key' }).waitFor();
+  await page.waitForURL((u) => !u.pathname.endsWith(data.hash));
+  await page.getByRole('button', { name: 'I have copied it' }).click();
+  await page.getByRole('button', { name: 'Actions for river' }).click();
+  await page.getByRole('menuitem', { name: 'Delete' }).click();
+  await page.getByRole('alertdialog').getByRole('textbox').fill('river');
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Delete' }).click();
+  await page.waitForURL(/\/keys$/);
+  await page.getByText('Key river is deleted').waitFor();
+  await page.goto(`${weir.url}/keys/${data.hash}`);
+  await page.getByText('There is no such key').waitFor();
+  await page.keyboard.press('?');
+  await page.done();
+});
+
 test('names are text', async () => {
   const page = await open(b, weir, { path: '/keys', signedIn: true });
   for (const name of (Array.isArray(hostile) ? hostile : Object.values(hostile)).slice(0, 8)) { await make(page, name); await page.getByRole('button', { name: 'I have copied it' }).click(); }
@@ -65,6 +101,19 @@ test('names are text', async () => {
 });
 
 for (const theme of ['light', 'dark']) {
+  test(`axe finds nothing on the page of a key, it fits 360 px and is Russian, ${theme}`, async () => {
+    const made = await (await fetch(`${weir.url}/api/keys`, { method: 'POST', headers: { authorization: `Bearer ${weir.management_key}`, 'content-type': 'application/json' }, body: JSON.stringify({ name: hostile[0], limit: '500', limit_reset: 'monthly', allowed_ips: ['127.0.0.0/8'] }) })).json();
+    for (let i = 0; i < 2; i++) assert.equal((await weir.call('/v1/chat/completions', { model: 'sim/chat', messages: [{ role: 'user', content: 'Hello' }] }, made.key)).status, 200);
+    for (const look of [{ theme }, { theme, size: 'small', language: 'ru' }]) {
+      const page = await open(b, weir, { path: `/keys/${made.data.hash}`, signedIn: true, ...look });
+      await page.getByRole('heading', { level: 1, name: hostile[0] }).waitFor();
+      await becomes(() => page.locator('main table tbody [data-row], main [role=list] > *').count().then((n) => n > 0), true);
+      await accessible(page);
+      await fitsWidth(page);
+      if (look.language) assert.deepEqual(await englishWords(page, /Weir|sk-|sim|Sim|script|img|svg|English|demo|Demo|[<>{}$]|http|alert|src|href|xss|on\w+/i), []);
+      await page.done();
+    }
+  });
   test(`axe finds nothing, it fits 360 px and is Russian, ${theme}`, async () => {
     const wide = await open(b, weir, { path: '/keys', theme, signedIn: true });
     await wide.getByRole('table').waitFor();

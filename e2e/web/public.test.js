@@ -225,6 +225,28 @@ test('a gateway that fails: the last catalog with its time, or an error with a w
   await page.done();
 });
 
+test('models that one\'s calls would be refused are hidden, with their number, and can be shown', async () => {
+  const prefer = (provider) => fetch(`${weir.url}/api/account/preferences`, { method: 'PUT', headers: { authorization: `Bearer ${weir.management_key}`, 'content-type': 'application/json' }, body: JSON.stringify({ provider }) });
+  assert.equal((await prefer({ only: ['sim'] })).status, 200);
+  const page = await open(b, weir, { path: '/models', signedIn: true });
+  const { hidden } = await (await page.request.get(`${weir.url}/api/catalog/hidden`)).json();
+  assert.ok(hidden.length > 0 && hidden.length < catalog.models.length);
+  await counts(page, catalog.models.length - hidden.length);
+  await page.getByText(`${hidden.length} models are hidden: your settings refuse them.`).waitFor();
+  await page.getByRole('button', { name: 'Show all' }).click();
+  await page.waitForURL(/all=1/);
+  await counts(page, catalog.models.length);
+  await page.getByRole('row').filter({ hasText: hidden[0] }).first().getByText('refused by your settings').waitFor();
+  await accessible(page, 'the catalog with refused models');
+  await page.setViewportSize({ width: 360, height: 740 });
+  await fitsWidth(page, 'the catalog with refused models');
+  await page.done();
+  assert.equal((await prefer(null)).status, 200);
+  const visitor = await open(b, weir, { path: '/models' });
+  await counts(visitor, catalog.models.length);
+  await visitor.done();
+});
+
 /** Rankings as an installation with many accounts has them. */
 const ranked = (names = {}) => ({ range: '7d', from: '2026-11-19', to: '2026-11-25', least: 5,
   models: catalog.models.slice(0, 12).map((m, i) => ({ place: i + 1, before: [2, 1, 3, null, 9, 5][i % 6], id: m.id, name: m.name, vendor: m.vendor, vendor_name: m.vendor, share: [31, 22, 14, 9, 7, 5, 4, 3, 2, 2, 1, 0][i], ...names })),

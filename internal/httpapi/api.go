@@ -325,6 +325,7 @@ func (a *API) declare() []*Route {
 		{Method: "GET", Pattern: "/api/catalog", access: public, handle: (*exchange).getCompactCatalog},
 		{Method: "GET", Pattern: "/api/models/{vendor}/{model}/series", access: public, handle: (*exchange).getSeries},
 		{Method: "GET", Pattern: "/api/status", access: public, handle: (*exchange).getStatus},
+		{Method: "GET", Pattern: "/api/catalog/hidden", access: anyKey, handle: (*exchange).getHidden},
 		{Method: "GET", Pattern: "/api/rankings", access: public, handle: (*exchange).getRankings},
 		{Method: "GET", Pattern: "/api/setup", access: visiting, handle: (*exchange).getSetup},
 		{Method: "GET", Pattern: "/api/me", access: visiting, handle: (*exchange).getMe},

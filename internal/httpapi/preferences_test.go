@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"weir/internal/apikey"
 	"weir/internal/fault"
 	"weir/internal/relay"
 	"weir/internal/routing"
@@ -41,6 +42,52 @@ func TestAccountPreferences(t *testing.T) {
 		"quantizations":["fp8"],"sort":{"by":"price","partition":"none"},"preferred_min_throughput":{"p50":20}}`)
 	exactly(t, "removed", n.manage("PUT", path, `{"provider":null}`).json(t), `{"data":{"provider":null}}`)
 	exactly(t, "gone", at(explained(""), "preferences"), `{}`)
+}
+
+// The catalog hides what the preferences of the account leave no endpoint for, and for a key what the key may not call.
+func TestHiddenModels(t *testing.T) {
+	t.Parallel()
+	n := start(t, relayFunc(nil), nil)
+	const path = "/api/catalog/hidden"
+	listed := map[any]bool{}
+	models, _ := at(n.do("GET", "/api/catalog", "").json(t), "models").([]any)
+	for _, m := range models {
+		listed[at(m, "id")] = true
+	}
+	exactly(t, "nothing preferred", n.manage("GET", path, "").json(t), `{"hidden":[]}`)
+	n.manage("PUT", "/api/account/preferences", `{"provider":{"only":["best"]}}`)
+	served := map[any]bool{}
+	for id := range listed {
+		p, _ := at(n.do("GET", "/v1/models/"+strings.ReplaceAll(id.(string), ":", "%3A")+"/providers", "").json(t), "providers").([]any)
+		for _, x := range p {
+			served[id] = served[id] || at(x, "id") == "best" || at(x, "provider") == "best"
+		}
+	}
+	for _, by := range []*response{n.manage("GET", path, ""), n.do("GET", path, "")} {
+		hidden, _ := at(by.json(t), "hidden").([]any)
+		for _, id := range hidden {
+			if !listed[id] || served[id] {
+				t.Errorf("%v is hidden", id)
+			}
+			delete(listed, id)
+		}
+		for id := range listed {
+			if !served[id] {
+				t.Errorf("%v is shown", id)
+			}
+		}
+		for _, id := range hidden {
+			listed[id] = true
+		}
+		if len(hidden) == 0 {
+			t.Error("nothing is hidden")
+		}
+	}
+	anna := n.join(t, "anna@example.org", apikey.User)
+	exactly(t, "another account", n.do("GET", path, "", anna...).json(t), `{"hidden":[]}`)
+	if keys, _ := at(n.do("GET", "/api/keys", "", anna...).json(t), "data").([]any); len(keys) != 0 {
+		t.Errorf("looking made a key: %v", keys)
+	}
 }
 
 // Preferences are tried before they are saved: those that are saved do not count, and the tried ones are not kept.

@@ -28,7 +28,7 @@ func rolesOf(pattern string) []apikey.Role {
 		{"/api/invitations", operators},
 		{"/api/auth/prove", people}, {"/api/auth/password", people}, {"/api/auth/email", people}, {"/api/auth/sessions", people}, {"/api/auth/passkeys", people}, {"/api/auth/second-step", people}, {"/api/auth/identities", people},
 		{"/api/auth/", everybody}, {"/api/payments/notifications", everybody}, {"/api/unsubscribe/", everybody},
-		{"/api/catalog", everybody}, {"/api/models/", everybody}, {"/api/status", everybody}, {"/api/rankings", people}, {"/api/setup", everybody}, {"/api/me", everybody},
+		{"/api/catalog/hidden", people}, {"/api/catalog", everybody}, {"/api/models/", everybody}, {"/api/status", everybody}, {"/api/rankings", people}, {"/api/setup", everybody}, {"/api/me", everybody},
 		{"/api/", people},
 	} {
 		if strings.HasPrefix(pattern, rule.prefix) {

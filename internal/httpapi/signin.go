@@ -165,6 +165,7 @@ func (x *exchange) getMe() error {
 	o.boolean("passkeys", err == nil)
 	o.boolean("docs", x.api.cfg.Docs)
 	o.boolean("rankings", x.showsRankings())
+	o.boolean("payments", x.api.Payments != nil)
 	o.Name("oidc").Array()
 	for _, p := range x.api.People.Providers() {
 		o.Object()

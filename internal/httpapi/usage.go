@@ -333,6 +333,12 @@ func (x *exchange) labelOf(p report.Part, value string, names *keyNames) (key, l
 		if k := names.keys[value]; k != nil {
 			return k.Hash, k.Name
 		}
+	case report.Member:
+		if value == x.caller.User {
+			if u, err := x.api.Accounts.ByID(x.context(), value); err == nil {
+				return value, u.Name
+			}
+		}
 	case report.Model:
 		if m, _, ok := x.api.Catalog().Resolve(value); ok && value != "" {
 			return value, m.Name

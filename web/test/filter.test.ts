@@ -55,7 +55,7 @@ test('the one condition that helps most', () => {
   expect(helpful(all, { ...nothing, q: 'sora', policy: ['zero'], makes: ['video'] }, values)).toEqual({ what: { facet: 'policy', value: 'zero' }, count: 1 })
 })
 test('the address carries everything and comes back', () => {
-  const f: Filter = { q: 'a b', priceIn: 900, priceOut: 5, context: 128_000, can: ['tools', 'json'], makes: ['text'], policy: ['notrain'], provider: ['p1'], vendor: ['openai'], live: true, sort: 'cheap', unit: '1k', chosen: ['a/b', 'c/d'] }
+  const f: Filter = { q: 'a b', priceIn: 900, priceOut: 5, context: 128_000, can: ['tools', 'json'], makes: ['text'], policy: ['notrain'], provider: ['p1'], vendor: ['openai'], live: true, all: true, sort: 'cheap', unit: '1k', chosen: ['a/b', 'c/d'] }
   const written = shape.write(f)
   expect(written).toMatchObject({ can: 'tools,json', in: '900', policy: 'notrain', sort: 'cheap' })
   expect(shape.read(written as Record<string, string>)).toEqual(f)

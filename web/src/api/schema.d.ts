@@ -1425,6 +1425,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/catalog/hidden": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The models of which each call of this caller would be refused, by the preferences of the account and by what the key may call
+         * @description For a session the key is the one of the browser's calls. What only some calls would be refused for, such as their length, hides nothing.
+         */
+        get: operations["listHiddenModels"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/rankings": {
         parameters: {
             query?: never;
@@ -4348,6 +4368,8 @@ export interface components {
                 docs: boolean;
                 /** @description Whoever asks may see GET /api/rankings */
                 rankings: boolean;
+                /** @description Wallets can be topped up by paying here */
+                payments: boolean;
                 /** @description Passkeys work at this address */
                 passkeys: boolean;
                 /** @description Other providers at which people can sign in */
@@ -11930,6 +11952,42 @@ export interface operations {
             default: components["responses"]["Error"];
         };
     };
+    listHiddenModels: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Their ids, as in GET /api/catalog */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "hidden": [
+                     *         "acme/large"
+                     *       ]
+                     *     }
+                     */
+                    "application/json": {
+                        hidden: string[];
+                    };
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
     getRankings: {
         parameters: {
             query?: {
@@ -12125,7 +12183,8 @@ export interface operations {
                      *         "demo": false,
                      *         "setup": false,
                      *         "docs": true,
-                     *         "rankings": true
+                     *         "rankings": true,
+                     *         "payments": true
                      *       },
                      *       "locale": "en",
                      *       "theme": "system"
@@ -12220,7 +12279,8 @@ export interface operations {
                      *         "demo": false,
                      *         "setup": false,
                      *         "docs": true,
-                     *         "rankings": true
+                     *         "rankings": true,
+                     *         "payments": true
                      *       },
                      *       "locale": "en",
                      *       "theme": "system"
@@ -12338,7 +12398,8 @@ export interface operations {
                      *         "demo": false,
                      *         "setup": false,
                      *         "docs": true,
-                     *         "rankings": true
+                     *         "rankings": true,
+                     *         "payments": true
                      *       },
                      *       "locale": "en",
                      *       "theme": "system"
@@ -12446,7 +12507,8 @@ export interface operations {
                      *         "demo": false,
                      *         "setup": false,
                      *         "docs": true,
-                     *         "rankings": true
+                     *         "rankings": true,
+                     *         "payments": true
                      *       },
                      *       "locale": "en",
                      *       "theme": "system"
@@ -12544,7 +12606,8 @@ export interface operations {
                      *         "demo": false,
                      *         "setup": false,
                      *         "docs": true,
-                     *         "rankings": true
+                     *         "rankings": true,
+                     *         "payments": true
                      *       },
                      *       "locale": "en",
                      *       "theme": "system"
@@ -12632,7 +12695,8 @@ export interface operations {
                      *         "demo": false,
                      *         "setup": false,
                      *         "docs": true,
-                     *         "rankings": true
+                     *         "rankings": true,
+                     *         "payments": true
                      *       },
                      *       "locale": "en",
                      *       "theme": "system"
@@ -12795,7 +12859,8 @@ export interface operations {
                      *         "demo": false,
                      *         "setup": false,
                      *         "docs": true,
-                     *         "rankings": true
+                     *         "rankings": true,
+                     *         "payments": true
                      *       },
                      *       "locale": "en",
                      *       "theme": "system"
@@ -13058,7 +13123,8 @@ export interface operations {
                      *         "demo": false,
                      *         "setup": false,
                      *         "docs": true,
-                     *         "rankings": true
+                     *         "rankings": true,
+                     *         "payments": true
                      *       },
                      *       "locale": "en",
                      *       "theme": "system"

@@ -65,6 +65,23 @@ const messages = {
   empty: 'No keys yet',
   emptyText: 'Name one above. Its text is shown once, with code that runs.',
   count: '{n} of {most}',
+  one: 'Key',
+  text: 'Text of the key, shortened',
+  spentTotal: 'Spent in all',
+  madeAt: 'Made',
+  missing: 'There is no such key',
+  missingText: 'It was deleted, has a new text since long ago, or is not yours.',
+  allKeys: 'All keys',
+  spending: 'Spending by model',
+  spendingNote: '₽ a day, UTC, 30 days',
+  spendingSummary: 'Highest {day}: {most}. 30 days: {total}.',
+  spentNothing: 'Nothing was spent with this key in the last 30 days.',
+  toActivity: 'Activity',
+  others: 'others',
+  latest: 'Latest calls',
+  allCalls: 'All calls',
+  noCalls: 'No calls yet',
+  noCallsText: 'The calls of this key appear here.',
 } as const satisfies Messages
 export default messages
 declare module '../i18n' { interface Areas { keys: typeof messages } }

@@ -3,6 +3,7 @@ import type { Messages } from '../i18n'
 const messages = {
   title: 'Overview',
   available: 'Available',
+  topUp: 'Top up',
   statement: 'Statement',
   spentMonth: 'Spent in {month}',
   onHold: 'On hold',

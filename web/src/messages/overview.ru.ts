@@ -4,6 +4,7 @@ import type en from './overview.en'
 export default {
   title: 'Обзор',
   available: 'Доступно',
+  topUp: 'Пополнить',
   statement: 'Выписка',
   spentMonth: 'Потрачено, {month}',
   onHold: 'В резерве',

@@ -12,6 +12,7 @@ export const accountPages: readonly PageRoute[] = [
   { path: '/jobs', load: () => import('../pages/jobs/jobs'), areas: ['jobs'], frame: 'account' },
   { path: '/jobs/$id', load: () => import('../pages/jobs/job'), areas: ['jobs'], frame: 'account' },
   { path: '/keys', load: () => import('../pages/account/keys'), areas: ['keys'], frame: 'account' },
+  { path: '/keys/$hash', load: () => import('../pages/account/key'), areas: ['keys', 'calls'], frame: 'account' },
   { path: '/presets', load: () => import('../pages/presets/presets'), areas: ['presets'], frame: 'account' },
   { path: '/presets/$name', load: () => import('../pages/presets/preset'), areas: ['presets'], frame: 'account' },
   { path: '/settings/profile', load: () => import('../pages/settings/profile'), areas: ['settings'], frame: 'account' },

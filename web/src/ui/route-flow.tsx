@@ -6,6 +6,7 @@ import { useEffect, useMemo, useRef, useState } from 'react'
 import { divide, decimal, duration, integer, list, money, perUnit, plain } from '../format'
 import { useT, type T } from '../i18n'
 import { Segmented } from './controls'
+import { useShortcuts } from './shortcuts'
 import { Table } from './table'
 import { Tag } from './marks'
 
@@ -95,6 +96,8 @@ export function RouteFlow({ candidates, attempts, asked, wishes = '', answer, an
 }) {
   const t = useT('route')
   const [view, setView] = useState<'picture' | 'table'>('picture')
+  const turn = () => setView(view === 'table' ? 'picture' : 'table')
+  useShortcuts({ t: turn, T: turn })
   const [width, box] = useWidth()
   const { lanes, gates } = useMemo(() => lanesOf(candidates, attempts), [candidates, attempts])
   const says = sentence(t, lanes, names)

@@ -62,7 +62,7 @@ export default function Activity() {
         <Field label={t('measure')} className="md:[&>div]:sr-only"><Select value={view.metric} onChange={(e) => set({ metric: e.target.value as Metric })} options={metrics.map((m) => ({ value: m, label: t(`m_${m}`) }))} /></Field>
         <Field label={t('group')} className="md:flex md:items-center md:gap-2 md:[&>div]:pb-0"><Select value={view.group} onChange={(e) => set({ group: e.target.value as View['group'] })} options={groups.map((g) => ({ value: g, label: t(`by_${g}`) }))} /></Field>
       </FilterBar>
-      {active.length > 0 && <div className="flex flex-wrap gap-2 pb-3">{active.map((f) => { const name = t('only', { what: t(`by_${f}`), value: f === 'key' ? view.only[f].slice(0, 12) : word(f, view.only[f], null) }); return <Chip key={f} name={name} onRemove={() => without(f)}><span translate="no">{name}</span></Chip> })}</div>}
+      {active.length > 0 && <div className="flex flex-wrap gap-2 pb-3">{active.map((f) => { const name = t('only', { what: t(`by_${f}`), value: f === 'key' || f === 'member' ? view.only[f].slice(0, 12) : word(f, view.only[f], null) }); return <Chip key={f} name={name} onRemove={() => without(f)}><span translate="no">{name}</span></Chip> })}</div>}
       {q.error && !u ? <ErrorBox error={q.error} onRetry={() => void q.refetch()} />
         : !u || !u.figures ? <SkeletonRows rows={10} />
         : u.figures.calls === 0 ? (
@@ -122,7 +122,7 @@ function Content({ u, view, word, stale, onZoom }: { u: Report; view: View; word
     { key: 'cost', head: t('cost'), align: 'end', cell: (r) => <Money value={r.figures.cost} exact sign={false} /> },
     { key: 'share', head: t('share'), align: 'end', width: '130px', from: 'md', cell: (r) => { const s = shareOf(r); return s === null ? '—' : <span className="flex items-center justify-end gap-2"><span className="w-16"><Level total={100} label={percent(s, 1)} parts={[{ key: 'part', value: s, className: swatch[r.color] ?? 'bg-sx' }]} /></span><span className="w-12">{percent(s, 1)}</span></span> } },
     { key: 'calls', head: t('calls'), align: 'end', cell: (r) => integer(r.figures.calls) },
-    { key: 'failed', head: t('failed'), align: 'end', cell: (r) => (r.figures.errors === 0 ? <span className="text-ink3">0</span> : integer(r.figures.errors)) },
+    { key: 'failed', head: t('failed'), align: 'end', cell: (r) => (r.figures.errors === 0 ? <span className="text-ink3">0</span> : !r.key || view.group === 'result' || view.only.result ? integer(r.figures.errors) : <Link to="/calls" search={{ ...link(r), result: 'failed' }} aria-label={`${integer(r.figures.errors)}. ${t('showFailedOf', { name: r.label })}`} className="text-ink">{integer(r.figures.errors)}</Link>) },
     { key: 'in', head: t('tokensIn'), align: 'end', from: 'lg', cell: (r) => <Tokens value={r.figures.tokens_in} /> },
     { key: 'cached', head: t('tokensCached'), align: 'end', from: 'xl', cell: (r) => <Tokens value={r.figures.tokens_cached} /> },
     { key: 'out', head: t('tokensOut'), align: 'end', from: 'lg', cell: (r) => <Tokens value={r.figures.tokens_out} /> },

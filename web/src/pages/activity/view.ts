@@ -2,12 +2,12 @@
 import type { Period } from '../../ui/filters'
 import type { SearchShape } from '../../ui/link'
 
-export const groups = ['model', 'key', 'provider', 'kind', 'result'] as const
+export const groups = ['model', 'key', 'member', 'provider', 'kind', 'result'] as const
 export type Group = (typeof groups)[number]
 export const metrics = ['cost', 'calls', 'errors', 'tokens_in', 'tokens_out', 'tokens_cached', 'tokens_reasoning', 'first_token'] as const
 export type Metric = (typeof metrics)[number]
 export const DAYS = [7, 30, 90] as const
-export const filters = ['model', 'key', 'provider', 'kind', 'result'] as const
+export const filters = ['model', 'key', 'member', 'provider', 'kind', 'result'] as const
 export type Filter = (typeof filters)[number]
 export interface View {
   readonly period: Period
@@ -28,7 +28,7 @@ export const shape: SearchShape<View> = {
       period: from && to ? { from, to } : { days: DAYS.includes(days as 7) ? days : 30 },
       group: groups.find((g) => g === raw.by) ?? 'model',
       metric: metrics.find((m) => m === raw.show) ?? 'cost',
-      only: { model: text(raw.model), key: text(raw.key), provider: text(raw.provider), kind: text(raw.kind), result: text(raw.result) },
+      only: { model: text(raw.model), key: text(raw.key), member: text(raw.member), provider: text(raw.provider), kind: text(raw.kind), result: text(raw.result) },
     }
   },
   write(v) {

@@ -1,7 +1,7 @@
 /** /calls/$id */
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
-import { useState } from 'react'
+import { useRef, useState } from 'react'
 import { dateTimeZone } from '../../format'
 import { ApiError } from '../../api/client'
 import { useT } from '../../i18n'
@@ -13,6 +13,7 @@ import { LinkButton, useIsPage } from '../../ui/link'
 import { Tag } from '../../ui/marks'
 import { Sheet } from '../../ui/overlay'
 import { Page, PageHead } from '../../ui/page'
+import { useShortcuts } from '../../ui/shortcuts'
 import { callQuery, isRecording, resultOf } from './data'
 import { CallView } from './view'
 
@@ -23,6 +24,8 @@ export default function CallPage() {
   const client = useQueryClient()
   const q = useQuery(callQuery(id))
   const [json, setJson] = useState(false)
+  const copyId = useRef<HTMLSpanElement>(null)
+  useShortcuts({ c: () => copyId.current?.querySelector('button')?.click() })
   const call = q.isPlaceholderData ? undefined : q.data?.data
   const crumbs = (label: string) => [isPage('/calls') ? { label: t('title'), to: '/calls' } : { label: t('title') }, { label }]
   const again = () => void client.resetQueries({ queryKey: ['call', id] })
@@ -44,7 +47,7 @@ export default function CallPage() {
     <Page>
       <PageHead title={<span translate="no">{model}</span>} name={model} crumbs={crumbs(dateTimeZone(call.created_at))} note={<><Tag tone={result.tone}>{result.text}</Tag>{call.own_key && <> <Tag tone="accent">{t('ownKey')}</Tag></>}</>}>
         <code className="text-small break-all text-ink3">{call.id}</code>
-        <Copy text={call.id}>{t('copyId')}</Copy>
+        <span ref={copyId}><Copy text={call.id}>{t('copyId')}</Copy></span>
         {call.model && isPage('/playground') && <LinkButton small icon="play" to="/playground" search={{ model: call.model }}>{t('runAgain')}</LinkButton>}
         <Button small icon="json" onClick={() => setJson(true)}>{t('json')}</Button>
       </PageHead>

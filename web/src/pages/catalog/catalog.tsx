@@ -16,7 +16,7 @@ import { Sheet } from '../../ui/overlay'
 import { useTitle } from '../../ui/page'
 import { useShortcuts } from '../../ui/shortcuts'
 import { Table, type Column } from '../../ui/table'
-import { useCatalog } from './data'
+import { useCatalog, useHidden } from './data'
 import { active, cans, contexts, helpful, makes, nothing, policies, priceSteps, search, shape, sorts, without, type Active, type Facet, type Filter, type Model } from './filter'
 import { Abilities, PriceCell } from './parts'
 
@@ -38,8 +38,11 @@ export default function CatalogPage() {
     provider: data?.facets.providers.map((p) => p.id) ?? [], vendor: data?.facets.vendors.map((v) => v.id) ?? [],
   }), [data])
   const deferred = useDeferredValue(filter)
-  const found = useMemo(() => (prepared ? search(prepared.entries, deferred, values) : null), [prepared, deferred, values])
-  const help = useMemo(() => (found?.rows.length === 0 && prepared ? helpful(prepared.entries, deferred, values) : null), [found, prepared, deferred, values])
+  const hidden = useHidden(Boolean(me?.user))
+  const entries = useMemo(() => (prepared && hidden.size > 0 && !deferred.all ? prepared.entries.filter((e) => !hidden.has(e.model.id)) : prepared?.entries), [prepared, hidden, deferred.all])
+  const away = (prepared?.entries.length ?? 0) - (entries?.length ?? 0)
+  const found = useMemo(() => (entries ? search(entries, deferred, values) : null), [entries, deferred, values])
+  const help = useMemo(() => (found?.rows.length === 0 && entries ? helpful(entries, deferred, values) : null), [found, entries, deferred, values])
   const on = active(filter)
 
   const name = (a: Active): string => {
@@ -60,7 +63,7 @@ export default function CatalogPage() {
 
   const columns: Column<Model>[] = [
     { key: 'choose', head: '', name: t('compare'), width: '36px', cell: (m) => <Checkbox label={t('choose', { name: m.name })} checked={filter.chosen.includes(m.id)} disabled={filter.chosen.length >= 4 && !filter.chosen.includes(m.id)} onChange={() => choose(m)} /> },
-    { key: 'model', head: t('model'), cell: (m) => <ModelName model={m} /> },
+    { key: 'model', head: t('model'), cell: (m) => <ModelName model={m} refused={hidden.has(m.id)} /> },
     { key: 'can', head: t('canDo'), from: 'md', cell: (m) => <Abilities model={m} /> },
     { key: 'context', head: t('context'), align: 'end', cell: (m) => context(m.ctx) },
     { key: 'in', head: t('input'), align: 'end', cell: (m) => <PriceCell model={m} part="in" unit={unit} /> },
@@ -97,6 +100,12 @@ export default function CatalogPage() {
             <span className="flex-1" />
             {sort}
           </div>
+          {hidden.size > 0 && (
+            <p className="flex w-full flex-wrap items-center gap-x-2 text-small text-ink3" role="status">
+              {filter.all ? t('refusedShown', { n: hidden.size }) : t('refusedHidden', { n: away })} <Link to="/settings/routing" className="text-accent-ink">{t('refusedWhy')}</Link>
+              <button type="button" className="font-medium text-accent-ink hover:underline max-md:min-h-11" onClick={() => change({ all: !filter.all })}>{t(filter.all ? 'refusedHide' : 'refusedShow')}</button>
+            </p>
+          )}
           {found?.meant && <p className="w-full text-small text-ink3" role="status">{t('meant', { text: found.meant })}</p>}
           {data?.kept && <div className="w-full"><Notice tone="warn">{t('kept', { time: time(data.kept, { minutes: true }) })}</Notice></div>}
         </div>
@@ -104,7 +113,7 @@ export default function CatalogPage() {
           <Table
             caption={t('title')} rows={found?.rows} rowKey={(m) => m.id} columns={columns} error={error} onRetry={() => void refetch()} main
             onOpen={(m) => go(`/models/${m.id}`)} onSelect={choose} selected={(m) => filter.chosen.includes(m.id)} stale={deferred !== filter && deferred.q !== filter.q}
-            phone={(m) => <PhoneRow model={m} unit={unit} />}
+            phone={(m) => <PhoneRow model={m} unit={unit} refused={hidden.has(m.id)} />}
             empty={total === 0
               ? <Empty icon="box" title={t('empty')} action={me?.features.docs && <LinkButton to="/docs/configuration#built-in-providers" look="main">{t('emptyAction')}</LinkButton>}>{t('emptyText')}</Empty>
               : (
@@ -134,7 +143,7 @@ function SearchField({ filter, change, main, inputRef }: { filter: Filter; chang
     onKeyDown={(e) => { if (e.key === 'Escape') { if (filter.q) { e.preventDefault(); change({ q: '' }) } else e.currentTarget.blur() } }} />
 }
 
-function ModelName({ model }: { model: Model }) {
+function ModelName({ model, refused }: { model: Model; refused: boolean }) {
   const t = useT('catalog')
   return (
     <span className="flex min-w-0 items-center gap-2.5">
@@ -142,6 +151,7 @@ function ModelName({ model }: { model: Model }) {
       <span className="min-w-0">
         <span className="flex items-center gap-2">
           <Link to={`/models/${model.id}`} translate="no" className="max-w-[30ch] truncate leading-[18px] font-medium text-ink no-underline group-hover:underline">{model.name}</Link>
+          {refused && <Tag tone="bad">{t('refused')}</Tag>}
           {!model.live && <Tag tone="warn">{t('notServed')}</Tag>}
           {model.retires && <Tag title={model.retires}>{t('retires', { date: date(model.retires) })}</Tag>}
         </span>
@@ -151,7 +161,7 @@ function ModelName({ model }: { model: Model }) {
   )
 }
 
-function PhoneRow({ model, unit }: { model: Model; unit: PriceUnit }) {
+function PhoneRow({ model, unit, refused }: { model: Model; unit: PriceUnit; refused: boolean }) {
   const t = useT('catalog')
   const known = model.uptime?.filter((v): v is number => v !== null) ?? []
   const facts = [model.ctx ? context(model.ctx) : null, model.p50 === null ? null : seconds(model.p50), known.length ? percent(known.reduce((a, b) => a + b, 0) / known.length) : null].filter(Boolean)
@@ -161,7 +171,7 @@ function PhoneRow({ model, unit }: { model: Model; unit: PriceUnit }) {
       <Mark name={model.name} />
       <div className="min-w-0 flex-1">
         <Link to={`/models/${model.id}`} translate="no" className="block truncate font-medium text-ink no-underline">{model.name}</Link>
-        <span className="flex items-center gap-2 text-small text-ink3"><span className="truncate">{facts.length ? facts.join(' · ') : model.outs.map((o) => t.or(`makes_${o}`, o)).join(', ')}</span></span>
+        <span className="flex items-center gap-2 text-small text-ink3">{refused && <Tag tone="bad">{t('refused')}</Tag>}<span className="truncate">{facts.length ? facts.join(' · ') : model.outs.map((o) => t.or(`makes_${o}`, o)).join(', ')}</span></span>
       </div>
       <div className="text-right text-dense whitespace-nowrap tabular-nums">
         {own

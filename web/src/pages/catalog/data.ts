@@ -19,6 +19,12 @@ async function read(signal: AbortSignal): Promise<Catalog & { kept?: string }> {
 }
 export const catalogQuery = queryOptions({ queryKey: ['catalog'], queryFn: ({ signal }) => read(signal), staleTime: 300_000 })
 
+/** The models that the calls of whoever is signed in would be refused. */
+export function useHidden(on: boolean): ReadonlySet<string> {
+  const { data } = useQuery({ queryKey: ['catalog', 'hidden'], queryFn: ({ signal }) => get('/api/catalog/hidden', { signal, quiet: true }), enabled: on, staleTime: 60_000, retry: false })
+  return useMemo(() => new Set(on ? data?.hidden : []), [on, data])
+}
+
 export interface Prepared {
   readonly entries: readonly Entry[]
   readonly models: ReadonlyMap<string, Model>

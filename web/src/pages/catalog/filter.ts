@@ -27,12 +27,14 @@ export interface Filter {
   provider: readonly string[]
   vendor: readonly string[]
   live: boolean
+  /** Models that one's calls would be refused are shown, too */
+  all: boolean
   sort: Sort
   unit: PriceUnit | null
   /** Models chosen to be compared */
   chosen: readonly string[]
 }
-export const nothing: Filter = { q: '', priceIn: null, priceOut: null, context: null, can: [], makes: [], policy: [], provider: [], vendor: [], live: false, sort: 'popular', unit: null, chosen: [] }
+export const nothing: Filter = { q: '', priceIn: null, priceOut: null, context: null, can: [], makes: [], policy: [], provider: [], vendor: [], live: false, all: false, sort: 'popular', unit: null, chosen: [] }
 
 const set = (text: string | undefined) => [...new Set((text ?? '').split(',').filter(Boolean))].slice(0, 50)
 const positive = (text: string | undefined) => { const n = Number(text); return text && Number.isInteger(n) && n > 0 ? n : null }
@@ -41,12 +43,12 @@ export const shape: SearchShape<Filter> = {
   read: (raw) => ({
     q: (raw.q ?? '').slice(0, 200), priceIn: positive(raw.in), priceOut: positive(raw.out), context: positive(raw.ctx),
     can: set(raw.can), makes: set(raw.makes), policy: set(raw.policy), provider: set(raw.provider), vendor: set(raw.vendor),
-    live: raw.live === '1', sort: sorts.find((s) => s === raw.sort) ?? 'popular', unit: raw.unit === '1k' ? '1k' : raw.unit === '1M' ? '1M' : null, chosen: set(raw.m).slice(0, 4),
+    live: raw.live === '1', all: raw.all === '1', sort: sorts.find((s) => s === raw.sort) ?? 'popular', unit: raw.unit === '1k' ? '1k' : raw.unit === '1M' ? '1M' : null, chosen: set(raw.m).slice(0, 4),
   }),
   write: (f): Search => ({
     q: f.q || undefined, in: f.priceIn?.toString(), out: f.priceOut?.toString(), ctx: f.context?.toString(),
     can: f.can.join(), makes: f.makes.join(), policy: f.policy.join(), provider: f.provider.join(), vendor: f.vendor.join(),
-    live: f.live ? '1' : undefined, sort: f.sort === 'popular' ? undefined : f.sort, unit: f.unit ?? undefined, m: f.chosen.join(),
+    live: f.live ? '1' : undefined, all: f.all ? '1' : undefined, sort: f.sort === 'popular' ? undefined : f.sort, unit: f.unit ?? undefined, m: f.chosen.join(),
   }),
 }
 

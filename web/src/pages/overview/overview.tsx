@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { get, type Reply } from '../../api/client'
 import { useRenewed } from '../../api/live'
 import { add, approximately, compare, day, decimal, money, month, percent, plain, seconds, time, tokens, ZERO, type Decimal } from '../../format'
+import { useMe } from '../../api/query'
 import { useT } from '../../i18n'
 import { Chart, colorsOf, swatch } from '../../ui/chart'
 import { Empty, ErrorBox, Notice, SkeletonRows } from '../../ui/feedback'
@@ -9,6 +10,7 @@ import { Icon } from '../../ui/icons'
 import { Link, LinkButton, useGo } from '../../ui/link'
 import { Level, Tag } from '../../ui/marks'
 import { Page, PageHead, Panel } from '../../ui/page'
+import { useShortcuts } from '../../ui/shortcuts'
 import { Table } from '../../ui/table'
 import { Money, Tokens } from '../../ui/values'
 import { resultOf } from '../calls/data'
@@ -50,6 +52,9 @@ function Content({ v }: { v: Overview }) {
 
 function Wallet({ v }: { v: Overview }) {
   const t = useT('overview')
+  const go = useGo()
+  const pays = useMe()?.features.payments === true
+  useShortcuts({ t: () => { if (pays) go('/money/top-up') } })
   const spent = exact(v.spent_month), held = exact(v.held.amount), available = exact(v.available)
   const left = compare(available, ZERO) > 0 ? available : ZERO
   const total = approximately(add(add(spent, held), left))
@@ -57,7 +62,7 @@ function Wallet({ v }: { v: Overview }) {
   return (
     <section aria-label={t('available')} className="min-w-0 flex-1 basis-[480px]">
       <p className="text-small text-ink3">{t('available')}</p>
-      <div className="flex flex-wrap items-center gap-3 pt-0.5"><span className="text-display"><Money value={v.available} /></span><LinkButton to="/money">{t('statement')}</LinkButton></div>
+      <div className="flex flex-wrap items-center gap-3 pt-0.5"><span className="text-display"><Money value={v.available} /></span>{pays && <LinkButton look="main" to="/money/top-up">{t('topUp')}</LinkButton>}<LinkButton to="/money">{t('statement')}</LinkButton></div>
       <div className="pt-3"><Level tall total={total} label={t('level', { spent: money(v.spent_month), held: money(v.held.amount), available: money(v.available) })} parts={[
         { key: 'spent', value: approximately(spent), className: 'bg-sx' }, { key: 'held', value: approximately(held), className: 'bg-hold' }, { key: 'left', value: approximately(left), className: 'bg-accent' },
       ]} /></div>
@@ -85,13 +90,14 @@ function NoticeOf({ n }: { n: Overview['notices'][number] }) {
 /** What an account without calls does first. */
 function Steps({ v }: { v: Overview }) {
   const t = useT('overview')
+  const pays = useMe()?.features.payments === true
   const step = (done: boolean, text: string, to: string, help?: string) => (
     <li className="flex items-center gap-3 border-b border-line px-5 py-3 last:border-0">
       <Icon name={done ? 'check' : 'right'} className={done ? 'text-good' : 'text-ink3'} label={done ? t('stepDone') : ''} />
       <span className="min-w-0 flex-1"><Link to={to} className="font-medium">{text}</Link>{help && !done && <span className="block text-small text-ink3">{help}</span>}</span>
     </li>
   )
-  return <Panel title={t('steps')} flush><ol className="m-0 list-none p-0">{step(v.steps.key, t('stepKey'), '/keys')}{step(v.steps.call, t('stepCall'), '/playground')}{step(v.steps.top_up, t('stepMoney'), '/money', t('stepMoneyHelp'))}</ol></Panel>
+  return <Panel title={t('steps')} flush><ol className="m-0 list-none p-0">{step(v.steps.key, t('stepKey'), '/keys')}{step(v.steps.call, t('stepCall'), '/playground')}{pays ? step(v.steps.top_up, t('stepMoney'), '/money/top-up') : step(v.steps.top_up, t('stepMoney'), '/money', t('stepMoneyHelp'))}</ol></Panel>
 }
 
 const nameOf = (model: string | null) => model ?? ''
@@ -120,7 +126,7 @@ function Where({ v }: { v: Overview }) {
     <Panel title={t('where')} note={t('days30')}>
       <p className="pb-3 text-title"><Money value={v.spent_30_days} /></p>
       <ul className="m-0 flex list-none flex-col gap-3 p-0">
-        {v.top.map((x) => {
+        {v.top.filter((x) => x.model !== null || compare(exact(x.cost), ZERO) > 0).map((x) => {
           const color = swatch[x.model === null ? 0 : colors.get(x.model) ?? 0] ?? 'bg-sx'
           return (
             <li key={x.model ?? ''}>

@@ -1,6 +1,6 @@
 /** The account's presets: made with a name, opened to be edited, played with and deleted here. */
 import { useQuery } from '@tanstack/react-query'
-import { useState, type FormEvent } from 'react'
+import { useRef, useState, type FormEvent } from 'react'
 import { ApiError, post, remove } from '../../api/client'
 import { explain, said } from '../../api/explain'
 import { useMe } from '../../api/query'
@@ -12,6 +12,7 @@ import { Field, Input } from '../../ui/field'
 import { useGo } from '../../ui/link'
 import { Confirm, Menu, type MenuItem } from '../../ui/overlay'
 import { Page, PageHead, Panel } from '../../ui/page'
+import { useShortcuts } from '../../ui/shortcuts'
 import { Table } from '../../ui/table'
 import { toast } from '../../ui/toast'
 import { When } from '../../ui/values'
@@ -41,6 +42,7 @@ export default function Presets() {
   const [busy, setBusy] = useState(false)
   const [failed, setFailed] = useState<unknown>(null)
   const [removing, setRemoving] = useState<Row | null>(null)
+  const field = useRef<HTMLInputElement>(null)
   const bad = name !== '' && !goodName(name)
   const make = async (e: FormEvent) => {
     e.preventDefault()
@@ -62,6 +64,7 @@ export default function Presets() {
       await renew()
     } catch (e) { toast(explain(e)) } finally { setBusy(false) }
   }
+  useShortcuts({ n: () => field.current?.focus() })
   const menu = (p: Row) => {
     const items: MenuItem[] = [
       { label: t('open'), icon: 'sliders', onSelect: () => go(`/presets/${p.name}`) },
@@ -77,7 +80,7 @@ export default function Presets() {
       {me && (
         <form onSubmit={(e) => { void make(e) }} className="mb-5 flex max-w-xl flex-wrap items-end gap-2">
           <Field label={t('newName')} className="min-w-52 flex-1" error={bad ? t('newHelp') : failed ? (failed instanceof ApiError && failed.status === 409 ? t('taken') : said(failed)) : undefined}>
-            <Input value={name} maxLength={64} placeholder={t('newHint')} spellCheck={false} onChange={(e) => { setName(e.target.value); setFailed(null) }} autoComplete="off" />
+            <Input ref={field} value={name} maxLength={64} placeholder={t('newHint')} spellCheck={false} onChange={(e) => { setName(e.target.value); setFailed(null) }} autoComplete="off" />
           </Field>
           <Button look="main" type="submit" icon="plus" busy={busy} disabled={!goodName(name)}>{t('make')}</Button>
         </form>

@@ -1,0 +1,76 @@
+package httpapi
+
+import (
+	"weir/internal/apikey"
+	"weir/internal/catalog"
+	"weir/internal/catalog/listing"
+	"weir/internal/fault"
+	"weir/internal/routing"
+	"weir/internal/wire"
+)
+
+// getHidden serves GET /api/catalog/hidden: the models of which every call would be refused, by the preferences of the account and by what
+// the key may call. A session is asked about the key of its browser's calls.
+func (x *exchange) getHidden() error {
+	d, err := x.defaults()
+	if err != nil {
+		return err
+	}
+	hidden := []string{}
+	if d != nil {
+		var own []routing.Own
+		if x.api.ProviderKeys != nil {
+			if own, err = x.api.ProviderKeys.Of(x.context(), x.caller.User); err != nil {
+				return err
+			}
+		}
+		hidden = refusedModels(x.api.Catalog(), routing.Query{Preferences: d.Preferences, At: x.at, Own: own, Rand: func() float64 { return 0 }})
+	}
+	o := newObject(256)
+	o.Object()
+	o.texts("hidden", hidden)
+	o.EndObject()
+	return x.reply(&o)
+}
+
+// defaults are the preferences of the caller's calls; nil when there are none.
+func (x *exchange) defaults() (*apikey.Defaults, error) {
+	if !x.caller.Management {
+		return x.caller.Defaults, nil
+	}
+	if x.person != nil && x.person.WebKey != "" {
+		key, err := x.api.People.WebKey(x.context(), x.person)
+		if err != nil {
+			return nil, err
+		}
+		caller, err := x.api.CallerOf(x.context(), key)
+		if err == nil {
+			return caller.Defaults, nil
+		}
+		if !fault.Is(err, fault.Authentication) { // it is disabled: the account's preferences remain
+			return nil, err
+		}
+	}
+	u, err := x.api.Accounts.ByID(x.context(), x.caller.User)
+	if err != nil {
+		return nil, err
+	}
+	return apikey.ReadDefaults(apikey.Defaults{Account: u.Preferences}, func(text string) (routing.Preferences, error) { return wire.Defaults([]byte(text)) })
+}
+
+// refusedModels lists the models for which a query finds no endpoint, whatever is asked of them.
+func refusedModels(s *catalog.Snapshot, q routing.Query) []string {
+	ids := []string{}
+	for _, m := range s.Models() {
+		for _, o := range listing.Offers(m) {
+			if len(o.Endpoints) == 0 {
+				continue
+			}
+			q.Models, q.Type = []string{o.ID}, m.Type
+			if _, err := routing.Choose(q, s); err != nil {
+				ids = append(ids, o.ID)
+			}
+		}
+	}
+	return ids
+}
