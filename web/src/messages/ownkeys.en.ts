@@ -23,6 +23,7 @@ const messages = {
   save: 'Add',
   added: 'The key was added.',
   ends: 'ends in {last4}',
+  failing: 'does not work',
   active: 'in use',
   state_off: 'switched off',
   state_removed: 'removed',

@@ -24,6 +24,7 @@ const messages: Translation<typeof en> = {
   save: 'Добавить',
   added: 'Ключ добавлен.',
   ends: 'оканчивается на {last4}',
+  failing: 'не работает',
   active: 'используется',
   state_off: 'выключен',
   state_removed: 'удалён',

@@ -64,7 +64,7 @@ function Row({ k }: { k: Key }) {
     <li className="border-t border-line px-4 py-3 first:border-t-0" data-key={k.provider}>
       <div className="flex flex-wrap items-center gap-x-3 gap-y-2">
         <div className="min-w-0 flex-1 basis-48">
-          <div className="flex flex-wrap items-center gap-2 font-medium break-words"><span translate="no">{name}</span><Tag tone={k.state === 'active' ? (k.last_error ? 'bad' : 'good') : 'warn'}>{k.state === 'active' ? t('active') : t(`state_${k.state}`)}</Tag></div>
+          <div className="flex flex-wrap items-center gap-2 font-medium break-words"><span translate="no">{name}</span><Tag tone={k.state === 'active' ? (k.last_error ? 'bad' : 'good') : 'warn'}>{k.state === 'active' ? t(k.last_error ? 'failing' : 'active') : t(`state_${k.state}`)}</Tag></div>
           <div className="text-small text-ink3">{k.last4 !== null && <>{t.rich('ends', { last4: <code translate="no">{k.last4}</code> })}, </>}{k.used_at ? t('used', { time: dateTime(k.used_at) }) : t('unused')}</div>
         </div>
         <Select className="w-auto max-w-full" aria-label={t('orderOf', { provider: name })} value={k.order} disabled={busy} onChange={(e) => void change({ order: e.target.value as Order })} options={orders.map((o) => ({ value: o, label: t(`order_${o}`) }))} />
