@@ -718,7 +718,7 @@ func Default() Config {
 		Journal: Journal{Sync: "interval", Interval: 10 * time.Millisecond, MaxUnsynced: 100 * time.Millisecond, SegmentBytes: 16 << 20},
 		Ledger: Ledger{
 			LeaseFor: 40 * time.Second, LapseAfter: 60 * time.Second, SpendFor: 3 * time.Second, RecallFor: time.Second,
-			StoreFor: 1500 * time.Millisecond, ApplyEvery: 50 * time.Millisecond,
+			StoreFor: 1500 * time.Millisecond, ApplyEvery: 200 * time.Millisecond,
 		},
 		Upstream: Upstream{
 			ConnectTimeout: 5 * time.Second, TLSTimeout: 5 * time.Second, FirstByteTimeout: 300 * time.Second, StreamFirstByteTimeout: 120 * time.Second,

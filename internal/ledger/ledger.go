@@ -84,7 +84,7 @@ type Config struct {
 	SegmentBytes int64         // default 16 MiB
 	Log          *slog.Logger  // default: none
 
-	ApplyEvery time.Duration // settlements reach the store after that; default 50 ms
+	ApplyEvery time.Duration // settlements reach the store after that; default 200 ms
 	TickEvery  time.Duration // upkeep; default 250 ms
 	BeatEvery  time.Duration // sign of life to other nodes; default 2 s
 	LeaseFor   time.Duration // how long leases are used after the last sign of life that the store took; default 40 s
@@ -107,7 +107,7 @@ func (c Config) withDefaults() Config {
 			*d = v
 		}
 	}
-	def(&c.ApplyEvery, 50*time.Millisecond)
+	def(&c.ApplyEvery, 200*time.Millisecond)
 	def(&c.TickEvery, 250*time.Millisecond)
 	def(&c.BeatEvery, 2*time.Second)
 	def(&c.LeaseFor, 40*time.Second)
