@@ -196,7 +196,7 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 	g.events = newCourier(g.store, secrets, fetcher, &cfg.Video.Callbacks, g.slog)
 	g.events.Start()
 	g.onClose(func(context.Context) { g.events.Stop() })
-	if g.videos, err = g.makeVideos(fetcher, ownKeys, metrics, now); err != nil {
+	if g.videos, err = g.makeVideos(fetcher, ownKeys, metrics, traces, now); err != nil {
 		return g, err
 	}
 	g.onClose(within(videosGrace, g.videos.Close))
@@ -240,7 +240,7 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 		Verifier: verifier, CallerOf: verifier.Of, People: g.people, Keys: keys, Ledger: g.book, Reports: report.New(g.store, g.book), Corrections: g.book, Catalog: g.catalog.Load, Tokens: tokenizer.Tokenizer{},
 		Accounts: account.NewManager(g.store, verifier, time.Now),
 		Editor:   edit.NewEditor(g.store, g.live, ring, time.Now, g.live.refresh),
-		Traces:   traces, Log: access, Slog: g.slog, Metrics: metrics, Now: now, Redact: g.redactor.Redact, Ready: g.book.Ready, Aside: g.book.Aside,
+		Traces:   tracesOf(traces), Log: access, Slog: g.slog, Metrics: metrics, Now: now, Redact: g.redactor.Redact, Ready: g.book.Ready, Aside: g.book.Aside,
 		Idempotency: g.named, History: g.history, Videos: g.videos, Batches: g.batches, FreeDisk: freeDisk(spoolDir(cfg.DataDir)),
 		Presets: presets, ProviderKeys: ownKeys, TryKey: keyTrial(g.upstream, g.catalog.Load), Views: view.NewManager(g.store, time.Now), Payments: payments, Invoices: invoices, Vouchers: voucher.NewManager(g.store, time.Now), Notifications: notices, WebhookSecrets: secrets, CheckCallback: callbackCheck(fetcher, secrets), Pages: pages, Language: webui.Language, Theme: webui.Theme,
 	}, apiConfig)

@@ -6,16 +6,19 @@ import (
 	"net/http"
 	"time"
 
+	"weir/internal/catalog"
 	"weir/internal/httpapi"
+	"weir/internal/record"
 	"weir/internal/trace"
 	"weir/internal/trace/otlp"
+	"weir/internal/video"
 )
 
 // tracesGrace bounds how long the last spans may take at shutdown.
 const tracesGrace = 3 * time.Second
 
 // makeTraces makes the tracer of calls, nil when the configuration has no receiver.
-func (g *Gateway) makeTraces(metrics *httpapi.Metrics, version string) httpapi.Traces {
+func (g *Gateway) makeTraces(metrics *httpapi.Metrics, version string) *trace.Tracer {
 	c := &g.cfg.Tracing
 	if c.Endpoint == "" {
 		return nil
@@ -43,4 +46,49 @@ func (g *Gateway) makeTraces(metrics *httpapi.Metrics, version string) httpapi.T
 		g.slog.Warn("traces have prompts and answers: tracing.content is on", "endpoint", c.Endpoint)
 	}
 	return trace.New(trace.Config{Ratio: c.Share(), PassTo: c.PassTo, Bytes: kept, Rand: rand.Uint64}, to)
+}
+
+// tracesOf is the tracer as the API takes it: nil for none.
+func tracesOf(t *trace.Tracer) httpapi.Traces {
+	if t == nil {
+		return nil
+	}
+	return t
+}
+
+// videoTraces traces jobs that have ended, as what came of the request that made them; nil without a tracer.
+func (g *Gateway) videoTraces(t *trace.Tracer) func(*video.Job) {
+	if t == nil {
+		return nil
+	}
+	return func(j *video.Job) {
+		from, ok := trace.Parse(j.Trace)
+		if !ok {
+			return
+		}
+		c, rec := t.Continue(from), j.Call
+		rec.Cost, rec.Settled = j.Cost, j.Ended == video.Settled
+		for i := range rec.Attempts {
+			c.Tried = append(c.Tried, g.videoEndpoint(j, &rec.Attempts[i]))
+		}
+		t.End(c, &trace.Answer{At: rec.At, Took: j.CompletedAt.Sub(rec.At), Reason: j.Reason, Job: j.ID, Asked: j.Model, User: j.User, Key: j.Key, Record: &rec})
+	}
+}
+
+// videoEndpoint is the endpoint of an attempt. One that the catalog does not have any more has what the job knows of it.
+func (g *Gateway) videoEndpoint(j *video.Job, at *record.Attempt) *catalog.Endpoint {
+	if m, _, ok := g.catalog.Load().Resolve(j.Model); ok {
+		for _, ep := range m.Endpoints {
+			if ep.ID == at.Endpoint {
+				return ep
+			}
+		}
+	}
+	ep := &catalog.Endpoint{ID: at.Endpoint, Provider: &catalog.Provider{ID: at.Provider}, Model: &catalog.Model{Type: catalog.TypeVideo}}
+	for i := range j.Offers {
+		if o := &j.Offers[i]; o.Endpoint == at.Endpoint {
+			ep.UpstreamID = o.UpstreamModel
+		}
+	}
+	return ep
 }

@@ -279,3 +279,44 @@ func TestTraceOfTheBackground(t *testing.T) {
 		t.Errorf("%+v %+v", server, attempts)
 	}
 }
+
+// A job goes on in the trace of the request that made it: a child with what became of it, and with a child for each provider that was asked.
+func TestTracesOfVideos(t *testing.T) {
+	t.Parallel()
+	receiver := otlptest.Start(t, nil)
+	models := map[string]string{"film/works": "video", "film/fails": "video@job=fail"}
+	gw := apptest.StartGateway(t, apptest.Videos(t, "", models), traced(receiver.URL))
+	account := gw.NewAccount(t)
+	for model, upstream := range models {
+		asked := account.Do(t, http.MethodPost, "/v1/videos", apptest.Shoot(model, "A heron, prompt-of-film."))
+		job := account.AwaitVideo(t, asked.Video(t, http.StatusAccepted).ID, "completed", "failed")
+		server, jobs := spansOf(t, receiver, asked)
+		apptest.WaitFor(t, "the span of the job", func() bool {
+			_, jobs = receiver.Of(asked.Header.Get("X-Request-Id"))
+			return len(jobs) == 1
+		})
+		of := jobs[0]
+		if of.Name != "video "+model || of.Server || of.Trace != server.Trace || of.Attributes["weir.job_id"] != job.ID || of.Attributes["weir.generation_id"] != job.Generation ||
+			of.Attributes["http.route"] != nil || of.Attributes["weir.attempts"] != int64(1) {
+			t.Errorf("%s: the job's span %+v", model, of)
+		}
+		cost, settled := of.Attributes["weir.cost_nano"].(int64)
+		if failed := job.Status == "failed"; failed != of.Failed || failed != (of.Attributes["error.type"] != nil) || settled == failed || cost > 0 == failed {
+			t.Errorf("%s: %s, and its span %+v", model, job.Status, of)
+		}
+		var attempts []otlptest.Span
+		for _, s := range receiver.Spans(server.Trace) {
+			if s.Parent == of.ID {
+				attempts = append(attempts, s)
+			}
+		}
+		if len(attempts) != 1 || attempts[0].Name != "video "+upstream || attempts[0].Attributes["gen_ai.operation.name"] != "video" ||
+			attempts[0].Attributes["gen_ai.provider.name"] != "filmer" || attempts[0].Attributes["server.address"] != "127.0.0.1" || attempts[0].Attributes["http.response.status_code"] != int64(200) ||
+			attempts[0].Start < of.Start || attempts[0].End > of.End {
+			t.Errorf("%s: attempts %+v", model, attempts)
+		}
+	}
+	if strings.Contains(string(receiver.Raw()), "prompt-of") {
+		t.Error("a span has a prompt")
+	}
+}

@@ -16,6 +16,7 @@ import (
 	"weir/internal/fault"
 	"weir/internal/fetch"
 	"weir/internal/httpapi"
+	"weir/internal/trace"
 	"weir/internal/upstream"
 	"weir/internal/video"
 	"weir/internal/webhook"
@@ -41,7 +42,7 @@ func openContents(cfg *config.Config) (contents, error) {
 }
 
 // makeVideos makes the service that runs video jobs: new ones, and those that an earlier process or another node has left.
-func (g *Gateway) makeVideos(f *fetch.Client, own video.OwnKeys, metrics *httpapi.Metrics, now func() time.Time) (*video.Service, error) {
+func (g *Gateway) makeVideos(f *fetch.Client, own video.OwnKeys, metrics *httpapi.Metrics, traces *trace.Tracer, now func() time.Time) (*video.Service, error) {
 	kept, err := openContents(&g.cfg)
 	if err != nil {
 		return nil, err
@@ -49,7 +50,7 @@ func (g *Gateway) makeVideos(f *fetch.Client, own video.OwnKeys, metrics *httpap
 	v := &g.cfg.Video
 	d := video.Deps{
 		Store: g.store, Holds: g.book, Own: own, Member: g.book, Planner: &video.Router{Health: g.health.Of, Rand: rand.Float64},
-		Upstream: upstream.NewVideos(g.upstream, files{f, int64(v.MaxContentBytes)}), Catalog: g.catalog.Load, Gate: g.health, Observer: httpapi.NewVideoMetrics(metrics),
+		Upstream: upstream.NewVideos(g.upstream, files{f, int64(v.MaxContentBytes)}), Catalog: g.catalog.Load, Gate: g.health, Observer: httpapi.NewVideoMetrics(metrics), Traces: g.videoTraces(traces),
 		Callbacks: endings{g.publicURL, now}, Sent: g.events.Wake, Aside: g.book.AddAside, Rand: rand.Float64,
 	}
 	if kept != nil {

@@ -492,7 +492,7 @@ func (x *exchange) serve() error {
 	if err := x.authorize(); err != nil {
 		return err
 	}
-	if t := x.api.Traces; t != nil && route.access == inference && !x.deferred() {
+	if t := x.api.Traces; t != nil && route.access == inference {
 		x.trace = t.Begin(x.r.Header["Traceparent"], x.traceTrusted())
 	}
 	if route.admitted() {

@@ -205,6 +205,9 @@ func (x *exchange) serveBatch() error {
 	if err := x.checkBodySize(); err != nil {
 		return err
 	}
+	if t := x.api.Traces; t != nil && !(x.deferred() && x.part.Deferred.Prepares()) { // of a part of a provider's batch, the answer is what counts
+		x.trace = t.Begin(nil, false)
+	}
 	if x.caller.Management {
 		return fault.New(fault.PermissionDenied, "httpapi.serveBatch", "A management key cannot call models. Use an API key.")
 	}

@@ -35,6 +35,14 @@ func traceID(t *trace.Call) string {
 	return t.ID()
 }
 
+// traceparent names the span of the call to what goes on with it later, "" when it is not sent.
+func traceparent(t *trace.Call) string {
+	if t == nil || !t.Sampled {
+		return ""
+	}
+	return trace.Parent{Trace: t.Trace, Span: t.Span, Sampled: true}.String()
+}
+
 // endTrace ends the trace of the exchange, while its request's body is there: a trace may have content.
 func (x *exchange) endTrace(status int) {
 	x.api.Traces.End(x.trace, x.answered(status, x.r.URL.Path, x.fault, x.record))
@@ -44,7 +52,7 @@ func (x *exchange) endTrace(status int) {
 func (x *exchange) answered(status int, path string, e *fault.Error, c *record.Call) *trace.Answer {
 	a := &trace.Answer{
 		At: x.at, Took: x.api.Now().Sub(x.at), Method: x.route.Method, Route: x.route.Pattern, Path: path, Status: status,
-		Request: x.id, Asked: x.asked, User: x.caller.User, Key: x.caller.Key, Record: c,
+		Request: x.id, Asked: x.asked, User: x.caller.User, Key: x.caller.Key, Record: c, InBatch: x.part != nil,
 	}
 	if e != nil {
 		a.Reason = e.Kind.String()

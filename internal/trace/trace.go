@@ -62,6 +62,13 @@ func (t *Tracer) Begin(headers []string, trusted bool) *Call {
 	return c
 }
 
+// Continue is the trace of what goes on after the span from has ended, such as a job: a child of it, with its decision.
+func (t *Tracer) Continue(from Parent) *Call {
+	c := &Call{Trace: from.Trace, Parent: from.Span, Sampled: from.Sampled, most: t.cfg.Bytes, passTo: t.cfg.PassTo}
+	binary.BigEndian.PutUint64(c.Span[:], t.number())
+	return c
+}
+
 // number is random and not zero.
 func (t *Tracer) number() uint64 {
 	for {
@@ -108,6 +115,8 @@ type Answer struct {
 	User    string
 	Key     string
 	Record  *record.Call // nil when the call did not reach the relay
+	InBatch bool         // it is a request of a batch
+	Job     string       // "vj_...": it is a job, and not an HTTP request, so it has no Method, Route, Path and Status; "" for any other
 }
 
 // ID is the trace in hex.

@@ -256,6 +256,7 @@ func EncodeDetail(j *Job) []byte {
 	for i := range j.Offers {
 		e.text(j.Offers[i].OwnKey)
 	}
+	e.text(j.Trace)
 	return e.b
 }
 
@@ -301,6 +302,9 @@ func DecodeDetail(b []byte, j *Job) error {
 			}
 			j.Offers[i].OwnKey = d.text()
 		}
+	}
+	if len(d.b) > 0 { // and here, without a trace
+		j.Trace = d.text()
 	}
 	if err := d.done("the detail"); err != nil {
 		return err

@@ -52,8 +52,10 @@ func TestRequestRoundTrip(t *testing.T) {
 	}
 }
 
+const someTrace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+
 func someJob() *video.Job {
-	return &video.Job{Offer: 1, Rounds: 2, Progress: 40, Videos: 2, Seconds: 8, Polls: 7, Failures: 1, Notice: "n", AskedAt: time.Unix(1_772_000_001, 5000).UTC(), Doubt: "status 500", Size: "1280x720", Form: true, Callback: "https://example.com/hook",
+	return &video.Job{Offer: 1, Rounds: 2, Progress: 40, Videos: 2, Seconds: 8, Polls: 7, Failures: 1, Notice: "n", AskedAt: time.Unix(1_772_000_001, 5000).UTC(), Doubt: "status 500", Size: "1280x720", Form: true, Callback: "https://example.com/hook", Trace: someTrace,
 		Offers: []video.Offer{{Endpoint: "one/v/m", Provider: "one", ProviderName: "One", UpstreamModel: "m", Second: money.Price{Nano: 5, Set: true, Dollars: "0.1"}, List: "l", Rate: "r", Source: "0.1", Refused: true, OwnKey: "pk_1"},
 			{Endpoint: "two/v/m", Request: money.Price{Nano: 9, Set: true}}},
 		Outputs: []video.Output{{URL: "u", Handle: "h", MediaType: "video/mp4", Bytes: 99, Kept: "vj_1/0-1", ETag: "e"}, {}},
@@ -84,14 +86,15 @@ func TestDecodeRefuses(t *testing.T) {
 		t.Error("a detail of another version was read")
 	}
 	detail[0] = 1
-	keyless := len(detail) - len("pk_1") - 2       // one that was written before there were own keys of offers
+	traceless := len(detail) - len(someTrace) - 1  // one that was written before there was a trace
+	keyless := traceless - len("pk_1") - 2         // one that was written before there were own keys of offers
 	formless := keyless - len("1280x720") - 2      // one that was written before there were Size and Form
 	former := formless - len("status 500") - 1 - 8 // and one before AskedAt and Doubt
 	if j := (&video.Job{}); video.DecodeDetail(detail[:former], j) != nil || j.Call.Generation != "gen-1" || !j.AskedAt.IsZero() {
 		t.Errorf("a detail of a former version: %+v", j)
 	}
 	for n := range detail {
-		if n == former || n == formless || n == keyless {
+		if n == former || n == formless || n == keyless || n == traceless {
 			continue
 		}
 		if err := video.DecodeDetail(detail[:n], &video.Job{}); err == nil {

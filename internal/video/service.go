@@ -131,6 +131,7 @@ type Deps struct {
 	Callbacks Callbacks                // nil: no events are written
 	Gate      *health.Registry         // keeps submissions away from endpoints that fail; may be nil
 	Observer  Observer                 // may be nil
+	Traces    func(j *Job)             // gets each job that has ended and has a Trace, once, from the node that has ended it; may be nil
 	Aside     func()                   // called when a charge was set aside; may be nil
 	Sent      func()                   // called when an event was put into the outbox; may be nil
 	Rand      func() float64           // spreads polls; nil: they are not spread
@@ -218,6 +219,7 @@ type Submit struct {
 	Generation, RequestID     string
 	Catalog                   *catalog.Snapshot
 	UserAgent, Referer, Title string
+	Trace                     string // see Job.Trace
 }
 
 // Submit admits a job, and returns it when it is on the disk: its money is reserved, its place is taken, and a worker will submit it to a
@@ -352,7 +354,7 @@ func (s *Service) newJob(c *Submit, r *Request, plan *Plan) *Job {
 	caller := c.Caller
 	return &Job{
 		ID: apikey.NewID(IDPrefix), User: caller.User, Wallet: caller.Wallet, Key: caller.Key, Generation: c.Generation, Model: plan.Model, State: Pending,
-		Request: *r, Offers: plan.Offers, Videos: max(r.Outputs, 1), Seconds: r.Seconds, Size: r.Size, Form: r.Form, Callback: r.CallbackURL,
+		Request: *r, Offers: plan.Offers, Videos: max(r.Outputs, 1), Seconds: r.Seconds, Size: r.Size, Form: r.Form, Callback: r.CallbackURL, Trace: c.Trace,
 		CreatedAt: now, UpdatedAt: now, DeadlineAt: now.Add(s.cfg.JobFor), DueAt: now.Add(confirmFor),
 		Call: record.Call{Generation: c.Generation, Request: c.RequestID, User: caller.User, Wallet: caller.Wallet, Key: caller.Key, API: API, At: now,
 			ModelAsked: r.Model, Status: StatusAccepted, Catalog: c.Catalog.Version, UserAgent: c.UserAgent, Referer: c.Referer, Title: c.Title},

@@ -134,6 +134,7 @@ type Job struct {
 	Notice   string
 	Call     record.Call // goes to the ledger at the end
 	Callback string      // address that gets the final event; "" none
+	Trace    string      // traceparent of the request that made it; "": its end is not traced
 
 	Polls    int // so far
 	Failures int // polls, or other steps, that failed in a row

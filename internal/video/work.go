@@ -311,6 +311,9 @@ func (s *Service) end(ctx context.Context, j *Job, state State, public, reason s
 	if s.Observer != nil {
 		s.Observer.VideoEnded(j.Call.Endpoint, state, now.Sub(j.CreatedAt))
 	}
+	if s.Traces != nil && j.Trace != "" {
+		s.Traces(j)
+	}
 	if end.Event != nil && s.Sent != nil {
 		s.Sent()
 	}

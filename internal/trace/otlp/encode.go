@@ -47,8 +47,9 @@ const (
 )
 
 const (
-	kindServer = 2
-	kindClient = 3
+	kindInternal = 1
+	kindServer   = 2
+	kindClient   = 3
 
 	statusError = 2
 )

@@ -57,6 +57,8 @@ const (
 	weirEstimated  = "weir.usage_estimated"
 	weirOwnKey     = "weir.own_key"
 	weirPreset     = "weir.preset"
+	weirBatch      = "weir.batch"
+	weirJob        = "weir.job_id"
 )
 
 // providers are the names that the conventions have for providers, by our ids.
@@ -94,7 +96,11 @@ func span(b []byte, c *trace.Call, id, parent [8]byte, name string, kind uint64,
 
 // spans appends the spans of a call, and returns how many there are.
 func (e *Exporter) spans(b []byte, c *trace.Call, a *trace.Answer) ([]byte, int) {
-	b = span(b, c, c.Span, c.Parent, a.Method+" "+a.Route, kindServer, a.At, a.At.Add(a.Took), func(p *pairs) { server(p, a) }, a.Status >= 500)
+	name, kind, failed := a.Method+" "+a.Route, uint64(kindServer), a.Status >= 500
+	if a.Job != "" {
+		name, kind, failed = "video "+strings.ToValidUTF8(cut(a.Asked), "?"), kindInternal, a.Reason != ""
+	}
+	b = span(b, c, c.Span, c.Parent, name, kind, a.At, a.At.Add(a.Took), func(p *pairs) { server(p, a) }, failed)
 	if a.Record == nil {
 		return b, 1
 	}
@@ -105,14 +111,19 @@ func (e *Exporter) spans(b []byte, c *trace.Call, a *trace.Answer) ([]byte, int)
 	return b, 1 + n
 }
 
+// server adds what the span of a whole call has, or that of a job.
 func server(p *pairs, a *trace.Answer) {
-	p.text(requestMethod, a.Method)
-	p.text(route, a.Route)
-	p.text(path, a.Path)
-	p.text(scheme, "http")
-	p.integer(responseCode, int64(a.Status))
+	if a.Job == "" {
+		p.text(requestMethod, a.Method)
+		p.text(route, a.Route)
+		p.text(path, a.Path)
+		p.text(scheme, "http")
+		p.integer(responseCode, int64(a.Status))
+		p.text(weirRequest, a.Request)
+	}
+	p.text(weirJob, a.Job)
+	p.set(weirBatch, a.InBatch)
 	p.text(errorType, a.Reason)
-	p.text(weirRequest, a.Request)
 	p.text(weirUser, a.User)
 	p.text(weirKey, a.Key)
 	p.text(weirAsked, a.Asked)
