@@ -245,6 +245,11 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 		Presets: presets, ProviderKeys: ownKeys, TryKey: keyTrial(g.upstream, g.catalog.Load), Views: view.NewManager(g.store, time.Now), Payments: payments, Invoices: invoices, Vouchers: voucher.NewManager(g.store, time.Now), Notifications: notices, WebhookSecrets: secrets, CheckCallback: callbackCheck(fetcher, secrets), Pages: pages, Language: webui.Language, Theme: webui.Theme,
 	}, apiConfig)
 	g.batches.Start(g.api)
+	if cfg.Store.DSN.Postgres() { // other nodes may be there
+		shared := g.api.ShareLimits(g.store)
+		shared.Start()
+		g.onClose(func(context.Context) { shared.Stop() })
+	}
 	g.server = httpapi.NewServer(g.api)
 	if err := g.redirectToHTTPS(); err != nil {
 		return g, err

@@ -41,6 +41,9 @@ func (n Node) Office() *Office {
 // Health returns the node's registry of endpoint health.
 func (n Node) Health() *health.Registry { return n.health }
 
+// Sharing is how many nodes share limits, as far as this one knows.
+func (n Node) Sharing() int64 { return n.api.Sharing() }
+
 // Reload applies another configuration, as after a change of the file.
 func (n Node) Reload(cfg config.Config) error { return n.reload(cfg) }
 

@@ -3,6 +3,7 @@ package limit
 import (
 	"hash/maphash"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -12,16 +13,26 @@ const shards = 64
 // Gate admits by the generic cell rate algorithm: of each name it remembers when its allowances will be full again, and nothing else.
 // It is safe for concurrent use; names in different shards do not meet.
 type Gate struct {
-	start time.Time
-	seed  maphash.Seed
-	most  int // names in one shard
-	parts [shards]gatePart
+	start  time.Time
+	seed   maphash.Seed
+	most   int          // names in one shard
+	parted atomic.Int64 // see Share; 0: the allowances are this gate's alone
+	parts  [shards]gatePart
 }
 
 type gatePart struct {
 	mu    sync.Mutex
-	full  map[string]*[Dims]span
-	sweep int // names at which those without debt are forgotten next
+	full  map[string]*entry
+	sweep int      // names at which those without debt are forgotten next
+	fresh []string // names of which the other nodes should be told
+}
+
+// entry is what a gate knows of a name.
+type entry struct {
+	full   [Dims]span  // when its allowances are full again
+	own    [Dims]int64 // what was taken here and not told yet: see Use.Taken
+	sent   [Dims]int64 // what is being told
+	listed bool        // in fresh
 }
 
 // minSweep is the least number of names in a shard at which it is worth looking for some to forget.
@@ -31,7 +42,7 @@ const minSweep = 64
 func NewGate(start time.Time, names int) *Gate {
 	g := &Gate{start: start, seed: maphash.MakeSeed(), most: max(names/shards, 1)}
 	for i := range g.parts {
-		g.parts[i].full, g.parts[i].sweep = map[string]*[Dims]span{}, minSweep
+		g.parts[i].full, g.parts[i].sweep = map[string]*entry{}, minSweep
 	}
 	return g
 }
@@ -41,6 +52,7 @@ type Verdict struct {
 	OK   bool
 	By   int           // which allowance said no; 0 when OK
 	Wait time.Duration // when the same question may get another answer; 0 when OK
+	Part bool          // enough is left, but this gate has let its part of it in: see Share
 }
 
 // Take takes c from the allowances of a name: all of it, or nothing if one allowance has too little. A request that costs more than an
@@ -51,6 +63,7 @@ func (g *Gate) Take(now time.Time, name string, r *Rates, c Cost) Verdict {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	e := p.find(name)
+	parts := g.parted.Load()
 	after := [Dims]span{}
 	for i := range r {
 		rate := &r[i]
@@ -58,21 +71,32 @@ func (g *Gate) Take(now time.Time, name string, r *Rates, c Cost) Verdict {
 			continue
 		}
 		begin := at
-		if e != nil && e[i].above(at) {
-			begin = e[i].within(rate)
+		if e != nil && e.full[i].above(at) {
+			begin = e.full[i].within(rate)
 		}
 		cost, depth := rate.spanOf(c[i]), rate.depth()
-		after[i] = rate.add(begin, cost)
-		if !rate.sub(after[i], at).above(depth) || cost.above(depth) && !begin.above(at) {
+		known, untold := begin, int64(0) // begin has what was not told once for each part
+		if e != nil && parts > 1 {
+			untold = max(e.own[i]+e.sent[i], 0)
+			known = rate.sub(begin, span{ns: times(untold, parts-1)})
+		}
+		if after[i] = rate.add(known, cost); rate.sub(after[i], at).above(depth) && (!cost.above(depth) || known.above(at)) {
+			wait := rate.sub(rate.sub(after[i], depth), at)
+			if cost.above(depth) {
+				wait = rate.sub(known, at)
+			}
+			return Verdict{By: i, Wait: max(wait.up(), 1)}
+		}
+		if parts <= 1 {
 			continue
 		}
-		wait := rate.sub(rate.sub(after[i], depth), at)
-		if cost.above(depth) {
-			wait = rate.sub(begin, at)
+		// The others may be letting in as much: this gate has its part of what is left, and one request.
+		after[i] = rate.add(begin, rate.spanOf(times(c[i], parts)))
+		if over := rate.sub(rate.sub(after[i], at), depth); untold > 0 && c[i] > 0 && over.above(span{}) {
+			return Verdict{By: i, Wait: max(min(over.up(), soon), 1), Part: true}
 		}
-		return Verdict{By: i, Wait: max(wait.up(), 1)}
 	}
-	p.keep(g, name, e, at, r, &after)
+	p.note(g, name, p.keep(g, name, e, at, r, &after), r, &c)
 	return Verdict{OK: true}
 }
 
@@ -84,6 +108,7 @@ func (g *Gate) Charge(now time.Time, name string, r *Rates, c Cost) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	e := p.find(name)
+	parts := max(g.parted.Load(), 1)
 	after := [Dims]span{}
 	for i := range r {
 		rate := &r[i]
@@ -91,16 +116,16 @@ func (g *Gate) Charge(now time.Time, name string, r *Rates, c Cost) {
 			continue
 		}
 		after[i] = at
-		if e != nil && e[i].above(at) {
-			after[i] = e[i].within(rate)
+		if e != nil && e.full[i].above(at) {
+			after[i] = e.full[i].within(rate)
 		}
 		if c[i] >= 0 {
-			after[i] = rate.add(after[i], rate.spanOf(c[i]))
-		} else {
+			after[i] = rate.add(after[i], rate.spanOf(times(c[i], parts)))
+		} else { // once: the others may know of what was reserved already
 			after[i] = rate.sub(after[i], rate.spanOf(-c[i]))
 		}
 	}
-	p.keep(g, name, e, at, r, &after)
+	p.note(g, name, p.keep(g, name, e, at, r, &after), r, &c)
 }
 
 // Left is how much of each allowance is left, 0 for one that is in debt or off.
@@ -116,8 +141,8 @@ func (g *Gate) Left(now time.Time, name string, r *Rates) (left [Dims]int64) {
 			continue
 		}
 		free := rate.depth()
-		if e != nil && e[i].above(at) {
-			free = rate.sub(free, rate.sub(e[i].within(rate), at))
+		if e != nil && e.full[i].above(at) {
+			free = rate.sub(free, rate.sub(e.full[i].within(rate), at))
 		}
 		left[i] = rate.units(free)
 	}
@@ -146,7 +171,7 @@ func (g *Gate) part(name string) *gatePart {
 }
 
 // find is the entry of a name; once there is no room for more names, the one that the others share.
-func (p *gatePart) find(name string) *[Dims]span {
+func (p *gatePart) find(name string) *entry {
 	if e := p.full[name]; e != nil {
 		return e
 	}
@@ -154,28 +179,35 @@ func (p *gatePart) find(name string) *[Dims]span {
 }
 
 // keep writes down when a name's allowances will be full.
-func (p *gatePart) keep(g *Gate, name string, e *[Dims]span, at span, r *Rates, after *[Dims]span) {
+func (p *gatePart) keep(g *Gate, name string, e *entry, at span, r *Rates, after *[Dims]span) *entry {
 	if e == nil {
-		if len(p.full) >= min(p.sweep, g.most) {
-			p.forget(g, at)
-		}
-		if len(p.full) >= g.most {
-			name = ""
-		}
-		e = new([Dims]span)
-		p.full[name] = e
+		e = p.add(g, name, at)
 	}
 	for i := range r {
 		if r[i].Amount > 0 {
-			e[i] = after[i]
+			e.full[i] = after[i]
 		}
 	}
+	return e
+}
+
+// add makes an entry for a name, or for all who find no room.
+func (p *gatePart) add(g *Gate, name string, at span) *entry {
+	if len(p.full) >= min(p.sweep, g.most) {
+		p.forget(g, at)
+	}
+	if len(p.full) >= g.most {
+		name = ""
+	}
+	e := new(entry)
+	p.full[name] = e
+	return e
 }
 
 // forget drops names whose allowances are full: a new name starts with the same.
 func (p *gatePart) forget(g *Gate, at span) {
 	for name, e := range p.full {
-		if !e[0].above(at) && !e[1].above(at) && !e[2].above(at) {
+		if !e.full[0].above(at) && !e.full[1].above(at) && !e.full[2].above(at) {
 			delete(p.full, name)
 		}
 	}

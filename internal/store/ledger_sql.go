@@ -10,6 +10,7 @@ const (
 	nodeBeat     = `UPDATE nodes SET beat = beat + 1, seen_at = $3 WHERE id = $1 AND epoch = $2`
 	nodeEvict    = `UPDATE nodes SET epoch = epoch + 1, live = 0 WHERE id = $1 AND beat = $2 AND live = 1`
 	nodeOthers   = `SELECT id, beat FROM nodes WHERE live = 1 AND id <> $1 ORDER BY id`
+	nodesAlive   = `SELECT COUNT(*) FROM nodes WHERE live = 1`
 	nodeAdvance  = `UPDATE nodes SET position = $3 WHERE id = $1 AND position = $2 AND life = $4`
 	nodePlace    = `SELECT position, life FROM nodes WHERE id = $1`
 	nodeLife     = `SELECT life FROM nodes WHERE id = $1`

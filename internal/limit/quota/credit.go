@@ -63,7 +63,7 @@ func (v *Visit) free(ctx context.Context, now time.Time) error {
 		}
 	}
 	rates := limit.Rates{limit.PerMinute(f.PerMinute), {Amount: day, Per: 24 * time.Hour}}
-	verdict := v.q.free.Take(now, v.caller.User, &rates, limit.Cost{1, 1})
+	verdict := v.q.takeShared(v.q.free, now, v.caller.User, &rates, limit.Cost{1, 1})
 	switch {
 	case verdict.OK:
 		return nil

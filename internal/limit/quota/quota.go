@@ -58,6 +58,7 @@ type Quotas struct {
 	free     *limit.Gate // by user
 	paying   wallets     // by user: has ever topped up
 	credit   wallets     // by wallet: which had money lately
+	sharing  *sharing    // nil: the allowances are this node's alone
 
 	calls     gate // by user
 	anonymous gate // the rest by address

@@ -126,7 +126,7 @@ func (v *Visit) take(now time.Time, c limit.Cost) error {
 		return nil
 	}
 	gate, key := v.q.keys, v.caller.Key
-	verdict := gate.Take(now, key, &rates, c)
+	verdict := v.q.takeShared(gate, now, key, &rates, c)
 	if verdict.OK {
 		return nil
 	}

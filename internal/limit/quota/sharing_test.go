@@ -1,0 +1,169 @@
+package quota_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"weir/internal/apikey"
+	"weir/internal/fault"
+	"weir/internal/limit"
+	"weir/internal/limit/quota"
+)
+
+// board is an exchange in memory.
+type board struct {
+	mu    sync.Mutex
+	full  map[string][limit.Dims]time.Time
+	away  bool
+	nodes int64
+	swept int
+}
+
+func (b *board) ShareUses(_ context.Context, uses []limit.Use, _ time.Time) (quota.Shared, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := time.Now()
+	if b.away {
+		return quota.Shared{}, errors.New("away")
+	}
+	for _, u := range uses {
+		full := b.full[u.Name]
+		for i, d := range u.Taken {
+			if full[i].Before(now) {
+				full[i] = now
+			}
+			full[i] = full[i].Add(d)
+		}
+		b.full[u.Name] = full
+	}
+	var all []limit.Full
+	for name, full := range b.full {
+		f := limit.Full{Name: name}
+		for i := range full {
+			f.In[i] = full[i].Sub(now)
+		}
+		all = append(all, f)
+	}
+	return quota.Shared{Names: all, Nodes: b.nodes, At: now}, nil
+}
+
+func (b *board) SweepUses(context.Context) error { b.swept++; return nil }
+
+// sharers are nodes that exchange through a board.
+func sharers(t *testing.T, b *board, n int, away bool, c quota.Config, log *slog.Logger) (nodes []*quota.Quotas) {
+	b.nodes = int64(n)
+	for range n {
+		q := quota.New(c, &bank{}, time.Now())
+		l := q.Share(b, time.Now, log)
+		l.Start()
+		t.Cleanup(l.Stop)
+		nodes = append(nodes, q)
+	}
+	synctest.Wait()
+	b.mu.Lock()
+	b.away = away
+	b.mu.Unlock()
+	if away {
+		time.Sleep(2 * time.Second) // they find out
+	}
+	return nodes
+}
+
+// visits counts who is let in of so many.
+func visits(t *testing.T, q *quota.Quotas, who *apikey.Caller, n int) (in int) {
+	t.Helper()
+	for range n {
+		var v quota.Visit
+		err := v.Enter(q, time.Now(), who, true)
+		v.Leave()
+		if err == nil {
+			in++
+		} else if !fault.Is(err, fault.RateLimited) {
+			t.Fatal(err)
+		}
+	}
+	return in
+}
+
+// A key has its limit once, whichever nodes it calls: at most half of it more at once, and then it waits longer.
+func TestKeysShareTheirLimitOverNodes(t *testing.T) {
+	t.Parallel()
+	for name, spread := range map[string]func(i int) int{
+		"one node":        func(int) int { return 0 },
+		"in turn":         func(i int) int { return i % 3 },
+		"one after other": func(i int) int { return i / 30 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b := &board{full: map[string][limit.Dims]time.Time{}}
+				nodes := sharers(t, b, 3, false, quota.Config{InFlight: 100, Keys: apikey.Rates{Requests: 30}}, slog.New(slog.DiscardHandler))
+				in := 0
+				for i := range 90 {
+					in += visits(t, nodes[spread(i)], caller("a"), 1)
+				}
+				if in < 30 || in > 30+30/3+3 { // what the two others believed to be left for them, one request of each, and one that refilled meanwhile
+					t.Errorf("%d were let in at once, the limit is 30", in)
+				}
+				time.Sleep(10 * time.Minute)
+				in = 0
+				for range 600 { // ten minutes, faster than allowed
+					time.Sleep(time.Second)
+					for _, q := range nodes {
+						in += visits(t, q, caller("a"), 1)
+					}
+				}
+				if in < 320 || in > 343 { // the burst and ten minutes
+					t.Errorf("%d were let in within ten minutes", in)
+				}
+				if other := visits(t, nodes[1], caller("b"), 30); other != 30 {
+					t.Errorf("another key got %d of its 30", other)
+				}
+			})
+		})
+	}
+}
+
+// Nodes that cannot tell one another have their part of each limit, do not keep callers waiting, and say so once.
+func TestNodesThatCannotTell(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var text bytes.Buffer
+		b := &board{full: map[string][limit.Dims]time.Time{}}
+		nodes := sharers(t, b, 3, true, quota.Config{InFlight: 100, Keys: apikey.Rates{Requests: 30}}, slog.New(slog.NewTextHandler(&text, nil)))
+		began := time.Now()
+		for i, q := range nodes {
+			if in := visits(t, q, caller("a"), 30); in != 10 {
+				t.Errorf("node %d let %d in of its part of 10", i, in)
+			}
+		}
+		if waited := time.Since(began); waited > 0 {
+			t.Errorf("callers waited for %v", waited)
+		}
+		in := 0
+		for range 3600 {
+			time.Sleep(time.Second)
+			in += visits(t, nodes[0], caller("a"), 1)
+		}
+		if in < 599 || in > 601 { // a third of 30 in a minute
+			t.Errorf("%d were let in within an hour", in)
+		}
+		b.mu.Lock()
+		b.away = false
+		b.mu.Unlock()
+		time.Sleep(3 * time.Minute)
+		if in := visits(t, nodes[1], caller("a"), 60); in < 30 || in > 31 {
+			t.Errorf("%d of 30 were let in when they could tell one another again", in)
+		}
+		if n := strings.Count(text.String(), "cannot tell"); n != 3 || strings.Count(text.String(), "again") != 3 {
+			t.Errorf("each of three nodes says once that others cannot be told, and that they can:\n%s", &text)
+		}
+	})
+}
