@@ -6,14 +6,14 @@ import "slices"
 // Longest is how many bytes a word may have at most: a longer one is no slip of the keyboard.
 const Longest = 64
 
-// Distance is how many bytes must be changed, added or removed to make b of a. It is most+1 when that is more than most, or a word is longer
-// than Longest.
+// Distance is how many bytes must be changed, added, removed, or swapped with the next one, to make b of a. It is most+1 when that is more
+// than most, or a word is longer than Longest.
 func Distance(a, b string, most int) int {
 	if d := len(a) - len(b); d > most || d < -most || max(len(a), len(b)) > Longest {
 		return most + 1
 	}
-	var rows [2][Longest + 1]int
-	before, now := rows[0][:len(b)+1], rows[1][:len(b)+1]
+	var rows [3][Longest + 1]int
+	earlier, before, now := rows[0][:len(b)+1], rows[1][:len(b)+1], rows[2][:len(b)+1]
 	for j := range before {
 		before[j] = j
 	}
@@ -25,11 +25,14 @@ func Distance(a, b string, most int) int {
 				change++
 			}
 			now[j+1] = min(change, before[j+1]+1, now[j]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				now[j+1] = min(now[j+1], earlier[j-1]+1)
+			}
 		}
-		if slices.Min(now) > most {
+		if slices.Min(now) > most && slices.Min(before) >= most {
 			return most + 1
 		}
-		before, now = now, before
+		earlier, before, now = before, now, earlier
 	}
 	return min(before[len(b)], most+1)
 }
