@@ -288,7 +288,7 @@ func TestSlowListLeavesTimeForOthers(t *testing.T) {
 		w.(http.Flusher).Flush()
 		<-r.Context().Done()
 	}
-	d, err := s.updater(t, dir, func(c *update.Config) { c.Timeout = 15 * time.Second }).Fetch(t.Context())
+	d, err := s.updater(t, dir, func(c *update.Config) { c.Timeout = 40 * time.Second }).Fetch(t.Context())
 	if err != nil || len(d.Notes) != 1 || !strings.Contains(d.Notes[0], "genai-prices/data.json is of 2026-09-01") || s.status[http.StatusNotModified] == before {
 		t.Errorf("%v, %v", d.Notes, err)
 	}
