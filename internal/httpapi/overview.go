@@ -128,7 +128,49 @@ func (x *exchange) appendNotices(o *object, v *report.Overview, names *keyNames,
 		appendFact(o, &facts[i])
 		o.EndObject()
 	}
+	troubles := x.api.troubles(v.Models)
+	for i := range troubles[:max(0, min(len(troubles), mostNotices-len(facts)))] {
+		o.Object()
+		appendFact(o, &troubles[i])
+		o.EndObject()
+	}
 	return nil
+}
+
+// What the overview says of models that the account has used lately, and no mail does: it passes by itself.
+const (
+	modelDown    notify.Kind = "model_down"    // no endpoint of it takes calls
+	modelTrouble notify.Kind = "model_trouble" // some do not
+)
+
+// troubles lists the models with endpoints that take no calls at present, first those without any other.
+func (a *API) troubles(models []string) (down []notify.Fact) {
+	var some []notify.Fact
+	s := a.Catalog()
+	for _, slug := range models {
+		m, variant, ok := s.Resolve(slug)
+		if !ok {
+			continue
+		}
+		all, alive := 0, 0
+		for _, p := range providersOf(m, variant) {
+			for _, e := range p.endpoints {
+				all++
+				if a.alive(e) {
+					alive++
+				}
+			}
+		}
+		switch f := (notify.Fact{Kind: modelDown, Ref: slug, Name: m.Name}); {
+		case alive == all:
+		case alive == 0:
+			down = append(down, f)
+		default:
+			f.Kind = modelTrouble
+			some = append(some, f)
+		}
+	}
+	return append(down, some...)
 }
 
 // inOrder lists the keys that are in use, the newest first.

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { active, helpful, nothing, prepare, search, shape, without, type Filter, type Model } from '../src/pages/catalog/filter'
+import { active, helpful, monthAt, nothing, prepare, search, shape, without, type Filter, type Model } from '../src/pages/catalog/filter'
 
 const model = (id: string, o: Partial<Model> = {}): Model => ({
   id, name: id.split('/')[1]!, vendor: id.split('/')[0]!, type: 'chat', in: '0.25578', out: '1.2789', cached: null, ctx: 128_000, caps: ['tools'], ins: ['text'], outs: ['text'], policy: 'transient', providers: ['p1'], live: true, p50: null, tps: null, uptime: null, rank: null, created: '2026-01-01', ...o,
@@ -71,4 +71,14 @@ test('a thousand models', () => {
   const many = prepare(Array.from({ length: 1000 }, (_, i) => model(`v${i % 40}/m${i}`, { name: `Model number ${i}`, about: 'What is declared of it, in a sentence of usual length for a model.' })), new Map())
   const counted = search(many, { ...nothing, q: 'number 9', can: ['tools'] }, values)
   expect(counted.rows.length).toBeGreaterThan(100)
+})
+describe('what a month would have cost at the prices of a model', () => {
+  const u = { tokens_in: 1_500_000, tokens_cached: 500_000, tokens_out: 2_000 }
+  test.each([
+    ['cached tokens have their price', { in: '0.5', out: '2', cached: '0.05' }, '529'],
+    ['without one they cost as the others', { in: '0.5', out: '2', cached: null }, '754'],
+    ['to the last digit', { in: '0.000001', out: '0.0000000001', cached: '0' }, '0.0010000002'],
+    ['nothing without prices of tokens', { in: null, out: '2', cached: null }, null],
+  ])('%s', (_, m, want) => expect(monthAt(m, u)).toBe(want))
+  test('more cached than sent is as much as was sent', () => expect(monthAt({ in: '1', out: '1', cached: '0.1' }, { tokens_in: 1000, tokens_cached: 5000, tokens_out: 0 })).toBe('0.1'))
 })

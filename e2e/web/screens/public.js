@@ -11,7 +11,7 @@ async function rankings(page, weir) {
 export const pages = [
   { name: 'first-run', path: '/welcome', signedIn: true },
   { name: 'models', path: '/models?can=tools' },
-  { name: 'compare', path: '/models/compare?m=sim/chat,sim/echo,sim/video' },
+  { name: 'compare', path: '/models/compare?m=sim/chat,sim/echo,sim/video', signedIn: true },
   { name: 'model', path: '/models/sim/anywhere' },
   { name: 'video-model', path: '/models/sim/video' },
   { name: 'rankings', path: '/models', signedIn: true, act: rankings },

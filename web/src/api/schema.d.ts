@@ -6504,8 +6504,11 @@ export interface components {
             };
         };
         Notice: {
-            /** @enum {string} */
-            kind: "key_limit" | "key_limit_reached" | "key_expiring" | "key_expired" | "model_retiring" | "model_gone" | "money_low" | "money_gone" | "unusual_spending";
+            /**
+             * @description model_down: no endpoint of a model used in the last 30 days takes calls at present; model_trouble: some of its endpoints take none
+             * @enum {string}
+             */
+            kind: "key_limit" | "key_limit_reached" | "key_expiring" | "key_expired" | "model_retiring" | "model_gone" | "model_down" | "model_trouble" | "money_low" | "money_gone" | "unusual_spending";
             /** @description Hash of the key, slug of the model; null for the wallet */
             ref: string | null;
             name: string | null;

@@ -10,6 +10,7 @@ const messages = {
   refusedShow: 'Show all',
   refusedHide: 'Hide them',
   refused: 'refused by your settings',
+  mine: 'Your last 30 days at this price',
   search: 'Name, vendor, slug',
   quoted: '“{text}”',
   meant: 'Read as “{text}”.',

@@ -11,6 +11,7 @@ export default {
   refusedShow: 'Показать все',
   refusedHide: 'Скрыть',
   refused: 'запрещена настройками',
+  mine: 'Ваши 30 дней по этой цене',
   search: 'Название, вендор',
   quoted: '«{text}»',
   meant: 'Понято как «{text}».',

@@ -177,7 +177,7 @@ function TextFilter({ label, value, onChange, options, narrow, search, decimal }
   useEffect(() => setText(value), [value])
   const done = () => { if (text.trim() !== value) onChange(text.trim()) }
   return (
-    <form onSubmit={(e) => { e.preventDefault(); done() }} className={narrow ? 'md:w-28' : 'md:w-36'}>
+    <form onSubmit={(e) => { e.preventDefault(); done() }} className={narrow ? 'md:w-32' : 'md:w-36'}>
       <Field label={label} className="md:[&>div]:sr-only">
         <Input value={text} placeholder={label} maxLength={256} autoComplete="off" spellCheck={false} onBlur={done} {...(decimal ? { inputMode: 'decimal' as const } : {})} {...(search ? { icon: 'search' as const, 'data-page-search': true } : {})} {...(options ? { list: id } : {})}
           onChange={(e) => { setText(e.target.value); if (options?.includes(e.target.value)) onChange(e.target.value) }} />

@@ -1,4 +1,7 @@
+import { useQuery } from '@tanstack/react-query'
 import { useState, type ReactNode } from 'react'
+import { get, type Reply } from '../../api/client'
+import { useMe } from '../../api/query'
 import { compare as order, context, date, decimal, integer, money, number, percent, perToken, price, seconds, tokens, unitName, NONE } from '../../format'
 import { useT } from '../../i18n'
 import { hasPage } from '../../router'
@@ -11,7 +14,7 @@ import { Link, LinkButton, usePageSearch, type SearchShape } from '../../ui/link
 import { Mark } from '../../ui/marks'
 import { Page, PageHead } from '../../ui/page'
 import { useCatalog } from './data'
-import { cans, type Model } from './filter'
+import { cans, monthAt, type Model } from './filter'
 import { Policy } from './parts'
 
 interface State { m: readonly string[]; different: boolean }
@@ -28,7 +31,9 @@ export default function Compare() {
   const { prepared, error, refetch } = useCatalog()
   const [, again] = useState(0)
   const chosen = prepared ? state.m.flatMap((id) => prepared.models.get(id) ?? []) : []
-  const groups = prepared ? rowsOf(chosen, t, prepared.providers) : []
+  const me = useMe()
+  const month = useQuery({ queryKey: ['usage', 'month'], queryFn: ({ signal }) => get('/api/usage', { query: { group: 'model', bucket: 'day', limit: 1, figures: true }, signal, quiet: true }), enabled: Boolean(me?.user), staleTime: 300_000, retry: false }).data?.data.figures
+  const groups = prepared ? rowsOf(chosen, t, prepared.providers, month && month.tokens_in + month.tokens_out > 0 ? month : null) : []
   const differs = (r: Row) => new Set(r.cells.map((c) => c.text)).size > 1
   const shown = groups.map((g) => ({ ...g, rows: g.rows.filter((r) => !state.different || differs(r)) })).filter((g) => g.rows.length > 0)
   const markdown = () => [`| | ${chosen.map((m) => `${m.name} \`${m.id}\``).join(' | ')} |`, `|---|${chosen.map(() => '---|').join('')}`, ...shown.flatMap((g) => g.rows.map((r) => `| ${r.label} | ${r.cells.map((c) => c.text.replaceAll('|', '\\|')).join(' | ')} |`))].join('\n')
@@ -79,7 +84,9 @@ export default function Compare() {
   )
 }
 
-function rowsOf(models: readonly Model[], t: ReturnType<typeof useT<'catalog'>>, providers: ReadonlyMap<string, string>): { title: string; rows: Row[] }[] {
+type Month = NonNullable<Reply<'/api/usage'>['data']['figures']>
+
+function rowsOf(models: readonly Model[], t: ReturnType<typeof useT<'catalog'>>, providers: ReadonlyMap<string, string>, month: Month | null): { title: string; rows: Row[] }[] {
   const best = (values: readonly (number | null)[], want: 'least' | 'most') => {
     const known = values.filter((v): v is number => v !== null)
     if (known.length < 2 || new Set(known).size < 2) return values.map(() => false)
@@ -92,6 +99,12 @@ function rowsOf(models: readonly Model[], t: ReturnType<typeof useT<'catalog'>>,
     const least = known.length > 1 ? known.reduce((a, b) => (order(b, a) < 0 ? b : a)) : null
     return { key, label, cells: values.map((v) => ({ text: v === null ? NONE : price(perToken(v), '1M', { bare: true }), best: least !== null && known.some((k) => order(k, least) !== 0) && v !== null && order(decimal(v)!, least) === 0 })) }
   }
+  const mine = (u: Month): Row => {
+    const costs = models.map((m) => monthAt(m, u))
+    const known = costs.flatMap((v) => decimal(v) ?? [])
+    const least = known.length > 1 ? known.reduce((a, b) => (order(b, a) < 0 ? b : a)) : null
+    return { key: 'mine', label: t('mine'), cells: costs.map((v) => ({ text: v === null ? NONE : money(v, { about: true }), best: least !== null && known.some((k) => order(k, least) !== 0) && v !== null && order(decimal(v)!, least) === 0 })) }
+  }
   const measured = (key: string, label: string, of: (m: Model) => number | null, write: (n: number) => string, want: 'least' | 'most'): Row => {
     const values = models.map(of)
     const tops = best(values, want)
@@ -101,7 +114,7 @@ function rowsOf(models: readonly Model[], t: ReturnType<typeof useT<'catalog'>>,
   const words = (key: string, label: string, of: (m: Model) => string): Row => ({ key, label, cells: models.map((m) => ({ text: of(m) || NONE })) })
   const tick = (on: boolean) => ({ text: on ? t('yes') : NONE, show: on ? <Icon name="check" label={t('yes')} className="text-good" /> : <span className="text-ink3">{NONE}</span> })
   return [
-    { title: t('groupPrice', { unit: unitName('1M') }), rows: [money1('in', t('input'), (m) => m.in), money1('out', t('output'), (m) => m.out), money1('cached', t('cached'), (m) => m.cached), ...(models.some((m) => m.each !== undefined) ? [words('each', t('own'), (m) => (m.each === undefined ? '' : `${money(m.each)} ${t.or(`per_${m.unit ?? ''}`, m.unit ?? '')}`))] : [])] },
+    { title: t('groupPrice', { unit: unitName('1M') }), rows: [...(month ? [mine(month)] : []), money1('in', t('input'), (m) => m.in), money1('out', t('output'), (m) => m.out), money1('cached', t('cached'), (m) => m.cached), ...(models.some((m) => m.each !== undefined) ? [words('each', t('own'), (m) => (m.each === undefined ? '' : `${money(m.each)} ${t.or(`per_${m.unit ?? ''}`, m.unit ?? '')}`))] : [])] },
     { title: t('groupLimits'), rows: [measured('ctx', t('context'), (m) => m.ctx, context, 'most'), measured('max', t('longest'), (m) => m.max ?? null, tokens, 'most')] },
     { title: t('groupCan'), rows: [...cans.filter((c) => models.some((m) => able(m, c))).map((c): Row => ({ key: c, label: t(`can_${c}`), cells: models.map((m) => tick(able(m, c))) })), words('outs', t('gives'), (m) => m.outs.map((o) => t.or(`makes_${o}`, o)).join(', '))] },
     { title: t('groupData'), rows: [{ key: 'policy', label: t('dataPolicy'), cells: models.map((m) => ({ text: t.or(`tag_${m.policy}`, m.policy), show: <Policy value={m.policy} /> })) }] },

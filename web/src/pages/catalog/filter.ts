@@ -1,6 +1,6 @@
 /** The filter of the catalog: its state in the address, what it leaves, the numbers beside each choice. Pure, and quick enough for each key press. */
 import type { components } from '../../api/schema'
-import { compare, decimal, times, type Decimal, type PriceUnit } from '../../format'
+import { add, compare, decimal, plain, times, type Decimal, type PriceUnit } from '../../format'
 import { fold, unswap } from '../../ui/search'
 import type { Search, SearchShape } from '../../ui/link'
 
@@ -184,3 +184,12 @@ export function helpful(all: readonly Entry[], f: Filter, values: Readonly<Recor
 /** Positions of the price slider: as far from one another as people think of prices. The last is "any". */
 export const priceSteps: readonly number[] = [1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 900, 1000, 1500, 2000, 3000, 5000, 10_000]
 export const contexts: readonly number[] = [32_000, 128_000, 200_000, 1_000_000]
+
+/** What the tokens of a month would have cost at the list prices of a model, in rubles; null where tokens have no price. */
+export function monthAt(m: Pick<Model, 'in' | 'out' | 'cached'>, u: { readonly tokens_in: number; readonly tokens_cached: number; readonly tokens_out: number }): string | null {
+  const input = decimal(m.in), output = decimal(m.out)
+  if (!input || !output) return null
+  const cached = Math.min(u.tokens_cached, u.tokens_in)
+  const sum = add(add(times(input, u.tokens_in - cached), times(decimal(m.cached) ?? input, cached)), times(output, u.tokens_out))
+  return plain(times({ digits: sum.digits, scale: sum.scale + 3 }, 1)) // prices are for 1,000 tokens
+}

@@ -78,11 +78,11 @@ function Wallet({ v }: { v: Overview }) {
 function NoticeOf({ n }: { n: Overview['notices'][number] }) {
   const t = useT('overview')
   const name = n.name ?? n.ref ?? ''
-  const bad = n.kind.endsWith('_reached') || n.kind.endsWith('_gone') || n.kind === 'key_expired'
+  const bad = n.kind.endsWith('_reached') || n.kind.endsWith('_gone') || n.kind === 'model_down' || n.kind === 'key_expired'
   const action = n.kind === 'unusual_spending' ? <Link to="/activity">{t('toActivity')}</Link> : n.kind.startsWith('key') ? <Link to="/keys">{t('toKeys')}</Link> : n.kind.startsWith('model') && n.ref ? <Link to={`/models/${n.ref}`}>{t('toModel')}</Link> : <Link to="/money">{t('statement')}</Link>
   return (
     <Notice tone={bad ? 'bad' : 'warn'} title={t.or(`notice_${n.kind}`, n.kind, { name, percent: percent(n.detail.percent ?? null, 0) })} action={action}>
-      {n.kind === 'unusual_spending' ? t('notice_unusual_spending_text', { spent: money(n.detail.spent ?? null), usual: money(n.detail.usual ?? null) }) : n.kind.startsWith('key_limit') && n.detail.spent && n.detail.limit ? t.or(`notice_${n.kind}_text`, '', { spent: money(n.detail.spent), limit: money(n.detail.limit) }) : n.kind.startsWith('money') ? t('notice_money_text') : n.detail.at ? day(n.detail.at) : null}
+      {n.kind === 'unusual_spending' ? t('notice_unusual_spending_text', { spent: money(n.detail.spent ?? null), usual: money(n.detail.usual ?? null) }) : n.kind.startsWith('key_limit') && n.detail.spent && n.detail.limit ? t.or(`notice_${n.kind}_text`, '', { spent: money(n.detail.spent), limit: money(n.detail.limit) }) : n.kind.startsWith('money') ? t('notice_money_text') : n.kind === 'model_down' || n.kind === 'model_trouble' ? t(`notice_${n.kind}_text`) : n.detail.at ? day(n.detail.at) : null}
     </Notice>
   )
 }
