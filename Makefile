@@ -271,7 +271,7 @@ release: web bin/cyclonedx-gomod ## build the programs for all systems, Debian p
 		GOOS=$$os GOARCH=$$arch $(MAKE) program PROGRAM=dist/weir-$$os-$$arch$$ext || exit 1; \
 	done
 	if command -v dpkg-deb >/dev/null; then for arch in amd64 arm64; do packaging/deb.sh dist/weir-linux-$$arch $(VERSION) $$arch dist || exit 1; done; fi
-	bin/cyclonedx-gomod app -json -main cmd/weir -output dist/weir.go.cdx.json . 2>/dev/null
+	bin/cyclonedx-gomod bin -json -version "$(VERSION)" -output dist/weir.go.cdx.json dist/weir-linux-amd64
 	cd web && npm sbom --sbom-format cyclonedx --omit dev > ../dist/weir.web.cdx.json
 	cd dist && sha256sum * > SHA256SUMS
 

@@ -18,7 +18,7 @@ install -Dm644 LICENSE "$root/usr/share/doc/weir/copyright"
 install -Dm644 weir.example.yaml "$root/usr/share/doc/weir/weir.example.yaml"
 for part in prometheus/alerts.yaml grafana/weir.json; do install -Dm644 "packaging/$part" "$root/usr/share/weir/$part"; done
 gzip -9n < CHANGELOG.md > "$root/usr/share/doc/weir/changelog.gz"
-for page in docs/*.md; do install -Dm644 "$page" "$root/usr/share/doc/weir/$(basename "$page")"; done
+(cd docs && find . -name '*.md' -print0) | while IFS= read -r -d '' page; do install -Dm644 "docs/$page" "$root/usr/share/doc/weir/$page"; done
 
 mkdir -m755 "$root/DEBIAN"
 install -m755 packaging/debian/{postinst,prerm,postrm} "$root/DEBIAN/"

@@ -32,6 +32,17 @@ func (p *place) overlay(listen string) config.Overlay {
 	return o
 }
 
+// again are the flags that lead another command to the same place.
+func (p *place) again() (flags string) {
+	if p.Config != "" && p.Config != os.Getenv("WEIR_CONFIG") {
+		flags += " -c " + p.Config
+	}
+	if p.Data != "" {
+		flags += " --data " + p.Data
+	}
+	return flags
+}
+
 func (p *place) load(listen string) (config.Config, error) {
 	return config.Load(p.Config, os.LookupEnv, p.overlay(listen))
 }
@@ -109,8 +120,8 @@ func (c *userBootstrapCmd) Run(ctx context.Context) error {
 	if first == nil {
 		return errors.New("there are users already; add another one with: weir user add NAME")
 	}
-	fmt.Printf("Added %s (%s). These are shown once:\n\n  API key         %s\n  management key  %s\n\nNext: weir topup %s 100\n",
-		first.User.Name, first.User.ID, first.KeyText, first.ManagementKey, first.User.Name)
+	fmt.Printf("Added %s (%s). These are shown once:\n\n  API key         %s\n  management key  %s\n\nNext: weir topup %s 100%s\n",
+		first.User.Name, first.User.ID, first.KeyText, first.ManagementKey, first.User.Name, c.again())
 	return nil
 }
 
@@ -133,7 +144,7 @@ func (c *userAddCmd) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("Added %s (%s).\nNext: weir topup %s 100 && weir key add %s\n", u.Name, u.ID, u.Name, u.Name)
+	fmt.Printf("Added %s (%s).\nNext: weir topup %s 100%[4]s && weir key add %[3]s%[4]s\n", u.Name, u.ID, u.Name, c.again())
 	return nil
 }
 

@@ -3,10 +3,12 @@ package config
 import (
 	"encoding"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"math"
 	"math/big"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -117,7 +119,7 @@ func readSecretFile(path string) (Secret, error) {
 	if !info.Mode().IsRegular() || info.Size() > most {
 		return Secret{}, fmt.Errorf("the secret file %s is not a regular file of at most 64 KiB", path)
 	}
-	if info.Mode().Perm()&0o077 != 0 {
+	if !private(path, info.Mode()) {
 		return Secret{}, fmt.Errorf("the secret file %s may be read by others (mode %04o); run: chmod 600 %s", path, info.Mode().Perm(), path)
 	}
 	data, err := os.ReadFile(path)
@@ -129,6 +131,19 @@ func readSecretFile(path string) (Secret, error) {
 		return Secret{}, fmt.Errorf("the secret file %s is empty", path)
 	}
 	return Secret{text}, nil
+}
+
+// credentials is where systemd puts what a unit loads (LoadCredential=, in systemd.exec(5)), readable by the unit's user alone. It names that
+// user in a list of access rights, which shows in the mode as rights of the group.
+const credentials = "/run/credentials/"
+
+// private reports whether nobody but the owner may read a file.
+func private(path string, mode fs.FileMode) bool {
+	others := fs.FileMode(0o077)
+	if strings.HasPrefix(filepath.Clean(path), credentials) {
+		others = 0o037
+	}
+	return mode.Perm()&others == 0
 }
 
 func parseDuration(text string) (time.Duration, error) {
