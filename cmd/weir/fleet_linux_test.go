@@ -20,18 +20,21 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"weir/internal/apikey"
 	"weir/internal/store/postgres/pgtest"
 )
 
-var fleetLong = flag.Bool("fleet.long", false, "TestFleet also freezes a node, and restarts, kills and fills PostgreSQL")
+var fleetLong = flag.Bool("fleet.long", false, "TestFleet also freezes a node, cuts it off, and restarts, kills, fills and replaces PostgreSQL")
 
 // fleet is three nodes on one PostgreSQL behind nginx, under the load of one user.
 type fleet struct {
 	server *pgtest.Server
 	dsn    string
-	nodes  []*site
-	front  *node // nginx
+
+	standby *pgtest.Server // of the long run, as are these
+	cables  []*cable       // of the nodes
+	disk    string         // of the server; "": it is not bounded
+	nodes   []*site
+	front   *node // nginx
 
 	stop     chan struct{}
 	load     sync.WaitGroup
@@ -50,7 +53,7 @@ func TestFleet(t *testing.T) {
 	}
 	f := openFleet(t)
 	f.begin(t)
-	f.revocation(t)
+	f.changes(t, "that hear of it", time.Second)
 	f.kill(t)
 	f.rollingRestart(t)
 	if *fleetLong {
@@ -58,7 +61,12 @@ func TestFleet(t *testing.T) {
 		f.databaseEnds(t, "restarted", (*pgtest.Server).Stop)
 		f.databaseEnds(t, "killed", (*pgtest.Server).Kill)
 		f.noConnections(t)
+		f.cutOff(t, "cut off from PostgreSQL", true, false)
+		f.cutOff(t, "without an answer from PostgreSQL", false, true)
+		f.unheard(t)
+		f.noDisk(t)
 		f.rollingRestart(t)
+		f.failOver(t)
 	}
 	f.end(t)
 }
@@ -71,14 +79,14 @@ func openFleet(t *testing.T) *fleet {
 			t.Fatal("this test needs nginx: make nginx, or on Debian apt-get install nginx")
 		}
 	}
-	f := &fleet{server: pgtest.Start(t), stop: make(chan struct{})}
-	f.dsn = f.server.New(t)
+	f := &fleet{stop: make(chan struct{})}
+	f.databases(t)
 	upstream := simulator(t)
 	for range 3 {
 		dir := t.TempDir()
 		s := &site{dir: dir, file: filepath.Join(dir, "weir.yaml"), upstream: upstream, node: &node{client: newClient(t), model: "test/chat"}}
 		text := strings.Replace(s.config(settings{price: "0.4", server: "shutdown_delay: 1500ms\n  trusted_proxies: [127.0.0.1]"}), "listen: 127.0.0.1:0", "listen: "+freeAddress(t), 1)
-		s.write(t, text+"store: {dsn: \""+f.dsn+"\"}\nledger: {lease_for: 3s, lapse_after: 6s}\nlog: {access: false}\n")
+		s.write(t, text+"store: {dsn: \""+f.way(t)+"\"}\nledger: {lease_for: 3s, lapse_after: 6s, store_for: 5s}\nlog: {access: false}\n")
 		if len(f.nodes) == 0 {
 			weir(t, "user", "add", "anna", "-c", s.file)
 			weir(t, "topup", "anna", "100000", "-c", s.file)
@@ -222,32 +230,6 @@ func (f *fleet) allowed(t *testing.T, what string, before, most int64) {
 	}
 }
 
-// revocation: a key that a command disables is refused by every node.
-func (f *fleet) revocation(t *testing.T) {
-	t.Helper()
-	key := strings.TrimSpace(weir(t, "key", "add", "-q", "anna", "-c", f.nodes[0].file))
-	refused := func(s *site) bool {
-		n := *s.node
-		n.APIKey = key
-		status, err := n.getJSON("/v1/key", &struct{}{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return status == http.StatusUnauthorized
-	}
-	for _, s := range f.nodes {
-		if refused(s) {
-			t.Fatal("a new key is refused")
-		}
-	}
-	weir(t, "key", "disable", apikey.Hash(key), "-c", f.nodes[0].file)
-	began := time.Now()
-	for _, s := range f.nodes {
-		waitFor(t, "the key to be refused", func() bool { return refused(s) })
-	}
-	promised(t, "a revoked key is refused by three nodes", time.Since(began), time.Second)
-}
-
 // kill: only calls that were at the node fail.
 func (f *fleet) kill(t *testing.T) {
 	t.Helper()
@@ -296,16 +278,7 @@ func (f *fleet) databaseEnds(t *testing.T, how string, end func(*pgtest.Server, 
 	end(f.server, t)
 	before := f.failed.Load()
 	waitFor(t, "calls to be refused", func() bool { return f.failed.Load() > before+20 })
-	f.server.Start(t)
-	began := time.Now()
-	f.answered(t, 100)
-	promised(t, "a hundred answers after PostgreSQL was "+how, time.Since(began), 10*time.Second)
-	for _, s := range f.nodes {
-		waitFor(t, "the node to be ready", func() bool { return s.status(t, s.AdminURL+"/readyz") == http.StatusOK })
-	}
-	before = f.failed.Load()
-	f.answered(t, 100)
-	f.allowed(t, "after PostgreSQL was "+how, before, 0)
+	f.databaseReturns(t, how)
 }
 
 // noConnections: somebody else has all connections that PostgreSQL has left. Nodes go on with theirs.

@@ -353,6 +353,9 @@ func (n *node) stream(ctx context.Context, prompt string, began func()) (reply, 
 	defer res.Body.Close()
 	r := bufio.NewReader(res.Body)
 	first, err := r.ReadString('\n')
+	if res.StatusCode != http.StatusOK {
+		return reply{}, &broken{fmt.Sprintf("status %d %s", res.StatusCode, first), nil}
+	}
 	if err != nil {
 		return reply{}, &broken{"no frame", err}
 	}

@@ -195,15 +195,22 @@ func (v *Verifier) asked(sum Sum, now time.Time, by Stranger, err error) {
 	}
 }
 
+// renewFor is how long a call with a known key waits for a store that is silent. It is what the ledger waits for, too.
+const renewFor = 1500 * time.Millisecond
+
 // renew looks a key up again. While the store is unavailable, the cached entry is used for a time.
 func (v *Verifier) renew(ctx context.Context, sum Sum, known *entry, now time.Time) (*entry, error) {
 	usable := known != nil && now.Sub(known.loadedAt) < v.cfg.Stale
 	if usable && now.UnixNano() < v.away.Load() {
 		return known, nil
 	}
-	e, err := v.load(ctx, sum, now)
+	patience := time.Duration(0)
+	if usable {
+		patience = renewFor
+	}
+	e, err := v.load(ctx, sum, now, patience)
 	if fault.Is(err, fault.StorageUnavailable) {
-		v.away.Store(now.Add(time.Second).UnixNano())
+		v.away.Store(v.now().Add(time.Second).UnixNano()) // from now: the store may have been silent for long
 		if usable {
 			return known, nil
 		}
@@ -236,8 +243,8 @@ func (e *entry) admit(now time.Time) (*Caller, error) {
 	return &e.caller, nil
 }
 
-// load queries the store, once for all callers that wait for the same key.
-func (v *Verifier) load(ctx context.Context, sum Sum, now time.Time) (*entry, error) {
+// load queries the store, once for all callers that wait for the same key; for no longer than patience, where that is above 0.
+func (v *Verifier) load(ctx context.Context, sum Sum, now time.Time, patience time.Duration) (*entry, error) {
 	v.mu.Lock()
 	f := v.flights[sum]
 	if f != nil {
@@ -267,7 +274,13 @@ func (v *Verifier) load(ctx context.Context, sum Sum, now time.Time) (*entry, er
 		close(f.done)
 	}()
 	// the first one's context must not fail the others
-	f.entry, f.err = v.ask(context.WithoutCancel(ctx), sum, now)
+	ctx = context.WithoutCancel(ctx)
+	if patience > 0 {
+		short, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
+		ctx = short
+	}
+	f.entry, f.err = v.ask(ctx, sum, now)
 	return f.entry, f.err
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -243,6 +244,61 @@ func TestKnownKeysSurviveTheStore(t *testing.T) {
 
 // What another node has changed of a user is read at the next use of the user's keys, and of no others. While the store is away, they work as
 // before.
+// silent is a store that takes questions and does not answer.
+type silent struct{ *memory }
+
+func (s silent) KeyByHash(ctx context.Context, _ string) (apikey.Found, error) {
+	s.memory.mu.Lock()
+	s.memory.asked++
+	s.memory.mu.Unlock()
+	select {
+	case <-ctx.Done():
+		return apikey.Found{}, ctx.Err()
+	case <-time.After(time.Minute): // as long as the store itself allows
+		return apikey.Found{}, errors.New("no answer")
+	}
+}
+
+// switched is the one store, and then the other.
+type switched struct {
+	apikey.Store
+	silent atomic.Bool
+	other  apikey.Store
+}
+
+func (s *switched) KeyByHash(ctx context.Context, hash string) (apikey.Found, error) {
+	if s.silent.Load() {
+		return s.other.KeyByHash(ctx, hash)
+	}
+	return s.Store.KeyByHash(ctx, hash)
+}
+
+// A call with a known key waits for a silent store once, and not for long.
+func TestKnownKeysDoNotWaitForASilentStore(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store, _, _, _, text := newBench(t)
+		both := &switched{Store: store, other: silent{store}}
+		v := apikey.NewVerifier(both, time.Now, apikey.VerifierConfig{})
+		admitted(t, v, text)
+		both.silent.Store(true)
+		time.Sleep(10 * time.Second)
+		began, asked := time.Now(), store.count()
+		for range 50 {
+			admitted(t, v, text)
+		}
+		if took := time.Since(began); took > 1500*time.Millisecond || store.count() != asked+1 {
+			t.Errorf("50 calls took %v, and asked %d times", took, store.count()-asked)
+		}
+		both.silent.Store(false)
+		time.Sleep(2 * time.Second)
+		admitted(t, v, text)
+		if store.count() != asked+2 {
+			t.Error("a store that is back is not asked")
+		}
+	})
+}
+
 func TestLookAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -99,9 +99,12 @@ type Server struct {
 type ending struct{ err error }
 
 // Start starts a server for one test, which may stop and start it. It ends with the test.
-func Start(t testing.TB) *Server {
+func Start(t testing.TB) *Server { t.Helper(); return StartIn(t, "") }
+
+// StartIn is Start with the server's folder in another one, such as that of a small file system; "": where temporary files are.
+func StartIn(t testing.TB, parent string) *Server {
 	t.Helper()
-	s, err := start()
+	s, err := startIn(parent)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,18 +112,13 @@ func Start(t testing.TB) *Server {
 	return s
 }
 
-func start() (*Server, error) {
-	bin, err := binaries()
+func start() (*Server, error) { return startIn("") }
+
+func startIn(parent string) (*Server, error) {
+	s, err := folderIn(parent)
 	if err != nil {
 		return nil, err
 	}
-	removeStale()
-	// not in the folder of a test: the path of a socket may have about a hundred bytes
-	dir, err := os.MkdirTemp(socketDir(), folder+strconv.Itoa(os.Getpid())+"-")
-	if err != nil {
-		return nil, err
-	}
-	s := &Server{dir: dir, bin: bin}
 	if err := s.create(); err != nil {
 		s.close()
 		return nil, err
@@ -128,12 +126,32 @@ func start() (*Server, error) {
 	return s, nil
 }
 
-func (s *Server) create() error {
+// folderIn makes the folder of a server that has no data yet.
+func folderIn(parent string) (*Server, error) {
+	bin, err := binaries()
+	if err != nil {
+		return nil, err
+	}
+	removeStale()
+	// not in the folder of a test: the path of a socket may have about a hundred bytes
+	if parent == "" {
+		parent = socketDir()
+	}
+	dir, err := os.MkdirTemp(parent, folder+strconv.Itoa(os.Getpid())+"-")
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{dir: dir, bin: bin}
 	if os.Getuid() == 0 { // the server refuses to run as root
 		if err := s.leaveRoot(); err != nil {
-			return err
+			s.close()
+			return nil, err
 		}
 	}
+	return s, nil
+}
+
+func (s *Server) create() error {
 	out, err := s.command("initdb", "-D", s.data(), "-U", "weir", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync").CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("initdb: %w\n%s", err, out)
