@@ -13,11 +13,11 @@ import (
 	"weir/internal/usage"
 )
 
-// ApplyBench measures what a thousand settled calls cost on their way from the journal to the tables, by the number of wallets among them.
+// ApplyBench measures what a settled call costs on its way from the journal to the tables, by the number of wallets and of calls in a batch.
 func ApplyBench(b *testing.B, open func(*testing.B) LedgerStore) {
-	const calls = 1000
-	for _, wallets := range []int{1, 10, 1000} {
-		b.Run(fmt.Sprintf("wallets=%d", wallets), func(b *testing.B) {
+	for _, size := range []struct{ wallets, calls int64 }{{1, 50}, {1, 200}, {1, 1000}, {10, 1000}, {1000, 1000}} {
+		wallets, calls := size.wallets, size.calls
+		b.Run(fmt.Sprintf("wallets=%d,calls=%d", wallets, calls), func(b *testing.B) {
 			ctx := context.Background()
 			s := open(b)
 			at := time.Unix(1e9, 0)
@@ -36,7 +36,7 @@ func ApplyBench(b *testing.B, open func(*testing.B) LedgerStore) {
 				batch.From, batch.To, batch.Items = batch.To, batch.To+calls, batch.Items[:0]
 				for i := range calls {
 					w := fmt.Sprint("wal_", i%wallets)
-					c := record.Call{Generation: fmt.Sprintf("gen-%d", batch.From+int64(i)), Request: "req_0123456789abcdefghij", User: "usr_0123456789abcdefghij", Wallet: w,
+					c := record.Call{Generation: fmt.Sprintf("gen-%d", batch.From+i), Request: "req_0123456789abcdefghij", User: "usr_0123456789abcdefghij", Wallet: w,
 						Key: "key_" + w, API: "completions", At: at, ModelAsked: "vendor/model", Model: "vendor/model", Provider: "provider", Endpoint: "provider/vendor/model",
 						Status: 200, Lines: []usage.Line{{Kind: 1, Quantity: 250, Price: 25_000_000}}, Cost: 6_250_000, Usage: usage.Usage{Prompt: usage.Of(250)}, Settled: true}
 					batch.Items = append(batch.Items, ledger.Encode(ledger.Item{Call: c}))
@@ -46,7 +46,7 @@ func ApplyBench(b *testing.B, open func(*testing.B) LedgerStore) {
 					b.Fatalf("%d, %v", to, err)
 				}
 			}
-			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/calls, "us/call")
+			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/float64(calls), "us/call")
 		})
 	}
 }
