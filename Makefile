@@ -272,7 +272,9 @@ release: web bin/cyclonedx-gomod ## build the programs for all systems, Debian p
 	done
 	if command -v dpkg-deb >/dev/null; then for arch in amd64 arm64; do packaging/deb.sh dist/weir-linux-$$arch $(VERSION) $$arch dist || exit 1; done; fi
 	bin/cyclonedx-gomod bin -json -version "$(VERSION)" -output dist/weir.go.cdx.json dist/weir-linux-amd64
-	cd web && npm sbom --sbom-format cyclonedx --omit dev > ../dist/weir.web.cdx.json
+	mkdir dist/web && cp web/package.json web/package-lock.json dist/web/
+	cd dist/web && npm pkg set version=0.0.0 && npm sbom --package-lock-only --sbom-format cyclonedx --sbom-type application --omit dev > ../weir.web.cdx.json # npm lists nothing that has no version
+	rm -r dist/web
 	cd dist && sha256sum * > SHA256SUMS
 
 bin/cyclonedx-gomod: tools/sbom/go.mod tools/sbom/go.sum
