@@ -33,12 +33,12 @@ func TestNodesWithWrongClocks(t *testing.T) {
 	for _, gw := range nodes {
 		apptest.WaitFor(t, "the others to be seen", func() bool { return gw.Node.Sharing() == int64(len(nodes)) })
 	}
+	began := time.Now()
 	for i := range nodes {
 		if got := at[i].Chat(t, hello); got.Status != http.StatusOK {
 			t.Fatalf("a call at node %d: status %d: %s", i, got.Status, got.Body)
 		}
 	}
-	began := time.Now()
 	var answered atomic.Int64
 	answered.Store(int64(len(nodes)))
 	var all sync.WaitGroup

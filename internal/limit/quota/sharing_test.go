@@ -23,7 +23,6 @@ type board struct {
 	full  map[string][limit.Dims]time.Time
 	away  bool
 	nodes int64
-	swept int
 }
 
 func (b *board) ShareUses(_ context.Context, uses []limit.Use, _ time.Time) (quota.Shared, error) {
@@ -54,7 +53,7 @@ func (b *board) ShareUses(_ context.Context, uses []limit.Use, _ time.Time) (quo
 	return quota.Shared{Names: all, Nodes: b.nodes, At: now}, nil
 }
 
-func (b *board) SweepUses(context.Context) error { b.swept++; return nil }
+func (b *board) SweepUses(context.Context) error { return nil }
 
 // sharers are nodes that exchange through a board.
 func sharers(t *testing.T, b *board, n int, away bool, c quota.Config, log *slog.Logger) (nodes []*quota.Quotas) {
