@@ -74,7 +74,7 @@ test('versions are saved, compared and restored; what the form has no field for 
   await page.getByRole('button', { name: 'Save version 3' }).click();
   await page.getByText('Version 3 is saved').waitFor();
   const versions = page.getByRole('list', { name: 'Versions' });
-  await versions.getByRole('button', { name: 'What changed' }).first().click();
+  await versions.getByRole('listitem').filter({ hasText: 'version 3' }).getByRole('button', { name: 'What changed' }).click();
   const changes = page.getByRole('dialog').getByRole('region');
   await changes.getByText('removed: First tone.').waitFor();
   await changes.getByText('added: Second tone.').waitFor();

@@ -152,6 +152,7 @@ function Versions({ p }: { p: Preset }) {
     } catch (e) { toast(explain(e)) } finally { setBusy(false) }
   }
   const all = data?.data ?? []
+  const at = all.findIndex((v) => v.version === showing) // a version that somebody saves meanwhile moves the others
   return (
     <Panel title={t('versions')}>
       {error && !data ? <ErrorBox error={error} onRetry={() => { void refetch() }} /> : !data ? <Skeleton className="h-24 w-full" /> : (
@@ -161,14 +162,14 @@ function Versions({ p }: { p: Preset }) {
               <span className="flex flex-wrap items-center gap-2"><span className="font-medium">{t('versionN', { n: v.version })}</span>{v.version === p.version && <Tag tone="good">{t('current')}</Tag>}</span>
               <span className="text-small text-ink3">{dateTime(v.saved_at)} · {t(v.saved_by.startsWith('user:') ? 'by_user' : 'by_key')}</span>
               <span className="flex flex-wrap gap-2 pt-1">
-                {i + 1 < all.length && <Button small look="quiet" onClick={() => setShowing(i)}>{t('show')}</Button>}
+                {i + 1 < all.length && <Button small look="quiet" onClick={() => setShowing(v.version)}>{t('show')}</Button>}
                 {v.version !== p.version && <Button small look="quiet" icon="refresh" busy={busy} onClick={() => { void restore(v.version) }}>{t('restore')}</Button>}
               </span>
             </li>
           ))}
         </ol>
       )}
-      {showing !== null && all[showing] && all[showing + 1] && <Changes name={p.name} versions={all.map((v) => v.version)} a={all[showing + 1]!.version} b={all[showing]!.version} onClose={() => setShowing(null)} />}
+      {all[at] && all[at + 1] && <Changes name={p.name} versions={all.map((v) => v.version)} a={all[at + 1]!.version} b={all[at]!.version} onClose={() => setShowing(null)} />}
     </Panel>
   )
 }
