@@ -67,7 +67,7 @@ func (s *Service) sweep(ctx context.Context) {
 // Sweep forgets jobs that ended long ago, and has copies deleted that a node made before it died: those older than any job's content
 // can be.
 func (s *Service) Sweep(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, s.cfg.PollFor)
+	short, cancel := context.WithTimeout(ctx, s.cfg.PollFor)
 	defer cancel()
 	failed := func(what string, err error) bool {
 		if err != nil && ctx.Err() == nil {
@@ -76,13 +76,13 @@ func (s *Service) Sweep(ctx context.Context) {
 		return err != nil
 	}
 	for range sweepRounds {
-		n, err := s.Store.SweepJobs(ctx, s.now().Add(-s.cfg.ForgetAfter), sweepAtOnce)
+		n, err := s.Store.SweepJobs(short, s.now().Add(-s.cfg.ForgetAfter), sweepAtOnce)
 		if failed("old video jobs cannot be deleted", err) || n < sweepAtOnce {
 			break
 		}
 	}
 	if s.Contents != nil {
-		_, err := s.Contents.Sweep(ctx, s.now().Add(-s.cfg.JobFor-s.cfg.KeepFor-sweepMargin), sweepAtOnce)
+		_, err := s.Contents.Sweep(short, s.now().Add(-s.cfg.JobFor-s.cfg.KeepFor-sweepMargin), sweepAtOnce)
 		failed("old copies of videos cannot be deleted", err)
 	}
 }

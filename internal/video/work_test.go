@@ -431,6 +431,40 @@ func TestStoreAway(t *testing.T) {
 	}
 }
 
+// silent is a store that does not answer when it is asked to forget jobs.
+type silent struct{ *memory }
+
+func (silent) SweepJobs(ctx context.Context, _ time.Time, _ int) (int, error) {
+	<-ctx.Done()
+	return 0, ctx.Err()
+}
+
+// A store that takes too long to forget jobs is reported. One that is broken off by the end of the node is not.
+func TestSlowSweepIsReported(t *testing.T) {
+	t.Parallel()
+	for name, ends := range map[string]bool{"slow": false, "the node ends": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var reports []string
+				r := newRig(t, &provider{}, func(d *video.Deps, c *video.Config) {
+					d.Store = silent{newMemory()}
+					c.Report = func(what string, _ *video.Job, _ error) { reports = append(reports, what) }
+				})
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				if ends {
+					cancel()
+				}
+				r.Sweep(ctx)
+				if ends != (len(reports) == 0) {
+					t.Errorf("%q", reports)
+				}
+			})
+		})
+	}
+}
+
 func TestAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

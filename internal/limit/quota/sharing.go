@@ -127,7 +127,7 @@ func (s *sharing) round(ctx context.Context) time.Duration {
 
 // exchange tells and learns. more: there was too much for one exchange.
 func (s *sharing) exchange(ctx context.Context) (more bool) {
-	ctx, stop := context.WithTimeout(ctx, shareFor)
+	short, stop := context.WithTimeout(ctx, shareFor)
 	defer stop()
 	gates := s.gates()
 	told := map[string][]limit.Use{}
@@ -142,7 +142,7 @@ func (s *sharing) exchange(ctx context.Context) (more bool) {
 	}
 	sorting.By(uses, func(a, b limit.Use) int { return strings.Compare(a.Name, b.Name) })
 	at := s.now()
-	shared, err := s.store.ShareUses(ctx, uses, s.seen)
+	shared, err := s.store.ShareUses(short, uses, s.seen)
 	if err != nil {
 		nodes := max(s.nodes.Load(), 1)
 		for prefix, g := range gates {
@@ -176,7 +176,7 @@ func (s *sharing) exchange(ctx context.Context) (more bool) {
 	s.nodes.Store(nodes)
 	if at.Sub(s.swept) > sweepEvery {
 		s.swept = at
-		if err := s.store.SweepUses(ctx); err != nil {
+		if err := s.store.SweepUses(short); err != nil {
 			s.log.Warn("what keys have used was not tidied up", "error", err)
 		}
 	}

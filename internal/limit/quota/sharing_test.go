@@ -19,17 +19,23 @@ import (
 
 // board is an exchange in memory.
 type board struct {
-	mu    sync.Mutex
-	full  map[string][limit.Dims]time.Time
-	away  bool
-	nodes int64
+	mu     sync.Mutex
+	full   map[string][limit.Dims]time.Time
+	away   bool
+	silent bool // when away: it does not answer
+	nodes  int64
 }
 
-func (b *board) ShareUses(_ context.Context, uses []limit.Use, _ time.Time) (quota.Shared, error) {
+func (b *board) ShareUses(ctx context.Context, uses []limit.Use, _ time.Time) (quota.Shared, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := time.Now()
 	if b.away {
+		if b.silent {
+			b.mu.Unlock()
+			<-ctx.Done()
+			b.mu.Lock()
+		}
 		return quota.Shared{}, errors.New("away")
 	}
 	for _, u := range uses {
@@ -70,7 +76,7 @@ func sharers(t *testing.T, b *board, n int, away bool, c quota.Config, log *slog
 	b.away = away
 	b.mu.Unlock()
 	if away {
-		time.Sleep(2 * time.Second) // they find out
+		time.Sleep(4 * time.Second) // they find out
 	}
 	return nodes
 }
@@ -133,36 +139,43 @@ func TestKeysShareTheirLimitOverNodes(t *testing.T) {
 // Nodes that cannot tell one another have their part of each limit, do not keep callers waiting, and say so once.
 func TestNodesThatCannotTell(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		var text bytes.Buffer
-		b := &board{full: map[string][limit.Dims]time.Time{}}
-		nodes := sharers(t, b, 3, true, quota.Config{InFlight: 100, Keys: apikey.Rates{Requests: 30}}, slog.New(slog.NewTextHandler(&text, nil)))
-		began := time.Now()
-		for i, q := range nodes {
-			if in := visits(t, q, caller("a"), 30); in != 10 {
-				t.Errorf("node %d let %d in of its part of 10", i, in)
-			}
+	for name, silent := range map[string]bool{"the store refuses": false, "the store is silent": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) { nodesThatCannotTell(t, silent) })
+		})
+	}
+}
+
+func nodesThatCannotTell(t *testing.T, silent bool) {
+	var text bytes.Buffer
+	b := &board{full: map[string][limit.Dims]time.Time{}, silent: silent}
+	nodes := sharers(t, b, 3, true, quota.Config{InFlight: 100, Keys: apikey.Rates{Requests: 30}}, slog.New(slog.NewTextHandler(&text, nil)))
+	began := time.Now()
+	for i, q := range nodes {
+		if in := visits(t, q, caller("a"), 30); in != 10 {
+			t.Errorf("node %d let %d in of its part of 10", i, in)
 		}
-		if waited := time.Since(began); waited > 0 {
-			t.Errorf("callers waited for %v", waited)
-		}
-		in := 0
-		for range 3600 {
-			time.Sleep(time.Second)
-			in += visits(t, nodes[0], caller("a"), 1)
-		}
-		if in < 599 || in > 601 { // a third of 30 in a minute
-			t.Errorf("%d were let in within an hour", in)
-		}
-		b.mu.Lock()
-		b.away = false
-		b.mu.Unlock()
-		time.Sleep(3 * time.Minute)
-		if in := visits(t, nodes[1], caller("a"), 60); in < 30 || in > 31 {
-			t.Errorf("%d of 30 were let in when they could tell one another again", in)
-		}
-		if n := strings.Count(text.String(), "cannot tell"); n != 3 || strings.Count(text.String(), "again") != 3 {
-			t.Errorf("each of three nodes says once that others cannot be told, and that they can:\n%s", &text)
-		}
-	})
+	}
+	if waited := time.Since(began); waited > 0 {
+		t.Errorf("callers waited for %v", waited)
+	}
+	in := 0
+	for range 3600 {
+		time.Sleep(time.Second)
+		in += visits(t, nodes[0], caller("a"), 1)
+	}
+	if in < 599 || in > 601 { // a third of 30 in a minute
+		t.Errorf("%d were let in within an hour", in)
+	}
+	b.mu.Lock()
+	b.away = false
+	b.mu.Unlock()
+	time.Sleep(3 * time.Minute)
+	if in := visits(t, nodes[1], caller("a"), 60); in < 30 || in > 31 {
+		t.Errorf("%d of 30 were let in when they could tell one another again", in)
+	}
+	if n := strings.Count(text.String(), "cannot tell"); n != 3 || strings.Count(text.String(), "again") != 3 {
+		t.Errorf("each of three nodes says once that others cannot be told, and that they can:\n%s", &text)
+	}
 }
