@@ -243,7 +243,7 @@ func (f *fleet) kill(t *testing.T) {
 	f.allowed(t, "it starts again", before, 0)
 }
 
-// rollingRestart restarts one node after another, and tells nginx nothing: no call fails.
+// rollingRestart restarts one node after another without a change to nginx. No call fails.
 func (f *fleet) rollingRestart(t *testing.T) {
 	t.Helper()
 	before := f.failed.Load()

@@ -28,7 +28,7 @@ type cable struct {
 	mu      sync.Mutex
 	changed *sync.Cond
 	cut     bool // connections end, and new ones at once
-	silent  bool // nothing passes, and nobody is told
+	silent  bool // nothing passes, and no connection is closed
 	ends    []net.Conn
 }
 

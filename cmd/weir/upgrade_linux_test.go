@@ -36,7 +36,7 @@ func TestUpgrade(t *testing.T) {
 	was.answered(t, 100)
 	isNew.answered(t, 100)
 	u.keys(t)
-	if u.tables(t) > before { // a node that is restarted too early is told what it needs
+	if u.tables(t) > before { // the old release refuses the new tables, and names the version that they need
 		again := startCommand(t, exec.Command(*upgradeFrom, "serve", "-c", u.copyOf(t)), environment(), nil)
 		<-again.exited
 		if err := (*exec.ExitError)(nil); !errors.As(again.err, &err) || !strings.Contains(again.stderr.String(), "newer version of Weir") {

@@ -137,7 +137,7 @@ func readSecretFile(path string) (Secret, error) {
 // user in a list of access rights, which shows in the mode as rights of the group.
 const credentials = "/run/credentials/"
 
-// private reports whether nobody but the owner may read a file.
+// private reports whether only the owner can read a file.
 func private(path string, mode fs.FileMode) bool {
 	others := fs.FileMode(0o077)
 	if strings.HasPrefix(filepath.Clean(path), credentials) {

@@ -192,7 +192,7 @@ func TestEveryLinkResolves(t *testing.T) {
 	}
 }
 
-// Each page is in the list beside it, and one in a folder without a page of its own is in the list of every page: else nobody finds it.
+// Each page is in the list beside it, and one in a folder without a page of its own is in the list of every page. No page is without a link.
 func TestEveryPageIsListed(t *testing.T) {
 	t.Parallel()
 	s := serve(t, shared, ours)

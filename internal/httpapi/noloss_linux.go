@@ -25,8 +25,8 @@ var noNew = []unix.SockFilter{
 const handshake = 50 * time.Millisecond
 
 // acceptAll makes the system take no new connections of l, and waits until all that it has taken are accepted: those that wait when a listener
-// closes are reset, with the requests that clients have sent. Whoever tries meanwhile is refused when l closes, before a request was sent, so that
-// a balancer goes elsewhere. It does nothing for listeners that it cannot do this for.
+// closes are reset, with the requests that clients have sent. Clients that connect meanwhile are refused when l closes, before they send a
+// request, so that a balancer tries another node. It does nothing for listeners without a packet filter.
 func acceptAll(ctx context.Context, l net.Listener) {
 	sc, ok := l.(syscall.Conn)
 	if !ok {

@@ -34,7 +34,7 @@ type standings struct {
 }
 
 // Ranks ranks models by how much each was used lately: at once, and then each time every has passed. Days that are not over do not count, so
-// that nobody can watch what a call changes. While the store cannot be read, the ranks stay as they are.
+// that the effect of a single call cannot be observed. While the store cannot be read, the ranks stay as they are.
 func (a *API) Ranks(from Popularity, every time.Duration) *loop.Loop {
 	return loop.New(0, func(ctx context.Context) time.Duration {
 		all, err := a.rank(ctx, from)

@@ -13,8 +13,8 @@ import (
 // Ranks are places by popularity, from 1, by the id under which a model is listed.
 type Ranks map[string]int
 
-// RankLeast is how many accounts must have used a model before anybody is told that it was used. It is also how many of them decide: no
-// account counts for more than the one with the fifth most.
+// RankLeast is how many accounts must have used a model before a ranking lists it. It is also a cap: no account counts for more than the one
+// with the fifth most.
 const RankLeast = 5
 
 // Popularity counts how much models were used by accounts. Nothing can be learned from it about one account, and no account can push a model
@@ -79,7 +79,7 @@ func (p *Popularity) flush() {
 // Ranked is a model of a ranking.
 type Ranked struct {
 	ID      string
-	Counted int64 // tokens; not for anybody's eyes: what one account used may be found out from it
+	Counted int64 // tokens; never shown: they may give away what one account used
 }
 
 // Ranking orders models by use: the most used first, equals by id.
