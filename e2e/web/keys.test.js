@@ -6,9 +6,12 @@ import { accessible, becomes, browser, demo, englishWords, fitsWidth, hostile, o
 const weir = await demo();
 const b = await browser();
 
-async function make(page, name) {
-  await page.getByLabel('Name of a new key').fill(name);
-  await page.getByRole('button', { name: 'Make a key' }).click();
+async function make(page, name, more = async () => {}) {
+  await page.getByRole('heading', { level: 1 }).focus();
+  await page.keyboard.press('n');
+  await page.getByLabel('Name', { exact: true }).fill(name);
+  await more(page.getByRole('form', { name: 'Make a key' }));
+  await page.getByRole('form').getByRole('button', { name: 'Make a key' }).click();
   const secret = page.getByRole('textbox', { name: 'Text of the key' });
   await secret.waitFor();
   return secret.inputValue();
@@ -26,13 +29,14 @@ test('a key is made, called with, limited, disabled, brought back, renewed and d
   await accessible(page);
   const call = (k) => weir.call('/v1/chat/completions', { model: 'sim/chat', messages: [{ role: 'user', content: 'Hello' }] }, k);
   assert.equal((await call(key)).status, 200);
-  await page.getByRole('button', { name: 'I have copied it' }).click();
+  await page.getByRole('button', { name: 'I have saved it' }).click();
   assert.equal((await page.content()).includes(key), false);
 
   await action(page, 'backend', 'Name and limits');
   await page.getByLabel('Limit', { exact: true }).fill('99,90');
-  await page.getByLabel('Limit starts again').selectOption('monthly');
-  await page.getByLabel('Allowed models').fill('sim/*');
+  await page.getByLabel('Limit for').selectOption('monthly');
+  await page.locator('summary', { hasText: 'Only these models' }).click();
+  await page.getByLabel('Only these models').fill('sim/*');
   await accessible(page);
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByRole('table').getByText(/of 99\.90/).waitFor();
@@ -61,7 +65,7 @@ test('a key is made, called with, limited, disabled, brought back, renewed and d
 test('a key has a page: what it may do, what it spent, its calls; a new text moves it, deleting leads back', async () => {
   const page = await open(b, weir, { path: '/keys', signedIn: true });
   const key = await make(page, 'river');
-  await page.getByRole('button', { name: 'I have copied it' }).click();
+  await page.getByRole('button', { name: 'I have saved it' }).click();
   const ask = (n) => weir.call('/v1/chat/completions', { model: 'sim/chat', messages: [{ role: 'user', content: `Hello ${n}` }] }, key);
   for (let i = 0; i < 2; i++) assert.equal((await ask(i)).status, 200);
   await page.getByRole('table').getByRole('link', { name: 'river' }).click();
@@ -73,15 +77,16 @@ test('a key has a page: what it may do, what it spent, its calls; a new text mov
   await becomes(async () => (await page.getByRole('main').innerText()).replace(/[\u202f\u00a0]/g, '').includes(`${data.spent_total}₽`), true);
   assert.equal(await page.getByRole('link', { name: 'Activity' }).last().getAttribute('href'), `/activity?key=${data.hash}`);
   await page.getByRole('button', { name: 'Name and limits' }).click();
-  await page.getByLabel('Allowed models').fill('sim/*');
+  await page.locator('summary', { hasText: 'Only these models' }).click();
+  await page.getByLabel('Only these models').fill('sim/*');
   await page.getByRole('button', { name: 'Save' }).click();
-  await page.getByRole('heading', { name: 'Allowed models' }).waitFor();
+  await page.getByRole('heading', { name: 'Only these models' }).waitFor();
   await page.getByRole('button', { name: 'Actions for river' }).click();
   await page.getByRole('menuitem', { name: 'New text' }).click();
   await page.getByRole('alertdialog').getByRole('button', { name: 'New text' }).click();
   await page.getByRole('textbox', { name: 'Text of the key' }).waitFor();
   await page.waitForURL((u) => !u.pathname.endsWith(data.hash));
-  await page.getByRole('button', { name: 'I have copied it' }).click();
+  await page.getByRole('button', { name: 'I have saved it' }).click();
   await page.getByRole('button', { name: 'Actions for river' }).click();
   await page.getByRole('menuitem', { name: 'Delete' }).click();
   await page.getByRole('alertdialog').getByRole('textbox').fill('river');
@@ -94,9 +99,65 @@ test('a key has a page: what it may do, what it spent, its calls; a new text mov
   await page.done();
 });
 
+test('a key is made in one step with all of its limits, and its text is not lost by leaving', async () => {
+  const page = await open(b, weir, { path: '/keys', signedIn: true });
+  const key = await make(page, 'nightly', async (form) => {
+    await form.getByRole('button', { name: 'Make a key' }).waitFor();
+    await form.getByLabel('Limit', { exact: true }).fill('1 500,5');
+    await form.getByLabel('Limit for').selectOption('weekly');
+    await form.getByLabel('Expires').selectOption('30');
+    await form.locator('summary', { hasText: 'Only these models' }).click();
+    await form.getByLabel('Only these models').fill('sim/*');
+    await form.locator('summary', { hasText: 'Only these addresses' }).click();
+    await form.getByLabel('Only these addresses').fill('127.0.0.0/8');
+    await form.locator('summary', { hasText: 'Answer format' }).click();
+    await form.getByLabel('Answer format').selectOption('strict');
+    await accessible(page);
+  });
+  assert.equal(await page.evaluate(() => { const e = document.activeElement; return e.value.slice(e.selectionStart, e.selectionEnd); }), key, 'the text is selected');
+  await page.getByRole('tab', { name: '.env' }).click();
+  await page.getByRole('tabpanel').getByText(`WEIR_API_KEY=${key}`).waitFor();
+  const { data: keys } = await (await page.request.get(`${weir.url}/api/keys`)).json();
+  const { limit, limit_reset, allowed_models, allowed_ips, schema, expires_at } = keys.find((k) => k.name === 'nightly');
+  const end = new Date(Date.now() + 30 * 86_400_000).toISOString().slice(0, 10);
+  assert.deepEqual({ limit, limit_reset, allowed_models, allowed_ips, schema }, { limit: '1500.5', limit_reset: 'weekly', allowed_models: ['sim/*'], allowed_ips: ['127.0.0.0/8'], schema: 'strict' });
+  assert.ok([end, new Date(Date.parse(end) - 86_400_000).toISOString().slice(0, 10)].includes(expires_at.slice(0, 10)), expires_at);
+  const answer = await (await weir.call('/v1/chat/completions', { model: 'sim/chat', messages: [{ role: 'user', content: 'Hello' }] }, key)).json();
+  assert.equal(answer.choices[0].message.content[0].type, 'text');
+
+  const leaves = page.getByRole('alertdialog', { name: 'Leave without the text of nightly?' });
+  await page.getByRole('link', { name: 'Calls', exact: true }).first().click();
+  await leaves.getByRole('button', { name: 'Cancel' }).click();
+  assert.equal(await page.getByRole('textbox', { name: 'Text of the key' }).inputValue(), key);
+  const closing = page.waitForEvent('dialog');
+  await page.close({ runBeforeUnload: true });
+  assert.equal((await closing).type(), 'beforeunload');
+  page.complaints.length = 0; // the browser's question, which the frame of these tests has answered with staying
+  await page.getByRole('link', { name: 'Calls', exact: true }).first().click();
+  await leaves.getByRole('button', { name: 'Leave' }).click();
+  await page.waitForURL(/\/calls/);
+  await page.getByRole('link', { name: 'Keys', exact: true }).first().click();
+  await page.waitForURL(/\/keys$/);
+  assert.equal((await page.content()).includes(key), false);
+  await page.done();
+});
+
+test('on a phone the text of a key fills a sheet, which asks before it closes', async () => {
+  const page = await open(b, weir, { path: '/keys', signedIn: true, size: 'phone' });
+  const key = await make(page, 'pocket');
+  await accessible(page);
+  const sheet = page.getByRole('dialog');
+  assert.equal(await sheet.getByRole('textbox', { name: 'Text of the key' }).inputValue(), key);
+  await sheet.getByRole('button', { name: 'Close' }).click();
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Cancel' }).click();
+  await sheet.getByRole('button', { name: 'I have saved it' }).click();
+  await becomes(() => sheet.count(), 0);
+  await page.done();
+});
+
 test('names are text', async () => {
   const page = await open(b, weir, { path: '/keys', signedIn: true });
-  for (const name of (Array.isArray(hostile) ? hostile : Object.values(hostile)).slice(0, 8)) { await make(page, name); await page.getByRole('button', { name: 'I have copied it' }).click(); }
+  for (const name of (Array.isArray(hostile) ? hostile : Object.values(hostile)).slice(0, 8)) { await make(page, name); await page.getByRole('button', { name: 'I have saved it' }).click(); }
   await page.done();
 });
 

@@ -1,8 +1,16 @@
 export const pages = [
   { name: 'keys', path: '/keys', signedIn: true },
-  { name: 'keys-made', path: '/keys', signedIn: true, act: async (page) => { await page.locator('main form input').fill('backend'); await page.locator('main form button').click(); await page.getByRole('tabpanel').waitFor(); } },
+  { name: 'keys-new', path: '/keys', signedIn: true, act: async (page) => { await filled(page); await page.locator('main summary').first().click(); await page.locator('main details textarea').first().fill('sim/*'); } },
+  { name: 'keys-made', path: '/keys', signedIn: true, act: async (page) => { await filled(page); await page.locator('main form button[type=submit]').click(); await page.getByRole('tabpanel').waitFor(); } },
   { name: 'key', path: (weir) => `/keys/${weir.keyOfScreens}`, signedIn: true },
 ];
+/** The form, with a name and a limit. */
+async function filled(page) {
+  await page.keyboard.press('n');
+  const fields = page.locator('main form input');
+  await fields.nth(0).fill('backend');
+  await fields.nth(1).fill('5000');
+}
 /** A key with limits, and calls of it. */
 export async function prepare(weir) {
   const made = await (await fetch(`${weir.url}/api/keys`, { method: 'POST', headers: { authorization: `Bearer ${weir.management_key}`, 'content-type': 'application/json' }, body: JSON.stringify({ name: 'backend', limit: '500', limit_reset: 'monthly', allowed_models: ['sim/*'], allowed_ips: ['127.0.0.0/8', '192.0.2.0/24'] }) })).json();

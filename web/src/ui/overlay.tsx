@@ -1,11 +1,17 @@
 /** What lies over the page. Focus goes in, stays in, and returns on close. */
 import { AlertDialog as RadixAlert, Dialog as RadixDialog, DropdownMenu, Popover as RadixPopover, Tooltip as RadixTooltip } from 'radix-ui'
-import { useState, type ReactNode } from 'react'
+import { useState, useSyncExternalStore, type ReactNode } from 'react'
 import { useT } from '../i18n'
 import { Button, IconButton } from './button'
 import { Field, Input } from './field'
 import { Icon, type IconName } from './icons'
 import { Link } from './link'
+
+/** Whether the screen is a phone's, where the width of styles says md otherwise. */
+export function usePhone(): boolean {
+  return useSyncExternalStore((f) => { narrow.addEventListener('change', f); return () => narrow.removeEventListener('change', f) }, () => narrow.matches)
+}
+const narrow = matchMedia('(width < 48rem)')
 
 const veil = 'fixed inset-0 z-40 animate-appear bg-veil'
 
@@ -57,8 +63,8 @@ export function Sheet({ open, onOpenChange, title, children, footer, wide }: { o
   )
 }
 
-/** Asks before something that cannot be undone. `typed`: the word that must be typed first. */
-export function Confirm({ open, onOpenChange, title, children, verb, onConfirm, typed, busy }: { open: boolean; onOpenChange: (open: boolean) => void; title: ReactNode; children: ReactNode; verb: string; onConfirm: () => void; typed?: string; busy?: boolean }) {
+/** Asks before something that cannot be undone. `typed`: the word that must be typed first; `fields`: what is chosen with it. */
+export function Confirm({ open, onOpenChange, title, children, verb, onConfirm, typed, busy, fields }: { open: boolean; onOpenChange: (open: boolean) => void; title: ReactNode; children: ReactNode; verb: string; onConfirm: () => void; typed?: string; busy?: boolean; fields?: ReactNode }) {
   const t = useT('common')
   const [text, setText] = useState('')
   return (
@@ -68,6 +74,7 @@ export function Confirm({ open, onOpenChange, title, children, verb, onConfirm, 
         <RadixAlert.Content className="fixed top-1/2 left-1/2 z-40 w-[440px] max-w-[calc(100vw-24px)] -translate-x-1/2 -translate-y-1/2 animate-appear rounded-float border border-line bg-surface p-5 shadow-float focus:outline-none">
           <RadixAlert.Title className="text-title">{title}</RadixAlert.Title>
           <RadixAlert.Description asChild><div className="pt-2 text-ink2">{children}</div></RadixAlert.Description>
+          {fields && <div className="pt-4">{fields}</div>}
           {typed !== undefined && <Field className="pt-4" label={t('typeToConfirm', { what: typed })}><Input value={text} onChange={(e) => setText(e.target.value)} autoComplete="off" spellCheck={false} /></Field>}
           <div className="flex justify-end gap-2 pt-5">
             <RadixAlert.Cancel asChild><Button>{t('cancel')}</Button></RadixAlert.Cancel>

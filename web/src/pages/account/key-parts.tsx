@@ -1,26 +1,24 @@
 /** What the list of keys and the page of one share: how a key is shown, changed, renewed and ended. */
-import { useState, type FormEvent, type ReactNode } from 'react'
-import { ApiError, patch, post, remove, send, type Reply } from '../../api/client'
-import { explain, said } from '../../api/explain'
+import { useEffect, useState, type ReactNode } from 'react'
+import { patch, post, remove, send, type Reply } from '../../api/client'
+import { explain } from '../../api/explain'
 import { queries } from '../../api/query'
-import { chatSnippets } from '../../code/snippets'
-import { dateTime, decimal, money, plain } from '../../format'
+import { dateTime, decimal, money } from '../../format'
 import { useT } from '../../i18n'
 import { Button, IconButton } from '../../ui/button'
-import { CodeTabs } from '../../ui/code'
 import { Secret } from '../../ui/copy'
-import { ErrorBox } from '../../ui/feedback'
-import { Field, Input, Select, Textarea } from '../../ui/field'
+import { Field, Select } from '../../ui/field'
+import { AskBeforeLeaving } from '../../ui/leaving'
 import { Level, Tag } from '../../ui/marks'
-import { Confirm, Menu, Sheet, type MenuItem } from '../../ui/overlay'
+import { Confirm, Menu, Sheet, usePhone, type MenuItem } from '../../ui/overlay'
 import { Panel } from '../../ui/page'
 import { toast } from '../../ui/toast'
+import type FirstCall from './first-call'
+import { draftOf, KeyFields, useKeyForm } from './key-form'
 
 export type Key = Reply<'/api/keys'>['data'][number]
-type Period = 'daily' | 'weekly' | 'monthly'
 export const renew = () => queries.invalidateQueries({ queryKey: ['keys'] })
 export const expired = (k: Key) => k.expires_at !== null && Date.parse(k.expires_at) <= Date.now()
-const lines = (text: string) => text.split(/[\n,]/).map((x) => x.trim()).filter(Boolean)
 
 /** The part of the limit that is spent, in thousandths: only for the width of a bar. */
 function share(k: Key): number {
@@ -51,79 +49,64 @@ export function KeyTags({ k }: { k: Key }) {
       {k.management && <Tag tone="accent">{t('management')}</Tag>}
       {k.web && <Tag>{t('browser')}</Tag>}
       {k.allowed_models && k.allowed_models.length > 0 && <Tag>{t('someModels', { n: k.allowed_models.length })}</Tag>}
+      {k.schema === 'strict' && <Tag>{t('strict')}</Tag>}
       {k.allowed_ips && k.allowed_ips.length > 0 && <Tag>{t('someAddresses', { n: k.allowed_ips.length })}</Tag>}
     </>
   )
 }
 
 function Edit({ k, onClose }: { k: Key; onClose: () => void }) {
-  const t = useT('keys'), c = useT('common')
-  const [name, setName] = useState(k.name)
-  const [limit, setLimit] = useState(k.limit ?? '')
-  const [reset, setReset] = useState(k.limit_reset ?? 'never')
-  const before = k.expires_at?.slice(0, 10) ?? ''
-  const [expiry, setExpiry] = useState(before)
-  const [models, setModels] = useState((k.allowed_models ?? []).join('\n'))
-  const [addresses, setAddresses] = useState((k.allowed_ips ?? []).join('\n'))
-  const [busy, setBusy] = useState(false)
-  const [error, setError] = useState<unknown>(null)
-  const amount = limit.trim() === '' ? null : decimal(limit.replace(/[\s\u202f]/g, '').replace(',', '.'))
-  const limitWrong = limit.trim() !== '' && (!amount || amount.digits <= 0n)
-  const past = expiry !== before && expiry !== '' && expiry < new Date().toISOString().slice(0, 10)
-  const field = error instanceof ApiError ? error.field : null
-  const at = (f: string) => (field && field.startsWith(f) ? said(error) : undefined)
-  const known = ['name', 'limit', 'expires_at', 'allowed_models', 'allowed_ips'].some((f) => at(f))
-  const save = async (e: FormEvent) => {
-    e.preventDefault()
-    if (busy || limitWrong || past || name.trim() === '') return
-    setBusy(true)
-    setError(null)
-    try {
-      await patch('/api/keys/{hash}', { path: { hash: k.hash }, body: {
-        name: name.trim(), limit: amount ? plain(amount) : null, limit_reset: reset === 'never' || !amount ? null : reset as Period,
-        ...(expiry === before ? {} : { expires_at: expiry === '' ? null : `${expiry}T23:59:59Z` }),
-        allowed_models: lines(models).length ? lines(models) : null, allowed_ips: lines(addresses).length ? lines(addresses) : null,
-      } })
-      await renew()
-      toast(c('saved'))
-      onClose()
-    } catch (e) { setError(e) } finally { setBusy(false) }
-  }
+  const c = useT('common')
+  const form = useKeyForm(draftOf(k), async (body) => {
+    await patch('/api/keys/{hash}', { path: { hash: k.hash }, body })
+    await renew()
+    toast(c('saved'))
+    onClose()
+  })
   return (
-    <Sheet open onOpenChange={(o) => { if (!o) onClose() }} title={k.name} footer={<><Button look="main" type="submit" form="key-form" busy={busy}>{c('save')}</Button><Button onClick={onClose}>{c('cancel')}</Button></>}>
-      <form id="key-form" onSubmit={(e) => { void save(e) }} className="flex flex-col gap-4">
-        <Field label={t('name')} error={at('name')}><Input value={name} maxLength={256} required onChange={(e) => setName(e.target.value)} autoComplete="off" /></Field>
-        <Field label={t('limit')} help={t('limitHelp')} error={limitWrong ? t('limitWrong') : at('limit')}><Input value={limit} unit="₽" inputMode="decimal" onChange={(e) => setLimit(e.target.value)} autoComplete="off" /></Field>
-        <Field label={t('reset')}><Select value={reset} disabled={limit.trim() === ''} onChange={(e) => setReset(e.target.value as Period | 'never')} options={(['never', 'daily', 'weekly', 'monthly'] as const).map((v) => ({ value: v, label: t(`reset_${v}`) }))} /></Field>
-        <Field label={t('expiry')} help={t('expiryHelp')} error={past ? t('expiryPast') : at('expires_at')}><Input type="date" value={expiry} onChange={(e) => setExpiry(e.target.value)} /></Field>
-        <Field label={t('models')} help={t('modelsHelp')} error={at('allowed_models')}><Textarea value={models} spellCheck={false} onChange={(e) => setModels(e.target.value)} /></Field>
-        <Field label={t('addresses')} help={t('addressesHelp')} error={at('allowed_ips')}><Textarea value={addresses} spellCheck={false} onChange={(e) => setAddresses(e.target.value)} /></Field>
-        {error !== null && !known && <ErrorBox error={error} title={explain(error)} />}
-      </form>
+    <Sheet open onOpenChange={(o) => { if (!o) onClose() }} title={k.name} footer={<><Button look="main" type="submit" form="key-form" busy={form.busy}>{c('save')}</Button><Button onClick={onClose}>{c('cancel')}</Button></>}>
+      <form id="key-form" onSubmit={(e) => { e.preventDefault(); void form.save() }} className="flex flex-col gap-4"><KeyFields form={form} /></form>
     </Sheet>
   )
 }
 
 export interface Fresh { readonly key: Key; readonly secret: string; readonly rotated: boolean }
-export function Made({ fresh, model, onEdit, onDone }: { fresh: Fresh; model: string; onEdit: () => void; onDone: () => void }) {
+/** A key's text, the one time it is shown: in its place on the page, on a phone in a sheet of its own. */
+export function Made({ fresh, model, onDone }: { fresh: Fresh; model: string; onDone: () => void }) {
   const t = useT('keys')
+  const phone = usePhone()
+  const [closing, setClosing] = useState(false)
+  // The text is shown at once, and whether or not the code beside it can be fetched.
+  const [code, setCode] = useState<{ FirstCall: typeof FirstCall } | null>(null)
+  useEffect(() => { void import('./first-call').then((m) => setCode({ FirstCall: m.default }), () => {}) }, [])
   const k = fresh.key
-  return (
-    <Panel className="mb-5" title={t.rich(fresh.rotated ? 'rotated' : 'made', { name: <span translate="no" className="break-all">{k.name}</span> })}>
+  const title = t.rich(fresh.rotated ? 'rotated' : 'made', { name: <span translate="no" className="break-all">{k.name}</span> })
+  const inside = (
+    <>
       <Secret value={fresh.secret} label={t('secret')} />
       {fresh.rotated && k.previous && <p className="pt-2 text-ink2">{t('oldWorks', { time: dateTime(k.previous.until) })}</p>}
-      {!k.management && !fresh.rotated && <div className="pt-4"><CodeTabs label={t('firstCall')} snippets={chatSnippets({ base: location.origin, model, key: fresh.secret })} /></div>}
-      <div className="flex flex-wrap gap-2 pt-4"><Button onClick={onDone}>{t('done')}</Button>{!fresh.rotated && <Button look="quiet" icon="sliders" onClick={onEdit}>{t('setLimit')}</Button>}</div>
-    </Panel>
+      {!k.management && !fresh.rotated && <div className="pt-4">{code && <code.FirstCall model={model} secret={fresh.secret} />}</div>}
+    </>
+  )
+  const done = <Button look="main" onClick={onDone}>{t('done')}</Button>
+  return (
+    <>
+      {phone ? <Sheet open onOpenChange={(o) => { if (!o) setClosing(true) }} title={title} footer={done}>{inside}</Sheet>
+        : <Panel className="mb-5" title={title}>{inside}<div className="pt-4">{done}</div></Panel>}
+      <AskBeforeLeaving title={t('leaveTitle', { name: k.name })} text={t('leaveText')} verb={t('leave')} stays={(from, to) => from.startsWith('/keys/') && to === `/keys/${k.hash}`} />
+      <Confirm open={closing} onOpenChange={setClosing} title={t('leaveTitle', { name: k.name })} verb={t('leave')} onConfirm={onDone}>{t('leaveText')}</Confirm>
+    </>
   )
 }
-
 /** A model that a first call can be made with. */
 export async function firstModel(signal: AbortSignal): Promise<string> {
   const { data } = (await (await send('get', '/api/v1/models', { signal, quiet: true })).json()) as { data: { id: string }[] }
   const slugs = data.map((m) => m.id)
   return slugs.includes('sim/anywhere') ? 'sim/anywhere' : slugs[0] ?? 'openai/gpt-5'
 }
+
+/** Hours that the former text of a key works on. */
+const rotations = ['0', '1', '24', '72', '168']
 
 /** What can be done with keys: their menus, the windows that ask first, and the key whose text is shown at present. */
 export function useKeyActions(then: { readonly removed?: () => void; readonly rotated?: (k: Key) => void } = {}): { fresh: Fresh | null; show: (f: Fresh | null) => void; edit: (k: Key) => void; menu: (k: Key, trigger?: ReactNode) => ReactNode; windows: ReactNode } {
@@ -132,6 +115,7 @@ export function useKeyActions(then: { readonly removed?: () => void; readonly ro
   const [fresh, show] = useState<Fresh | null>(null)
   const [editing, edit] = useState<Key | null>(null)
   const [rotating, setRotating] = useState<Key | null>(null)
+  const [hours, setHours] = useState('24')
   const [removing, setRemoving] = useState<Key | null>(null)
   const act = async (run: () => Promise<unknown>) => {
     setBusy(true)
@@ -142,7 +126,7 @@ export function useKeyActions(then: { readonly removed?: () => void; readonly ro
     toast(t(disabled ? 'disabled' : 'enabled', { name: k.name }), { label: c('undo'), run: () => { void turn(k, !disabled) } })
   })
   const rotate = (k: Key) => act(async () => {
-    const made = await post('/api/keys/{hash}/rotate', { path: { hash: k.hash }, body: { hours: 24 } })
+    const made = await post('/api/keys/{hash}/rotate', { path: { hash: k.hash }, body: { hours: Number(hours) } })
     setRotating(null)
     show({ key: made.data, secret: made.key, rotated: true })
     then.rotated?.(made.data)
@@ -169,7 +153,8 @@ export function useKeyActions(then: { readonly removed?: () => void; readonly ro
   const windows = (
     <>
       {editing && <Edit k={editing} onClose={() => edit(null)} />}
-      <Confirm open={rotating !== null} onOpenChange={(o) => { if (!o) setRotating(null) }} title={t('rotateTitle', { name: rotating?.name ?? '' })} verb={t('rotate')} busy={busy} onConfirm={() => { if (rotating) void rotate(rotating) }}>{t('rotateText')}</Confirm>
+      <Confirm open={rotating !== null} onOpenChange={(o) => { if (!o) setRotating(null) }} title={t('rotateTitle', { name: rotating?.name ?? '' })} verb={t('rotate')} busy={busy} onConfirm={() => { if (rotating) void rotate(rotating) }}
+        fields={<Field label={t('rotateHours')}><Select value={hours} onChange={(e) => setHours(e.target.value)} options={rotations.map((v) => ({ value: v, label: v === '0' ? t('rotateNow') : t('rotateFor', { n: Number(v) }) }))} /></Field>}>{t('rotateText')}</Confirm>
       <Confirm open={removing !== null} onOpenChange={(o) => { if (!o) setRemoving(null) }} title={t('removeTitle', { name: removing?.name ?? '' })} verb={t('remove')} busy={busy} {...(removing ? { typed: removing.name } : {})} onConfirm={() => { if (removing) void erase(removing) }}>{t('removeText')}</Confirm>
     </>
   )

@@ -42,7 +42,7 @@ export default function KeyPage() {
         : !k ? <SkeletonRows rows={8} />
         : (
           <div className="flex flex-col gap-5">
-            {fresh && <Made key={fresh.secret} fresh={fresh} model={model.data ?? 'openai/gpt-5'} onEdit={() => edit(fresh.key)} onDone={() => show(null)} />}
+            {fresh && <Made key={fresh.secret} fresh={fresh} model={model.data ?? 'openai/gpt-5'} onDone={() => show(null)} />}
             <Strip items={[
               { label: t('text'), value: <code className="font-normal">{k.label}</code>, ...(k.previous ? { note: t('oldWorks', { time: dateTime(k.previous.until) }) } : {}) },
               { label: t('spent'), value: <Spending k={k} /> },

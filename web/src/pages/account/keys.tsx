@@ -1,21 +1,20 @@
 /** The account's keys: made with a name alone, shown once, limited and ended here. */
 import { useQuery } from '@tanstack/react-query'
-import { useRef, useState, type FormEvent } from 'react'
-import { ApiError, get, post } from '../../api/client'
-import { explain, said } from '../../api/explain'
+import { useRef, useState } from 'react'
+import { get, post } from '../../api/client'
 import { useRenewed } from '../../api/live'
 import { useMe } from '../../api/query'
 import { date, dateTime } from '../../format'
 import { useT } from '../../i18n'
 import { Button } from '../../ui/button'
-import { Empty } from '../../ui/feedback'
-import { Field, Input } from '../../ui/field'
+import { Empty, Notice } from '../../ui/feedback'
 import { Link, useGo } from '../../ui/link'
 import { Page, PageHead, Panel } from '../../ui/page'
 import { useShortcuts } from '../../ui/shortcuts'
 import { Table } from '../../ui/table'
 import { When } from '../../ui/values'
 import { ImportButton } from './import-button'
+import { emptyDraft, KeyFields, useKeyForm } from './key-form'
 import { firstModel, KeyTags, Made, renew, Spending, useKeyActions, type Key } from './key-parts'
 
 const queryKey = ['keys', 'page']
@@ -32,43 +31,40 @@ function Named({ k }: { k: Key }) {
 }
 
 export default function Keys() {
-  const t = useT('keys')
+  const t = useT('keys'), c = useT('common')
   const me = useMe()
   const go = useGo()
   const { data, error, refetch } = useQuery({ queryKey, queryFn: ({ signal }) => get('/api/keys', { signal }) })
   useRenewed(['keys', 'calls'], queryKey, { every: 5_000 })
   const model = useQuery({ queryKey: ['keys-model'], queryFn: ({ signal }) => firstModel(signal), staleTime: 600_000 })
-  const [name, setName] = useState('')
-  const [busy, setBusy] = useState(false)
-  const [failed, setFailed] = useState<unknown>(null)
-  const { fresh, show, edit, menu, windows } = useKeyActions()
+  const [asked, setAsked] = useState(false)
+  const { fresh, show, menu, windows } = useKeyActions()
   const field = useRef<HTMLInputElement>(null)
-  useShortcuts({ n: () => field.current?.focus() })
-
-  const make = async (e: FormEvent) => {
-    e.preventDefault()
-    if (busy || name.trim() === '') return
-    setBusy(true)
-    setFailed(null)
-    try {
-      const made = await post('/api/keys', { body: { name: name.trim() } })
-      show({ key: made.data, secret: made.key, rotated: false })
-      setName('')
-      void renew()
-    } catch (e) { setFailed(e) } finally { setBusy(false) }
-  }
+  const form = useKeyForm(emptyDraft, async (body) => {
+    const made = await post('/api/keys', { body })
+    show({ key: made.data, secret: made.key, rotated: false })
+    form.reset()
+    setAsked(false)
+    void renew()
+  })
+  const full = data !== undefined && data.data.length >= data.most
+  const open = asked || data !== undefined && data.data.every((k) => k.web) && !fresh
+  const ask = () => { if (fresh) return; setAsked(true); setTimeout(() => field.current?.focus()) } // after the form is there
+  useShortcuts({ n: ask })
   return (
     <Page>
-      <PageHead title={t('title')} note={t('note')}>{me && <ImportButton label={t('importOpen')} />}</PageHead>
-      {me && (
-        <form onSubmit={(e) => { void make(e) }} className="mb-5 flex max-w-xl flex-wrap items-end gap-2">
-          <Field label={t('newName')} className="min-w-52 flex-1" error={failed ? (failed instanceof ApiError && failed.field ? said(failed) : explain(failed)) : undefined}>
-            <Input ref={field} value={name} maxLength={256} placeholder={t('newHint')} onChange={(e) => setName(e.target.value)} autoComplete="off" />
-          </Field>
-          <Button look="main" type="submit" icon="plus" busy={busy} disabled={name.trim() === ''}>{t('make')}</Button>
-        </form>
+      <PageHead title={t('title')} note={t('note')}>{me && <ImportButton label={t('importOpen')} />}{me && !open && !fresh && <Button look="main" icon="plus" onClick={ask}>{t('make')}</Button>}</PageHead>
+      {fresh && <Made key={fresh.secret} fresh={fresh} model={model.data ?? 'openai/gpt-5'} onDone={() => show(null)} />}
+      {me && open && (
+        <Panel className="mb-5" title={t('make')}>
+          {full ? <Notice tone="warn" title={t('full', { n: data.most })} /> : (
+            <form noValidate aria-label={t('make')} onSubmit={(e) => { e.preventDefault(); void form.save() }} className="flex flex-col gap-4">
+              <KeyFields form={form} row nameRef={field} />
+              <div className="flex flex-wrap gap-2"><Button look="main" type="submit" busy={form.busy}>{t('make')}</Button>{asked && <Button onClick={() => setAsked(false)}>{c('cancel')}</Button>}</div>
+            </form>
+          )}
+        </Panel>
       )}
-      {fresh && <Made key={fresh.secret} fresh={fresh} model={model.data ?? 'openai/gpt-5'} onEdit={() => edit(fresh.key)} onDone={() => show(null)} />}
       <Panel flush {...(data ? { note: t('count', { n: data.data.length, most: data.most }) } : {})}>
         <Table<Key> main caption={t('title')} rows={data?.data} rowKey={(k) => k.id} error={error} onRetry={() => { void refetch() }}
           empty={<Empty icon="key" title={t('empty')}>{t('emptyText')}</Empty>}
