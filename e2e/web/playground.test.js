@@ -278,7 +278,7 @@ test('raw frames, the route, a link without text, chats that can be deleted', as
 });
 
 test('what the page says an answer cost is what its call and the statement say, to the last digit', async () => {
-  const page = await open(b, weir, { path: '/playground?models=sim/chat', signedIn: true });
+  const page = await open(b, weir, { path: '/playground?models=sim/chat&t=0.4&max=90&notrain=1', signedIn: true });
   const before = await (await page.request.get(`${weir.url}/api/v1/credits`)).text();
   await ask(page, 'A question of seven words, or so');
   await page.getByText('settled', { exact: true }).waitFor();
@@ -286,6 +286,7 @@ test('what the page says an answer cost is what its call and the statement say, 
   const sum = await page.getByRole('complementary').locator('[title$="₽"]').first().innerText();
   const id = (await page.getByRole('link', { name: 'Open the call' }).getAttribute('href')).split('/').pop();
   const call = (await (await page.request.get(`${weir.url}/api/calls/${id}`)).json()).data;
+  assert.deepEqual(call.parameters, { temperature: 0.4, max_tokens: 90, provider: { data_collection: 'deny' } });
   const digits = (s) => s.replace(/[^\d.,]/g, '').replace(',', '.');
   assert.equal(digits(shown), call.cost);
   assert.equal(digits(sum), call.cost);
@@ -293,6 +294,14 @@ test('what the page says an answer cost is what its call and the statement say, 
   const rows = await (await page.request.get(`${weir.url}/api/ledger/day/${day}`)).text();
   assert.ok(rows.includes(call.cost), `${call.cost} in ${rows}`);
   assert.ok(before.length > 0);
+  // From its call one is back with the same model and settings, and without a text.
+  await page.getByRole('link', { name: 'Open the call' }).click();
+  await page.getByRole('link', { name: 'Run again' }).click();
+  await page.getByText('Nothing is asked yet').waitFor();
+  assert.equal(await page.getByLabel('Temperature').inputValue(), '0.4');
+  assert.equal(await page.getByLabel('Longest answer').inputValue(), '90');
+  assert.ok(await page.getByRole('checkbox', { name: 'Not used for training' }).isChecked());
+  assert.equal(await page.getByRole('combobox', { name: 'Model', exact: true }).inputValue(), 'sim/chat');
   await page.done();
 });
 

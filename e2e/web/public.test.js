@@ -138,6 +138,36 @@ test('what is copied from a model’s page runs: curl', async () => {
   await page.done();
 });
 
+test('a key is made beside the code, which runs with it; it is gone when the page is left', async () => {
+  const page = await open(b, weir, { path: '/models/sim/chat', signedIn: true });
+  await page.getByRole('button', { name: 'Make a key' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('checkbox', { name: 'For this model alone' }).check({ force: true });
+  await accessible(page, 'making a key');
+  await dialog.getByRole('button', { name: 'Make a key' }).click();
+  const secret = await page.getByRole('textbox', { name: 'Text of the key' }).inputValue();
+  const code = await page.getByRole('tabpanel').locator('code').innerText();
+  assert.ok(secret.startsWith('sk-') && code.includes(secret), code);
+  const run = spawnSync('bash', ['-c', code.replace('curl ', 'curl -sS ')], { env: { PATH: process.env.PATH }, encoding: 'utf8' });
+  assert.equal(JSON.parse(run.stdout).object, 'chat.completion', run.stdout + run.stderr);
+  const other = await (await fetch(`${weir.url}/v1/chat/completions`, { method: 'POST', headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' }, body: JSON.stringify({ model: 'sim/echo', messages: [{ role: 'user', content: 'Hi' }] }) })).json();
+  assert.equal(other.error.code, 403, JSON.stringify(other));
+  await page.reload();
+  await settled(page);
+  assert.ok(!(await page.content()).includes(secret));
+  await page.done();
+});
+
+test('a model that nobody serves says when it was served last, and what is nearest to it', async () => {
+  const page = await open(b, weir);
+  await page.route('**/v1/models/sim/anywhere/providers', async (route) => { const r = await route.fetch(); await route.fulfill({ response: r, json: { ...(await r.json()), providers: [] } }); });
+  await page.goto(`${weir.url}/models/sim/anywhere`);
+  await page.getByText(/Last served in the hour from .*\d\d:00 UTC\./).waitFor();
+  await page.getByText('These are nearest to it').waitFor();
+  await accessible(page, 'a model that nobody serves');
+  await page.done();
+});
+
 test('charts have their data as a table', async () => {
   const page = await open(b, weir, { path: '/models/sim/anywhere' });
   const figure = page.getByRole('figure', { name: 'Speed' });

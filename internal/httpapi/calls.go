@@ -99,6 +99,7 @@ func appendRow(o *object, c *record.Call) {
 	o.textOrNull("http_referer", c.Referer)
 	o.textOrNull("title", c.Title)
 	o.raw("metadata", c.Metadata)
+	o.raw("parameters", c.Parameters)
 }
 
 // appendCandidates writes what routing considered, as POST /v1/route/explain showed it at the time of the call.

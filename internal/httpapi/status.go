@@ -87,7 +87,11 @@ func (x *exchange) getSeries() error {
 		}
 	}
 	sums := map[*catalog.Provider][]health.Hour{}
+	var last time.Time
 	for i := range hours {
+		if hours[i].Served > 0 && hours[i].At.After(last) {
+			last = hours[i].At
+		}
 		p := owner[hours[i].Endpoint]
 		if sums[p] == nil {
 			sums[p] = make([]health.Hour, n)
@@ -101,6 +105,11 @@ func (x *exchange) getSeries() error {
 	o.text("model", id)
 	o.text("metric", metric)
 	o.text("range", span)
+	if last.IsZero() {
+		o.null("last_served_at")
+	} else {
+		o.text("last_served_at", last.UTC().Format(time.RFC3339))
+	}
 	o.Name("t").Array()
 	for i := range n {
 		o.Text(from.Add(time.Duration(i) * time.Hour).Format(time.RFC3339))

@@ -94,6 +94,9 @@ func TestCompactCatalog(t *testing.T) {
 		if len(all) != 1 || len(moments) != 168 || at(all[0], "provider") != ep.Provider.ID {
 			t.Fatalf("%s: %v", metric, s)
 		}
+		if last := at(s, "last_served_at"); last != moments[167] && last != moments[166] {
+			t.Errorf("%s: last served at %v", metric, last)
+		}
 		if values, _ := at(all[0], "values").([]any); len(values) != 168 || values[167] == nil && values[166] == nil {
 			t.Errorf("%s: %v", metric, values)
 		}

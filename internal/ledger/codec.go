@@ -47,7 +47,7 @@ func appendItem(b []byte, it *Item) []byte {
 	preset := c.Preset != "" || c.PresetVersion != 0
 	own := ownKeys(c)
 	dollars := slices.ContainsFunc(c.Lines, func(l usage.Line) bool { return l.Dollars != "" })
-	e.uint(flag(c.Streamed, 0) | flag(c.Cancelled, 1) | flag(c.Settled, 2) | hasOffers | flag(c.Notice != "", 4) | flag(later, 5) | flag(dollars, 6) | flag(preset, 7) | flag(own, 8))
+	e.uint(flag(c.Streamed, 0) | flag(c.Cancelled, 1) | flag(c.Settled, 2) | hasOffers | flag(c.Notice != "", 4) | flag(later, 5) | flag(dollars, 6) | flag(preset, 7) | flag(own, 8) | flag(c.Parameters != "", 9))
 	e.int(int64(c.Status))
 	e.texts(c.Error, c.Finish, c.NativeFinish)
 	e.usage(&c.Usage)
@@ -102,6 +102,9 @@ func appendItem(b []byte, it *Item) []byte {
 	if own {
 		e.ownKeys(c)
 	}
+	if c.Parameters != "" {
+		e.text(c.Parameters)
+	}
 	return e.b
 }
 
@@ -150,6 +153,9 @@ const hasPreset = 1 << 7
 
 // hasOwnKeys is the flag of a record of a call that own keys could have been used for.
 const hasOwnKeys = 1 << 8
+
+// hasParameters is the flag of a record that has the settings of its request.
+const hasParameters = 1 << 9
 
 // offer writes for which model a candidate was looked at, nearly always the one asked for, and its price.
 func (e *encoder) offer(x *record.Candidate, asked string) {
@@ -363,6 +369,9 @@ func (it *Item) decode(rec string, from *lists) error {
 	}
 	if flags&hasOwnKeys != 0 {
 		d.ownKeys(c)
+	}
+	if flags&hasParameters != 0 {
+		c.Parameters = d.text()
 	}
 	if d.bad {
 		return unreadable("it ends too early")

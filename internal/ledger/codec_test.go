@@ -59,7 +59,7 @@ func listOf[T any](g *rapid.Generator[T]) *rapid.Generator[[]T] {
 var someItem = rapid.Custom(func(t *rapid.T) Item {
 	c := record.Call{
 		Preset: rapid.SampledFrom([]string{"", "", "email-writer"}).Draw(t, "preset"), PresetVersion: rapid.SampledFrom([]int64{0, 0, 3}).Draw(t, "preset version"),
-		OwnKey: someOwnKey.Draw(t, "own key"),
+		OwnKey: someOwnKey.Draw(t, "own key"), Parameters: rapid.SampledFrom([]string{"", "", `{"temperature":0.5}`}).Draw(t, "parameters"),
 		Notice: rapid.SampledFrom([]string{"", "", "What was not sent."}).Draw(t, "notice"),
 		At:     time.UnixMicro(rapid.Int64Range(-1<<50, 1<<52).Draw(t, "at")).UTC(),
 		Status: rapid.IntRange(-1, 999).Draw(t, "status"), Cost: money.Nano(whole.Draw(t, "cost")), Hold: money.Nano(whole.Draw(t, "hold")),

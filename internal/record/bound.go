@@ -17,13 +17,14 @@ import (
 const (
 	MaxID = 128 // of our own making
 
-	maxSlug     = 640 // vendor/model and its suffix
-	maxName     = 256
-	maxEndpoint = 896
-	maxWord     = 64
-	maxSentence = 2 << 10
-	maxHeader   = 1 << 10
-	maxMetadata = 48 << 10 // JSON: longer ones are dropped, not cut
+	maxSlug       = 640 // vendor/model and its suffix
+	maxName       = 256
+	maxEndpoint   = 896
+	maxWord       = 64
+	maxSentence   = 2 << 10
+	maxHeader     = 1 << 10
+	maxMetadata   = 48 << 10 // JSON: longer ones are dropped, not cut
+	maxParameters = 2 << 10  // as well
 
 	maxLines      = 1024
 	maxCandidates = 256
@@ -60,6 +61,9 @@ func (c *Call) Bound() (changed bool) {
 	b.named(&c.Endpoint, maxEndpoint)
 	if b.text(&c.Metadata, math.MaxInt); len(c.Metadata) > maxMetadata {
 		c.Metadata, b.changed = "", true
+	}
+	if b.text(&c.Parameters, math.MaxInt); len(c.Parameters) > maxParameters {
+		c.Parameters, b.changed = "", true
 	}
 	b.numbers(c)
 	b.lists(c)

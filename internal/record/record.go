@@ -62,6 +62,7 @@ type Call struct {
 	Session    string
 	ClientUser string // the client's own user id
 	Metadata   string // JSON object, "" when none
+	Parameters string // JSON object of the request's settings, "" when none: numbers and names, never a text
 }
 
 // The results of calls that have no error_type.

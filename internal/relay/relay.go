@@ -92,6 +92,7 @@ type Call struct {
 	PromptText iter.Seq[[]byte]
 
 	UserAgent, Referer, Title string
+	Parameters                string // JSON object of the request's settings, "" none; recorded
 
 	Preset        string // name of the preset that the request used, "" none
 	PresetVersion int64

@@ -4229,6 +4229,11 @@ export interface components {
             metric: "ttft" | "tps" | "uptime";
             /** @enum {string} */
             range: "24h" | "7d";
+            /**
+             * Format: date-time
+             * @description Beginning of the last hour in which a provider served the model; null when none did in this range
+             */
+            last_served_at: string | null;
             /** @description The beginnings of the hours */
             t: string[];
             /** @description Providers of which something is known, by name */
@@ -7423,6 +7428,10 @@ export interface components {
                 http_referer?: string | null;
                 title?: string | null;
                 metadata?: {
+                    [key: string]: unknown;
+                } | null;
+                /** @description Settings of the request as it named them: numbers, booleans and names, such as temperature, max_tokens or provider.sort; never a text, a tool or a schema */
+                parameters?: {
                     [key: string]: unknown;
                 } | null;
                 plan: {

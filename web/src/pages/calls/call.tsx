@@ -14,6 +14,7 @@ import { Tag } from '../../ui/marks'
 import { Sheet } from '../../ui/overlay'
 import { Page, PageHead } from '../../ui/page'
 import { useShortcuts } from '../../ui/shortcuts'
+import { againOf } from './again'
 import { callQuery, isRecording, resultOf } from './data'
 import { CallView } from './view'
 
@@ -28,27 +29,28 @@ export default function CallPage() {
   useShortcuts({ c: () => copyId.current?.querySelector('button')?.click() })
   const call = q.isPlaceholderData ? undefined : q.data?.data
   const crumbs = (label: string) => [isPage('/calls') ? { label: t('title'), to: '/calls' } : { label: t('title') }, { label }]
-  const again = () => void client.resetQueries({ queryKey: ['call', id] })
+  const reload = () => void client.resetQueries({ queryKey: ['call', id] })
   if (!call) {
     const recording = isRecording(q.failureReason)
     const missing = q.error instanceof ApiError && q.error.status === 404 && !recording
     return (
       <Page>
         <PageHead title={missing ? t('missing') : recording ? t('recording') : t('one')} crumbs={crumbs(id)} />
-        {recording ? <div role="status"><Empty icon="clock" title={t('recording')} {...(q.isError ? { action: <Button icon="refresh" onClick={again}>{t('again')}</Button> } : {})}>{q.isError ? t('recordingLong') : t('recordingText')}</Empty></div>
+        {recording ? <div role="status"><Empty icon="clock" title={t('recording')} {...(q.isError ? { action: <Button icon="refresh" onClick={reload}>{t('again')}</Button> } : {})}>{q.isError ? t('recordingLong') : t('recordingText')}</Empty></div>
           : missing ? <Empty icon="search" title={id} {...(isPage('/calls') ? { action: <LinkButton to="/calls">{t('toCalls')}</LinkButton> } : {})}>{t('missingText')}</Empty>
-            : q.error ? <ErrorBox error={q.error} onRetry={again} /> : <SkeletonRows rows={8} />}
+            : q.error ? <ErrorBox error={q.error} onRetry={reload} /> : <SkeletonRows rows={8} />}
       </Page>
     )
   }
   const result = resultOf(t, { status: call.status, result: call.result, attempts: call.attempts.length })
   const model = call.model ?? call.model_asked
+  const again = againOf(call)
   return (
     <Page>
       <PageHead title={<span translate="no">{model}</span>} name={model} crumbs={crumbs(dateTimeZone(call.created_at))} note={<><Tag tone={result.tone}>{result.text}</Tag>{call.own_key && <> <Tag tone="accent">{t('ownKey')}</Tag></>}</>}>
         <code className="text-small break-all text-ink3">{call.id}</code>
         <span ref={copyId}><Copy text={call.id}>{t('copyId')}</Copy></span>
-        {call.model && isPage('/playground') && <LinkButton small icon="play" to="/playground" search={{ model: call.model }}>{t('runAgain')}</LinkButton>}
+        {again && isPage(again.to) && <LinkButton small icon="play" to={again.to} search={again.search} title={t('runAgainHelp')}>{t('runAgain')}</LinkButton>}
         <Button small icon="json" onClick={() => setJson(true)}>{t('json')}</Button>
       </PageHead>
       <CallView call={call} />

@@ -25,7 +25,7 @@ import { callQuery, isRecording, resultOf, type CallRow } from './data'
 import { amount, asked, byCell, fresh, names, shape, type Filter, type Name } from './filter'
 import { CallView } from './view'
 
-const kinds = ['completions', 'messages', 'responses', 'embeddings', 'images', 'videos', 'rerank', 'moderations', 'speech', 'transcriptions'] as const
+const kinds = ['completions', 'messages', 'responses', 'gemini', 'embeddings', 'image', 'video', 'rerank', 'moderations', 'audio.speech', 'audio.transcriptions'] as const
 
 export default function Calls() {
   const t = useT('calls')

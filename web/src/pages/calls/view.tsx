@@ -54,6 +54,7 @@ export function CallView({ call: c, drawer }: { call: Call; drawer?: boolean }) 
             [t('f_endpoint'), c.endpoint && <code>{c.endpoint}</code>],
             [t('f_error'), c.error && <span lang="en">{c.error}</span>],
             [t('f_notice'), c.notice && <span lang="en">{c.notice}</span>],
+            [t('f_parameters'), c.parameters && <code className="wrap-anywhere">{JSON.stringify(c.parameters)}</code>],
             [t('f_client'), c.user_agent && <span translate="no">{c.user_agent}</span>],
             [t('f_app'), (c.title || c.http_referer) && <span translate="no">{[c.title, c.http_referer].filter(Boolean).join(', ')}</span>],
             [t('f_user'), c.client_user && <span translate="no">{c.client_user}</span>],

@@ -16,6 +16,7 @@ import { Sheet } from '../../ui/overlay'
 import { useTitle } from '../../ui/page'
 import { useShortcuts } from '../../ui/shortcuts'
 import { Table, type Column } from '../../ui/table'
+import { together } from '../../trying'
 import { useCatalog, useHidden } from './data'
 import { active, cans, contexts, helpful, makes, nothing, policies, priceSteps, search, shape, sorts, without, type Active, type Facet, type Filter, type Model } from './filter'
 import { Abilities, PriceCell } from './parts'
@@ -185,11 +186,12 @@ function PhoneRow({ model, unit, refused }: { model: Model; unit: PriceUnit; ref
 function Tray({ ids, models, onCompare, onClear }: { ids: readonly string[]; models: ReadonlyMap<string, Model>; onCompare: () => void; onClear: () => void }) {
   const t = useT('catalog')
   const left = 4 - ids.length
+  const place = together(ids.flatMap((id) => models.get(id) ?? []))
   return (
     <div role="region" aria-label={t('tray')} className="fixed bottom-5 left-1/2 z-20 flex max-w-[calc(100vw-24px)] -translate-x-1/2 animate-appear items-center gap-3 rounded-float border border-line bg-surface py-2.5 pr-2.5 pl-4 shadow-float max-md:bottom-20 lg:left-[calc(50%+120px)]">
       <span className="min-w-0 truncate text-small"><span translate="no" className="max-md:hidden">{ids.map((id) => models.get(id)?.name ?? id).join(' · ')}</span><span className="md:hidden">{t('count', { n: ids.length })}</span> <span className="pl-2 text-ink3 max-lg:hidden">{left > 0 ? t('addMore', { n: left }) : t('full')}</span></span>
       <Button look="main" onClick={onCompare}>{t('compare')}</Button>
-      {hasPage('/playground') && <LinkButton to="/playground" search={{ models: ids.join() }} className="max-sm:hidden">{t('tryThem')}</LinkButton>}
+      {place && hasPage(place.to) && <LinkButton to={place.to} search={place.search} className="max-sm:hidden">{t('tryThem')}</LinkButton>}
       <Button look="quiet" onClick={onClear}>{t('clear')}</Button>
     </div>
   )

@@ -13,6 +13,7 @@ import { Icon } from '../../ui/icons'
 import { Link, LinkButton, usePageSearch, type SearchShape } from '../../ui/link'
 import { Mark } from '../../ui/marks'
 import { Page, PageHead } from '../../ui/page'
+import { together } from '../../trying'
 import { useCatalog } from './data'
 import { cans, monthAt, type Model } from './filter'
 import { Policy } from './parts'
@@ -31,6 +32,7 @@ export default function Compare() {
   const { prepared, error, refetch } = useCatalog()
   const [, again] = useState(0)
   const chosen = prepared ? state.m.flatMap((id) => prepared.models.get(id) ?? []) : []
+  const place = together(chosen)
   const me = useMe()
   const month = useQuery({ queryKey: ['usage', 'month'], queryFn: ({ signal }) => get('/api/usage', { query: { group: 'model', bucket: 'day', limit: 1, figures: true }, signal, quiet: true }), enabled: Boolean(me?.user), staleTime: 300_000, retry: false }).data?.data.figures
   const groups = prepared ? rowsOf(chosen, t, prepared.providers, month && month.tokens_in + month.tokens_out > 0 ? month : null) : []
@@ -42,7 +44,7 @@ export default function Compare() {
       <PageHead title={t('compareTitle')} crumbs={[{ label: t('title'), to: '/models' }, { label: t('compareTitle') }]}>
         {chosen.length > 1 && <Switch checked={state.different} onChange={(different) => change({ different })}>{t('differences')}</Switch>}
         {chosen.length > 0 && <Copy text={markdown()} small={false}>{t('copyMarkdown')}</Copy>}
-        {chosen.length > 0 && hasPage('/playground') && <LinkButton to="/playground" search={{ models: chosen.map((m) => m.id).join() }} look="main" icon="play">{t('tryThem')}</LinkButton>}
+        {place && hasPage(place.to) && <LinkButton to={place.to} search={place.search} look="main" icon="play">{t('tryThem')}</LinkButton>}
       </PageHead>
       {error && !prepared ? <ErrorBox error={error} onRetry={() => { again((n) => n + 1); void refetch() }} />
         : !prepared ? <SkeletonRows rows={12} />

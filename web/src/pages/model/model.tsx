@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
-import { useMemo, useState, type ReactNode } from 'react'
+import { Suspense, lazy, useMemo, useState, type ReactNode } from 'react'
 import { ApiError, get } from '../../api/client'
 import { useMe } from '../../api/query'
 import { snippetsFor } from '../../code/models'
@@ -14,15 +14,18 @@ import { Segmented } from '../../ui/controls'
 import { Empty, ErrorBox, Notice, Skeleton, SkeletonRows } from '../../ui/feedback'
 import { Icon } from '../../ui/icons'
 import { Link, LinkButton } from '../../ui/link'
-import { IconButton } from '../../ui/button'
-import { Slug } from '../../ui/copy'
+import { Button, IconButton } from '../../ui/button'
+import { Secret, Slug } from '../../ui/copy'
 import { Dot, Level, Mark, Tag, Ticks } from '../../ui/marks'
 import { Page, Panel, SectionHead, Strip, useTitle } from '../../ui/page'
 import { Table, type Column } from '../../ui/table'
+import { playgroundOf } from '../../trying'
 import { useCatalog } from '../catalog/data'
 import type { Model } from '../catalog/filter'
 import { Abilities, Policy } from '../catalog/parts'
 import { costOf, range, rows as offersOf, similar, type Row } from './offers'
+
+const MakeKey = lazy(() => import('./make-key'))
 
 /** Everything about one model and the line of code to use it. */
 export default function ModelPage() {
@@ -41,6 +44,7 @@ export default function ModelPage() {
     return <Page width="text"><div className="py-12"><h1 tabIndex={-1} className="sr-only">{t('notFound')}</h1><Empty icon="box" title={t('notFound')} action={<LinkButton to="/models" search={{ q: name }} look="main">{t('toCatalog')}</LinkButton>}>{t('notFoundText')}</Empty></div></Page>
   }
   const kind = compact?.type ?? detail.data?.model_type ?? 'chat'
+  const place = playgroundOf(kind, [compact?.id ?? id])
   const about = language === 'ru' ? detail.data?.description_ru ?? detail.data?.description : detail.data?.description
   const vendorName = detail.data?.vendor_name ?? prepared?.vendors.get(vendor) ?? vendor
   return (
@@ -54,7 +58,7 @@ export default function ModelPage() {
         </div>
         <div className="flex gap-2 max-sm:w-full">
           <LinkButton to="/models/compare" search={{ m: compact?.id ?? id }} icon="plus" className="max-sm:flex-1">{t('compare')}</LinkButton>
-          {hasPage('/playground') && <LinkButton to="/playground" search={{ models: compact?.id ?? id }} look="main" icon="play" className="max-sm:flex-1">{t('tryIt')}</LinkButton>}
+          {place && hasPage(place.to) && <LinkButton to={place.to} search={place.search} look="main" icon="play" className="max-sm:flex-1">{t('tryIt')}</LinkButton>}
         </div>
       </header>
       {about ? <p lang={/[а-яё]/i.test(about) ? 'ru' : 'en'} className="max-w-[80ch] pt-3 text-ink2">{about}</p> : detail.isPending ? <Skeleton className="mt-3 h-5 w-96 max-w-full" /> : null}
@@ -98,15 +102,18 @@ function Providers({ id, offers, model, all }: { id: string; offers: readonly Ro
   const t = useT('model')
   const [open, setOpen] = useState<string | null>(null)
   const [vendor = '', name = ''] = id.split('/')
-  const uptime = useQuery({ queryKey: ['series', id, 'uptime', '24h'], queryFn: ({ signal }) => get('/api/models/{vendor}/{model}/series', { path: { vendor, model: name }, query: { metric: 'uptime', range: '24h' }, signal, quiet: true }), staleTime: 300_000, retry: false })
+  const none = offers.length === 0 || (model !== undefined && !model.live)
+  const span = none ? '7d' : '24h'
+  const uptime = useQuery({ queryKey: ['series', id, 'uptime', span], queryFn: ({ signal }) => get('/api/models/{vendor}/{model}/series', { path: { vendor, model: name }, query: { metric: 'uptime', range: span }, signal, quiet: true }), staleTime: 300_000, retry: false })
   const hours = new Map(uptime.data?.series.map((s) => [s.provider, s.values]))
   const providers = new Set(offers.map((o) => o.provider.provider)).size
   const tokens = offers.some((o) => (o.offer.pricing.base as Record<string, string>).prompt_per_1k !== undefined)
-  if (offers.length === 0 || (model && !model.live)) {
+  if (none) {
+    const last = uptime.data?.last_served_at
     const near = model ? similar(model, all, 3) : []
     return (
       <Panel>
-        <Notice tone="warn" title={t('nobody')}>{t('nobodyText')}</Notice>
+        <Notice tone="warn" title={t('nobody')}>{last ? t('lastServed', { when: `${date(last)}, ${time(last, { minutes: true })}` }) : uptime.data ? t('notServedLately') : t('nobodyText')}</Notice>
         {near.length > 0 && <div className="pt-3"><p className="pb-1.5 text-small text-ink3">{t('similar')}</p><ul className="m-0 flex list-none flex-col gap-1 p-0">{near.map((m) => <li key={m.id} className="flex items-center gap-2.5"><Mark name={m.name} /><Link to={`/models/${m.id}`} className="font-medium text-accent-ink">{m.name}</Link><code className="truncate text-ink3">{m.id}</code></li>)}</ul></div>}
       </Panel>
     )
@@ -247,10 +254,17 @@ function VideoOptions({ id }: { id: string }) {
 function Code({ kind, id }: { kind: string; id: string }) {
   const t = useT('model')
   const me = useMe()
-  const snippets = useMemo(() => snippetsFor(kind, { base: location.origin, model: id }), [kind, id])
-  return <CodeTabs label={t('code')} snippets={snippets} foot={me?.user && hasPage('/keys') ? <Link to="/keys" className="text-accent-ink">{t('makeKey')}</Link> : t('addressFilled')} />
+  const [secret, setSecret] = useState<string | null>(null)
+  const [making, setMaking] = useState(false)
+  const snippets = useMemo(() => snippetsFor(kind, { base: location.origin, model: id, ...(secret ? { key: secret } : {}) }), [kind, id, secret])
+  return (
+    <>
+      {secret && <Panel title={t('keyReady')}><Secret value={secret} label={t('keyText')} /><p className="flex flex-wrap items-center gap-3 pt-3 text-small text-ink2"><span className="min-w-0 flex-1">{t('keyInCode')}</span><Button small onClick={() => setSecret(null)}>{t('keyDone')}</Button></p></Panel>}
+      <CodeTabs label={t('code')} snippets={snippets} foot={me?.user && !secret ? <Button small look="quiet" icon="key" className="-my-1 -ml-2" onClick={() => setMaking(true)}>{t('makeKey')}</Button> : t('addressFilled')} />
+      {making && <Suspense fallback={null}><MakeKey model={id} onClose={() => setMaking(false)} onMade={(s) => { setMaking(false); setSecret(s) }} /></Suspense>}
+    </>
+  )
 }
-
 /** What a call costs, at the cheapest and the dearest provider, to the last digit. */
 function Calculator({ offers, kind }: { offers: readonly Row[]; kind: string }) {
   const t = useT('model')

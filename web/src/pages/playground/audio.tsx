@@ -16,7 +16,7 @@ import { Frame, Ready } from './modes'
 import { Sum } from './panel'
 import { settled, spent } from './settle'
 import { bytesOf, costOf, guess } from './stream'
-import { CodeOf, Failed, Foot, ModelField, asFailure, useKept, useModel, work, type Work } from './works'
+import { CodeOf, Failed, Foot, ModelField, asFailure, oneOf, useAsked, useKept, useModel, work, type Work } from './works'
 
 interface Segment { readonly start: number; readonly end: number; readonly text: string; readonly speaker: string | null }
 interface Heard extends Work { readonly kind: 'heard'; readonly file: File; readonly text: string; readonly segments: readonly Segment[] }
@@ -38,13 +38,18 @@ function Sounds({ me, models }: { me: Me; models: readonly Model[] }) {
   const t = useT('media'), p = useT('playground')
   const person = me.user!.id
   const listeners = models.filter(hears), speakers = models.filter(speaks)
-  const asked = models.find((m) => m.id === new URLSearchParams(location.search).get('models'))
-  const [wanted, want] = useKept<'heard' | 'spoken'>(`${person} audio way`, asked && speaks(asked) ? 'spoken' : 'heard')
+  const [wanted, want] = useKept<'heard' | 'spoken'>(`${person} audio way`, 'heard')
   const way = listeners.length === 0 ? 'spoken' : speakers.length === 0 ? 'heard' : wanted
   const [works, change] = useKept<readonly Sound[]>(`${person} audio`, [])
   const [listener, chooseListener] = useModel('heard', listeners.length ? listeners : models)
   const [speaker, chooseSpeaker] = useModel('spoken', speakers.length ? speakers : models)
   const [s, setS] = useKept(`${person} audio settings`, { form: 'json', language: '', hint: '', voice: 'alloy', format: 'mp3', speed: '' })
+  useAsked((a) => {
+    const m = models.find((x) => x.id === a.models)
+    if (!m) return
+    want(() => (speaks(m) ? 'spoken' : 'heard'))
+    setS((x) => (speaks(m) ? { ...x, voice: (a.voice ?? x.voice).slice(0, 200), format: oneOf(a.format, formats, x.format), speed: (a.speed ?? '').slice(0, 8) } : { ...x, form: oneOf(a.format, forms, x.form) }))
+  })
   const [file, setFile] = useState<File | null>(null)
   const [refused, refuse] = useState<string | null>(null)
   const [input, setInput] = useState('')

@@ -15,13 +15,15 @@ import { Frame, Ready } from './modes'
 import { Sum } from './panel'
 import { settled, spent } from './settle'
 import { EventReader, costOf, type Attachment } from './stream'
-import { CodeOf, Failed, Foot, ModelField, asFailure, useKept, useModel, work, type Work } from './works'
+import { CodeOf, Failed, Foot, ModelField, asFailure, oneOf, useAsked, useKept, useModel, work, type Work } from './works'
 
 interface Made extends Work { readonly prompt: string; readonly body: Body; readonly references: readonly Attachment[]; readonly images: readonly string[]; /** A preview of the one that is being made */ readonly preview: string | null; readonly count: number }
 interface Settings { readonly size: string; readonly quality: string; readonly count: string; readonly format: string; readonly background: string }
 type Body = { readonly model: string; readonly prompt: string; readonly [name: string]: unknown }
 const unset: Settings = { size: '', quality: '', count: '', format: '', background: '' }
 const sizes = ['1024x1024', '1536x1024', '1024x1536', '1K', '2K', '4K'] as const
+const qualities = ['low', 'medium', 'high'] as const
+const fileForms = ['png', 'jpeg', 'webp', 'svg'] as const
 const kinds = ['image'] as const
 const controls = new Map<string, AbortController>()
 
@@ -35,6 +37,7 @@ function Images({ me, models }: { me: Me; models: readonly Model[] }) {
   const [works, change] = useKept<readonly Made[]>(`${person} image`, [])
   const [s, setS] = useKept<Settings>(`${person} image settings`, unset)
   const [model, choose] = useModel('image', models)
+  useAsked((a) => { if (a.models) setS(() => ({ size: oneOf(a.size, sizes, ''), quality: oneOf(a.quality, qualities, ''), count: /^(10|[1-9])$/.test(a.n ?? '') ? a.n! : '', format: oneOf(a.format, fileForms, ''), background: oneOf(a.background, ['transparent', 'opaque'], '') })) })
   const [draft, setDraft] = useState('')
   const [files, setFiles] = useState<readonly Attachment[]>([])
   const [sheet, setSheet] = useState(false)
@@ -93,9 +96,9 @@ function Images({ me, models }: { me: Me; models: readonly Model[] }) {
       <Sum title={t('session')} costs={works.flatMap((w) => w.cost ?? [])} />
       <ModelField models={models} model={model} onModel={choose} mark={(m) => (files.length && !m.ins.includes('image') ? p('no_image') : null)} />
       <Field label={t('size')}><Select value={s.size} onChange={(e) => set({ size: e.target.value })} options={[{ value: '', label: p('byDefault') }, ...sizes.map((v) => ({ value: v, label: v.replace('x', ' × ') }))]} /></Field>
-      <Field label={t('quality')}><Select value={s.quality} onChange={(e) => set({ quality: e.target.value })} options={(['', 'low', 'medium', 'high'] as const).map((v) => ({ value: v, label: v ? t(`quality_${v}`) : p('byDefault') }))} /></Field>
+      <Field label={t('quality')}><Select value={s.quality} onChange={(e) => set({ quality: e.target.value })} options={(['', ...qualities] as const).map((v) => ({ value: v, label: v ? t(`quality_${v}`) : p('byDefault') }))} /></Field>
       <Field label={t('count')} error={badCount && t('badCount')}><Input inputMode="numeric" value={s.count} placeholder="1" onChange={(e) => set({ count: e.target.value })} /></Field>
-      <Field label={t('fileFormat')}><Select value={s.format} onChange={(e) => set({ format: e.target.value })} options={['', 'png', 'jpeg', 'webp', 'svg'].map((v) => ({ value: v, label: v ? v.toUpperCase() : p('byDefault') }))} /></Field>
+      <Field label={t('fileFormat')}><Select value={s.format} onChange={(e) => set({ format: e.target.value })} options={['', ...fileForms].map((v) => ({ value: v, label: v ? v.toUpperCase() : p('byDefault') }))} /></Field>
       <Field label={t('background')}><Select value={s.background} onChange={(e) => set({ background: e.target.value })} options={(['', 'transparent', 'opaque'] as const).map((v) => ({ value: v, label: v ? t(`background_${v}`) : p('byDefault') }))} /></Field>
       <p className="text-small text-ink3">{p('onlySet')}</p>
       <div className="border-t border-line pt-4"><Button small icon="json" onClick={() => { setSheet(false); setCode(true) }}>{p('showCode')}</Button></div>

@@ -19,7 +19,7 @@ import { Frame, Ready } from './modes'
 import { Sum } from './panel'
 import { spent } from './settle'
 import type { Attachment } from './stream'
-import { CodeOf, ModelField, asFailure, useKept, useModel } from './works'
+import { CodeOf, ModelField, asFailure, useAsked, useKept, useModel } from './works'
 
 type Facts = Reply<'/v1/videos/models'>['data'][number]
 type Job = Reply<'/api/jobs'>['data'][number]
@@ -54,6 +54,7 @@ function Videos({ me, models }: { me: Me; models: readonly Model[] }) {
   const [prompts, setPrompts] = useKept<{ readonly [job: string]: string }>(`${person} video prompts`, {})
   const [s, setS] = useKept<Settings>(`${person} video settings`, unset)
   const [model, choose] = useModel('video', models)
+  useAsked((a) => { if (a.models) setS(() => ({ duration: a.duration ?? '', resolution: a.resolution ?? '', ratio: a.ratio ?? '', size: a.size ?? '', audio: a.audio === '1', seed: /^\d{1,15}$/.test(a.seed ?? '') ? a.seed! : '' })) })
   const [draft, setDraft] = useState('')
   const [files, setFiles] = useState<readonly Attachment[]>([])
   const [sheet, setSheet] = useState(false)

@@ -1,5 +1,5 @@
 /** What the kinds beside chat share: what was made in this tab, the model, the cost, and a failure. */
-import { Suspense, lazy, useCallback, useSyncExternalStore, type ReactNode } from 'react'
+import { Suspense, lazy, useCallback, useLayoutEffect, useRef, useSyncExternalStore, type ReactNode } from 'react'
 import { ApiError } from '../../api/client'
 import { useT } from '../../i18n'
 import { hasPage } from '../../router'
@@ -29,10 +29,22 @@ export function useKept<V>(name: string, first: V): [V, (f: (now: V) => V) => vo
   const value = useSyncExternalStore(subscribe, () => s.value)
   return [value, useCallback((f) => { s.value = f(s.value); for (const l of s.listeners) l() }, [s])]
 }
-/** The model of a kind; the last choice of this browser comes first. */
+/** What the address asks for, once for each visit of a page: `take` gets its members. A link to the playground decides, whatever was chosen here before. */
+export function useAsked(take: (asked: { readonly [name: string]: string | undefined }) => void): void {
+  const done = useRef('')
+  useLayoutEffect(() => {
+    const asked = location.search
+    if (asked === done.current) return
+    done.current = asked
+    if (asked) take(Object.fromEntries(new URLSearchParams(asked)))
+  })
+}
+/** A setting of the address, when it is one of these. */
+export const oneOf = (v: string | undefined, of: readonly string[], otherwise: string) => (v !== undefined && of.includes(v) ? v : otherwise)
+/** The model of a kind; that of the address comes first, then the last choice of this browser. */
 export function useModel(kind: string, models: readonly Model[]): [Model, (id: string) => void] {
-  const asked = new URLSearchParams(location.search).get('models') ?? ''
-  const [id, setId] = useKept(`model ${kind}`, asked || (remembered(`playground.${kind}`) ?? ''))
+  const [id, setId] = useKept(`model ${kind}`, remembered(`playground.${kind}`) ?? '')
+  useAsked(({ models: asked = '' }) => { const there = asked.split(',').find((a) => models.some((m) => m.id === a)); if (there) setId(() => there) })
   return [models.find((m) => m.id === id) ?? models[0]!, (next) => { remember(`playground.${kind}`, next); setId(() => next) }]
 }
 export function ModelField({ models, model, onModel, mark }: { models: readonly Model[]; model: Model; onModel: (id: string) => void; /** Why a model does not fit */ mark?: (m: Model) => string | null }) {
