@@ -62,6 +62,59 @@ test('by member the account has one row, which opens its calls; failures open th
   await page.done();
 });
 
+test('every figure of the table opens calls that add up to it, those without a name and the sum, too', async () => {
+  const page = await open(b, weir, { signedIn: true });
+  const nano = (text) => { const [whole, part = ''] = text.replace(/[^\d.]/g, '').split('.'); return BigInt(whole || 0) * 10n ** 9n + BigInt(part.padEnd(9, '0')); };
+  const number = (text) => Number(bare(text).replace(/\D/g, ''));
+  for (const by of ['model', 'key', 'member', 'provider', 'kind', 'result']) {
+    await page.goto(`${weir.url}/activity?by=${by}`);
+    await settled(page);
+    const rows = await page.getByRole('table', { name: 'The same figures' }).locator('tbody tr, tfoot tr').evaluateAll((all) => all.map((row) => [...row.children].map((cell) => ({ column: cell.dataset.col, text: cell.innerText, href: cell.querySelector('a')?.getAttribute('href') ?? null }))));
+    assert.ok(rows.length > 1 && rows.some((row) => row.some((cell) => cell.href?.includes('%28none%29'))) === ['model', 'provider'].includes(by), by);
+    const columns = rows[0].map((cell) => cell.column);
+    for (const row of rows) {
+      for (const [i, cell] of row.entries()) {
+        const column = columns[i];
+        if (cell.text === '0' || row === rows.at(-1) && column === 'share') continue; // nothing to open
+        assert.ok(cell.href?.startsWith('/calls'), `${by} ${row[0].text} ${column}: ${cell.href}`);
+        if (!['cost', 'calls', 'failed', 'in', 'out'].includes(column)) continue;
+        const { data: calls, next } = await (await page.request.get(`${weir.url}/api/calls?limit=200&${cell.href.split('?')[1] ?? ''}`)).json();
+        assert.equal(next, null);
+        const sum = { cost: () => calls.reduce((n, c) => n + nano(c.cost), 0n), in: () => calls.reduce((n, c) => n + c.prompt_tokens, 0), out: () => calls.reduce((n, c) => n + c.completion_tokens, 0) }[column] ?? (() => calls.length);
+        assert.equal(sum(), (column === 'cost' ? nano : number)(cell.text), `${by} ${row[0].text} ${column} ${cell.href}`);
+      }
+    }
+  }
+  await page.getByRole('link', { name: 'Show calls: Total' }).click();
+  await page.waitForURL(/\/calls/);
+  await page.goto(`${weir.url}/activity?by=provider`);
+  await page.getByRole('link', { name: 'Show calls: none', exact: true }).first().click();
+  await page.waitForURL(/provider=%28none%29/);
+  await page.getByRole('button', { name: 'Remove filter No provider' }).waitFor();
+  await settled(page);
+  await becomes(() => page.locator('tbody [data-row]').count(), 1);
+  await page.done();
+});
+
+test('what is too much for the chart has rows when they are asked for', async () => {
+  const page = await open(b, weir, { signedIn: true });
+  await page.route('**/api/usage?**', async (route) => { // with so few calls, one bar is all that fits
+    const url = new URL(route.request().url());
+    if (url.searchParams.get('limit') === '8') url.searchParams.set('limit', '1');
+    await route.continue({ url: String(url) });
+  });
+  await page.goto(`${weir.url}/activity`);
+  await settled(page);
+  const rows = page.getByRole('table', { name: 'The same figures' }).locator('tbody [data-row]');
+  assert.equal(await rows.count(), 2);
+  await page.getByRole('button', { name: 'Show a row for each of the others' }).first().click();
+  await page.waitForURL(/rows=all/);
+  await becomes(() => rows.count(), 3);
+  await page.getByRole('button', { name: 'All rows' }).click();
+  await becomes(() => rows.count(), 2);
+  await page.done();
+});
+
 test('periods of 90 days and a year are days, longer ones months, and all have the same calls', async () => {
   const page = await open(b, weir, { signedIn: true });
   const year = new Date().getUTCFullYear();

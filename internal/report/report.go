@@ -28,6 +28,9 @@ const (
 // Failed as a Result in a Filter is every result but record.OK and record.Canceled.
 const Failed = "failed"
 
+// Nothing as a property in a Filter chooses the calls that do not have it: the group whose key is "". No name has parentheses.
+const Nothing = "(none)"
+
 // Filter chooses calls; "" chooses all.
 type Filter struct{ Model, Key, Member, Provider, Kind, Result string }
 

@@ -47,7 +47,11 @@ func (c *conditions) where() string {
 
 // equal adds a condition unless the value is "".
 func (c *conditions) equal(column, value string) {
-	if value != "" {
+	switch value {
+	case "":
+	case report.Nothing:
+		c.add(column+" = ?", "")
+	default:
 		c.add(column+" = ?", value)
 	}
 }

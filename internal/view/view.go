@@ -36,7 +36,7 @@ type View struct {
 
 // members are the pages that have views, with the members of their addresses that belong to one.
 var members = map[string][]string{
-	"activity": {"by", "days", "from", "key", "kind", "model", "provider", "result", "show", "to"},
+	"activity": {"by", "days", "from", "key", "kind", "member", "model", "provider", "result", "rows", "show", "to"},
 	"calls":    {"days", "from", "id", "key", "kind", "member", "min", "model", "provider", "result", "to"},
 }
 

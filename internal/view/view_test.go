@@ -15,6 +15,7 @@ func TestClean(t *testing.T) {
 		{"activity", "show=calls&by=key", "by=key&show=calls"},
 		{"activity", "model=acme/wide%3Afree&days=7", "days=7&model=acme%2Fwide%3Afree"},
 		{"activity", "from=2026-11-01&to=2026-11-30", "from=2026-11-01&to=2026-11-30"},
+		{"activity", "rows=all&member=usr_1&provider=(none)", "member=usr_1&provider=%28none%29&rows=all"},
 		{"calls", "min=0.5&result=failed&id=gen-1", "id=gen-1&min=0.5&result=failed"},
 		{"calls", "model=%D0%BC%D0%B8%D1%80", "model=%D0%BC%D0%B8%D1%80"},
 	} {

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { asked, change, moved, reported, shape, span, zoomed } from '../src/pages/activity/view'
+import { asked, callsOf, change, moved, reported, shape, span, zoomed } from '../src/pages/activity/view'
 
 const now = Date.parse('2026-11-24T13:00:00Z')
 
 test('the address keeps the view, and what it does not know becomes the usual', () => {
-  const raw = { days: '90', by: 'key', show: 'first_token', model: 'sim/a', result: 'failed' }
+  const raw = { days: '90', by: 'key', show: 'first_token', rows: 'all', model: 'sim/a', result: 'failed' }
   expect(shape.write(shape.read(raw))).toEqual(raw)
   expect(shape.write(shape.read({ from: '2026-11-01', to: '2026-11-03' }))).toEqual({ from: '2026-11-01', to: '2026-11-03' })
   expect(shape.write(shape.read({ days: '5', by: 'nonsense', show: 'x', from: 'yesterday', to: '' }))).toEqual({})
@@ -43,4 +43,11 @@ test('a change needs something to compare with', () => {
   expect(change(5, 0)).toBeNull()
   expect(change(null, 5)).toBeNull()
   expect(span({ days: 1 }, now)).toEqual({ from: Date.parse('2026-11-24'), to: Date.parse('2026-11-25') })
+})
+
+test('a group without a key and the sum have addresses of their calls', () => {
+  const view = shape.read({ days: '7', by: 'provider', member: 'usr_1', provider: 'x' }), u = { bucket: 'day', from: '', to: '', group: 'provider' }
+  expect(callsOf(view, u, 'acme')).toEqual({ days: '7', member: 'usr_1', provider: 'acme' })
+  expect(callsOf(view, u, '')).toEqual({ days: '7', member: 'usr_1', provider: '(none)' })
+  expect(callsOf(view, u)).toEqual({ days: '7', member: 'usr_1', provider: 'x' })
 })

@@ -2,11 +2,13 @@ package accounts_test
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -18,6 +20,7 @@ import (
 	"weir/internal/audit"
 	"weir/internal/ledger"
 	"weir/internal/money"
+	"weir/internal/report"
 )
 
 func rubles(t *testing.T, v any) money.Nano {
@@ -153,6 +156,10 @@ func TestPagesAgree(t *testing.T) {
 		}
 	}
 
+	for _, group := range []string{"model", "key", "member", "provider", "kind", "result"} {
+		wantCells(t, o, group)
+	}
+
 	var calls, ofDay money.Nano
 	n, bad := 0, int64(0)
 	for cursor := ""; ; {
@@ -226,6 +233,47 @@ func TestPagesAgree(t *testing.T) {
 	}
 	want("spent by keys, without the refund", ofKeys, spent-refund)
 	gw.WantBalanced(t)
+}
+
+// wantCells checks that every figure of every group is that of the calls its filter finds.
+func wantCells(t *testing.T, o *apptest.Owner, group string) {
+	t.Helper()
+	for _, s := range elements(o.Page(t, "/api/usage?limit=50&figures=true&group="+group)["series"]) {
+		value := cmp.Or(s["key"].(string), report.Nothing)
+		counted := map[string]int64{"calls": 0, "errors": 0}
+		var cost money.Nano
+		for cursor := ""; ; {
+			p := o.Page(t, "/api/calls?limit=50&"+group+"="+url.QueryEscape(value)+"&cursor="+cursor)
+			for _, c := range elements(p["data"]) {
+				cost += rubles(t, c["cost"])
+				counted["calls"]++
+				if c["result"] != "ok" && c["result"] != "canceled" {
+					counted["errors"]++
+				}
+				for figure, field := range map[string]string{"tokens_in": "prompt_tokens", "tokens_cached": "cached_tokens", "tokens_out": "completion_tokens", "tokens_reasoning": "reasoning_tokens"} {
+					tokens, err := c[field].(json.Number).Int64()
+					if err != nil {
+						t.Fatal(err)
+					}
+					counted[figure] += tokens
+				}
+			}
+			next, more := p["next"].(string)
+			if !more {
+				break
+			}
+			cursor = next
+		}
+		figures := s["figures"].(map[string]any)
+		if got := rubles(t, figures["cost"]); got != cost || counted["calls"] == 0 {
+			t.Errorf("%s %s costs %s, its %d calls %s", group, value, got, counted["calls"], cost)
+		}
+		for figure, n := range counted {
+			if fmt.Sprint(figures[figure]) != fmt.Sprint(n) {
+				t.Errorf("%s %s has %v %s, its calls %d", group, value, figures[figure], figure, n)
+			}
+		}
+	}
 }
 
 // createdKey makes a key over the API.

@@ -160,7 +160,9 @@ func (b *reports) fill() {
 
 func fits(c *record.Call, f *report.Filter) bool {
 	result := c.Result()
-	same := func(want, got string) bool { return want == "" || want == got }
+	same := func(want, got string) bool {
+		return want == "" || want == got || want == report.Nothing && got == ""
+	}
 	return same(f.Model, c.Model) && same(f.Key, c.Key) && same(f.Member, c.User) && same(f.Provider, c.Provider) && same(f.Kind, c.API) &&
 		(same(f.Result, result) || f.Result == report.Failed && result != record.OK && result != record.Canceled)
 }
@@ -188,7 +190,7 @@ func (b *reports) filter() (f report.Filter) {
 	for _, x := range []struct {
 		to     *string
 		values []string
-	}{{&f.Model, []string{"a/x", "none"}}, {&f.Key, []string{"key_1"}}, {&f.Member, []string{"usr_3"}}, {&f.Provider, []string{"p"}}, {&f.Kind, []string{"messages"}},
+	}{{&f.Model, []string{"a/x", "none", report.Nothing}}, {&f.Key, []string{"key_1"}}, {&f.Member, []string{"usr_3"}}, {&f.Provider, []string{"p", report.Nothing}}, {&f.Kind, []string{"messages"}},
 		{&f.Result, []string{report.Failed, record.OK, record.Canceled, "timeout"}}} {
 		if b.random.IntN(4) == 0 {
 			*x.to = pick(b.random, x.values...)

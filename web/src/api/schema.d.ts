@@ -7636,8 +7636,9 @@ export interface components {
         Metric: "cost" | "calls" | "errors" | "tokens_in" | "tokens_out" | "tokens_cached" | "tokens_reasoning" | "first_token";
         /** @description Series beside the rest, which is other */
         SeriesLimit: number;
-        /** @description Slug of the model that served */
+        /** @description Slug of the model that served; (none) for calls without one */
         ByModel: string;
+        /** @description Id of a provider; (none) for calls that nobody answered */
         ByProvider: string;
         /** @description Hash of a key of the account, or its id as in calls */
         ByKey: string;
@@ -16137,8 +16138,9 @@ export interface operations {
                 limit?: components["parameters"]["SeriesLimit"];
                 /** @description true: each group has all metrics of the period in `figures` */
                 figures?: boolean;
-                /** @description Slug of the model that served */
+                /** @description Slug of the model that served; (none) for calls without one */
                 model?: components["parameters"]["ByModel"];
+                /** @description Id of a provider; (none) for calls that nobody answered */
                 provider?: components["parameters"]["ByProvider"];
                 /** @description Hash of a key of the account, or its id as in calls */
                 key?: components["parameters"]["ByKey"];
@@ -16187,8 +16189,9 @@ export interface operations {
                 /** @description Default: hour for periods of at most two days, else day. Hours for at most eight days, days for 400, months for 60 months */
                 bucket?: components["parameters"]["Bucket"];
                 group?: components["parameters"]["Group"];
-                /** @description Slug of the model that served */
+                /** @description Slug of the model that served; (none) for calls without one */
                 model?: components["parameters"]["ByModel"];
+                /** @description Id of a provider; (none) for calls that nobody answered */
                 provider?: components["parameters"]["ByProvider"];
                 /** @description Hash of a key of the account, or its id as in calls */
                 key?: components["parameters"]["ByKey"];
@@ -16232,8 +16235,9 @@ export interface operations {
                 from?: components["parameters"]["From"];
                 /** @description A UTC day, which is included, or a time, which is not. Default: now */
                 to?: components["parameters"]["To"];
-                /** @description Slug of the model that served */
+                /** @description Slug of the model that served; (none) for calls without one */
                 model?: components["parameters"]["ByModel"];
+                /** @description Id of a provider; (none) for calls that nobody answered */
                 provider?: components["parameters"]["ByProvider"];
                 /** @description Hash of a key of the account, or its id as in calls */
                 key?: components["parameters"]["ByKey"];
@@ -16285,8 +16289,9 @@ export interface operations {
                 from?: components["parameters"]["From"];
                 /** @description A UTC day, which is included, or a time, which is not. Default: now */
                 to?: components["parameters"]["To"];
-                /** @description Slug of the model that served */
+                /** @description Slug of the model that served; (none) for calls without one */
                 model?: components["parameters"]["ByModel"];
+                /** @description Id of a provider; (none) for calls that nobody answered */
                 provider?: components["parameters"]["ByProvider"];
                 /** @description Hash of a key of the account, or its id as in calls */
                 key?: components["parameters"]["ByKey"];
@@ -16332,8 +16337,9 @@ export interface operations {
                 from?: components["parameters"]["From"];
                 /** @description A UTC day, which is included, or a time, which is not. Default: now */
                 to?: components["parameters"]["To"];
-                /** @description Slug of the model that served */
+                /** @description Slug of the model that served; (none) for calls without one */
                 model?: components["parameters"]["ByModel"];
+                /** @description Id of a provider; (none) for calls that nobody answered */
                 provider?: components["parameters"]["ByProvider"];
                 /** @description Hash of a key of the account, or its id as in calls */
                 key?: components["parameters"]["ByKey"];

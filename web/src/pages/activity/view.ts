@@ -1,6 +1,7 @@
 /** What the page asks for, as it is in the address and as the API takes it. */
 import type { Period } from '../../ui/filters'
 import type { SearchShape } from '../../ui/link'
+import { NOTHING } from '../calls/filter'
 
 export const groups = ['model', 'key', 'member', 'provider', 'kind', 'result'] as const
 export type Group = (typeof groups)[number]
@@ -14,7 +15,12 @@ export interface View {
   readonly group: Group
   readonly metric: Metric
   readonly only: { readonly [name in Filter]: string }
+  /** The table has a row for each group, not only for those of the chart */
+  readonly all: boolean
 }
+export const BARS = 8
+/** As many groups as the API answers with at once. */
+export const ROWS = 50
 const DAY = 86_400_000
 const moment = (s: string | undefined) => (s && !Number.isNaN(Date.parse(s)) ? s : '')
 const dayText = (ms: number) => new Date(ms).toISOString().slice(0, 10)
@@ -28,6 +34,7 @@ export const shape: SearchShape<View> = {
       period: from && to ? { from, to } : { days: DAYS.includes(days as 7) ? days : 30 },
       group: groups.find((g) => g === raw.by) ?? 'model',
       metric: metrics.find((m) => m === raw.show) ?? 'cost',
+      all: raw.rows === 'all',
       only: { model: text(raw.model), key: text(raw.key), member: text(raw.member), provider: text(raw.provider), kind: text(raw.kind), result: text(raw.result) },
     }
   },
@@ -35,6 +42,7 @@ export const shape: SearchShape<View> = {
     const out: Record<string, string | undefined> = { ...periodSearch(v.period) }
     if (v.group !== 'model') out.by = v.group
     if (v.metric !== 'cost') out.show = v.metric
+    if (v.all) out.rows = 'all'
     for (const n of filters) if (v.only[n]) out[n] = v.only[n]
     return out
   },
@@ -80,6 +88,10 @@ export function zoomed(from: number, to: number, bucket: string): Period {
 }
 /** The period that a report is about, for links to its calls: whole months may be more than what was chosen. */
 export const reported = (v: View, u: { bucket: string; from: string; to: string }): Period => (u.bucket === 'month' ? { from: u.from.slice(0, 10), to: dayText(Date.parse(u.to) - DAY) } : v.period)
+/** The address of the calls of a group of the report, and of all of them without one. */
+export const callsOf = (v: View, u: { bucket: string; from: string; to: string; group: string }, key?: string): Record<string, string> => ({
+  ...periodSearch(reported(v, u)), ...Object.fromEntries(filters.filter((f) => v.only[f]).map((f) => [f, v.only[f]])), ...(key === undefined ? {} : { [u.group]: key || NOTHING }),
+})
 /** The change in per cent, null when there is nothing to compare with. */
 export function change(now: number | null, before: number | null): number | null {
   return now === null || before === null || before === 0 ? null : ((now - before) / before) * 100

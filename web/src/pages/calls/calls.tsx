@@ -22,7 +22,7 @@ import { Money, Tokens } from '../../ui/values'
 import { Views } from '../views/views'
 import { catalogQuery } from '../catalog/data'
 import { callQuery, isRecording, resultOf, type CallRow } from './data'
-import { amount, asked, byCell, fresh, names, shape, type Filter, type Name } from './filter'
+import { amount, asked, byCell, fresh, names, NOTHING, shape, type Filter, type Name } from './filter'
 import { CallView } from './view'
 
 const kinds = ['completions', 'messages', 'responses', 'gemini', 'embeddings', 'image', 'video', 'rerank', 'moderations', 'audio.speech', 'audio.transcriptions'] as const
@@ -87,6 +87,7 @@ export default function Calls() {
   const keyName = apiKeys.data?.data.find((k) => k.hash === filter.key)?.name ?? rows?.find((r) => r.key?.hash === filter.key || r.key?.id === filter.key)?.key?.name
   const chip = (n: Name): string => {
     const v = filter[n]
+    if (v === NOTHING) return t.or(`without_${n}`, v)
     if (n === 'result') return t.or(`r_${v}`, t.or(`result_${v}`, v))
     if (n === 'kind') return t.or(`k_${v}`, v)
     if (n === 'min') return `${t('minCost')} ${money(v, { exact: true, sign: false })}`
@@ -94,7 +95,7 @@ export default function Calls() {
     return v
   }
   const providers = catalog.data?.facets.providers ?? []
-  const known = (value: string, all: readonly { value: string; label: string }[]) => (value && !all.some((o) => o.value === value) ? [...all, { value, label: value }] : all)
+  const known = (value: string, all: readonly { value: string; label: string }[]) => (value && !all.some((o) => o.value === value) ? [...all, { value, label: value === NOTHING ? t('nothing') : value }] : all)
   return (
     <Page>
       <PageHead title={t('title')} note={t('utc')}>

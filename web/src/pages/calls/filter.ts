@@ -20,6 +20,8 @@ export interface Filter {
 export const DAYS = [1, 7, 30, 90] as const
 export const names = ['model', 'provider', 'key', 'member', 'kind', 'result', 'min', 'id'] as const
 export type Name = (typeof names)[number]
+/** The value of a filter for calls without one: that nobody answered, for instance. */
+export const NOTHING = '(none)'
 const moment = (s: string | undefined) => (s && !Number.isNaN(Date.parse(s)) ? s : '')
 /** An amount with a dot or a comma, or nothing. */
 export function amount(text: string): string {

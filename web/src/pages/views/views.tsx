@@ -1,26 +1,14 @@
 /** The saved views of a page: its filters under names. A view is the query of an address; opening one is following a link to this page. */
-import { useQuery } from '@tanstack/react-query'
-import { useState, type FormEvent } from 'react'
-import { ApiError, get, patch, post, remove, type Reply } from '../../api/client'
-import { explain, said } from '../../api/explain'
-import { queries } from '../../api/query'
+import { lazy, Suspense, useState } from 'react'
 import { useT } from '../../i18n'
-import { Button, IconButton } from '../../ui/button'
-import { ErrorBox, SkeletonRows } from '../../ui/feedback'
-import { Field, Input } from '../../ui/field'
-import { Icon } from '../../ui/icons'
-import { Link, type Search } from '../../ui/link'
+import { Button } from '../../ui/button'
+import { SkeletonRows } from '../../ui/feedback'
+import type { Search } from '../../ui/link'
 import { Popover } from '../../ui/overlay'
-import { toast } from '../../ui/toast'
+import type { Page } from './list'
 
-type View = Reply<'/api/views'>['data'][number]
-type Page = View['page']
-
-const searchOf = (query: string): Search => Object.fromEntries(new URLSearchParams(query))
-/** One text for all orders and encodings of the same query. */
-const sorted = (query: string) => JSON.stringify([...new URLSearchParams(query)].sort(([a], [b]) => (a < b ? -1 : 1)))
+const List = lazy(() => import('./list'))
 const queryOf = (search: Search) => new URLSearchParams(Object.entries(search).filter((e): e is [string, string] => Boolean(e[1]))).toString()
-const renew = () => queries.invalidateQueries({ queryKey: ['views'] })
 
 /** The button with the list. `search` is what is in the address now, without what belongs to no view. */
 export function Views({ page, search }: { page: Page; search: Search }) {
@@ -28,105 +16,7 @@ export function Views({ page, search }: { page: Page; search: Search }) {
   const [open, setOpen] = useState(false)
   return (
     <Popover open={open} onOpenChange={setOpen} align="end" label={t('title')} trigger={<Button icon="bookmark">{t('button')}</Button>}>
-      <List page={page} now={queryOf(search)} onOpened={() => setOpen(false)} />
+      <Suspense fallback={<div className="w-80 max-w-full"><SkeletonRows rows={3} height={36} /></div>}><List page={page} now={queryOf(search)} onOpened={() => setOpen(false)} /></Suspense>
     </Popover>
-  )
-}
-
-function List({ page, now, onOpened }: { page: Page; now: string; onOpened: () => void }) {
-  const t = useT('views')
-  const c = useT('common')
-  const { data, error, refetch } = useQuery({ queryKey: ['views', page], queryFn: ({ signal }) => get('/api/views', { query: { page }, signal }) })
-  const [editing, setEditing] = useState('')
-  const erase = async (v: View) => {
-    try {
-      await remove('/api/views/{id}', { path: { id: v.id } })
-      toast(t('removed', { name: v.name }), { label: c('undo'), run: () => { void post('/api/views', { body: { page, name: v.name, query: v.query } }).then(renew, (e: unknown) => toast(explain(e))) } })
-    } catch (e) { toast(explain(e)) }
-    await renew()
-  }
-  return (
-    <div className="flex w-80 max-w-full flex-col gap-3">
-      <h2 className="text-section">{t('title')}</h2>
-      {error && !data ? <ErrorBox error={error} onRetry={() => { void refetch() }} /> : !data ? <SkeletonRows rows={3} height={36} /> : data.data.length === 0 ? <p className="text-ink2">{t('empty')}</p> : (
-        <ul className="-mx-1 max-h-[40dvh] overflow-y-auto">
-          {data.data.map((v) => (v.id === editing
-            ? <li key={v.id} className="px-1 py-2"><Edit view={v} now={now} onDone={() => setEditing('')} /></li>
-            : (
-              <li key={v.id} className="flex min-h-9 items-center rounded-control pl-1 hover:bg-sunken max-md:min-h-11">
-                <Link to={`/${page}`} search={searchOf(v.query)} onClick={onOpened} {...(sorted(v.query) === sorted(now) ? { 'aria-current': 'page' as const } : {})} className="flex min-w-0 flex-1 items-center gap-2 self-stretch text-ink no-underline">
-                  <span translate="no" dir="auto" className="min-w-0 flex-1 truncate" title={v.name}>{v.name}</span>
-                  {sorted(v.query) === sorted(now) && <span className="inline-flex items-center gap-1 text-label text-accent-ink"><Icon name="check" size={14} />{t('shown')}</span>}
-                </Link>
-                <IconButton small icon="edit" label={t('change', { name: v.name })} onClick={() => setEditing(v.id)} />
-                <IconButton small icon="trash" label={t('remove', { name: v.name })} onClick={() => { void erase(v) }} />
-              </li>
-            )))}
-        </ul>
-      )}
-      {data && (data.data.length >= data.most ? <p className="text-ink2">{t('full', { most: data.most })}</p> : <Add page={page} now={now} />)}
-    </div>
-  )
-}
-
-/** Why a name was refused: beside the field, in the words of the form. */
-function useRefusal(): (error: unknown) => string | undefined {
-  const t = useT('views')
-  return (error) => (error === null ? undefined : error instanceof ApiError && error.status === 409 ? t('taken') : error instanceof ApiError && error.field ? said(error) : explain(error))
-}
-
-function Add({ page, now }: { page: Page; now: string }) {
-  const t = useT('views')
-  const refusal = useRefusal()
-  const [name, setName] = useState('')
-  const [busy, setBusy] = useState(false)
-  const [error, setError] = useState<unknown>(null)
-  const add = async (e: FormEvent) => {
-    e.preventDefault()
-    if (busy || !name.trim()) return
-    setBusy(true)
-    setError(null)
-    try {
-      const made = (await post('/api/views', { body: { page, name, query: now } })).data
-      setName('')
-      toast(t('saved', { name: made.name }))
-      await renew()
-    } catch (e) { setError(e) } finally { setBusy(false) }
-  }
-  return (
-    <form onSubmit={(e) => { void add(e) }} className="flex flex-col gap-2 border-t border-line pt-3">
-      <Field label={t('name')} error={refusal(error)}><Input value={name} maxLength={60} placeholder={t('hint')} autoComplete="off" onChange={(e) => { setName(e.target.value); setError(null) }} /></Field>
-      <div><Button type="submit" look="main" busy={busy} disabled={!name.trim()}>{t('save')}</Button></div>
-    </form>
-  )
-}
-
-function Edit({ view, now, onDone }: { view: View; now: string; onDone: () => void }) {
-  const t = useT('views')
-  const c = useT('common')
-  const refusal = useRefusal()
-  const [name, setName] = useState(view.name)
-  const [busy, setBusy] = useState(false)
-  const [error, setError] = useState<unknown>(null)
-  const change = async (body: { name?: string; query?: string }) => {
-    if (busy || !name.trim()) return
-    setBusy(true)
-    setError(null)
-    try {
-      const changed = (await patch('/api/views/{id}', { path: { id: view.id }, body })).data
-      toast(t('changed', { name: changed.name }))
-      await renew()
-      onDone()
-    } catch (e) { setError(e); setBusy(false) }
-  }
-  return (
-    <form onSubmit={(e) => { e.preventDefault(); void change({ name }) }} onKeyDown={(e) => { if (e.key === 'Escape') { e.stopPropagation(); onDone() } }} className="flex flex-col gap-2">
-      <Field label={t('rename')} error={refusal(error)}><Input value={name} maxLength={60} autoFocus autoComplete="off" onChange={(e) => { setName(e.target.value); setError(null) }} /></Field>
-      <div className="flex flex-wrap gap-2">
-        <Button small type="submit" look="main" busy={busy} disabled={!name.trim()}>{c('save')}</Button>
-        {sorted(view.query) !== sorted(now) && <Button small disabled={busy || !name.trim()} onClick={() => { void change({ name, query: now }) }}>{t('replace')}</Button>}
-        <Button small look="quiet" onClick={onDone}>{c('cancel')}</Button>
-      </div>
-    </form>
   )
 }
