@@ -81,6 +81,7 @@ var withoutLink = map[string]int{
 	"beginPasskeySignIn": 403, "signInWithPasskey": 403, "beginPasskey": 403, "addPasskey": 403, "renamePasskey": 404, "removePasskey": 404, "beginProof": 403, "requirePasskey": 403, "visitProvider": 404, "returnFromProvider": 404, "removeIdentity": 404, // at 127.0.0.1 there are no passkeys
 	"changeAutoTopUp": 404, "endAutoTopUp": 404, "refundPayment": 422, // no payment was made
 	"unsubscribe": 404, "openUnsubscribe": 303, "testNotifications": 409, // the demo sends no mail, and its account has no webhook yet
+	"putChat": 403, "getChat": 404, "deleteChat": 404, // the demo's account has not switched chats on
 	"redeemVoucher": 404,                                                  // a code is shown once
 	"createActs":    422, "getActDocument": 404, "getAnyActDocument": 404, // no month with an invoice is over
 }

@@ -277,6 +277,43 @@ test('raw frames, the route, a link without text, chats that can be deleted', as
   await page.done();
 });
 
+test('chats that the account keeps are there in another browser, and nothing is kept before somebody wants it', async () => {
+  const keeps = async (chats) => assert.equal((await fetch(`${weir.url}/api/account/data`, { method: 'PUT', headers: { authorization: `Bearer ${weir.management_key}`, 'content-type': 'application/json' }, body: JSON.stringify({ chats }) })).status, 200);
+  const stored = async () => (await (await fetch(`${weir.url}/api/chats`, { headers: { authorization: `Bearer ${weir.management_key}` } })).json()).data;
+  const page = await open(b, weir, { path: '/playground?models=sim/echo', signedIn: true });
+  await ask(page, 'Only in this browser');
+  await page.getByText('1 call settled').waitFor();
+  assert.deepEqual(await stored(), []);
+  await page.getByText('Chats stay in this browser.').waitFor();
+  await page.getByRole('complementary').getByRole('link', { name: 'Change' }).click();
+  await page.getByRole('checkbox', { name: 'Keep chats with the account' }).click({ force: true });
+  await page.getByText('Chats are kept with the account from now on.').waitFor();
+  await becomes(async () => (await (await page.request.get(`${weir.url}/api/me`)).json()).user.keeps_chats, true);
+  await page.goto(`${weir.url}/playground?models=sim/echo`);
+  await page.getByText('Chats are kept in this browser and with your account').waitFor();
+  await page.locator('input[data-attach]').setInputFiles([{ name: 'notes.csv', mimeType: 'text/csv', buffer: Buffer.from('a,b\n1,2') }]);
+  await page.getByRole('list', { name: 'Files' }).getByText('notes.csv').waitFor();
+  await ask(page, 'In every browser');
+  await page.getByText('1 call settled').waitFor();
+  await becomes(async () => (await stored()).map((c) => c.title), ['In every browser']);
+  const address = page.url();
+  await page.done();
+
+  const other = await open(b, weir, { path: '/models', signedIn: true });
+  await other.goto(address);
+  await becomes(() => other.getByRole('log').getByText('In every browser').count(), 2);
+  await other.getByText('the history did not keep it').waitFor();
+  await ask(other, 'And on');
+  await other.getByText('2 calls settled').waitFor();
+  await other.getByRole('button', { name: 'Chats' }).click();
+  await other.getByRole('dialog').getByText('account', { exact: true }).waitFor();
+  await accessible(other, 'chats of the account');
+  await other.getByRole('button', { name: 'Delete In every browser' }).click();
+  await becomes(stored, []);
+  await other.done();
+  await keeps(false);
+});
+
 test('what the page says an answer cost is what its call and the statement say, to the last digit', async () => {
   const page = await open(b, weir, { path: '/playground?models=sim/chat&t=0.4&max=90&notrain=1', signedIn: true });
   const before = await (await page.request.get(`${weir.url}/api/v1/credits`)).text();

@@ -243,7 +243,7 @@ test('what is stored of responses is chosen, counted and deleted', async () => {
   await page.getByText('Saved. Calls follow it within five seconds.').first().waitFor();
   await page.getByText('What is stored stays until its time is over.').waitFor();
   await becomes(async () => (await respond({ store: true })).error?.code === 400, true);
-  await page.getByRole('button', { name: 'Delete all' }).click();
+  await page.getByRole('button', { name: 'Delete all', exact: true }).click();
   await page.getByRole('alertdialog').getByText('Calls can no longer continue them.').waitFor();
   await page.getByRole('alertdialog').getByRole('button', { name: 'Delete all' }).click();
   await page.locator('[data-stored]').getByText('Nothing is stored.').waitFor();

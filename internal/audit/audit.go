@@ -23,6 +23,7 @@ const (
 	UserProfile     = "user.profile"
 	NoticesChanged  = "user.notifications"
 	ResponsesGone   = "responses.delete"
+	ChatsGone       = "chats.delete"
 	KeyCreated      = "key.create"
 	KeyChanged      = "key.change"
 	KeyRevoked      = "key.revoke"

@@ -16,6 +16,7 @@ import (
 	"weir/internal/apikey"
 	"weir/internal/catalog"
 	"weir/internal/catalog/listing"
+	"weir/internal/chat"
 	"weir/internal/fault"
 	"weir/internal/idempotency"
 	"weir/internal/invoice"
@@ -110,7 +111,8 @@ type Deps struct {
 
 	Presets Presets // nil: there are none
 
-	Views        *view.Manager   // nil: there are none
+	Views        *view.Manager // nil: there are none
+	Chats        *chat.Manager
 	ProviderKeys *ownkey.Manager // nil only where its routes are not used
 	// TryKey calls a provider with a key, as shortly as possible. asked is false when the provider has no model for that.
 	TryKey func(ctx context.Context, provider string, own func(*catalog.Endpoint) *catalog.Endpoint) (asked bool, err *fault.Error)
@@ -420,6 +422,12 @@ func (a *API) declare() []*Route {
 		{Method: "PATCH", Pattern: "/api/provider-keys/{id}", access: management, fresh: true, body: managementBody, handle: (*exchange).patchProviderKey},
 		{Method: "DELETE", Pattern: "/api/provider-keys/{id}", access: management, handle: (*exchange).deleteProviderKey},
 		{Method: "POST", Pattern: "/api/provider-keys/{id}/test", access: management, asks: true, handle: (*exchange).testProviderKey},
+		{Method: "GET", Pattern: "/api/chats", access: management, handle: (*exchange).listChats},
+		{Method: "DELETE", Pattern: "/api/chats", access: management, handle: (*exchange).deleteChats},
+		{Method: "GET", Pattern: "/api/chats.json", access: management, handle: (*exchange).exportChats},
+		{Method: "GET", Pattern: "/api/chats/{id}", access: management, handle: (*exchange).getChat},
+		{Method: "PUT", Pattern: "/api/chats/{id}", access: management, body: atMost(maxChatBody), handle: (*exchange).putChat},
+		{Method: "DELETE", Pattern: "/api/chats/{id}", access: management, handle: (*exchange).deleteChat},
 		{Method: "GET", Pattern: "/api/jobs", access: management, handle: (*exchange).listJobs},
 		{Method: "GET", Pattern: "/api/jobs/{id}", access: management, handle: (*exchange).getJob},
 		{Method: "GET", Pattern: "/api/account/profile", access: management, handle: (*exchange).getProfile},

@@ -35,8 +35,11 @@ func (x *exchange) exportAs(file, extension string, write func(*exporting) error
 	}
 	defer x.api.exports.Leave(x.caller.User)
 	media := "text/csv; charset=utf-8"
-	if extension == "pdf" {
+	switch extension {
+	case "pdf":
 		media = "application/pdf"
+	case "json":
+		media = "application/json"
 	}
 	h := x.w.Header()
 	h["Content-Type"], h["Cache-Control"], h["X-Content-Type-Options"] = []string{media}, noStore, []string{"nosniff"}

@@ -114,7 +114,11 @@ func (x *exchange) getMe() error {
 	}
 	var keys []person.Passkey
 	var linked []string
+	var chats bool
 	if x.person != nil {
+		if _, chats, err = x.keepsChats(x.person.ID); err != nil {
+			return err
+		}
 		if keys, err = x.api.People.Passkeys(x.context(), x.person.ID); err != nil {
 			return err
 		}
@@ -140,6 +144,7 @@ func (x *exchange) getMe() error {
 		o.integer("passkeys", int64(len(keys)))
 		o.boolean("second_step", p.SecondStep)
 		o.texts("providers", linked)
+		o.boolean("keeps_chats", chats)
 		o.text("role", string(p.Role))
 		o.moment("created_at", p.CreatedAt)
 		o.EndObject()

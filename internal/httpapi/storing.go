@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"time"
 
 	"weir/internal/batch"
@@ -78,8 +79,10 @@ func (x *exchange) putAccountData() error {
 		return err
 	}
 	if s.Days > 0 {
-		if err := x.api.History.Shorten(x.context(), x.caller.User, time.Duration(s.Days)*aDay); err != nil {
-			return err
+		for _, shorten := range []func(context.Context, string, time.Duration) error{x.api.History.Shorten, x.api.Chats.Shorten} {
+			if err := shorten(x.context(), x.caller.User, time.Duration(s.Days)*aDay); err != nil {
+				return err
+			}
 		}
 	}
 	return x.replyData(text)
@@ -102,6 +105,10 @@ func (x *exchange) replyData(preferences string) error {
 	if stock, err = x.api.History.Stock(x.context(), x.caller.User); err != nil {
 		return err
 	}
+	chats, err := x.api.Chats.Stock(x.context(), x.caller.User)
+	if err != nil {
+		return err
+	}
 	var o object
 	o.Object()
 	o.Name("data").Object()
@@ -121,6 +128,11 @@ func (x *exchange) replyData(preferences string) error {
 	} else {
 		o.moment("oldest_at", stock.Oldest)
 	}
+	o.EndObject()
+	o.boolean("chats", s.Chats)
+	o.Name("stored_chats").Object()
+	o.integer("chats", chats.Chats)
+	o.integer("bytes", chats.Bytes)
 	o.EndObject()
 	o.EndObject()
 	o.EndObject()

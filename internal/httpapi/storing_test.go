@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"weir/internal/chat"
 	"weir/internal/fault"
 	"weir/internal/history"
 	"weir/internal/httpapi"
@@ -23,7 +24,9 @@ func TestStoringOfAnAccount(t *testing.T) {
 	}
 	defer store.Close()
 	shelf := history.New(store, history.Config{Now: time.Now, KeepFor: 30 * 24 * time.Hour})
-	n := startWith(t, relayFunc(hello), nil, func(d *httpapi.Deps) { d.History = shelf })
+	n := startWith(t, relayFunc(hello), nil, func(d *httpapi.Deps) {
+		d.History, d.Chats = shelf, chat.NewManager(store, chat.Config{Now: time.Now, KeepFor: shelf.KeepFor()})
+	})
 	const path = "/api/account/data"
 	data := func(r *response) any { t.Helper(); return at(r.json(t), "data") }
 	respond := func(more string) *response {
@@ -40,7 +43,7 @@ func TestStoringOfAnAccount(t *testing.T) {
 		}
 		return found == 200
 	}
-	exactly(t, "at first", data(n.manage("GET", path, "")), `{"responses":"by_default","days":null,"max_days":30,"zdr":false,"stored":{"responses":0,"bytes":0,"oldest_at":null}}`)
+	exactly(t, "at first", data(n.manage("GET", path, "")), `{"responses":"by_default","days":null,"max_days":30,"zdr":false,"stored":{"responses":0,"bytes":0,"oldest_at":null},"chats":false,"stored_chats":{"chats":0,"bytes":0}}`)
 	for _, c := range []struct {
 		set                string
 		said, unsaid, deny bool // whether store: true, nothing and store: false store it

@@ -12,6 +12,7 @@ import (
 	"weir/internal/apikey"
 	"weir/internal/batch"
 	"weir/internal/catalog/edit"
+	"weir/internal/chat"
 	"weir/internal/fault"
 	"weir/internal/health"
 	"weir/internal/hint"
@@ -53,6 +54,8 @@ var (
 	_ batch.Store = (*Store)(nil)
 
 	_ person.Store = (*Store)(nil)
+
+	_ chat.Store = (*Store)(nil)
 
 	_ health.HourStore = (*Store)(nil)
 

@@ -85,6 +85,7 @@ var rules = map[string]rule{
 	"internal/invoice":         {layer: domain},
 	"internal/preset":          {layer: domain},
 	"internal/view":            {layer: domain},
+	"internal/chat":            {layer: domain},
 	"internal/trace":           {layer: domain},
 	"internal/ownkey":          {layer: domain},
 	"internal/video":           {layer: domain},

@@ -8,10 +8,11 @@ import (
 	"weir/internal/rawjson"
 )
 
-// Storing says which responses an account stores.
+// Storing says which responses an account stores, and whether it keeps its chats.
 type Storing struct {
 	Responses string // one of StoringModes
 	Days      int64  // for how long; 0: as long as the gateway stores them
+	Chats     bool   // chats of the playground are kept, too
 }
 
 // The modes of storing.
@@ -27,7 +28,7 @@ var StoringModes = []string{StoreByDefault, StoreOnRequest, StoreNever}
 // maxStoringDays is the longest time that can be set.
 const maxStoringDays = 3650
 
-// ReadStoring reads {"responses":"by_default","days":7}. Nothing at all, a missing member and null mean the default. It fails with a *fault.Error.
+// ReadStoring reads {"responses":"by_default","days":7,"chats":false}. Nothing at all, a missing member and null mean the default. It fails with a *fault.Error.
 func ReadStoring(v []byte) (s Storing, err error) {
 	const op = "wire.ReadStoring"
 	s.Responses = StoreByDefault
@@ -47,8 +48,10 @@ func ReadStoring(v []byte) (s Storing, err error) {
 			}
 		case "days":
 			s.Days, _ = r.Int(1, maxStoringDays)
+		case "chats":
+			s.Chats, _ = r.Bool()
 		default:
-			return s, fault.Field(op, clip(name), "%s is not one of responses, days.", clip(name))
+			return s, fault.Field(op, clip(name), "%s is not one of responses, days, chats.", clip(name))
 		}
 	}
 	if err := r.Err(); err != nil {
@@ -66,6 +69,9 @@ func (s Storing) Text() string {
 	}
 	if s.Days > 0 {
 		w.Name("days").Int(s.Days)
+	}
+	if s.Chats {
+		w.Name("chats").Bool(true)
 	}
 	w.EndObject()
 	if string(w.B) == "{}" {

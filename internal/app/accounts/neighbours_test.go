@@ -123,6 +123,7 @@ var triedElsewhere = map[string]string{
 	"mails of notifications":           "internal/store/storetest/notify.go: noticeDigest",
 	"presets":                          "internal/store/storetest/presets.go: presetBounds",
 	"saved views":                      "internal/store/storetest/views.go: viewBounds",
+	"kept chats":                       "internal/store/storetest/chats.go: chatBounds",
 	"own provider keys":                "internal/store/storetest/ownkeys.go: ownKeyBounds",
 	"tests of own provider keys":       "internal/app/accounts/ownkeys_test.go: TestOwnKeysAreTheirOwners",
 	"invoices":                         "internal/store/storetest/invoices.go: invoiceBounds",

@@ -1325,11 +1325,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Which responses of this account are stored, for how long, and how many there are; needs a management key */
+        /** Which responses of this account are stored, whether its chats are, for how long, and how many there are; needs a management key */
         get: operations["getAccountData"];
         /**
          * Replace what is stored and for how long; every node applies it within 5 seconds
-         * @description A shorter time holds for responses that are stored already. never does not delete them: that is DELETE /api/account/responses. With never, a request with store: true or background: true gets 400, a file or batch 403, and answers of requests with an Idempotency-Key are not kept. Zero data retention (zdr) of account, key or request stores nothing in any case.
+         * @description A shorter time holds for responses and chats that are stored already. never does not delete them: that is DELETE /api/account/responses, and DELETE /api/chats. With never, a request with store: true or background: true gets 400, a file or batch 403, and answers of requests with an Idempotency-Key are not kept. Zero data retention (zdr) of account, key or request stores nothing in any case.
          */
         put: operations["putAccountData"];
         post?: never;
@@ -3016,6 +3016,72 @@ export interface paths {
         patch: operations["changeView"];
         trace?: never;
     };
+    "/api/chats": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The chats of the playground that the account keeps, the one that was changed last first, without their contents
+         * @description Chats stay in the browser unless the account has switched `chats` on (PUT /api/account/data).
+         */
+        get: operations["listChats"];
+        put?: never;
+        post?: never;
+        /** Delete all kept chats of the account */
+        delete: operations["deleteChats"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/chats.json": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** All kept chats of the account with their contents, as a file */
+        get: operations["getChatsFile"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/chats/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the chat, chosen by who keeps it: it is one of the account alone
+                 * @example k3v9x2p7q1m4
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        /** A kept chat with its content */
+        get: operations["getChat"];
+        /**
+         * Keep a chat, in place of what was kept of it before
+         * @description 403 where the account has not switched `chats` on, demands zero data retention, or stores nothing. Beyond 100 chats or 16 MiB of an account, the chats that were changed least lately are deleted.
+         */
+        put: operations["putChat"];
+        post?: never;
+        /** Delete a kept chat */
+        delete: operations["deleteChat"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/jobs": {
         parameters: {
             query?: never;
@@ -4345,6 +4411,8 @@ export interface components {
                 providers: string[];
                 /** @enum {string} */
                 role: "user" | "operator" | "administrator";
+                /** @description Chats of the playground are kept with the account, too */
+                keeps_chats?: boolean;
                 /** Format: date-time */
                 created_at: string;
             } | null;
@@ -7235,6 +7303,31 @@ export interface components {
         PresetRestore: {
             version: number;
         };
+        ChatList: {
+            data: components["schemas"]["Chat"][];
+            /** @description How many chats an account may keep */
+            most: number;
+            next: null;
+        };
+        Chat: {
+            id: string;
+            title: string;
+            /** @description Bytes of the content */
+            size: number;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+            /**
+             * Format: date-time
+             * @description As long after its last change as responses are stored (PUT /api/account/data: days)
+             */
+            expires_at: string;
+            /** @description As it was kept; not in lists */
+            content?: {
+                [key: string]: unknown;
+            };
+        };
         ViewList: {
             data: components["schemas"]["View"][];
             /** @description How many views an account may have */
@@ -7500,6 +7593,11 @@ export interface components {
                  *           "responses": 12,
                  *           "bytes": 48211,
                  *           "oldest_at": "2026-01-31T12:00:00Z"
+                 *         },
+                 *         "chats": false,
+                 *         "stored_chats": {
+                 *           "chats": 0,
+                 *           "bytes": 0
                  *         }
                  *       }
                  *     }
@@ -7522,6 +7620,12 @@ export interface components {
                             bytes: number;
                             /** Format: date-time */
                             oldest_at: string | null;
+                        };
+                        /** @description Whether chats of the playground are kept, in addition to those in the browser */
+                        chats: boolean;
+                        stored_chats: {
+                            chats: number;
+                            bytes: number;
                         };
                     };
                 };
@@ -11685,7 +11789,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "responses": "on_request",
-                 *       "days": 7
+                 *       "days": 7,
+                 *       "chats": false
                  *     }
                  */
                 "application/json": {
@@ -11696,6 +11801,11 @@ export interface operations {
                     responses?: "by_default" | "on_request" | "never" | null;
                     /** @description null means as long as the gateway stores them */
                     days?: number | null;
+                    /**
+                     * @description Keep chats of the playground, too: PUT /api/chats/{id}
+                     * @default false
+                     */
+                    chats?: boolean | null;
                 };
             };
         };
@@ -17562,6 +17672,245 @@ export interface operations {
             409: components["responses"]["Error"];
             413: components["responses"]["Error"];
             415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    listChats: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All of them; there are at most 100 */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChatList"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    deleteChats: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description How many there were */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            deleted: number;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getChatsFile: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The one that was changed last comes first */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        chats: components["schemas"]["Chat"][];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getChat: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the chat, chosen by who keeps it: it is one of the account alone
+                 * @example k3v9x2p7q1m4
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The chat */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Chat"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    putChat: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /**
+                 * @description Id of the chat, chosen by who keeps it: it is one of the account alone
+                 * @example k3v9x2p7q1m4
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "title": "What is a weir",
+                 *       "content": {
+                 *         "models": [
+                 *           "sim/chat"
+                 *         ],
+                 *         "turns": {}
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    /** @description One line */
+                    title: string;
+                    /** @description Any JSON object of at most 1 MiB. It is not interpreted */
+                    content: {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description The chat without its content */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Chat"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    deleteChat: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /**
+                 * @description Id of the chat, chosen by who keeps it: it is one of the account alone
+                 * @example k3v9x2p7q1m4
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is deleted */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        deleted: true;
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
             429: components["responses"]["RetryLater"];
             500: components["responses"]["Error"];
             503: components["responses"]["RetryLater"];

@@ -4,7 +4,7 @@
  */
 import { useSyncExternalStore } from 'react'
 import { ApiError, send } from '../../api/client'
-import { keepChat, readChat } from './history'
+import { account, keepChat, keeps, readChat } from './history'
 import { settled, spent } from './settle'
 import { EventReader, apply, begin, close, fail, request, running, stop, unset, type Answer, type Settings, type Turn } from './stream'
 
@@ -37,6 +37,8 @@ export class Room {
   private saving = 0
   private version = 0
   private last = 0
+  /** What the account has of it */
+  private there: Chat | null = null
 
   constructor(readonly person: string, readonly id: string, start: Chat | null) {
     if (start) { this.chat = start; this.ready = true; return }
@@ -45,6 +47,7 @@ export class Room {
         const turns = Object.fromEntries(Object.entries(found.turns).map(([m, all]) => [m, all.map((t) => ({ ...t, answer: stop({ ...begin(t.answer.asked), ...t.answer }, t.answer.asked) }))]))
         this.chat = { models: found.models, turns, settings: { ...unset, ...found.settings }, spent: found.spent }
         this.kept = true
+        this.there = this.chat
       }
       this.ready = true
       this.soon()
@@ -65,8 +68,14 @@ export class Room {
   async save(): Promise<void> {
     const first = Object.values(this.chat.turns).flat()[0]
     if (!first || gone.has(this.id)) return
-    const ok = await keepChat(this.person, this.id, first.prompt.trim().slice(0, 120) || first.files?.[0]?.name || '…', this.chat)
+    const title = first.prompt.trim().slice(0, 120) || first.files?.[0]?.name || '…'
+    const ok = await keepChat(this.person, this.id, title, this.chat)
     if (ok !== this.kept) { this.kept = ok; this.soon() }
+    // The account gets it when an answer is over, and not again when nothing has changed.
+    const now = this.chat
+    if (!keeps() || this.busy || now === this.there || gone.has(this.id)) return
+    this.there = now
+    if (!(await (await account()).keepThere(this.id, title, now)) && this.there === now) this.there = null
   }
   get busy(): boolean { return this.streams.size > 0 }
   turns(model: string): readonly Turn[] { return this.chat.turns[model] ?? [] }

@@ -1,4 +1,5 @@
-/** Chats are kept in this browser, and nowhere else: IndexedDB, by person, bounded. */
+/** Chats are kept in this browser: IndexedDB, by person, bounded. Where the account wants it, they are kept with the account as well. */
+import { meQuery, queries } from '../../api/query'
 import type { Chat } from './chat'
 
 export interface Kept { readonly id: string; readonly title: string; readonly at: number; readonly size: number }
@@ -55,11 +56,41 @@ async function prune(person: string, but: string): Promise<void> {
   const over = (await listChats(person)).filter((k, i) => { sum += k.size; return k.id !== but && (i >= mostChats || sum > mostBytes) })
   if (over.length) await deleteChats(over.map((k) => k.id))
 }
-export async function readChat(person: string, id: string): Promise<Chat | null> {
+async function readHere(person: string, id: string): Promise<{ chat: Chat; at: number } | null> {
   try {
-    const row = (await wait((await tables('readonly')).chats.get(id))) as Row | undefined
-    return row?.person === person ? row.chat : null
+    const t = await tables('readonly')
+    const [row, entry] = (await Promise.all([wait(t.chats.get(id)), wait(t.list.get(id))])) as [Row | undefined, Entry | undefined]
+    return row?.person === person ? { chat: row.chat, at: entry?.at ?? 0 } : null
   } catch { return null }
+}
+
+/** Whether the account keeps chats; it is off until somebody switches it on. */
+export const keeps = () => queries.getQueryData(meQuery.queryKey)?.user?.keeps_chats === true
+/** What talks to the account, which most people never load. */
+export const account = () => import('./account')
+/** A chat as it was changed last, here or in another browser. */
+export async function readChat(person: string, id: string): Promise<Chat | null> {
+  const here = await readHere(person, id)
+  if (!keeps()) return here?.chat ?? null
+  const a = await account()
+  const there = await a.readThere(id)
+  return there && there.at > (here?.at ?? 0) ? a.withFiles(there.chat, here?.chat ?? null) : here?.chat ?? null
+}
+/** Those of this browser and of the account, the newest first. */
+export async function listAll(person: string): Promise<readonly (Kept & { readonly there?: boolean })[]> {
+  const here = await listChats(person)
+  if (!keeps()) return here
+  const there = await (await account()).listThere()
+  const ids = new Set(there.map((k) => k.id))
+  const known = new Map(here.map((k) => [k.id, k]))
+  return [...here.filter((k) => !ids.has(k.id)), ...there.map((k) => ({ ...k, at: Math.max(k.at, known.get(k.id)?.at ?? 0), there: true }))].sort((a, b) => b.at - a.at)
+}
+/** Deletes chats here and, where they are, with the account; `all`: these are all. It fails when one is still there. */
+export async function deleteEverywhere(ids: readonly string[], all: boolean): Promise<void> {
+  await deleteChats(ids).catch(() => {})
+  if (!keeps()) return
+  const a = await account()
+  await (all ? a.deleteAllThere() : a.deleteThere(ids))
 }
 /** The newest first. */
 export async function listChats(person: string): Promise<Kept[]> {

@@ -10,7 +10,10 @@ import { Icon } from '../../ui/icons'
 import { Chip } from '../../ui/filters'
 import { Money } from '../../ui/values'
 import type { Model } from '../catalog/filter'
+import { hasPage } from '../../router'
+import { Link } from '../../ui/link'
 import type { Chat } from './chat'
+import { keeps } from './history'
 import { sampleSchema, sampleTools, withSample } from './samples'
 import { efforts, readSchema, readTools, type Settings } from './stream'
 import type { T } from './turn'
@@ -86,7 +89,7 @@ export function Panel({ t, chat, models, bad, kept, onChange, onCode, onExplain,
         <Button small icon="sliders" onClick={onPreset}>{t('savePreset')}</Button>
         <Button small icon="link" onClick={onShare}>{t('share')}</Button>
       </div>
-      <p className="text-small text-ink3">{kept === false ? t('notKept') : t('kept')}</p>
+      <p className="text-small text-ink3">{kept === false ? t('notKept') : keeps() ? t('keptThere') : t('kept')} {hasPage('/settings/data') && <Link to="/settings/data" className="text-accent-ink">{t('keptChange')}</Link>}</p>
     </div>
   )
 }

@@ -15,10 +15,11 @@ import { Link, useGo, usePageSearch } from '../../ui/link'
 import { Mark, State, Tag } from '../../ui/marks'
 import { Confirm, Dialog } from '../../ui/overlay'
 import { Money } from '../../ui/values'
+import { toast } from '../../ui/toast'
 import type { Model } from '../catalog/filter'
 import { Composer } from './composer'
 import { ask, beginRoom, forget, roomOf, useRoom, type Can, type Chat, type Room } from './chat'
-import { deleteChats, listChats } from './history'
+import { deleteEverywhere, keeps, listAll } from './history'
 import { Explain, Frame, Ready } from './modes'
 import { Panel } from './panel'
 import { linkTo, shape } from './share'
@@ -281,21 +282,21 @@ function ShareDialog({ t, models, settings, onClose }: { t: T; models: readonly 
   )
 }
 function HistoryDialog({ t, person, now, onClose, onGone }: { t: T; person: string; now: string; onClose: () => void; onGone: (ids: readonly string[]) => void }) {
-  const { data: kept, refetch } = useQuery({ queryKey: ['chats', person], queryFn: () => listChats(person), staleTime: 0, gcTime: 0 })
+  const { data: kept, refetch } = useQuery({ queryKey: ['chats', person], queryFn: () => listAll(person), staleTime: 0, gcTime: 0 })
   const [asking, setAsking] = useState(false)
-  const remove = async (ids: readonly string[]) => { onGone(ids); await deleteChats(ids).catch(() => {}); void refetch() }
+  const remove = async (ids: readonly string[]) => { onGone(ids); try { await deleteEverywhere(ids, ids.length === kept?.length) } catch { toast(t('notDeleted')) } void refetch() }
   return (
-    <Dialog open onOpenChange={(o) => { if (!o) onClose() }} title={t('history')} description={t('historyText')} footer={kept && kept.length > 0 && <Button look="bad" icon="trash" onClick={() => setAsking(true)}>{t('deleteAll')}</Button>}>
+    <Dialog open onOpenChange={(o) => { if (!o) onClose() }} title={t('history')} description={t(keeps() ? 'historyThere' : 'historyText')} footer={kept && kept.length > 0 && <Button look="bad" icon="trash" onClick={() => setAsking(true)}>{t('deleteAll')}</Button>}>
       {kept?.length === 0 && <Empty title={t('noHistory')} />}
       <ul aria-label={t('history')} className="pt-1">
         {kept?.map((k) => (
           <li key={k.id} className="flex items-center gap-2 not-last:border-b not-last:border-line">
-            <Link to={`/playground/${k.id}`} onClick={onClose} aria-current={k.id === now ? 'page' : undefined} className="flex min-h-11 min-w-0 flex-1 items-center gap-3 text-ink no-underline hover:text-accent-ink aria-[current=page]:font-medium"><span translate="no" dir="auto" className="min-w-0 flex-1 truncate">{k.title}</span><span className="text-small whitespace-nowrap text-ink3">{when(k.at)}</span></Link>
+            <Link to={`/playground/${k.id}`} onClick={onClose} aria-current={k.id === now ? 'page' : undefined} className="flex min-h-11 min-w-0 flex-1 items-center gap-3 text-ink no-underline hover:text-accent-ink aria-[current=page]:font-medium"><span translate="no" dir="auto" className="min-w-0 flex-1 truncate">{k.title}</span>{k.there && <span className="max-sm:sr-only"><Tag>{t('thereTag')}</Tag></span>}<span className="text-small whitespace-nowrap text-ink3">{when(k.at)}</span></Link>
             <IconButton small icon="trash" label={t('deleteChat', { name: k.title.slice(0, 60) })} onClick={() => void remove([k.id])} />
           </li>
         ))}
       </ul>
-      <Confirm open={asking} onOpenChange={setAsking} title={t('deleteAllTitle')} verb={t('deleteAll')} onConfirm={() => { setAsking(false); void remove((kept ?? []).map((k) => k.id)) }}>{t('deleteAllText')}</Confirm>
+      <Confirm open={asking} onOpenChange={setAsking} title={t(keeps() ? 'deleteAllThere' : 'deleteAllTitle')} verb={t('deleteAll')} onConfirm={() => { setAsking(false); void remove((kept ?? []).map((k) => k.id)) }}>{t('deleteAllText')}</Confirm>
     </Dialog>
   )
 }

@@ -3,13 +3,13 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { ApiError, address, get, put, remove, type Reply } from '../../api/client'
 import { explain } from '../../api/explain'
-import { queries } from '../../api/query'
+import { meQuery, queries } from '../../api/query'
 import { bytes, date, integer } from '../../format'
 import { useT } from '../../i18n'
 import { hasPage } from '../../router'
 import { Button, buttonClass } from '../../ui/button'
 import { ErrorBox, Notice, SkeletonRows } from '../../ui/feedback'
-import { Field, Select } from '../../ui/field'
+import { Checkbox, Field, Select } from '../../ui/field'
 import { Link } from '../../ui/link'
 import { Confirm } from '../../ui/overlay'
 import { Panel } from '../../ui/page'
@@ -30,6 +30,7 @@ export default function DataPage() {
           <Notice title={t('calls')}>{t('callsText')}</Notice>
           {data.data.zdr && <Notice tone="accent" title={t('zdr')} action={hasPage('/settings/routing') && <Link to="/settings/routing">{t('zdrLink')}</Link>}>{t('zdrText')}</Notice>}
           <Responses d={data.data} />
+          <Chats d={data.data} />
           <Panel title={t('see')}>
             <dl className="m-0 grid gap-x-6 gap-y-2 sm:grid-cols-[minmax(140px,auto)_1fr]">
               {(['account', 'operators', 'providers', 'logs', 'files'] as const).map((w) => <div key={w} className="contents"><dt className="font-medium">{t(`who_${w}`)}</dt><dd className="m-0 text-ink2 max-sm:pb-2">{t(`sees_${w}`)}</dd></div>)}
@@ -40,6 +41,7 @@ export default function DataPage() {
             <p className="pb-3 text-ink2">{t('exportText')}</p>
             <div className="flex flex-wrap gap-2">
               {([['/api/calls.csv', 'exportCalls'], ['/api/usage.csv', 'exportUsage'], ['/api/ledger.csv', 'exportLedger']] as const).map(([path, label]) => <a key={path} href={address(path, { query: { from: yearAgo() } })} download className={`${buttonClass('plain', true)} no-underline`}>{t(label)}</a>)}
+              {data.data.stored_chats.chats > 0 && <a href="/api/chats.json" download className={`${buttonClass('plain', true)} no-underline`}>{t('exportChats')}</a>}
             </div>
           </Panel>
         </>
@@ -64,7 +66,7 @@ function Responses({ d }: { d: Data }) {
   const save = async () => {
     setBusy(true)
     setFailed(null)
-    try { queries.setQueryData(queryKey, await put('/api/account/data', { body: { responses: mode, days } })); toast(t('saved')) } catch (e) { setFailed(e) } finally { setBusy(false) }
+    try { queries.setQueryData(queryKey, await put('/api/account/data', { body: { responses: mode, days, chats: d.chats } })); toast(t('saved')) } catch (e) { setFailed(e) } finally { setBusy(false) }
   }
   const wipe = async () => {
     setBusy(true)
@@ -100,6 +102,46 @@ function Responses({ d }: { d: Data }) {
       </div>
       {mode === 'never' && d.stored.responses > 0 && <p className="pt-2 text-small text-warn">{t('neverKeeps')}</p>}
       {asking && <Confirm open onOpenChange={(o) => { if (!o) setAsking(false) }} title={t('deleteTitle', { n: d.stored.responses, number: integer(d.stored.responses) })} verb={t('delete')} busy={busy} onConfirm={() => void wipe()}>{t('deleteText')}</Confirm>}
+    </Panel>
+  )
+}
+
+/** Chats of the playground: in the browser alone, or with the account, too. */
+function Chats({ d }: { d: Data }) {
+  const t = useT('storing')
+  const [busy, setBusy] = useState(false)
+  const [asking, setAsking] = useState(false)
+  const [failed, setFailed] = useState<unknown>(null)
+  const forbidden = d.zdr || d.responses === 'never' || d.max_days === 0
+  const n = d.stored_chats.chats
+  const turn = async (chats: boolean) => {
+    setBusy(true)
+    setFailed(null)
+    try {
+      queries.setQueryData(queryKey, await put('/api/account/data', { body: { responses: d.responses, days: d.days, chats } }))
+      void queries.invalidateQueries({ queryKey: meQuery.queryKey })
+      toast(t(chats ? 'chatsOn' : 'chatsOff'))
+    } catch (e) { setFailed(e) } finally { setBusy(false) }
+  }
+  const wipe = async () => {
+    setBusy(true)
+    try {
+      const gone = (await remove('/api/chats')).data.deleted
+      await queries.invalidateQueries({ queryKey })
+      toast(t('chatsDeleted', { n: gone }))
+    } catch (e) { toast(explain(e)) } finally { setBusy(false); setAsking(false) }
+  }
+  return (
+    <Panel title={t('chats')}>
+      <p className="pb-3 text-ink2">{t('chatsText')}</p>
+      <Checkbox checked={d.chats} disabled={busy || forbidden && !d.chats} onChange={(on) => void turn(on)}>{t('chatsKeep')}</Checkbox>
+      {forbidden && <p className="pt-2 text-small text-warn">{t('chatsForbidden')}</p>}
+      {failed !== null && <div className="pt-3"><ErrorBox error={failed} title={explain(failed)} /></div>}
+      <div className="mt-5 flex flex-wrap items-center gap-3 border-t border-line pt-4">
+        <p className="min-w-0 flex-1" data-chats>{n === 0 ? t('chatsNone') : t('chatsStored', { n, size: bytes(d.stored_chats.bytes) })}</p>
+        <Button look="bad" small icon="trash" disabled={n === 0} onClick={() => setAsking(true)}>{t('chatsDelete')}</Button>
+      </div>
+      {asking && <Confirm open onOpenChange={(o) => { if (!o) setAsking(false) }} title={t('chatsDeleteTitle', { n })} verb={t('chatsDelete')} busy={busy} onConfirm={() => void wipe()}>{t('chatsDeleteText')}</Confirm>}
     </Panel>
   )
 }
