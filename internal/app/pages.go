@@ -17,12 +17,9 @@ func (g *Gateway) pages() (pages []httpapi.Pages, err error) {
 		return nil, err
 	}
 	if g.cfg.Web.Docs { // before the interface, which answers every address that a browser opens
-		s, err := docSources()
-		if err != nil {
-			return nil, err
-		}
-		s.Interface = g.cfg.Web.Interface && site.Built()
-		pages = append(pages, docsite.New(s))
+		pages = append(pages, docsite.New(docsite.Sources{
+			Files: weir.Files, OpenAPI: httpapi.OpenAPI(), Settings: docSettings, Session: httpapi.SessionCookie, Interface: g.cfg.Web.Interface && site.Built(),
+		}))
 	}
 	if g.cfg.Web.Interface {
 		pages = append(pages, site)
@@ -30,12 +27,11 @@ func (g *Gateway) pages() (pages []httpapi.Pages, err error) {
 	return pages, nil
 }
 
-// docSources is what the documentation is made from.
-func docSources() (docsite.Sources, error) {
-	s := docsite.Sources{Files: weir.Files, OpenAPI: httpapi.OpenAPI(), Session: httpapi.SessionCookie}
+// docSettings are the settings for their reference.
+func docSettings() (settings []docsite.Setting, err error) {
 	example, err := weir.Files.ReadFile("weir.example.yaml")
 	if err != nil {
-		return s, err
+		return nil, err
 	}
 	all, err := config.Describe(example)
 	for _, d := range all {
@@ -46,7 +42,7 @@ func docSources() (docsite.Sources, error) {
 				d.Means = strings.TrimPrefix(d.Means+" Example: `"+d.Value+"`.", " ")
 			}
 		}
-		s.Settings = append(s.Settings, docsite.Setting{Key: d.Key, Type: d.Type, Default: value, Means: d.Means, Live: d.Live})
+		settings = append(settings, docsite.Setting{Key: d.Key, Type: d.Type, Default: value, Means: d.Means, Live: d.Live})
 	}
-	return s, err
+	return settings, err
 }

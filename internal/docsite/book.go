@@ -86,7 +86,11 @@ func (b *book) enter(s Sources, group string, e entry) error {
 		}
 		return nil
 	case settingsFile:
-		b.add(&page{name: "settings", file: settingsFile, origin: "docs/" + settingsFile, source: settingsPage(s.Settings), about: e.about, group: group})
+		settings, err := s.Settings()
+		if err != nil {
+			return err
+		}
+		b.add(&page{name: "settings", file: settingsFile, origin: "docs/" + settingsFile, source: settingsPage(settings), about: e.about, group: group})
 		return nil
 	}
 	text, err := fs.ReadFile(s.Files, e.file)

@@ -17,9 +17,9 @@ import (
 type Sources struct {
 	Files     fs.FS // by their names in the repository: docs/, CHANGELOG.md, weir.example.yaml, and the look of the interface
 	OpenAPI   []byte
-	Settings  []Setting
-	Interface bool   // there are pages for models, accounts and the playground to lead to
-	Session   string // the cookie that a signed-in browser has
+	Settings  func() ([]Setting, error) // asked once, with the first page
+	Interface bool                      // there are pages for models, accounts and the playground to lead to
+	Session   string                    // the cookie that a signed-in browser has
 }
 
 // Setting is a key of the configuration.

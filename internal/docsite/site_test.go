@@ -3,6 +3,7 @@ package docsite_test
 import (
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"fmt"
 	"html"
 	"io"
@@ -29,12 +30,14 @@ const ours = "https://weir.example.org"
 func sources() docsite.Sources {
 	return docsite.Sources{
 		Files: weir.Files, OpenAPI: httpapi.OpenAPI(), Session: "__Host-weir", Interface: true,
-		Settings: []docsite.Setting{
-			{Key: "server.listen", Type: "text", Default: "127.0.0.1:8080", Means: `where | clients "connect"`},
-			{Key: "pricing.rub_per_usd", Type: "decimal", Default: `"100"`, Means: "the rate", Live: true},
-			{Key: "providers[].id", Type: "text", Live: true},
-		},
+		Settings: func() ([]docsite.Setting, error) { return settings, nil },
 	}
+}
+
+var settings = []docsite.Setting{
+	{Key: "server.listen", Type: "text", Default: "127.0.0.1:8080", Means: `where | clients "connect"`},
+	{Key: "pricing.rub_per_usd", Type: "decimal", Default: `"100"`, Means: "the rate", Live: true},
+	{Key: "providers[].id", Type: "text", Live: true},
 }
 
 // shared is the documentation of most tests.
@@ -522,6 +525,9 @@ func TestDamagedSources(t *testing.T) {
 	for name, edit := range map[string]func(*docsite.Sources){
 		"no files":            func(s *docsite.Sources) { s.Files = onlyLook{} },
 		"an unknown document": func(s *docsite.Sources) { s.OpenAPI = []byte("a: [") },
+		"no settings": func(s *docsite.Sources) {
+			s.Settings = func() ([]docsite.Setting, error) { return nil, errors.New("no example") }
+		},
 	} {
 		src := sources()
 		edit(&src)

@@ -48,7 +48,7 @@ type File struct {
 	gz, br  []byte // nil: not compressed
 	varying bool
 
-	unpacked func() []byte // in place of plain: from gz, kept once a client has asked, for nearly all take gzip
+	unpacked func() ([]byte, error) // in place of plain: from gz, kept once a client has asked, for nearly all take gzip
 }
 
 // kinds are the media types of files that a build may contain. A file of another type is an error of the build, not a guess.
@@ -122,14 +122,11 @@ func (s *Site) add(name string, content []byte) (err error) {
 	case ".br":
 		f.br = content
 	case ".gz":
-		if _, err := unpacked(content); err != nil {
+		if _, err := gzip.NewReader(bytes.NewReader(content)); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		f.gz = content
-		f.unpacked = sync.OnceValue(func() []byte {
-			plain, _ := unpacked(content) // checked above
-			return plain
-		})
+		f.unpacked = sync.OnceValues(func() ([]byte, error) { return unpacked(content) })
 		if f.plain == nil {
 			f.etag = Fingerprint(content)
 		}
@@ -247,7 +244,11 @@ func (f *File) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h["Content-Security-Policy"] = []string{"default-src 'none'; style-src 'unsafe-inline'; sandbox"}
 	}
 	if body == nil {
-		body = f.unpacked()
+		var err error
+		if body, err = f.unpacked(); err != nil { // the file is part of this binary, which was put together wrongly
+			http.Error(w, "This file of the build is damaged: "+err.Error(), http.StatusInternalServerError)
+			return
+		}
 	}
 	send(w, r, f.kind, body)
 }
