@@ -23,20 +23,29 @@ import (
 	"weir/internal/store/postgres/pgtest"
 )
 
-var fleetLong = flag.Bool("fleet.long", false, "TestFleet also freezes a node, cuts it off, and restarts, kills, fills and replaces PostgreSQL")
+var fleetLong = flag.Bool("fleet.long", false, "TestFleet also freezes a node, cuts it off, and restarts, kills, fills and replaces PostgreSQL; each node is in a network namespace of its own, so it needs root")
 
 // fleet is three nodes on one PostgreSQL behind nginx, under the load of one user.
 type fleet struct {
 	server *pgtest.Server
 	dsn    string
 
-	standby *pgtest.Server // of the long run, as are these
-	cables  []*cable       // of the nodes
-	disk    string         // of the server; "": it is not bounded
-	nodes   []*site
-	front   *node // nginx
+	net     *network // of the long run, as are these
+	standby *pgtest.Server
+	cables  []*cable // of the nodes, to PostgreSQL
+	disk    string   // of the server; "": it is not bounded
+
+	nodes []*site
+	front *node // nginx
+
+	near       []*cable // of the nodes, to the provider near
+	everywhere *cable   // of all nodes, to their other providers; nobody cuts it
+	door       *door    // to the providers of jobs
+
+	rate int // that was set last, in 500 rubles for a dollar
 
 	stop     chan struct{}
+	slow     atomic.Bool // few calls, because more would only be more to check
 	load     sync.WaitGroup
 	got      delivered
 	failed   atomic.Int64
@@ -44,25 +53,35 @@ type fleet struct {
 	failures []string
 }
 
-const fleetWorkers = 8
+const (
+	fleetWorkers = 8
+	fleetSize    = 3
+)
 
 func TestFleet(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("takes ten seconds; the full run has it")
 	}
+	if *fleetLong && !*fleetApart {
+		runApart(t)
+		return
+	}
 	f := openFleet(t)
 	f.begin(t)
 	f.changes(t, "that hear of it", time.Second)
 	f.kill(t)
 	f.rollingRestart(t)
+	f.takenOver(t)
+	f.withoutProvider(t, "refused", func() { f.near[0].set(t, true, false) }, func() { f.near[0].set(t, false, false) })
 	if *fleetLong {
+		f.withoutProvider(t, "without a link", func() { f.net.link(t, 0, toProvider, false) }, func() { f.net.link(t, 0, toProvider, true) })
 		f.frozen(t)
 		f.databaseEnds(t, "restarted", (*pgtest.Server).Stop)
 		f.databaseEnds(t, "killed", (*pgtest.Server).Kill)
 		f.noConnections(t)
-		f.cutOff(t, "cut off from PostgreSQL", true, false)
-		f.cutOff(t, "without an answer from PostgreSQL", false, true)
+		f.cutOff(t, "cut off from PostgreSQL", func() { f.cables[0].set(t, true, false) }, func() { f.cables[0].set(t, false, false) })
+		f.cutOff(t, "without a link to PostgreSQL", func() { f.net.link(t, 0, toDatabase, false) }, func() { f.net.link(t, 0, toDatabase, true) })
 		f.unheard(t)
 		f.noDisk(t)
 		f.rollingRestart(t)
@@ -80,17 +99,27 @@ func openFleet(t *testing.T) *fleet {
 		}
 	}
 	f := &fleet{stop: make(chan struct{})}
+	if *fleetLong {
+		f.net = newNetwork(t, fleetSize)
+	}
 	f.databases(t)
 	upstream := simulator(t)
-	for range 3 {
+	f.door = newDoor(t, f.host(toProvider), upstream)
+	f.everywhere = newCable(t, f.host(toClients), hostOf(t, upstream))
+	shared := t.TempDir()
+	for i := range fleetSize {
 		dir := t.TempDir()
-		s := &site{dir: dir, file: filepath.Join(dir, "weir.yaml"), upstream: upstream, node: &node{client: newClient(t), model: "test/chat"}}
-		text := strings.Replace(s.config(settings{price: "0.4", server: "shutdown_delay: 1500ms\n  trusted_proxies: [127.0.0.1]"}), "listen: 127.0.0.1:0", "listen: "+freeAddress(t), 1)
-		s.write(t, text+"store: {dsn: \""+f.way(t)+"\"}\nledger: {lease_for: 3s, lapse_after: 6s, store_for: 5s}\nlog: {access: false}\n")
-		if len(f.nodes) == 0 {
+		s := &site{dir: dir, file: filepath.Join(dir, "weir.yaml"), upstream: "http://" + f.everywhere.address + "/v1", node: &node{client: newClient(t), model: "test/chat"}}
+		f.near = append(f.near, newCable(t, f.host(toProvider), hostOf(t, upstream)))
+		s.write(t, f.text(t, i, s, shared))
+		if f.net != nil {
+			s.within = f.net.within(i)
+		}
+		if i == 0 {
 			weir(t, "user", "add", "anna", "-c", s.file)
 			weir(t, "topup", "anna", "100000", "-c", s.file)
 			s.APIKey = strings.TrimSpace(weir(t, "key", "add", "-q", "anna", "-c", s.file))
+			f.addHut(t, s.file, s.upstream)
 		} else {
 			s.APIKey = f.nodes[0].APIKey
 		}
@@ -113,6 +142,29 @@ func openFleet(t *testing.T) *fleet {
 		return err == nil && status == http.StatusOK
 	})
 	return f
+}
+
+// host is an address of what is not a node, for the nodes that come by one of their ways.
+func (f *fleet) host(way string) string {
+	if f.net == nil {
+		return "127.0.0.1"
+	}
+	return f.net.host(way)
+}
+
+// text is the configuration of a node.
+func (f *fleet) text(t *testing.T, i int, s *site, shared string) string {
+	t.Helper()
+	text := s.config(settings{price: "0.4", server: "shutdown_delay: 1500ms\n  trusted_proxies: [127.0.0.1, 10.99.0.0/16]"})
+	listen, admin := freeAddress(t), "127.0.0.1:0"
+	if f.net != nil {
+		listen, admin = f.net.node(i, toClients)+":8080", f.net.node(i, toClients)+":8081"
+	}
+	text = strings.Replace(text, "admin_listen: 127.0.0.1:0", "admin_listen: "+admin, 1)
+	text = strings.Replace(text, " listen: 127.0.0.1:0", " listen: "+listen, 1)
+	return text + f.providers(i) + "store: {dsn: \"" + f.way(t) + "\"}\nledger: {lease_for: 3s, lapse_after: 6s, store_for: 5s}\nlog: {access: false}\n" +
+		"health: {ejection: 1s, max_ejection: 2s}\nupstream: {connect_timeout: 3s, first_byte_timeout: 10s, stream_first_byte_timeout: 10s}\n" +
+		"batch: {min_free_bytes: 1, folder: " + shared + "}\nvideo: {first_poll: 100ms, most_poll: 200ms}\n"
 }
 
 // freeAddress is an address on which nothing listens, that a program can be given again after a restart: the system gives such ports to nobody
@@ -144,9 +196,9 @@ func (f *fleet) configuration(t *testing.T, dir string) string {
 		server = strings.Replace(server, old, by, 1)
 	}
 	for i, s := range f.nodes {
-		replace(fmt.Sprintf("10.0.0.%d:8080", 11+i), host(t, s.BaseURL))
+		replace(fmt.Sprintf("10.0.0.%d:8080", 11+i), hostOf(t, s.BaseURL))
 	}
-	replace("listen 443 ssl;", "listen "+host(t, f.front.BaseURL)+";")
+	replace("listen 443 ssl;", "listen "+hostOf(t, f.front.BaseURL)+";")
 	replace("ssl_certificate /etc/nginx/weir.crt;", "")
 	replace("ssl_certificate_key /etc/nginx/weir.key;", "")
 	replace("keepalive_timeout 3s;", "keepalive_timeout 100ms;")
@@ -171,7 +223,7 @@ http {
 `, dir, server)
 }
 
-func host(t *testing.T, address string) string {
+func hostOf(t *testing.T, address string) string {
 	t.Helper()
 	u, err := url.Parse(address)
 	if err != nil {
@@ -192,7 +244,11 @@ func (f *fleet) begin(t *testing.T) {
 				}
 				var r reply
 				var bad *broken
-				if prompt := fmt.Sprintf("[[sim delay=10ms]] call %d of %d", j, i); j%2 == 0 {
+				delay := 10
+				if f.slow.Load() {
+					delay = 200
+				}
+				if prompt := fmt.Sprintf("[[sim delay=%dms]] call %d of %d", delay, j, i); j%2 == 0 {
 					r, bad = f.front.whole(context.WithoutCancel(t.Context()), prompt)
 				} else {
 					r, bad = f.front.stream(context.WithoutCancel(t.Context()), prompt, nil)
@@ -257,15 +313,21 @@ func (f *fleet) rollingRestart(t *testing.T) {
 	f.allowed(t, "all nodes are restarted", before, 0)
 }
 
+// takenBack counts how often nodes have taken leases back from silent ones.
+func (f *fleet) takenBack(nodes ...int) (n int) {
+	for _, i := range nodes {
+		n += strings.Count(f.nodes[i].stderr.String(), "its leases went back")
+	}
+	return n
+}
+
 // frozen: the others take back the leases of a node that is stopped. When it goes on, it starts afresh.
 func (f *fleet) frozen(t *testing.T) {
 	t.Helper()
 	s := f.nodes[2]
+	before := f.takenBack(0, 1)
 	s.signal(t, syscall.SIGSTOP)
-	const gone = "its leases went back"
-	waitFor(t, "its leases to be taken back", func() bool {
-		return strings.Contains(f.nodes[0].stderr.String(), gone) || strings.Contains(f.nodes[1].stderr.String(), gone)
-	})
+	waitFor(t, "its leases to be taken back", func() bool { return f.takenBack(0, 1) > before })
 	s.signal(t, syscall.SIGCONT)
 	waitFor(t, "the frozen node to start afresh", func() bool { return s.stderr.with("it starts again") != "" })
 	f.answered(t, 100)

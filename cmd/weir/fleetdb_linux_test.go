@@ -16,39 +16,44 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"weir/internal/apikey"
 	"weir/internal/store/postgres/pgtest"
 )
 
-// cable is a node's way to PostgreSQL, which can be cut.
+// cable is a way from a node to a server, which can be cut.
 type cable struct {
-	dir    string // has the socket at which the node finds PostgreSQL
-	server string // PostgreSQL's own socket
+	address string // where the node finds the server
+	server  string // socket of PostgreSQL, or address of a provider
 
 	mu      sync.Mutex
 	changed *sync.Cond
-	cut     bool // connections end, and new ones at once
+	l       net.Listener
+	cut     bool // connections end, and new ones are refused
 	silent  bool // nothing passes, and no connection is closed
 	ends    []net.Conn
 }
 
 const socketName = ".s.PGSQL.5432"
 
-// newCable connects a folder of its own to the server in another one.
-func newCable(t *testing.T, server string) *cable {
+// newCable listens at a free port of host for what listens at a socket or an address.
+func newCable(t *testing.T, host, server string) *cable {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "weir-cable-") // the path of a socket must be short
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	c := &cable{dir: dir, server: filepath.Join(server, socketName)}
+	c := &cable{address: net.JoinHostPort(host, "0"), server: server}
 	c.changed = sync.NewCond(&c.mu)
-	l, err := net.Listen("unix", filepath.Join(dir, socketName))
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.listen(t)
+	t.Cleanup(func() { c.set(t, true, false) })
+	return c
+}
+
+// listen accepts connections. The lock must be held.
+func (c *cable) listen(t *testing.T) {
+	t.Helper()
+	l, err := net.Listen("tcp", c.address)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = l.Close(); c.set(true, false) })
+	c.l, c.address = l, l.Addr().String()
 	go func() {
 		for {
 			node, err := l.Accept()
@@ -58,12 +63,15 @@ func newCable(t *testing.T, server string) *cable {
 			go c.connect(node)
 		}
 	}()
-	return c
 }
 
 func (c *cable) connect(node net.Conn) {
 	defer node.Close()
-	server, err := net.Dial("unix", c.server)
+	network := "tcp"
+	if filepath.IsAbs(c.server) {
+		network = "unix"
+	}
+	server, err := net.Dial(network, c.server)
 	if err != nil {
 		return
 	}
@@ -101,34 +109,34 @@ func (c *cable) pass(to io.Writer, from io.Reader) {
 }
 
 // set cuts the cable, silences it, or mends it.
-func (c *cable) set(cut, silent bool) {
+func (c *cable) set(t *testing.T, cut, silent bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.cut, c.silent = cut, silent
-	c.changed.Broadcast()
-	if cut {
+	switch {
+	case cut && !c.cut:
+		_ = c.l.Close()
 		for _, end := range c.ends {
 			_ = end.Close()
 		}
 		c.ends = nil
+	case c.cut && !cut:
+		c.listen(t)
 	}
+	c.cut, c.silent = cut, silent
+	c.changed.Broadcast()
 }
 
 // cutOff: one node is cut off from the database. It refuses what it cannot pay, is not ready, and loses what it has borrowed; nothing fails at the
 // others. It goes on by itself when the way is mended.
-func (f *fleet) cutOff(t *testing.T, how string, cut, silent bool) {
+func (f *fleet) cutOff(t *testing.T, how string, cut, mend func()) {
 	t.Helper()
-	s, c := f.nodes[0], f.cables[0]
-	const gone = "its leases went back"
-	count := func() int {
-		return strings.Count(f.nodes[1].stderr.String(), gone) + strings.Count(f.nodes[2].stderr.String(), gone)
-	}
-	before, failed, answered := count(), f.failed.Load(), f.got.count()
-	c.set(cut, silent)
+	s := f.nodes[0]
+	before, failed, answered := f.takenBack(1, 2), f.failed.Load(), f.got.count()
+	cut()
 	began := time.Now()
 	waitFor(t, "the node to say that it is not ready", func() bool { return s.status(t, s.AdminURL+"/readyz") == http.StatusServiceUnavailable })
 	promised(t, "a node "+how+" is not ready", time.Since(began), 5*time.Second)
-	waitFor(t, "its leases to be taken back", func() bool { return count() > before })
+	waitFor(t, "its leases to be taken back", func() bool { return f.takenBack(1, 2) > before })
 	f.answered(t, 100) // by the others
 	for _, other := range f.nodes[1:] {
 		if status := other.status(t, other.AdminURL+"/readyz"); status != http.StatusOK {
@@ -137,74 +145,13 @@ func (f *fleet) cutOff(t *testing.T, how string, cut, silent bool) {
 	}
 	f.onlyRefused(t, failed, "a node is "+how)
 	t.Logf("a node was %s for %v: %d calls refused with 503, %d answered", how, time.Since(began).Round(time.Second), f.failed.Load()-failed, f.got.count()-answered)
-	c.set(false, false)
+	mend()
 	began = time.Now()
 	waitFor(t, "the node to be ready", func() bool { return s.status(t, s.AdminURL+"/readyz") == http.StatusOK })
 	promised(t, "a node that was "+how+" is ready again", time.Since(began), 10*time.Second)
 	failed = f.failed.Load()
 	f.answered(t, 100)
 	f.allowed(t, "after a node was "+how, failed, 0)
-}
-
-// changes: what commands change of a user, all nodes see.
-func (f *fleet) changes(t *testing.T, how string, promise time.Duration) {
-	t.Helper()
-	name := fmt.Sprint("user", time.Now().UnixNano())
-	file := f.nodes[1].file
-	weir(t, "user", "add", name, "-c", file)
-	weir(t, "topup", name, "100", "-c", file)
-	key := strings.TrimSpace(weir(t, "key", "add", "-q", name, "-c", file))
-	call := func(s *site, path string) (status int, text string) {
-		req, err := http.NewRequest(http.MethodGet, s.BaseURL+path, nil)
-		if path == "" {
-			req, err = http.NewRequest(http.MethodPost, s.BaseURL+"/v1/chat/completions", strings.NewReader(`{"model": "test/chat", "messages": [{"role": "user", "content": "hello"}]}`))
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		req.Header.Set("Authorization", "Bearer "+key)
-		req.Header.Set("Content-Type", "application/json")
-		res, err := s.client.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer res.Body.Close()
-		body, err := io.ReadAll(res.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return res.StatusCode, string(body)
-	}
-	for _, s := range f.nodes {
-		if status, text := call(s, ""); status != http.StatusOK {
-			t.Fatalf("before: %d %s", status, text)
-		}
-	}
-	for _, x := range []struct {
-		what    string
-		command []string
-		seen    func(*site) bool
-	}{
-		{"a limit", []string{"key", "rates", apikey.Hash(key), "--requests", "1234"}, func(s *site) bool {
-			_, text := call(s, "/v1/key")
-			return strings.Contains(text, "1234")
-		}},
-		{"a preference", []string{"user", "preferences", name, `{"only": ["nobody"]}`}, func(s *site) bool {
-			status, _ := call(s, "")
-			return status == http.StatusNotFound
-		}},
-		{"a revoked key", []string{"key", "disable", apikey.Hash(key)}, func(s *site) bool {
-			status, _ := call(s, "")
-			return status == http.StatusUnauthorized
-		}},
-	} {
-		weir(t, append(x.command, "-c", file)...)
-		began := time.Now()
-		for _, s := range f.nodes {
-			waitFor(t, "all nodes to see "+x.what, func() bool { return x.seen(s) })
-		}
-		promised(t, x.what+" is seen by three nodes "+how, time.Since(began), promise)
-	}
 }
 
 // unheard: the same while no node can hear of changes, because its connection for that is ended again and again.
@@ -308,6 +255,16 @@ func (f *fleet) noDisk(t *testing.T) {
 // metric is a number that a node's operators see.
 func (s *site) metric(t *testing.T, name string) float64 {
 	t.Helper()
+	_, rest, _ := strings.Cut(s.metrics(t), "\n"+name+" ")
+	value := -1.0
+	if _, err := fmt.Sscan(rest, &value); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return value
+}
+
+func (s *site) metrics(t *testing.T) string {
+	t.Helper()
 	res, err := s.client.Get(s.AdminURL + "/metrics")
 	if err != nil {
 		t.Fatal(err)
@@ -317,12 +274,7 @@ func (s *site) metric(t *testing.T, name string) float64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rest, _ := strings.Cut(string(text), "\n"+name+" ")
-	value := -1.0
-	if _, err := fmt.Sscan(rest, &value); err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
-	return value
+	return string(text)
 }
 
 // onlyRefused checks that calls which failed since then were refused for want of the database.
@@ -371,14 +323,20 @@ func (f *fleet) databases(t *testing.T) {
 // way is the DSN of a node: for the long run through a cable of its own, and with the standby.
 func (f *fleet) way(t *testing.T) string {
 	t.Helper()
-	if !*fleetLong {
+	if f.net == nil {
 		return f.dsn
 	}
 	start, server, ok := strings.Cut(f.dsn, "?host=")
 	if !ok {
 		t.Fatal(f.dsn)
 	}
-	c := newCable(t, server)
-	f.cables = append(f.cables, c)
-	return start + "?host=" + c.dir + "," + f.standby.Dir() + "&target_session_attrs=read-write"
+	host, ports := f.net.host(toDatabase), make([]string, 2)
+	for i, dir := range []string{server, f.standby.Dir()} {
+		c := newCable(t, host, filepath.Join(dir, socketName))
+		_, ports[i], _ = net.SplitHostPort(c.address)
+		if i == 0 {
+			f.cables = append(f.cables, c)
+		}
+	}
+	return start + "?host=" + host + "," + host + "&port=" + strings.Join(ports, ",") + "&sslmode=disable&target_session_attrs=read-write"
 }

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -176,6 +177,7 @@ func simulator(t *testing.T) string {
 type site struct {
 	*node
 	dir, file, upstream string
+	within              []string // a command that runs weir elsewhere than here
 }
 
 // settings are the parts of a site's configuration that tests change.
@@ -231,7 +233,8 @@ func startSite(t *testing.T, c settings) *site {
 // serve starts the site's node, for the first time or again.
 func (s *site) serve(t *testing.T) {
 	t.Helper()
-	s.serveAs(t, start(t, nil, "serve", "-c", s.file))
+	args := append(slices.Clone(s.within), "weir", "serve", "-c", s.file)
+	s.serveAs(t, startCommand(t, exec.Command(args[0], args[1:]...), environment(), nil))
 }
 
 // serveAs waits until a started process serves the site.

@@ -103,7 +103,7 @@ func TestReloadUnderLoad(t *testing.T) {
 		if n%2 == 0 { // else the node finds the changed file itself
 			s.signal(t, syscall.SIGHUP)
 		}
-		waitFor(t, "the new price", func() bool { return s.price(t) == versionPrice(n+1) })
+		waitFor(t, "the new price", func() bool { return s.price(t, s.model) == versionPrice(n+1) })
 		v.inForce.Store(n + 1)
 		if n == reloads/2 {
 			s.wantRefused(t, strings.Replace(s.config(settings{price: "9"}), "builtin:", "bulitin:", 1), "weir.yaml:7")
@@ -122,25 +122,25 @@ func TestReloadUnderLoad(t *testing.T) {
 // wantRefused gives the node a bad file and waits until it has logged the position of the error.
 func (s *site) wantRefused(t *testing.T, text, where string) {
 	t.Helper()
-	before, price := strings.Count(s.stderr.String(), "the new configuration is not used"), s.price(t)
+	before, price := strings.Count(s.stderr.String(), "the new configuration is not used"), s.price(t, s.model)
 	s.write(t, text)
 	s.signal(t, syscall.SIGHUP)
 	waitFor(t, "the refusal", func() bool { return strings.Count(s.stderr.String(), "the new configuration is not used") > before })
 	if line := s.stderr.with("the new configuration is not used"); !strings.Contains(line, where) || !strings.Contains(line, `"ERROR"`) {
 		t.Errorf("the refusal must tell %s: %s", where, line)
 	}
-	if now := s.price(t); now != price {
+	if now := s.price(t, s.model); now != price {
 		t.Errorf("the price became %s, although the file is bad", now)
 	}
 }
 
-// price returns the price that the node charges for an answer token.
-func (s *site) price(t *testing.T) string {
+// price returns the price that the node charges for a thousand tokens of an answer.
+func (s *site) price(t *testing.T, model string) string {
 	t.Helper()
 	var m struct {
 		Price string `json:"price_out_per_1k"`
 	}
-	if status, err := s.getJSON("/v1/models/test/chat", &m); err != nil || status != http.StatusOK {
+	if status, err := s.getJSON("/v1/models/"+model, &m); err != nil || status != http.StatusOK {
 		t.Fatalf("the model: status %d, %v", status, err)
 	}
 	return m.Price
