@@ -223,11 +223,12 @@ soak: postgres nginx ## run the tests that are too long for make test: 200,000 s
 	$(MAKE) fleet-test
 	$(MAKE) upgrade-test
 	$(MAKE) package-test
+	$(MAKE) container-test
 	$(MAKE) chart-test
 	WEIR_NEIGHBOURS=measure go test -count=1 -timeout 30m -v ./internal/app/accounts -run 'TestNeighbours$$' | grep -E 'p99|^ok|FAIL|grew'
 
 .PHONY: fleet-test
-fleet-test: postgres nginx ## freeze, kill and restart nodes and PostgreSQL behind nginx, under load (a part of make soak)
+fleet-test: postgres nginx ## freeze, kill, cut off and restart nodes and PostgreSQL behind nginx, under load, each node in a network namespace (as root; a part of make soak)
 	go test -count=1 -timeout 10m -v ./cmd/weir -run 'TestFleet$$' -fleet.long
 
 .PHONY: upgrade-test
@@ -238,6 +239,10 @@ upgrade-test: postgres ## start a node beside one of the release before, on one 
 .PHONY: package-test
 package-test: build debootstrap ## install, upgrade and remove the Debian package in a clean root (as root; a part of make soak)
 	tools/package-test.sh
+
+.PHONY: container-test
+container-test: build ## run the program as the container image does: a root that cannot be written, a user without rights, a volume (as root; a part of make soak)
+	go test -count=1 -timeout 5m ./cmd/weir -run 'TestContainer$$' -container.program $(CURDIR)/bin/weir
 
 .PHONY: chart-test
 chart-test: build ## render the Helm chart with Helm's engine and read it as Kubernetes does (a part of make soak: it compiles both)

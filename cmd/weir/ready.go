@@ -59,7 +59,7 @@ func readyURL(listen string) (string, error) {
 		return "", err
 	}
 	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
-		host = "localhost"
+		host = "127.0.0.1" // not a name: an image may have no file that knows it
 	}
 	return "http://" + net.JoinHostPort(host, port) + "/readyz", nil
 }

@@ -45,7 +45,7 @@ func TestReady(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	})
-	for listen, want := range map[string]string{":9091": "http://localhost:9091/readyz", "0.0.0.0:80": "http://localhost:80/readyz", "[::]:80": "http://localhost:80/readyz", "10.0.0.7:80": "http://10.0.0.7:80/readyz", "[fd00::1]:80": "http://[fd00::1]:80/readyz"} {
+	for listen, want := range map[string]string{":9091": "http://127.0.0.1:9091/readyz", "0.0.0.0:80": "http://127.0.0.1:80/readyz", "[::]:80": "http://127.0.0.1:80/readyz", "10.0.0.7:80": "http://10.0.0.7:80/readyz", "[fd00::1]:80": "http://[fd00::1]:80/readyz"} {
 		if got, err := readyURL(listen); err != nil || got != want {
 			t.Errorf("%s: %s, %v", listen, got, err)
 		}
