@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/letsencrypt/pebble/v2/ca"
 	"github.com/letsencrypt/pebble/v2/db"
@@ -41,9 +42,12 @@ type certifier struct {
 	server    *httptest.Server
 }
 
-func startCertifier(t *testing.T, httpPort, tlsPort int) *certifier {
+var _ = os.Setenv("PEBBLE_VA_NOSLEEP", "1")
+
+const quarter = 90 * 24 * time.Hour // as long as certificates of public authorities last
+
+func startCertifier(t *testing.T, httpPort, tlsPort int, validity time.Duration) *certifier {
 	t.Helper()
-	t.Setenv("PEBBLE_VA_NOSLEEP", "1")
 	quiet := log.New(io.Discard, "", 0)
 	names, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -59,7 +63,7 @@ func startCertifier(t *testing.T, httpPort, tlsPort int) *certifier {
 	go func() { _ = resolver.ActivateAndServe() }()
 	t.Cleanup(func() { _ = resolver.Shutdown() })
 	store := db.NewMemoryStore()
-	authority := ca.New(quiet, store, "", "ecdsa", 0, 1, map[string]ca.Profile{"default": {ValidityPeriod: 90 * 24 * 3600}})
+	authority := ca.New(quiet, store, "", "ecdsa", 0, 1, map[string]ca.Profile{"default": {ValidityPeriod: uint64(validity / time.Second)}})
 	front := wfe.New(quiet, store, va.New(quiet, httpPort, tlsPort, true, names.Addr().String(), store), authority, []string{"example.test"}, true, false, 1, 1)
 	c := &certifier{server: httptest.NewTLSServer(front.Handler()), vouchers: filepath.Join(t.TempDir(), "vouchers.pem"), roots: x509.NewCertPool()}
 	t.Cleanup(c.server.Close)
@@ -108,7 +112,7 @@ func TestCertificateFromAuthority(t *testing.T) {
 			if c.overTLS {
 				tlsPort = port(listen)
 			}
-			authority := startCertifier(t, httpPort, tlsPort)
+			authority := startCertifier(t, httpPort, tlsPort, quarter)
 			n := acmeNode(t, listen, plain, authority)
 			client := n.reach(listen, authority.roots)
 			n.up(client)
@@ -143,7 +147,7 @@ func TestCertificateFromAuthority(t *testing.T) {
 
 // Without its authority the node runs, says in its log what is wrong and what to do, and does not say so for each client.
 func TestAuthorityIsAway(t *testing.T) {
-	authority := startCertifier(t, 1, 1)
+	authority := startCertifier(t, 1, 1, quarter)
 	authority.server.Close()
 	listen := free(t)
 	n := acmeNode(t, listen, free(t), authority)
@@ -157,6 +161,55 @@ func TestAuthorityIsAway(t *testing.T) {
 	if log := n.log.String(); strings.Count(log, "no certificate could be got") != 1 || !strings.Contains(log, "redirect_listen") {
 		t.Error(log)
 	}
+}
+
+// A certificate is replaced before it ends, and only the node's user can read what is kept of it. When the authority is away by then, clients are
+// shown the old one, and the log says why and what to do.
+func TestCertificateIsRenewed(t *testing.T) {
+	t.Parallel()
+	listen, nowhere := free(t), free(t)
+	authority := startCertifier(t, port(nowhere), port(listen), 9*time.Second)
+	n := acmeNode(t, listen, free(t), authority)
+	n.up(n.reach(listen, authority.roots))
+	first := n.shown(listen)
+	n.wait("another certificate", func() bool { return n.shown(listen) != first })
+	n.wait("the renewal to be logged", func() bool { return strings.Count(n.log.String(), "the certificate is there") >= 2 })
+	authority.server.CloseClientConnections() // those that are kept, so that Close does not wait for them
+	authority.server.Close()
+	n.wait("the missing renewal to be logged", func() bool { return strings.Contains(n.log.String(), "connection refused") })
+	if log := n.log.String(); !strings.Contains(log, "the certificate is not renewed") || !strings.Contains(log, "redirect_listen") {
+		t.Errorf("the log does not say what to do:\n%s", log)
+	}
+	last := n.shown(listen)
+	if again := n.shown(listen); again != last || last == "" {
+		t.Errorf("clients are shown %q, then %q", last, again)
+	}
+	kept := 0
+	err := filepath.WalkDir(filepath.Join(filepath.Dir(n.config), "data", "acme"), func(path string, d os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err == nil && info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("others can read %s: %v", path, info.Mode())
+		}
+		kept++
+		return err
+	})
+	if err != nil || kept < 3 { // the folder, the account and the certificate
+		t.Errorf("%d things are kept, %v", kept, err)
+	}
+}
+
+// shown is the serial number of the certificate that clients get, which may have ended.
+func (n *node) shown(address string) string {
+	n.t.Helper()
+	c, err := tls.Dial("tcp", address, &tls.Config{ServerName: "weir.example.test", InsecureSkipVerify: true}) //nolint:gosec // the test looks at it itself
+	if err != nil {
+		n.t.Fatalf("%v\n%s", err, n.log.String())
+	}
+	defer func() { _ = c.Close() }()
+	return c.ConnectionState().PeerCertificates[0].SerialNumber.String()
 }
 
 func acmeNode(t *testing.T, listen, plain string, c *certifier) *node {

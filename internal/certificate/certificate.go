@@ -28,7 +28,7 @@ type Source interface {
 	// Plain answers unencrypted requests: those of the authority, if it makes any, and all others with a redirect to base, an https address
 	// without a slash at its end.
 	Plain(base string) http.Handler
-	// Start does what can be done before the first client comes, until ctx ends.
+	// Start gets certificates before the first client comes, and looks after them until ctx ends.
 	Start(ctx context.Context)
 }
 
@@ -132,6 +132,7 @@ type Authority struct {
 
 type automatic struct {
 	manager autocert.Manager
+	heard   *hearsay
 	domains []string
 	log     *slog.Logger
 
@@ -139,15 +140,13 @@ type automatic struct {
 	failed map[string]failure // by domain
 }
 
-// FromAuthority gets certificates from an authority when they are first needed, and renews them a month before they end. It proves that the
+// FromAuthority gets certificates from an authority when they are first needed, and renews them when a third of their time is left, or a month. It proves that the
 // names are this node's over TLS on the listener itself (tls-alpn-01), and over Plain where that is served (http-01). Using it accepts the
 // authority's terms.
 func FromAuthority(a Authority, log *slog.Logger) Source {
-	client := &acme.Client{DirectoryURL: a.Directory, UserAgent: "weir"}
-	if a.Roots != nil {
-		client.HTTPClient = &http.Client{Timeout: time.Minute, Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: a.Roots, MinVersion: tls.VersionTLS12}, Proxy: http.ProxyFromEnvironment}}
-	}
-	s := &automatic{domains: a.Domains, log: log, failed: map[string]failure{}}
+	heard := &hearsay{next: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: a.Roots, MinVersion: tls.VersionTLS12}, Proxy: http.ProxyFromEnvironment}}
+	client := &acme.Client{DirectoryURL: a.Directory, UserAgent: "weir", HTTPClient: &http.Client{Timeout: time.Minute, Transport: heard}}
+	s := &automatic{domains: a.Domains, heard: heard, log: log, failed: map[string]failure{}}
 	s.manager = autocert.Manager{
 		Prompt: autocert.AcceptTOS, Cache: autocert.DirCache(a.Folder), HostPolicy: only(a.Domains), Email: a.Email, Client: client,
 	}
@@ -200,7 +199,7 @@ func (s *automatic) get(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 		f.until = time.Now().Add(f.pause)
 		s.failed[name] = f
 		s.log.Error("no certificate could be got; clients cannot connect by this name", "domain", name, "error", err, "again_in", f.pause,
-			"remedy", "the authority must reach this node at the name's port 443, or at port 80 with server.tls.redirect_listen")
+			"remedy", remedy)
 	}
 	return nil, err
 }
@@ -216,21 +215,11 @@ const (
 	mostPause  = 32 * time.Minute
 )
 
+const remedy = "the authority must reach this node at the name's port 443, or at port 80 with server.tls.redirect_listen"
+
 var errLater = errors.New("there is no certificate yet; the log says why")
 
 func (s *automatic) Plain(base string) http.Handler { return s.manager.HTTPHandler(toHTTPS(base)) }
-
-// Start asks for the certificates, so that the first client does not wait for the authority, and a mistake shows in the log at once.
-func (s *automatic) Start(ctx context.Context) {
-	for _, d := range s.domains {
-		if ctx.Err() != nil {
-			return
-		}
-		if c, err := s.get(modern(d)); err == nil {
-			s.log.Info("the certificate is there", "domain", d, "ends", c.Leaf.NotAfter)
-		}
-	}
-}
 
 // modern is the hello of a client that takes certificates with keys on an elliptic curve, as all do by now.
 func modern(domain string) *tls.ClientHelloInfo {
