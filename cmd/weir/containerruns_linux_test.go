@@ -50,7 +50,10 @@ func TestContainer(t *testing.T) {
 	c.exec(t, "topup", "root", "100")
 	c.exec(t, "catalog", "provider", "add", "hut", "base_url=http://127.0.0.1:8081/v1")
 	c.exec(t, "catalog", "endpoint", "add", "hut", "test/hut", "upstream_id=chat", "price_usd.prompt=1", "price_usd.completion=2", "context_length=100000", "max_output=4000")
-	c.until(t, "the model to be there", func() bool { status, _ := c.ask(t, http.MethodGet, "/v1/models/test/hut", key, ""); return status == http.StatusOK })
+	c.until(t, "the model to be there", func() bool {
+		status, _ := c.ask(t, http.MethodGet, "/v1/models/test/hut", key, "")
+		return status == http.StatusOK
+	})
 	const call = `{"model":"test/hut","messages":[{"role":"user","content":"hello"}]}`
 	if status, text := c.ask(t, http.MethodPost, "/v1/chat/completions", key, call); status != http.StatusOK {
 		t.Errorf("a call: %d %s", status, text)

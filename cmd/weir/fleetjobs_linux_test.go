@@ -70,7 +70,7 @@ func newDoor(t *testing.T, host, upstream string) *door {
 
 // lets waits until a request may pass, or its node is gone: then it reports false.
 func (d *door) lets(r *http.Request, node string) bool {
-	what := ""
+	var what string
 	switch {
 	case r.Method == http.MethodGet && strings.HasPrefix(r.URL.Path, "/v1/videos/"):
 		what = forVideo
