@@ -136,5 +136,15 @@ test('ten thousand calls stay quick: rows far from the screen are not in the doc
   assert.ok(await page.locator('tbody [data-row]').count() < 300);
   await page.evaluate(() => window.scrollTo(0, document.documentElement.scrollHeight / 2));
   await page.getByText(/sim\/row-5\d\d\d/).first().waitFor();
+  const head = () => page.getByRole('columnheader', { name: 'Model' }).evaluate((e) => e.getBoundingClientRect().top);
+  assert.equal(await head(), 52, 'the head stays under the bar of the page');
+  await page.getByRole('button', { name: 'Columns' }).click();
+  await page.getByRole('menuitemcheckbox', { name: 'Model' }).click();
+  await becomes(() => page.getByRole('columnheader', { name: 'Model' }).count(), 0);
+  await page.getByRole('button', { name: 'Columns' }).click();
+  await page.getByRole('menuitem', { name: 'As usual' }).click();
+  await page.getByRole('table', { name: 'Calls' }).evaluate((e) => { e.style.minWidth = '2000px'; }); // then the frame scrolls
+  const scroller = page.getByRole('region', { name: 'Calls' });
+  await becomes(() => scroller.evaluate((e) => { e.scrollLeft = 50; e.scrollTop = 500; const [corner] = e.querySelectorAll('th'), at = e.getBoundingClientRect(), is = corner.getBoundingClientRect(); return is.left === at.left && is.top === at.top; }), true);
   await page.done();
 });

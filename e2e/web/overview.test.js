@@ -1,5 +1,6 @@
 // Overview: first steps of a new account, then money, spending and the last calls, equal to what the API says.
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { accessible, becomes, browser, demo, englishWords, fitsWidth, open } from './weir.js';
 
@@ -20,6 +21,24 @@ test('an account without calls sees the first steps, then its calls', async () =
   await accessible(page);
   await table.getByText('sim/chat').first().click();
   await page.waitForURL(/\/calls\/gen-/);
+  await page.done();
+});
+test('spending has periods and groups in its address, and a file with all digits', async () => {
+  const page = await open(b, weir, { path: '/overview?days=7&by=key', signedIn: true });
+  const { data } = await page.evaluate(async () => (await fetch('/api/usage?group=key&limit=3')).json());
+  const where = page.getByRole('heading', { name: 'Where it went' }).locator('xpath=ancestor::section[1]');
+  await where.getByRole('link', { name: 'demo' }).waitFor();
+  assert.equal(await where.locator('p [title]').getAttribute('title').then((t) => t.replace(/[^\d.]/g, '')), data.total);
+  assert.match(await where.getByRole('link', { name: 'demo' }).getAttribute('href'), new RegExp(`^/calls\\?.*key=${data.series[0].key}`));
+  const coming = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'CSV: Spending' }).click();
+  const rows = (await readFile(await (await coming).path(), 'utf8')).trim().split('\r\n').map((r) => r.split(','));
+  assert.deepEqual([rows.length, rows[0][1], rows.at(-1)[1]], [8, 'demo', data.series[0].total]);
+  await page.getByRole('button', { name: /^30 d/ }).click();
+  await page.waitForURL((u) => u.search === '?by=key');
+  await page.getByLabel('Group by').selectOption('model');
+  await page.waitForURL((u) => u.search === '');
+  await where.getByRole('link', { name: 'sim/chat' }).waitFor();
   await page.done();
 });
 test('axe finds nothing in the dark', async () => {

@@ -64,6 +64,8 @@ const messages = {
   csv: 'CSV',
   timeUtc: 'Time, UTC',
   others: 'others',
+  columns: 'Columns',
+  columnsUsual: 'As usual',
   loadMore: 'Show more',
   filters: 'Filters',
   filtersN: 'Filters, {n}',

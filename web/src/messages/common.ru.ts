@@ -65,6 +65,8 @@ export default {
   csv: 'CSV',
   timeUtc: 'Время, UTC',
   others: 'остальные',
+  columns: 'Столбцы',
+  columnsUsual: 'Как обычно',
   loadMore: 'Показать ещё',
   filters: 'Фильтры',
   filtersN: 'Фильтры, {n}',

@@ -95,8 +95,6 @@ const messages = {
   others: 'others',
   latest: 'Latest calls',
   allCalls: 'All calls',
-  noCalls: 'No calls yet',
-  noCallsText: 'The calls of this key appear here.',
 } as const satisfies Messages
 export default messages
 declare module '../i18n' { interface Areas { keys: typeof messages } }

@@ -96,6 +96,4 @@ export default {
   others: 'прочие',
   latest: 'Последние вызовы',
   allCalls: 'Все вызовы',
-  noCalls: 'Вызовов пока нет',
-  noCallsText: 'Здесь появятся вызовы этого ключа.',
 } as const satisfies Translation<typeof en>

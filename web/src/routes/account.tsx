@@ -2,7 +2,7 @@
 import type { PageRoute } from './page'
 
 export const accountPages: readonly PageRoute[] = [
-  { path: '/overview', load: () => import('../pages/overview/overview'), areas: ['overview', 'calls'], frame: 'account' },
+  { path: '/overview', load: () => import('../pages/overview/overview'), areas: ['overview', 'activity', 'calls'], frame: 'account' },
   { path: '/activity', load: () => import('../pages/activity/activity'), areas: ['activity', 'calls', 'views'], frame: 'account' },
   { path: '/calls', load: () => import('../pages/calls/calls'), areas: ['calls', 'route', 'views'], frame: 'account' },
   { path: '/calls/$id', load: () => import('../pages/calls/call'), areas: ['calls', 'route'], frame: 'account' },

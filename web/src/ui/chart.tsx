@@ -18,6 +18,8 @@ export interface Series {
   readonly color?: number
   /** What the table and the cursor show, when it is not the drawn number: exact amounts */
   readonly texts?: readonly (string | null)[]
+  /** What the file has, when it is not the drawn number: amounts with all digits */
+  readonly exact?: readonly (string | number | null)[]
 }
 export interface ChartProps {
   kind: 'bars' | 'lines'
@@ -149,7 +151,7 @@ export function Chart(p: ChartProps) {
           </div>
         )}
       <span role="status" className="sr-only">{said}</span>
-      <div className="flex gap-2 pt-1.5"><Button small look="quiet" className="-ml-2 text-accent-ink!" aria-pressed={table} onClick={() => { setTable(!table); setAt(null) }}>{table ? t('showChart') : t('showTable')}</Button></div>
+      <div className="flex gap-2 pt-1.5"><Button small look="quiet" className="-ml-2 text-accent-ink!" aria-pressed={table} onClick={() => { setTable(!table); setAt(null) }}>{table ? t('showChart') : t('showTable')}</Button><Button small look="quiet" className="text-accent-ink!" aria-label={`${t('csv')}: ${p.title}`} onClick={() => { void import('./csv').then((m) => m.downloadCsv(p)) }}><span translate="no">{t('csv')}</span></Button></div>
     </figure>
   )
 }

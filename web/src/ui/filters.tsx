@@ -1,7 +1,8 @@
 import { useState, type ReactNode } from 'react'
-import { integer, period as writePeriod } from '../format'
+import { period as writePeriod } from '../format'
 import { useT } from '../i18n'
 import { Button } from './button'
+import { Days } from './days'
 import { Field, Input } from './field'
 import { Icon } from './icons'
 import { Popover, Sheet } from './overlay'
@@ -42,10 +43,7 @@ export function PeriodPicker({ value, onChange, days = [7, 30, 90] }: { value: P
   const wrong = from !== '' && to !== '' && from > to
   return (
     <div className="inline-flex rounded-control border border-line bg-surface" role="group" aria-label={t('period')}>
-      {days.map((d) => (
-        <button key={d} type="button" aria-pressed={'days' in value && value.days === d} aria-label={`${t('daysShort', { n: integer(d) })}: ${t('lastDays', { n: d })}`} onClick={() => onChange({ days: d })}
-          className="h-[30px] px-2.5 text-small font-medium whitespace-nowrap text-ink2 first:rounded-l-[5px] hover:text-ink aria-pressed:bg-sunken aria-pressed:text-ink max-md:h-[42px]">{t('daysShort', { n: integer(d) })}</button>
-      ))}
+      <Days days={days} value={'days' in value ? value.days : null} onChange={(d) => onChange({ days: d })} />
       <Popover open={open} onOpenChange={setOpen} align="end" label={t('period')} trigger={
         <button type="button" aria-pressed={'from' in value} className="inline-flex h-[30px] items-center gap-1.5 rounded-r-[5px] px-2.5 text-small font-medium whitespace-nowrap text-ink2 hover:text-ink aria-pressed:bg-sunken aria-pressed:text-ink max-md:h-[42px]">
           {'from' in value ? writePeriod(value.from, value.to) : t('period')}<Icon name="down" size={14} />

@@ -34,7 +34,7 @@ export function Dialog({ open, onOpenChange, title, description, children, foote
             </div>
             <RadixDialog.Close asChild><IconButton icon="x" label={t('close')} className="-mr-2" /></RadixDialog.Close>
           </div>
-          <div className="min-h-0 flex-1 overflow-y-auto px-5 pb-5">{children}</div>
+          <div className="min-h-0 flex-1 overflow-y-auto px-5 pb-5 [--stick:0px]">{children}</div>
           {footer && <div className="flex flex-wrap justify-end gap-2 border-t border-line px-5 py-3">{footer}</div>}
         </RadixDialog.Content>
       </RadixDialog.Portal>
@@ -55,7 +55,7 @@ export function Sheet({ open, onOpenChange, title, children, footer, wide }: { o
             <RadixDialog.Title className="min-w-0 flex-1 truncate text-section">{title}</RadixDialog.Title>
             <RadixDialog.Close asChild><IconButton icon="x" label={t('close')} className="-mr-2" /></RadixDialog.Close>
           </div>
-          <div className="min-h-0 flex-1 overflow-y-auto px-5 py-4">{children}</div>
+          <div className="min-h-0 flex-1 overflow-y-auto px-5 py-4 [--stick:0px]">{children}</div>
           {footer && <div className="flex gap-2 border-t border-line px-5 py-3">{footer}</div>}
         </RadixDialog.Content>
       </RadixDialog.Portal>

@@ -1,8 +1,11 @@
 /** Tables are tables: a caption, heads with scope, keyboard rows. Two-line rows on the phone. */
-import { useEffect, useLayoutEffect, useRef, useState, type KeyboardEvent, type ReactNode } from 'react'
+import { lazy, Suspense, useEffect, useLayoutEffect, useRef, useState, type KeyboardEvent, type ReactNode } from 'react'
 import { useT } from '../i18n'
+import { useColumns } from './columns'
 import { ErrorBox, SkeletonRows } from './feedback'
 import { shortcutsAllowed } from './shortcuts'
+
+const ColumnMenu = lazy(() => import('./column-menu'))
 
 export interface Column<R> {
   readonly key: string
@@ -24,6 +27,8 @@ export interface TableProps<R> {
   columns: readonly Column<R>[]
   /** Opens a row: a click, Enter */
   onOpen?: (row: R) => void
+  /** o on the row under the keyboard, where Enter opens only a part */
+  onFull?: (row: R) => void
   /** x on the row under the keyboard */
   onSelect?: (row: R) => void
   selected?: (row: R) => boolean
@@ -37,7 +42,10 @@ export interface TableProps<R> {
   stale?: boolean
   /** j and k work without the focus in the table: for the page's main table */
   main?: boolean
-  foot?: ReactNode
+  /** The last rows, for the columns that are shown */
+  foot?: (columns: readonly Column<R>[]) => ReactNode
+  /** Columns can be chosen, and the choice is remembered under this name */
+  name?: string
   /** What is shown under an opened row */
   expanded?: (row: R) => ReactNode | null
 }
@@ -72,8 +80,27 @@ function useWindow(count: number, on: boolean, body: React.RefObject<HTMLElement
   return on ? { ...at, to: Math.min(at.to, count) } : { from: 0, to: count, height: 0 }
 }
 
-export function Table<R>({ caption, rows, rowKey, columns, onOpen, onSelect, selected, phone, empty, error, onRetry, dense, stale, main, foot, expanded }: TableProps<R>) {
+/** Whether the table is wider than its frame, which then scrolls by itself in both directions; otherwise its head stays under the bar of the page. */
+function useWider(shown: boolean): [React.RefObject<HTMLDivElement | null>, boolean] {
+  const frame = useRef<HTMLDivElement>(null)
+  const [wider, setWider] = useState(false)
+  useLayoutEffect(() => {
+    const e = frame.current, table = e?.firstElementChild as HTMLElement | null | undefined
+    if (!e || !table || typeof ResizeObserver === 'undefined') return
+    const look = () => setWider(table.offsetWidth > e.clientWidth + 1)
+    look()
+    const o = new ResizeObserver(look)
+    o.observe(e)
+    o.observe(table)
+    return () => o.disconnect()
+  }, [shown])
+  return [frame, wider]
+}
+
+export function Table<R>({ caption, rows, rowKey, columns: all, onOpen, onFull, onSelect, selected, phone, empty, error, onRetry, dense, stale, main, foot, expanded, name }: TableProps<R>) {
   const t = useT('common')
+  const { shown: columns, menu } = useColumns(name, all)
+  const [frame, wider] = useWider(rows !== undefined && rows.length > 0)
   const box = useRef<HTMLDivElement>(null)
   const lines = useRef<HTMLTableSectionElement>(null)
   const list = useRef<HTMLUListElement>(null)
@@ -102,10 +129,12 @@ export function Table<R>({ caption, rows, rowKey, columns, onOpen, onSelect, sel
   if (error && !rows) return <ErrorBox error={error} {...(onRetry ? { onRetry } : {})} />
   if (!rows) return <SkeletonRows rows={8} height={dense ? 36 : 44} />
   if (rows.length === 0 && empty) return <>{empty}</>
-  const keys = (row: R) => (e: KeyboardEvent) => {
+  const keys = (row: R) => (e: KeyboardEvent<HTMLElement>) => {
     if (e.target !== e.currentTarget && e.key !== 'j' && e.key !== 'k') return
     if (!shortcutsAllowed(e.nativeEvent) && !['Enter', 'ArrowDown', 'ArrowUp'].includes(e.key)) return
     if (e.key === 'Enter' && onOpen) { e.preventDefault(); onOpen(row) }
+    else if (e.key === 'o' && (onFull ?? onOpen)) { e.preventDefault(); (onFull ?? onOpen)!(row) }
+    else if (e.key === 'Escape') { if (expanded?.(row)) onOpen?.(row); else e.currentTarget.blur() }
     else if (e.key === 'x' && onSelect) { e.preventDefault(); onSelect(row) }
     else if (e.key === 'j' || e.key === 'ArrowDown') { e.preventDefault(); step(1) }
     else if (e.key === 'k' || e.key === 'ArrowUp') { e.preventDefault(); step(-1) }
@@ -132,17 +161,20 @@ export function Table<R>({ caption, rows, rowKey, columns, onOpen, onSelect, sel
           {windowed && narrow.to < rows.length && <li aria-hidden style={{ height: (rows.length - narrow.to) * narrow.height }} />}
         </ul>
       )}
-      <div className={`overflow-x-auto ${phone ? 'max-md:hidden' : ''}`} {...(phone ? {} : { tabIndex: 0, role: 'region', 'aria-label': caption })}>
+      <div ref={frame} className={`${wider ? 'max-h-[calc(100dvh-64px)] overflow-auto [--stick:0px]' : ''} ${phone ? 'max-md:hidden' : ''}`} {...(wider ? { tabIndex: 0, role: 'region', 'aria-label': caption } : {})}>
         <table className={`w-full ${dense ? 'text-dense' : ''}`} {...(windowed ? { 'aria-rowcount': rows.length + 1 } : {})}>
           <caption className="sr-only">{caption}</caption>
           <thead>
             <tr>
-              {columns.map((c) => (
-                <th key={c.key} scope="col" style={c.width ? { width: c.width } : undefined}
-                  className={`border-b border-line px-2.5 py-2 align-bottom text-label font-medium text-ink3 first:pl-4 last:pr-4 md:first:pl-5 md:last:pr-5 ${c.align === 'end' ? 'text-right' : 'text-left'} ${c.from ? hidden[c.from] : ''}`}>
-                  {c.name ? <span className="sr-only">{c.name}</span> : c.head}
-                </th>
-              ))}
+              {columns.map((c, i) => {
+                const head = c.name ? <span className="sr-only">{c.name}</span> : c.head
+                return (
+                  <th key={c.key} scope="col" style={c.width ? { width: c.width } : undefined}
+                    className={`sticky top-[var(--stick,52px)] bg-surface px-2.5 py-2 align-bottom text-label font-medium text-ink3 shadow-[inset_0_-1px_0_var(--line)] first:rounded-tl-[7px] first:pl-4 last:rounded-tr-[7px] last:pr-4 md:first:pl-5 md:last:pr-5 ${wider && i === 0 ? 'left-0 z-[3]' : 'z-[2]'} ${c.align === 'end' ? 'text-right' : 'text-left'} ${c.from ? hidden[c.from] : ''}`}>
+                    {menu.length > 0 && i === columns.length - 1 ? <span className={`flex items-center gap-1 ${c.align === 'end' ? 'justify-end' : 'justify-between'}`}>{head}<Suspense fallback={<span className="-my-1 size-6" />}><ColumnMenu items={menu} /></Suspense></span> : head}
+                  </th>
+                )
+              })}
             </tr>
           </thead>
           <tbody ref={lines}>
@@ -151,9 +183,9 @@ export function Table<R>({ caption, rows, rowKey, columns, onOpen, onSelect, sel
               const under = expanded?.(row)
               return [
                 <tr key={rowKey(row)} data-row data-key={rowKey(row)} {...(windowed ? { 'aria-rowindex': wide.from + i + 2 } : {})} tabIndex={onOpen || onSelect ? -1 : undefined} aria-selected={selected ? selected(row) : undefined} onKeyDown={keys(row)} onClick={clicked(row)}
-                  className={`group border-b border-line outline-offset-[-2px] last:border-b-0 ${selected?.(row) ? 'bg-accent-soft' : onOpen ? 'hover:bg-canvas focus-visible:bg-canvas' : ''} ${onOpen ? 'cursor-pointer' : ''}`}>
+                  className={`group scroll-mt-[92px] scroll-mb-20 border-b border-line outline-offset-[-2px] last:border-b-0 ${selected?.(row) ? 'bg-accent-soft' : onOpen ? 'bg-surface hover:bg-canvas focus-visible:bg-canvas' : 'bg-surface'} ${onOpen ? 'cursor-pointer' : ''}`}>
                   {columns.map((c, i) => {
-                    const className = `px-2.5 font-normal first:pl-4 last:pr-4 md:first:pl-5 md:last:pr-5 ${dense ? 'h-9' : 'h-11'} ${c.align === 'end' ? 'num' : 'text-left'} ${c.from ? hidden[c.from] : ''}`
+                    const className = `px-2.5 font-normal first:pl-4 last:pr-4 md:first:pl-5 md:last:pr-5 ${dense ? 'h-9' : 'h-11'} ${c.align === 'end' ? 'num' : 'text-left'} ${c.from ? hidden[c.from] : ''} ${wider && i === 0 ? 'sticky left-0 z-[1] bg-inherit' : ''}`
                     return i === heading ? <th key={c.key} data-col={c.key} scope="row" className={className}>{c.cell(row)}</th> : <td key={c.key} data-col={c.key} className={className}>{c.cell(row)}</td>
                   })}
                 </tr>,
@@ -162,7 +194,7 @@ export function Table<R>({ caption, rows, rowKey, columns, onOpen, onSelect, sel
             })}
             {windowed && wide.to < rows.length && <tr aria-hidden><td colSpan={columns.length} className="p-0" style={{ height: (rows.length - wide.to) * wide.height }} /></tr>}
           </tbody>
-          {foot && <tfoot>{foot}</tfoot>}
+          {foot && <tfoot>{foot(columns)}</tfoot>}
         </table>
       </div>
       {!windowed && rows.length > limit && <div className="p-3 text-center"><button type="button" className="font-medium text-accent-ink hover:underline" onClick={() => setLimit(limit + 200)}>{t('loadMore')}</button></div>}

@@ -3,17 +3,15 @@ import { useQuery } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
 import { ApiError, get, type Reply } from '../../api/client'
 import { useRenewed } from '../../api/live'
-import { approximately, compare, date, dateTime, day, decimal, money, seconds, time, tokens, ZERO } from '../../format'
+import { approximately, compare, date, dateTime, day, decimal, money, ZERO } from '../../format'
 import { useT } from '../../i18n'
 import { Button } from '../../ui/button'
 import { Chart, colorsOf } from '../../ui/chart'
 import { Empty, ErrorBox, SkeletonRows } from '../../ui/feedback'
 import { Link, LinkButton, useGo } from '../../ui/link'
-import { Tag } from '../../ui/marks'
 import { Page, PageHead, Panel, Strip } from '../../ui/page'
-import { Table } from '../../ui/table'
-import { Money, Tokens, When } from '../../ui/values'
-import { resultOf } from '../calls/data'
+import { Money, When } from '../../ui/values'
+import { LatestCalls } from '../calls/latest'
 import { firstModel, KeyTags, Made, Spending, useKeyActions, type Key } from './key-parts'
 
 type Report = Reply<'/api/usage'>['data']
@@ -79,13 +77,13 @@ function Spent({ k }: { k: Key }) {
   const of = (v: Report['sums'][number]) => exact(v)
   const most = u ? u.sums.reduce<number>((best, v, i) => (compare(of(v), of(u.sums[best] ?? null)) > 0 ? i : best), 0) : 0
   const colors = colorsOf(u?.series.map((s) => s.key) ?? [])
-  const series = (key: string, label: string, color: number, values: Report['sums']) => ({ key, label, color, values: values.map((v) => approximately(of(v))), texts: values.map((v) => money(v, { exact: true })) })
+  const series = (key: string, label: string, color: number, values: Report['sums']) => ({ key, label, color, values: values.map((v) => approximately(of(v))), exact: values, texts: values.map((v) => money(v, { exact: true })) })
   return (
     <Panel title={t('spending')} note={t('spendingNote')} actions={<Link to="/activity" search={{ key: k.hash }} className="text-small">{t('toActivity')}</Link>}>
       {q.error && !u ? <ErrorBox error={q.error} onRetry={() => void q.refetch()} /> : !u ? <SkeletonRows rows={5} /> : compare(of(u.total), ZERO) === 0 ? <p className="text-ink2">{t('spentNothing')}</p> : (
         <Chart main kind="bars" hideHead title={t('spending')} unit={t('spendingNote')} unfinished height={200}
           summary={t('spendingSummary', { day: day(u.t[most]!, { short: true }), most: money(u.sums[most] ?? null), total: money(u.total, { exact: true }) })}
-          times={u.t.map((x) => Date.parse(x))} format={(n) => money(String(Number(n.toPrecision(6))))} time={(ms) => day(ms, { short: true })}
+          times={u.t.map((x) => Date.parse(x))} format={(n) => money(String(Number(n.toPrecision(6))), { sign: false })} time={(ms) => day(ms, { short: true })}
           series={[...u.series.map((s) => series(s.key, s.label ?? s.key, colors.get(s.key) ?? 0, s.values)), ...(u.other ? [series('', t('others'), 0, u.other)] : [])]} />
       )}
     </Panel>
@@ -93,28 +91,13 @@ function Spent({ k }: { k: Key }) {
 }
 
 function Latest({ k }: { k: Key }) {
-  const t = useT('keys'), c = useT('calls')
-  const go = useGo()
+  const t = useT('keys')
   const queryKey = ['calls', 'key', k.hash]
   const q = useQuery({ queryKey, queryFn: ({ signal }) => get('/api/calls', { query: { key: k.hash, limit: 10 }, signal }) })
   useRenewed(['calls'], queryKey, { every: 5_000 })
   return (
     <Panel title={t('latest')} actions={<Link to="/calls" search={{ key: k.hash }} className="text-small">{t('allCalls')}</Link>} flush>
-      <Table caption={t('latest')} rows={q.data?.data} rowKey={(r) => r.id} main onOpen={(r) => go(`/calls/${r.id}`)} error={q.error} onRetry={() => void q.refetch()} empty={<Empty title={t('noCalls')}>{t('noCallsText')}</Empty>}
-        columns={[
-          { key: 'at', head: c('at'), cell: (r) => <Link to={`/calls/${r.id}`} className="text-ink no-underline hover:underline"><When at={r.created_at} /></Link> },
-          { key: 'model', head: c('model'), cell: (r) => <span translate="no">{r.model ?? r.model_asked}</span> },
-          { key: 'tokens', head: c('tokens'), align: 'end', cell: (r) => <><Tokens value={r.prompt_tokens} /> · <Tokens value={r.completion_tokens} /></> },
-          { key: 'first', head: c('first'), align: 'end', from: 'lg', cell: (r) => `${seconds(r.first_token_ms)} · ${seconds(r.duration_ms)}` },
-          { key: 'cost', head: c('costHead'), align: 'end', cell: (r) => <Money value={r.cost} sign={false} /> },
-          { key: 'result', head: c('result'), align: 'end', cell: (r) => { const x = resultOf(c, r); return <Tag tone={x.tone}>{x.text}</Tag> } },
-        ]}
-        phone={(r) => { const x = resultOf(c, r); return (
-          <Link to={`/calls/${r.id}`} className="block text-ink no-underline">
-            <span className="flex gap-2"><span translate="no" className="min-w-0 flex-1 truncate font-medium">{r.model ?? r.model_asked}</span><Money value={r.cost} /></span>
-            <span className="flex items-center gap-2 pt-0.5 text-small text-ink3"><span className="min-w-0 flex-1">{`${time(r.created_at)} · ${tokens(r.prompt_tokens)} → ${tokens(r.completion_tokens)}`}</span><Tag tone={x.tone}>{x.text}</Tag></span>
-          </Link>
-        ) }} />
+      <LatestCalls ofKey caption={t('latest')} rows={q.data?.data} error={q.error} onRetry={() => void q.refetch()} />
     </Panel>
   )
 }

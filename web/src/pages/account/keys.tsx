@@ -66,7 +66,7 @@ export default function Keys() {
         </Panel>
       )}
       <Panel flush {...(data ? { note: t('count', { n: data.data.length, most: data.most }) } : {})}>
-        <Table<Key> main caption={t('title')} rows={data?.data} rowKey={(k) => k.id} error={error} onRetry={() => { void refetch() }}
+        <Table<Key> main name="keys" caption={t('title')} rows={data?.data} rowKey={(k) => k.id} error={error} onRetry={() => { void refetch() }}
           empty={<Empty icon="key" title={t('empty')}>{t('emptyText')}</Empty>}
           onOpen={(k) => go(`/keys/${k.hash}`)}
           columns={[

@@ -18,6 +18,7 @@ import { Table, type Column } from '../../ui/table'
 import { Money, Tokens } from '../../ui/values'
 import { NOTHING } from '../calls/filter'
 import { Views } from '../views/views'
+import { useGroupWord } from './words'
 import { asked, BARS, callsOf, change, filters, groups, metrics, moved, ROWS, shape, span, zoomed, type Filter, type Metric, type View } from './view'
 
 type Report = Reply<'/api/usage'>['data']
@@ -29,7 +30,6 @@ const OTHERS = '\u0000others', ALL = '\u0000all'
 export default function Activity() {
   const t = useT('activity')
   const c = useT('common')
-  const calls = useT('calls')
   const [view, set] = usePageSearch(shape)
   const query = asked(view)
   const q = useQuery({ queryKey: ['usage', query, view.metric], queryFn: ({ signal }) => get('/api/usage', { query: { ...query, metric: view.metric, figures: true, limit: BARS }, signal }) })
@@ -38,12 +38,7 @@ export default function Activity() {
   const u = q.data?.data
   const earlier = moved(view.period, -1), later = moved(view.period, 1)
   useShortcuts({ ArrowLeft: () => { if (earlier) set({ period: earlier }) }, ArrowRight: () => { if (later) set({ period: later }) } })
-  const word = (group: string, value: string, label: string | null): string => {
-    if (value === '' || value === NOTHING) return t('nameless')
-    if (group === 'kind') return calls.or(`k_${value}`, value)
-    if (group === 'result') return calls.or(`r_${value}`, calls.or(`result_${value}`, value.replace(/_/g, ' ')))
-    return label ?? value
-  }
+  const word = useGroupWord()
   const active = filters.filter((f) => view.only[f] !== '')
   const without = (f?: Filter) => set((v) => ({ ...v, only: Object.fromEntries(filters.map((n) => [n, f === undefined || n === f ? '' : v.only[n]])) as View['only'] }))
   return (
@@ -98,7 +93,7 @@ function Content({ u, table, view, onAll, word, stale, onZoom }: { u: Report; ta
   if (rows && table && table.other_count > 0) rows.push({ key: null, label: t('others', { n: table.other_count }), total: table.other_total, figures: table.other_figures!, color: 0 })
   const times = useMemo(() => u.t.map((x) => Date.parse(x)), [u.t])
   const series = useMemo<Series[]>(() => {
-    const one = (key: string, label: string, color: number, values: readonly Figure[]): Series => ({ key, label, color, values: values.map(drawn), texts: values.map((v) => write(metric, v, true)) })
+    const one = (key: string, label: string, color: number, values: readonly Figure[]): Series => ({ key, label, color, values: values.map(drawn), exact: values, texts: values.map((v) => write(metric, v, true)) })
     const all = u.series.slice(0, lines ? 6 : BARS).map((s) => one(s.key, word(u.group, s.key, s.label), colors.get(s.key) ?? 0, s.values))
     if (u.other && !lines) all.push(one(OTHERS, t('others', { n: u.other_count }), 0, u.other))
     return all
@@ -134,7 +129,7 @@ function Content({ u, table, view, onAll, word, stale, onZoom }: { u: Report; ta
   ]
   const columns: Column<Row>[] = [{ key: 'name', head: t(`by_${view.group}`), cell: name }, ...figures.map((c) => (c.key === 'failed' ? c : { ...c, cell: opens(c.cell) }))]
   const sums = u.figures!
-  const foot = (
+  const foot = (columns: readonly Column<Row>[]) => (
     <tr className="border-t border-line font-medium">
       {columns.map((c, i) => {
         const row: Row = { key: ALL, label: t('total'), total: u.total, figures: sums, color: 0 }
@@ -154,10 +149,10 @@ function Content({ u, table, view, onAll, word, stale, onZoom }: { u: Report; ta
       <Panel>
         <Chart main kind={lines ? 'lines' : 'bars'} title={t(`m_${metric}`)} unit={t(metric === 'cost' ? 'u_cost' : lines ? 'u_first' : metric.startsWith('tokens') ? 'u_tokens' : 'u_calls', { bucket })}
           summary={best < 0 ? t('summaryNone') : t(lines ? 'summaryFirst' : 'summary', most)} height={260} times={times} series={series} unfinished={span(view.period, Date.now()).to > Date.now()}
-          format={(n) => (metric === 'cost' ? money(String(Number(n.toPrecision(6)))) : write(metric, n))} time={at} onZoom={(from, to) => onZoom(zoomed(from, to, u.bucket))} />
+          format={(n) => (metric === 'cost' ? money(String(Number(n.toPrecision(6))), { sign: false }) : write(metric, n))} time={at} onZoom={(from, to) => onZoom(zoomed(from, to, u.bucket))} />
       </Panel>
       <Panel title={t('tableHead')} note={u.bucket === 'month' ? t('wholeMonths', { period: writePeriod(u.from, Date.parse(u.to) - 1) }) : t('tableNote')} flush actions={(view.all || u.other_count > 0) && <Button small look="quiet" aria-pressed={view.all} onClick={onAll}>{t('allRows')}</Button>}>
-        <Table<Row> main dense caption={t('tableHead')} rows={rows} rowKey={(r) => r.key ?? OTHERS} columns={columns} onOpen={(r) => { if (r.key !== null) go('/calls', { search: link(r) }); else if (!view.all) onAll() }} foot={foot}
+        <Table<Row> main dense name="activity" caption={t('tableHead')} rows={rows} rowKey={(r) => r.key ?? OTHERS} columns={columns} onOpen={(r) => { if (r.key !== null) go('/calls', { search: link(r) }); else if (!view.all) onAll() }} foot={foot}
           phone={(r) => (
             <div>
               <div className="flex gap-3">{name(r)}<span className="flex-1" /><Money value={r.figures.cost} exact /></div>

@@ -4,7 +4,7 @@ import { useEffect, useId, useMemo, useRef, useState } from 'react'
 import { address, get } from '../../api/client'
 import { useLive } from '../../api/live'
 import { queries } from '../../api/query'
-import { dateTime, day, integer, money, seconds, time, tokens } from '../../format'
+import { dateTime, day, integer, money, seconds, time } from '../../format'
 import { useT } from '../../i18n'
 import { Button } from '../../ui/button'
 import { Chart } from '../../ui/chart'
@@ -23,6 +23,7 @@ import { Views } from '../views/views'
 import { catalogQuery } from '../catalog/data'
 import { callQuery, isRecording, resultOf, type CallRow } from './data'
 import { amount, asked, byCell, fresh, names, NOTHING, shape, type Filter, type Name } from './filter'
+import { PhoneCall } from './latest'
 import { CallView } from './view'
 
 const kinds = ['completions', 'messages', 'responses', 'gemini', 'embeddings', 'image', 'video', 'rerank', 'moderations', 'audio.speech', 'audio.transcriptions'] as const
@@ -118,7 +119,7 @@ export default function Calls() {
         {came > 0 && !nothing && <div className="flex justify-center pb-3"><Button small icon="up" onClick={showNew}>{came >= 50 ? t('manyNew') : t('new', { n: came })}</Button></div>}
       </div>
       <Panel flush>
-        <Table<CallRow> main dense caption={t('title')} rows={rows} rowKey={(r) => r.id} stale={q.isPlaceholderData} error={q.error} onRetry={() => void q.refetch()} onOpen={(r) => set({ open: r.id }, { push: true })} selected={(r) => r.id === open}
+        <Table<CallRow> main dense name="calls" onFull={(r) => go(`/calls/${r.id}`)} caption={t('title')} rows={rows} rowKey={(r) => r.id} stale={q.isPlaceholderData} error={q.error} onRetry={() => void q.refetch()} onOpen={(r) => set({ open: r.id }, { push: true })} selected={(r) => r.id === open}
           empty={q.hasNextPage ? <p className="px-4 pt-4 text-ink2">{t('emptyFiltered')}</p> : active.length > 0 ? <Empty icon="search" title={t('emptyFiltered')} action={<Button onClick={clear}>{c('clearFilters')}</Button>}>{t('emptyFilteredText')}</Empty> : <Empty icon="list" title={t('empty')}>{t('emptyText')}</Empty>}
           columns={[
             { key: 'at', head: t('at'), width: '150px', cell: (r) => <Link to={`/calls/${r.id}`} className="whitespace-nowrap text-ink tabular-nums no-underline hover:underline"><time dateTime={r.created_at}>{`${day(r.created_at, { short: true })}, ${time(r.created_at)}`}</time></Link> },
@@ -130,12 +131,7 @@ export default function Calls() {
             { key: 'cost', head: t('costHead'), align: 'end', cell: (r) => <Money value={r.cost} sign={false} about={r.estimated || (!r.settled && r.result === 'ok')} /> },
             { key: 'result', head: t('result'), width: '170px', cell: (r) => { const x = resultOf(t, r); return <Tag tone={x.tone}>{x.text}</Tag> } },
           ]}
-          phone={(r) => { const x = resultOf(t, r); return (
-            <Link to={`/calls/${r.id}`} className="block text-ink no-underline">
-              <span className="flex gap-2"><span translate="no" className="min-w-0 flex-1 truncate font-medium">{r.model ?? r.model_asked}</span><Money value={r.cost} /></span>
-              <span className="flex items-center gap-2 pt-0.5 text-small text-ink3"><span className="min-w-0 flex-1">{`${day(r.created_at, { short: true })}, ${time(r.created_at)} · ${tokens(r.prompt_tokens)} → ${tokens(r.completion_tokens)}`}</span><Tag tone={x.tone}>{x.text}</Tag></span>
-            </Link>
-          ) }} />
+          phone={(r) => <PhoneCall r={r} at={`${day(r.created_at, { short: true })}, ${time(r.created_at)}`} />} />
         {(q.hasNextPage || q.isFetchNextPageError) && (
           <div ref={more} className="flex flex-wrap items-center justify-center gap-3 border-t border-line p-3">
             {last && last.data.length < 50 && last.searched_to && <span className="text-small text-ink3">{t('searchedTo', { at: dateTime(last.searched_to) })}</span>}

@@ -53,7 +53,7 @@ function Videos({ state, onState }: { state: string; onState: (s: string) => voi
         {first && <span className="flex items-center gap-2 text-small text-ink2"><span className="w-20"><Level total={first.allowed} label={t('active', { n: first.active, most: first.allowed })} parts={[{ key: 'active', value: first.active, className: 'bg-accent' }]} /></span>{t('active', { n: first.active, most: first.allowed })}</span>}
       </div>
       <Panel flush>
-        <Table<Job> main caption={t('videos')} rows={rows} rowKey={(j) => j.id} error={q.error} onRetry={() => void q.refetch()} stale={q.isPlaceholderData} onOpen={(j) => go(`/jobs/${j.id}`)}
+        <Table<Job> main name="jobs" caption={t('videos')} rows={rows} rowKey={(j) => j.id} error={q.error} onRetry={() => void q.refetch()} stale={q.isPlaceholderData} onOpen={(j) => go(`/jobs/${j.id}`)}
           empty={state ? <Empty icon="video" title={t('emptyState')} action={<Button onClick={() => onState('')}>{t('any')}</Button>} /> : <Empty icon="video" title={t('emptyVideos')} action={<LinkButton to="/models" search={{ makes: 'video' }}>{c('models')}</LinkButton>}>{t('emptyVideosText')}</Empty>}
           columns={[
             { key: 'job', head: t('job'), cell: (j) => <Link to={`/jobs/${j.id}`} translate="no" className="block max-w-[220px] truncate text-ink no-underline hover:underline">{j.id}</Link> },

@@ -155,7 +155,7 @@ function Invoices({ rows }: { rows: readonly Invoice[] }) {
     { key: 'pdf', head: t('pdf'), cell: acts },
   ]
   return (
-    <div className="overflow-hidden rounded-panel border border-line bg-surface">
+    <div className="overflow-clip rounded-panel border border-line bg-surface">
       <Table caption={t('list')} rows={[...rows]} rowKey={(i) => i.id} columns={columns} empty={<Empty icon="wallet" title={t('empty')}>{t('emptyText')}</Empty>}
         phone={(i) => <div><div className="flex gap-3"><span className="flex-1">{number(i)}</span><Money value={i.total} exact /></div><div className="flex gap-3 pt-1 pb-2 text-small text-ink3"><span className="flex-1">{state(i)}</span><When at={i.created_at} /></div>{acts(i)}</div>} />
       <Confirm open={asking !== null} onOpenChange={(o) => { if (!o) setAsking(null) }} title={t('cancelTitle', { number: asking?.number ?? '' })} verb={t('cancelVerb')} busy={busy} onConfirm={() => { if (asking) cancel(asking) }}>{t('cancelText')}</Confirm>
@@ -190,7 +190,7 @@ function Acts() {
       {q.error && !s ? <ErrorBox error={q.error} onRetry={() => void q.refetch()} /> : !s ? <SkeletonRows rows={2} /> : (
         <div className="flex flex-col gap-3">
           {last !== undefined && <Notice title={t('actsDue', { n: s.due.length })} action={<Button small busy={busy} onClick={() => make(last)}>{t('actsMake', { month: last })}</Button>} />}
-          <div className="overflow-hidden rounded-panel border border-line bg-surface">
+          <div className="overflow-clip rounded-panel border border-line bg-surface">
             <Table caption={t('acts')} rows={s.data} rowKey={(a) => a.id} columns={columns} empty={<Empty icon="wallet" title={t('actsEmpty')}>{t('actsEmptyText')}</Empty>}
               phone={(a) => <div className="flex items-center gap-3"><span className="flex-1">{number(a)}<span className="text-small text-ink3"> · {a.month}</span></span><Money value={a.total} exact />{pdf(a)}</div>} />
           </div>

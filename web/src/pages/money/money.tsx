@@ -96,7 +96,7 @@ export default function MoneyPage() {
               <ul className="flex flex-col gap-2">{s.holds.map((h) => <li key={`${h.kind} ${h.ref ?? ''}`} className="flex flex-wrap justify-between gap-2"><span>{h.kind === 'job' ? t('hold_job', { id: h.ref ?? '' }) : t('hold_calls')}{h.model && <span translate="no" className="text-ink3"> · {h.model}</span>}</span><span className="num text-hold"><Money value={h.amount} exact /></span></li>)}</ul>
             </Panel>
           )}
-          <div className="overflow-hidden rounded-panel border border-line bg-surface">
+          <div className="overflow-clip rounded-panel border border-line bg-surface">
             <Table caption={t('rows')} rows={s.rows} rowKey={(r) => r.id} columns={columns} main stale={q.isPlaceholderData}
               onOpen={(r) => { if (r.kind === 'calls') toggle(r) }} expanded={(r) => (r.kind === 'calls' && opened.has(r.id) ? <Day date={r.date.slice(0, 10)} /> : null)}
               empty={<Empty icon="wallet" title={t('empty')}>{t('emptyText')}</Empty>}
@@ -104,7 +104,7 @@ export default function MoneyPage() {
           </div>
           {paid.data && paid.data.data.length > 0 && <section><SectionHead title={p('payments')} /><Payments rows={paid.data.data} /></section>}
           {taxed && (
-            <div className="overflow-hidden rounded-panel border border-line bg-surface">
+            <div className="overflow-clip rounded-panel border border-line bg-surface">
               <Table caption={t('vat')} rows={s.vat} rowKey={(v) => v.percent ?? ''} columns={taxes}
                 phone={(v) => <div><div className="pb-1">{rate(v.percent)}</div>{(['net', 'vatAmount', 'gross'] as const).map((k) => <div key={k} className="flex gap-3 text-small"><span className="flex-1 text-ink3">{t(k)}</span><Money value={v[k === 'vatAmount' ? 'vat' : k]} exact /></div>)}</div>} />
             </div>

@@ -25,7 +25,7 @@ export function Payments({ rows }: { rows: readonly Payment[] }) {
     { key: 'amount', head: t('amount'), align: 'end', cell: sum },
   ]
   return (
-    <div className="overflow-hidden rounded-panel border border-line bg-surface">
+    <div className="overflow-clip rounded-panel border border-line bg-surface">
       <Table caption={t('payments')} rows={[...rows]} rowKey={(p) => p.id} columns={columns} empty={<Empty icon="wallet" title={t('empty')}>{t('emptyText')}</Empty>}
         phone={(p) => <div><div className="flex gap-3"><span className="flex-1">{state(p)}</span><span className="num">{sum(p)}</span></div><div className="pt-1 text-small text-ink3"><When at={p.created_at} />{p.automatic && ` · ${t('automatic')}`}</div></div>} />
     </div>

@@ -86,7 +86,7 @@ export default function Presets() {
         </form>
       )}
       <Panel flush {...(data ? { note: t('count', { n: data.data.length, most: data.most }) } : {})}>
-        <Table<Row> main caption={t('title')} rows={data?.data} rowKey={(p) => p.name} error={error} onRetry={() => { void refetch() }}
+        <Table<Row> main name="presets" caption={t('title')} rows={data?.data} rowKey={(p) => p.name} error={error} onRetry={() => { void refetch() }}
           empty={<Empty icon="sliders" title={t('empty')}>{t('emptyText')}</Empty>}
           onOpen={(p) => go(`/presets/${p.name}`)}
           columns={[

@@ -46,7 +46,7 @@ export default function RankingsPage() {
         : (
           <>
             <div className={`grid items-start gap-5 transition-opacity delay-200 lg:grid-cols-[minmax(0,1fr)_280px] ${q.isPlaceholderData ? 'opacity-60' : ''}`} aria-busy={q.isPlaceholderData || undefined}>
-              <div className="overflow-hidden rounded-panel border border-line bg-surface">
+              <div className="overflow-clip rounded-panel border border-line bg-surface">
                 <Table caption={t('title')} rows={r.models} rowKey={(m) => m.id} columns={columns} main onOpen={(m) => go(`/models/${m.id}`)}
                   phone={(m) => (
                     <div className="flex items-center gap-3">

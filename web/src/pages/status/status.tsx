@@ -44,7 +44,7 @@ export default function StatusPage() {
             <Icon name={s.state === 'ok' ? 'check' : 'warning'} size={20} className={s.state === 'ok' ? 'text-good' : s.state === 'degraded' ? 'text-warn' : 'text-bad'} />
             <div><p className="text-section">{t(s.state)}</p><p className="text-small text-ink2">{t(`${s.state}Text`)}</p></div>
           </div>
-          <div className="overflow-hidden rounded-panel border border-line bg-surface">
+          <div className="overflow-clip rounded-panel border border-line bg-surface">
             <Table caption={t('title')} rows={rows} rowKey={(p) => p.id} columns={columns} main
               phone={(p) => <div><div className="flex items-center gap-3"><Link to="/models" search={{ provider: p.id }} className="min-w-0 flex-1 truncate font-medium text-ink no-underline">{p.name}</Link><span className="text-small">{state(p)}</span></div><div className="flex items-center gap-3 pt-1.5 text-small text-ink3">{ticks(p)}<span className="flex-1" />{p.p50 !== null && <span>{seconds(p.p50)}</span>}<span className="tabular-nums">{percent(p.uptime_24h)}</span></div></div>} />
           </div>

@@ -1,0 +1,21 @@
+import type { ChartProps } from './chart'
+
+/** A cell of a file: what a spreadsheet would run as a formula has an apostrophe before it, as in the files of the API. */
+function cell(v: string | number | null): string {
+  const text = v === null ? '' : String(v)
+  const safe = typeof v === 'string' && /^[=+\-@\t\r]/.test(v) && !/^-?[\d.]+$/.test(v) ? `'${v}` : text
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
+}
+/** The data of a chart: the beginning of each bucket in UTC, then each series; amounts with all digits and a dot, nothing where nothing is known. */
+export function csvOf(p: Pick<ChartProps, 'times' | 'series'>): string {
+  const rows: (string | number | null)[][] = [['time_utc', ...p.series.map((s) => s.label)], ...p.times.map((ms, i) => [new Date(ms).toISOString(), ...p.series.map((s) => s.exact?.[i] ?? s.values[i] ?? null)])]
+  return rows.map((r) => r.map(cell).join(',') + '\r\n').join('')
+}
+export function downloadCsv(p: Pick<ChartProps, 'times' | 'series' | 'title'>): void {
+  const url = URL.createObjectURL(new Blob(['\ufeff', csvOf(p)], { type: 'text/csv;charset=utf-8' }))
+  const a = document.createElement('a')
+  a.href = url
+  a.download = `${p.title}.csv`
+  a.click()
+  setTimeout(() => URL.revokeObjectURL(url), 10_000)
+}
