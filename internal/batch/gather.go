@@ -119,7 +119,7 @@ func (r *running) full() *group {
 		return g
 	}
 	now := r.s.now()
-	all := r.busy == 0 && (r.end || r.pausedTo.After(now))
+	all := r.busy == 0 && (r.pausedTo.After(now) || r.end && !slices.ContainsFunc(r.retry, func(it *Item) bool { return !it.due.After(now) }))
 	for key, g := range r.groups {
 		if !all && now.Sub(g.since) < gatherFor {
 			continue

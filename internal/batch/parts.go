@@ -154,8 +154,9 @@ func (r *running) send(ctx context.Context, g *group) error {
 	case err == nil:
 		return r.submitted(ctx, p, id)
 	case crowded(err):
+		later := s.now().Add(mostPoll) // one time for all, so that they are gathered again together
 		for _, it := range g.items {
-			it.later = s.now().Add(mostPoll)
+			it.later = later
 		}
 		return r.dissolve(ctx, p)
 	case notSubmitted(err):
