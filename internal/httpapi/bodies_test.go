@@ -86,7 +86,9 @@ var readsNone = map[string]bool{"/v1/responses/{id}/cancel": true, "/v1/batches/
 // One user's bytes have a bound, and another user is served meanwhile. The bytes of a broken request are given back.
 func TestUsersShareOfBodies(t *testing.T) {
 	t.Parallel()
-	n := start(t, relayFunc(hello), func(c *httpapi.Config) { c.AdminAPI = true })
+	n := start(t, relayFunc(hello), func(c *httpapi.Config) {
+		c.AdminAPI, c.BodyIdle, c.BodyTotal = true, time.Hour, time.Hour // the eight bodies stay open for as long as all routes take
+	})
 	other, signedIn := n.newUser("Boris"), n.signIn()
 	part := bytes.Repeat([]byte(" "), 4<<20+1) // room for four times as much is made at this point
 	var open []*socket
