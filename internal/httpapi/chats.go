@@ -87,16 +87,16 @@ func (x *exchange) getChat() error {
 // putChat serves PUT /api/chats/{id}: the whole chat, as it is now.
 func (x *exchange) putChat() error {
 	const op = "httpapi.putChat"
+	body, err := x.readBody()
+	if err != nil {
+		return err
+	}
 	days, keeps, err := x.keepsChats(x.caller.User)
 	if err != nil {
 		return err
 	}
 	if !keeps || x.caller.Defaults != nil && x.caller.Defaults.Preferences.ZDR {
 		return fault.New(fault.PermissionDenied, op, "This account keeps no chats. Switch it on first (Settings, Data); zero data retention, or storing that is switched off, forbids it.")
-	}
-	body, err := x.readBody()
-	if err != nil {
-		return err
 	}
 	if err := rawjson.Check(body, rawjson.Limits{Depth: 66, Keys: 5000, Values: 200_100}); err != nil {
 		return err
