@@ -52,7 +52,7 @@ export function Strip({ items }: { items: readonly { label: ReactNode; value: Re
   return (
     <dl className="m-0 flex flex-wrap border-y border-line">
       {items.map((i, n) => (
-        <div key={n} className="min-w-[50%] flex-1 border-line px-4 py-3 max-md:pl-0 md:min-w-0 md:flex-none md:border-r md:px-7 md:first:pl-0 md:last:border-r-0">
+        <div key={n} className="min-w-min flex-[1_1_50%] border-line px-4 py-3 max-md:pl-0 md:min-w-0 md:flex-none md:border-r md:px-7 md:first:pl-0 md:last:border-r-0">
           <dt className="text-small text-ink3">{i.label}</dt>
           <dd className="m-0 pt-0.5 text-[16px] leading-6 font-semibold tabular-nums">{i.value}{i.note && <span className="block text-small font-normal text-ink3">{i.note}</span>}</dd>
         </div>

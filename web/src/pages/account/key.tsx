@@ -21,7 +21,7 @@ export default function KeyPage() {
   const t = useT('keys'), c = useT('common')
   const go = useGo()
   const { hash = '' } = useParams({ strict: false }) as { hash?: string }
-  const q = useQuery({ queryKey: ['keys', hash], queryFn: ({ signal }) => get('/api/keys/{hash}', { path: { hash }, signal }), retry: (n, e) => n < 2 && !(e instanceof ApiError && e.status === 404) })
+  const q = useQuery({ queryKey: ['keys', hash], queryFn: ({ signal }) => get('/api/keys/{hash}', { path: { hash }, signal }) })
   useRenewed(['keys', 'calls'], ['keys', hash], { every: 5_000 })
   const { fresh, show, edit, menu, windows } = useKeyActions({ removed: () => go('/keys'), rotated: (renewed) => go(`/keys/${renewed.hash}`, { replace: true }) })
   const model = useQuery({ queryKey: ['keys-model'], queryFn: ({ signal }) => firstModel(signal), staleTime: 600_000, enabled: fresh !== null })

@@ -99,7 +99,7 @@ function Form({ settings, hasRule }: { settings: Settings; hasRule: boolean }) {
 function Waiting({ id, onAgain }: { id: string; onAgain: () => void }) {
   const t = useT('pay')
   const q = useQuery({
-    queryKey: ['payment', id], queryFn: ({ signal }) => get('/api/payments/{id}', { path: { id }, signal }), retry: 3,
+    queryKey: ['payment', id], queryFn: ({ signal }) => get('/api/payments/{id}', { path: { id }, signal }), retry: (n, e) => n < 3 && e instanceof ApiError && (e.status === 0 || e.status >= 500),
     refetchInterval: (query) => (query.state.data && query.state.data.data.state !== 'pending' ? false : query.state.error ? 10_000 : 2_000),
   })
   const p = q.data?.data

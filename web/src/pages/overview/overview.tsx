@@ -61,7 +61,7 @@ function Wallet({ v }: { v: Overview }) {
   return (
     <section aria-label={t('available')} className="min-w-0 flex-1 basis-[480px]">
       <p className="text-small text-ink3">{t('available')}</p>
-      <div className="flex flex-wrap items-center gap-3 pt-0.5"><span className="text-display"><Money value={v.available} /></span>{pays && <LinkButton look="main" to="/money/top-up">{t('topUp')}</LinkButton>}<LinkButton to="/money">{t('statement')}</LinkButton></div>
+      <div className="flex flex-wrap items-center gap-3 pt-0.5"><span className={money(v.available).length > 14 ? 'text-title' : 'text-display'}><Money value={v.available} /></span>{pays && <LinkButton look="main" to="/money/top-up">{t('topUp')}</LinkButton>}<LinkButton to="/money">{t('statement')}</LinkButton></div>
       <div className="pt-3"><Level tall total={total} label={t('level', { spent: money(v.spent_month), held: money(v.held.amount), available: money(v.available) })} parts={[
         { key: 'spent', value: approximately(spent), className: 'bg-sx' }, { key: 'held', value: approximately(held), className: 'bg-hold' }, { key: 'left', value: approximately(left), className: 'bg-accent' },
       ]} /></div>

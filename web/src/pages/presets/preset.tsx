@@ -190,7 +190,7 @@ function Changes({ name, versions, a: first, b: second, onClose }: { name: strin
   return (
     <Dialog open wide onOpenChange={(o) => { if (!o) onClose() }} title={t('changes', { a, b })}>
       <div className="flex flex-wrap gap-2 pb-3"><Select aria-label={t('gone')} value={String(a)} options={options} onChange={(e) => setA(Number(e.target.value))} /><Select aria-label={t('added')} value={String(b)} options={options} onChange={(e) => setB(Number(e.target.value))} /></div>
-      {error ? <ErrorBox error={error} onRetry={() => { void refetch() }} /> : !data ? <Skeleton className="h-40 w-full" /> : (
+      {error && !data ? <ErrorBox error={error} onRetry={() => { void refetch() }} /> : !data ? <Skeleton className="h-40 w-full" /> : (
         <pre role="region" aria-label={t('changes', { a, b })} tabIndex={0} translate="no" className="max-h-96 overflow-auto rounded-control border border-line bg-sunken py-2 font-mono text-small whitespace-pre-wrap">
           {lines.map((l, i) => <span key={i} className={`block px-3 break-words ${marks[l.kind][1]}`}><span aria-hidden className="inline-block w-4 select-none">{marks[l.kind][0]}</span>{l.kind !== 'same' && <span className="sr-only">{words[l.kind]}: </span>}{l.text || ' '}</span>)}
         </pre>

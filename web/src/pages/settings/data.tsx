@@ -25,7 +25,7 @@ export default function DataPage() {
   const { data, error, refetch } = useQuery({ queryKey, queryFn: ({ signal }) => get('/api/account/data', { signal }) })
   return (
     <Settings at="data">
-      {error ? <ErrorBox error={error} onRetry={() => void refetch()} /> : !data ? <Panel><SkeletonRows rows={8} /></Panel> : (
+      {error && !data ? <ErrorBox error={error} onRetry={() => void refetch()} /> : !data ? <Panel><SkeletonRows rows={8} /></Panel> : (
         <>
           <Notice title={t('calls')}>{t('callsText')}</Notice>
           {data.data.zdr && <Notice tone="accent" title={t('zdr')} action={hasPage('/settings/routing') && <Link to="/settings/routing">{t('zdrLink')}</Link>}>{t('zdrText')}</Notice>}

@@ -25,7 +25,7 @@ export default function NotificationsPage() {
   const off = error instanceof ApiError && error.status === 404
   return (
     <Settings at="notifications">
-      {off ? <Empty icon="warning" title={t('off')} /> : error ? <ErrorBox error={error} onRetry={() => void refetch()} /> : !data ? <Panel><SkeletonRows rows={8} /></Panel> : (
+      {off ? <Empty icon="warning" title={t('off')} /> : error && !data ? <ErrorBox error={error} onRetry={() => void refetch()} /> : !data ? <Panel><SkeletonRows rows={8} /></Panel> : (
         <><Switches d={data.data} /><Threshold d={data.data} /><Channels d={data.data} /></>
       )}
     </Settings>

@@ -30,7 +30,7 @@ export default function OwnKeysPage() {
   const free = data?.providers.filter((p) => !data.data.some((k) => k.provider === p.id)) ?? []
   return (
     <Settings at="provider-keys">
-      {error ? <ErrorBox error={error} onRetry={() => void refetch()} /> : !data ? <Panel><SkeletonRows rows={4} /></Panel> : (
+      {error && !data ? <ErrorBox error={error} onRetry={() => void refetch()} /> : !data ? <Panel><SkeletonRows rows={4} /></Panel> : (
         <Panel title={t('title')} flush actions={data.enabled && free.length > 0 && data.data.length < data.most && <Button small icon="plus" onClick={() => setAdding(true)}>{t('add')}</Button>}>
           <p className="px-4 pb-3 text-ink2">{t('text')} {data.fee.percent !== null ? t('feePercent', { percent: data.fee.percent }) : t('feeCall', { amount: money(data.fee.per_call ?? '0', { exact: true }) })} <Link to="/docs/own-keys">{t('more')}</Link></p>
           {!data.enabled && <div className="px-4 pb-4"><Notice tone="warn" title={t('off')} /></div>}

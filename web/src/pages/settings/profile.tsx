@@ -52,7 +52,7 @@ export default function Profile() {
   const field = failed instanceof ApiError && failed.field === 'name' ? said(failed) : undefined
   return (
     <Settings at="profile">
-      {error ? <ErrorBox error={error} onRetry={() => void refetch()} /> : !p ? <Panel><SkeletonRows rows={6} /></Panel> : (
+      {error && !p ? <ErrorBox error={error} onRetry={() => void refetch()} /> : !p ? <Panel><SkeletonRows rows={6} /></Panel> : (
         <>
           <Panel title={t('you')}>
             <form onSubmit={(e) => { void save(e) }} className="flex flex-col gap-4">

@@ -27,7 +27,7 @@ export default function Routing() {
   const { data, error, refetch } = useQuery({ queryKey, queryFn: ({ signal }) => get('/api/account/preferences', { signal }) })
   return (
     <Settings at="routing">
-      {error ? <ErrorBox error={error} onRetry={() => void refetch()} /> : !data ? <Panel><SkeletonRows rows={10} /></Panel> : (
+      {error && !data ? <ErrorBox error={error} onRetry={() => void refetch()} /> : !data ? <Panel><SkeletonRows rows={10} /></Panel> : (
         <>
           <p className="max-w-[720px] text-ink2">{t('intro')}</p>
           <Editor saved={data.data} />

@@ -79,7 +79,7 @@ function Passkeys({ me }: { me: Me }) {
   return (
     <Panel title={t('passkeys')} flush actions={can && <Button small icon="plus" onClick={() => setAdding(true)}>{t('addPasskey')}</Button>}>
       <p className="px-4 pb-3 text-ink2">{can ? t('passkeysText') : me.features.passkeys ? t('passkeysBrowser') : t('passkeysAddress')}</p>
-      {error ? <div className="px-4 pb-4"><ErrorBox error={error} onRetry={() => void refetch()} /></div> : !data ? <div className="px-4 pb-4"><SkeletonRows rows={2} /></div> : data.data.length === 0 ? <p className="border-t border-line px-4 py-3 text-ink3">{t('passkeysNone')}</p> : (
+      {error && !data ? <div className="px-4 pb-4"><ErrorBox error={error} onRetry={() => void refetch()} /></div> : !data ? <div className="px-4 pb-4"><SkeletonRows rows={2} /></div> : data.data.length === 0 ? <p className="border-t border-line px-4 py-3 text-ink3">{t('passkeysNone')}</p> : (
         <ul className="m-0 list-none border-t border-line p-0">
           {data.data.map((k) => (
             <Row key={k.id} title={<span translate="no">{k.name}</span>} note={k.used_at ? t('passkeyUsed', { added: dateTime(k.created_at), used: dateTime(k.used_at) }) : t('passkeyUnused', { added: dateTime(k.created_at) })}>
@@ -145,7 +145,7 @@ function Linked({ me }: { me: Me }) {
     <Panel title={t('linked')} flush>
       <p className="px-4 pb-3 text-ink2">{t('linkedText')}</p>
       {failed ? <div className="px-4 pb-4"><Notice tone="bad" title={failed} /></div> : linked && <div className="px-4 pb-4"><Notice tone="good" title={t('linkedNow', { provider: linked })} /></div>}
-      {error ? <div className="px-4 pb-4"><ErrorBox error={error} onRetry={() => void refetch()} /></div> : !data ? <div className="px-4 pb-4"><SkeletonRows rows={1} /></div> : data.data.length === 0 ? <p className="border-t border-line px-4 py-3 text-ink3">{t('linkedNone')}</p> : (
+      {error && !data ? <div className="px-4 pb-4"><ErrorBox error={error} onRetry={() => void refetch()} /></div> : !data ? <div className="px-4 pb-4"><SkeletonRows rows={1} /></div> : data.data.length === 0 ? <p className="border-t border-line px-4 py-3 text-ink3">{t('linkedNone')}</p> : (
         <ul className="m-0 list-none border-t border-line p-0">
           {data.data.map((i) => (
             <Row key={i.id} title={<><span translate="no">{nameOf(i)}</span>{!i.provider && <Tag tone="warn">{t('gone')}</Tag>}</>} note={<>{i.email && <><span translate="no">{i.email}</span>, </>}{t('linkedSince', { added: dateTime(i.created_at) })}</>}>
@@ -179,7 +179,7 @@ function Sessions({ me }: { me: Me }) {
   return (
     <Panel title={t('sessions')} flush actions={all && all.length > 1 && <Button small onClick={() => setEnding('others')}>{t('endOthers')}</Button>}>
       <p className="px-4 pb-3 text-ink2">{t('sessionsText')}</p>
-      {error ? <div className="px-4 pb-4"><ErrorBox error={error} onRetry={() => void refetch()} /></div> : !all ? <div className="px-4 pb-4"><SkeletonRows rows={3} /></div> : (
+      {error && !all ? <div className="px-4 pb-4"><ErrorBox error={error} onRetry={() => void refetch()} /></div> : !all ? <div className="px-4 pb-4"><SkeletonRows rows={3} /></div> : (
         <ul className="m-0 list-none border-t border-line p-0">
           {all.map((s) => (
             <Row key={s.id} title={<>{browser(s.user_agent)}{s.current && <Tag tone="accent">{t('thisBrowser')}</Tag>}</>}
