@@ -238,7 +238,7 @@ upgrade-test: postgres ## start a node beside one of the release before, on one 
 	go test -count=1 -timeout 10m -v ./cmd/weir -run 'TestUpgrade$$' -upgrade.from $(CURDIR)/bin/weir-before
 
 .PHONY: package-test
-package-test: build debootstrap ## install, upgrade and remove the Debian package in a clean root (as root; a part of make soak)
+package-test: build debootstrap ## install, upgrade and remove the Debian package in a clean root, and run its service under systemd there (as root; a part of make soak)
 	tools/package-test.sh
 
 .PHONY: container-test

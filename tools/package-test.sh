@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs, upgrades, removes and purges the Debian package in a clean root, as a new operator would: tools/package-test.sh
+# Installs, upgrades, removes and purges the Debian package in a clean root, as a new operator would, without systemd and with it: tools/package-test.sh
 # It needs root, dpkg-deb and debootstrap, and downloads the base system of Debian.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -13,7 +13,7 @@ if command -v systemd-analyze > /dev/null; then
 	sed "s#/usr/bin/weir#$PWD/bin/weir#" packaging/weir.service > "$work/weir.service"
 	systemd-analyze verify "$work/weir.service"
 fi
-debootstrap --variant=minbase stable "$work/root" > "$work/log" || { cat "$work/log" >&2; exit 1; }
+debootstrap --variant=minbase --include=systemd-sysv,dbus,curl stable "$work/root" > "$work/log" || { cat "$work/log" >&2; exit 1; }
 cp "$work"/*.deb "$work/root/tmp/"
 cat > "$work/root/tmp/try" <<'TRY'
 set -e
@@ -48,3 +48,4 @@ dpkg -P weir > /dev/null
 say 'removed; the ledger is still there'
 TRY
 chroot "$work/root" /bin/sh /tmp/try
+tools/service-test.sh "$work/root" "$work"/weir_1.0_*.deb "$work"/weir_1.1_*.deb
