@@ -44,6 +44,9 @@ func (p *place) again() (flags string) {
 }
 
 func (p *place) load(listen string) (config.Config, error) {
+	if err := config.TakeEnvironment(p.Config, os.LookupEnv, os.Setenv); err != nil {
+		return config.Config{}, err
+	}
 	return config.Load(p.Config, os.LookupEnv, p.overlay(listen))
 }
 

@@ -16,6 +16,7 @@ import (
 // whether a running node applies a changed value (live) or not (restart), for a field and all fields in it.
 type Config struct {
 	Server      Server      `yaml:"server" reload:"restart"`
+	EnvFile     string      `yaml:"environment_file" reload:"restart"` // see TakeEnvironment
 	DataDir     string      `yaml:"data_dir" reload:"restart"`
 	Store       Store       `yaml:"store" reload:"restart"`
 	Journal     Journal     `yaml:"journal" reload:"restart"`
