@@ -225,6 +225,7 @@ soak: build postgres nginx chromium e2e/web/node_modules/.package-lock.json ## r
 	$(MAKE) upgrade-test
 	$(MAKE) package-test
 	$(MAKE) container-test
+	$(MAKE) alerts-test
 	$(MAKE) chart-test
 	WEIR_NEIGHBOURS=measure go test -count=1 -timeout 30m -v ./internal/app/accounts -run 'TestNeighbours$$' | grep -E 'p99|^ok|FAIL|grew'
 
@@ -244,6 +245,10 @@ package-test: build debootstrap ## install, upgrade and remove the Debian packag
 .PHONY: container-test
 container-test: build ## run the program as the container image does: a root that cannot be written, a user without rights, a volume (as root; a part of make soak)
 	go test -count=1 -timeout 5m ./cmd/weir -run 'TestContainer$$' -container.program $(CURDIR)/bin/weir
+
+.PHONY: alerts-test
+alerts-test: python ## check the alert rules and the dashboard's expressions with Prometheus, and when each alert fires (a part of make soak)
+	tools/alerts-test.sh
 
 .PHONY: chart-test
 chart-test: build ## render the Helm chart with Helm's engine and read it as Kubernetes does (a part of make soak: it compiles both)
