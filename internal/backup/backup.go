@@ -19,6 +19,7 @@ import (
 	"strings"
 	"time"
 
+	"weir/internal/disk"
 	"weir/internal/ledger/journal"
 	"weir/internal/sorting"
 )
@@ -98,7 +99,7 @@ func Make(ctx context.Context, into string, s State, version string, now time.Ti
 	if err := os.Rename(dir, b.Path); err != nil {
 		return b, err
 	}
-	return b, syncDir(into)
+	return b, disk.SyncFolder(into)
 }
 
 // apart checks that a backup would not become a part of itself.
@@ -188,7 +189,7 @@ func sums(ctx context.Context, dir string) (files []File, err error) {
 			return err
 		}
 		if e.IsDir() {
-			return syncDir(path)
+			return disk.SyncFolder(path)
 		}
 		rel, err := filepath.Rel(dir, path)
 		if err != nil || rel == listName {
@@ -216,14 +217,6 @@ func sumOf(path string) (string, error) {
 		return "", err
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }
 
 // Prune removes the oldest backups in a folder until keep are left, and returns the paths of those that it removed. It touches nothing

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"weir/internal/disk"
 )
 
 // listName is the file with the checksums of all others. It is written last, and sha256sum --check reads it as well.
@@ -28,7 +30,7 @@ func writeList(dir string, b *Backup) error {
 		return err
 	}
 	_, err = f.WriteString(s.String())
-	return errors.Join(err, f.Sync(), f.Close(), syncDir(dir))
+	return errors.Join(err, f.Sync(), f.Close(), disk.SyncFolder(dir))
 }
 
 // Open reads the list of a backup and compares each file with its checksum. It fails when a file is missing, differs, or is not listed.

@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"weir/internal/disk"
 )
 
 // Restore puts a backup where a node will look for its state. Each place must be missing or empty. The database comes last, and only
@@ -67,7 +69,7 @@ func put(ctx context.Context, b *Backup, parts []Part, inFile bool, database str
 	if err := os.Rename(fresh, database); err != nil {
 		return err
 	}
-	return syncDir(filepath.Dir(database))
+	return disk.SyncFolder(filepath.Dir(database))
 }
 
 // unchecked is added to the name of a database until it has been checked.

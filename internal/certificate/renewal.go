@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"weir/internal/loop"
 	"weir/internal/rawjson"
 )
 
@@ -28,10 +29,8 @@ func (s *automatic) Start(ctx context.Context) {
 			}
 			pause = min(pause, s.look(d, seen[d]))
 		}
-		select {
-		case <-ctx.Done():
+		if loop.Wait(ctx, pause) != nil {
 			return
-		case <-time.After(pause):
 		}
 	}
 }

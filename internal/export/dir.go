@@ -11,6 +11,7 @@ import (
 	"path"
 
 	"weir/internal/blob"
+	"weir/internal/disk"
 	"weir/internal/fault"
 )
 
@@ -65,7 +66,7 @@ func (d *Dir) sync(name string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(dir.Sync(), dir.Close())
+	return disk.Sync(dir)
 }
 
 // Open is blob.Store.Open, from the beginning.

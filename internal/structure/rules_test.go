@@ -51,6 +51,7 @@ var rules = map[string]rule{
 	"internal/http1":   {layer: foundation, users: []layer{edge}},
 	"internal/sheet":   {layer: foundation, beside: []string{"internal/money"}},
 	"internal/sorting": {layer: foundation},
+	"internal/disk":    {layer: foundation, files: true},
 	"internal/cache":   {layer: foundation},
 	"internal/metric":  {layer: foundation, users: []layer{edge, command}},
 

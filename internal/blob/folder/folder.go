@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"weir/internal/blob"
+	"weir/internal/disk"
 	"weir/internal/fault"
 )
 
@@ -79,8 +80,7 @@ func (f *Folder) sync(name string) error {
 	if err != nil {
 		return err
 	}
-	err = dir.Sync()
-	return errors.Join(err, dir.Close())
+	return disk.Sync(dir)
 }
 
 // place returns the path of a key's file: one of 256 folders, and a unique name in it.

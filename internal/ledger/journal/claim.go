@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"weir/internal/disk"
 	"weir/internal/fault"
 )
 
@@ -122,5 +123,5 @@ func replace(path, text string) error {
 	if err := os.Rename(fresh, path); err != nil {
 		return err
 	}
-	return syncDir(filepath.Dir(path))
+	return disk.SyncFolder(filepath.Dir(path))
 }

@@ -1,10 +1,6 @@
 package journal
 
-import (
-	"errors"
-	"os"
-	"syscall"
-)
+import "os"
 
 // zeros fills a file where the file system cannot promise blocks in another way.
 func zeros(f *os.File, bytes int64) error {
@@ -15,17 +11,4 @@ func zeros(f *os.File, bytes int64) error {
 		}
 	}
 	return f.Sync()
-}
-
-// syncDir makes a new name in dir last. Some file systems cannot sync folders and say so; they order names themselves.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	err = d.Sync()
-	if errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported) {
-		err = nil
-	}
-	return errors.Join(err, d.Close())
 }

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"weir/internal/disk"
 	"weir/internal/fault"
 )
 
@@ -126,7 +127,7 @@ func (j *Journal) begin(pos int64) error {
 	}
 	j.spare.Store(false)
 	if j.o.Sync != Never {
-		if err := syncDir(j.dir); err != nil {
+		if err := disk.SyncFolder(j.dir); err != nil {
 			j.synced(err)
 		}
 	}
