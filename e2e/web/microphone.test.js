@@ -15,6 +15,8 @@ test('what is said into the microphone is transcribed, and goes with a message',
   const sent = page.waitForRequest((r) => r.url().endsWith('/audio/transcriptions'));
   await record(page).click();
   // The button says a second from the beginning. When it says two, there is something to keep.
+  // The device beeps once a second.
+  await becomes(async () => Number(await page.getByRole('meter', { name: 'Level of the microphone' }).getAttribute('aria-valuenow')) > 0, true);
   await page.getByRole('button', { name: /^Stop, 2/ }).waitFor();
   await accessible(page);
   await stopIt(page).click();

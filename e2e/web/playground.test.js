@@ -66,6 +66,7 @@ test('an error before content and one after it', async () => {
   const page = await open(b, weir, { path: '/playground?models=sim/chat', signedIn: true });
   await ask(page, '[[sim fault=u15 status=502]] Hi');
   await page.getByText('The answer failed').waitFor();
+  await page.getByText('not charged').waitFor();
   await page.getByRole('button', { name: 'New chat' }).click();
   await ask(page, '[[sim fault=u6 after=5]] Hello there');
   await page.getByText('The answer broke off here').waitFor();

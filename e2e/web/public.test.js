@@ -113,6 +113,9 @@ test('a model: providers, shares, prices to the last digit, a calculator that is
   const rows = page.getByRole('table', { name: 'Who serves it' }).locator('tbody > tr');
   const served = await (await weir.call('/v1/models/sim/anywhere/providers')).json();
   assert.equal(await rows.count(), served.providers.flatMap((p) => p.endpoints).length);
+  // The head of the table covers none of its rows.
+  const [head, row] = [await page.getByRole('table', { name: 'Who serves it' }).locator('thead th').first().boundingBox(), await rows.first().boundingBox()];
+  assert.ok(head.y + head.height <= row.y + 1, `the head ends at ${head.y + head.height}, the first row begins at ${row.y}`);
   await rows.first().getByRole('button').first().click();
   await page.getByRole('table').getByText('Name in provider.order').waitFor();
   await page.getByLabel('Tokens in').fill('1000');

@@ -45,6 +45,21 @@ var seriesOf = map[string]func(*health.Hour) (float64, bool){
 	},
 }
 
+// allSeries is the metric that asks for all of them in one answer.
+const allSeries = "all"
+
+func appendValues(o *object, name string, hours []health.Hour, value func(*health.Hour) (float64, bool)) {
+	o.Name(name).Array()
+	for i := range hours {
+		if v, known := value(&hours[i]); known {
+			o.number(v)
+		} else {
+			o.Null()
+		}
+	}
+	o.EndArray()
+}
+
 // getSeries serves GET /api/models/{vendor}/{model}/series.
 func (x *exchange) getSeries() error {
 	q, err := x.query()
@@ -55,9 +70,8 @@ func (x *exchange) getSeries() error {
 	if metric == "" {
 		metric = "ttft"
 	}
-	value := seriesOf[metric]
-	if value == nil {
-		return fault.Field("httpapi.getSeries", "metric", "metric must be ttft, tps or uptime.")
+	if seriesOf[metric] == nil && metric != allSeries {
+		return fault.Field("httpapi.getSeries", "metric", "metric must be ttft, tps, uptime or all.")
 	}
 	n, known := ranges[span]
 	if !known {
@@ -125,15 +139,13 @@ func (x *exchange) getSeries() error {
 		o.Object()
 		o.text("provider", providers[i].ID)
 		o.text("name", providers[i].Name)
-		o.Name("values").Array()
-		for j := range sum {
-			if v, known := value(&sum[j]); known {
-				o.number(v)
-			} else {
-				o.Null()
+		if metric == allSeries {
+			for _, m := range []string{"ttft", "tps", "uptime"} {
+				appendValues(&o, m, sum, seriesOf[m])
 			}
+		} else {
+			appendValues(&o, "values", sum, seriesOf[metric])
 		}
-		o.EndArray()
 		o.EndObject()
 	}
 	o.EndArray()

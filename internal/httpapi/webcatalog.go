@@ -47,6 +47,7 @@ func (x *exchange) getCompactCatalog() error {
 type compactModel struct {
 	listing.Offer
 	caps, ins, outs, providers []string
+	lacks                      []string
 	policy                     catalog.DataPolicy
 	rank                       int
 }
@@ -72,6 +73,14 @@ var abilities = []struct {
 	{"tools", catalog.ParamTools}, {"reasoning", catalog.ParamReasoning | catalog.ParamReasoningEffort}, {"json", catalog.ParamStructuredOutputs},
 }
 
+// usual are the settings that every chat page offers; those that no endpoint of a model takes are in lacks.
+var usual = []struct {
+	id     string
+	params catalog.Params
+}{
+	{"temperature", catalog.ParamTemperature}, {"top_p", catalog.ParamTopP}, {"max_tokens", catalog.ParamMaxTokens}, {"response_format", catalog.ParamResponseFormat | catalog.ParamStructuredOutputs},
+}
+
 func newCompactModel(o listing.Offer, ranks listing.Ranks) compactModel {
 	c := compactModel{Offer: o, rank: ranks[o.ID], caps: []string{}, policy: catalog.PolicyUnknown}
 	var params catalog.Params
@@ -93,6 +102,13 @@ func newCompactModel(o listing.Offer, ranks listing.Ranks) compactModel {
 	}
 	if cache {
 		c.caps = append(c.caps, "cache")
+	}
+	if o.Model.Type == catalog.TypeChat {
+		for _, u := range usual {
+			if params&u.params == 0 {
+				c.lacks = append(c.lacks, u.id)
+			}
+		}
 	}
 	c.ins, c.outs = input.Names(), output.Names()
 	if made := outputs[o.Model.Type]; made != "" {
@@ -265,6 +281,9 @@ func (a *API) appendCompact(o *object, c *compactModel, day map[string]*health.D
 		o.integer("max", longest)
 	}
 	o.texts("caps", c.caps)
+	if len(c.lacks) > 0 {
+		o.texts("lacks", c.lacks)
+	}
 	o.texts("ins", c.ins)
 	o.texts("outs", c.outs)
 	o.text("policy", string(c.policy))

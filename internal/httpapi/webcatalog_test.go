@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -99,6 +100,14 @@ func TestCompactCatalog(t *testing.T) {
 		}
 		if values, _ := at(all[0], "values").([]any); len(values) != 168 || values[167] == nil && values[166] == nil {
 			t.Errorf("%s: %v", metric, values)
+		}
+	}
+	whole, _ := at(n.do("GET", "/api/models/acme/small/series?range=24h&metric=all", "", "Authorization", "").json(t), "series").([]any)
+	for _, metric := range []string{"ttft", "tps", "uptime"} {
+		one := n.do("GET", "/api/models/acme/small/series?range=24h&metric="+metric, "", "Authorization", "").json(t)
+		all, _ := at(one, "series").([]any)
+		if len(whole) != 1 || len(all) != 1 || !reflect.DeepEqual(at(whole[0], metric), at(all[0], "values")) {
+			t.Errorf("%s: %v, of all %v", metric, all, whole)
 		}
 	}
 	for path, param := range map[string]string{"?metric=x": "metric", "?range=1y": "range"} {

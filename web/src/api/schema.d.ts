@@ -4256,6 +4256,8 @@ export interface components {
             max?: number;
             /** @description tools, reasoning, json, cache: what at least one endpoint can do */
             caps: string[];
+            /** @description Usual settings that no endpoint of a chat model takes */
+            lacks?: ("temperature" | "top_p" | "max_tokens" | "response_format")[];
             /** @description text, image, audio, file, video */
             ins: string[];
             /** @description text, image, audio, video, embedding, transcript, speech, moderation, rank */
@@ -4292,7 +4294,7 @@ export interface components {
         ModelSeries: {
             model: string;
             /** @enum {string} */
-            metric: "ttft" | "tps" | "uptime";
+            metric: "ttft" | "tps" | "uptime" | "all";
             /** @enum {string} */
             range: "24h" | "7d";
             /**
@@ -4306,8 +4308,14 @@ export interface components {
             series: {
                 provider: string;
                 name: string;
-                /** @description One for each hour; null where nothing was measured */
-                values: (number | null)[];
+                /** @description Of one metric; one for each hour */
+                values?: (number | null)[];
+                /** @description Of all */
+                ttft?: (number | null)[];
+                /** @description Of all */
+                tps?: (number | null)[];
+                /** @description Of all */
+                uptime?: (number | null)[];
             }[];
         };
         ProviderStatus: {
@@ -11990,8 +11998,8 @@ export interface operations {
     getModelSeries: {
         parameters: {
             query?: {
-                /** @description ttft is the median time to the first content in ms, tps the median of tokens per second, uptime the percentage of attempts that were served */
-                metric?: "ttft" | "tps" | "uptime";
+                /** @description ttft is the median time to the first content in ms, tps the median of tokens per second, uptime the percentage of attempts that were served; all is the three in one answer */
+                metric?: "ttft" | "tps" | "uptime" | "all";
                 range?: "24h" | "7d";
             };
             header?: {

@@ -49,7 +49,7 @@ function Missing({ error, retry }: { error: unknown; retry: () => void }) {
   return error instanceof ApiError && error.status === 404 ? <Empty icon="video" title={t('missing')} action={<LinkButton to="/jobs">{t('toJobs')}</LinkButton>}>{t('missingText')}</Empty> : <ErrorBox error={error} onRetry={retry} />
 }
 function Facts({ rows }: { rows: readonly (readonly [string, ReactNode] | false | null)[] }) {
-  return <dl className="m-0 grid grid-cols-[minmax(110px,180px)_minmax(0,1fr)] gap-x-4 gap-y-2.5">{rows.map((r) => r && [<dt key={r[0]} className="text-ink3">{r[0]}</dt>, <dd key={r[0] + ' value'} className="m-0 min-w-0 break-words">{r[1]}</dd>])}</dl>
+  return <dl className="m-0 grid grid-cols-[min(180px,38%)_minmax(0,1fr)] gap-x-4 gap-y-2.5">{rows.map((r) => r && [<dt key={r[0]} className="text-ink3">{r[0]}</dt>, <dd key={r[0] + ' value'} className="m-0 min-w-0 break-words">{r[1]}</dd>])}</dl>
 }
 
 function VideoOf({ id }: { id: string }) {

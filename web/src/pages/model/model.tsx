@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
 import { Suspense, lazy, useMemo, useState, type ReactNode } from 'react'
-import { ApiError, get } from '../../api/client'
+import { ApiError, get, type Reply } from '../../api/client'
 import { useMe } from '../../api/query'
 import { snippetsFor } from '../../code/models'
 import { date, decimal, integer, money, number, percent, perToken, plain, price, seconds, time, times, day, unitName, NONE, type Decimal } from '../../format'
@@ -34,9 +34,11 @@ export default function ModelPage() {
   const { vendor = '', model: name = '' } = useParams({ strict: false }) as { vendor?: string; model?: string }
   const id = `${vendor}/${name}`
   const { prepared } = useCatalog()
-  const detail = useQuery({ queryKey: ['model', id], queryFn: ({ signal }) => get('/v1/models/{vendor}/{model}', { path: { vendor, model: name }, signal }), staleTime: 300_000 })
-  const served = useQuery({ queryKey: ['model providers', id], queryFn: ({ signal }) => get('/v1/models/{vendor}/{model}/providers', { path: { vendor, model: name }, signal }), staleTime: 60_000 })
   const compact = prepared?.models.get(id) ?? [...(prepared?.models.values() ?? [])].find((m) => m.aliases?.includes(id))
+  // The list of video models says what its page needs, and their options.
+  const detail = useQuery({ queryKey: ['model', id], queryFn: ({ signal }) => get('/v1/models/{vendor}/{model}', { path: { vendor, model: name }, signal }), staleTime: 300_000, placeholderData: undefined, enabled: compact?.type !== 'video' })
+  const video = useVideoModel(compact?.id ?? id, compact?.type === 'video')
+  const served = useQuery({ queryKey: ['model providers', id], queryFn: ({ signal }) => get('/v1/models/{vendor}/{model}/providers', { path: { vendor, model: name }, signal }), staleTime: 60_000, placeholderData: undefined })
   const title = detail.data?.name ?? compact?.name ?? id
   useTitle(title)
   const offers = useMemo(() => offersOf(served.data?.providers ?? []), [served.data])
@@ -45,7 +47,8 @@ export default function ModelPage() {
   }
   const kind = compact?.type ?? detail.data?.model_type ?? 'chat'
   const place = playgroundOf(kind, [compact?.id ?? id])
-  const about = language === 'ru' ? detail.data?.description_ru ?? detail.data?.description : detail.data?.description
+  const said = detail.data ?? video
+  const about = language === 'ru' ? said?.description_ru ?? said?.description : said?.description
   const vendorName = detail.data?.vendor_name ?? prepared?.vendors.get(vendor) ?? vendor
   return (
     <Page>
@@ -61,13 +64,13 @@ export default function ModelPage() {
           {place && hasPage(place.to) && <LinkButton to={place.to} search={place.search} look="main" icon="play" className="max-sm:flex-1">{t('tryIt')}</LinkButton>}
         </div>
       </header>
-      {about ? <p lang={/[а-яё]/i.test(about) ? 'ru' : 'en'} className="max-w-[80ch] pt-3 text-ink2">{about}</p> : detail.isPending ? <Skeleton className="mt-3 h-5 w-96 max-w-full" /> : null}
+      {about ? <p lang={/[а-яё]/i.test(about) ? 'ru' : 'en'} className="max-w-[80ch] pt-3 text-ink2">{about}</p> : detail.isLoading ? <Skeleton className="mt-3 h-5 w-96 max-w-full" /> : null}
       <div className="pt-4 pb-4">{compact ? <Facts model={compact} /> : <div className="h-[66px] border-y border-line" />}</div>
       {detail.error && !detail.data && <ErrorBox error={detail.error} onRetry={() => void detail.refetch()} />}
       <div className="flex items-start gap-6 max-lg:flex-col">
         <div className="w-full min-w-0 flex-1">
           {served.error && !served.data ? <ErrorBox error={served.error} onRetry={() => void served.refetch()} /> : !served.data ? <SkeletonRows rows={4} height={36} /> : <Providers id={compact?.id ?? id} offers={offers} model={compact} all={[...(prepared?.models.values() ?? [])]} />}
-          {kind === 'video' && <VideoOptions id={compact?.id ?? id} />}
+          {video && <VideoOptions of={video} />}
           {served.data && offers.length > 0 && kind === 'chat' && <Charts vendor={vendor} name={name} />}
         </div>
         <div className="flex w-full flex-none flex-col gap-4 lg:w-[392px]">
@@ -98,15 +101,22 @@ function Facts({ model: m }: { model: Model }) {
   )
 }
 
+/** What was measured by hour, all metrics in one answer. */
+function useSeries(id: string, range: '24h' | '7d', enabled = true) {
+  const [vendor = '', model = ''] = id.split('/')
+  return useQuery({ queryKey: ['series', id, range], queryFn: ({ signal }) => get('/api/models/{vendor}/{model}/series', { path: { vendor, model }, query: { metric: 'all', range }, signal, quiet: true }), staleTime: 300_000, placeholderData: undefined, retry: false, enabled })
+}
+
 function Providers({ id, offers, model, all }: { id: string; offers: readonly Row[]; model: Model | undefined; all: readonly Model[] }) {
   const t = useT('model')
   const [open, setOpen] = useState<string | null>(null)
-  const [vendor = '', name = ''] = id.split('/')
   const none = offers.length === 0 || (model !== undefined && !model.live)
   const span = none ? '7d' : '24h'
-  const uptime = useQuery({ queryKey: ['series', id, 'uptime', span], queryFn: ({ signal }) => get('/api/models/{vendor}/{model}/series', { path: { vendor, model: name }, query: { metric: 'uptime', range: span }, signal, quiet: true }), staleTime: 300_000, retry: false })
-  const hours = new Map(uptime.data?.series.map((s) => [s.provider, s.values]))
   const providers = new Set(offers.map((o) => o.provider.provider)).size
+  // Of a video model with one provider, the catalog has its hours already.
+  const uptime = useSeries(id, span, none || model?.type !== 'video' || providers > 1)
+  const hours = new Map<string, readonly (number | null)[]>(uptime.data?.series.map((s) => [s.provider, s.uptime ?? []]))
+  if (!uptime.data && model?.uptime && providers === 1) hours.set(offers[0]!.provider.provider, model.uptime)
   const tokens = offers.some((o) => (o.offer.pricing.base as Record<string, string>).prompt_per_1k !== undefined)
   if (none) {
     const last = uptime.data?.last_served_at
@@ -154,7 +164,7 @@ function Providers({ id, offers, model, all }: { id: string; offers: readonly Ro
   return (
     <section aria-label={t('whoServes')}>
       <SectionHead title={t('whoServes')} note={t('order', { n: providers })} />
-      <div className="overflow-hidden rounded-panel border border-line bg-surface">
+      <div className="overflow-clip rounded-panel border border-line bg-surface">
         <Table caption={t('whoServes')} rows={offers} rowKey={key} columns={columns} dense onOpen={(r) => setOpen(open === key(r) ? null : key(r))} expanded={(r) => (open === key(r) ? <Everything row={r} /> : null)}
           phone={(r) => (
             <div>
@@ -220,11 +230,11 @@ function Charts({ vendor, name }: { vendor: string; name: string }) {
 }
 function OneChart({ vendor, name, metric, span, title, unit }: { vendor: string; name: string; metric: 'ttft' | 'tps'; span: '24h' | '7d'; title: string; unit: string }) {
   const t = useT('model')
-  const q = useQuery({ queryKey: ['series', `${vendor}/${name}`, metric, span], queryFn: ({ signal }) => get('/api/models/{vendor}/{model}/series', { path: { vendor, model: name }, query: { metric, range: span }, signal, quiet: true }), staleTime: 300_000 })
+  const q = useSeries(`${vendor}/${name}`, span)
   const data = useMemo(() => {
-    const known = (q.data?.series ?? []).filter((s) => s.values.some((v) => v !== null)).slice(0, 6)
+    const known = (q.data?.series ?? []).flatMap((s) => { const values = s[metric] ?? []; return values.some((v) => v !== null) ? [{ ...s, values }] : [] }).slice(0, 6)
     return { times: (q.data?.t ?? []).map((x) => Date.parse(x)), series: known.map((s) => ({ key: s.provider, label: s.name, values: s.values })) }
-  }, [q.data])
+  }, [q.data, metric])
   const most = Math.max(0, ...data.series.flatMap((s) => s.values.map((v) => v ?? 0)))
   const inMs = metric === 'ttft' && most < 500
   const write = (v: number) => (metric === 'ttft' ? (inMs ? number(v, most < 10 ? 1 : 0) : number(v / 1000, v < 10_000 ? 2 : 1)) : number(v))
@@ -239,11 +249,12 @@ function OneChart({ vendor, name, metric, span, title, unit }: { vendor: string;
   )
 }
 
-function VideoOptions({ id }: { id: string }) {
+type VideoModel = Reply<'/v1/videos/models'>['data'][number]
+function useVideoModel(id: string, enabled: boolean): VideoModel | undefined {
+  return useQuery({ queryKey: ['videos', 'models'], queryFn: ({ signal }) => get('/v1/videos/models', { signal, quiet: true }), staleTime: 300_000, enabled }).data?.data.find((x) => x.id === id)
+}
+function VideoOptions({ of: m }: { of: VideoModel }) {
   const t = useT('model')
-  const q = useQuery({ queryKey: ['video models'], queryFn: ({ signal }) => get('/v1/videos/models', { signal }), staleTime: 300_000 })
-  const m = q.data?.data.find((x) => x.id === id)
-  if (!m) return null
   const items: [string, string][] = ([
     [t('durations'), m.supported_durations.map((n) => integer(n)).join(', ')], [t('resolutions'), m.supported_resolutions.join(', ')], [t('ratios'), m.supported_aspect_ratios.join(', ')], [t('sizes'), m.supported_sizes.join(', ')],
     [t('frames'), m.supported_frame_images.map((f) => t.or(f, f)).join(', ')], [t('sound'), m.generate_audio ? t('yes') : t('no')],

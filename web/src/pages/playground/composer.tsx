@@ -1,5 +1,5 @@
 /** Where the next message is written: its text, its files, and what it may cost. */
-import { useEffect, useRef, useState, type ReactNode } from 'react'
+import { Suspense, lazy, useEffect, useRef, useState, type ReactNode } from 'react'
 import { duration, seconds } from '../../format'
 import { useT } from '../../i18n'
 import { Button } from '../../ui/button'
@@ -11,6 +11,7 @@ import { Files } from './attachments'
 import { record, whyNot, type Limits, type Recording } from './record'
 import type { Attachment, FileKind } from './stream'
 
+const Loudness = lazy(() => import('./loudness'))
 const everyKind: readonly FileKind[] = ['image', 'audio', 'pdf', 'text']
 
 /** Takes files wherever they come from, and says why one is refused. */
@@ -63,7 +64,12 @@ export function Recorder({ onFile, small, limits = chatLimits }: { onFile: (f: F
   }
   return since === null
     ? <Button small={small ?? false} look={small ? 'quiet' : 'plain'} icon="microphone" onClick={() => void press()}><span className={small ? 'max-sm:sr-only' : ''}>{t('record')}</span></Button>
-    : <Button small={small ?? false} look="bad" icon="stop" onClick={() => void press()}>{t('recording', { time: seconds(Math.max(1000, Math.floor((Date.now() - since) / 1000) * 1000)) })}</Button>
+    : (
+      <span className="inline-flex items-center gap-2">
+        <Button small={small ?? false} look="bad" icon="stop" onClick={() => void press()}>{t('recording', { time: seconds(Math.max(1000, Math.floor((Date.now() - since) / 1000) * 1000)) })}</Button>
+        {running.current !== null && running.current !== 'asking' && <Suspense fallback={null}><Loudness stream={running.current.stream} /></Suspense>}
+      </span>
+    )
 }
 
 export function Composer({ draft, onDraft, files, onFiles, kinds = everyKind, placeholder, busy, ready, why, onSubmit, onStop, onLast, left, right, verb }: {

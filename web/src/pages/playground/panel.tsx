@@ -40,8 +40,11 @@ export function Sum({ title, costs, note }: { title: string; costs: readonly str
   )
 }
 
-export function Panel({ t, chat, models, bad, kept, onChange, onCode, onExplain, onPreset, onShare, onNew, onHistory }: {
-  t: T; chat: Chat; models: readonly Model[]; bad: readonly (keyof Settings)[]; kept: boolean | undefined; onChange: (s: Partial<Settings>) => void
+/** Whether a setting is of use: some column takes it, or it is set already. */
+export const takes = (columns: readonly Model[], lacks: NonNullable<Model['lacks']>[number], set: boolean) => set || columns.length === 0 || columns.some((m) => !m.lacks?.includes(lacks))
+
+export function Panel({ t, chat, models, columns, bad, kept, onChange, onCode, onExplain, onPreset, onShare, onNew, onHistory }: {
+  t: T; chat: Chat; models: readonly Model[]; /** Of the columns */ columns: readonly Model[]; bad: readonly (keyof Settings)[]; kept: boolean | undefined; onChange: (s: Partial<Settings>) => void
   onCode: () => void; onExplain: () => void; onPreset: () => void; onShare: () => void; onNew: () => void; onHistory: () => void
 }) {
   const s = chat.settings
@@ -55,19 +58,19 @@ export function Panel({ t, chat, models, bad, kept, onChange, onCode, onExplain,
       <Sum title={t('thisChat')} costs={Object.values(chat.spent)} />
       <div className="flex flex-wrap gap-2"><Button small icon="plus" onClick={onNew}>{t('newChat')}</Button><Button small icon="clock" onClick={onHistory}>{t('history')}</Button></div>
       <Field label={t('instructions')} help={t('instructionsHelp')}><Textarea rows={3} value={s.system} dir="auto" onChange={(e) => onChange({ system: e.target.value })} /></Field>
-      <Field label={t('temperature')} error={bad.includes('temperature') && t('badTemperature')}><Input inputMode="decimal" placeholder={t('byDefault')} value={s.temperature} onChange={(e) => onChange({ temperature: e.target.value })} /></Field>
-      <Field label={t('topP')} error={bad.includes('topP') && t('badTopP')}><Input inputMode="decimal" placeholder={t('byDefault')} value={s.topP} onChange={(e) => onChange({ topP: e.target.value })} /></Field>
-      <Field label={t('longest')} error={bad.includes('longest') && t('badLongest')}><Input inputMode="numeric" unit={t('tokens')} placeholder={t('byDefault')} value={s.longest} onChange={(e) => onChange({ longest: e.target.value })} /></Field>
-      <Field label={t('effort')} help={t('effortHelp')}><Select value={s.effort} onChange={(e) => onChange({ effort: e.target.value })} options={[{ value: '', label: t('effort_default') }, ...efforts.map((v) => ({ value: v, label: t(`effort_${v}`) }))]} /></Field>
+      {takes(columns, 'temperature', s.temperature !== '') && <Field label={t('temperature')} error={bad.includes('temperature') && t('badTemperature')}><Input inputMode="decimal" placeholder={t('byDefault')} value={s.temperature} onChange={(e) => onChange({ temperature: e.target.value })} /></Field>}
+      {takes(columns, 'top_p', s.topP !== '') && <Field label={t('topP')} error={bad.includes('topP') && t('badTopP')}><Input inputMode="decimal" placeholder={t('byDefault')} value={s.topP} onChange={(e) => onChange({ topP: e.target.value })} /></Field>}
+      {takes(columns, 'max_tokens', s.longest !== '') && <Field label={t('longest')} error={bad.includes('longest') && t('badLongest')}><Input inputMode="numeric" unit={t('tokens')} placeholder={t('byDefault')} value={s.longest} onChange={(e) => onChange({ longest: e.target.value })} /></Field>}
+      {(s.effort !== '' || columns.length === 0 || columns.some((m) => m.caps.includes('reasoning'))) && <Field label={t('effort')} help={t('effortHelp')}><Select value={s.effort} onChange={(e) => onChange({ effort: e.target.value })} options={[{ value: '', label: t('effort_default') }, ...efforts.map((v) => ({ value: v, label: t(`effort_${v}`) }))]} /></Field>}
 
-      <Section title={t('tools')} note={tools.length ? t('toolsN', { n: tools.length }) : undefined} open={s.tools !== ''}>
+      {(s.tools !== '' || columns.length === 0 || columns.some((m) => m.caps.includes('tools'))) && <Section title={t('tools')} note={tools.length ? t('toolsN', { n: tools.length }) : undefined} open={s.tools !== ''}>
         <Field label={t('toolsJson')} help={t('toolsHelp')} error={toolError && t.or(`bad_${toolError}`, toolError)}><Textarea rows={6} spellCheck={false} className="font-mono" value={s.tools} onChange={(e) => onChange({ tools: e.target.value })} /></Field>
         <div className="flex flex-wrap gap-1.5" translate="no">{Object.keys(sampleTools).filter((n) => !tools.some((x) => x.function.name === n)).map((n) => <Button key={n} small icon="plus" onClick={() => onChange({ tools: withSample(s.tools, n) })}>{n}</Button>)}</div>
-      </Section>
-      <Section title={t('format')} note={s.format ? t(`format_${s.format}`) : undefined} open={s.format !== ''}>
+      </Section>}
+      {takes(columns, 'response_format', s.format !== '') && <Section title={t('format')} note={s.format ? t(`format_${s.format}`) : undefined} open={s.format !== ''}>
         <Field label={t('format')} hideLabel><Select value={s.format} onChange={(e) => onChange({ format: e.target.value as Settings['format'], ...(e.target.value === 'schema' && !s.schema.trim() ? { schema: sampleSchema } : {}) })} options={[{ value: '', label: t('format_text') }, { value: 'json', label: t('format_json') }, { value: 'schema', label: t('format_schema') }]} /></Field>
         {s.format === 'schema' && <Field label={t('schema')} error={schemaError && t.or(`bad_${schemaError}`, schemaError)}><Textarea rows={8} spellCheck={false} className="font-mono" value={s.schema} onChange={(e) => onChange({ schema: e.target.value })} /></Field>}
-      </Section>
+      </Section>}
       <Section title={t('routing')} note={routed ? t('isSet') : undefined} open={routed}>
         <Field label={t('sort')}><Select value={s.sort} onChange={(e) => onChange({ sort: e.target.value as Settings['sort'] })} options={(['', 'price', 'latency', 'throughput'] as const).map((v) => ({ value: v, label: t(v ? `sort_${v}` : 'sort_none') }))} /></Field>
         <div>

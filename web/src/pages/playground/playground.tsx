@@ -126,7 +126,7 @@ function Chatroom({ me, room, models }: { me: Me; room: Room; models: readonly M
     return request(id, draft.trim() || files.length || !last ? turns(id) : turns(id).slice(0, -1), next, chat.settings, can(byId.get(id)))
   }
   const show = (o: Over) => { setSheet(false); setOver(o) }
-  const settings = <Panel t={t} chat={chat} models={models} bad={bad} kept={room.kept} onChange={room.settings} onCode={() => show({ kind: 'code' })} onExplain={() => show({ kind: 'explain' })} onPreset={() => show({ kind: 'preset' })} onShare={() => show({ kind: 'share' })} onHistory={() => show({ kind: 'history' })}
+  const settings = <Panel t={t} chat={chat} models={models} columns={columns.flatMap((id) => byId.get(id) ?? [])} bad={bad} kept={room.kept} onChange={room.settings} onCode={() => show({ kind: 'code' })} onExplain={() => show({ kind: 'explain' })} onPreset={() => show({ kind: 'preset' })} onShare={() => show({ kind: 'share' })} onHistory={() => show({ kind: 'history' })}
     onNew={() => go('/playground', { search: { models: address } })} />
   if (!room.ready) return <><h1 tabIndex={-1} className="sr-only">{t('title')}</h1><div className="p-5"><Skeleton className="h-8 w-64" /></div></>
   return (
@@ -238,6 +238,9 @@ function Column({ t, id, n, of, model, turns, acts: actsOf, settings, choices, o
   )
 }
 
+/** Refused before its stream began: such a call costs nothing. A connection that broke says nothing of it. */
+export const unpaid = (a: Answer) => a.status === 'failed' && a.cost === null && a.id === null && a.error !== null && a.error.status >= 400
+
 /** Under the column: what the last answer took. */
 function Figures({ t, answer: a, model, prompt, onAgain }: { t: T; answer: Answer; model: Model | undefined; prompt: number; onAgain: () => void }) {
   const live = running(a)
@@ -255,7 +258,8 @@ function Figures({ t, answer: a, model, prompt, onAgain }: { t: T; answer: Answe
       <span className="flex-1" />
       {a.cost !== null ? <><Money value={a.cost} className="font-semibold text-ink" /><Tag tone="good">{t('settled')}</Tag></>
         : live && estimate ? <><Money value={estimate} about className="font-semibold text-ink" /><Tag tone="hold">{t('estimate')}</Tag></>
-          : !live && a.id ? <Tag tone="hold">{t('settling')}</Tag> : null}
+          : unpaid(a) ? <><Money value="0" className="font-semibold text-ink" /><Tag>{t('notCharged')}</Tag></>
+            : !live && a.id ? <Tag tone="hold">{t('settling')}</Tag> : null}
       {a.id && a.cost !== null && hasPage('/calls/$id') && <Link to={`/calls/${a.id}`} title={t('openCall')} className="inline-flex min-h-6 items-center text-accent-ink"><span className="max-sm:sr-only">{t('openCall')}</span><Icon name="arrow" className="sm:hidden" /></Link>}
       {!live && <IconButton small icon="refresh" label={t('again')} onClick={onAgain} />}
     </footer>

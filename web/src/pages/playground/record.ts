@@ -11,6 +11,8 @@ export interface Recording {
   stop(): Promise<File>
   /** Ends it and throws it away. */
   cancel(): void
+  /** What is heard, for showing how loud it is */
+  readonly stream: MediaStream
 }
 export type Refused = 'microphoneRefused' | 'microphoneNone' | 'microphoneBusy' | 'microphoneNever'
 /** Why there is no recording, as the key of a message. */
@@ -49,6 +51,7 @@ export async function record(limits: Limits, onFull: () => void): Promise<Record
   }
   recorder.start(piece)
   return {
+    stream,
     stop: () => { if (recorder.state !== 'inactive') recorder.stop(); return done },
     cancel: () => { recorder.onstop = null; recorder.ondataavailable = null; if (recorder.state !== 'inactive') recorder.stop(); pieces.length = 0; end() },
   }

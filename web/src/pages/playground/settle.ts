@@ -9,7 +9,8 @@ export async function settled(id: string): Promise<string | null> {
     await new Promise((r) => setTimeout(r, 250 * 2 ** Math.min(i, 3)))
     try {
       const { data } = await get('/api/calls/{id}', { path: { id }, quiet: true })
-      if (data.settled) cost = data.cost
+      // A call that failed has its record, and no charge.
+      if (data.settled || data.status >= 400) cost = data.cost
     } catch (e) { if (e instanceof ApiError && e.status !== 404 && e.status !== 429) return null }
   }
   spent()
