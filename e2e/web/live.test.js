@@ -88,6 +88,11 @@ test('a session that ends elsewhere asks for a sign-in over the page', async () 
 
 test('keys of the list: o opens, f filters by the cell, l stops following', async () => {
   const page = await open(b, weir, { path: '/calls', signedIn: true });
+  await page.keyboard.press('?');
+  const help = page.getByRole('dialog', { name: 'Keyboard shortcuts' });
+  for (const what of ['On this page', 'Follow new calls, or stop', 'Filter by the cell', 'Next and previous row']) await help.getByText(what).waitFor();
+  await page.keyboard.press('Escape');
+  await becomes(() => help.count(), 0);
   await page.keyboard.press('l');
   await becomes(() => page.getByRole('switch', { name: 'Live' }).getAttribute('aria-checked'), 'false');
   await page.keyboard.press('l');

@@ -120,6 +120,7 @@ const messages = {
   emptyFiltered: 'No calls fit',
   emptyFilteredText: 'Take a filter away or choose a longer period.',
   empty: 'No calls in this period',
+  firstCode: 'Code that makes a call',
   emptyText: 'A call shows here a moment after it ends.',
   searchedTo: 'Searched back to {at} UTC',
   searchOn: 'Search further back',

@@ -5,7 +5,7 @@ import { setGate } from '../api/client'
 import { useLive } from '../api/live'
 import { availableQuery, meQuery, queries, useMe } from '../api/query'
 import { time } from '../format'
-import { useLanguage, useT } from '../i18n'
+import { loadMessages, useLanguage, useT } from '../i18n'
 import { hasPage } from '../router'
 import { chooseLanguage } from '../settings'
 import { buttonClass } from '../ui/button'
@@ -21,7 +21,7 @@ const PersonMenu = lazy(() => import('./menus').then((m) => ({ default: m.Person
 const ThemeMenu = lazy(() => import('./menus').then((m) => ({ default: m.ThemeMenu })))
 const Palette = lazy(() => import('./palette'))
 const Gate = lazy(() => import('./gate'))
-const Keys = lazy(() => import('./keys'))
+const Keys = lazy(async () => (await Promise.all([import('./keys'), loadMessages(['shortcuts'])]))[0])
 const mac = /Mac|iPhone|iPad/.test(navigator.userAgent)
 
 /** The frame of every page: top bar, the page, the bar below on the phone, and what lies over all of them. */

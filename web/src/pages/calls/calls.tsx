@@ -1,6 +1,6 @@
 /** /calls: find one call. */
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
-import { useEffect, useId, useMemo, useRef, useState } from 'react'
+import { lazy, Suspense, useEffect, useId, useMemo, useRef, useState } from 'react'
 import { address, get } from '../../api/client'
 import { useLive } from '../../api/live'
 import { queries } from '../../api/query'
@@ -26,6 +26,7 @@ import { amount, asked, byCell, fresh, names, NOTHING, shape, type Filter, type 
 import { PhoneCall } from './latest'
 import { CallView } from './view'
 
+const First = lazy(() => import('./first'))
 const kinds = ['completions', 'messages', 'responses', 'gemini', 'embeddings', 'image', 'video', 'rerank', 'moderations', 'audio.speech', 'audio.transcriptions'] as const
 
 export default function Calls() {
@@ -120,7 +121,7 @@ export default function Calls() {
       </div>
       <Panel flush>
         <Table<CallRow> main dense name="calls" onFull={(r) => go(`/calls/${r.id}`)} caption={t('title')} rows={rows} rowKey={(r) => r.id} stale={q.isPlaceholderData} error={q.error} onRetry={() => void q.refetch()} onOpen={(r) => set({ open: r.id }, { push: true })} selected={(r) => r.id === open}
-          empty={q.hasNextPage ? <p className="px-4 pt-4 text-ink2">{t('emptyFiltered')}</p> : active.length > 0 ? <Empty icon="search" title={t('emptyFiltered')} action={<Button onClick={clear}>{c('clearFilters')}</Button>}>{t('emptyFilteredText')}</Empty> : <Empty icon="list" title={t('empty')}>{t('emptyText')}</Empty>}
+          empty={q.hasNextPage ? <p className="px-4 pt-4 text-ink2">{t('emptyFiltered')}</p> : active.length > 0 ? <Empty icon="search" title={t('emptyFiltered')} action={<Button onClick={clear}>{c('clearFilters')}</Button>}>{t('emptyFilteredText')}</Empty> : <><Empty icon="list" title={t('empty')}>{t('emptyText')}</Empty><div className="mx-auto max-w-3xl px-4 pb-6"><Suspense><First model={catalog.data?.models.find((m) => m.outs.includes('text'))?.id ?? 'openai/gpt-5'} /></Suspense></div></>}
           columns={[
             { key: 'at', head: t('at'), width: '150px', cell: (r) => <Link to={`/calls/${r.id}`} className="whitespace-nowrap text-ink tabular-nums no-underline hover:underline"><time dateTime={r.created_at}>{`${day(r.created_at, { short: true })}, ${time(r.created_at)}`}</time></Link> },
             { key: 'model', head: t('model'), cell: (r) => <span translate="no" className="block max-w-[300px]"><span className="block truncate">{r.model ?? r.model_asked}</span></span> },
