@@ -106,8 +106,9 @@ outer=$!
 tries=0
 until first=$(pgrep -P "$outer") && nsenter -t "$first" -a systemctl is-system-running --wait 2> /dev/null | grep -qE 'running|degraded'; do
 	tries=$((tries + 1))
-	if [ $tries -gt 100 ] || ! kill -0 "$outer" 2> /dev/null; then
+	if [ $tries -gt 1200 ] || ! kill -0 "$outer" 2> /dev/null; then
 		cat "$root/systemd.log" >&2
+		[ -z "$first" ] || nsenter -t "$first" -a systemctl list-jobs --no-pager >&2 || true
 		echo "systemd does not start in namespaces here, so the service was not tried. It needs root, and a system that allows namespaces and cgroup2." >&2
 		exit 1
 	fi
