@@ -51,6 +51,7 @@ var groups = []group{
 		{referenceFolder, "Every operation of the API: parameters, bodies, answers, examples."},
 		{"docs/errors.md", "Every error_type with its status, its cause and what to do."},
 		{settingsFile, "Every setting: type, default, meaning, and whether a change needs a restart."},
+		{"docs/metrics.md", "Every metric of a node: type, labels, and what it says."},
 		{"docs/commands.md", "Every command of the program: an example, its arguments, its flags."},
 		{"docs/catalog.md", "The models and providers that are built in, and where their prices come from."},
 		{"CHANGELOG.md", "What changed, and what to do when you upgrade."},
