@@ -104,7 +104,7 @@ cp "$new" "$root/new.deb"
 (echo $BASHPID > "$group/cgroup.procs" && exec unshare --cgroup --mount --uts --ipc --net --pid --fork --kill-child --propagation private bash "$root/first" "$root") > "$root/systemd.log" 2>&1 &
 outer=$!
 tries=0
-until first=$(pgrep -P "$outer") && nsenter -t "$first" -a systemctl is-system-running --wait 2> /dev/null | grep -qE 'running|degraded'; do
+until first=$(pgrep -P "$outer") && state=$(nsenter -t "$first" -a systemctl is-system-running --wait 2> /dev/null || true) && [[ $state == running || $state == degraded ]]; do
 	tries=$((tries + 1))
 	if [ $tries -gt 1200 ] || ! kill -0 "$outer" 2> /dev/null; then
 		cat "$root/systemd.log" >&2
