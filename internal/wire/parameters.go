@@ -11,11 +11,19 @@ import (
 const maxParameters = 1 << 10
 
 // parameters are the members of requests that set how an answer is made and are no content, in all styles and tasks.
-var parameters = []string{
+var parameters = set(
 	"temperature", "top_p", "top_k", "top_a", "min_p", "frequency_penalty", "presence_penalty", "repetition_penalty", "seed", "n",
 	"max_tokens", "max_completion_tokens", "max_output_tokens", "reasoning_effort", "verbosity", "parallel_tool_calls", "service_tier", "models",
 	"size", "quality", "output_format", "background", "duration", "resolution", "aspect_ratio", "generate_audio", "voice", "speed", "dimensions",
 	"reasoning", "thinking", "response_format", "provider", "generationConfig",
+)
+
+func set(names ...string) map[string]bool {
+	m := make(map[string]bool, len(names))
+	for _, name := range names {
+		m[name] = true
+	}
+	return m
 }
 
 // inner are the members that are taken of objects: of others, such as a schema or an audio prompt, nothing is.
@@ -30,10 +38,11 @@ var inner = []string{
 func Parameters(body []byte, members []completion.Member) string {
 	var w rawjson.Writer
 	for _, m := range members {
-		if !slices.Contains(parameters, m.Name) || m.Value < 0 || m.End > len(body) || m.Value >= m.End {
+		if !parameters[m.Name] || m.Value < 0 || m.End > len(body) || m.Value >= m.End {
 			continue
 		}
 		if w.B == nil {
+			w.B = make([]byte, 0, 128) // most have a few numbers
 			w.Object()
 		}
 		before := len(w.B)

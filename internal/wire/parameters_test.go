@@ -57,3 +57,12 @@ func FuzzParameters(f *testing.F) {
 		}
 	})
 }
+
+func BenchmarkParameters(b *testing.B) {
+	body := []byte(`{"model":"acme/small","temperature":0.7,"max_tokens":100,"stream":true,"messages":[{"role":"user","content":"hi"}]}`)
+	members := membersOf(string(body))
+	b.ReportAllocs()
+	for b.Loop() {
+		_ = wire.Parameters(body, members)
+	}
+}
