@@ -9,7 +9,7 @@ import (
 )
 
 // Balance is Reader.Balance with the present holds of this node's calls. It never includes a call that has ended on this node. Charges that
-// the store does not take at present count, too.
+// the store does not take at present count, too, as long as the leases that they are of are open and none of this node's was set aside.
 func (b *Book) Balance(ctx context.Context, wallet string) (Balance, error) {
 	own := b.held(wallet) // before its charges are written to the store: a call that ends meanwhile counts twice rather than not at all
 	late, err := b.CatchUp(ctx)
@@ -17,26 +17,27 @@ func (b *Book) Balance(ctx context.Context, wallet string) (Balance, error) {
 		return Balance{}, err
 	}
 	var spent money.Nano
+	epoch := b.epoch.Load()
 	if late != nil {
-		spent = b.spent(wallet) // before the read: what is applied in between does not count twice
+		spent = b.spent(wallet, epoch) // before the read: what is applied in between does not count twice
 	}
 	short, cancel := context.WithTimeout(ctx, b.cfg.StoreFor)
 	defer cancel()
-	bal, err := b.store.BalanceBeside(short, wallet, b.node)
+	bal, lent, err := b.store.BalanceBeside(short, wallet, b.node)
 	bal.Held += own
-	if waiting := spent - bal.Consumed; waiting > 0 {
+	// In another epoch the leases are closed, and how much of them was charged is not known any more. What was set aside does not wait.
+	if waiting := spent - lent.Consumed; waiting > 0 && lent.Epoch == epoch && !b.parted.Load() {
 		bal.Charged += waiting
 		bal.Balance -= waiting
 	}
-	bal.Consumed = 0
 	return bal, err
 }
 
-// spent is what was settled of this node's present leases of a wallet.
-func (b *Book) spent(wallet string) (sum money.Nano) {
+// spent is what was settled of this node's leases of a wallet in an epoch.
+func (b *Book) spent(wallet string, epoch int64) (sum money.Nano) {
 	p := b.lock(shareID{Wallet: wallet})
 	defer p.mu.Unlock()
-	for _, l := range p.leases(b.epoch.Load()) {
+	for _, l := range p.leases(epoch) {
 		sum += l.spent
 	}
 	return sum

@@ -18,8 +18,12 @@ type Balance struct {
 	// Leased is lent to nodes or kept for jobs: the holds of calls, what they may still take, and charges that are not applied yet.
 	// Balance - Leased can still be lent.
 	Leased money.Nano
-	// Consumed is what the present leases of one node were charged, when the balance was read for that node.
-	Consumed money.Nano
+}
+
+// Own is what the store has of one node's leases of a wallet.
+type Own struct {
+	Epoch    int64      // the node's; 0: there is no such node
+	Consumed money.Nano // what its leases were charged
 }
 
 // ActivityRow is one day of one model, as in GET /v1/activity.

@@ -32,6 +32,8 @@ var (
 var foundBy = []uint64{
 	21_567,  // a folder is copied again while its node, which the first copy has superseded, still has something to apply
 	193_517, // a node that a copy has superseded holds more than is free, before it notices
+	14_555,  // a node reads a balance while the store takes nothing, and its leases are closed
+	13_833,  // the same when a charge was set aside, and posted by hand
 }
 
 // TestSimulation plays schedules of failures on three nodes in virtual time, against a model that is nothing but sums: money comes and goes,

@@ -102,8 +102,8 @@ type Held struct {
 type Leases interface {
 	// Tell stores how much calls hold of node's leases, if its epoch is still current. Leases that no longer exist are skipped.
 	Tell(ctx context.Context, node string, epoch int64, hs []Held) error
-	// BalanceBeside is Reader.Balance, without what node itself reported in Held, and with Consumed of that node's leases.
-	BalanceBeside(ctx context.Context, wallet, node string) (Balance, error)
+	// BalanceBeside is Reader.Balance, without what node itself reported in Held, and with what its own leases have.
+	BalanceBeside(ctx context.Context, wallet, node string) (Balance, Own, error)
 	// Borrow fails with fault.NotFound when there is no such wallet. Repeating it borrows twice.
 	Borrow(ctx context.Context, b Borrow) (Grant, error)
 	// Return also records that the leases have answered the recalls so far. Leases that no longer exist are skipped. Repeating it returns

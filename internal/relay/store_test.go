@@ -134,10 +134,10 @@ func (s *store) Apply(_ context.Context, b *ledger.Batch) (int64, error) {
 	return b.To, nil
 }
 
-func (s *store) BalanceBeside(_ context.Context, wallet, _ string) (ledger.Balance, error) {
+func (s *store) BalanceBeside(_ context.Context, wallet, _ string) (ledger.Balance, ledger.Own, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return *s.wallets[wallet], nil // there is no other node
+	return *s.wallets[wallet], ledger.Own{}, nil // there is no other node
 }
 
 func (s *store) Tell(context.Context, string, int64, []ledger.Held) error { return nil }

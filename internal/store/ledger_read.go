@@ -15,19 +15,20 @@ import (
 
 // Balance is ledger.Reader.Balance.
 func (s *Store) Balance(ctx context.Context, wallet string) (ledger.Balance, error) {
-	return s.BalanceBeside(ctx, wallet, "")
+	b, _, err := s.BalanceBeside(ctx, wallet, "")
+	return b, err
 }
 
 // BalanceBeside is ledger.Leases.BalanceBeside.
-func (s *Store) BalanceBeside(ctx context.Context, wallet, node string) (b ledger.Balance, err error) {
+func (s *Store) BalanceBeside(ctx context.Context, wallet, node string) (b ledger.Balance, own ledger.Own, err error) {
 	err = s.find(ctx, func(row Scanner) error {
-		return row.Scan((*int64)(&b.Credited), (*int64)(&b.Charged), (*int64)(&b.Leased), (*int64)(&b.Held), (*int64)(&b.Consumed))
+		return row.Scan((*int64)(&b.Credited), (*int64)(&b.Charged), (*int64)(&b.Leased), (*int64)(&b.Held), (*int64)(&own.Consumed), &own.Epoch)
 	}, walletHeld, wallet, node)
 	if errors.Is(err, sql.ErrNoRows) {
-		return b, noWallet("store.Balance", err)
+		return b, own, noWallet("store.Balance", err)
 	}
 	b.Balance = b.Credited - b.Charged
-	return b, failure("store.Balance", err)
+	return b, own, failure("store.Balance", err)
 }
 
 // Activity is ledger.Reader.Activity.

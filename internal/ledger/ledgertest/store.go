@@ -590,7 +590,8 @@ func (s *Store) EndJob(job string, c record.Call) error {
 
 // Balance is ledger.Reader.Balance.
 func (s *Store) Balance(ctx context.Context, id string) (b ledger.Balance, err error) {
-	return s.BalanceBeside(ctx, id, "")
+	b, _, err = s.BalanceBeside(ctx, id, "")
+	return b, err
 }
 
 // Tell is ledger.Leases.Tell.
@@ -606,7 +607,7 @@ func (s *Store) Tell(_ context.Context, node string, epoch int64, hs []ledger.He
 }
 
 // BalanceBeside is ledger.Leases.BalanceBeside.
-func (s *Store) BalanceBeside(_ context.Context, id, node string) (b ledger.Balance, err error) {
+func (s *Store) BalanceBeside(_ context.Context, id, node string) (b ledger.Balance, own ledger.Own, err error) {
 	err = s.ask("Balance", "", func() error {
 		w := s.wallets[id]
 		if w == nil {
@@ -617,7 +618,7 @@ func (s *Store) BalanceBeside(_ context.Context, id, node string) (b ledger.Bala
 			switch {
 			case l.fund != (ledger.Fund{Wallet: id}):
 			case of.node == node && !l.escrow:
-				b.Consumed += l.consumed
+				own.Consumed += l.consumed
 			case of.node == node:
 			case l.escrow:
 				b.Held += l.left()
@@ -625,9 +626,12 @@ func (s *Store) BalanceBeside(_ context.Context, id, node string) (b ledger.Bala
 				b.Held += min(l.held, l.left())
 			}
 		}
+		if n := s.nodes[node]; n != nil {
+			own.Epoch = n.epoch
+		}
 		return nil
 	})
-	return b, err
+	return b, own, err
 }
 
 // Activity is ledger.Reader.Activity. Nothing is rolled up here.
