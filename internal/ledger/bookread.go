@@ -25,8 +25,9 @@ func (b *Book) Balance(ctx context.Context, wallet string) (Balance, error) {
 	defer cancel()
 	bal, lent, err := b.store.BalanceBeside(short, wallet, b.node)
 	bal.Held += own
-	// In another epoch the leases are closed, and how much of them was charged is not known any more. What was set aside does not wait.
-	if waiting := spent - lent.Consumed; waiting > 0 && lent.Epoch == epoch && !b.parted.Load() {
+	// In another epoch the leases are closed, and in another life a copy of the folder applies the journal: how much of them was charged is not
+	// known any more. What was set aside does not wait.
+	if waiting := spent - lent.Consumed; waiting > 0 && lent.Epoch == epoch && lent.Life == b.life && !b.parted.Load() {
 		bal.Charged += waiting
 		bal.Balance -= waiting
 	}

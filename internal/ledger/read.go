@@ -23,6 +23,7 @@ type Balance struct {
 // Own is what the store has of one node's leases of a wallet.
 type Own struct {
 	Epoch    int64      // the node's; 0: there is no such node
+	Life     string     // of the process that applies its journal
 	Consumed money.Nano // what its leases were charged
 }
 

@@ -22,7 +22,7 @@ func (s *Store) Balance(ctx context.Context, wallet string) (ledger.Balance, err
 // BalanceBeside is ledger.Leases.BalanceBeside.
 func (s *Store) BalanceBeside(ctx context.Context, wallet, node string) (b ledger.Balance, own ledger.Own, err error) {
 	err = s.find(ctx, func(row Scanner) error {
-		return row.Scan((*int64)(&b.Credited), (*int64)(&b.Charged), (*int64)(&b.Leased), (*int64)(&b.Held), (*int64)(&own.Consumed), &own.Epoch)
+		return row.Scan((*int64)(&b.Credited), (*int64)(&b.Charged), (*int64)(&b.Leased), (*int64)(&b.Held), (*int64)(&own.Consumed), &own.Epoch, &own.Life)
 	}, walletHeld, wallet, node)
 	if errors.Is(err, sql.ErrNoRows) {
 		return b, own, noWallet("store.Balance", err)

@@ -627,7 +627,7 @@ func (s *Store) BalanceBeside(_ context.Context, id, node string) (b ledger.Bala
 			}
 		}
 		if n := s.nodes[node]; n != nil {
-			own.Epoch = n.epoch
+			own.Epoch, own.Life = n.epoch, n.life
 		}
 		return nil
 	})
