@@ -22,6 +22,10 @@ func (x *exchange) getCall() error {
 	if err != nil {
 		return err
 	}
+	stored, err := x.storesText(c)
+	if err != nil {
+		return err
+	}
 	o := newObject(4096)
 	o.Object()
 	o.Name("data").Object()
@@ -51,7 +55,7 @@ func (x *exchange) getCall() error {
 	o.EndObject()
 	appendEntries(&o, entries)
 	appendRefunds(&o, refunds)
-	o.boolean("stored_text", false)
+	o.boolean("stored_text", stored)
 	o.EndObject()
 	o.EndObject()
 	return x.reply(&o)

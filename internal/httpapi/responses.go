@@ -3,6 +3,7 @@ package httpapi
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"net/http"
 	"strings"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"weir/internal/history"
 	"weir/internal/limit"
 	"weir/internal/rawjson"
+	"weir/internal/record"
 	"weir/internal/relay"
 	"weir/internal/routing"
 	"weir/internal/wire"
@@ -227,14 +229,17 @@ func (x *exchange) before(id string) ([]byte, error) {
 	return responses.Join(lists...), nil
 }
 
-// idSize is how many random characters an id of a response has.
+// idSize is how many characters an id of a response has, after its prefix.
 const idSize = 32
+
+// responsesAPI is the API of calls in the responses style, in their records.
+const responsesAPI = "responses"
 
 func (x *exchange) newReply(req *responses.Request) *reply {
 	r := &reply{x: x, req: req}
-	r.call = x.newCall(req.Request, "responses", responses.PromptText(req.Request))
+	r.call = x.newCall(req.Request, responsesAPI, responses.PromptText(req.Request))
 	o := responses.Options{
-		ID: newID("resp_"), Created: x.at.Unix(), Stored: req.Store, NewID: newID, Now: x.api.Now,
+		ID: responseID(x.generation), Created: x.at.Unix(), Stored: req.Store, NewID: newID, Now: x.api.Now,
 	}
 	if req.Store {
 		r.kept = history.Response{Account: x.caller.User, ID: o.ID, Parent: req.Previous, Background: req.Background, Input: responses.InputItems(req), CreatedAt: x.at}
@@ -245,6 +250,27 @@ func (x *exchange) newReply(req *responses.Request) *reply {
 	}
 	r.options = responses.OptionsOf(req, o)
 	return r
+}
+
+// responseID is the id of the response that a call makes, so that what is stored of a call is found by it. It is a name, not a secret.
+func responseID(generation string) string {
+	b := append(make([]byte, 0, len("resp_")+idSize), "resp_"...)
+	for _, c := range sha256.Sum256([]byte(generation)) { // as many bytes as an id has characters
+		b = append(b, base62[c%62])
+	}
+	return string(b)
+}
+
+// storesText reports whether the text of a call of this account is stored.
+func (x *exchange) storesText(c *record.Call) (bool, error) {
+	if c.API != responsesAPI {
+		return false, nil
+	}
+	_, err := x.api.History.Find(x.context(), x.caller.User, responseID(c.Generation))
+	if fault.Is(err, fault.NotFound) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 func newID(prefix string) string {
