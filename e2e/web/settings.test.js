@@ -82,8 +82,10 @@ test('an old sign-in is proved again with a passkey, over the page', async () =>
   });
   await page.goto(`${weir.url}/keys`);
   await settled(page);
-  await page.locator('main form input').fill('backend');
-  await page.locator('main form button').click();
+  await page.getByRole('heading', { level: 1 }).focus();
+  await page.keyboard.press('n');
+  await page.getByLabel('Name', { exact: true }).fill('backend');
+  await page.getByRole('form').getByRole('button', { name: 'Make a key' }).click();
   await page.getByRole('dialog', { name: 'Confirm that it is you' }).getByRole('button', { name: 'Use a passkey' }).click();
   await page.getByRole('tabpanel').waitFor();
   await page.done();
