@@ -39,7 +39,7 @@ type fleet struct {
 	front *node // nginx
 
 	near       []*cable // of the nodes, to the provider near
-	everywhere *cable   // of all nodes, to their other providers; nobody cuts it
+	everywhere *cable   // of all nodes, to their other providers; never cut
 	door       *door    // to the providers of jobs
 
 	rate int // that was set last, in 500 rubles for a dollar

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// A node tells systemd when it takes calls, and when it begins to end: until the first, systemctl start waits.
-func TestServiceTellsSystemd(t *testing.T) {
+// A node notifies systemd when it is ready for calls, which systemctl start waits for, and when it begins to stop.
+func TestServiceNotifiesSystemd(t *testing.T) {
 	t.Parallel()
 	dir, err := os.MkdirTemp("", "weir-notify-") // the path of a socket must be short
 	if err != nil {

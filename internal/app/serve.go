@@ -86,7 +86,7 @@ func (g *Gateway) run(ctx context.Context, signals <-chan os.Signal, watch *conf
 		g.keep(g.droppingCalls())
 	}
 	g.keep(g.api.Ranks(g.store, ranksEvery))
-	g.tell("READY=1")
+	g.notifySystemd("READY=1")
 	for {
 		select {
 		case err := <-failed:
@@ -125,7 +125,7 @@ const ranksEvery = time.Hour
 // drain waits for calls in flight. first is the signal that started it. A second interrupt ends the wait. A second termination signal does
 // not, because a process supervisor may repeat it.
 func (g *Gateway) drain(ctx context.Context, first os.Signal, signals <-chan os.Signal) error {
-	g.tell("STOPPING=1")
+	g.notifySystemd("STOPPING=1")
 	g.slog.Info("draining", "delay", g.cfg.Server.ShutdownDelay, "timeout", g.cfg.Server.DrainTimeout)
 	hurry, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()

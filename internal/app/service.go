@@ -5,9 +5,9 @@ import (
 	"os"
 )
 
-// tell tells systemd a state of its service, READY=1 or STOPPING=1, where the unit has Type=notify: "systemctl start" returns when the node takes
-// calls, or has failed. Elsewhere it does nothing. See sd_notify(3).
-func (g *Gateway) tell(state string) {
+// notifySystemd reports the state of the service, READY=1 or STOPPING=1, where the unit has Type=notify: "systemctl start" returns when the node
+// is ready or has failed. Elsewhere it does nothing. See sd_notify(3).
+func (g *Gateway) notifySystemd(state string) {
 	address := os.Getenv("NOTIFY_SOCKET")
 	if address == "" {
 		return
@@ -18,6 +18,6 @@ func (g *Gateway) tell(state string) {
 		_ = conn.Close()
 	}
 	if err != nil {
-		g.slog.Error("systemd cannot be told how the node is", "error", err)
+		g.slog.Error("systemd could not be notified of the state of the node", "error", err)
 	}
 }

@@ -132,7 +132,7 @@ type Authority struct {
 
 type automatic struct {
 	manager autocert.Manager
-	heard   *hearsay
+	refused *lastRefusal
 	domains []string
 	log     *slog.Logger
 
@@ -144,9 +144,9 @@ type automatic struct {
 // names are this node's over TLS on the listener itself (tls-alpn-01), and over Plain where that is served (http-01). Using it accepts the
 // authority's terms.
 func FromAuthority(a Authority, log *slog.Logger) Source {
-	heard := &hearsay{next: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: a.Roots, MinVersion: tls.VersionTLS12}, Proxy: http.ProxyFromEnvironment}}
-	client := &acme.Client{DirectoryURL: a.Directory, UserAgent: "weir", HTTPClient: &http.Client{Timeout: time.Minute, Transport: heard}}
-	s := &automatic{domains: a.Domains, heard: heard, log: log, failed: map[string]failure{}}
+	refused := &lastRefusal{next: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: a.Roots, MinVersion: tls.VersionTLS12}, Proxy: http.ProxyFromEnvironment}}
+	client := &acme.Client{DirectoryURL: a.Directory, UserAgent: "weir", HTTPClient: &http.Client{Timeout: time.Minute, Transport: refused}}
+	s := &automatic{domains: a.Domains, refused: refused, log: log, failed: map[string]failure{}}
 	s.manager = autocert.Manager{
 		Prompt: autocert.AcceptTOS, Cache: autocert.DirCache(a.Folder), HostPolicy: only(a.Domains), Email: a.Email, Client: client,
 	}

@@ -50,8 +50,8 @@ type answers func(*http.Request) (*http.Response, error)
 
 func (a answers) RoundTrip(r *http.Request) (*http.Response, error) { return a(r) }
 
-// Whoever reads an answer after hearsay gets all of it, and the error at its end.
-func TestHearsayPassesAnswersOn(t *testing.T) {
+// A response that was looked at can still be read whole, and ends with the same error.
+func TestLastRefusalPassesAnswersOn(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("the line broke")
 	long := `{"detail":"` + strings.Repeat("x", 2*mostRead) + `"}`
@@ -68,7 +68,7 @@ func TestHearsayPassesAnswersOn(t *testing.T) {
 		if c.end != nil {
 			from = io.MultiReader(from, iotest.ErrReader(c.end))
 		}
-		h := &hearsay{next: answers(func(*http.Request) (*http.Response, error) {
+		h := &lastRefusal{next: answers(func(*http.Request) (*http.Response, error) {
 			return &http.Response{StatusCode: 500, Header: http.Header{"Content-Type": {c.kind}}, Body: io.NopCloser(from)}, nil
 		})}
 		res, err := h.RoundTrip(nil)
@@ -81,9 +81,9 @@ func TestHearsayPassesAnswersOn(t *testing.T) {
 			t.Errorf("%s: %d bytes of %d, %v, want %v", c.kind, len(got), len(c.body), err, c.end)
 		}
 	}
-	h := &hearsay{next: answers(func(*http.Request) (*http.Response, error) { return nil, broken })}
-	if res, err := h.RoundTrip(nil); !errors.Is(err, broken) || res != nil || h.last() != broken.Error() {
-		t.Errorf("%v, %q", err, h.last())
+	h := &lastRefusal{next: answers(func(*http.Request) (*http.Response, error) { return nil, broken })}
+	if res, err := h.RoundTrip(nil); !errors.Is(err, broken) || res != nil || h.reason() != broken.Error() {
+		t.Errorf("%v, %q", err, h.reason())
 	}
 }
 

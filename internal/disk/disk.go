@@ -9,7 +9,7 @@ import (
 )
 
 // SyncFolder waits until the names in a folder are on the disk: a file that was made, renamed or removed there stays so when the machine loses
-// power. Some file systems cannot sync folders and say so, and Windows does not let anybody: they order names themselves.
+// power. Some file systems cannot sync folders and say so, and Windows allows no program to: they order names themselves.
 func SyncFolder(path string) error {
 	d, err := os.Open(path)
 	if err != nil {

@@ -83,6 +83,8 @@ type Reader interface {
 	// ResponseChain lists a response and those that it continues, the oldest first: at most n. It fails with fault.ContextLength when they
 	// have more than maxBytes together. Where one is missing the list begins after it.
 	ResponseChain(ctx context.Context, account, id string, now time.Time, n int, maxBytes int64) ([]Response, error)
+	// HasResponse reports whether there is one, without reading it.
+	HasResponse(ctx context.Context, account, id string, now time.Time) (bool, error)
 	// CountResponses reports what an account has stored.
 	CountResponses(ctx context.Context, account string, now time.Time) (Stock, error)
 	// ResponseOfItem finds the response whose output has that item; it fails with fault.NotFound.
@@ -302,6 +304,16 @@ func (m *Manager) Find(ctx context.Context, account, id string) (*Response, erro
 		return nil, err
 	}
 	return m.store.Response(ctx, account, id, now) // another call that was quicker
+}
+
+// Has reports whether a response of the account is stored.
+func (m *Manager) Has(ctx context.Context, account, id string) (bool, error) {
+	if m.cfg.KeepFor <= 0 {
+		return false, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, m.cfg.StoreFor)
+	defer cancel()
+	return m.store.HasResponse(ctx, account, id, m.cfg.Now())
 }
 
 // Chain returns the conversation that a response ends, the oldest response first. It fails with fault.PreviousNotFound when the response,

@@ -60,6 +60,14 @@ func (s *shelf) ResponseOfItem(ctx context.Context, account, item string, now ti
 	return s.Response(ctx, account, s.items[account+item], now)
 }
 
+func (s *shelf) HasResponse(ctx context.Context, account, id string, now time.Time) (bool, error) {
+	_, err := s.Response(ctx, account, id, now)
+	if fault.Is(err, fault.NotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 func (s *shelf) KeepResponse(_ context.Context, r *history.Response) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -365,6 +365,8 @@ func (s largeHistory) Find(context.Context, string, string) (*history.Response, 
 	return &r, nil
 }
 
+func (s largeHistory) Has(context.Context, string, string) (bool, error) { return true, nil }
+
 func (s largeHistory) Cancel(ctx context.Context, account, id string) (*history.Response, error) {
 	return s.Find(ctx, account, id)
 }

@@ -12,10 +12,10 @@ import (
 // maxChatBody leaves room for the title and for white space around a chat.
 const maxChatBody = chat.MaxContent + 64<<10
 
-// keepsChats reports whether a user's chats are kept, and for how many days, 0 as long as the gateway keeps them: somebody has switched it on, and
-// nothing forbids it. It reads the account as it is now: a page sends a chat once, right after the switch.
+// keepsChats reports whether a user's chats are kept, and for how many days, 0 as long as the gateway keeps them: the account has switched it on,
+// and nothing forbids it. It reads the account as it is now: a page sends a chat once, right after the switch.
 func (x *exchange) keepsChats(user string) (days int64, keeps bool, err error) {
-	if x.api.Chats == nil || !x.api.Chats.Keeps() {
+	if !x.api.Chats.Keeps() {
 		return 0, false, nil
 	}
 	u, err := x.api.Accounts.ByID(x.context(), user)
@@ -79,6 +79,9 @@ func (x *exchange) replyChat(c *chat.Chat) error {
 func (x *exchange) getChat() error {
 	c, err := x.api.Chats.Find(x.context(), x.caller.User, x.values[0])
 	if err != nil {
+		return err
+	}
+	if err := x.charge(int64(len(c.Content))); err != nil {
 		return err
 	}
 	return x.replyChat(c)
@@ -160,6 +163,9 @@ func (x *exchange) deleteChats() error {
 
 // exportChats serves GET /api/chats.json: all chats of the account as one file, the one that was changed last first. They are read one by one.
 func (x *exchange) exportChats() error {
+	if err := x.charge(2 * chat.MaxContent); err != nil { // one, and its copy in the file
+		return err
+	}
 	all, err := x.api.Chats.List(x.context(), x.caller.User)
 	if err != nil {
 		return err

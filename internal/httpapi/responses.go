@@ -26,6 +26,7 @@ type History interface {
 	Stores(w history.Wish) (bool, error)
 	Keep(r *history.Response)
 	Find(ctx context.Context, account, id string) (*history.Response, error)
+	Has(ctx context.Context, account, id string) (bool, error)
 	Chain(ctx context.Context, account, id string) ([]history.Response, error)
 	OfItem(ctx context.Context, account, item string) (*history.Response, error)
 	Delete(ctx context.Context, account, id string) error
@@ -266,11 +267,7 @@ func (x *exchange) storesText(c *record.Call) (bool, error) {
 	if c.API != responsesAPI {
 		return false, nil
 	}
-	_, err := x.api.History.Find(x.context(), x.caller.User, responseID(c.Generation))
-	if fault.Is(err, fault.NotFound) {
-		return false, nil
-	}
-	return err == nil, err
+	return x.api.History.Has(x.context(), x.caller.User, responseID(c.Generation))
 }
 
 func newID(prefix string) string {

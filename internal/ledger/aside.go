@@ -71,7 +71,7 @@ func (b *Book) setAside(ctx context.Context, from int64, cause error) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), applyTimeout)
 	defer cancel()
-	b.parted.Store(true) // first: the answer may be lost
+	b.asideHere.Store(true) // first: the answer may be lost
 	at, err := b.store.SetAside(ctx, b.life, from, &a)
 	if err != nil {
 		return err

@@ -48,7 +48,7 @@ type Book struct {
 	identities int           // that were taken since; the applying token guards it
 	most       int           // guarded by applying: records in the next batch
 	aside      atomic.Int64  // records that could not be posted
-	parted     atomic.Bool   // one of them is of this life: leases are not charged all that was settled of them
+	asideHere  atomic.Bool   // one of them is of this life, so leases are not charged all that was settled of them
 	applied    atomic.Int64  // position in the journal
 	behind     atomic.Bool   // the store did not take the last batch
 	asleep     atomic.Bool   // the applier waits for work

@@ -27,7 +27,7 @@ func (b *Book) Balance(ctx context.Context, wallet string) (Balance, error) {
 	bal.Held += own
 	// In another epoch the leases are closed, and in another life a copy of the folder applies the journal: how much of them was charged is not
 	// known any more. What was set aside does not wait.
-	if waiting := spent - lent.Consumed; waiting > 0 && lent.Epoch == epoch && lent.Life == b.life && !b.parted.Load() {
+	if waiting := spent - lent.Consumed; waiting > 0 && lent.Epoch == epoch && lent.Life == b.life && !b.asideHere.Load() {
 		bal.Charged += waiting
 		bal.Balance -= waiting
 	}

@@ -40,6 +40,13 @@ func (s *Store) Response(ctx context.Context, account, id string, now time.Time)
 	return found, nil
 }
 
+// HasResponse is history.Reader.HasResponse.
+func (s *Store) HasResponse(ctx context.Context, account, id string, now time.Time) (has bool, err error) {
+	err = s.find(ctx, func(row Scanner) error { return row.Scan(&has) },
+		`SELECT EXISTS (SELECT 1 FROM responses WHERE account = $1 AND id = $2 AND expires_at > $3)`, account, id, now.UnixMicro())
+	return has, failure("store.HasResponse", err)
+}
+
 // ResponseOfItem is history.Reader.ResponseOfItem.
 func (s *Store) ResponseOfItem(ctx context.Context, account, item string, now time.Time) (found *history.Response, err error) {
 	err = s.find(ctx, func(row Scanner) error {

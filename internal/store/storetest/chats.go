@@ -205,7 +205,7 @@ func chatEnds(t *testing.T, s ChatStore) {
 	}
 }
 
-// Whoever writes at once, nobody is beyond the bound afterwards.
+// Concurrent writes leave no account above its bound.
 func chatRace(t *testing.T, s ChatStore) {
 	user := chatUser(t, s)
 	var wg sync.WaitGroup

@@ -63,6 +63,14 @@ func wantResponse(t *testing.T, s history.Store, want *history.Response) {
 	if d := cmp.Diff(&without, found, wholeBytes, cmpopts.EquateEmpty()); d != "" {
 		t.Errorf("(-want +got):\n%.500s", d)
 	}
+	hasResponse(t, s, want.Account, want.ID, at, true)
+}
+
+func hasResponse(t *testing.T, s history.Store, account, id string, now time.Time, want bool) {
+	t.Helper()
+	if has, err := s.HasResponse(t.Context(), account, id, now); err != nil || has != want {
+		t.Errorf("%s has %s: %t, %v", account, id, has, err)
+	}
 }
 
 func wantNoResponse(t *testing.T, err error) {
@@ -94,6 +102,7 @@ func responsesOfAccounts(t *testing.T, s history.Store) {
 	wantNoResponse(t, err)
 	_, err = s.ResponseOfItem(t.Context(), "usr_2", r.Items[0], at)
 	wantNoResponse(t, err)
+	hasResponse(t, s, "usr_2", r.ID, at, false)
 	if list, err := s.ResponseChain(t.Context(), "usr_2", r.ID, at, 10, 1<<20); err != nil || len(list) != 0 {
 		t.Errorf("%v %v", list, err)
 	}
@@ -118,6 +127,7 @@ func expiredResponse(t *testing.T, s history.Store) {
 	wantNoResponse(t, err)
 	_, err = s.ResponseOfItem(t.Context(), r.Account, r.Items[0], r.ExpiresAt)
 	wantNoResponse(t, err)
+	hasResponse(t, s, r.Account, r.ID, r.ExpiresAt, false)
 	if list, err := s.ResponseChain(t.Context(), r.Account, r.ID, r.ExpiresAt, 10, 1<<20); err != nil || len(list) != 0 {
 		t.Errorf("%v %v", list, err)
 	}
