@@ -1,7 +1,7 @@
 // The documentation: readable without scripts, found by search, accessible, and reached from the interface.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { accessible, becomes, browser, demo, englishWords, fitsWidth, open, settled, sizes } from './weir.js';
+import { becomes, browser, demo, englishWords, fitsWidth, open, settled, sizes } from './weir.js';
 
 const weir = await demo();
 const b = await browser();
@@ -50,16 +50,6 @@ test('with scripts: search by a key, theme, language, copying', async () => {
   await page.getByText('Прочитано как').waitFor();
   await page.done();
 });
-
-for (const theme of ['light', 'dark']) {
-  for (const [path, language, size] of [['/docs', 'ru', 'desk'], ['/docs/start', 'en', 'laptop'], ['/docs/clients', 'ru', 'small'], ['/docs/conformance', 'en', 'desk'], ['/docs/reference', 'en', 'desk'], ['/docs/reference/catalog', 'en', 'small'], ['/docs/errors', 'ru', 'desk'], ['/docs/search?q=hold', 'ru', 'desk'], ['/docs/nothing', 'en', 'small']]) {
-    test(`axe finds nothing on ${path}, ${theme}, ${language}, ${size}`, async () => {
-      const page = await open(b, weir, { path, language, theme, size });
-      await accessible(page);
-      await page.done();
-    });
-  }
-}
 
 test('every page fits 360 px', async () => {
   const page = await open(b, weir, { size: 'small' });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { accessible, becomes, browser, demo, fitsWidth, looks, open, settled } from './weir.js';
+import { becomes, browser, demo, open, settled } from './weir.js';
 
 const weir = await demo();
 const b = await browser();
@@ -57,18 +57,3 @@ test('an address that is no page says so', async () => {
   await page.getByRole('heading', { name: 'There is no such page' }).waitFor();
   await page.done();
 });
-
-for (const path of ['/sign-in', '/models', '/nowhere']) {
-  for (const { theme, language } of looks) {
-    test(`axe finds nothing on ${path}, ${theme}, ${language}`, async () => {
-      const page = await open(b, weir, { path, theme, language });
-      await accessible(page);
-      await page.done();
-    });
-  }
-  test(`${path} fits 360 px`, async () => {
-    const page = await open(b, weir, { path, size: 'small' });
-    await fitsWidth(page);
-    await page.done();
-  });
-}

@@ -161,29 +161,23 @@ test('names are text', async () => {
   await page.done();
 });
 
-for (const theme of ['light', 'dark']) {
-  test(`axe finds nothing on the page of a key, it fits 360 px and is Russian, ${theme}`, async () => {
-    const made = await (await fetch(`${weir.url}/api/keys`, { method: 'POST', headers: { authorization: `Bearer ${weir.management_key}`, 'content-type': 'application/json' }, body: JSON.stringify({ name: hostile[0], limit: '500', limit_reset: 'monthly', allowed_ips: ['127.0.0.0/8'] }) })).json();
-    for (let i = 0; i < 2; i++) assert.equal((await weir.call('/v1/chat/completions', { model: 'sim/chat', messages: [{ role: 'user', content: 'Hello' }] }, made.key)).status, 200);
-    for (const look of [{ theme }, { theme, size: 'small', language: 'ru' }]) {
-      const page = await open(b, weir, { path: `/keys/${made.data.hash}`, signedIn: true, ...look });
-      await page.getByRole('heading', { level: 1, name: hostile[0] }).waitFor();
-      await becomes(() => page.locator('main table tbody [data-row], main [role=list] > *').count().then((n) => n > 0), true);
-      await accessible(page);
-      await fitsWidth(page);
-      if (look.language) assert.deepEqual(await englishWords(page, /Weir|sk-|sim|Sim|script|img|svg|English|demo|Demo|[<>{}$]|http|alert|src|href|xss|on\w+/i), []);
-      await page.done();
-    }
-  });
-  test(`axe finds nothing, it fits 360 px and is Russian, ${theme}`, async () => {
-    const wide = await open(b, weir, { path: '/keys', theme, signedIn: true });
-    await wide.getByRole('table').waitFor();
-    await accessible(wide);
-    await wide.done();
-    const page = await open(b, weir, { path: '/keys', theme, size: 'small', language: 'ru', signedIn: true });
-    await page.getByRole('heading', { level: 1 }).waitFor();
+test('axe finds nothing on the page of a key with all that it can have, it fits 360 px and is Russian', async () => {
+  const made = await (await fetch(`${weir.url}/api/keys`, { method: 'POST', headers: { authorization: `Bearer ${weir.management_key}`, 'content-type': 'application/json' }, body: JSON.stringify({ name: hostile[0], limit: '500', limit_reset: 'monthly', allowed_ips: ['127.0.0.0/8'] }) })).json();
+  for (let i = 0; i < 2; i++) assert.equal((await weir.call('/v1/chat/completions', { model: 'sim/chat', messages: [{ role: 'user', content: 'Hello' }] }, made.key)).status, 200);
+  for (const look of [{ theme: 'dark' }, { size: 'small', language: 'ru' }]) {
+    const page = await open(b, weir, { path: `/keys/${made.data.hash}`, signedIn: true, ...look });
+    await page.getByRole('heading', { level: 1, name: hostile[0] }).waitFor();
+    await becomes(() => page.locator('main table tbody [data-row], main [role=list] > *').count().then((n) => n > 0), true);
+    await accessible(page);
     await fitsWidth(page);
-    assert.deepEqual(await englishWords(page, /Weir|sk-|sim|script|img|svg|English|demo|Demo|[<>{}$]|http|alert|src|href|xss|on\w+/i), []);
+    if (look.language) assert.deepEqual(await englishWords(page, /Weir|sk-|sim|Sim|script|img|svg|English|demo|Demo|[<>{}$]|http|alert|src|href|xss|on\w+/i), []);
     await page.done();
-  });
-}
+  }
+});
+test('the list fits 360 px and is Russian', async () => {
+  const page = await open(b, weir, { path: '/keys', size: 'small', language: 'ru', signedIn: true });
+  await page.getByRole('heading', { level: 1 }).waitFor();
+  await fitsWidth(page);
+  assert.deepEqual(await englishWords(page, /Weir|sk-|sim|script|img|svg|English|demo|Demo|[<>{}$]|http|alert|src|href|xss|on\w+/i), []);
+  await page.done();
+});
