@@ -359,6 +359,42 @@ test('a session that is over keeps the message', async () => {
   await page.done();
 });
 
+test('from a call whose text is stored one is back with all of it, until it is deleted', async () => {
+  const respond = async (body) => { const r = await weir.call('/v1/responses', { model: 'sim/chat', store: true, ...body }); assert.equal(r.status, 200); return { ...(await r.json()), call: r.headers.get('x-generation-id') }; };
+  const first = await respond({ input: 'What is a weir?', instructions: 'Speak like a sailor.' });
+  const second = await respond({ input: [{ role: 'user', content: 'And a lock?' }], instructions: 'Be brief.', previous_response_id: first.id, temperature: 0.3 });
+  const page = await open(b, weir, { path: `/calls/${second.call}`, signedIn: true });
+  await page.getByText('The text of prompts and answers of this call is stored.').waitFor();
+  await page.getByRole('link', { name: 'Run again' }).click();
+  await page.getByText('Nothing is sent before you send it').waitFor();
+  assert.equal(await page.getByLabel('Instructions').inputValue(), 'Be brief.');
+  assert.equal(await page.getByLabel('Temperature').inputValue(), '0.3');
+  assert.equal(await page.getByRole('textbox', { name: 'Message' }).inputValue(), 'And a lock?');
+  assert.ok(!page.url().includes('lock'), page.url());
+  await page.getByRole('log').getByText('What is a weir?', { exact: true }).waitFor();
+  await accessible(page);
+  await fitsWidth(page);
+  await page.getByRole('button', { name: 'Send' }).click();
+  await page.getByText('settled', { exact: true }).waitFor();
+  assert.equal(await page.getByText('Nothing is sent before you send it').count(), 0);
+  // The beginning of the conversation is deleted, and then the call's own text.
+  const link = `/playground?models=sim%2Fchat&t=0.3&again=${second.call}`;
+  const forget = async (id) => assert.equal((await fetch(`${weir.api}/responses/${id}`, { method: 'DELETE', headers: { authorization: `Bearer ${weir.api_key}` } })).status, 200);
+  await forget(first.id);
+  await page.goto(weir.url + link);
+  await page.getByText('The beginning of this conversation was deleted or has expired').waitFor();
+  assert.equal(await page.getByRole('textbox', { name: 'Message' }).inputValue(), 'And a lock?');
+  await forget(second.id);
+  await page.goto(weir.url + link);
+  await page.getByText('it was deleted or has expired. Only its model and settings are here').waitFor();
+  assert.equal(await page.getByRole('textbox', { name: 'Message' }).inputValue(), '');
+  assert.equal(await page.getByLabel('Temperature').inputValue(), '0.3');
+  await page.goto(`${weir.url}/calls/${second.call}`);
+  await page.getByText('The text of prompts and answers is not stored').waitFor();
+  assert.ok(!(await page.getByRole('link', { name: 'Run again' }).getAttribute('href')).includes('again='));
+  await page.done();
+});
+
 test('a long answer streams without being read again and again, and can be scrolled', async () => {
   const page = await open(b, weir, { path: '/playground?models=sim/chat', signedIn: true });
   await ask(page, '[[sim tokens=20000 chunk=7]] Tell me everything');

@@ -340,6 +340,27 @@ func (m *Manager) Chain(ctx context.Context, account, id string) ([]Response, er
 	return list, nil
 }
 
+// Text returns a response and those that it continues, the oldest first. Of a conversation whose beginning is missing it returns the rest:
+// then the first one has a Parent. It fails with fault.NotFound, and with fault.PayloadTooLarge when they have more than most bytes together.
+func (m *Manager) Text(ctx context.Context, account, id string, most int64) ([]Response, error) {
+	none := fault.New(fault.NotFound, "history.Text", "This text is not stored: it was deleted, has expired or was never kept.")
+	if m.cfg.KeepFor <= 0 {
+		return nil, none
+	}
+	ctx, cancel := context.WithTimeout(ctx, m.cfg.StoreFor)
+	defer cancel()
+	list, err := m.store.ResponseChain(ctx, account, id, m.cfg.Now(), m.cfg.MaxChain, most)
+	switch {
+	case fault.Is(err, fault.ContextLength):
+		return nil, fault.Newf(fault.PayloadTooLarge, "history.Text", "The stored text has more than %d bytes.", most)
+	case err != nil:
+		return nil, err
+	case len(list) == 0:
+		return nil, none
+	}
+	return list, nil
+}
+
 func noParent(public string) error {
 	f := fault.New(fault.PreviousNotFound, "history.Chain", public)
 	f.Param = "previous_response_id"

@@ -42,7 +42,7 @@ func (s *shelf) Response(_ context.Context, account, id string, now time.Time) (
 	return &r, nil
 }
 
-func (s *shelf) ResponseChain(ctx context.Context, account, id string, now time.Time, n int, _ int64) (list []history.Response, err error) {
+func (s *shelf) ResponseChain(ctx context.Context, account, id string, now time.Time, n int, most int64) (list []history.Response, err error) {
 	for id != "" && len(list) < n {
 		r, err := s.Response(ctx, account, id, now)
 		if fault.Is(err, fault.NotFound) {
@@ -50,6 +50,9 @@ func (s *shelf) ResponseChain(ctx context.Context, account, id string, now time.
 		}
 		if err != nil {
 			return nil, err
+		}
+		if most -= int64(r.Size()); most < 0 {
+			return nil, fault.New(fault.ContextLength, "shelf", "Too long.")
 		}
 		list, id = append([]history.Response{*r}, list...), r.Parent
 	}
@@ -437,6 +440,42 @@ func TestChain(t *testing.T) {
 		wantKind(t, err, fault.PreviousNotFound)
 		s.set(fault.New(fault.StorageUnavailable, "shelf", "No."))
 		_, err = m.Chain(t.Context(), "usr_1", "a")
+		wantKind(t, err, fault.StorageUnavailable)
+	})
+}
+
+// The text of a response is read within a bound, and what is left of a conversation whose beginning was deleted.
+func TestText(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newShelf()
+		m := manager(t, s, nil)
+		parent, bytes := "", int64(0)
+		for _, id := range []string{"a", "b", "c"} {
+			r := final(id, parent)
+			m.Keep(r)
+			parent, bytes = id, bytes+int64(r.Size())
+		}
+		if list, err := m.Text(t.Context(), "usr_1", "c", bytes); err != nil || len(list) != 3 || list[0].ID != "a" || list[2].ID != "c" {
+			t.Errorf("%v %v", list, err)
+		}
+		_, err := m.Text(t.Context(), "usr_1", "c", bytes-1)
+		wantKind(t, err, fault.PayloadTooLarge)
+		for _, c := range [][2]string{{"usr_1", "none"}, {"usr_1", ""}, {"usr_2", "c"}} {
+			_, err := m.Text(t.Context(), c[0], c[1], bytes)
+			wantKind(t, err, fault.NotFound)
+		}
+		if err := m.Delete(t.Context(), "usr_1", "a"); err != nil {
+			t.Fatal(err)
+		}
+		if list, err := m.Text(t.Context(), "usr_1", "c", bytes); err != nil || len(list) != 2 || list[0].Parent != "a" {
+			t.Errorf("%v %v", list, err)
+		}
+		time.Sleep(time.Hour)
+		_, err = m.Text(t.Context(), "usr_1", "c", bytes)
+		wantKind(t, err, fault.NotFound)
+		s.set(fault.New(fault.StorageUnavailable, "shelf", "No."))
+		_, err = m.Text(t.Context(), "usr_1", "c", bytes)
 		wantKind(t, err, fault.StorageUnavailable)
 	})
 }

@@ -13,7 +13,6 @@ import (
 	"weir/internal/history"
 	"weir/internal/limit"
 	"weir/internal/rawjson"
-	"weir/internal/record"
 	"weir/internal/relay"
 	"weir/internal/routing"
 	"weir/internal/wire"
@@ -28,6 +27,7 @@ type History interface {
 	Find(ctx context.Context, account, id string) (*history.Response, error)
 	Has(ctx context.Context, account, id string) (bool, error)
 	Chain(ctx context.Context, account, id string) ([]history.Response, error)
+	Text(ctx context.Context, account, id string, most int64) ([]history.Response, error)
 	OfItem(ctx context.Context, account, item string) (*history.Response, error)
 	Delete(ctx context.Context, account, id string) error
 	Cancel(ctx context.Context, account, id string) (*history.Response, error)
@@ -260,14 +260,6 @@ func responseID(generation string) string {
 		b = append(b, base62[c%62])
 	}
 	return string(b)
-}
-
-// storesText reports whether the text of a call of this account is stored.
-func (x *exchange) storesText(c *record.Call) (bool, error) {
-	if c.API != responsesAPI {
-		return false, nil
-	}
-	return x.api.History.Has(x.context(), x.caller.User, responseID(c.Generation))
 }
 
 func newID(prefix string) string {

@@ -23,6 +23,12 @@ test('a call opens the playground with its model and settings, in every style', 
   expect([call('rerank', null), againOf({ kind: 'completions', model: null, model_asked: '@preset/mine' })]).toEqual([null, null])
 })
 
+test('the text of a call comes along where it is stored, and where there are messages', () => {
+  const of = (kind: string, stored_text: boolean) => againOf({ id: 'gen-1-a', kind, model: 'acme/large', model_asked: 'acme/large', parameters: null, stored_text })?.search
+  expect([of('responses', true), of('responses', false), of('image', true)]).toEqual([{ models: 'acme/large', again: 'gen-1-a' }, { models: 'acme/large' }, { models: 'acme/large' }])
+  expect([shape.read({ again: 'gen-1-a' }).again, shape.read({ again: 'x' }).again, shape.read({ again: 'gen-1/../2' }).again]).toEqual(['gen-1-a', undefined, undefined])
+})
+
 test('several models are tried together where they chat', () => {
   expect(together([{ id: 'a/v', type: 'video' }, { id: 'a/b', type: 'chat' }, { id: 'a/c', type: 'chat' }])).toEqual({ to: '/playground', search: { models: 'a/b,a/c' } })
   expect(together([{ id: 'a/r', type: 'rerank' }, { id: 'a/v', type: 'video' }])?.to).toBe('/playground/video')

@@ -354,7 +354,7 @@ func TestAccountsAreApart(t *testing.T) {
 	unknown := strings.Repeat("0", 64)
 	made := is.ID[:len(is.ID)-3] + "xyz"
 	for _, pair := range [][3]string{
-		{http.MethodGet, "/api/calls/" + is.ID, "/api/calls/" + made}, {http.MethodGet, "/api/keys/" + hash, "/api/keys/" + unknown},
+		{http.MethodGet, "/api/calls/" + is.ID, "/api/calls/" + made}, {http.MethodGet, "/api/calls/" + is.ID + "/text", "/api/calls/" + made + "/text"}, {http.MethodGet, "/api/keys/" + hash, "/api/keys/" + unknown},
 		{http.MethodPatch, "/api/keys/" + hash, "/api/keys/" + unknown}, {http.MethodDelete, "/api/keys/" + hash, "/api/keys/" + unknown},
 		{http.MethodPost, "/api/keys/" + hash + "/rotate", "/api/keys/" + unknown + "/rotate"}, {http.MethodGet, "/api/usage?key=" + hash, "/api/usage?key=" + unknown},
 		{http.MethodGet, "/api/jobs/vj_000000000000000000000000", "/api/jobs/x"},

@@ -3157,6 +3157,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/calls/{id}/text": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What the model of a call was given, where it is stored
+         * @description Only texts of calls in the responses style are stored, and only where the account or the request wants it: stored_text of GET /api/calls/{id} says which. The answer has the input, with the conversation before it, and of the request's settings those that are texts. A text that was deleted, has expired or was never kept is 404, and one of more than 4 MiB with its conversation 413. Calls of others and calls that do not exist have the answer of GET /api/calls/{id}.
+         */
+        get: operations["getCallText"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/openapi.yaml": {
         parameters: {
             query?: never;
@@ -4308,7 +4328,7 @@ export interface components {
             series: {
                 provider: string;
                 name: string;
-                /** @description Of one metric; one for each hour */
+                /** @description Of one metric: one for each hour, null where nothing was measured */
                 values?: (number | null)[];
                 /** @description Of all */
                 ttft?: (number | null)[];
@@ -7479,6 +7499,30 @@ export interface components {
             language?: "en" | "ru" | null;
             /** @enum {string} */
             theme?: "system" | "light" | "dark";
+        };
+        CallText: {
+            data: {
+                /** @description Of the call */
+                id: string;
+                /** @description Of the stored response: GET and DELETE /v1/responses/{id} */
+                response_id: string;
+                /** @description As in the request */
+                instructions: string | {
+                    [key: string]: unknown;
+                }[] | null;
+                /** @description As in the request */
+                tools: {
+                    [key: string]: unknown;
+                }[] | null;
+                /** @description The format of the answer, as in the request */
+                text: {
+                    [key: string]: unknown;
+                } | null;
+                /** @description False where an earlier response of the conversation was deleted or has expired */
+                whole: boolean;
+                /** @description All that the model was given, the oldest first: the conversation before the call, with its answers, and the input of the call */
+                input: components["schemas"]["ResponseItem"][];
+            };
         };
         Call: {
             data: {
@@ -18093,6 +18137,37 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getCallText: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Generation id */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The text */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CallText"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["Error"];
+            413: components["responses"]["Error"];
             429: components["responses"]["RetryLater"];
             500: components["responses"]["Error"];
             503: components["responses"]["RetryLater"];

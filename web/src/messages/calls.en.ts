@@ -12,6 +12,7 @@ const messages = {
   id: 'id',
   runAgain: 'Run again',
   runAgainHelp: 'Opens the playground with the model and the settings of this call. Its texts are not stored.',
+  runAgainText: 'Opens the playground with the model, the settings and the stored text of this call.',
   json: 'JSON',
   jsonTitle: 'The record as JSON',
   copyJson: 'Copy',

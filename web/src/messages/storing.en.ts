@@ -43,7 +43,7 @@ const messages = {
   exportChats: 'Chats',
   see: 'Who can see texts',
   who_account: 'You',
-  sees_account: 'Whoever has a key of this account and knows the id of a response.',
+  sees_account: 'You, from the page of a call; and whoever has a key of this account and knows the id of a response or of its call.',
   who_operators: 'Operators',
   sees_operators: 'No page and no command of Weir shows them stored texts. Whoever reads the database or its backups can.',
   who_providers: 'Providers',

@@ -1,4 +1,4 @@
-/** The playground with the model and the settings of a call. Pure. */
+/** The playground with the model and the settings of a call, and with its text where that is stored. Pure. */
 import type { Search } from '../../ui/link'
 import { playgroundOf, type Place } from '../../trying'
 import type { Call } from './data'
@@ -10,7 +10,7 @@ const word = (...all: readonly unknown[]) => { const v = all.find((x) => x !== u
 const is = (on: boolean) => (on ? '1' : undefined)
 
 /** Where a call can be made once more; null: the playground has no such calls. */
-export function againOf(c: Pick<Call, 'kind' | 'model' | 'model_asked'> & { readonly parameters?: unknown }): Place | null {
+export function againOf(c: Pick<Call, 'kind' | 'model' | 'model_asked'> & { readonly parameters?: unknown; readonly id?: string; readonly stored_text?: boolean }): Place | null {
   const kind = kinds[c.kind]
   const model = (c.model ?? c.model_asked).replace(/:[^/]*$/, '')
   if (!kind || model.startsWith('@')) return null
@@ -22,6 +22,7 @@ export function againOf(c: Pick<Call, 'kind' | 'model' | 'model_asked'> & { read
         t: word(p.temperature, gemini.temperature), p: word(p.top_p, gemini.topP), max: word(p.max_tokens, p.max_completion_tokens, p.max_output_tokens, gemini.maxOutputTokens),
         effort: word(p.reasoning_effort, reasoning.effort, reasoning.enabled === false ? 'none' : undefined), format: object(p.response_format).type === 'json_object' ? 'json' : undefined,
         sort: word(provider.sort), notrain: is(provider.data_collection === 'deny'), zero: is(provider.zdr === true), one: is(provider.allow_fallbacks === false),
+        again: c.stored_text ? c.id : undefined,
         fallbacks: Array.isArray(p.models) ? p.models.filter((m) => typeof m === 'string' && m !== model).join() || undefined : undefined,
       }
     : { size: word(p.size), quality: word(p.quality), n: word(p.n), format: word(p.output_format, p.response_format), background: word(p.background), duration: word(p.duration), resolution: word(p.resolution), ratio: word(p.aspect_ratio), audio: is(p.generate_audio === true), voice: word(p.voice), speed: word(p.speed), seed: word(p.seed) }

@@ -50,7 +50,7 @@ export default function CallPage() {
       <PageHead title={<span translate="no">{model}</span>} name={model} crumbs={crumbs(dateTimeZone(call.created_at))} note={<><Tag tone={result.tone}>{result.text}</Tag>{call.own_key && <> <Tag tone="accent">{t('ownKey')}</Tag></>}</>}>
         <code className="text-small break-all text-ink3">{call.id}</code>
         <span ref={copyId}><Copy text={call.id}>{t('copyId')}</Copy></span>
-        {again && isPage(again.to) && <LinkButton small icon="play" to={again.to} search={again.search} title={t('runAgainHelp')}>{t('runAgain')}</LinkButton>}
+        {again && isPage(again.to) && <LinkButton small icon="play" to={again.to} search={again.search} title={t(again.search.again ? 'runAgainText' : 'runAgainHelp')}>{t('runAgain')}</LinkButton>}
         <Button small icon="json" onClick={() => setJson(true)}>{t('json')}</Button>
       </PageHead>
       <CallView call={call} />

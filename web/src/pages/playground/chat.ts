@@ -6,7 +6,7 @@ import { useSyncExternalStore } from 'react'
 import { ApiError, send } from '../../api/client'
 import { account, keepChat, keeps, readChat } from './history'
 import { settled, spent } from './settle'
-import { EventReader, apply, begin, close, fail, request, running, stop, unset, type Answer, type Settings, type Turn } from './stream'
+import { EventReader, apply, begin, close, fail, request, running, stop, unset, type Answer, type Attachment, type Settings, type Turn } from './stream'
 
 export interface Chat {
   readonly models: readonly string[]
@@ -18,6 +18,8 @@ export interface Chat {
 export const none: Chat = { models: [], turns: {}, settings: unset, spent: {} }
 export type Ask = Pick<Turn, 'prompt' | 'files' | 'results'>
 export interface Can { readonly reasoning: boolean; readonly tools: boolean }
+/** `call`: whose stored text it is; `missing` of it is not there, `left` parts of it cannot be sent from here. */
+export interface Beginning { readonly call: string; readonly prompt: string; readonly files: readonly Attachment[]; readonly left: number; readonly missing: 'nothing' | 'beginning' | 'gone' | 'large' }
 export interface RawFrame { readonly at: number; readonly data: string }
 
 /** Raw frames of an answer: for looking at, not kept, at most so many characters. */
@@ -39,6 +41,9 @@ export class Room {
   private last = 0
   /** What the account has of it */
   private there: Chat | null = null
+
+  /** The next message of a chat that begins with the text of a call, and what is to be said of it; not kept */
+  begun: Beginning | null = null
 
   constructor(readonly person: string, readonly id: string, start: Chat | null) {
     if (start) { this.chat = start; this.ready = true; return }
@@ -179,7 +184,11 @@ function start(person: string, id: string, chat: Chat | null): Room {
 }
 /** The chat of an address; `fresh` begins an empty one with these settings. */
 export const roomOf = (person: string, id: string): Room => start(person, id, null)
-export const beginRoom = (person: string, settings: Settings): Room => start(person, newChat(), { ...none, settings })
+export function beginRoom(person: string, settings: Settings, turns: Chat['turns'] = {}, begun: Beginning | null = null): Room {
+  const room = start(person, newChat(), { ...none, turns, settings })
+  room.begun = begun
+  return room
+}
 /** Forgets chats in this tab too: what still runs in them is stopped. */
 export function forget(person: string, ids: readonly string[]): void {
   for (const id of ids) { gone.add(id); rooms.get(`${person} ${id}`)?.stop(); rooms.delete(`${person} ${id}`) }

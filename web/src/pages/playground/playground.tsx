@@ -18,7 +18,8 @@ import { Money } from '../../ui/values'
 import { toast } from '../../ui/toast'
 import type { Model } from '../catalog/filter'
 import { Composer } from './composer'
-import { ask, beginRoom, forget, roomOf, useRoom, type Can, type Chat, type Room } from './chat'
+import { ask, forget, roomOf, useRoom, type Can, type Chat, type Room } from './chat'
+import { BegunNote, Fresh } from './fresh'
 import { deleteEverywhere, keeps, listAll } from './history'
 import { Explain, Frame, Ready } from './modes'
 import { Panel } from './panel'
@@ -32,17 +33,8 @@ const SavePreset = lazy(() => import('../presets/save'))
 /** One to four models, side by side, that answer the same messages. One address for each chat. */
 export default function Playground() {
   const { chat } = useParams({ strict: false }) as { chat?: string }
-  return <Ready mode="chat" fits={(m) => m.type === 'chat' && m.outs.includes('text')}>{(me, models) => (chat === undefined ? <Fresh me={me} /> : <Chatroom key={`${me.user!.id} ${chat}`} me={me} room={roomOf(me.user!.id, chat)} models={models} />)}</Ready>
+  return <Ready mode="chat" fits={(m) => m.type === 'chat' && m.outs.includes('text')}>{(me, models) => (chat === undefined ? <Fresh me={me} models={models} /> : <Chatroom key={`${me.user!.id} ${chat}`} me={me} room={roomOf(me.user!.id, chat)} models={models} />)}</Ready>
 }
-/** A new chat, with the settings of the address. */
-function Fresh({ me }: { me: Me }) {
-  const t = useT('playground')
-  const [{ models, settings }] = usePageSearch(shape)
-  const go = useGo()
-  useEffect(() => { go(`/playground/${beginRoom(me.user!.id, settings).id}`, { search: shape.write({ models, settings }), replace: true }) }, []) // eslint-disable-line react-hooks/exhaustive-deps
-  return <h1 tabIndex={-1} className="sr-only">{t('title')}</h1>
-}
-
 type Over = { kind: 'code' } | { kind: 'explain' } | { kind: 'share' } | { kind: 'preset' } | { kind: 'history' } | { kind: 'frames'; asked: number } | { kind: 'other'; model: string; at: number } | null
 const can = (m: Model | undefined): Can => ({ reasoning: m?.caps.includes('reasoning') ?? false, tools: m?.caps.includes('tools') ?? false })
 /** A kind of file that the model does not take. The gateway reads PDF files and texts for every model. */
@@ -70,8 +62,8 @@ function Chatroom({ me, room, models }: { me: Me; room: Room; models: readonly M
   useEffect(() => { if (room.ready) { room.models(address.split(',')); remember('playground', address) } }, [address, room, room.ready])
   const choose = (next: readonly string[]) => setSearch({ models: next })
 
-  const [draft, setDraft] = useState('')
-  const [files, setFiles] = useState<readonly Attachment[]>([])
+  const [draft, setDraft] = useState(room.begun?.prompt ?? '')
+  const [files, setFiles] = useState<readonly Attachment[]>(room.begun?.files ?? [])
   const [sheet, setSheet] = useState(false)
   const [over, setOver] = useState<Over>(null)
   const turns = (id: string): readonly Turn[] => chat.turns[id] ?? []
@@ -93,6 +85,7 @@ function Chatroom({ me, room, models }: { me: Me; room: Room; models: readonly M
   const submit = () => {
     if (!ready) return
     for (const id of columns) void room.ask(id, { prompt: draft, ...(files.length ? { files } : {}) }, can(byId.get(id)))
+    room.begun = null
     setDraft('')
     setFiles([])
     say(t('started'))
@@ -137,6 +130,7 @@ function Chatroom({ me, room, models }: { me: Me; room: Room; models: readonly M
         right={!busy && estimate && <span title={t('nextHelp')} className="pr-2 text-small text-ink3 tabular-nums max-md:hidden">{estimate.to ? t('next', { from: money(plain(estimate.from)), to: money(plain(estimate.to)) }) : t('nextFrom', { from: money(plain(estimate.from)) })}</span>} />
     }>
       <span role="status" className="sr-only">{said}</span>
+      {room.begun && <BegunNote t={t} begun={room.begun} />}
       <div className="relative flex min-h-0 flex-1 snap-x snap-mandatory overflow-x-auto">
         {columns.map((id, i) => (
           <Column key={i} t={t} id={id} n={i} of={columns.length} model={byId.get(id)} turns={turns(id)} acts={acts} settings={chat.settings} onStarter={setDraft}

@@ -2,13 +2,19 @@
 import type { Search, SearchShape } from '../../ui/link'
 import { efforts, unset, type Settings } from './stream'
 
-export interface Address { readonly models: readonly string[]; readonly settings: Settings }
+export interface Address {
+  readonly models: readonly string[]
+  readonly settings: Settings
+  /** A call whose stored text a new chat begins with */
+  readonly again?: string | undefined
+}
 const ids = (s: string | undefined, most: number) => [...new Set((s ?? '').split(',').filter(Boolean))].slice(0, most)
 const one = <V extends string>(s: string | undefined, of: readonly V[]): V | '' => (of.includes(s as V) ? (s as V) : '')
 
 export const shape: SearchShape<Address> = {
   read: (raw) => ({
     models: ids(raw.models, 4),
+    again: /^gen-[\w-]{1,60}$/.exec(raw.again ?? '')?.[0],
     settings: {
       ...unset,
       system: (raw.system ?? '').slice(0, 8000), temperature: (raw.t ?? '').slice(0, 20), topP: (raw.p ?? '').slice(0, 20), longest: (raw.max ?? '').slice(0, 20),
