@@ -51,6 +51,21 @@ const weirModel = `      - id: SLUG
         output: [text]
 `
 
+// moreModels are n models that nobody asks for, each with an endpoint, and every second with two: what a large catalog costs.
+func moreModels(n int, upstream string) string {
+	var b strings.Builder
+	add := func(step int) {
+		for i := 0; i < n; i += step {
+			b.WriteString(strings.NewReplacer("SLUG", fmt.Sprintf("vendor-%d/model-%d", i%50, i), "MODEL", fmt.Sprint("model-", i)).Replace(weirModel))
+		}
+	}
+	if add(1); n > 0 {
+		fmt.Fprintf(&b, "  - id: second\n    base_url: http://%s/v1\n    api_key: upstream\n    models:\n", upstream)
+	}
+	add(2)
+	return b.String()
+}
+
 // startWeir starts Weir with additional limits, on the processors from first to below end; if end is 0, on all.
 func startWeir(ctx context.Context, s settings, dir string, mock *process, limits string, first, end int) (t target, err error) {
 	address, err := freePort()
@@ -65,6 +80,7 @@ func startWeir(ctx context.Context, s settings, dir string, mock *process, limit
 	for model := range answers() {
 		text += strings.NewReplacer("SLUG", benchVendor+model, "MODEL", model).Replace(weirModel)
 	}
+	text += moreModels(s.models, mock.address)
 	config := filepath.Join(dir, "weir.yaml")
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		return t, err

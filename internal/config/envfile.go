@@ -21,7 +21,7 @@ func TakeEnvironment(path string, env Lookup, set func(name, value string) error
 		var c struct {
 			File string `yaml:"environment_file"`
 		}
-		if err != nil || yaml.Unmarshal(data, &c) != nil {
+		if err != nil || !mayName(data, "environment_file") || yaml.Unmarshal(data, &c) != nil {
 			return nil
 		}
 		name = c.File
@@ -49,6 +49,12 @@ func TakeEnvironment(path string, env Lookup, set func(name, value string) error
 		}
 	}
 	return nil
+}
+
+// mayName reports whether a field of a YAML document can have this name. Most documents need not be parsed to tell: one with thousands of models
+// takes some ten milliseconds. A name can also be spelled with escapes, or in UTF-16.
+func mayName(document []byte, field string) bool {
+	return bytes.Contains(document, []byte(field)) || bytes.ContainsAny(document, "\\\x00")
 }
 
 type given struct{ name, value string }

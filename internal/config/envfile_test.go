@@ -53,6 +53,8 @@ func TestTakeEnvironmentFromWhere(t *testing.T) {
 		{"no configuration", "", lookup(), ""},
 		{"a variable names it", "", lookup("WEIR_ENVIRONMENT_FILE", file), "A"},
 		{"a configuration without it", writeFile(t, "weir.yaml", "data_dir: x", 0o600), lookup(), ""},
+		{"the name spelled with escapes", writeFile(t, "weir.yaml", `"environment\u005ffile": `+file, 0o600), lookup(), "A"},
+		{"a configuration in UTF-16", writeFile(t, "weir.yaml", utf16("environment_file: "+file), 0o600), lookup(), "A"},
 		{"a broken configuration", writeFile(t, "weir.yaml", "data_dir: [", 0o600), lookup(), ""},
 		{"a file that is not there", writeFile(t, "weir.yaml", "environment_file: /nowhere/environment", 0o600), lookup(), "environment_file: open /nowhere/environment: no such file"},
 	} {
@@ -64,6 +66,15 @@ func TestTakeEnvironmentFromWhere(t *testing.T) {
 			t.Errorf("%s: %q, want %q", c.what, got, c.want)
 		}
 	}
+}
+
+// utf16 is ASCII text in UTF-16, the lower byte first.
+func utf16(s string) string {
+	b := []byte{0xff, 0xfe}
+	for i := range len(s) {
+		b = append(b, s[i], 0)
+	}
+	return string(b)
 }
 
 func lookup(pairs ...string) config.Lookup {
