@@ -24,7 +24,10 @@ func BenchmarkApply(b *testing.B) {
 
 func BenchmarkPages(b *testing.B) {
 	storetest.PagesBench(b, func(b *testing.B, now func() time.Time) storetest.PagesDB {
-		dsn := migrated(b)
+		dsn := storetest.PagesAt()
+		if dsn == "" {
+			dsn = migrated(b)
+		}
 		s, err := postgres.Open(b.Context(), dsn, postgres.WithClock(now))
 		if err != nil {
 			b.Fatal(err)

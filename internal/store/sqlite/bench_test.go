@@ -1,6 +1,7 @@
 package sqlite_test
 
 import (
+	"cmp"
 	"database/sql"
 	"path/filepath"
 	"testing"
@@ -23,7 +24,7 @@ func BenchmarkApply(b *testing.B) {
 
 func BenchmarkPages(b *testing.B) {
 	storetest.PagesBench(b, func(b *testing.B, now func() time.Time) storetest.PagesDB {
-		path := filepath.Join(b.TempDir(), "weir.db")
+		path := cmp.Or(storetest.PagesAt(), filepath.Join(b.TempDir(), "weir.db"))
 		s, err := sqlite.Open(b.Context(), path, sqlite.WithClock(now))
 		if err != nil {
 			b.Fatal(err)

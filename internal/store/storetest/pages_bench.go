@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -8,6 +9,8 @@ import (
 	"runtime"
 	"runtime/metrics"
 	"slices"
+	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -15,6 +18,7 @@ import (
 	"weir/internal/account"
 	"weir/internal/apikey"
 	"weir/internal/audit"
+	"weir/internal/fault"
 	"weir/internal/ledger"
 	"weir/internal/money"
 	"weir/internal/record"
@@ -23,10 +27,14 @@ import (
 )
 
 var (
-	pagesCalls    = flag.Int("pages.calls", 20_000, "how many calls the database of BenchmarkPages has")
+	pagesCalls    = flag.String("pages.calls", "20000", "how many calls the database of BenchmarkPages has; with commas: it is measured at each of these sizes")
 	pagesAccounts = flag.Int("pages.accounts", 200, "how many accounts it has, of which one makes six in ten of the calls")
 	pagesKeys     = flag.Int("pages.keys", 4000, "how many keys they have")
+	pagesAt       = flag.String("pages.at", "", "a database that was filled before: its path or DSN. It is only read")
 )
+
+// PagesAt is the database that is to be measured as it is, or "".
+func PagesAt() string { return *pagesAt }
 
 // PagesStore is what BenchmarkPages reads.
 type PagesStore interface {
@@ -48,15 +56,6 @@ func PagesBench(b *testing.B, open func(b *testing.B, now func() time.Time) Page
 	now := time.Date(2026, 11, 24, 12, 30, 0, 0, time.UTC)
 	db := open(b, func() time.Time { return now })
 	s := db.Store
-	fillAccounts(b, &db, now)
-	began, cpu := time.Now(), processor()
-	last, other := fillPages(b, s, now, *pagesCalls)
-	fmt.Printf("%d calls applied in %s, %.1f us of processor time each\n", *pagesCalls, time.Since(began).Round(time.Second), float64((processor()-cpu).Nanoseconds())/1000/float64(*pagesCalls))
-	if db.Settle != nil {
-		if err := db.Settle(); err != nil {
-			b.Fatal(err)
-		}
-	}
 	r := report.New(s, flushed{s})
 	const wallet = "wal_0"
 	today := report.Day.Floor(now)
@@ -66,6 +65,18 @@ func PagesBench(b *testing.B, open func(b *testing.B, now func() time.Time) Page
 			q.To = bucket.Next(bucket.Floor(q.To))
 		}
 		return func(ctx context.Context) error {
+			_, err := r.Usage(ctx, q, report.Cost, 8)
+			return err
+		}
+	}
+	// all figures, as tables and histograms need them
+	whole := func(part report.Part, bucket report.Bucket, days int, f report.Filter) func(context.Context) error {
+		q := report.Query{Wallet: wallet, Part: part, Bucket: bucket, Filter: f, Whole: true, From: today.AddDate(0, 0, 1-days), To: today.AddDate(0, 0, 1)}
+		return func(ctx context.Context) error {
+			if part == report.None {
+				_, err := r.Histogram(ctx, q)
+				return err
+			}
 			_, err := r.Usage(ctx, q, report.Cost, 8)
 			return err
 		}
@@ -83,10 +94,8 @@ func PagesBench(b *testing.B, open func(b *testing.B, now func() time.Time) Page
 		}
 	}
 	middle := report.Place{At: now.AddDate(0, 0, -45), ID: "gen"}
-	for _, read := range []struct {
-		name string
-		do   func(context.Context) error
-	}{
+	var last, other string // a generation of this account and one of another
+	reads := []pagesRead{
 		{"overview", func(ctx context.Context) error { _, err := r.Overview(ctx, wallet, now); return err }},
 		{"usage 30 days by model", query(report.Model, report.Day, 30, report.Filter{})},
 		{"usage 90 days by key", query(report.Key, report.Day, 90, report.Filter{})},
@@ -95,6 +104,12 @@ func PagesBench(b *testing.B, open func(b *testing.B, now func() time.Time) Page
 		{"usage 90 days by key of one model", query(report.Key, report.Day, 90, report.Filter{Model: "vendor/model-3"})},
 		{"usage 7 days by hour and model", query(report.Model, report.Hour, 7, report.Filter{})},
 		{"usage 12 months by model", query(report.Model, report.Month, 365, report.Filter{})},
+		{"usage 366 days by model, all figures", whole(report.Model, report.Day, 366, report.Filter{})},
+		{"usage 366 days by key of one model, all figures", whole(report.Key, report.Day, 366, report.Filter{Model: "vendor/model-3"})},
+		{"usage 366 days by model of one key and kind", query(report.Model, report.Day, 366, report.Filter{Key: keyOf(0, 3), Kind: "completions"})},
+		{"usage 8 days by hour and key of one model, all figures", whole(report.Key, report.Hour, 8, report.Filter{Model: "vendor/model-3"})},
+		{"histogram of 8 days by hour", whole(report.None, report.Hour, 8, report.Filter{})},
+		{"histogram of 90 days of failures of one model", whole(report.None, report.Day, 90, report.Filter{Model: "vendor/model-5", Result: report.Failed})},
 		{"calls, newest", search(30, report.Filter{}, 0)},
 		{"calls, from the middle", func(ctx context.Context) error {
 			_, err := r.Calls(ctx, report.Search{Wallet: wallet, From: today.AddDate(0, 0, -90), To: now, After: middle, Limit: 50})
@@ -129,24 +144,72 @@ func PagesBench(b *testing.B, open func(b *testing.B, now func() time.Time) Page
 		}},
 		{"start", func(context.Context) error { return db.Reopen() }},
 		{"spending of keys", func(ctx context.Context) error { _, err := r.KeySpends(ctx, "usr_0", wallet); return err }},
-	} {
-		b.Run(read.name, func(b *testing.B) {
-			var took []time.Duration
-			cpu := processor()
-			for b.Loop() {
-				began := time.Now()
-				if err := read.do(context.Background()); err != nil {
-					b.Fatal(err)
-				}
-				took = append(took, time.Since(began))
-			}
-			b.ReportMetric(float64((processor()-cpu).Microseconds())/1000/float64(len(took)), "cpu-ms")
-			slices.Sort(took)
-			b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "p50-ms")
-			b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "p99-ms")
-		})
 	}
-	began, cpu = time.Now(), processor()
+	if *pagesAt != "" {
+		last, other = newest(b, s, wallet), newest(b, s, "wal_1")
+		for _, read := range reads {
+			b.Run(read.name, read.measure)
+		}
+		return
+	}
+	fillAccounts(b, &db, now)
+	fill := pagesFill{store: s, now: now, random: rand.New(rand.NewPCG(1, 2))}
+	for _, size := range strings.Split(*pagesCalls, ",") {
+		n, err := strconv.Atoi(size)
+		if err != nil || n <= fill.made {
+			b.Fatalf("%q: sizes are numbers, each above the one before", *pagesCalls)
+		}
+		began, cpu, more := time.Now(), processor(), n-fill.made
+		last, other = fill.to(b, n)
+		fmt.Printf("%d calls applied in %s, %.1f us of processor time each\n", more, time.Since(began).Round(time.Second), float64((processor()-cpu).Nanoseconds())/1000/float64(more))
+		if db.Settle != nil {
+			if err := db.Settle(); err != nil {
+				b.Fatal(err)
+			}
+		}
+		for _, read := range reads {
+			b.Run(size+"/"+read.name, read.measure)
+		}
+		verifyPages(b, s, now)
+	}
+	sweepPages(b, s, now)
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	fmt.Printf("%d MiB of memory from the system\n", m.Sys>>20)
+}
+
+func newest(b *testing.B, s PagesStore, wallet string) string {
+	w, err := s.SearchCalls(b.Context(), report.Search{Wallet: wallet, From: time.Unix(0, 0), To: time.Unix(1<<40, 0), Limit: 1}, 1)
+	if err != nil || len(w.Calls) == 0 {
+		b.Fatalf("%s has no calls: %v", wallet, err)
+	}
+	return w.Calls[0].Generation
+}
+
+// pagesRead is what a page or a route reads.
+type pagesRead struct {
+	name string
+	do   func(context.Context) error
+}
+
+func (read *pagesRead) measure(b *testing.B) {
+	var took []time.Duration
+	cpu := processor()
+	for b.Loop() {
+		began := time.Now()
+		if err := read.do(context.Background()); err != nil {
+			b.Fatal(err)
+		}
+		took = append(took, time.Since(began))
+	}
+	b.ReportMetric(float64((processor()-cpu).Microseconds())/1000/float64(len(took)), "cpu-ms")
+	slices.Sort(took)
+	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "p50-ms")
+	b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "p99-ms")
+}
+
+func verifyPages(b *testing.B, s PagesStore, now time.Time) {
+	began, cpu := time.Now(), processor()
 	most := heapPeak()
 	v, err := ledger.Verify(context.Background(), s, "", ledger.Anchor{}, now)
 	if err != nil {
@@ -158,7 +221,10 @@ func PagesBench(b *testing.B, open func(b *testing.B, now func() time.Time) Page
 			b.Errorf("%s: %s", c.Name, c.Detail)
 		}
 	}
-	began, cpu = time.Now(), processor()
+}
+
+func sweepPages(b *testing.B, s PagesStore, now time.Time) {
+	began, cpu := time.Now(), processor()
 	steps, dropped, longest := 0, 0, time.Duration(0)
 	for after := ""; ; {
 		step := time.Now()
@@ -173,9 +239,6 @@ func PagesBench(b *testing.B, open func(b *testing.B, now func() time.Time) Page
 	}
 	fmt.Printf("%d calls dropped in %d steps and %s, the longest step %s; %.1f us of processor time each\n", dropped, steps, time.Since(began).Round(time.Millisecond), longest.Round(time.Millisecond),
 		float64((processor()-cpu).Nanoseconds())/1000/float64(max(dropped, 1)))
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	fmt.Printf("%d MiB of memory from the system\n", m.Sys>>20)
 }
 
 // processor is the processor time that this process has taken.
@@ -228,61 +291,101 @@ func fillAccounts(b *testing.B, db *PagesDB, now time.Time) {
 
 const walletsWithMoney = 200
 
-// fillPages makes n calls in ninety days, most of them of one account with twenty keys, each of which uses five of 25 models. It returns a
-// generation of this account and one of another.
-func fillPages(b *testing.B, s ReportStore, now time.Time, n int) (last, other string) {
-	ctx := context.Background()
-	const size, days = 1000, 90
-	wallets := *pagesAccounts
-	if _, err := s.Position(ctx, "node"); err != nil {
-		b.Fatal(err)
+// pagesFill makes calls in ninety days, most of them of one account with twenty keys, each of which uses five of 25 models.
+type pagesFill struct {
+	store       ReportStore
+	now         time.Time
+	random      *rand.Rand
+	made        int
+	last, other string // the newest generations of this account and of others
+	batch       ledger.Batch
+}
+
+const (
+	// Calls are applied account by account, a stretch of time after the other: as books of the same calls, but a batch changes few rows of
+	// roll-ups, often, and they are neighbours. That takes a third of the time.
+	fillStretch = 200_000
+	fillBatch   = 2_000
+)
+
+// to adds calls, spread over all days, until there are n.
+func (f *pagesFill) to(b *testing.B, n int) (last, other string) {
+	if f.batch.Node == "" {
+		f.batch = ledger.Batch{Node: "node", Now: f.now}
+		if _, err := f.store.Position(context.Background(), f.batch.Node); err != nil {
+			b.Fatal(err)
+		}
 	}
-	random := rand.New(rand.NewPCG(1, 2))
-	start := now.AddDate(0, 0, -days)
-	step := now.Sub(start) / time.Duration(n)
-	batch := ledger.Batch{Node: "node", Now: now}
-	for i := range n {
-		at := start.Add(time.Duration(i) * step).Truncate(time.Microsecond)
-		w := 0
-		if random.IntN(10) >= 6 {
-			w = 1 + random.IntN(wallets-1)
+	type place struct {
+		at     time.Time
+		wallet int
+	}
+	more := n - f.made
+	start := f.now.AddDate(0, 0, -90)
+	step := f.now.Sub(start) / time.Duration(more)
+	var places []place
+	for i := range more {
+		p := place{at: start.Add(time.Duration(i) * step).Truncate(time.Microsecond)}
+		if f.random.IntN(10) >= 6 {
+			p.wallet = 1 + f.random.IntN(*pagesAccounts-1)
 		}
-		key := random.IntN(min(20, *pagesKeys / *pagesAccounts))
-		m := (3*key + random.IntN(5)) % 25
-		model, provider := fmt.Sprint("vendor/model-", m), fmt.Sprint("provider-", m%6+random.IntN(2))
-		if random.IntN(200_000) == 0 {
-			model = "vendor/rare"
+		if places = append(places, p); len(places) < fillStretch && i < more-1 {
+			continue
 		}
-		cost := money.Nano(random.Int64N(2_000_000_000))
-		c := record.Call{Generation: fmt.Sprintf("gen-%d-%020d", at.Unix(), random.Uint64()), Request: "req_0123456789abcdefghijklmn", User: fmt.Sprint("usr_", w), Wallet: fmt.Sprint("wal_", w),
-			Key: keyOf(w, key), API: kindOf(random, m), At: at, ModelAsked: model, Model: model, Provider: provider, ProviderName: provider,
-			Endpoint: provider + "/" + model, Status: 200, Finish: "stop", Settled: true, Cost: cost, Hold: 2 * cost, PriceList: "2026-11-01", Rate: "92.5*1.15", Lines: []usage.Line{{Kind: usage.KindRequest, Quantity: 1, Price: int64(cost)}},
-			Usage:        usage.Usage{Prompt: usage.Of(random.Int64N(5000)), Completion: usage.Of(random.Int64N(900))},
-			FirstContent: 300 * time.Millisecond, Generating: time.Second, Duration: 1400 * time.Millisecond, Catalog: "c-1",
-			Candidates: []record.Candidate{{Endpoint: provider + "/" + model, Order: 1, Score: 0.5, Reason: "weight", Slug: model}, {Endpoint: "other/" + model, Order: 2, Reason: "price", Slug: model}},
-			Attempts:   []record.Attempt{{Endpoint: provider + "/" + model, Provider: provider, Status: 200, FirstContent: 300 * time.Millisecond, Ended: 1390 * time.Millisecond}},
-			UserAgent:  "openai-python/1.99.0"}
-		switch random.IntN(40) {
-		case 0:
-			c.Error, c.Status, c.Settled, c.Cost, c.Lines = pick(random, "rate_limit_exceeded", "timeout", "provider_unavailable"), 503, false, 0, nil
-		case 1:
-			c.Error, c.Cancelled = "canceled", true
-		}
-		if w == 0 {
-			last = c.Generation
-		} else {
-			other = c.Generation
-		}
-		batch.Items = append(batch.Items, ledger.Encode(ledger.Item{Call: c}))
-		if len(batch.Items) == size || i == n-1 {
-			batch.To = batch.From + int64(len(batch.Items))
-			if to, err := s.Apply(ctx, &batch); err != nil || to != batch.To {
-				b.Fatalf("%d, %v", to, err)
+		slices.SortStableFunc(places, func(p, q place) int { return cmp.Compare(p.wallet, q.wallet) })
+		for j, p := range places {
+			f.batch.Items = append(f.batch.Items, ledger.Encode(ledger.Item{Call: f.call(p.at, p.wallet)}))
+			if len(f.batch.Items) == fillBatch || j == len(places)-1 {
+				f.apply(b)
 			}
-			batch.From, batch.Items = batch.To, batch.Items[:0]
 		}
+		places = places[:0]
 	}
-	return last, other
+	f.made = n
+	return f.last, f.other
+}
+
+func (f *pagesFill) apply(b *testing.B) {
+	f.batch.To = f.batch.From + int64(len(f.batch.Items))
+	to, err := f.store.Apply(context.Background(), &f.batch)
+	for tries := 0; fault.Is(err, fault.StorageUnavailable) && tries < 100; tries++ { // a server ends what takes too long on a busy machine
+		to, err = f.store.Apply(context.Background(), &f.batch)
+	}
+	if err != nil || to != f.batch.To {
+		b.Fatalf("%d, %v", to, err)
+	}
+	f.batch.From, f.batch.Items = f.batch.To, f.batch.Items[:0]
+}
+
+func (f *pagesFill) call(at time.Time, w int) record.Call {
+	random := f.random
+	key := random.IntN(min(20, *pagesKeys / *pagesAccounts))
+	m := (3*key + random.IntN(5)) % 25
+	model, provider := fmt.Sprint("vendor/model-", m), fmt.Sprint("provider-", m%6+random.IntN(2))
+	if random.IntN(200_000) == 0 {
+		model = "vendor/rare"
+	}
+	cost := money.Nano(random.Int64N(2_000_000_000))
+	c := record.Call{Generation: fmt.Sprintf("gen-%d-%020d", at.Unix(), random.Uint64()), Request: "req_0123456789abcdefghijklmn", User: fmt.Sprint("usr_", w), Wallet: fmt.Sprint("wal_", w),
+		Key: keyOf(w, key), API: kindOf(random, m), At: at, ModelAsked: model, Model: model, Provider: provider, ProviderName: provider,
+		Endpoint: provider + "/" + model, Status: 200, Finish: "stop", Settled: true, Cost: cost, Hold: 2 * cost, PriceList: "2026-11-01", Rate: "92.5*1.15", Lines: []usage.Line{{Kind: usage.KindRequest, Quantity: 1, Price: int64(cost)}},
+		Usage:        usage.Usage{Prompt: usage.Of(random.Int64N(5000)), Completion: usage.Of(random.Int64N(900))},
+		FirstContent: 300 * time.Millisecond, Generating: time.Second, Duration: 1400 * time.Millisecond, Catalog: "c-1",
+		Candidates: []record.Candidate{{Endpoint: provider + "/" + model, Order: 1, Score: 0.5, Reason: "weight", Slug: model}, {Endpoint: "other/" + model, Order: 2, Reason: "price", Slug: model}},
+		Attempts:   []record.Attempt{{Endpoint: provider + "/" + model, Provider: provider, Status: 200, FirstContent: 300 * time.Millisecond, Ended: 1390 * time.Millisecond}},
+		UserAgent:  "openai-python/1.99.0"}
+	switch random.IntN(40) {
+	case 0:
+		c.Error, c.Status, c.Settled, c.Cost, c.Lines = pick(random, "rate_limit_exceeded", "timeout", "provider_unavailable"), 503, false, 0, nil
+	case 1:
+		c.Error, c.Cancelled = "canceled", true
+	}
+	if w == 0 {
+		f.last = c.Generation
+	} else {
+		f.other = c.Generation
+	}
+	return c
 }
 
 // kindOf is what a model is used for.
