@@ -21,6 +21,8 @@ const (
 	TokensCached    Metric = "tokens_cached" //nolint:gosec // no credentials
 	TokensReasoning Metric = "tokens_reasoning"
 	FirstToken      Metric = "first_token" // the average in milliseconds
+
+	Outcomes Metric = "outcomes" // of a query alone: how many calls failed or were canceled, and what all cost
 )
 
 // Of is the metric of some calls. It is not known where nothing was measured.
@@ -93,20 +95,42 @@ func (r *Reporter) Usage(ctx context.Context, q Query, m Metric, most int) (*Usa
 	}
 	q.Metric = m
 	u := arrange(q, rows, m, most)
-	p := q
-	p.Part, p.To, p.From = None, q.From, q.Bucket.back(q.From, len(u.Times))
-	before, err := r.store.Usage(ctx, p)
-	if err != nil {
+	u.PreviousFrom = q.Bucket.back(q.From, len(u.Times))
+	if u.PreviousTotal, err = r.total(ctx, q, u.PreviousFrom, q.From); err != nil {
 		return nil, err
-	}
-	u.PreviousFrom = p.From
-	for i := range before {
-		u.PreviousTotal.Add(&before[i].Sums)
 	}
 	if u.Total.Calls == 0 {
 		u.LastAt, err = r.lastCall(ctx, q.Wallet, q.Filter, q.To)
 	}
 	return u, err
+}
+
+// total sums the calls that fit a query, between two other moments. Of hours it reads whole days as such: they have far fewer rows.
+func (r *Reporter) total(ctx context.Context, q Query, from, to time.Time) (sum Sums, err error) {
+	q.Part = None
+	parts := []Query{q}
+	parts[0].From, parts[0].To = from, to
+	if q.Bucket == Hour {
+		if first, last := Day.Next(Day.Floor(from.Add(-time.Nanosecond))), Day.Floor(to); first.Before(last) {
+			parts = []Query{q, q, q}
+			parts[0].From, parts[0].To = from, first
+			parts[1].Bucket, parts[1].From, parts[1].To = Day, first, last
+			parts[2].From, parts[2].To = last, to
+		}
+	}
+	for _, p := range parts {
+		if !p.From.Before(p.To) {
+			continue
+		}
+		rows, err := r.store.Usage(ctx, p)
+		if err != nil {
+			return sum, err
+		}
+		for i := range rows {
+			sum.Add(&rows[i].Sums)
+		}
+	}
+	return sum, nil
 }
 
 // back is the beginning of the n-th bucket before t.
@@ -178,8 +202,9 @@ func (r *Reporter) Rows(ctx context.Context, q Query) ([]Row, error) {
 	return r.store.Usage(ctx, q)
 }
 
-// Histogram sums calls over time, without groups, and with all figures.
+// Histogram sums calls and their Outcomes over time, without groups.
 func (r *Reporter) Histogram(ctx context.Context, q Query) (*Usage, error) {
+	q.Metric = Outcomes
 	rows, err := r.Rows(ctx, q)
 	if err != nil {
 		return nil, err

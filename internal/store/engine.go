@@ -25,6 +25,9 @@ type Engine struct {
 	// where every account has the same plan.
 	Skewed any
 
+	// Sorts says that the database sorts rows to group them, unless an index has them in that order.
+	Sorts bool
+
 	// Clock is a statement that gives the time of the server's clock in Unix microseconds; empty where the database has none but this machine's.
 	Clock string
 

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -121,11 +122,24 @@ func (c *conditions) filter(f *report.Filter, names columnsOf) {
 	c.result(names[report.Result], f.Result)
 }
 
-// usageColumns are the figures of a row of report.Usage, each with the metric that needs it; "" is needed always.
-var usageColumns = []struct {
+// usageColumn is a figure of a row of report.Usage, with the metric that needs it; "" is needed always.
+type usageColumn struct {
 	name   string
 	metric report.Metric
-}{
+}
+
+// needed reports whether a metric needs the column: each that is read costs time in each row.
+func (c usageColumn) needed(m report.Metric) bool {
+	switch {
+	case m == "", c.metric == "", c.metric == m:
+		return true
+	case m == report.Outcomes:
+		return c.name == "errors" || c.name == "cancelled" || c.name == "cost"
+	}
+	return false
+}
+
+var usageColumns = []usageColumn{
 	{"calls", ""}, {"requests", allFigures}, {"errors", report.Errors}, {"cancelled", allFigures}, {"prompt", report.TokensIn}, {"cache_read", report.TokensCached}, {"cache_write", allFigures},
 	{"completion", report.TokensOut}, {"reasoning", report.TokensReasoning}, {"cost", report.Cost}, {"refunded", allFigures}, {"first_content_us", report.FirstToken}, {"first_contents", report.FirstToken},
 }
@@ -133,11 +147,11 @@ var usageColumns = []struct {
 // allFigures is the metric of what only a query for all figures needs.
 const allFigures report.Metric = "all"
 
-// usageSums are the sums that a metric needs: each column that is read costs time in each row.
+// usageSums are the sums that a metric needs.
 func usageSums(m report.Metric) string {
 	var b strings.Builder
 	for _, c := range usageColumns {
-		if m == "" || c.metric == "" || c.metric == m {
+		if c.needed(m) {
 			b.WriteString(", CAST(SUM(" + c.name + ") AS BIGINT)")
 		} else {
 			b.WriteString(", CAST(0 AS BIGINT)")
@@ -149,20 +163,41 @@ func usageSums(m report.Metric) string {
 	return b.String() + ", CAST(0 AS BIGINT)"
 }
 
+// presorted are rows of a full roll-up, added up by all of its leading columns up to one: in this order the table has them, and what is left to
+// sort by that column is little. key are the columns of its key. With all figures the whole takes a third of the time.
+func presorted(from string, key []string, last string, m report.Metric) string {
+	n := slices.Index(key, last)
+	if last == "key_id" || n < 0 || n > slices.Index(key, "provider") { // in order already, or with nothing to add up
+		return from
+	}
+	var b strings.Builder
+	by := key[0] + ", " + strings.Join(key[2:n+1], ", ") // all have one wallet
+	b.WriteString("(SELECT " + by)
+	for _, c := range usageColumns {
+		if c.needed(m) {
+			b.WriteString(", SUM(" + c.name + ") AS " + c.name)
+		}
+	}
+	if m == "" {
+		b.WriteString(", MAX(last_at) AS last_at")
+	}
+	return b.String() + " FROM " + from + " GROUP BY " + by + ") s"
+}
+
 // Usage is report.Store.Usage.
 func (s *Store) Usage(ctx context.Context, q report.Query) ([]report.Row, error) {
 	var c conditions
 	c.add("wallet = ?", q.Wallet)
-	table, bucket, names := "usage_hourly", "hour", fullColumns
+	table, key, bucket, names := "usage_hourly", hourColumns, "hour", fullColumns
 	if q.Bucket == report.Hour {
 		c.add("hour >= ? AND hour < ?", q.From.Unix(), q.To.Unix())
 	} else {
 		var part string
 		if part, names = groupOf(given(&q.Filter, q.Part)); part != "" {
-			table = "usage_groups"
+			table, key = "usage_groups", nil
 			c.add("part = ?", part)
 		} else {
-			table = "usage_daily"
+			table, key = "usage_daily", dayColumns
 		}
 		c.add("day >= ? AND day < ?", q.From.Format(time.DateOnly), q.To.Format(time.DateOnly))
 		if bucket = "day"; q.Bucket == report.Month {
@@ -174,7 +209,11 @@ func (s *Store) Usage(ctx context.Context, q report.Query) ([]report.Row, error)
 	if q.Part == report.None {
 		value = "''"
 	}
-	text := "SELECT " + bucket + ", " + value + usageSums(q.Metric) + " FROM " + table + " WHERE " + c.text.String() + " GROUP BY 1, 2 ORDER BY 1, 2"
+	from := table + c.where()
+	if s.engine.Sorts && key != nil {
+		from = presorted(from, key, value, q.Metric)
+	}
+	text := "SELECT " + bucket + ", " + value + usageSums(q.Metric) + " FROM " + from + " GROUP BY 1, 2 ORDER BY 1, 2"
 	return list(ctx, s, "store.Usage", func(row Scanner) (r report.Row, err error) {
 		var first, last, hour int64
 		var day string

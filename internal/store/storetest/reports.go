@@ -247,7 +247,7 @@ func (b *reports) usage(t *testing.T) {
 		}
 		slices.SortFunc(want, func(x, y report.Row) int { return cmp.Or(x.At.Compare(y.At), cmp.Compare(x.Value, y.Value)) })
 		if i%3 == 2 { // one figure alone
-			q.Metric = pick(b.random, report.Cost, report.Calls, report.Errors, report.TokensIn, report.TokensOut, report.TokensCached, report.TokensReasoning, report.FirstToken)
+			q.Metric = pick(b.random, report.Cost, report.Calls, report.Errors, report.TokensIn, report.TokensOut, report.TokensCached, report.TokensReasoning, report.FirstToken, report.Outcomes)
 			for j := range want {
 				want[j].Sums = only(q.Metric, want[j].Sums)
 			}
@@ -259,6 +259,29 @@ func (b *reports) usage(t *testing.T) {
 		if diff := gocmp.Diff(want, got); diff != "" {
 			t.Fatalf("%+v: %s", q, diff)
 		}
+		b.before(t, q)
+	}
+}
+
+// before compares the total of the period before a query's with the calls.
+func (b *reports) before(t *testing.T, q report.Query) {
+	m := cmp.Or(q.Metric, report.Cost)
+	if m == report.Outcomes {
+		m = report.Calls
+	}
+	got, err := report.New(b.s, flushed{b.s}).Usage(t.Context(), q, m, 8)
+	if err != nil {
+		t.Fatalf("%+v: %v", q, err)
+	}
+	var want report.Sums
+	for i := range b.calls {
+		if c := &b.calls[i]; fits(c, &q.Filter) && !c.At.Before(got.PreviousFrom) && c.At.Before(q.From) {
+			s := b.sums(c)
+			want.Add(&s)
+		}
+	}
+	if diff := gocmp.Diff(only(m, want), got.PreviousTotal); diff != "" {
+		t.Fatalf("%+v, from %s: %s", q, got.PreviousFrom, diff)
 	}
 }
 
@@ -493,6 +516,8 @@ func only(m report.Metric, s report.Sums) report.Sums {
 		one.Cost = s.Cost
 	case report.Errors:
 		one.Failed = s.Failed
+	case report.Outcomes:
+		one.Failed, one.Canceled, one.Cost = s.Failed, s.Canceled, s.Cost
 	case report.TokensIn:
 		one.Prompt = s.Prompt
 	case report.TokensOut:
