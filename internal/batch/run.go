@@ -127,10 +127,10 @@ func (s *Service) run(ctx context.Context, b *Batch) error {
 	watching.Go(func() { r.watch(watch) })
 	if r.offers || len(r.parts) > 0 {
 		defer r.release()
-		workers.Go(func() { r.natively(ctx) })
+		s.cfg.Go(&workers, func() { r.natively(ctx) })
 	}
 	for range s.cfg.PerUser {
-		workers.Go(func() { r.work(ctx) })
+		s.cfg.Go(&workers, func() { r.work(ctx) })
 	}
 	workers.Wait()
 	unwatch()

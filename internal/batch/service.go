@@ -45,6 +45,8 @@ type Config struct {
 
 	// Wait waits for d or until ctx ends, and then fails. nil: with a timer.
 	Wait func(ctx context.Context, d time.Duration) error
+	// Go begins one of a batch's workers, which may wait. nil: in a goroutine. A test's clock has to know of all of them.
+	Go func(workers *sync.WaitGroup, work func())
 	// Report gets failures of work in the background; nil: they are dropped. They never contain content of requests or answers.
 	Report func(what, batch string, err error)
 }
@@ -87,6 +89,9 @@ func (c Config) withDefaults() Config {
 	c.PerUser = min(c.PerUser, c.AtOnce)
 	if c.Wait == nil {
 		c.Wait = loop.Wait
+	}
+	if c.Go == nil {
+		c.Go = (*sync.WaitGroup).Go
 	}
 	if c.Report == nil {
 		c.Report = func(string, string, error) {}

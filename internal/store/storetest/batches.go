@@ -159,10 +159,10 @@ const lineCost = ruble
 func (a *answers) Spare(*apikey.Caller) bool { return a.spare == nil || a.spare() }
 
 func (a *answers) Run(ctx context.Context, c *batch.Call) (answer batch.Answer) {
-	if a.order != nil { // it may wait for other calls
+	if a.order == nil {
 		return a.run(ctx, c)
 	}
-	_ = a.pace.act(func() error { answer = a.run(ctx, c); return nil })
+	a.pace.apart(func() { answer = a.run(ctx, c) }) // it may wait for other calls
 	return answer
 }
 
@@ -275,7 +275,7 @@ type clerk struct {
 
 // clerk makes a node that works on batches when it is told to.
 func (o *office) clerk(book *ledger.Book, edit ...func(*batch.Deps, *batch.Config)) *clerk {
-	k := &clerk{o: o, book: book}
+	k := &clerk{o: o, book: book, pace: pace{clock: o.clock}}
 	k.answers = &answers{o: o, book: book, pace: &k.pace}
 	d := batch.Deps{Store: o.store, Contents: o.files, Member: book, Wire: writtenLine{}, Defaults: func(d apikey.Defaults) (*apikey.Defaults, error) { return &d, nil },
 		Caller: func(_ context.Context, key string) (*apikey.Caller, error) {
@@ -307,22 +307,18 @@ func (o *office) clerk(book *ledger.Book, edit ...func(*batch.Deps, *batch.Confi
 				<-ctx.Done()
 				return ctx.Err()
 			}
-			k.pace.wait(ctx)
 			if k.coarse != nil && k.coarse(o.clock.Now()) {
 				d = max(d, 2*time.Second)
 			}
-			o.clock.Advance(d)
+			err := k.pace.wait(ctx, d)
 			_ = book.Tick(ctx) // its node lives on
-			return ctx.Err()
+			return err
 		},
+		Go:     k.pace.work,
 		Report: func(what, id string, err error) { o.t.Logf("%s: %s: %v", id, what, err) },
 	}
 	for _, e := range edit {
 		e(&d, &c)
-	}
-	d.Store = pacedStore{d.Store, &k.pace}
-	if d.Native != nil {
-		d.Native = pacedNative{d.Native, &k.pace}
 	}
 	k.Service = batch.New(d, c)
 	o.t.Cleanup(func() { k.Close(o.ctx) })
