@@ -52,7 +52,7 @@ func TestMigrate(t *testing.T) {
 		gw := serve(t, dsns[0])
 		o := gw.NewOwner(t, 1000, apikey.NewKey{Limit: &apikey.Limit{Amount: 500 * money.Ruble}})
 		a.Key = o.Account.Key
-		makePreset(t, o, map[string]any{"name": "tone", "model": "test/next", "system_prompt": "Тон: \U0001F3B5"})
+		o.MakePreset(t, map[string]any{"name": "tone", "model": "test/next", "system_prompt": "Тон: \U0001F3B5"})
 		if err := gw.Node.Office().Users.SetRole(t.Context(), o.User, apikey.Administrator, audit.Actor{Name: "test"}); err != nil {
 			t.Fatal(err)
 		}

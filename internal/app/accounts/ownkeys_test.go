@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -22,19 +20,6 @@ import (
 	"weir/internal/sim"
 	"weir/internal/store/postgres/pgtest"
 )
-
-// sealing gives a node a master key.
-func sealing(t *testing.T) func(*apptest.Setup) {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), "master")
-	if err := os.WriteFile(file, []byte("00112233445566778899aabbccddeeff0123456789abcdef0123456789abcdef"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return func(s *apptest.Setup) {
-		s.Sealing.MasterKeyFile = file
-		s.OwnKeys.TestsPerMinute = 1000
-	}
-}
 
 // desk is a provider that records the key of each request, and refuses the keys that a test names.
 type desk struct {
@@ -175,7 +160,7 @@ func ask(model, word string) map[string]any {
 // everybody else's go with the operator's key.
 func TestOwnKeysOnEveryWire(t *testing.T) {
 	t.Parallel()
-	c := apptest.StartConformer(t, sealing(t))
+	c := apptest.StartConformer(t, apptest.Sealing(t))
 	o, other := c.NewOwner(t, 1000, apikey.NewKey{}), c.NewOwner(t, 1000, apikey.NewKey{})
 	for _, on := range apptest.Dialects {
 		secret, token := "own-key-of-"+on.Name+"-1234", ""
@@ -269,7 +254,7 @@ func TestOwnKeysThatFail(t *testing.T) {
 		t.Run(fmt.Sprint(c.status), func(t *testing.T) {
 			t.Parallel()
 			d := openDesk(t)
-			gw := apptest.StartGateway(t, sealing(t), d.declare(t), func(s *apptest.Setup) { s.Health.EjectAfter, s.Health.CoolDownAfter = 2, 1 })
+			gw := apptest.StartGateway(t, apptest.Sealing(t), d.declare(t), func(s *apptest.Setup) { s.Health.EjectAfter, s.Health.CoolDownAfter = 2, 1 })
 			o, other := gw.NewOwner(t, 100, apikey.NewKey{}), gw.NewOwner(t, 100, apikey.NewKey{})
 			k := bring(t, o.Pages, "desk", mine, "before", http.StatusCreated)
 			d.set(mine, c.status)
@@ -343,7 +328,7 @@ func healthy(t *testing.T, other *apptest.Owner, model string) {
 func TestOwnKeysHold(t *testing.T) {
 	t.Parallel()
 	d := openDesk(t)
-	gw := apptest.StartGateway(t, sealing(t), d.declare(t))
+	gw := apptest.StartGateway(t, apptest.Sealing(t), d.declare(t))
 	rich, o := gw.NewOwner(t, 1000, apikey.NewKey{}), gw.NewOwner(t, 1, apikey.NewKey{}) // a call holds for 4000 tokens: 0.08 rubles of fee, 1.6 of price
 	k := bring(t, o.Pages, "desk", mine, "before", http.StatusCreated)
 	richKey := bring(t, rich.Pages, "desk", mine+"2", "before", http.StatusCreated)
@@ -403,7 +388,7 @@ func TestOwnKeysHold(t *testing.T) {
 func TestOwnKeysRemoved(t *testing.T) {
 	t.Parallel()
 	d := openDesk(t)
-	nodes := apptest.StartNodes(t, 2, pgtest.New(t), sealing(t), d.declare(t))
+	nodes := apptest.StartNodes(t, 2, pgtest.New(t), apptest.Sealing(t), d.declare(t))
 	o := nodes[0].NewOwner(t, 100, apikey.NewKey{})
 	there := &apptest.Account{Gw: nodes[1], Key: o.Account.Key}
 	k := bring(t, o.Pages, "desk", mine, "only", http.StatusCreated)
@@ -447,7 +432,7 @@ func TestOwnKeysRemoved(t *testing.T) {
 func TestOwnKeysAreTheirOwners(t *testing.T) {
 	t.Parallel()
 	d := openDesk(t)
-	gw := apptest.StartGateway(t, sealing(t), d.declare(t), func(s *apptest.Setup) { s.OwnKeys.TestsPerMinute, s.OwnKeys.MaxPerAccount = 3, 1 })
+	gw := apptest.StartGateway(t, apptest.Sealing(t), d.declare(t), func(s *apptest.Setup) { s.OwnKeys.TestsPerMinute, s.OwnKeys.MaxPerAccount = 3, 1 })
 	o, other := gw.NewOwner(t, 100, apikey.NewKey{}), gw.NewOwner(t, 100, apikey.NewKey{})
 	k := bring(t, o.Pages, "desk", mine, "before", http.StatusCreated)
 	for _, c := range []struct{ method, path string }{{http.MethodPatch, ""}, {http.MethodDelete, ""}, {http.MethodPost, "/test"}} {
@@ -509,7 +494,7 @@ func message(t *testing.T, body []byte) string {
 func TestOwnKeysAreTested(t *testing.T) {
 	t.Parallel()
 	d := openDesk(t)
-	gw := apptest.StartGateway(t, sealing(t), d.declare(t))
+	gw := apptest.StartGateway(t, apptest.Sealing(t), d.declare(t))
 	o := gw.NewOwner(t, 100, apikey.NewKey{})
 	k := bring(t, o.Pages, "desk", mine, "only", http.StatusCreated)
 	for _, c := range []struct {
@@ -543,7 +528,7 @@ func TestOwnKeysOff(t *testing.T) {
 	t.Parallel()
 	d := openDesk(t)
 	keep := func(s *apptest.Setup) { s.OwnKeys.Fee = "0.25" }
-	gw := apptest.StartGateway(t, sealing(t), d.declare(t), keep)
+	gw := apptest.StartGateway(t, apptest.Sealing(t), d.declare(t), keep)
 	o := gw.NewOwner(t, 100, apikey.NewKey{})
 	bring(t, o.Pages, "desk", mine, "only", http.StatusCreated)
 	got := o.Account.Do(t, http.MethodPost, "/v1/chat/completions", ask("own/both", "hello"))
@@ -552,7 +537,7 @@ func TestOwnKeysOff(t *testing.T) {
 	}
 	o.Account.AwaitSettled(t)
 	gw.WantBalanced(t)
-	off := apptest.StartGateway(t, sealing(t), d.declare(t), func(s *apptest.Setup) { s.OwnKeys.Enabled = false })
+	off := apptest.StartGateway(t, apptest.Sealing(t), d.declare(t), func(s *apptest.Setup) { s.OwnKeys.Enabled = false })
 	p := off.NewOwner(t, 100, apikey.NewKey{})
 	bring(t, p.Pages, "desk", mine, "only", http.StatusConflict)
 	list := apptest.Decode[struct {
@@ -563,7 +548,7 @@ func TestOwnKeysOff(t *testing.T) {
 		t.Errorf("%+v", list)
 	}
 	started := 0
-	nodes := apptest.StartNodes(t, 2, pgtest.New(t), sealing(t), d.declare(t), func(s *apptest.Setup) {
+	nodes := apptest.StartNodes(t, 2, pgtest.New(t), apptest.Sealing(t), d.declare(t), func(s *apptest.Setup) {
 		s.OwnKeys.Enabled = started == 0
 		started++
 	})

@@ -13,16 +13,6 @@ import (
 	"weir/internal/app/apptest"
 )
 
-// makePreset saves a preset and returns it as the answer has it.
-func makePreset(t *testing.T, o *apptest.Owner, body map[string]any) map[string]any {
-	t.Helper()
-	got := o.Pages.Do(t, http.MethodPost, "/api/presets", body)
-	if got.Status != http.StatusCreated {
-		t.Fatalf("%d %s", got.Status, got.Body)
-	}
-	return apptest.Decode[struct{ Data map[string]any }](t, got.Body).Data
-}
-
 // bodies are requests of every style that use a preset in one of the ways, and say nothing else that a preset may say.
 func bodies(word, preset, way, model string) map[string]struct {
 	path string
@@ -65,7 +55,7 @@ func TestPresetsInEveryStyle(t *testing.T) {
 	n := 0
 	for _, dialect := range []string{"openai", "anthropic", "gemini", "responses"} {
 		model := dialect + "/chat"
-		makePreset(t, o, map[string]any{"name": "on-" + dialect, "model": model, "system_prompt": "Speak as a river does.", "parameters": map[string]any{"temperature": 0.375, "max_tokens": 771}})
+		o.MakePreset(t, map[string]any{"name": "on-" + dialect, "model": model, "system_prompt": "Speak as a river does.", "parameters": map[string]any{"temperature": 0.375, "max_tokens": 771}})
 		for _, way := range []string{"slug", "both", "field"} {
 			n++
 			for style, is := range bodies(fmt.Sprintf("word%dz", n), "on-"+dialect, way, model) {
@@ -140,7 +130,7 @@ func TestPresetsOfOthers(t *testing.T) {
 	t.Parallel()
 	gw := apptest.StartGateway(t)
 	o, other := gw.NewOwner(t, 100, apikey.NewKey{}), gw.NewOwner(t, 100, apikey.NewKey{})
-	makePreset(t, o, map[string]any{"name": "mine", "model": "test/next", "system_prompt": "A secret of the house."})
+	o.MakePreset(t, map[string]any{"name": "mine", "model": "test/next", "system_prompt": "A secret of the house."})
 	second := &apptest.Account{Gw: gw, Key: createdKey(t, o, `{"name":"second"}`)}
 	if got := second.Chat(t, map[string]any{"model": "@preset/mine", "messages": apptest.Question}); got.Status != http.StatusOK {
 		t.Errorf("another key of the account: %d %s", got.Status, got.Body)
@@ -189,7 +179,7 @@ func TestPresetVersions(t *testing.T) {
 	t.Parallel()
 	c := apptest.StartConformer(t)
 	o := c.NewOwner(t, 100, apikey.NewKey{})
-	makePreset(t, o, map[string]any{"name": "tone", "model": "openai/chat", "system_prompt": "first tone"})
+	o.MakePreset(t, map[string]any{"name": "tone", "model": "openai/chat", "system_prompt": "first tone"})
 	told := func(word, want string, version int) {
 		t.Helper()
 		got := o.Account.Chat(t, map[string]any{"model": "@preset/tone", "messages": []any{map[string]any{"role": "user", "content": word}}})
@@ -244,7 +234,7 @@ func TestPresetToolsInEveryStyle(t *testing.T) {
 		"messages": `"max_tokens":9,"tools":[{"name":"own_tool","input_schema":{"type":"object"}}]`, "gemini": `"tools":[{"function_declarations":[{"name":"own_tool"}]}]`,
 	}
 	for _, dialect := range []string{"openai", "anthropic", "gemini", "responses"} {
-		made := makePreset(t, o, map[string]any{"name": "on-" + dialect, "model": dialect + "/chat", "tools": tools, "plugins": []any{map[string]any{"id": "response-healing"}}, "parameters": map[string]any{"max_tokens": 50}})
+		made := o.MakePreset(t, map[string]any{"name": "on-" + dialect, "model": dialect + "/chat", "tools": tools, "plugins": []any{map[string]any{"id": "response-healing"}}, "parameters": map[string]any{"max_tokens": 50}})
 		if len(elements(made["tools"])) != 2 || len(elements(made["plugins"])) != 1 {
 			t.Errorf("%v", made)
 		}
@@ -279,8 +269,8 @@ func TestPresetRefusals(t *testing.T) {
 	t.Parallel()
 	gw := apptest.StartGateway(t)
 	o := gw.NewOwner(t, 100, apikey.NewKey{})
-	makePreset(t, o, map[string]any{"name": "bare", "parameters": map[string]any{"temperature": 0}})
-	makePreset(t, o, map[string]any{"name": "full", "model": "test/next", "system_prompt": "Be short."})
+	o.MakePreset(t, map[string]any{"name": "bare", "parameters": map[string]any{"temperature": 0}})
+	o.MakePreset(t, map[string]any{"name": "full", "model": "test/next", "system_prompt": "Be short."})
 	for _, r := range []struct{ body, param string }{
 		{`{"name":"Große"}`, "name"}, {`{"name":"-a"}`, "name"}, {`{"name":7}`, "name"}, {`{}`, "name"},
 		{`{"name":"a","model":"test/nexd"}`, "model"}, {`{"name":"a","model":"@preset/full"}`, "model"}, {`{"name":"a","models":["test/next","no/such"]}`, "models[1]"},

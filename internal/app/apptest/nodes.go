@@ -4,6 +4,8 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -74,4 +76,17 @@ func (a *Account) Read(t *testing.T, body []byte, begun func()) *Answer {
 		t.Errorf("the stream was cut: %v", err)
 	}
 	return &Answer{Status: res.StatusCode, Header: res.Header, Body: append(first[:], rest...)}
+}
+
+// Sealing gives a node a master key.
+func Sealing(t *testing.T) func(*Setup) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "master")
+	if err := os.WriteFile(file, []byte("00112233445566778899aabbccddeeff0123456789abcdef0123456789abcdef"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return func(s *Setup) {
+		s.Sealing.MasterKeyFile = file
+		s.OwnKeys.TestsPerMinute = 1000
+	}
 }

@@ -84,3 +84,13 @@ func (o *Owner) Table(t *testing.T, path string) (rows []map[string]string) {
 	}
 	return rows
 }
+
+// MakePreset saves a preset and returns it as the answer has it.
+func (o *Owner) MakePreset(t *testing.T, body map[string]any) map[string]any {
+	t.Helper()
+	got := o.Pages.Do(t, http.MethodPost, "/api/presets", body)
+	if got.Status != http.StatusCreated {
+		t.Fatalf("%d %s", got.Status, got.Body)
+	}
+	return Decode[struct{ Data map[string]any }](t, got.Body).Data
+}

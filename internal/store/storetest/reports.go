@@ -293,7 +293,7 @@ func ids(calls []record.Call) (list []string) {
 }
 
 func (b *reports) lists(t *testing.T) {
-	for range 120 {
+	for range 120 / every(3) {
 		s := report.Search{Wallet: "wal_1", Filter: b.filter(), Charged: b.random.IntN(3) == 0, From: b.now.Add(-time.Duration(b.random.IntN(10*24*60)) * time.Minute), Limit: 1 + b.random.IntN(9)}
 		s.To = s.From.Add(time.Duration(b.random.IntN(10*24*60)) * time.Minute)
 		if b.random.IntN(3) == 0 {

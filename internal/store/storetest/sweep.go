@@ -47,7 +47,7 @@ func Sweeps(t *testing.T, open func(t *testing.T, now func() time.Time) SweepSto
 			t.Fatal(err)
 		}
 		after, all = next, all+n
-		if step%4 == 0 {
+		if (step+1)%(4*every(3)) == 0 {
 			b.balanced("")
 		}
 	}

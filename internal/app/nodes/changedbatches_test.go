@@ -1,4 +1,4 @@
-package accounts_test
+package nodes_test
 
 import (
 	"net/http"
@@ -39,7 +39,7 @@ func TestChangesWhileAProviderWorks(t *testing.T) {
 			t.Parallel()
 			gw := nativeGateway(t)
 			o := gw.NewOwner(t, 500, apikey.NewKey{})
-			makePreset(t, o, map[string]any{"name": "tone", "model": "acme/openai", "parameters": map[string]any{"max_tokens": 5}})
+			o.MakePreset(t, map[string]any{"name": "tone", "model": "acme/openai", "parameters": map[string]any{"max_tokens": 5}})
 			gw.Sim.Batches().SetFaults(batches.Faults{Never: true})
 			list := make([]map[string]any, 4)
 			for i := range list {

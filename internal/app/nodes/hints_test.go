@@ -1,4 +1,4 @@
-package accounts_test
+package nodes_test
 
 import (
 	"net/http"
@@ -16,8 +16,8 @@ func TestHintsReachOtherNodes(t *testing.T) {
 	t.Parallel()
 	stopped := time.Now()
 	dsn := pgtest.New(t)
-	here := apptest.StartNodes(t, 1, dsn, sealing(t))[0]
-	there := apptest.StartNodes(t, 1, dsn, sealing(t), func(s *apptest.Setup) { s.Clock = func() time.Time { return stopped } })[0]
+	here := apptest.StartNodes(t, 1, dsn, apptest.Sealing(t))[0]
+	there := apptest.StartNodes(t, 1, dsn, apptest.Sealing(t), func(s *apptest.Setup) { s.Clock = func() time.Time { return stopped } })[0]
 	by := audit.Actor{Name: "test"}
 	o := here.NewOwner(t, 1000, apikey.NewKey{})
 	a := &apptest.Account{Gw: there, Key: o.Account.Key}
@@ -36,7 +36,7 @@ func TestHintsReachOtherNodes(t *testing.T) {
 		change        func() error
 	}{
 		{"a preset", "@preset/tone", http.StatusNotFound, http.StatusOK, func() error {
-			makePreset(t, o, map[string]any{"name": "tone", "model": "test/next"})
+			o.MakePreset(t, map[string]any{"name": "tone", "model": "test/next"})
 			return nil
 		}},
 		{"preferences", "test/flat", http.StatusOK, http.StatusNotFound, func() error {

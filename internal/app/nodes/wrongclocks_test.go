@@ -1,4 +1,4 @@
-package accounts_test
+package nodes_test
 
 import (
 	"net/http"
