@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -35,13 +38,37 @@ func (p *place) overlay(listen string) config.Overlay {
 // again are the flags that lead another command to the same place.
 func (p *place) again() (flags string) {
 	if p.Config != "" && p.Config != os.Getenv("WEIR_CONFIG") {
-		flags += " -c " + p.Config
+		flags += " -c " + quoted(p.Config)
 	}
 	if p.Data != "" {
-		flags += " --data " + p.Data
+		flags += " --data " + quoted(p.Data)
 	}
 	return flags
 }
+
+// anywhere is the same place from any folder, for who reads the log of a service.
+func (p *place) anywhere() *place {
+	far := *p
+	for _, path := range []*string{&far.Config, &far.Data} {
+		if full, err := filepath.Abs(*path); err == nil && *path != "" {
+			*path = full
+		}
+	}
+	return &far
+}
+
+// hint makes commands that a text names lead to the same place, so that they can be pasted.
+func (p *place) hint(text string) string { return newProgram().Hint(text, p.again(), isLocated) }
+
+// quoted is a path as a shell reads it.
+func quoted(path string) string {
+	if needsNoQuotes.MatchString(path) {
+		return path
+	}
+	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+}
+
+var needsNoQuotes = regexp.MustCompile(`^[A-Za-z0-9_./:@%+=,\\-]+$`)
 
 func (p *place) load(listen string) (config.Config, error) {
 	if err := config.TakeEnvironment(p.Config, os.LookupEnv, os.Setenv); err != nil {

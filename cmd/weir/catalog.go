@@ -231,7 +231,7 @@ func (c *catalogUpdateCmd) Run(ctx context.Context) error {
 	}
 	fmt.Printf("The draft is of %s; %d ids were left out, and the lists disagree on %d prices.\n", d.List.AsOf.Format(time.DateOnly), d.Refused, d.Differs)
 	if !c.Publish {
-		fmt.Println("Put it into use with: weir catalog publish")
+		fmt.Println(c.hint("Put it into use with: weir catalog publish"))
 		return nil
 	}
 	return publishPrices(cfg)

@@ -27,6 +27,7 @@ func (c *doctorCmd) Run(ctx context.Context) error {
 	ill := false
 	app.Doctor{Version: app.Version, Path: c.Config, Books: c.Books, Keys: c.Keys}.Examine(ctx, cfg, func(f app.Finding) {
 		ill = ill || f.Is == app.Bad
+		f.What, f.Do = c.hint(f.What), c.hint(f.Do)
 		if c.JSON {
 			fmt.Println(string(findingJSON(&f)))
 			return

@@ -71,11 +71,20 @@ func run(args []string) int {
 		err = start(c)
 	}
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "weir: "+sentence(err))
+		said := sentence(err)
+		if at, ok := c.Target().(located); ok {
+			said = at.hint(said)
+		}
+		fmt.Fprintln(os.Stderr, "weir: "+said)
 		return 1
 	}
 	return 0
 }
+
+// located is a command that has flags for the place of what it works on.
+type located interface{ hint(text string) string }
+
+func isLocated(target any) bool { _, ok := target.(located); return ok }
 
 // wrongUsage is the exit code for a command line that says nothing that can be done.
 const wrongUsage = 2
@@ -137,7 +146,7 @@ func (c *serveCmd) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return app.Serve(ctx, cfg, app.Options{Version: app.Version, Path: c.Config, Overlay: c.overlay(c.Listen), Signals: signals()})
+	return app.Serve(ctx, cfg, app.Options{Version: app.Version, Path: c.Config, Overlay: c.overlay(c.Listen), Signals: signals(), Hint: c.anywhere().hint})
 }
 
 type demoCmd struct {

@@ -128,7 +128,7 @@ func (c *paymentsRefundCmd) Run(ctx context.Context) error {
 	case payment.Canceled:
 		return fault.Newf(fault.Unprocessable, "weir.payments", "The provider refuses the refund: %s. The money is in the wallet.", f.Failure)
 	default:
-		fmt.Printf("The refund of %s rubles of %s was noted as %s, and the provider has not decided yet. A running gateway follows it; see: weir payments check\n", f.Amount, f.Payment, f.ID)
+		fmt.Printf("The refund of %s rubles of %s was noted as %s, and the provider has not decided yet. A running gateway follows it; see: %s\n", f.Amount, f.Payment, f.ID, c.hint("weir payments check"))
 	}
 	return nil
 }

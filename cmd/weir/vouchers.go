@@ -101,7 +101,7 @@ func (c *vouchersListCmd) Run(ctx context.Context) error {
 		return err
 	}
 	if len(all) == 0 {
-		fmt.Println("There are no vouchers. Make some with: weir vouchers create")
+		fmt.Println(c.hint("There are no vouchers. Make some with: weir vouchers create"))
 		return nil
 	}
 	return table("CREATED\tID\tRUBLES\tCODES\tUSES OF EACH\tREDEEMED\tEXPIRES\tREVOKED\tBY\tNOTE", func(w *tabwriter.Writer) {

@@ -106,9 +106,10 @@ func (g *Gateway) supersede() { g.superseded <- struct{}{} }
 type extra struct {
 	declared catalog.Declared // additional providers and models: the demo's simulator
 	logTo    io.Writer
-	version  string           // of the program; "": unknown
-	listener net.Listener     // already open; nil: listen on cfg.Server.Listen
-	clock    func() time.Time // used by calls and endpoint health; nil: time.Now
+	version  string                   // of the program; "": unknown
+	listener net.Listener             // already open; nil: listen on cfg.Server.Listen
+	clock    func() time.Time         // used by calls and endpoint health; nil: time.Now
+	hint     func(text string) string // completes commands that messages of the log name; nil: they stay as they are
 }
 
 // open builds a node, each part after the parts that it needs. If it fails, it closes what it has opened.
@@ -123,7 +124,7 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 	g.level.Set(level(cfg.Log))
 	g.log = accesslog.New(x.logTo, accesslog.Options{Redact: g.redactor.Redact})
 	g.onClose(func(context.Context) { _ = g.log.Close() })
-	g.slog = slog.New(g.log.Handler(g.level))
+	g.slog = slog.New(hinting{g.log.Handler(g.level), x.hint})
 
 	ring, err := cfg.Ring(os.LookupEnv)
 	if err != nil {

@@ -19,11 +19,12 @@ type Options struct {
 	Path    string         // configuration file to watch for changes; "": none
 	Overlay config.Overlay // values of flags: they override a changed file, too
 	Signals <-chan os.Signal
+	Hint    func(text string) string // completes commands that the log names, so that they can be pasted; nil: they stay as they are
 }
 
 // Serve runs a node until a signal ends it.
 func Serve(ctx context.Context, cfg config.Config, o Options) error {
-	g, err := open(ctx, cfg, extra{logTo: os.Stderr, version: o.Version})
+	g, err := open(ctx, cfg, extra{logTo: os.Stderr, version: o.Version, hint: o.Hint})
 	if err != nil {
 		return err
 	}
