@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -33,6 +34,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"postgres": func(ts *testscript.TestScript, _ bool, _ []string) { ts.Setenv("WEIR_STORE_DSN", pgtest.New(t)) },
+			"dump":     func(ts *testscript.TestScript, _ bool, args []string) { scriptDump(t, ts, args) },
 			"node":     scriptNode, "ask": scriptAsk, "keep": scriptKeep, "tamper": scriptTamper,
 		},
 	})
@@ -69,6 +71,22 @@ func scriptNode(ts *testscript.TestScript, _ bool, args []string) {
 		case <-time.After(pause):
 		case <-deadline:
 			ts.Fatalf("no line in %s", args[0])
+		}
+	}
+}
+
+// scriptDump copies a database of PostgreSQL to the one in $WEIR_STORE_DSN, with the documented commands.
+func scriptDump(t *testing.T, ts *testscript.TestScript, args []string) {
+	if len(args) != 1 {
+		ts.Fatalf("usage: dump DSN")
+	}
+	file := ts.MkAbs("weir.dump")
+	for _, cmd := range []*exec.Cmd{
+		exec.Command(pgtest.Program(t, "pg_dump"), "--format=custom", "--file="+file, args[0]),
+		exec.Command(pgtest.Program(t, "pg_restore"), "--no-owner", "--dbname="+ts.Getenv("WEIR_STORE_DSN"), file),
+	} {
+		if out, err := cmd.CombinedOutput(); err != nil {
+			ts.Fatalf("%s: %v\n%s", cmd, err, out)
 		}
 	}
 }

@@ -2,13 +2,17 @@ package app
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
+	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"weir/internal/backup"
 	"weir/internal/config"
 	"weir/internal/ledger"
+	"weir/internal/ledger/journal"
 	"weir/internal/store/sqlite"
 )
 
@@ -45,11 +49,16 @@ func Restore(ctx context.Context, cfg config.Config, b *backup.Backup, report fu
 		return err
 	}
 	s := state(&cfg)
+	if s.Snapshot == nil && !b.HasDatabase() {
+		if err := restored(ctx, cfg, b); err != nil {
+			return err
+		}
+	}
 	return backup.Restore(ctx, b, s, cfg.StorePath(), func(ctx context.Context, database string) error {
 		if s.Snapshot != nil {
 			cfg.Store.DSN = config.DSN(database)
 		}
-		store, err := openStore(ctx, cfg)
+		store, err := openExisting(ctx, cfg)
 		if err != nil {
 			return err
 		}
@@ -59,4 +68,24 @@ func Restore(ctx context.Context, cfg config.Config, b *backup.Backup, report fu
 		}
 		return report(r)
 	})
+}
+
+// restored checks that PostgreSQL has the ledger that the journal of a backup belongs to, before anything is written.
+func restored(ctx context.Context, cfg config.Config, b *backup.Backup) error {
+	store, err := openExisting(ctx, cfg)
+	if errors.As(err, new(noLedger)) {
+		return errors.New("the database that store.dsn names is empty: restore the dump into it first (pg_restore), then this backup")
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = store.Close() }()
+	books, err := store.Books(ctx, "books_"+strings.ToLower(rand.Text()))
+	if err != nil {
+		return err
+	}
+	if err := journal.CheckBooks(filepath.Join(b.Path, backup.Journal), books); !errors.Is(err, os.ErrNotExist) { // a node that never served has none
+		return err
+	}
+	return nil
 }

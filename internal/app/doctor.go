@@ -67,7 +67,7 @@ func (d Doctor) Examine(ctx context.Context, cfg config.Config, tell func(Findin
 	d.operators()
 	o, err := OpenOffice(ctx, cfg, false)
 	if missing := new(noLedger); errors.As(err, missing) {
-		d.say(Weak, "database", "make the first user: weir user bootstrap NAME", "there is no database at %s yet", string(*missing))
+		d.say(Weak, "database", "make the first user: weir user bootstrap NAME", "there is no ledger %s yet", string(*missing))
 	} else if err != nil {
 		d.say(Bad, "database", "check store.dsn, the permissions of its folder, and whether the server runs", "it cannot be opened: %v", err)
 	} else {

@@ -72,7 +72,7 @@ func TestDoctorFinds(t *testing.T) {
 		{"a file for a folder", func(c *config.Config) { c.DataDir = filepath.Join(c.DataDir, "weir.db") }, "data directory", app.Bad, "is not a folder"},
 		{"a folder that others read", func(c *config.Config) { _ = os.Chmod(c.DataDir, 0o755) }, "data directory", app.Weak, "others on this machine"},
 		{"no folder", func(c *config.Config) { c.DataDir += "/none" }, "data directory", app.Weak, "does not exist yet"},
-		{"no database", func(c *config.Config) { c.DataDir += "/none" }, "database", app.Weak, "no database"},
+		{"no database", func(c *config.Config) { c.DataDir += "/none" }, "database", app.Weak, "there is no ledger at"},
 		{"a database that is none", func(c *config.Config) {
 			_ = os.WriteFile(c.StorePath(), []byte(strings.Repeat("rubbish ", 1000)), 0o600)
 		}, "database", app.Bad, "cannot be opened"},

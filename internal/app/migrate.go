@@ -16,20 +16,17 @@ import (
 // Migrate copies the database that cfg names to another, new one, and recomputes the ledger there. All nodes must have ended, so that no
 // charge waits in a journal that the other database would not get.
 func Migrate(ctx context.Context, cfg config.Config, to config.DSN, copied func(store.Copied)) (ledger.Report, error) {
-	if err := hasLedger(&cfg); err != nil {
+	dir := ledger.JournalDir(cfg.DataDir)
+	from, err := openExisting(ctx, cfg)
+	if err != nil {
 		return ledger.Report{}, err
 	}
-	dir := ledger.JournalDir(cfg.DataDir)
+	defer func() { _ = from.Close() }()
 	claim, err := journal.Take(dir)
 	if err != nil {
 		return ledger.Report{}, err
 	}
 	defer func() { _ = claim.Release() }()
-	from, err := openStore(ctx, cfg)
-	if err != nil {
-		return ledger.Report{}, err
-	}
-	defer func() { _ = from.Close() }()
 	if err := ended(ctx, from); err != nil {
 		return ledger.Report{}, err
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
 
@@ -34,37 +33,18 @@ type Office struct {
 
 // OpenOffice opens the store that cfg names. If there is none, it fails, or makes one if create is set.
 func OpenOffice(ctx context.Context, cfg config.Config, create bool) (*Office, error) {
+	opened := openExisting
 	if create {
 		if err := makeDataDir(cfg.DataDir); err != nil {
 			return nil, err
 		}
-	} else if err := hasLedger(&cfg); err != nil {
-		return nil, err
+		opened = func(ctx context.Context, cfg config.Config) (*store.Store, error) { return openStore(ctx, cfg) }
 	}
-	store, err := openStore(ctx, cfg)
+	store, err := opened(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
 	return &Office{cfg: cfg, Store: store, Users: account.NewManager(store, nil, time.Now), Keys: apikey.NewManager(store, nil, time.Now, 0)}, nil
-}
-
-// hasLedger fails when there is no database. PostgreSQL itself refuses one that does not exist.
-func hasLedger(cfg *config.Config) error {
-	if cfg.Store.DSN.Postgres() {
-		return nil
-	}
-	path := cfg.StorePath()
-	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
-		return noLedger(path)
-	}
-	return nil
-}
-
-// noLedger is the path of a missing store, as an error.
-type noLedger string
-
-func (path noLedger) Error() string {
-	return "there is no ledger at " + string(path) + ": run this where weir runs, or give --data or -c"
 }
 
 // Close closes the store.

@@ -2,6 +2,8 @@ package app
 
 import (
 	"context"
+	"errors"
+	"os"
 
 	"weir/internal/config"
 	"weir/internal/store"
@@ -13,11 +15,44 @@ import (
 var Version = "dev"
 
 // openStore opens the database that cfg names, and migrates its tables to the current version.
-func openStore(ctx context.Context, cfg config.Config) (*store.Store, error) {
+func openStore(ctx context.Context, cfg config.Config, opts ...postgres.Option) (*store.Store, error) {
 	queryFor := patience(&cfg, store.QueryFor)
 	if cfg.Store.DSN.Postgres() {
-		return postgres.Open(ctx, cfg.Store.DSN.Reveal(), postgres.AllowDataLoss(cfg.Store.AllowDataLoss), postgres.WithQueryTime(queryFor), postgres.WithVersion(Version))
+		opts = append(opts, postgres.AllowDataLoss(cfg.Store.AllowDataLoss), postgres.WithQueryTime(queryFor), postgres.WithVersion(Version))
+		return postgres.Open(ctx, cfg.Store.DSN.Reveal(), opts...)
 	}
 	s, err := sqlite.Open(ctx, cfg.StorePath(), sqlite.WithQueryTime(queryFor), sqlite.WithVersion(Version))
 	return s, explained(cfg.StorePath(), err)
+}
+
+// openExisting is openStore where a store must be already. Without one it fails with noLedger and makes nothing: a dump can be restored into a
+// database of PostgreSQL only as long as that is empty.
+func openExisting(ctx context.Context, cfg config.Config) (*store.Store, error) {
+	if err := hasLedger(&cfg); err != nil {
+		return nil, err
+	}
+	s, err := openStore(ctx, cfg, postgres.Existing())
+	if errors.Is(err, postgres.ErrEmpty) {
+		return nil, noLedger("in the database that store.dsn names")
+	}
+	return s, err
+}
+
+// hasLedger fails when the file of SQLite is missing.
+func hasLedger(cfg *config.Config) error {
+	if cfg.Store.DSN.Postgres() {
+		return nil
+	}
+	path := cfg.StorePath()
+	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+		return noLedger("at " + path)
+	}
+	return nil
+}
+
+// noLedger is where a store is missing, as an error: "at" a path, or "in" a database.
+type noLedger string
+
+func (place noLedger) Error() string {
+	return "there is no ledger " + string(place) + ": run this where weir runs, or give --data or -c"
 }

@@ -45,6 +45,7 @@ type options struct {
 	queryFor time.Duration
 	unsafe   bool
 	weir     string
+	existing bool
 }
 
 // WithClock sets the clock that determines the current day, week and month, and the time of the database. The defaults are time.Now, and
@@ -61,6 +62,12 @@ func AllowDataLoss(allow bool) Option { return func(o *options) { o.unsafe = all
 
 // WithVersion sets the version of this program, which is noted beside the migrations that it applies; the default is "dev".
 func WithVersion(weir string) Option { return func(o *options) { o.weir = weir } }
+
+// Existing does not make tables where none are: Open fails with ErrEmpty, and the database stays as it is.
+func Existing() Option { return func(o *options) { o.existing = true } }
+
+// ErrEmpty is what Open fails with when the database exists and has no tables of a store.
+var ErrEmpty = errors.New("the database has no tables of Weir")
 
 // Open opens the database of dsn, postgres://user:password@host/name, and applies missing migrations; of several nodes that do so at once, one does it.
 // An interrupted migration is rolled back and applied again at the next Open. Its errors contain no password.
@@ -149,6 +156,14 @@ func prepare(ctx context.Context, cfg *pgxpool.Config, o options) error {
 	}
 	if err := lasting(ctx, db, cfg.ConnConfig.RuntimeParams, o.unsafe); err != nil {
 		return err
+	}
+	if o.existing {
+		var empty bool
+		if err := db.QueryRowContext(ctx, `SELECT to_regclass('goose_db_version') IS NULL`).Scan(&empty); err != nil {
+			return store.Unavailable("postgres.Open", err)
+		} else if empty {
+			return ErrEmpty
+		}
 	}
 	if err := migrate(ctx, db, o.weir); err != nil {
 		return fault.Wrap("postgres.Open", err)
