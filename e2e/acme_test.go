@@ -12,7 +12,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -26,7 +28,7 @@ import (
 
 const acmeConfig = `server:
   listen: %s
-  admin_listen: "off"
+  admin_listen: 127.0.0.1:0
   tls:
     redirect_listen: %s
     acme: {domains: [weir.example.test], email: operators@example.test, directory_url: "%s", ca_file: %s}
@@ -141,8 +143,43 @@ func TestCertificateFromAuthority(t *testing.T) {
 			authority.server.Close()
 			n.serve()
 			n.up(n.reach(listen, authority.roots))
+
+			n.wait("the second start to be logged", func() bool { return strings.Count(n.log.String(), `"admin_url":`) == 2 })
+			if ends := n.metric(`weir_certificate_not_after_timestamp_seconds{certificate="weir.example.test"}`); time.Until(time.Unix(int64(ends), 0)) < quarter/2 {
+				t.Errorf("by its metrics the certificate ends at %f", ends)
+			}
+			found, _ := exec.Command(program, "doctor", "-c", n.config).Output() // exits with 1, because there is no model
+			if want := "the one for weir.example.test is refused by clients that do not know its authority"; !strings.Contains(string(found), want) {
+				t.Errorf("doctor does not find that %q:\n%s", want, found)
+			}
 		})
 	}
+}
+
+// metric is the value of a series of the node.
+func (n *node) metric(series string) (value float64) {
+	n.t.Helper()
+	urls := regexp.MustCompile(`"admin_url":"([^"]+)"`).FindAllStringSubmatch(n.log.String(), -1)
+	if len(urls) == 0 {
+		n.t.Fatal("the log does not say where metrics are")
+	}
+	res, err := http.Get(urls[len(urls)-1][1] + "/metrics")
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	_, rest, ok := strings.Cut(string(text), "\n"+series+" ")
+	if !ok {
+		n.t.Fatalf("there is no %s", series)
+	}
+	if _, err := fmt.Sscan(rest, &value); err != nil {
+		n.t.Fatal(err)
+	}
+	return value
 }
 
 // Without its authority the node runs, says in its log what is wrong and what to do, and does not say so for each client.

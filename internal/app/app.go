@@ -4,7 +4,6 @@ package app
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"log/slog"
 	"math/rand/v2"
@@ -179,6 +178,7 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 	if g.certificates != nil {
 		apiConfig.TLS = g.certificates.Config()
 	}
+	watchCertificates(metrics, g.certificates)
 	var access *accesslog.Log
 	if cfg.Log.Access {
 		access = g.log
@@ -208,7 +208,7 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 	g.onClose(within(cfg.Server.DrainTimeout, g.history.Close)) // likewise
 	if g.listener = x.listener; g.listener == nil {
 		if g.listener, err = httpapi.Listen(cfg.Server.Listen); err != nil {
-			return g, fmt.Errorf("server.listen: %w; choose another address, or port 0 for any free one", err)
+			return g, notListening("server.listen", err, "another address, or port 0 for any free one")
 		}
 	}
 	g.onClose(func(context.Context) { _ = g.listener.Close() })
@@ -264,7 +264,7 @@ func (g *Gateway) listenAdmin() (err error) {
 		return nil
 	}
 	if g.adminListener, err = net.Listen("tcp", g.cfg.Server.AdminListen); err != nil {
-		return fmt.Errorf("server.admin_listen: %w; choose another address, or \"off\"", err)
+		return notListening("server.admin_listen", err, `another address, or "off"`)
 	}
 	g.onClose(func(context.Context) { _ = g.adminListener.Close() })
 	g.admin = &http.Server{Handler: g.api.Admin(), ReadHeaderTimeout: 10 * time.Second}

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -17,6 +18,8 @@ import (
 
 	"weir/internal/app/apptest"
 	"weir/internal/catalog"
+	"weir/internal/certificate/certificatetest"
+	"weir/internal/config"
 	"weir/internal/trace/otlp/otlptest"
 )
 
@@ -114,7 +117,13 @@ func scraped(t *testing.T) string {
 		}
 	}
 	account.Send(t, http.MethodGet, "/v1/credits", nil, map[string]string{"Authorization": "Bearer wrong"})
-	return gw.Metrics(t)
+	encrypted := apptest.StartGateway(t, func(s *apptest.Setup) { // only with its own certificate is a node served by Go's server
+		dir := t.TempDir()
+		s.Server.AdminListen = "127.0.0.1:0"
+		s.Server.TLS = config.TLS{CertFile: filepath.Join(dir, "cert.pem"), KeyFile: filepath.Join(dir, "key.pem")}
+		certificatetest.Write(s.Server.TLS.CertFile, s.Server.TLS.KeyFile, time.Now().Add(time.Hour), "127.0.0.1")
+	})
+	return gw.Metrics(t) + encrypted.Metrics(t)
 }
 
 type alert struct {

@@ -112,7 +112,7 @@ func listenDemo(address string) (net.Listener, error) {
 	if address != "" {
 		l, err := net.Listen("tcp", address)
 		if err != nil {
-			return nil, fmt.Errorf("--listen: %w; choose another address, or port 0 for any free one", err)
+			return nil, notListening("--listen", err, "another address, or port 0 for any free one")
 		}
 		return l, nil
 	}
@@ -231,7 +231,7 @@ type SimOptions struct {
 func Simulate(ctx context.Context, o SimOptions) error {
 	s, address, err := startSim(o.Listen, o.Key)
 	if err != nil {
-		return fmt.Errorf("--listen: %w; choose another address, or port 0 for any free one", err)
+		return notListening("--listen", err, "another address, or port 0 for any free one")
 	}
 	defer closeSim(s)
 	if _, err := fmt.Fprintf(o.Out, "The simulator is ready at http://%s/v1\nIts models: ", address); err != nil {

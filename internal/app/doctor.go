@@ -172,7 +172,9 @@ func (d *Doctor) encryption(public *url.URL) {
 	switch {
 	case !t.On():
 	case t.CertFile == "":
-		d.good(part, "certificates for %s come from %s", strings.Join(t.ACME.Domains, ", "), t.ACME.DirectoryURL)
+		for _, domain := range t.ACME.Domains {
+			d.fromAuthority(domain)
+		}
 	default:
 		pair, err := certificate.Read(t.CertFile, t.KeyFile)
 		if err != nil {
@@ -183,12 +185,42 @@ func (d *Doctor) encryption(public *url.URL) {
 		if public != nil {
 			host = public.Hostname()
 		}
-		if why := certificate.Weak(pair, host, time.Now()); why != "" {
-			d.say(Bad, part, "renew "+t.CertFile, "clients refuse it, or will soon: %s", why)
-			return
-		}
-		d.good(part, "%s is good until %s", t.CertFile, pair.Leaf.NotAfter.UTC().Format(time.DateOnly))
+		d.judge(pair, t.CertFile, host, "put a new certificate and its key into the files; a node reads them without a restart")
+		d.readable(part, t.CertFile, t.KeyFile)
 	}
+}
+
+// fromAuthority examines the certificate that a node has got for a domain.
+func (d *Doctor) fromAuthority(domain string) {
+	const part = "certificate"
+	pair, err := certificate.Kept(acmeFolder(&d.cfg), domain)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		d.good(part, "the one for %s will come from %s: there is none yet", domain, d.cfg.Server.TLS.ACME.DirectoryURL)
+	case err != nil:
+		d.say(Bad, part, "remove "+filepath.Join(acmeFolder(&d.cfg), domain)+": a node gets a new one", "the one for %s cannot be used: %v", domain, err)
+	default:
+		d.judge(pair, "the one for "+domain, domain, "look in the log for \"the certificate is not renewed\": it says why the authority refuses")
+	}
+}
+
+// judge says what clients think of a certificate.
+func (d *Doctor) judge(pair *tls.Certificate, what, host, renew string) {
+	const part = "certificate"
+	now := time.Now()
+	switch verdict, why := certificate.Judge(pair, host, now); verdict {
+	case certificate.Refused:
+		d.say(Bad, part, renew, "%s is refused by clients: %s", what, why)
+		return
+	case certificate.Soon:
+		d.say(Weak, part, renew, "%s will soon be refused by clients: %s", what, why)
+		return
+	}
+	if why := certificate.Unknown(pair, nil, now); why != "" {
+		d.say(Weak, part, "use one of a public authority, with the certificates between in the same file; or give its authority to every client", "%s is refused by clients that do not know its authority: %s", what, why)
+		return
+	}
+	d.good(part, "%s is good until %s", what, pair.Leaf.NotAfter.UTC().Format(time.DateOnly))
 }
 
 // clockOff is how far the clocks of a node and of its database may be apart: leases and limits go by both.
@@ -260,6 +292,9 @@ func (d *Doctor) people(ctx context.Context, o *Office) {
 		d.say(Weak, "secrets", "set secrets.master_key_file (openssl rand -hex 32)", "there is no master key: providers' keys cannot be kept in the database, and webhooks are not signed")
 	} else {
 		d.good("secrets", "there is a master key")
+		if d.cfg.Sealing.MasterKeyFile != "" {
+			d.readable("secrets", append([]string{d.cfg.Sealing.MasterKeyFile}, d.cfg.Sealing.PreviousKeyFiles...)...)
+		}
 	}
 }
 

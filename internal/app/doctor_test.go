@@ -86,15 +86,20 @@ func TestDoctorFinds(t *testing.T) {
 		{"a proxy", func(c *config.Config) {
 			c.Server.PublicURL, c.Server.TrustedProxies = "https://weir.example", []string{"10.0.0.1"}
 		}, "network", app.Good, "listens on"},
-		{"a certificate", encrypted("https://weir.example.com", 30*24*time.Hour), "certificate", app.Good, "is good until"},
+		{"a certificate that signed itself", encrypted("https://weir.example.com", 30*24*time.Hour), "certificate", app.Weak, "do not know its authority: it is signed by itself"},
 		{"no proxy is missed then", encrypted("https://weir.example.com", 30*24*time.Hour), "network", app.Good, "listens on"},
 		{"a certificate for another name", encrypted("https://other.example.com", 30*24*time.Hour), "certificate", app.Bad, "not for other.example.com"},
-		{"a certificate that ends", encrypted("https://weir.example.com", 24*time.Hour), "certificate", app.Bad, "it ends on"},
+		{"a certificate that ends", encrypted("https://weir.example.com", 15*time.Minute), "certificate", app.Weak, "it ends on"},
+		{"a certificate that has ended", encrypted("https://weir.example.com", -time.Minute), "certificate", app.Bad, "it ended on"},
+		{"a key of another certificate", func(c *config.Config) {
+			encrypted("https://weir.example.com", 24*time.Hour)(c)
+			certificatetest.Write(c.Server.TLS.CertFile, filepath.Join(c.DataDir, "another"), time.Now().Add(24*time.Hour), "weir.example.com")
+		}, "certificate", app.Bad, "no certificate with its key"},
 		{"a certificate and no address", encrypted("", 30*24*time.Hour), "network", app.Weak, "address of this node is not known"},
 		{"no certificate in the file", func(c *config.Config) { c.Server.TLS = config.TLS{CertFile: c.DataDir, KeyFile: "none"} }, "certificate", app.Bad, "cannot be read"},
 		{"certificates from an authority", func(c *config.Config) {
 			c.Server.TLS.ACME.Domains, c.Server.PublicURL = []string{"weir.example.com"}, "https://weir.example.com"
-		}, "certificate", app.Good, "come from https://acme"},
+		}, "certificate", app.Good, "will come from https://acme"},
 		{"a right clock", nil, "clock", app.Good, "no file of the node is newer"},
 		{"a clock that was set back", func(c *config.Config) {
 			later := time.Now().Add(time.Hour)

@@ -27,8 +27,9 @@ func (d *Doctor) configuration() {
 		d.good(part, "defaults and WEIR_* variables, without a file")
 		return
 	}
+	d.readable(part, d.Path)
 	if holdsSecrets(&d.cfg, d.Path) {
-		d.say(Weak, part, "chmod 600 "+d.Path+", or name files or variables in place of secrets (env:NAME, file:PATH)", "%s holds secrets, and others on this machine can read it", d.Path)
+		d.say(Weak, part, "write env:NAME or file:PATH in place of secrets; or let only the user of the node read the file", "%s holds secrets, and others on this machine can read it", d.Path)
 		return
 	}
 	d.good(part, "%s is valid", d.Path)
@@ -47,6 +48,36 @@ func holdsSecrets(cfg *config.Config, path string) bool {
 	return slices.ContainsFunc(cfg.Secrets(), func(s string) bool {
 		return len(s) >= 8 && bytes.Contains(text, []byte(s)) // shorter ones occur by chance
 	})
+}
+
+// readable looks whether the user of the node, to whom its data directory belongs, may read files. Root may read all of them, and so would not
+// notice.
+func (d *Doctor) readable(part string, files ...string) {
+	info, err := os.Stat(d.cfg.DataDir)
+	if err != nil {
+		return
+	}
+	user, known := ownerOf(info)
+	for _, path := range files {
+		info, err := os.Stat(path)
+		if err != nil || !known {
+			continue
+		}
+		if owner, _ := ownerOf(info); !mayRead(user, owner, info.Mode().Perm()) {
+			d.say(Bad, part, "let that user read it, for a service of systemd through a group: docs/install.md#a-service-with-tls", "user %d, to whom %s belongs and who runs the node, cannot read %s", user, d.cfg.DataDir, path)
+		}
+	}
+}
+
+// mayRead reports whether a user may read a file of an owner. Who is in its group is not known, so whoever is may be the user.
+func mayRead(user, owner uint32, mode fs.FileMode) bool {
+	if user == 0 {
+		return true
+	}
+	if user == owner {
+		return mode&0o400 != 0
+	}
+	return mode&0o044 != 0
 }
 
 // futureBy is how far ahead of the clock a file may be: file servers have clocks of their own.

@@ -19,6 +19,14 @@ const (
 	sqliteNotADB   = 26
 )
 
+// notListening is the error of a setting or flag whose address cannot be listened on. instead is what else could be chosen.
+func notListening(setting string, err error, instead string) error {
+	if errors.Is(err, fs.ErrPermission) {
+		return fmt.Errorf("%s: %w; for a port below 1024 a service needs CAP_NET_BIND_SERVICE (docs/install.md#a-service-with-tls); or choose %s", setting, err, instead)
+	}
+	return fmt.Errorf("%s: %w; choose %s", setting, err, instead)
+}
+
 // explained makes an error of a start that names the path, the reason and what to do. Errors that have a sentence stay as they are, and so do
 // those whose reason is none of the usual ones, with the path.
 func explained(path string, err error) error {

@@ -30,6 +30,8 @@ type Source interface {
 	Plain(base string) http.Handler
 	// Start gets certificates before the first client comes, and looks after them until ctx ends.
 	Start(ctx context.Context)
+	// Shown says how long the certificates are good that clients are shown, by the file's path or by the domain. Its keys never change.
+	Shown() map[string]Validity
 }
 
 // lookEvery is how long after a look at the files the next one is due.
@@ -38,6 +40,7 @@ const lookEvery = 10 * time.Second
 // Files is a certificate from two files. It follows their changes: who renews them need not restart the node.
 type Files struct {
 	cert, key string
+	host      string // whom clients call; "": not known
 	log       *slog.Logger
 	now       func() time.Time
 
@@ -52,9 +55,10 @@ type stamp struct {
 	size int64
 }
 
-// FromFiles reads a certificate (PEM: the node's own first, then the ones that lead to the authority) and its key (PEM).
-func FromFiles(cert, key string, now func() time.Time, log *slog.Logger) (*Files, error) {
-	f := &Files{cert: cert, key: key, log: log, now: now, looked: now(), seen: [2]stamp{stampOf(cert), stampOf(key)}}
+// FromFiles reads a certificate (PEM: the node's own first, then the ones that lead to the authority) and its key (PEM). host is the name
+// that clients call the node by, "" where it is not known.
+func FromFiles(cert, key, host string, now func() time.Time, log *slog.Logger) (*Files, error) {
+	f := &Files{cert: cert, key: key, host: host, log: log, now: now, looked: now(), seen: [2]stamp{stampOf(cert), stampOf(key)}}
 	var err error
 	if f.pair, err = Read(cert, key); err != nil {
 		return nil, err
@@ -86,9 +90,6 @@ func (f *Files) Config() *tls.Config {
 
 // Plain redirects to base.
 func (f *Files) Plain(base string) http.Handler { return toHTTPS(base) }
-
-// Start does nothing: the certificate is there.
-func (f *Files) Start(context.Context) {}
 
 func (f *Files) current() *tls.Certificate {
 	f.mu.Lock()
@@ -137,7 +138,8 @@ type automatic struct {
 	log     *slog.Logger
 
 	mu     sync.Mutex
-	failed map[string]failure // by domain
+	failed map[string]failure  // by domain
+	shown  map[string]Validity // by domain
 }
 
 // FromAuthority gets certificates from an authority when they are first needed, and renews them when a third of their time is left, or a month. It proves that the
@@ -146,7 +148,7 @@ type automatic struct {
 func FromAuthority(a Authority, log *slog.Logger) Source {
 	refused := &lastRefusal{next: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: a.Roots, MinVersion: tls.VersionTLS12}, Proxy: http.ProxyFromEnvironment}}
 	client := &acme.Client{DirectoryURL: a.Directory, UserAgent: "weir", HTTPClient: &http.Client{Timeout: time.Minute, Transport: refused}}
-	s := &automatic{domains: a.Domains, refused: refused, log: log, failed: map[string]failure{}}
+	s := &automatic{domains: a.Domains, refused: refused, log: log, failed: map[string]failure{}, shown: map[string]Validity{}}
 	s.manager = autocert.Manager{
 		Prompt: autocert.AcceptTOS, Cache: autocert.DirCache(a.Folder), HostPolicy: only(a.Domains), Email: a.Email, Client: client,
 	}
@@ -192,6 +194,7 @@ func (s *automatic) get(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	defer s.mu.Unlock()
 	if err == nil {
 		delete(s.failed, name)
+		s.shown[name] = validity(c)
 		return c, nil
 	}
 	if s.failed[name] == f { // the first to learn of it
@@ -244,24 +247,3 @@ func toHTTPS(base string) http.Handler {
 		http.Redirect(w, r, base+r.URL.RequestURI(), http.StatusPermanentRedirect)
 	})
 }
-
-// Weak says what is wrong with a certificate at a time, "" when it is good for name. name "" is not checked.
-func Weak(c *tls.Certificate, name string, now time.Time) string {
-	leaf := c.Leaf
-	switch {
-	case leaf == nil:
-		return "it has no certificate"
-	case now.After(leaf.NotAfter):
-		return "it ended on " + leaf.NotAfter.UTC().Format(time.DateOnly)
-	case now.Before(leaf.NotBefore):
-		return "it begins only on " + leaf.NotBefore.UTC().Format(time.DateOnly)
-	case now.Add(endsSoon).After(leaf.NotAfter):
-		return "it ends on " + leaf.NotAfter.UTC().Format(time.DateOnly)
-	}
-	if name != "" && leaf.VerifyHostname(name) != nil {
-		return "it is not for " + name
-	}
-	return ""
-}
-
-const endsSoon = 14 * 24 * time.Hour

@@ -24,7 +24,7 @@ func TestFilesAreFollowed(t *testing.T) {
 	certificatetest.Write(cert, key, time.Now().Add(time.Hour), "first.example.com")
 	now := time.Now()
 	var log bytes.Buffer
-	f, err := certificate.FromFiles(cert, key, func() time.Time { return now }, slog.New(slog.NewTextHandler(&log, nil)))
+	f, err := certificate.FromFiles(cert, key, "", func() time.Time { return now }, slog.New(slog.NewTextHandler(&log, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func TestWrongFiles(t *testing.T) {
 		{"a.pem", "b.key", "a.pem and " + at("b.key")},
 		{"a.key", "a.pem", "no certificate with its key"},
 	} {
-		_, err := certificate.FromFiles(at(c.cert), at(c.key), time.Now, slog.New(slog.DiscardHandler))
+		_, err := certificate.FromFiles(at(c.cert), at(c.key), "", time.Now, slog.New(slog.DiscardHandler))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s with %s: %v; want %q", c.cert, c.key, err, c.want)
 		}
@@ -89,7 +89,7 @@ func TestPlain(t *testing.T) {
 	dir := t.TempDir()
 	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
 	certificatetest.Write(cert, key, time.Now().Add(time.Hour), "a")
-	files, err := certificate.FromFiles(cert, key, time.Now, slog.New(slog.DiscardHandler))
+	files, err := certificate.FromFiles(cert, key, "", time.Now, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,34 +118,6 @@ func TestPlain(t *testing.T) {
 			if w.Code != c.status || w.Header().Get("Location") != c.to || strings.Contains(w.Body.String(), "secret") {
 				t.Errorf("%s: %s %s %s: %d, to %q: %s", name, c.method, c.path, c.header, w.Code, w.Header().Get("Location"), w.Body)
 			}
-		}
-	}
-}
-
-func TestWeak(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	now := time.Now()
-	certificatetest.Write(cert, key, now.Add(30*24*time.Hour), "weir.example.com")
-	pair, err := certificate.Read(cert, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct {
-		name string
-		at   time.Time
-		want string
-	}{
-		{"weir.example.com", now, ""},
-		{"", now, ""},
-		{"other.example.com", now, "it is not for other.example.com"},
-		{"weir.example.com", now.Add(-2 * time.Hour), "it begins only on"},
-		{"weir.example.com", now.Add(17 * 24 * time.Hour), "it ends on"},
-		{"weir.example.com", now.Add(31 * 24 * time.Hour), "it ended on"},
-	} {
-		if got := certificate.Weak(pair, c.name, c.at); !strings.HasPrefix(got, c.want) || (c.want == "") != (got == "") {
-			t.Errorf("%q at %s: %q; want %q", c.name, c.at, got, c.want)
 		}
 	}
 }

@@ -44,7 +44,7 @@ func TestEncrypted(t *testing.T) {
 					return context.Cause(ctx)
 				}
 			}), func(c *httpapi.Config) {
-				source, err := certificate.FromFiles(cert, key, time.Now, nil)
+				source, err := certificate.FromFiles(cert, key, "", time.Now, nil)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -120,6 +120,21 @@ func (m *Metrics) WatchHealth(e Ejections) {
 		func() float64 { return float64(e.CountEjected()) })
 }
 
+// WatchCertificate exports from when until when a certificate of the listener is good. validity returns zero times while there is none.
+func (m *Metrics) WatchCertificate(name string, validity func() (from, until time.Time)) {
+	const zero = "; 0 when there is none yet. Only with server.tls."
+	seconds := func(t time.Time) float64 {
+		if t.IsZero() {
+			return 0
+		}
+		return float64(t.Unix())
+	}
+	m.Registry.Gauges("weir_certificate_not_before_timestamp_seconds", "When the certificate of the listener that clients are shown begins"+zero, "certificate").
+		Watch(func() float64 { from, _ := validity(); return seconds(from) }, name)
+	m.Registry.Gauges("weir_certificate_not_after_timestamp_seconds", "When the certificate of the listener that clients are shown ends"+zero, "certificate").
+		Watch(func() float64 { _, until := validity(); return seconds(until) }, name)
+}
+
 // Asides reports how many charges could not be posted and wait for a decision. *ledger.Book is one.
 type Asides interface{ Aside() int64 }
 
@@ -140,7 +155,7 @@ func (m *Metrics) WatchAside(a Asides) {
 // WatchSpans exports what became of the spans of traces, by result.
 func (m *Metrics) WatchSpans(results []string, count func(result int) int64) {
 	spans := m.Registry.Counters("weir_trace_spans_total",
-		"Spans of traced calls by result: sent, dropped because the queue was full, rejected by the receiver, or lost because it did not answer.", "result")
+		"Spans of traced calls by result: sent, queue_full, rejected by the receiver, or lost because it did not answer.", "result")
 	for i, name := range results {
 		spans.Watch(func() float64 { return float64(count(i)) }, name)
 	}

@@ -265,6 +265,9 @@ func (r *Registry) Watch(name, help string, read func() float64) {
 	r.family(KindGauge, name, help, nil, nil).watch(nil, read)
 }
 
+// Watch exports what read returns at the time of writing as the gauge of these values. The first one stays.
+func (g *Gauges) Watch(read func() float64, values ...string) { g.f.watch(values, read) }
+
 // Watch exports what read returns at the time of writing as the counter of these values. The first one stays.
 func (c *Counters) Watch(read func() float64, values ...string) { c.f.watch(values, read) }
 
