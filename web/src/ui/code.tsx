@@ -32,7 +32,7 @@ export function highlight(code: string, language: Snippet['language']): ReactNod
 /** A block of code that scrolls in its frame. */
 export function Code({ code, language, label, className = '' }: { code: string; language: Snippet['language']; label: string; className?: string }) {
   const parts = useMemo(() => highlight(code, language), [code, language])
-  return <pre tabIndex={0} aria-label={label} className={`m-0 overflow-x-auto px-4 py-3.5 leading-[19px] whitespace-pre focus-visible:outline-offset-[-2px] ${className}`}><code>{parts}</code></pre>
+  return <pre tabIndex={0} role="group" aria-label={label} className={`m-0 overflow-x-auto px-4 py-3.5 leading-[19px] whitespace-pre focus-visible:outline-offset-[-2px] ${className}`}><code>{parts}</code></pre>
 }
 
 /** The same thing in several languages. The choice is remembered in this browser. */
