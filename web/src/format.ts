@@ -94,6 +94,9 @@ export function money(value: string | number | null | undefined, o: { exact?: bo
   return (o.about ? '≈' + NARROW : '') + (o.plus && d.digits > 0n ? '+' : '') + local(n) + (o.sign === false ? '' : NARROW + RUBLE)
 }
 
+/** An amount that was a float for drawing, for axes: six significant digits of it, without the sign. */
+export function drawnMoney(n: number): string { return money(String(Number(n.toPrecision(6))), { sign: false }) }
+
 /** A price for a thousand tokens as the price of one: for price(). */
 export function perToken(perThousand: string | number | null | undefined): string | null {
   const d = decimal(perThousand)
@@ -109,13 +112,15 @@ export function perUnit(perToken: string | number | null | undefined, unit: Pric
 export function unitName(unit: PriceUnit): string {
   return language === 'ru' ? (unit === '1M' ? '1 млн' : '1 тыс.') : unit
 }
+/** "₽ / 1M", "₽ за 1 млн" */
+export function priceUnit(unit: PriceUnit = '1M'): string { return RUBLE + (language === 'ru' ? ' за ' : ' / ') + unitName(unit) }
 /** "255.78 ₽ / 1M", "255,78 ₽ за 1 млн"; free is "free". `bare` leaves the unit out, for columns whose head has it. */
 export function price(perToken: string | number | null | undefined, unit: PriceUnit = '1M', o: { bare?: boolean } = {}): string {
   const d = perUnit(perToken, unit)
   if (!d) return NONE
   if (d.digits === 0n) return language === 'ru' ? 'бесплатно' : 'free'
   const n = local(listed(d))
-  return o.bare ? n : n + NARROW + RUBLE + (language === 'ru' ? ' за ' : ' / ') + unitName(unit)
+  return o.bare ? n : n + NARROW + priceUnit(unit)
 }
 
 /** A whole number with groups. */
@@ -176,13 +181,20 @@ export function seconds(ms: number | null | undefined): string {
   if (ms < 100) return duration(ms)
   return number(ms / 1000, ms < 9_950 ? 2 : 1) + NARROW + (language === 'ru' ? 'с' : 's')
 }
-/** A share in per cent, 0 to 100. Never "100 %" unless it is exactly that, never "0 %" unless it is. */
+/** A place in a recording, in seconds: "1:02.5", "1:02,5" */
+export function clock(s: number): string {
+  const tenths = Math.round(s * 10)
+  return `${Math.floor(tenths / 600)}:${local({ digits: BigInt(tenths % 600), scale: 1 }).padStart(4, '0')}`
+}
+/** A share or a change in per cent. Never "100 %" unless it is exactly that, never "0 %" unless it is. */
 export function percent(p: number | null | undefined, places = 2, o: { bare?: boolean } = {}): string {
   if (p === null || p === undefined || !Number.isFinite(p)) return NONE
   const unit = 10 ** places
-  let n = Math.round(p * unit)
-  if (p < 100 && n >= 100 * unit) n = 100 * unit - 1
-  if (p > 0 && n === 0) n = 1
+  const size = Math.abs(p)
+  let n = Math.round(size * unit)
+  if (n === 100 * unit && size !== 100) n += size < 100 ? -1 : 1
+  if (size > 0 && n === 0) n = 1
+  if (p < 0) n = -n
   return local(n % unit === 0 ? { digits: BigInt(n / unit), scale: 0 } : { digits: BigInt(n), scale: places }) + (o.bare ? '' : NARROW + '%')
 }
 

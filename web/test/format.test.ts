@@ -56,6 +56,10 @@ test.each([
 test.each([
   [99.98, '99.98_%', '99,98_%'], [100, '100_%', '100_%'], [99.999, '99.99_%', '99,99_%'], [0, '0_%', '0_%'], [0.0001, '0.01_%', '0,01_%'], [92, '92_%', '92_%'], [null, '—', '—'],
 ])('%s per cent', (n, en, ru) => expect(both(() => f.percent(n))).toEqual([en, ru]))
+test.each([
+  [100.001, '100.01_%', '100,01_%'], [-0.001, '\u22120.01_%', '\u22120,01_%'], [-99.999, '\u221299.99_%', '\u221299,99_%'], [-100, '\u2212100_%', '\u2212100_%'], [250, '250_%', '250_%'],
+])('a change of %s per cent', (n, en, ru) => expect(both(() => f.percent(n))).toEqual([en, ru]))
+test.each([[0, '0:00.0', '0:00,0'], [62.54, '1:02.5', '1:02,5'], [59.96, '1:00.0', '1:00,0'], [3600, '60:00.0', '60:00,0']])('place %d in a recording', (s, en, ru) => expect(both(() => f.clock(s))).toEqual([en, ru]))
 test('seconds of a column', () => expect(both(() => f.seconds(640))).toEqual(['0.64_s', '0,64_с']))
 test('bytes', () => expect(both(() => f.bytes(1_500_000))).toEqual(['1.50_MB', '1,50_МБ']))
 
@@ -92,5 +96,56 @@ describe('decimals are exact', () => {
       expect(f.compare(f.subtract(f.add(a, b), b), a)).toBe(0)
       expect(f.compare(d(f.plain(a)), a)).toBe(0)
     }
+  })
+})
+
+describe('each kind of value once, as a page has it', () => {
+  const now = Date.parse('2026-11-20T14:30:00Z'), at = '2026-11-20T14:02:11Z'
+  test.each<[string, () => string, string, string]>([
+    ['money in lists', () => f.money('12480.35'), '12_480.35_₽', '12_480,35_₽'],
+    ['money in lists, below one: four significant digits', () => f.money('0.86934916'), '0.8693_₽', '0,8693_₽'],
+    ['money in lists, far below one', () => f.money('0.000184'), '0.000184_₽', '0,000184_₽'],
+    ['no money', () => f.money('0.000'), '0_₽', '0_₽'],
+    ['money is never rounded to nothing', () => f.money('0.000000001'), '0.000000001_₽', '0,000000001_₽'],
+    ['money in detail: every digit', () => f.money('0.86934916', { exact: true }), '0.86934916_₽', '0,86934916_₽'],
+    ['money in detail: groups, too', () => f.money('-1234567.000000001', { exact: true }), '\u22121_234_567.000000001_₽', '\u22121_234_567,000000001_₽'],
+    ['money in a file: a dot, no groups, a hyphen', () => f.plain(f.decimal('-12480.350000000')!), '-12480.35', '-12480.35'],
+    ['a debit', () => f.money('-412.08', { sign: false }), '\u2212412.08', '\u2212412,08'],
+    ['a price', () => f.price('0.00025578'), '255.78_₽ / 1M', '255,78_₽ за 1 млн'],
+    ['a price for a thousand', () => f.price('0.00025578', '1k'), '0.2558_₽ / 1k', '0,2558_₽ за 1 тыс.'],
+    ['the unit of a price alone', () => f.priceUnit(), '₽ / 1M', '₽ за 1 млн'],
+    ['no price', () => f.price('0'), 'free', 'бесплатно'],
+    ['tokens', () => f.tokens(3812), '3_812', '3_812'],
+    ['tokens, the most that is exact', () => f.tokens(99_999), '99_999', '99_999'],
+    ['many tokens', () => f.tokens(1_200_000), '1.2M', '1,2_млн'],
+    ['a context', () => f.context(128_000), '128k', '128_тыс.'],
+    ['a long context', () => f.context(1_000_000), '1M', '1_млн'],
+    ['a time', () => f.time(at), '14:02:11', '14:02:11'],
+    ['a day', () => f.date(at), '20 Nov 2026', '20 ноября 2026'],
+    ['a moment within the hour', () => f.when(at, now), '27_min ago', '27_мин назад'],
+    ['a moment of today', () => f.when('2026-11-20T13:29:59Z', now), '13:29', '13:29'],
+    ['the whole moment, in titles', () => f.dateTimeZone(at), '20 Nov 2026, 14:02:11 UTC', '20 ноября 2026, 14:02:11 UTC'],
+    ['a duration below a second', () => f.duration(640), '640_ms', '640_мс'],
+    ['a duration of three significant digits', () => f.duration(4212), '4.21_s', '4,21_с'],
+    ['a duration of seconds', () => f.duration(42_149), '42.1_s', '42,1_с'],
+    ['a duration of minutes', () => f.duration(74_000), '1_min 14_s', '1_мин 14_с'],
+    ['a share', () => f.percent(99.98), '99.98_%', '99,98_%'],
+    ['nearly all is not all', () => f.percent(99.9999), '99.99_%', '99,99_%'],
+    ['all', () => f.percent(100), '100_%', '100_%'],
+    ['an estimate while it runs', () => f.money('1.03', { about: true }), '≈_1.03_₽', '≈_1,03_₽'],
+    ['what is not known', () => f.money(null) + f.tokens(undefined) + f.percent(null) + f.duration(null) + f.date(''), '—————', '—————'],
+  ])('%s', (_, run, en, ru) => expect(both(run)).toEqual([en, ru]))
+})
+
+describe('nothing else writes numbers', () => {
+  const sources = import.meta.glob<string>(['../src/**/*.{ts,tsx}', '!../src/format.ts', '!../src/api/schema.d.ts'], { eager: true, query: '?raw', import: 'default' })
+  test('no other module formats them', () => {
+    expect(Object.keys(sources).length).toBeGreaterThan(150)
+    expect(Object.entries(sources).filter(([, text]) => /\.toFixed\(|\.toPrecision\(|\.toLocale(Date|Time)?String\(|Intl\.(NumberFormat|DateTimeFormat|RelativeTimeFormat)/.test(text)).map(([path]) => path)).toEqual([])
+  })
+  test('messages have a narrow space before the sign of per cent, and prices have their unit in Russian', () => {
+    const lines = Object.entries(sources).filter(([path]) => path.includes('/messages/')).flatMap(([path, text]) => text.split('\n').map((line) => `${path}: ${line}`))
+    expect(lines.filter((l) => /[\d}][ \u00a0]?%/.test(l))).toEqual([])
+    expect(lines.filter((l) => l.includes('.ru.ts') && /₽ ?\/|\/ ?1[Mk]\b/.test(l))).toEqual([])
   })
 })

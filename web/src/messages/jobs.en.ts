@@ -27,7 +27,7 @@ const messages = {
   held: '{amount} on hold',
   expires: 'Kept until',
   progress: 'Progress',
-  percent: '{n} % done',
+  percent: '{n} % done',
   requests: '{done} of {all} requests, {failed} failed',
   endpoint: 'Route',
   cancel: 'Cancel the job',

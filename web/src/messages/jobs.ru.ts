@@ -28,7 +28,7 @@ export default {
   held: '{amount} в резерве',
   expires: 'Хранится до',
   progress: 'Ход',
-  percent: 'готово {n} %',
+  percent: 'готово {n} %',
   requests: '{done} из {all} запросов, с ошибкой {failed}',
   endpoint: 'Адрес',
   cancel: 'Отменить задание',

@@ -51,7 +51,7 @@ const messages = {
   payback: 'Returned to the payer',
   adjustment: 'Adjustment',
   vat: 'Calls less refunds, by VAT',
-  vatRate: 'VAT {rate} %',
+  vatRate: 'VAT {rate} %',
   noVat: 'Without VAT',
   net: 'Net',
   vatAmount: 'VAT',

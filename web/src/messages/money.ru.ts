@@ -52,7 +52,7 @@ export default {
   payback: 'Возврат плательщику',
   adjustment: 'Корректировка',
   vat: 'Вызовы за вычетом возвратов, по НДС',
-  vatRate: 'НДС {rate} %',
+  vatRate: 'НДС {rate} %',
   noVat: 'Без НДС',
   net: 'Без НДС',
   vatAmount: 'НДС',

@@ -11,7 +11,7 @@ const messages = {
   low_balance: 'Low balance',
   low_balance_help: 'Below your threshold, for three days or less, or gone.',
   key_limit: 'Limit of a key',
-  key_limit_help: 'At 80% and at 100%.',
+  key_limit_help: 'At 80 % and at 100 %.',
   key_expiring: 'Expiring key',
   key_expiring_help: 'A week before, and when it has expired.',
   model_retiring: 'Retiring model',

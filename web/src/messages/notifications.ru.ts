@@ -12,7 +12,7 @@ const messages = {
   low_balance: 'Остаток на исходе',
   low_balance_help: 'Ниже вашего порога, на три дня или меньше, или закончился.',
   key_limit: 'Лимит ключа',
-  key_limit_help: 'На 80 % и на 100 %.',
+  key_limit_help: 'На 80 % и на 100 %.',
   key_expiring: 'Ключ истекает',
   key_expiring_help: 'За неделю и когда истёк.',
   model_retiring: 'Модель уходит',

@@ -3,7 +3,7 @@ import type { Messages } from '../i18n'
 const messages = {
   title: 'Own provider keys',
   text: 'Bring a key that you already have. Calls of your account use it, the provider charges you for them, and here you pay a fee instead of the price.',
-  feePercent: 'Fee: {percent} % of the price.',
+  feePercent: 'Fee: {percent} % of the price.',
   feeCall: 'Fee: {amount} for each call.',
   off: 'This gateway takes no own keys at present. Those that you have are not used.',
   none: 'No keys yet.',

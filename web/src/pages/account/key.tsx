@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
 import { ApiError, get, type Reply } from '../../api/client'
 import { useRenewed } from '../../api/live'
-import { approximately, compare, date, dateTime, day, decimal, money, ZERO } from '../../format'
+import { approximately, compare, date, dateTime, day, decimal, drawnMoney, money, ZERO } from '../../format'
 import { useT } from '../../i18n'
 import { Button } from '../../ui/button'
 import { Chart, colorsOf } from '../../ui/chart'
@@ -83,7 +83,7 @@ function Spent({ k }: { k: Key }) {
       {q.error && !u ? <ErrorBox error={q.error} onRetry={() => void q.refetch()} /> : !u ? <SkeletonRows rows={5} /> : compare(of(u.total), ZERO) === 0 ? <p className="text-ink2">{t('spentNothing')}</p> : (
         <Chart main kind="bars" hideHead title={t('spending')} unit={t('spendingNote')} unfinished height={200}
           summary={t('spendingSummary', { day: day(u.t[most]!, { short: true }), most: money(u.sums[most] ?? null), total: money(u.total, { exact: true }) })}
-          times={u.t.map((x) => Date.parse(x))} format={(n) => money(String(Number(n.toPrecision(6))), { sign: false })} time={(ms) => day(ms, { short: true })}
+          times={u.t.map((x) => Date.parse(x))} format={(n) => drawnMoney(n)} time={(ms) => day(ms, { short: true })}
           series={[...u.series.map((s) => series(s.key, s.label ?? s.key, colors.get(s.key) ?? 0, s.values)), ...(u.other ? [series('', t('others'), 0, u.other)] : [])]} />
       )}
     </Panel>

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useMemo, type ReactNode } from 'react'
 import { address, get, type Reply } from '../../api/client'
 import { useRenewed } from '../../api/live'
-import { approximately, compare, date, day, decimal, duration, integer, money, month, percent, period as writePeriod, time, tokens } from '../../format'
+import { approximately, compare, date, day, decimal, drawnMoney, duration, integer, money, month, percent, period as writePeriod, time, tokens } from '../../format'
 import { useT } from '../../i18n'
 import { Button, buttonClass, IconButton } from '../../ui/button'
 import { Chart, colorsOf, swatch, type Series } from '../../ui/chart'
@@ -149,7 +149,7 @@ function Content({ u, table, view, onAll, word, stale, onZoom }: { u: Report; ta
       <Panel>
         <Chart main kind={lines ? 'lines' : 'bars'} title={t(`m_${metric}`)} unit={t(metric === 'cost' ? 'u_cost' : lines ? 'u_first' : metric.startsWith('tokens') ? 'u_tokens' : 'u_calls', { bucket })}
           summary={best < 0 ? t('summaryNone') : t(lines ? 'summaryFirst' : 'summary', most)} height={260} times={times} series={series} unfinished={span(view.period, Date.now()).to > Date.now()}
-          format={(n) => (metric === 'cost' ? money(String(Number(n.toPrecision(6))), { sign: false }) : write(metric, n))} time={at} onZoom={(from, to) => onZoom(zoomed(from, to, u.bucket))} />
+          format={(n) => (metric === 'cost' ? drawnMoney(n) : write(metric, n))} time={at} onZoom={(from, to) => onZoom(zoomed(from, to, u.bucket))} />
       </Panel>
       <Panel title={t('tableHead')} note={u.bucket === 'month' ? t('wholeMonths', { period: writePeriod(u.from, Date.parse(u.to) - 1) }) : t('tableNote')} flush actions={(view.all || u.other_count > 0) && <Button small look="quiet" aria-pressed={view.all} onClick={onAll}>{t('allRows')}</Button>}>
         <Table<Row> main dense name="activity" caption={t('tableHead')} rows={rows} rowKey={(r) => r.key ?? OTHERS} columns={columns} onOpen={(r) => { if (r.key !== null) go('/calls', { search: link(r) }); else if (!view.all) onAll() }} foot={foot}

@@ -2,7 +2,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { get, type Reply } from '../../api/client'
 import { useRenewed } from '../../api/live'
-import { approximately, compare, day, decimal, money, plain, ZERO, type Decimal } from '../../format'
+import { approximately, compare, day, decimal, drawnMoney, money, plain, ZERO, type Decimal } from '../../format'
 import { useT } from '../../i18n'
 import { Chart, colorsOf, swatch } from '../../ui/chart'
 import { Days } from '../../ui/days'
@@ -77,7 +77,7 @@ export function Spending({ v }: { v: Overview }) {
           <div className={`transition-opacity delay-200 ${stale}`} aria-busy={stale !== '' || undefined}>
             <Chart main kind="bars" hideHead title={t('spending')} unit={t('unit')} unfinished
               summary={t('summary', { day: s.t[most] ? day(s.t[most], { short: true }) : '', most: money(s.sums[most] ?? null), n: view.days, total: money(s.total) })}
-              times={s.t.map((x) => Date.parse(x))} format={(n) => money(String(Number(n.toPrecision(6))), { sign: false })} time={(ms) => day(ms, { short: true })}
+              times={s.t.map((x) => Date.parse(x))} format={(n) => drawnMoney(n)} time={(ms) => day(ms, { short: true })}
               series={[...s.series.map((x) => series(x.key, label(x), colors.get(x.key) ?? 0, x.values)), ...(s.other ? [series('\u0000others', others!, 0, s.other)] : [])]} />
           </div>
         ))}

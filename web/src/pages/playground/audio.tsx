@@ -1,7 +1,7 @@
 import { useEffect, useId, useRef, useState } from 'react'
 import { send } from '../../api/client'
 import type { Me } from '../../api/query'
-import { ZERO, add, bytes, decimal, divide, duration, money, multiply, perToken, plain, times } from '../../format'
+import { ZERO, add, bytes, clock, decimal, divide, duration, money, multiply, perToken, plain, times } from '../../format'
 import { useT } from '../../i18n'
 import { Button } from '../../ui/button'
 import { Segmented } from '../../ui/controls'
@@ -182,7 +182,6 @@ function useAddress(blob: Blob | null): string | undefined {
   }, [blob])
   return url
 }
-const clock = (s: number) => `${Math.floor(s / 60)}:${(s % 60).toFixed(1).padStart(4, '0')}`
 function Transcript({ w }: { w: Heard }) {
   const t = useT('media')
   const url = useAddress(w.file)

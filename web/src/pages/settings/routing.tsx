@@ -4,7 +4,7 @@ import { useEffect, useId, useMemo, useRef, useState, type FormEvent, type React
 import { ApiError, get, post, put } from '../../api/client'
 import { explain, said } from '../../api/explain'
 import { queries } from '../../api/query'
-import { integer, perToken, price } from '../../format'
+import { RUBLE, integer, perToken, price, priceUnit } from '../../format'
 import { useT } from '../../i18n'
 import { remember, remembered } from '../../settings'
 import { Button, IconButton } from '../../ui/button'
@@ -81,7 +81,7 @@ function Editor({ saved }: { saved: Saved }) {
       </div>
     )
   }
-  const unit = (x: (typeof ceilings)[number]) => (x === 'request' || x === 'image' ? '₽' : '₽ / 1M')
+  const unit = (x: (typeof ceilings)[number]) => (x === 'request' || x === 'image' ? RUBLE : priceUnit())
   const cutoffs = (field: 'speed' | 'first', label: string, help: string, unit: string) => (
     <fieldset className="m-0 min-w-0 border-0 p-0">
       <legend className="pb-1.5 text-small font-medium text-ink2">{label}</legend>
