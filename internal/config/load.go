@@ -348,20 +348,24 @@ func splitList(text string) []string {
 	return out
 }
 
-// fieldNamed finds the field of a struct by its yaml name, and lists all names for a suggestion.
-func fieldNamed(v reflect.Value, name string) (reflect.Value, []string) {
-	var names []string
-	for i := range v.NumField() {
-		tag, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("yaml"), ",")
-		if tag == "" {
-			continue
-		}
-		if tag == name {
+// fieldNamed finds the field of a struct by its yaml name. If there is none, it lists all names for a suggestion.
+func fieldNamed(v reflect.Value, name string) (field reflect.Value, names []string) {
+	t := v.Type()
+	tag := func(i int) string {
+		tag, _, _ := strings.Cut(t.Field(i).Tag.Get("yaml"), ",")
+		return tag
+	}
+	for i := range t.NumField() {
+		if tag(i) == name && name != "" {
 			return v.Field(i), nil
 		}
-		names = append(names, tag)
 	}
-	return reflect.Value{}, names
+	for i := range t.NumField() {
+		if n := tag(i); n != "" {
+			names = append(names, n)
+		}
+	}
+	return field, names
 }
 
 // Variable returns the environment variable that overrides the scalar at a path: WEIR_ and the path in capitals, with _ instead of dots.
