@@ -378,8 +378,11 @@ const (
 	postingsOf = `SELECT transaction_id, line, account, amount, at FROM (SELECT transaction_id, line, account, amount, (SELECT t.at FROM transactions t WHERE t.id = transaction_id) AS at
 		FROM entries WHERE account = $1 AND transaction_id >= 0 AND substr(ref, 1, 7) <> 'settle:') e WHERE at >= $2 AND at < $3 `
 	postingSum = `SELECT CAST(COALESCE(SUM(amount), 0) AS BIGINT) FROM (` + postingsOf + `) p`
-	postingsIn = `SELECT t.id, t.kind, t.ref, t.at, t.actor, t.reason, w.account, w.amount, o.account FROM (` + postingsOf + `ORDER BY at, transaction_id LIMIT $4) w
-		JOIN transactions t ON t.id = w.transaction_id JOIN entries o ON o.transaction_id = w.transaction_id AND o.line <> w.line AND substr(o.ref, 1, 7) <> 'settle:' ORDER BY t.at, t.id`
+	// What belongs to each posting is read by itself as well: joined, PostgreSQL reads all entries and transactions for it.
+	postingsIn = `SELECT w.transaction_id, (SELECT t.kind FROM transactions t WHERE t.id = w.transaction_id), (SELECT t.ref FROM transactions t WHERE t.id = w.transaction_id), w.at,
+		(SELECT t.actor FROM transactions t WHERE t.id = w.transaction_id), (SELECT t.reason FROM transactions t WHERE t.id = w.transaction_id), w.account, w.amount,
+		COALESCE((SELECT o.account FROM entries o WHERE o.transaction_id = w.transaction_id AND o.line <> w.line AND substr(o.ref, 1, 7) <> 'settle:' LIMIT 1), '')
+		FROM (` + postingsOf + `ORDER BY at, transaction_id LIMIT $4) w ORDER BY w.at, w.transaction_id`
 	jobHolds = `SELECT substr(l.node, 5), l.granted - l.consumed, l.at, COALESCE((SELECT j.model FROM video_jobs j WHERE j.id = substr(l.node, 5)), '') FROM leases l
 		WHERE l.wallet = $1 AND l.key_id = '' AND l.epoch = 0 AND l.granted > l.consumed ORDER BY l.at, l.node LIMIT 1000`
 	toppedUp  = `SELECT 1 FROM entries WHERE account = $1 AND transaction_id >= 0 AND substr(ref, 1, 7) <> 'settle:' LIMIT 1`
