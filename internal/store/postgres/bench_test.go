@@ -1,7 +1,11 @@
 package postgres_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"io/fs"
+	"os"
 	"testing"
 	"time"
 
@@ -41,7 +45,12 @@ func BenchmarkPages(b *testing.B) {
 			_, err = conn.Exec(b.Context(), text, args...)
 			return errors.Join(err, conn.Close(b.Context()))
 		}
-		return storetest.PagesDB{Store: s, SQL: run, Settle: func() error { return run("ANALYZE") }, // as autovacuum does
+		watch, err := pgx.Connect(b.Context(), dsn)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Cleanup(func() { _ = watch.Close(context.Background()) })
+		return storetest.PagesDB{Store: s, SQL: run, Processor: func() (time.Duration, error) { return processor(b.Context(), watch) }, Settle: func() error { return run("ANALYZE") }, // as autovacuum does
 			Reopen: func() error {
 				other, err := postgres.Open(b.Context(), dsn, postgres.WithClock(now))
 				if err != nil {
@@ -50,6 +59,27 @@ func BenchmarkPages(b *testing.B) {
 				return other.Close()
 			}}
 	})
+}
+
+// processor is the processor time of the processes that serve this database, which must run on this machine.
+func processor(ctx context.Context, conn *pgx.Conn) (all time.Duration, err error) {
+	rows, err := conn.Query(ctx, `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`)
+	if err != nil {
+		return 0, err
+	}
+	pids, err := pgx.CollectRows(rows, pgx.RowTo[int])
+	for _, pid := range pids {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/schedstat", pid)) // nanoseconds on a processor come first
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // it has ended
+		}
+		var n time.Duration
+		if _, err := fmt.Sscan(string(text), &n); err != nil {
+			return 0, err
+		}
+		all += n
+	}
+	return all, err
 }
 
 func BenchmarkSpace(b *testing.B) {
