@@ -248,8 +248,9 @@ container-test: build ## run the program as the container image does: a root tha
 	go test -count=1 -timeout 5m ./cmd/weir -run 'TestContainer$$' -container.program $(CURDIR)/bin/weir
 
 .PHONY: alerts-test
-alerts-test: python ## check the alert rules and the dashboard's expressions with Prometheus, and when each alert fires (a part of make soak)
+alerts-test: python ## check the alert rules and the dashboard's expressions with Prometheus, when each alert fires, and the dashboard with Grafana's types (a part of make soak)
 	tools/alerts-test.sh
+	cd tools/dashboard && go test -count=1 ./...
 
 .PHONY: chart-test
 chart-test: build ## render the Helm chart with Helm's engine and read it as Kubernetes does (a part of make soak: it compiles both)

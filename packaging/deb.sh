@@ -11,12 +11,12 @@ version=${version#v}
 version=${version//-/+}
 
 install -Dm755 "$binary" "$root/usr/bin/weir"
-install -Dm644 packaging/weir.service "$root/usr/lib/systemd/system/weir.service"
+for unit in weir.service weir-backup.service weir-backup.timer; do install -Dm644 "packaging/$unit" "$root/usr/lib/systemd/system/$unit"; done
 install -Dm644 packaging/debian/weir.yaml "$root/etc/weir/weir.yaml"
 install -Dm600 packaging/debian/environment "$root/etc/weir/environment"
 install -Dm644 LICENSE "$root/usr/share/doc/weir/copyright"
 install -Dm644 weir.example.yaml "$root/usr/share/doc/weir/weir.example.yaml"
-for part in prometheus/alerts.yaml grafana/weir.json; do install -Dm644 "packaging/$part" "$root/usr/share/weir/$part"; done
+for part in prometheus/alerts.yaml grafana/weir.json nginx/weir.conf; do install -Dm644 "packaging/$part" "$root/usr/share/weir/$part"; done
 gzip -9n < CHANGELOG.md > "$root/usr/share/doc/weir/changelog.gz"
 (cd docs && find . -name '*.md' -print0) | while IFS= read -r -d '' page; do install -Dm644 "docs/$page" "$root/usr/share/doc/weir/$page"; done
 

@@ -10,10 +10,10 @@ packaging/deb.sh bin/weir 1.0 "$arch" "$work" > /dev/null
 packaging/deb.sh bin/weir 1.1 "$arch" "$work" > /dev/null
 if command -v systemd-analyze > /dev/null; then
 	# The program is where the package puts it, which is not here.
-	sed "s#/usr/bin/weir#$PWD/bin/weir#" packaging/weir.service > "$work/weir.service"
-	systemd-analyze verify "$work/weir.service"
+	for unit in weir.service weir-backup.service weir-backup.timer; do sed "s#/usr/bin/weir#$PWD/bin/weir#" "packaging/$unit" > "$work/$unit"; done
+	systemd-analyze verify "$work/weir.service" "$work/weir-backup.service" "$work/weir-backup.timer"
 fi
-debootstrap --variant=minbase --include=systemd-sysv,dbus,curl stable "$work/root" > "$work/log" || { cat "$work/log" >&2; exit 1; }
+debootstrap --variant=minbase --include=systemd-sysv,dbus,curl,openssl stable "$work/root" > "$work/log" || { cat "$work/log" >&2; exit 1; }
 cp "$work"/*.deb "$work/root/tmp/"
 cat > "$work/root/tmp/try" <<'TRY'
 set -e
@@ -21,9 +21,15 @@ export PATH=/usr/sbin:/usr/bin:/sbin:/bin WEIR_CONFIG=/etc/weir/weir.yaml
 say() { echo "package: $*"; }
 dpkg -i /tmp/weir_1.0_*.deb > /dev/null
 [ "$(stat -c %a /etc/weir/environment)" = 600 ]
-[ -s /usr/share/weir/prometheus/alerts.yaml ] && [ -s /usr/share/weir/grafana/weir.json ]
+[ -s /usr/share/weir/prometheus/alerts.yaml ] && [ -s /usr/share/weir/grafana/weir.json ] && [ -s /usr/share/weir/nginx/weir.conf ]
 weir user bootstrap root > /dev/null
 weir topup root 1000 > /dev/null
+(
+	unset WEIR_CONFIG
+	cd /tmp
+	weir user list 2>&1 | grep -q 'such as -c /etc/weir/weir.yaml'
+	weir doctor | grep -q 'weir doctor -c /etc/weir/weir.yaml'
+)
 say installed
 weir serve 2> /tmp/log &
 node=$!

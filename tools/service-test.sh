@@ -76,6 +76,33 @@ grep -q 'data: \[DONE\]' /tmp/stream || fail 'the upgrade cut a stream'
 [ "$(systemctl show -P MainPID weir)" != "$before" ] || fail 'the upgrade did not restart it'
 weir ready > /dev/null || fail 'it is upgraded, and not ready'
 say 'upgraded after its calls'
+systemctl enable --now weir-backup.timer 2> /dev/null
+systemctl start weir-backup || fail 'the backup'
+weir restore /var/backups/weir/weir-* --data /tmp/restored | grep -q '^balanced$' || fail 'the backup cannot be restored'
+say 'backed up, and restored elsewhere'
+# TLS as docs/install.md says.
+openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 365 -subj /CN=weir.example.com \
+	-addext subjectAltName=DNS:weir.example.com -keyout /tmp/privkey.pem -out /tmp/fullchain.pem 2> /dev/null
+sed -i 's#^server: .*#server: {shutdown_delay: 500ms, listen: ":443", public_url: "https://weir.example.com", tls: {cert_file: /etc/weir/cert.pem, key_file: /etc/weir/key.pem, redirect_listen: ":80"}}#' /etc/weir/weir.yaml
+install -m 644 /tmp/fullchain.pem /etc/weir/cert.pem
+install -m 600 /tmp/privkey.pem /etc/weir/key.pem
+weir doctor | grep -q 'cannot read /etc/weir/key.pem' || fail 'doctor does not find that the service cannot read the key'
+! systemctl restart weir 2> /dev/null || fail 'it reads a file of root'
+journalctl -u weir --no-pager | grep -q 'let the user who runs weir read it' || fail 'the log does not say what to do about the key'
+systemctl stop weir
+groupadd --system weir-tls
+install -m 640 -g weir-tls /tmp/privkey.pem /etc/weir/key.pem
+printf '[Service]\nCapabilityBoundingSet=CAP_NET_BIND_SERVICE\nAmbientCapabilities=CAP_NET_BIND_SERVICE\nPrivateUsers=no\nSupplementaryGroups=weir-tls\n' > /etc/systemd/system/weir.service.d/tls.conf
+systemctl daemon-reload
+systemctl restart weir || fail 'it does not start with a certificate'
+curl -sf --cacert /tmp/fullchain.pem --resolve weir.example.com:443:127.0.0.1 https://weir.example.com/v1/models | grep -q hut/chat || fail 'no answer over TLS'
+[ "$(curl -s -o /dev/null -w '%{http_code} %{redirect_url}' http://127.0.0.1/x)" = '308 https://weir.example.com/x' ] || fail 'no redirect to TLS'
+! weir doctor | grep '^error' || fail 'doctor does not find what the service has'
+rm -r /etc/systemd/system/weir.service.d/tls.conf /etc/weir/cert.pem /etc/weir/key.pem
+sed -i 's#^server: .*#server: {shutdown_delay: 500ms}#' /etc/weir/weir.yaml
+systemctl daemon-reload
+systemctl restart weir
+say 'encrypted'
 before=$(systemctl show -P MainPID weir)
 systemctl reload weir || fail 'it is not reloaded'
 [ "$(systemctl show -P MainPID weir)" = "$before" ] || fail 'a reload restarted it'
@@ -93,6 +120,7 @@ sed -i 's/^builtin: nonsense/builtin: false/' /etc/weir/weir.yaml
 systemctl reset-failed weir
 systemctl restart weir || fail 'it does not start with the right configuration'
 dpkg -r weir > /dev/null 2>&1
+[ "$(systemctl is-active weir-backup.timer)" != active ] || fail 'its timer runs, although it was removed'
 [ "$(systemctl is-active weir)" != active ] || fail 'it runs, although it was removed'
 rm /etc/weir/master.key
 dpkg -P weir > /dev/null 2>&1

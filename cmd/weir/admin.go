@@ -60,6 +60,14 @@ func (p *place) anywhere() *place {
 // hint makes commands that a text names lead to the same place, so that they can be pasted.
 func (p *place) hint(text string) string { return newProgram().Hint(text, p.again(), isLocated) }
 
+// missing says how to reach the service of a package, for a command that found no ledger without it.
+func (p *place) missing() string {
+	if _, err := os.Stat(app.Packaged); p.Config != "" || err != nil {
+		return ""
+	}
+	return ", such as -c " + app.Packaged
+}
+
 // quoted is a path as a shell reads it.
 func quoted(path string) string {
 	if needsNoQuotes.MatchString(path) {

@@ -74,6 +74,9 @@ func run(args []string) int {
 		said := sentence(err)
 		if at, ok := c.Target().(located); ok {
 			said = at.hint(said)
+			if app.IsNoLedger(err) {
+				said += at.missing()
+			}
 		}
 		fmt.Fprintln(os.Stderr, "weir: "+said)
 		return 1
@@ -82,7 +85,10 @@ func run(args []string) int {
 }
 
 // located is a command that has flags for the place of what it works on.
-type located interface{ hint(text string) string }
+type located interface {
+	hint(text string) string
+	missing() string
+}
 
 func isLocated(target any) bool { _, ok := target.(located); return ok }
 

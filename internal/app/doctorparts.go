@@ -23,6 +23,10 @@ import (
 // configuration examines the file itself; its content was valid, or nothing would be examined.
 func (d *Doctor) configuration() {
 	const part = "configuration"
+	if _, err := os.Stat(Packaged); d.Path == "" && err == nil {
+		d.say(Weak, part, "weir doctor -c "+Packaged, "defaults and WEIR_* variables; %s, which the service of the package has, is not read", Packaged)
+		return
+	}
 	if d.Path == "" {
 		d.good(part, "defaults and WEIR_* variables, without a file")
 		return

@@ -56,3 +56,9 @@ type noLedger string
 func (place noLedger) Error() string {
 	return "there is no ledger " + string(place) + ": run this where weir runs, or give --data or -c"
 }
+
+// IsNoLedger reports whether a command failed because there is no ledger where it looked.
+func IsNoLedger(err error) bool { return errors.As(err, new(noLedger)) }
+
+// Packaged is the configuration of the service that a package installs. No command reads it unless it is told to.
+const Packaged = "/etc/weir/weir.yaml"
