@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes a Debian package: packaging/deb.sh BINARY VERSION ARCHITECTURE FOLDER
+# Makes a Debian package: packaging/deb.sh BINARY VERSION ARCHITECTURE FOLDER (COMPRESSION=none: fast and large)
 set -euo pipefail
 binary=$1 version=$2 arch=$3 out=$4
 cd "$(dirname "$0")/.."
@@ -27,4 +27,4 @@ size=$(du -sk --exclude=DEBIAN "$root" | cut -f1)
 sed "s/@VERSION@/$version/; s/@ARCH@/$arch/; s/@SIZE@/$size/" packaging/debian/control > "$root/DEBIAN/control"
 chmod 755 "$root"
 mkdir -p "$out"
-dpkg-deb --root-owner-group -Zxz --build "$root" "$out/weir_${version}_$arch.deb"
+dpkg-deb --root-owner-group "-Z${COMPRESSION:-xz}" --build "$root" "$out/weir_${version}_$arch.deb"

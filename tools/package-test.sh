@@ -6,8 +6,8 @@ cd "$(dirname "$0")/.."
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 arch=$(dpkg --print-architecture)
-packaging/deb.sh bin/weir 1.0 "$arch" "$work" > /dev/null
-packaging/deb.sh bin/weir 1.1 "$arch" "$work" > /dev/null
+COMPRESSION=none packaging/deb.sh bin/weir 1.0 "$arch" "$work" > /dev/null
+COMPRESSION=none packaging/deb.sh bin/weir 1.1 "$arch" "$work" > /dev/null
 if command -v systemd-analyze > /dev/null; then
 	# The program is where the package puts it, which is not here.
 	for unit in weir.service weir-backup.service weir-backup.timer; do sed "s#/usr/bin/weir#$PWD/bin/weir#" "packaging/$unit" > "$work/$unit"; done

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -128,13 +129,32 @@ func TestKept(t *testing.T) {
 	}
 }
 
+// lines is a log that one goroutine writes and another takes.
+type lines struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *lines) take() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	defer l.text.Reset()
+	return l.text.String()
+}
+
 // The end of a certificate is in the log once a day until it is renewed, from the start of the node on.
 func TestEndIsLogged(t *testing.T) {
 	t.Parallel()
 	cert, key := files(t)
 	synctest.Test(t, func(t *testing.T) {
 		certificatetest.Write(cert, key, time.Now().Add(16*days), "weir.example.com")
-		var log bytes.Buffer
+		var log lines
 		f, err := certificate.FromFiles(cert, key, "weir.example.com", time.Now, slog.New(slog.NewTextHandler(&log, nil)))
 		if err != nil {
 			t.Fatal(err)
@@ -145,10 +165,10 @@ func TestEndIsLogged(t *testing.T) {
 			t.Helper()
 			time.Sleep(after)
 			synctest.Wait()
-			if n := strings.Count(log.String(), want); n != times {
-				t.Errorf("%q is in the log %d times, want %d:\n%s", want, n, times, log.String())
+			text := log.take()
+			if n := strings.Count(text, want); n != times {
+				t.Errorf("%q is in the log %d times, want %d:\n%s", want, n, times, text)
 			}
-			log.Reset()
 		}
 		said(time.Minute, "level=", 0)
 		said(12*days+time.Hour, "clients will soon refuse the certificate", 1)
