@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 )
 
@@ -28,6 +29,29 @@ func TestGuidesSayWhatPagesSay(t *testing.T) {
 				t.Errorf("%s: no page says %q", file.name, m[1])
 			}
 		}
+	}
+}
+
+// The variables of requests are the same on all pages, or the page sets them.
+func TestVariablesOfRequestsAreSet(t *testing.T) {
+	t.Parallel()
+	known := map[string]bool{"BASE": true, "KEY": true, "MANAGEMENT_KEY": true, "ADMIN": true}
+	request := regexp.MustCompile(`(?m)^ *(?:\$ )?curl (?:[^\n]*\\\n)*[^\n]*`)
+	variable := regexp.MustCompile(`\$\{?([A-Z_]+)`)
+	requests := 0
+	for _, file := range append(glob(t, "../../docs/*.md"), append(glob(t, "../../docs/*/*.md"), glob(t, "../../README.md")...)...) {
+		for _, one := range request.FindAllString(file.text, -1) {
+			requests++
+			for _, m := range variable.FindAllStringSubmatch(one, -1) {
+				// Those of other gateways are the reader's own.
+				if name := m[1]; !known[name] && !strings.HasPrefix(name, "THEIR_") && !strings.Contains(file.text, "export "+name+"=") {
+					t.Errorf("%s does not set %s, which it uses: %s", file.name, name, one)
+				}
+			}
+		}
+	}
+	if requests < 50 {
+		t.Fatalf("only %d requests", requests)
 	}
 }
 
