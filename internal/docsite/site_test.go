@@ -218,6 +218,8 @@ func TestEveryPageIsListed(t *testing.T) {
 }
 
 // What stands in a file stands on its page: nothing is lost on the way.
+var commandAsText = regexp.MustCompile(`<p>(?:\$ )?(?:curl|export|printf|make|go|(?:bin/)?weir) [^<]*`)
+
 func TestPagesHaveTheTextOfTheirFiles(t *testing.T) {
 	t.Parallel()
 	const base = "http://127.0.0.1:8080"
@@ -243,6 +245,10 @@ func TestPagesHaveTheTextOfTheirFiles(t *testing.T) {
 				t.Errorf("%s: %q is not on the page", f, w)
 				break
 			}
+		}
+		// A command that is indented by four after a list is a paragraph of its last item.
+		if at := commandAsText.FindString(article); at != "" {
+			t.Errorf("%s: a command is not shown as code: %s", f, at)
 		}
 		if a, b := strings.Count(string(source), base), strings.Count(html.UnescapeString(article), base); a != b {
 			t.Errorf("%s has the address %d times, its page %d times", f, a, b)
