@@ -51,7 +51,7 @@ const weirModel = `      - id: SLUG
         output: [text]
 `
 
-// moreModels are n models that nobody asks for, each with an endpoint, and every second with two: what a large catalog costs.
+// moreModels are n models without requests, each with an endpoint, and every second with two: what a large catalog costs.
 func moreModels(n int, upstream string) string {
 	var b strings.Builder
 	add := func(step int) {

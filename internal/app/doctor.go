@@ -52,13 +52,13 @@ type Doctor struct {
 	Books   bool   // also recompute the ledger and the audit chain, which reads all of them
 	Keys    bool   // also call each provider with each of its keys, which it bills
 
-	cfg  config.Config
-	tell func(Finding)
+	cfg    config.Config
+	report func(Finding)
 }
 
-// Examine reports its findings to tell, one after another.
-func (d Doctor) Examine(ctx context.Context, cfg config.Config, tell func(Finding)) {
-	d.cfg, d.tell = cfg, tell
+// Examine passes its findings to report, one after another.
+func (d Doctor) Examine(ctx context.Context, cfg config.Config, report func(Finding)) {
+	d.cfg, d.report = cfg, report
 	d.good("version", "weir %s, %s, %s/%s", d.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	d.configuration()
 	d.clock(time.Now())
@@ -93,7 +93,7 @@ func (d Doctor) Examine(ctx context.Context, cfg config.Config, tell func(Findin
 }
 
 func (d *Doctor) say(is State, part, do, format string, args ...any) {
-	d.tell(Finding{Part: part, Is: is, What: fmt.Sprintf(format, args...), Do: do})
+	d.report(Finding{Part: part, Is: is, What: fmt.Sprintf(format, args...), Do: do})
 }
 
 func (d *Doctor) good(part, format string, args ...any) { d.say(Good, part, "", format, args...) }
@@ -405,7 +405,7 @@ func (d *Doctor) providers(ctx context.Context, snap *catalog.Snapshot) {
 	}
 	all.Wait()
 	for _, f := range found {
-		d.tell(f)
+		d.report(f)
 	}
 }
 

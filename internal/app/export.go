@@ -10,8 +10,8 @@ import (
 	"weir/internal/export"
 )
 
-// ExportCalls exports the calls of each day from first to last, and reports each day to tell.
-func ExportCalls(ctx context.Context, cfg config.Config, first, last time.Time, version string, tell func(export.Day, export.Outcome) error) error {
+// ExportCalls exports the calls of each day from first to last, and passes each day to report.
+func ExportCalls(ctx context.Context, cfg config.Config, first, last time.Time, version string, report func(export.Day, export.Outcome) error) error {
 	office, err := OpenOffice(ctx, cfg, false)
 	if err != nil {
 		return err
@@ -27,7 +27,7 @@ func ExportCalls(ctx context.Context, cfg config.Config, first, last time.Time, 
 		if err != nil {
 			return err
 		}
-		if err := tell(d, outcome); err != nil {
+		if err := report(d, outcome); err != nil {
 			return err
 		}
 	}

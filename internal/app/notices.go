@@ -12,7 +12,7 @@ import (
 // noticesPoll is the pause between looks for accounts to check and mails to send.
 const noticesPoll = 5 * time.Second
 
-// makeNotices makes what tells people of their accounts, and starts it; nil when the operator has switched it off.
+// makeNotices starts the notifications; nil when the operator has switched them off.
 func (g *Gateway) makeNotices() (*notify.Manager, error) {
 	c := &g.cfg.Notify
 	if !c.Enabled {

@@ -84,7 +84,7 @@ func reportPrices(log *slog.Logger, asOf, now time.Time, stale time.Duration) {
 	log.Info("prices of built-in models", "as_of", asOf.Format(time.DateOnly), "days", int(age.Hours()/24))
 }
 
-// warnOfDefaultRate logs that prices in dollars are charged at a rate that nobody chose.
+// warnOfDefaultRate logs that prices in dollars are charged at the default rate.
 func warnOfDefaultRate(log *slog.Logger, snap *catalog.Snapshot, isDefault bool, rubPerUSD string) {
 	inDollars := func(ep *catalog.Endpoint) bool { return rate.PartsOf(ep.Pricing.Rate).RubPerUSD != "" }
 	for _, m := range snap.Models() {

@@ -20,7 +20,7 @@ var ownNames = []string{"weir.db", "journal", healthFile, "spool", "content", "f
 
 // closeToOthers removes the permissions of group and others from a data directory and from the node's files in it, and returns the paths
 // that it changed. It refuses a directory whose mode it may not change, and an open directory with files that are not Weir's: closing
-// /var/lib would do more harm than good. It closes the directory before its content, so that nobody can replace a file by a link meanwhile.
+// /var/lib would do more harm than good. It closes the directory before its content, so that other users cannot replace a file by a link meanwhile.
 // It does not follow links.
 func closeToOthers(dir string) (mended []string, err error) {
 	if runtime.GOOS == "windows" { // has no such permissions

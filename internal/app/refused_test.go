@@ -61,7 +61,7 @@ func TestDoctorReadsAsTheNode(t *testing.T) {
 		t.Fatal(err)
 	}
 	var found []Finding
-	d := Doctor{cfg: config.Config{DataDir: data}, tell: func(f Finding) { found = append(found, f) }}
+	d := Doctor{cfg: config.Config{DataDir: data}, report: func(f Finding) { found = append(found, f) }}
 	d.readable("certificate", key, filepath.Join(dir, "none"))
 	if len(found) != 1 || found[0].Is != Bad || !strings.Contains(found[0].What, "user 12345") || !strings.Contains(found[0].What, key) {
 		t.Errorf("%+v", found)

@@ -265,7 +265,7 @@ type Mail struct {
 	From       string `yaml:"from"`
 }
 
-// Notify configures what people are told before it costs them something.
+// Notify configures the notices that people get before something costs them money.
 type Notify struct {
 	Enabled        bool          `yaml:"enabled"`
 	Email          []string      `yaml:"email"`   // causes that are on by mail, until a person switches them
@@ -278,7 +278,7 @@ type Notify struct {
 
 // Payments configures how people pay for their wallets.
 type Payments struct {
-	Provider    string        `yaml:"provider"` // "yookassa"; "": nobody can pay here
+	Provider    string        `yaml:"provider"` // "yookassa"; "": payments are off
 	Min         Decimal       `yaml:"min"`      // rubles, like all amounts
 	Max         Decimal       `yaml:"max"`
 	Amounts     []string      `yaml:"amounts"` // that the page offers

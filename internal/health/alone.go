@@ -19,10 +19,10 @@ type alone struct {
 
 var seed = maphash.MakeSeed()
 
-// hash identifies an account; the constant nobody means none.
+// hash identifies an account; noAccount where there is none.
 func hash(account string) uint64 {
 	if account == "" {
-		return nobody
+		return noAccount
 	}
 	return max(maphash.String(seed, account), 1)
 }
@@ -38,7 +38,7 @@ func (a *alone) find(account string) *guard {
 
 // end reports the outcome of an attempt to the account's guard, and returns what the guard was doing before.
 func (a *alone) end(by uint64, t ticket, v verdict, now int64, cfg *Config) (was state, length int) {
-	if by == nobody || v != failure && !a.some.Load() {
+	if by == noAccount || v != failure && !a.some.Load() {
 		return steady, 0
 	}
 	a.mu.Lock()
@@ -63,7 +63,7 @@ func (a *alone) end(by uint64, t ticket, v verdict, now int64, cfg *Config) (was
 	g.mu.Lock()
 	was, length = g.state, g.row.rest
 	g.mu.Unlock()
-	g.leave(t, v, nobody, now, cfg)
+	g.leave(t, v, noAccount, now, cfg)
 	if !g.troubled.Load() {
 		delete(a.of, by)
 	}

@@ -107,11 +107,11 @@ type row struct {
 	rest   int // of others, and those that no request can have provoked
 }
 
-// nobody is the account of failures that no request can have caused.
-const nobody = uint64(0)
+// noAccount is the account of failures that no request can have caused.
+const noAccount = uint64(0)
 
 func (r *row) add(account uint64) {
-	if account != nobody {
+	if account != noAccount {
 		for i := range r.of {
 			if r.of[i] == account || r.counts[i] == 0 {
 				r.of[i] = account

@@ -304,21 +304,21 @@ func (p *Pass) End(s Sample) {
 	account := hash(p.account)
 	by := account
 	if s.Result == Unreachable {
-		by = nobody // any request could have caused it
+		by = noAccount // any request could have caused it
 	}
 	v := s.Result.ofEndpoint()
-	p.host.leave(p.ofHost, s.Result.ofHost(), nobody, now, &r.cfg)
-	if by != nobody && v == failure && !r.lonely.Load() {
+	p.host.leave(p.ofHost, s.Result.ofHost(), noAccount, now, &r.cfg)
+	if by != noAccount && v == failure && !r.lonely.Load() {
 		r.lonely.Store(true)
 	}
 	was, length := e.alone.end(account, p.ofAccount, v, now, &r.cfg)
-	if p.ofEndpoint.probe && v == failure && by != nobody && length >= r.cfg.CoolDownAfter {
+	if p.ofEndpoint.probe && v == failure && by != noAccount && length >= r.cfg.CoolDownAfter {
 		v = silent // an account whose requests always fail is no evidence
 	}
 	if e.guard.leave(p.ofEndpoint, v, by, now, &r.cfg) {
 		e.alone.forgive()
 	}
-	if s.Result == Neutral || v == failure && was == ejected && by != nobody {
+	if s.Result == Neutral || v == failure && was == ejected && by != noAccount {
 		return // the figures have enough of those
 	}
 	c := s.counted()
@@ -398,7 +398,7 @@ func (e *endpoint) figures(now int64) routing.Health {
 
 // common reports whether the failures of late are not those of one account among several.
 func (e *endpoint) common(now int64) bool {
-	return e.failed.both(now) || e.failed.of[0] == nobody && e.failed.at[0] > now-halfMinute || e.failed.of[1] == nobody && e.failed.at[1] > now-halfMinute || !e.here.both(now)
+	return e.failed.both(now) || e.failed.of[0] == noAccount && e.failed.at[0] > now-halfMinute || e.failed.of[1] == noAccount && e.failed.at[1] > now-halfMinute || !e.here.both(now)
 }
 
 // Window returns the figures of an endpoint in one span of time; zero when it was not tried.

@@ -1,6 +1,6 @@
 // Package hint hears from the store that something has changed which nodes remember, so that they look again at once and not at their next
 // round. A hint says where to look, never what is there: a forged, repeated or lost one changes no decision. It must not be relied upon:
-// whoever remembers something also looks again by the clock.
+// every cache also looks again by the clock.
 package hint
 
 import (
@@ -63,7 +63,7 @@ func Parse(note string) (h Hint, ok bool) {
 // Source is a store that passes hints on.
 type Source interface {
 	// Listen calls joined once it hears everything that is committed from then on, and heard with each note, until ctx ends or the connection
-	// is lost. It fails with errors.ErrUnsupported when the store tells nobody of changes.
+	// is lost. It fails with errors.ErrUnsupported when the store sends no hints.
 	Listen(ctx context.Context, joined func(), heard func(note string)) error
 }
 
@@ -136,7 +136,7 @@ func (h *Hearer) listen(ctx context.Context) time.Duration {
 	}
 	if !h.lost {
 		h.lost = true
-		h.cfg.Log.Warn("the database tells no changes at present: this node looks for them by the clock, which takes a few seconds longer", "error", err)
+		h.cfg.Log.Warn("the database sends no changes at present: this node looks for them by the clock, which takes a few seconds longer", "error", err)
 	}
 	pause := h.pause
 	h.pause = min(2*pause, h.cfg.Most)
@@ -146,7 +146,7 @@ func (h *Hearer) listen(ctx context.Context) time.Duration {
 func (h *Hearer) joined() {
 	if h.lost {
 		h.lost = false
-		h.cfg.Log.Info("the database tells changes again")
+		h.cfg.Log.Info("the database sends changes again")
 	}
 	for _, t := range Topics() {
 		h.add(Hint{Topic: t})

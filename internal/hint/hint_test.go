@@ -190,7 +190,7 @@ func TestReconnects(t *testing.T) {
 		if did := s.did(); dials != 10 || did != "" {
 			t.Errorf("%d connections, %s", dials, did)
 		}
-		if strings.Count(log, "tells no changes") != 1 {
+		if strings.Count(log, "sends no changes") != 1 {
 			t.Error(log)
 		}
 		s.failing(nil)
@@ -198,7 +198,7 @@ func TestReconnects(t *testing.T) {
 		if got := s.did(); got != everything {
 			t.Errorf("when it is connected again: %s", got)
 		}
-		if _, log := s.soFar(); strings.Count(log, "tells changes again") != 1 {
+		if _, log := s.soFar(); strings.Count(log, "sends changes again") != 1 {
 			t.Error(log)
 		}
 		pass(time.Minute)

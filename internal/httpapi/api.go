@@ -90,7 +90,7 @@ type Deps struct {
 	Redact    func([]byte) []byte         // takes configured secrets out of error bodies; what looks like a secret goes out anyway
 	Now       func() time.Time
 
-	// People signs browsers in; nil: nobody. CallerOf finds the caller of a key by its id, for their calls.
+	// People signs browsers in; nil: there is no sign-in. CallerOf finds the caller of a key by its id, for their calls.
 	People   *person.Manager
 	CallerOf func(ctx context.Context, id string) (*apikey.Caller, error)
 
@@ -117,11 +117,11 @@ type Deps struct {
 	// TryKey calls a provider with a key, as shortly as possible. asked is false when the provider has no model for that.
 	TryKey func(ctx context.Context, provider string, own func(*catalog.Endpoint) *catalog.Endpoint) (asked bool, err *fault.Error)
 
-	Payments *Payments // nil: nobody can pay here
+	Payments *Payments // nil: payments are off
 	Vouchers *voucher.Manager
 	Invoices *invoice.Manager // nil: there are none
 
-	Notifications *notify.Manager // nil: nobody is told anything
+	Notifications *notify.Manager // nil: notifications are off
 
 	WebhookSecrets WebhookSecrets // nil: events are not signed, so none are sent
 
@@ -457,7 +457,7 @@ func (a *API) answer(w http.ResponseWriter, r *http.Request, table *routeTable) 
 	}
 }
 
-// gone makes the failure of a read whose client has left what it is: the store did not fail, it was told to stop. The end of a drain leaves the
+// gone makes the failure of a read whose client has left what it is: the store did not fail, it was stopped. The end of a drain leaves the
 // context another cause.
 func (x *exchange) gone(e *fault.Error) *fault.Error {
 	if e.Kind == fault.StorageUnavailable && context.Cause(x.context()) == context.Canceled {

@@ -34,7 +34,7 @@ const (
 	markWithin  = 5 * time.Second // longest time for reading one topic
 	jobVideo    = "video"         // kinds of jobs
 	jobBatch    = "batch"
-	markedJobs  = 20              // jobs and batches that a mark tells of, the newest
+	markedJobs  = 20              // jobs and batches that a mark has, the newest
 	maxEventID  = 256             // bytes
 	reconnectIn = 3 * time.Second // when browsers connect again
 )
@@ -81,7 +81,7 @@ func (a *API) markMoney(ctx context.Context, o *object, wallet string) error {
 	return err
 }
 
-// markJobs tells of the newest jobs, and of all that are under way.
+// markJobs adds the newest jobs, and all that are under way.
 func (a *API) markJobs(ctx context.Context, o *object, user string) error {
 	o.Name("jobs").Array()
 	told := map[string]bool{}
@@ -188,7 +188,7 @@ func seenIn(text string) (map[watch.Topic]uint64, error) {
 	return seen, nil
 }
 
-// getEvents serves GET /api/events: a stream that tells what has changed of the caller's account, until the client goes, the caller may no longer
+// getEvents serves GET /api/events: a stream of the changes of the caller's account, until the client goes, the caller may no longer
 // read, or the node ends.
 func (x *exchange) getEvents() error {
 	q, err := x.query()
@@ -224,7 +224,7 @@ func (x *exchange) getEvents() error {
 	for e.err == nil {
 		e.step()
 	}
-	return nil // the stream has said why it ends, or nobody reads it
+	return nil // the stream has said why it ends, or its client has gone
 }
 
 // noEvents is why a stream cannot begin.
@@ -267,7 +267,7 @@ func (e *events) ready(now []watch.Change) {
 	e.send()
 }
 
-// step waits for changes, and tells them. It breaks silence, and ends the stream of a caller who may no longer read.
+// step waits for changes, and sends them. It breaks silence, and ends the stream of a caller who may no longer read.
 func (e *events) step() {
 	cfg := &e.x.api.cfg
 	wait, cancel := context.WithTimeout(e.x.context(), min(cfg.EventsCheck, cfg.KeepAliveEvery))
@@ -308,7 +308,7 @@ func (e *events) event(name string, data []byte) {
 	e.frame = append(append(append(e.frame, "\ndata: "...), data...), "\n\n"...)
 }
 
-// end says why the stream ends. It has no id: whoever comes back goes on after the last event.
+// end says why the stream ends. It has no id: a client that comes back goes on after the last event.
 func (e *events) end(reason string) {
 	var o object
 	o.Object()

@@ -67,7 +67,7 @@ const (
 	probeTicks = 4
 	// targetDelay is how long ready work may wait for a processor. A request waits three or four times.
 	targetDelay = 5 * time.Millisecond
-	// calmTicks is how long the delay must be short and nobody wait, before requests pass again without waiting.
+	// calmTicks is how long the delay must be short, and no request wait, before requests pass again without waiting.
 	calmTicks = 50
 	// sleepTicks is how long a gate without requests goes on measuring.
 	sleepTicks = 1000

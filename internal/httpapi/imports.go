@@ -74,7 +74,7 @@ func PresetChecker(c *catalog.Snapshot) func(content []byte) (string, error) {
 	}
 }
 
-// readImport reads {source, files: [{name, text}], dry_run}. Without dry_run nothing is made: whoever wants that says it.
+// readImport reads {source, files: [{name, text}], dry_run}. Without dry_run nothing is made: a client that wants it has to ask for it.
 func (x *exchange) readImport() (source string, files []foreign.File, dry bool, err error) {
 	const op = "httpapi.readImport"
 	body, err := x.readBody()

@@ -19,7 +19,7 @@ func (x *exchange) notifications() (*notify.Manager, error) {
 	return x.api.Notifications, nil
 }
 
-// getNotifications serves GET /api/notifications: what the account is told of, and how.
+// getNotifications serves GET /api/notifications: what is reported to the account, and how.
 func (x *exchange) getNotifications() error {
 	m, err := x.notifications()
 	if err != nil {

@@ -84,7 +84,7 @@ func listedOffers(s *catalog.Snapshot) map[string]*catalog.Model {
 	return all
 }
 
-// showsRankings reports whether whoever asks may see the rankings: people with an account always.
+// showsRankings reports whether the client may see the rankings: people with an account always.
 func (x *exchange) showsRankings() bool { return x.api.cfg.Rankings || x.caller != nil }
 
 // getRankings serves GET /api/rankings.
@@ -128,7 +128,7 @@ func appendRanking(o *object, name string, s *standings, offers map[string]*cata
 	for i, r := range s.now[:min(len(s.now), rankedMost)] {
 		m := offers[r.ID]
 		if m == nil {
-			continue // nobody has served it since the ranking was made
+			continue // it was not served any more after the ranking was made
 		}
 		o.Object()
 		o.integer("place", int64(i+1))

@@ -20,7 +20,7 @@ const (
 	visiting                     // anybody's browser, from a page of ours: what surrounds a sign-in
 	signedIn                     // a person's browser
 	notifying                    // another service's server, known by its address
-	linked                       // whoever has the link: the path is what lets them in, and neither key nor session is looked at
+	linked                       // anyone with the link: the path is what lets them in, and neither key nor session is looked at
 )
 
 // Route is one operation of the API.

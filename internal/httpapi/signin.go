@@ -95,7 +95,7 @@ func (x *exchange) halfBegun(step string) error {
 	return nil
 }
 
-// enter gives the browser a session that has begun. Its earlier one ends, so that nobody goes on with a cookie from before the sign-in.
+// enter gives the browser a session that has begun. Its earlier one ends, so that a cookie from before the sign-in is worth nothing.
 func (x *exchange) enter(s person.Started) error {
 	if x.session != nil {
 		if err := x.api.People.SignOut(x.context(), x.session, x.visitor()); err != nil && !fault.Is(err, fault.NotFound) {
@@ -411,7 +411,7 @@ func (x *exchange) deleteSession() error {
 	return x.done()
 }
 
-// noPeople is the error where nobody signs in.
+// noPeople is the error of gateways without sign-in.
 func noPeople() error {
 	return fault.New(fault.NotFound, "httpapi.people", "Sign-in is switched off on this gateway.")
 }

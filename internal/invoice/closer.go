@@ -8,7 +8,7 @@ import (
 	"weir/internal/loop"
 )
 
-// Closer makes the acts of all accounts when their month can be closed. Several nodes may each have one: an act is made once, whoever comes
+// Closer makes the acts of all accounts when their month can be closed. Several nodes may each have one: an act is made once, whichever comes
 // first, and one that was made by hand is not made again.
 type Closer struct {
 	m      *Manager

@@ -24,14 +24,14 @@ type gatePart struct {
 	mu    sync.Mutex
 	full  map[string]*entry
 	sweep int      // names at which those without debt are forgotten next
-	fresh []string // names of which the other nodes should be told
+	fresh []string // names that the other nodes should learn of
 }
 
 // entry is what a gate knows of a name.
 type entry struct {
 	full   [Dims]span  // when its allowances are full again
-	own    [Dims]int64 // what was taken here and not told yet: see Use.Taken
-	sent   [Dims]int64 // what is being told
+	own    [Dims]int64 // what was taken here and not sent yet: see Use.Taken
+	sent   [Dims]int64 // what is being sent
 	listed bool        // in fresh
 }
 
@@ -75,10 +75,10 @@ func (g *Gate) Take(now time.Time, name string, r *Rates, c Cost) Verdict {
 			begin = e.full[i].within(rate)
 		}
 		cost, depth := rate.spanOf(c[i]), rate.depth()
-		known, untold := begin, int64(0) // begin has what was not told once for each part
+		known, unsent := begin, int64(0) // begin has what was not sent, once for each part
 		if e != nil && parts > 1 {
-			untold = max(e.own[i]+e.sent[i], 0)
-			known = rate.sub(begin, span{ns: times(untold, parts-1)})
+			unsent = max(e.own[i]+e.sent[i], 0)
+			known = rate.sub(begin, span{ns: times(unsent, parts-1)})
 		}
 		if after[i] = rate.add(known, cost); rate.sub(after[i], at).above(depth) && (!cost.above(depth) || known.above(at)) {
 			wait := rate.sub(rate.sub(after[i], depth), at)
@@ -92,7 +92,7 @@ func (g *Gate) Take(now time.Time, name string, r *Rates, c Cost) Verdict {
 		}
 		// The others may be letting in as much: this gate has its part of what is left, and one request.
 		after[i] = rate.add(begin, rate.spanOf(times(c[i], parts)))
-		if over := rate.sub(rate.sub(after[i], at), depth); untold > 0 && c[i] > 0 && over.above(span{}) {
+		if over := rate.sub(rate.sub(after[i], at), depth); unsent > 0 && c[i] > 0 && over.above(span{}) {
 			return Verdict{By: i, Wait: max(min(over.up(), soon), 1), Part: true}
 		}
 	}

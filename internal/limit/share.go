@@ -30,8 +30,8 @@ type Full struct {
 // Share divides the allowances into so many parts, of which this gate has one. Before the first call they are its own, and Uses is empty.
 func (g *Gate) Share(parts int64) { g.parted.Store(max(parts, 1)) }
 
-// Uses are at most about most names of which the other nodes should be told. Each call must be followed by Learn with what the nodes
-// know then, or by Untold.
+// Uses are at most about most names that the other nodes should learn of. Each call must be followed by Learn with what the nodes
+// know then, or by Unsent.
 func (g *Gate) Uses(most int) (all []Use) {
 	for i := range g.parts {
 		p := &g.parts[i]
@@ -55,7 +55,7 @@ func (g *Gate) Uses(most int) (all []Use) {
 	return all
 }
 
-// Learn takes over what all nodes have let in, and that they know of told.
+// Learn takes over what all nodes have let in, and marks what was sent as known to them.
 func (g *Gate) Learn(now time.Time, told []Use, all []Full) {
 	for i := range told {
 		p := g.part(told[i].Name)
@@ -91,9 +91,9 @@ func (g *Gate) learn(at span, parts int64, f *Full) {
 	}
 }
 
-// Untold takes back what Uses gave, because the other nodes could not be told for so long. What this node's part of the rate has refilled
-// meanwhile need not be told any more.
-func (g *Gate) Untold(uses []Use, since time.Duration) {
+// Unsent takes back what Uses gave, because it could not be sent to the other nodes for so long. What this node's part of the rate has refilled
+// meanwhile need not be sent any more.
+func (g *Gate) Unsent(uses []Use, since time.Duration) {
 	refilled := int64(since) / max(g.parted.Load(), 1)
 	for i := range uses {
 		name := uses[i].Name
@@ -113,7 +113,7 @@ func (g *Gate) Untold(uses []Use, since time.Duration) {
 	}
 }
 
-// note writes down what was taken, if others are to be told.
+// note writes down what was taken, if others are to learn of it.
 func (p *gatePart) note(g *Gate, name string, e *entry, r *Rates, c *Cost) {
 	if g.parted.Load() == 0 || p.full[name] != e { // or it is the entry of those who found no room
 		return

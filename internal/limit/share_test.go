@@ -102,7 +102,7 @@ func TestNodeAloneOfMany(t *testing.T) {
 			took++
 		}
 		if at-last >= time.Second { // each second it cannot tell
-			g.Untold(g.Uses(10), at-last)
+			g.Unsent(g.Uses(10), at-last)
 			last = at
 		}
 	}
@@ -144,7 +144,7 @@ func TestUses(t *testing.T) {
 	if again := g.Uses(10_000); len(again) > 0 {
 		t.Errorf("told twice: %v", again)
 	}
-	g.Untold(told, 0)
+	g.Unsent(told, 0)
 	if again := g.Uses(5); len(again) != 5 {
 		t.Errorf("%d of at most five are told again", len(again))
 	}

@@ -119,7 +119,7 @@ func page(c *content) string {
 
 const longestSubject = 150 // characters
 
-// plain is a text on one line. Characters that would change the direction of the text around them, or that nobody sees, become spaces: people
+// plain is a text on one line. Characters that would change the direction of the text around them, or that are invisible, become spaces: people
 // choose the names of keys.
 func plain(s string) string {
 	return strings.TrimSpace(strings.Map(func(r rune) rune {

@@ -113,7 +113,7 @@ func interval(r apikey.Reset, now time.Time) string {
 	return day.Format(time.DateOnly)
 }
 
-// modelFact tells of a model in use that nobody serves any more, or all whose endpoints will retire soon.
+// modelFact reports a model in use that no provider serves any more, or all whose endpoints will retire soon.
 func modelFact(slug string, snap *catalog.Snapshot, now time.Time) (Fact, bool) {
 	if day, gone := snap.Retired(slug); gone {
 		return Fact{Kind: ModelGone, Ref: slug, Name: slug, At: day, Episode: day.Format(time.DateOnly)}, true

@@ -1,4 +1,4 @@
-// Package notify tells accounts what they should know before it costs them something: that money ends, that a key reaches its limit, that a
+// Package notify sends accounts what they should know before it costs them money: that money ends, that a key reaches its limit, that a
 // model retires. It finds facts in roll-ups, and says each once, by e-mail and by webhook. It opens no connection and scans no calls.
 package notify
 
@@ -27,7 +27,7 @@ const (
 // Causes lists all, in the order of pages and documents.
 var Causes = []Cause{LowBalance, KeyLimit, KeyExpiry, ModelRetiring, Payment, Spending}
 
-// Channel is a way to tell.
+// Channel is a way to report a fact.
 type Channel string
 
 // The channels.
@@ -93,7 +93,7 @@ type Fact struct {
 	Percent int64      // of a limit
 	Days    int        // that the money lasts, -1 unknown
 	Reset   string     // of a limit, as apikey.Reset; the reason of a failed top-up
-	Episode string     // tells one occasion from the next: two facts with the same kind, reference and episode are one
+	Episode string     // distinguishes one occasion from the next: two facts with the same kind, reference and episode are one
 }
 
 // ID names a fact within its account: the same while it lasts.

@@ -34,16 +34,16 @@ type SettingsStore interface {
 // Enrolled is an account whose facts are to be looked for.
 type Enrolled struct {
 	ID, Wallet string
-	Since      time.Time // what happened before is not told
+	Since      time.Time // what happened before is not reported
 }
 
-// Telling says how a new fact is told.
-type Telling struct {
+// Reporting says how a new fact is reported.
+type Reporting struct {
 	Mail bool
 	Hook *webhook.Delivery // nil: not by webhook
 }
 
-// FactStore keeps the facts that were found, so that each is told once, by whichever node finds it.
+// FactStore keeps the facts that were found, so that each is reported once, by whichever node finds it.
 type FactStore interface {
 	// EnrolAccounts adds the users that are not enrolled.
 	EnrolAccounts(ctx context.Context, now time.Time) error
@@ -52,15 +52,15 @@ type FactStore interface {
 	ClaimChecks(ctx context.Context, now, next time.Time, n int) ([]Enrolled, error)
 	// MoneyFacts lists at most n payments, refunds and failed automatic top-ups of an account that ended since, the newest first.
 	MoneyFacts(ctx context.Context, account string, since time.Time, n int) ([]Fact, error)
-	// NoteFacts makes the states kept of an account those of facts, in one transaction, and reports how many facts are new. A new fact is told as
-	// tell says: its delivery is in the outbox, or its cause waits to be mailed, if and only if the fact is kept. A state that no longer holds
+	// NoteFacts makes the states kept of an account those of facts, in one transaction, and reports how many facts are new. A new fact is reported as
+	// how says: its delivery is in the outbox, or its cause waits to be mailed, if and only if the fact is kept. A state that no longer holds
 	// is not mailed any more, and is forgotten when it has not held since forget: until then it is not new when it comes back.
-	NoteFacts(ctx context.Context, account string, facts []Fact, tell func(*Fact) Telling, now, forget time.Time) (fresh int, err error)
+	NoteFacts(ctx context.Context, account string, facts []Fact, how func(*Fact) Reporting, now, forget time.Time) (fresh int, err error)
 	// SweepFacts forgets at most n events that were found before, and reports how many.
 	SweepFacts(ctx context.Context, before time.Time, n int) (int, error)
 }
 
-// Letter is a mail that is due: all facts of a cause that an account was not told of.
+// Letter is a mail that is due: all facts of a cause that were not yet reported to an account.
 type Letter struct {
 	Account  string
 	Cause    Cause
@@ -72,7 +72,7 @@ type Letter struct {
 
 // MailOutcome is what follows an attempt.
 type MailOutcome struct {
-	Told   bool      // sent or given up: the facts of the letter do not wait any more
+	Done   bool      // sent or given up: the facts of the letter do not wait any more
 	NextAt time.Time // no mail of the cause before
 }
 

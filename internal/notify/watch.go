@@ -20,7 +20,7 @@ const (
 	checkAtOnce = 20                  // accounts of one claim
 	moneyFor    = 7 * 24 * time.Hour  // back that payments are looked for
 	mostMoney   = 50                  // payments of one check
-	mostFacts   = 100                 // of one check; the rest is told when those have ended
+	mostFacts   = 100                 // of one check; the rest is reported when those have ended
 	mostKeys    = 1000                // of an account, the newest first
 	comesBack   = 6 * time.Hour       // a state that ended is not new within
 	rememberFor = 60 * 24 * time.Hour // events
@@ -125,7 +125,7 @@ func (w *Watcher) upkeep(ctx context.Context, now time.Time) error {
 	})
 }
 
-// check finds the facts of an account and notes them. An account that is told nothing is not looked at.
+// check finds the facts of an account and notes them. An account that gets no reports is not looked at.
 func (w *Watcher) check(ctx context.Context, a *Enrolled, now time.Time) error {
 	s, err := w.m.store.NotifySettings(ctx, a.ID)
 	if err != nil {
@@ -147,14 +147,14 @@ func (w *Watcher) check(ctx context.Context, a *Enrolled, now time.Time) error {
 		return err
 	}
 	on := w.m.cfg.Defaults.With(s.Own)
-	told := facts[:0] // events, too, that nobody is told of: they are not news when somebody wants them later
+	found := facts[:0] // with events that are reported to no one: they are not news when reports are switched on later
 	for i := range facts {
 		if c := facts[i].Kind.Cause(); facts[i].Happened() || address && on.On(c, Email) || s.Webhook != "" && on.On(c, Webhook) {
-			told = append(told, facts[i])
+			found = append(found, facts[i])
 		}
 	}
 	hooks := false
-	_, err = w.m.store.NoteFacts(ctx, a.ID, told[:min(len(told), mostFacts)], func(f *Fact) (t Telling) {
+	_, err = w.m.store.NoteFacts(ctx, a.ID, found[:min(len(found), mostFacts)], func(f *Fact) (t Reporting) {
 		t.Mail = address && on.On(f.Kind.Cause(), Email)
 		if s.Webhook != "" && on.On(f.Kind.Cause(), Webhook) {
 			d := webhook.NewDelivery("ntf-"+digest(a.ID, f.ID(), now), a.ID, s.Webhook, eventOf(f.Kind), w.m.cfg.Encode(f), now)
@@ -219,7 +219,7 @@ func (w *Watcher) MailRound(ctx context.Context) time.Duration {
 		if _, err := w.m.store.EndMail(context.WithoutCancel(ctx), l, o); err != nil {
 			w.m.cfg.Report("the outcome of a notification's mail cannot be stored", l.Account, l.Cause, l.Attempts, err) // it is sent once more when the claim ends
 		}
-		if err != nil && o.Told {
+		if err != nil && o.Done {
 			w.m.cfg.Report("a notification's mail was given up", l.Account, l.Cause, l.Attempts, err)
 		}
 	}
@@ -229,12 +229,12 @@ func (w *Watcher) MailRound(ctx context.Context) time.Duration {
 // send makes one attempt, and decides what follows.
 func (w *Watcher) send(ctx context.Context, l *Letter) (MailOutcome, error) {
 	now := w.m.cfg.Now()
-	nothing := MailOutcome{Told: true, NextAt: now}
+	nothing := MailOutcome{Done: true, NextAt: now}
 	if len(l.Facts) == 0 {
 		return nothing, nil
 	}
 	if l.Attempts > len(pauses)+1 { // nodes die with it
-		return MailOutcome{Told: true, NextAt: now.Add(aDay)}, fault.New(fault.Internal, "notify.send", "no node has ended an attempt")
+		return MailOutcome{Done: true, NextAt: now.Add(aDay)}, fault.New(fault.Internal, "notify.send", "no node has ended an attempt")
 	}
 	mail, err := w.write(ctx, l)
 	if err == nil && mail == nil {
@@ -245,7 +245,7 @@ func (w *Watcher) send(ctx context.Context, l *Letter) (MailOutcome, error) {
 	}
 	switch now = w.m.cfg.Now(); {
 	case err == nil, fault.Is(err, fault.Unprocessable), l.Attempts > len(pauses):
-		return MailOutcome{Told: true, NextAt: now.Add(aDay)}, err
+		return MailOutcome{Done: true, NextAt: now.Add(aDay)}, err
 	case ctx.Err() != nil: // this node stops
 		return MailOutcome{NextAt: now}, err
 	}

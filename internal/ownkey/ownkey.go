@@ -1,4 +1,4 @@
-// Package ownkey keeps the keys of providers that people bring for their own calls: sealed, never shown again, and used for nobody else. It
+// Package ownkey keeps the keys of providers that people bring for their own calls: sealed, never shown again, and used for no other account. It
 // does not call providers, and does not know when a key is used: routing and the relay decide that.
 package ownkey
 

@@ -177,7 +177,7 @@ type Store interface {
 	Payments(ctx context.Context, q Query) ([]Payment, error)
 	// Unanswered reports whether there is a payment of which the provider's id is not known.
 	Unanswered(ctx context.Context, provider string) (bool, error)
-	// UpdatePayment changes a payment as f says, which gets the payment and the account's rule (nil: none) while nobody else can change
+	// UpdatePayment changes a payment as f says, which gets the payment and the account's rule (nil: none) while no other transaction can change
 	// them. f may run more than once. A provider's id that another payment has fails with fault.Conflict.
 	UpdatePayment(ctx context.Context, id string, now time.Time, f func(p *Payment, r *Rule) (Outcome, error)) (Payment, error)
 	// ClaimPayments takes at most n payments that are due until another time, so that no other node asks of them.

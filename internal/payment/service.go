@@ -26,7 +26,7 @@ type Config struct {
 	AutoCap     money.Nano   // most that a rule may permit in a month
 	Description string       // of payments, for the payer
 	Every       time.Duration
-	// Report tells the operator what went wrong with a payment.
+	// Report notifies the operator of what went wrong with a payment.
 	Report func(what, id string, err error)
 	// Unlease makes money that a node holds in reserve available for a posting; nil: there is none.
 	Unlease func(ctx context.Context, wallet string) error
@@ -125,7 +125,7 @@ func (s *Service) check(a *Ask) error {
 		return fault.Field(op, "email", "email must be an e-mail address, such as anna@example.org.")
 	}
 	if !s.cfg.Receipts {
-		a.Email = "" // nobody needs it
+		a.Email = "" // it is not needed any more
 	}
 	if err := whole(op, "amount", a.Amount); err != nil || a.Auto == nil {
 		return err

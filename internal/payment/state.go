@@ -86,7 +86,7 @@ func (s *Service) credit(p *Payment, r *Rule, x *Remote, by audit.Actor, now tim
 	return o, nil
 }
 
-// problem notes why a payment is not credited, and looks again later. It is told once.
+// problem notes why a payment is not credited, and looks again later. It is reported once.
 func (s *Service) problem(p *Payment, what string, by audit.Actor, now time.Time) (o Outcome) {
 	p.DueAt = now.Add(mostPause)
 	if p.State == Canceled {

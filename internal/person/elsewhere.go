@@ -100,7 +100,7 @@ type Visit struct {
 }
 
 // Leave begins a visit at another provider. It returns the address to which the browser goes, and the text of a cookie which shows that the
-// browser that comes back is the same. p is who is signed in, nil nobody.
+// browser that comes back is the same. p is who is signed in, nil none.
 func (m *Manager) Leave(ctx context.Context, v Visit, p *Person, c Client) (address, cookie string, err error) {
 	const op = "person.Leave"
 	if _, err := m.provider(v.Provider); err != nil {
@@ -157,7 +157,7 @@ const (
 	ProblemStep       = "step"       // the visit took too long, came back twice, or began in another browser
 	ProblemRefused    = "refused"    // the person or the provider has said no
 	ProblemProvider   = "provider"   // the provider does not answer, or not as it should
-	ProblemUnknown    = "unknown"    // nobody has linked this identity, and it may not make an account
+	ProblemUnknown    = "unknown"    // no account has this identity, and it may not make one
 	ProblemTaken      = "taken"      // the identity is another account's
 	ProblemExists     = "exists"     // there is an account with this address, whose owner must sign in and link it
 	ProblemAddress    = "address"    // the address is not of a domain that may sign in, or not verified
@@ -179,7 +179,7 @@ func Problem(err error) string {
 	return name
 }
 
-// Return ends a visit at another provider. p and s are who is signed in now, nil nobody. The Arrival has Aim and To also where it fails, if the
+// Return ends a visit at another provider. p and s are who is signed in now, nil none. The Arrival has Aim and To also where it fails, if the
 // visit is known.
 func (m *Manager) Return(ctx context.Context, r *Returned, s *Session, p *Person, c Client) (a Arrival, err error) {
 	a.Aim = Enter
@@ -288,7 +288,7 @@ func (m *Manager) meet(ctx context.Context, p *Provider, said *Claims, invitatio
 	if said.Email != "" {
 		l, err := m.store.LoginByEmail(ctx, said.Email)
 		switch {
-		case err == nil && vouched && l.Confirmed: // an address that nobody has confirmed may be of somebody who waits for its owner
+		case err == nil && vouched && l.Confirmed: // an unconfirmed address may belong to an attacker who waits for its owner
 			owner, err := m.store.PersonOf(ctx, l.User)
 			if err != nil {
 				return Started{}, err

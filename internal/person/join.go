@@ -63,7 +63,7 @@ func (m *Manager) SignUp(ctx context.Context, f Form, c Client) (Started, error)
 		return Started{}, err
 	}
 	if _, err := m.store.LoginByEmail(ctx, f.Email); err == nil {
-		m.tell(Mail{To: f.Email, Kind: MailExists, Link: "/sign-in", Locale: f.Locale})
+		m.send(Mail{To: f.Email, Kind: MailExists, Link: "/sign-in", Locale: f.Locale})
 		return Started{}, nil
 	} else if !fault.Is(err, fault.NotFound) {
 		return Started{}, err
@@ -77,7 +77,7 @@ func (m *Manager) SignUp(ctx context.Context, f Form, c Client) (Started, error)
 	if err != nil {
 		return Started{}, err
 	}
-	m.tell(Mail{To: f.Email, Kind: MailConfirm, Link: "/sign-up#" + text, Locale: f.Locale})
+	m.send(Mail{To: f.Email, Kind: MailConfirm, Link: "/sign-up#" + text, Locale: f.Locale})
 	return Started{}, nil
 }
 
@@ -150,7 +150,7 @@ func (m *Manager) Invite(ctx context.Context, email, note string, role apikey.Ro
 	}
 	link = "/invite#" + text
 	if email != "" {
-		m.tell(Mail{To: email, Kind: MailInvited, Link: link})
+		m.send(Mail{To: email, Kind: MailInvited, Link: link})
 	}
 	return link, t, nil
 }
@@ -195,7 +195,7 @@ func (m *Manager) Recover(ctx context.Context, email, locale string) error {
 		return nil
 	}
 	if err == nil {
-		m.tell(Mail{To: l.Email, Kind: MailReset, Link: link, Locale: locale})
+		m.send(Mail{To: l.Email, Kind: MailReset, Link: link, Locale: locale})
 	}
 	return err
 }

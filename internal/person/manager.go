@@ -19,7 +19,7 @@ type SignUp string
 
 // The ways.
 const (
-	Closed   SignUp = "closed"     // nobody; operators add users
+	Closed   SignUp = "closed"     // operators add users
 	ByInvite SignUp = "invitation" // who has a link from an operator
 	Open     SignUp = "open"       // anybody whose e-mail address receives a link
 )
@@ -46,7 +46,7 @@ const (
 	maxLinks       = 3   // for one address, until they expire
 )
 
-// Mail tells somebody something. Link is empty where there is nothing to do.
+// Mail is a message to a person. Link is empty where there is nothing to do.
 type Mail struct {
 	To     string
 	Kind   MailKind
@@ -115,7 +115,7 @@ var (
 
 const guessNames = 20000 // accounts whose failures are remembered
 
-// NewManager makes a Manager. mail may be nil, and keys where nobody calls models.
+// NewManager makes a Manager. mail may be nil, and keys where people cannot call models.
 func NewManager(s Store, keys Keys, mail Mailer, now func() time.Time, c Config) *Manager {
 	if c.Idle == 0 {
 		c.Idle = 7 * 24 * time.Hour
@@ -428,13 +428,13 @@ func (m *Manager) SetPassword(ctx context.Context, s *Session, p *Person, curren
 	}
 	err = m.store.SetPassword(ctx, p.ID, hash, s.Hash, "", false, m.moment(), audit.Event{Actor: by(p.ID, c.Address), Action: audit.PasswordSet, Target: p.ID})
 	if err == nil {
-		m.tell(Mail{To: p.Email, Kind: MailPassword, Locale: p.Language})
+		m.send(Mail{To: p.Email, Kind: MailPassword, Locale: p.Language})
 	}
 	return err
 }
 
 // WebKey is the id of the API key that a person's calls from the browser use: it has the limits and the records of any other key. It is made with the
-// first call, and again when it was deleted. Nobody knows its text.
+// first call, and again when it was deleted. Its text is not kept.
 func (m *Manager) WebKey(ctx context.Context, p *Person) (string, error) {
 	for range 3 {
 		if p.WebKey != "" {

@@ -52,16 +52,16 @@ func (m *Manager) BeginMove(ctx context.Context, p *Person, email, locale string
 	link := Token{Hash: sum, ID: apikey.NewID("tok_"), Kind: Address, User: p.ID, Email: email, CreatedAt: now, ExpiresAt: now.Add(moveFor)}
 	back, undo := m.undo(p, now)
 	done, err := m.store.AddMove(ctx, link, undo, maxMoves, maxMovesTo, audit.Event{Actor: by(p.ID, c.Address), Action: audit.AddressAsked, Target: p.ID})
-	if err != nil || !done { // the address has had its mails for now, whoever asked for them
+	if err != nil || !done { // the address has had its mails for now
 		return err
 	}
 	if free {
-		m.tell(Mail{To: email, Kind: MailMove, Link: "/new-email#" + text, Locale: locale})
+		m.send(Mail{To: email, Kind: MailMove, Link: "/new-email#" + text, Locale: locale})
 	} else {
-		m.tell(Mail{To: email, Kind: MailTaken, Locale: locale})
+		m.send(Mail{To: email, Kind: MailTaken, Locale: locale})
 	}
 	if p.Email != "" {
-		m.tell(Mail{To: p.Email, Kind: MailMoving, Link: back, Locale: p.locale(locale)})
+		m.send(Mail{To: p.Email, Kind: MailMoving, Link: back, Locale: p.locale(locale)})
 	}
 	return nil
 }
@@ -125,7 +125,7 @@ func (m *Manager) move(ctx context.Context, p *Person, n Move) error {
 		return fault.Field("person.move", "email", "This address belongs to an account already, or did until a few days ago.").Because(err)
 	}
 	if err == nil && back != "" {
-		m.tell(Mail{To: p.Email, Kind: MailMoved, Link: back, Locale: p.Language})
+		m.send(Mail{To: p.Email, Kind: MailMoved, Link: back, Locale: p.Language})
 	}
 	return linkError("person.move", err)
 }

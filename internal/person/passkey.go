@@ -42,13 +42,13 @@ type Challenge struct {
 	Step string // text of the token, which works once
 	Text string // random bytes in base64url
 	Site
-	User       *Person // for whom a passkey is made or who proves who they are; nil: whoever has a passkey
+	User       *Person // for whom a passkey is made or who proves who they are; nil: any person with a passkey
 	Algorithms []int   // COSE numbers of those that are accepted, the best first
 	Passkeys   []KnownPasskey
 	Life       time.Duration
 }
 
-// KnownPasskey tells a browser of a passkey that there is.
+// KnownPasskey describes an existing passkey to a browser.
 type KnownPasskey struct {
 	ID         string
 	Transports []string // how the browser reaches it, as the browser reported it
@@ -98,7 +98,7 @@ func (m *Manager) knownPasskeys(ctx context.Context, user string) (all []KnownPa
 	return all, err
 }
 
-// visitors begins the owner of a step that nobody is signed in for. The client's network follows.
+// visitors begins the owner of a step without a session. The client's network follows.
 const visitors = "at:"
 
 // endStep uses up a step. It returns what the library compares the answer with.
@@ -125,7 +125,7 @@ func (m *Manager) endStep(ctx context.Context, p *Person, purpose string, at Sit
 	return s, nil
 }
 
-// checker is the library, for a site. Extensions that nobody asked for are ignored, because password managers send some.
+// checker is the library, for a site. Unrequested extensions are ignored, because password managers send some.
 func checker(at Site) (*webauthn.WebAuthn, error) {
 	w, err := webauthn.New(&webauthn.Config{RPID: at.Host, RPDisplayName: "Weir", RPOrigins: []string{at.Origin}, ExtensionsUnsolicitedOutputPolicy: protocol.UnsolicitedOutputPolicyIgnore})
 	if err != nil {
@@ -164,7 +164,7 @@ func credentialOf(p *Passkey) (c webauthn.Credential, err error) {
 	return c, nil
 }
 
-// dataOf writes it. How the device was made is not kept: nobody asks for it.
+// dataOf writes it. The attestation is not kept, because nothing reads it.
 func dataOf(c *webauthn.Credential) (string, error) {
 	c.Attestation = webauthn.CredentialAttestation{}
 	data, err := c.MarshalMsg(nil)
@@ -214,7 +214,7 @@ func unreadable(op string, err error) error {
 	return fault.Field(op, "credential", "credential is not what a browser answers to this step.").Because(err)
 }
 
-// BeginPasskey begins a sign-in with a passkey, whoever has it.
+// BeginPasskey begins a sign-in with any person's passkey.
 func (m *Manager) BeginPasskey(ctx context.Context, at Site, c Client) (Challenge, error) {
 	return m.beginStep(ctx, nil, toSignIn, at, c)
 }
@@ -228,7 +228,7 @@ func (m *Manager) BeginProof(ctx context.Context, p *Person, at Site, c Client) 
 	return ch, err
 }
 
-// SignInWith begins a session with the answer of a passkey: of whoever has it, or of who has given a password before.
+// SignInWith begins a session with the answer of a passkey: the owner's, or that of the person who has given a password before.
 func (m *Manager) SignInWith(ctx context.Context, at Site, step string, answer []byte, c Client) (Started, error) {
 	purpose := toSignIn
 	var who *Person
@@ -254,7 +254,7 @@ func (m *Manager) ProveWith(ctx context.Context, s *Session, p *Person, at Site,
 	return m.store.TouchSession(ctx, s.Hash, m.moment(), true)
 }
 
-// refusePasskey is the one answer to a passkey that lets nobody in.
+// refusePasskey is the one answer to each passkey that is refused.
 func refusePasskey(why string, err error) error {
 	return fault.New(fault.Authentication, "person.checkPasskey: "+why, "This passkey does not work here. It may have been removed, or belong to another address. Sign in another way.").Because(err)
 }

@@ -26,7 +26,7 @@ const (
 	sumSize    = 32
 )
 
-// hashesAtOnce bounds the memory that sign-ins take, whoever sends them.
+// hashesAtOnce bounds the memory that all sign-ins take together.
 const hashesAtOnce = 2
 
 const (
@@ -73,7 +73,7 @@ func (h *hasher) hash(ctx context.Context, password string) (string, error) {
 		base64.RawStdEncoding.EncodeToString(salt[:]), base64.RawStdEncoding.EncodeToString(sum)), nil
 }
 
-// matches reports whether a password has the hash. With "" it does the same work and reports false, so that nobody learns from the time
+// matches reports whether a password has the hash. With "" it does the same work and reports false, so that the time does not show
 // whether there is an account.
 func (h *hasher) matches(ctx context.Context, password, hash string) (bool, error) {
 	if err := h.enter(ctx); err != nil {

@@ -63,7 +63,7 @@ type Token struct {
 	Hash      string // hex SHA-256
 	ID        string // "tok_...", which is no secret
 	Kind      string
-	User      string // whose, "" nobody's yet; of a visitor's step "at:" and their network
+	User      string // the owner, "" none yet; of a visitor's step "at:" and their network
 	Email     string // whom an invitation is for, "" anybody; who is confirmed or resets a password
 	Role      apikey.Role
 	Note      string // what the maker of an invitation wrote

@@ -12,7 +12,7 @@ import (
 )
 
 // Somebody may require a passkey after every other way to sign in. Until the passkey has answered there is no session, only a step, which ends
-// after minutes, works once, and is good for nothing else. Whoever signs in with a passkey has given both at once: devices check the person.
+// after minutes, works once, and is good for nothing else. A sign-in with a passkey counts as both: devices check the person.
 
 // toSecond is what the step after a password or another provider is for.
 const toSecond = "second step"

@@ -61,24 +61,24 @@ func (m *Manager) RemovePassword(ctx context.Context, s *Session, c Client) erro
 	return m.noted(ctx, s.User, MailPasswordRemoved, m.store.DeletePassword(ctx, m.removal(s, audit.PasswordRemoved, "", c)))
 }
 
-// noted tells a person by mail that a change of how they sign in was made. It returns what has become of the change.
+// noted sends a person a mail that how they sign in has changed. It returns what has become of the change.
 func (m *Manager) noted(ctx context.Context, user string, kind MailKind, err error) error {
 	if err != nil || m.mail == nil {
 		return err
 	}
 	if p, err := m.store.PersonOf(ctx, user); err == nil && p.Email != "" {
-		m.tell(Mail{To: p.Email, Kind: kind, Locale: p.Language})
+		m.send(Mail{To: p.Email, Kind: kind, Locale: p.Language})
 	}
-	return nil // the change is made, whether or not its owner can be told
+	return nil // the change is made, whether or not the mail can be sent
 }
 
-// noticeRate is how many mails of one kind an address gets that nobody there has asked for. Mails with links are counted by their tokens. The
-// address of an account need not be its owner's: not everybody who signs up with an invitation confirms it.
+// noticeRate is how many mails of one kind an address gets without having asked. Mails with links are counted by their tokens. The
+// address of an account need not be its owner's: an invitation needs no confirmed address.
 var noticeRate = limit.Rates{{Amount: 5, Per: 24 * time.Hour}}
 
-// tell sends a mail, unless it is a notice and the address had enough of its kind. One kind does not use up the room of another: who provokes
+// send sends a mail, unless it is a notice and the address had enough of its kind. One kind does not use up the room of another: who provokes
 // notices of one kind cannot hide what they do besides.
-func (m *Manager) tell(mail Mail) {
+func (m *Manager) send(mail Mail) {
 	if m.mail == nil {
 		return
 	}

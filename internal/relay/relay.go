@@ -105,7 +105,7 @@ type Call struct {
 	// Alone is set for a request of a batch that is no part of a provider's.
 	Alone bool
 
-	// Trace is told of the attempts, and of their events; nil: the call is not traced.
+	// Trace records the attempts and their events; nil: the call is not traced.
 	Trace *trace.Call
 
 	// Record is the stored record of the call. Complete sets it, also when it fails; the access log reads it.

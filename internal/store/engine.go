@@ -55,7 +55,7 @@ type Engine struct {
 	Size string
 
 	// Tell is a statement that passes a note, its one parameter, to all who Listen, when its transaction commits; equal notes of a transaction
-	// arrive once. Empty: nobody listens.
+	// arrive once. Empty: there is no listener.
 	Tell string
 	// Listen is hint.Source.Listen; nil where there is no Tell.
 	Listen func(ctx context.Context, joined func(), heard func(note string)) error

@@ -155,8 +155,8 @@ func sameFigures(a, b *notify.Fact) bool {
 	return a.Name == b.Name && a.Amount == b.Amount && a.Spent == b.Spent && a.Usual == b.Usual && a.Percent == b.Percent && a.Days == b.Days
 }
 
-// NoteFacts is notify.FactStore.NoteFacts. Most of the time nothing has changed, which a read without a transaction tells.
-func (s *Store) NoteFacts(ctx context.Context, account string, facts []notify.Fact, tell func(*notify.Fact) notify.Telling, now, forget time.Time) (fresh int, err error) {
+// NoteFacts is notify.FactStore.NoteFacts. Most of the time nothing has changed, which a read without a transaction finds out.
+func (s *Store) NoteFacts(ctx context.Context, account string, facts []notify.Fact, how func(*notify.Fact) notify.Reporting, now, forget time.Time) (fresh int, err error) {
 	kept, err := list(ctx, s, "store.NoteFacts", scanFact, factRead, account)
 	if err != nil {
 		return 0, err
@@ -177,24 +177,24 @@ func (s *Store) NoteFacts(ctx context.Context, account string, facts []notify.Fa
 		}
 		d := diffFacts(kept, facts, now, forget)
 		fresh = len(d.fresh)
-		return t.noteFacts(account, &d, tell, now)
+		return t.noteFacts(account, &d, how, now)
 	})
 	return fresh, err
 }
 
-func (t *tx) noteFacts(account string, d *factDiff, tell func(*notify.Fact) notify.Telling, now time.Time) error {
+func (t *tx) noteFacts(account string, d *factDiff, how func(*notify.Fact) notify.Reporting, now time.Time) error {
 	for _, f := range d.fresh {
-		how := tell(f)
+		by := how(f)
 		if _, err := t.exec(factAdd, account, string(f.Kind.Cause()), f.ID(), string(f.Kind), f.Ref, f.Name, orNull(f.At), int64(f.Amount), int64(f.Spent), int64(f.Usual), f.Percent, f.Days, f.Reset,
-			f.Episode, now.UnixMicro(), int64(0), how.Mail); err != nil {
+			f.Episode, now.UnixMicro(), int64(0), by.Mail); err != nil {
 			return err
 		}
-		if how.Hook != nil {
-			if err := insertDelivery(t, *how.Hook); err != nil {
+		if by.Hook != nil {
+			if err := insertDelivery(t, *by.Hook); err != nil {
 				return err
 			}
 		}
-		if how.Mail {
+		if by.Mail {
 			if err := t.await(account, f.Kind.Cause(), now); err != nil {
 				return err
 			}

@@ -12,7 +12,7 @@ import (
 // usesOverlap is longer than a transaction may take: a change that was made at a moment is seen by then.
 const usesOverlap = 5 * time.Second
 
-// longest is the furthest moment at which an allowance is full again, from now: nobody waits for fifty years, and three times that is still a number.
+// longest is the furthest moment at which an allowance is full again, from now: fifty years are more than anyone waits, and three times that still fits.
 const longest = 50 * 365 * 24 * time.Hour
 
 // useOne sums up what nodes have let in. $2 is the time by the database's clock, $3 and on when the allowances would be full if they had been,

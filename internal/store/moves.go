@@ -65,7 +65,7 @@ func (t *tx) notHeld(user, email string, now time.Time) error {
 	return err
 }
 
-// setAddress gives a user a confirmed address, which must be nobody else's. A user without a login gets one, without a password.
+// setAddress gives a user a confirmed address, which no other user may have. A user without a login gets one, without a password.
 func (t *tx) setAddress(op, user, email string, now time.Time) error {
 	if err := t.lockTable("logins"); err != nil {
 		return err

@@ -164,7 +164,7 @@ func (s *Store) EndMail(ctx context.Context, l *notify.Letter, o notify.MailOutc
 			return err
 		}
 		done = true
-		if !o.Told {
+		if !o.Done {
 			return nil
 		}
 		for i := range l.Facts {

@@ -77,7 +77,7 @@ func (t *tx) insertLogin(l *person.Login) error {
 	if err != nil {
 		return err
 	}
-	// Afterwards: the insert has waited for whoever was leaving the address, and sees what they may take back.
+	// Afterwards: the insert has waited for the account that was leaving the address, and sees what they may take back.
 	return t.notHeld(l.User, l.Email, l.CreatedAt)
 }
 

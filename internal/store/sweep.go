@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	// The row of ledger_horizon is locked by whoever drops calls, so that nodes take turns.
+	// The row of ledger_horizon is locked by the node that drops calls, so that nodes take turns.
 	horizonRead = `SELECT before FROM ledger_horizon WHERE one = 1`
 	horizonMove = `UPDATE ledger_horizon SET before = $1 WHERE one = 1`
 

@@ -33,7 +33,7 @@ type Tracer struct {
 func New(c Config, to Exporter) *Tracer { return &Tracer{c, to} }
 
 // Begin is the trace of a call whose request had these traceparent headers, nil when there is nothing to do for it. A trusted client's trace
-// is continued, with its decision. Of any other client the trace becomes a link of a new one: whoever is not trusted can neither have
+// is continued, with its decision. Of any other client the trace becomes a link of a new one: a client that is not trusted can neither have
 // calls traced nor write into the traces of others.
 func (t *Tracer) Begin(headers []string, trusted bool) *Call {
 	var from Parent

@@ -2,7 +2,7 @@ package usage
 
 import "math"
 
-// Told reports whether an upstream said a number that can be.
+// Valid reports whether the upstream reported a plausible number.
 func (c Count) Valid() bool { return c.Reported && c.N >= 0 }
 
 // Sum adds up what was reported. It stops at the largest number; one below zero adds nothing, and takes nothing away from the others.

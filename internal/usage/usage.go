@@ -1,5 +1,5 @@
 // Package usage holds what a call consumed, counted once at the upstream edge, and what that costs.
-// Both the client's view and the bill read the same struct; a count that nobody reported differs from zero.
+// Both the client's view and the bill read the same struct; a count that was not reported differs from zero.
 package usage
 
 import (

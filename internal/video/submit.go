@@ -339,7 +339,7 @@ func (j *Job) endpointID() string {
 // lost reports a job that a provider may be making although it cannot be found there any more.
 func (s *Service) lost(j *Job, cause error) {
 	s.cfg.Report("a provider may be making a video that cannot be found", j, cause)
-	if o := j.Serving(); s.Observer != nil && (o == nil || o.OwnKey == "") { // else nobody is billed but the owner of the key
+	if o := j.Serving(); s.Observer != nil && (o == nil || o.OwnKey == "") { // else only the owner of the key is billed
 		s.Observer.VideoLost(j.endpointID())
 	}
 }

@@ -1,4 +1,4 @@
-// Package watch tells who follows an account that something of it has changed. It asks a source again and again, once for all followers of
+// Package watch notifies the followers of an account of its changes. It asks a source again and again, once for all followers of
 // an account and for one account after another, so that followers add no work to calls. It must not know what topics are about.
 package watch
 
@@ -21,7 +21,7 @@ type Account struct{ User, Wallet string }
 // Mark is what a topic is like at a time.
 type Mark struct {
 	Sum  uint64 // another one when the topic has changed, and the same on all nodes
-	Data []byte // what followers are told
+	Data []byte // what followers get
 }
 
 // Source reads a topic. It is called by one goroutine at a time for rounds, and by those that begin to follow.
@@ -82,7 +82,7 @@ func New(s Source, c Config) *Watcher {
 	return w
 }
 
-// Close ends all followers, and the rounds. Nobody can follow afterwards.
+// Close ends all followers, and the rounds. Following fails afterwards.
 func (w *Watcher) Close() {
 	w.mu.Lock()
 	select {
@@ -141,7 +141,7 @@ func (w *Watcher) Follow(ctx context.Context, a Account, topics []Topic, seen ma
 			f.seen[c.Topic] = before
 		}
 	}
-	f.changed <- struct{}{} // what it has missed is told at once
+	f.changed <- struct{}{} // it gets at once what it has missed
 	w.rounds.Start()
 	w.rounds.Wake()
 	return f, now, nil
@@ -166,12 +166,12 @@ func (f *Follower) Close() {
 	w.budget.Give(f.account.User, 1)
 }
 
-// Seen is the sum of a topic as the follower was told it last.
-func (f *Follower) Seen(t Topic) (sum uint64, told bool) {
+// Seen is the sum of a topic as the follower got it last.
+func (f *Follower) Seen(t Topic) (sum uint64, known bool) {
 	f.w.mu.Lock()
 	defer f.w.mu.Unlock()
-	sum, told = f.seen[t]
-	return sum, told
+	sum, known = f.seen[t]
+	return sum, known
 }
 
 // Next waits until topics have changed, and returns them in the follower's order. However slow a follower is, it misses none: what changed
@@ -201,7 +201,7 @@ func (f *Follower) take() (all []Change) {
 	}
 	for _, t := range f.topics {
 		m, read := at.marks[t]
-		if sum, told := f.seen[t]; read && (!told || sum != m.Sum) {
+		if sum, known := f.seen[t]; read && (!known || sum != m.Sum) {
 			f.seen[t] = m.Sum
 			all = append(all, Change{t, m})
 		}

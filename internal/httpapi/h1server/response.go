@@ -125,7 +125,7 @@ func (w *response) complete(m mode) {
 	w.c.out = append(w.c.out, "\r\n"...)
 }
 
-// open completes the head of an answer whose length nobody knows.
+// open completes the head of an answer whose length is unknown.
 func (w *response) open() {
 	if w.framed {
 		return
@@ -321,7 +321,7 @@ func date() []byte {
 	return s.text
 }
 
-// insertClose tells the client of a made answer that the connection ends after it.
+// insertClose adds to a finished answer that the connection ends after it.
 func insertClose(answer []byte) []byte {
 	at := indexLF(answer) + 1
 	answer = append(answer, "Connection: close\r\n"...)

@@ -54,7 +54,7 @@ type Options struct {
 	DataSync func(f *File) error
 	// OnSyncError is called when the disk fails to store written data. May be nil.
 	OnSyncError func(error)
-	// OnTorn is called when Open finds the beginning of a record that the former process was writing when it ended. Nobody was told that it
+	// OnTorn is called when Open finds the beginning of a record that the former process was writing when it ended. It was not confirmed that it
 	// was kept, and it is passed over. May be nil.
 	OnTorn func(path string, bytes int64)
 }

@@ -125,7 +125,7 @@ func (s *sharing) round(ctx context.Context) time.Duration {
 	return shareEvery
 }
 
-// exchange tells and learns. more: there was too much for one exchange.
+// exchange sends this node's uses and reads those of the others. more: there was too much for one exchange.
 func (s *sharing) exchange(ctx context.Context) (more bool) {
 	short, stop := context.WithTimeout(ctx, shareFor)
 	defer stop()
@@ -146,8 +146,8 @@ func (s *sharing) exchange(ctx context.Context) (more bool) {
 	if err != nil {
 		nodes := max(s.nodes.Load(), 1)
 		for prefix, g := range gates {
-			g.Share(nodes) // its part of the rate: nobody tells the others more
-			g.Untold(told[prefix], at.Sub(s.tried))
+			g.Share(nodes) // its part of the rate: more is not reported to the others
+			g.Unsent(told[prefix], at.Sub(s.tried))
 		}
 		s.tried = at
 		if !s.away.Swap(true) && ctx.Err() == nil {

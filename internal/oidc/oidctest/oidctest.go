@@ -1,5 +1,5 @@
-// Package oidctest is a small and strict OpenID Connect provider over loopback, for tests. It checks what a client must send, signs in whoever a
-// test names, and can be told to answer wrongly. It must not be used outside of tests.
+// Package oidctest is a small and strict OpenID Connect provider over loopback, for tests. It checks what a client must send, signs in the person that a
+// test names, and answers wrongly on request. It must not be used outside of tests.
 package oidctest
 
 import (

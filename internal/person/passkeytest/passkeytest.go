@@ -1,4 +1,4 @@
-// Package passkeytest is a device with passkeys, in software, for tests. It answers as a browser with such a device does, and can be told to
+// Package passkeytest is a device with passkeys, in software, for tests. It answers as a browser with such a device does, and on request it can
 // answer wrongly. It must not be used outside of tests.
 package passkeytest
 

@@ -268,7 +268,7 @@ func nativeBatches(t *testing.T, o *office) {
 		user := o.author(100 * ruble)
 		shop := newShop()
 		k := o.clerk(o.node(), shop.join(nil), func(_ *batch.Deps, c *batch.Config) { c.Window = 2 * time.Hour })
-		// A batch that its provider keeps takes hours. Once it was told to stop, or is late, there is work again that must not be overtaken.
+		// A batch that its provider keeps takes hours. Once it was asked to stop, or is late, there is work again that must not be overtaken.
 		begin := o.clock.Now()
 		k.coarse = func(now time.Time) bool {
 			past := now.Sub(begin)

@@ -62,7 +62,7 @@ func (p *pace) wait(ctx context.Context, d time.Duration) error {
 	return ctx.Err()
 }
 
-// turn wakes the next sleeper when nobody works.
+// turn wakes the next sleeper when no worker works.
 func (p *pace) turn() {
 	if len(p.asleep) == 0 || len(p.asleep) < p.workers {
 		return

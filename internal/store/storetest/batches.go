@@ -273,7 +273,7 @@ type clerk struct {
 	coarse  func(now time.Time) bool // whether waits take two seconds at least; nil: never
 }
 
-// clerk makes a node that works on batches when it is told to.
+// clerk makes a node that works on batches when step is called.
 func (o *office) clerk(book *ledger.Book, edit ...func(*batch.Deps, *batch.Config)) *clerk {
 	k := &clerk{o: o, book: book, pace: pace{clock: o.clock}}
 	k.answers = &answers{o: o, book: book, pace: &k.pace}

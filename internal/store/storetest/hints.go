@@ -26,10 +26,10 @@ type HintStore interface {
 }
 
 // Hints checks that what one node changes is heard by another. open gives two stores of one empty database, and closes them after the test.
-// A database for one node has no hints: there, tells is false.
-func Hints(t *testing.T, tells bool, open func(*testing.T) (here, there HintStore)) {
+// sends is false for a database for one node, which has no hints.
+func Hints(t *testing.T, sends bool, open func(*testing.T) (here, there HintStore)) {
 	here, there := open(t)
-	if !tells {
+	if !sends {
 		err := there.Listen(t.Context(), func() { t.Error("it listens") }, func(note string) { t.Error(note) })
 		if !errors.Is(err, errors.ErrUnsupported) {
 			t.Errorf("Listen: %v", err)
@@ -37,7 +37,7 @@ func Hints(t *testing.T, tells bool, open func(*testing.T) (here, there HintStor
 	}
 	user := presetUser(t, here)
 	key := hintKey(t, here, user)
-	notes := listening(t, there, tells)
+	notes := listening(t, there, sends)
 	event := audit.Event{Actor: actor, Action: audit.KeyChanged, Target: "x"}
 	own := ownkey.Key{ID: "pk_hint", User: user, Provider: "acme", Order: routing.OwnBefore, Sealed: []byte("sealed"), Last4: "cdef", CreatedAt: payAt, ChangedAt: payAt}
 	off, name := true, "renamed"
@@ -83,21 +83,21 @@ func Hints(t *testing.T, tells bool, open func(*testing.T) (here, there HintStor
 		if err := x.change(); err != nil {
 			t.Fatalf("%s: %v", x.what, err)
 		}
-		if !tells {
+		if !sends {
 			continue
 		}
 		if got, ok := hint.Parse(<-notes); !ok || got != x.want {
 			t.Errorf("%s: the other node heard %v, want %v", x.what, got, x.want)
 		}
 	}
-	// What fails tells nothing: the next note is that of the change after it.
+	// What fails sends no hint: the next note is that of the change after it.
 	if err := here.DeleteKey(t.Context(), user, "no such key", payAt, event); err == nil {
 		t.Error("deleted what is not there")
 	}
 	if err := here.SetUserDisabled(t.Context(), user, false, payAt, event); err != nil {
 		t.Error(err)
 	}
-	if tells {
+	if sends {
 		if got := <-notes; got != (hint.Hint{Topic: hint.Keys, User: user}).String() || len(notes) > 0 {
 			t.Errorf("after a change that failed and one that did not the other node heard %q", got)
 		}
@@ -115,10 +115,10 @@ func hintKey(t *testing.T, s AccountStore, user string) apikey.Key {
 }
 
 // listening returns what a store hears from now until the test ends.
-func listening(t *testing.T, s hint.Source, tells bool) <-chan string {
+func listening(t *testing.T, s hint.Source, sends bool) <-chan string {
 	t.Helper()
 	notes := make(chan string, 100)
-	if !tells {
+	if !sends {
 		return notes
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))

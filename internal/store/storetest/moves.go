@@ -92,7 +92,7 @@ func unmoves(t *testing.T, s PeopleStore) {
 	first := move(t, s, u.ID, "b@example.org", "a@example.org", at)
 	second := move(t, s, u.ID, "c@example.org", "b@example.org", at.Add(time.Minute))
 	third := move(t, s, u.ID, "d@example.org", "c@example.org", at.Add(2*time.Minute))
-	// nobody takes an address that may come back: by signing up, by a login or by moving there
+	// no account takes an address that may come back: by signing up, by a login or by moving there
 	n, l := newPerson(apikey.User, "a@example.org")
 	wantKind(t, s.AddPerson(t.Context(), n, l, nil, "", event(audit.UserCreated)), fault.Conflict)
 	wantKind(t, s.AddLogin(t.Context(), person.Login{User: mustUser(t, s).ID, Email: "b@example.org", CreatedAt: at}, "", event(audit.LoginAdded)), fault.Conflict)
@@ -122,7 +122,7 @@ func unmoves(t *testing.T, s PeopleStore) {
 	wantKind(t, err, fault.NotFound)
 	_, err = s.TokenBy(t.Context(), person.Reset, reset.Hash, at)
 	wantKind(t, err, fault.NotFound)
-	// the undo from before still works, and the address that nobody can take back any more is free
+	// the undo from before still works, and the address that its account cannot take back any more is free
 	ok(t, s.Unmove(t.Context(), first, now, event(audit.AddressKept)))
 	wantEmail(t, s, u.ID, "a@example.org")
 	ok(t, s.Move(t.Context(), person.Move{User: other.ID, Email: "c@example.org", Now: now, Event: event(audit.AddressMoved)}))

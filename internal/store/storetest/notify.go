@@ -302,7 +302,7 @@ func noticeTests(t *testing.T, s NotifyStore) {
 	if _, err := m.Test(t.Context(), u.ID); err != nil {
 		t.Error(err)
 	}
-	silent := payer(t, s) // nobody signs in
+	silent := payer(t, s) // without a login
 	if _, err := m.Test(t.Context(), silent.ID); !fault.Is(err, fault.Conflict) {
 		t.Error(err)
 	}
@@ -402,7 +402,7 @@ func noticeOver(t *testing.T, s NotifyStore) {
 	w.pass(5 * time.Minute)
 	w.watch(n)
 	w.want()
-	w.has(u, 8*money.Ruble, 1) // low again, within hours: the mail that nobody got is sent, with the sum of now
+	w.has(u, 8*money.Ruble, 1) // low again, within hours: the mail that was not sent is sent, with the sum of now
 	w.pass(5 * time.Minute)
 	w.watch(n)
 	if len(w.mails) != 1 || w.mails[0].Facts[0].Amount != 8*money.Ruble {
@@ -538,7 +538,7 @@ func noticeSwitchedOff(t *testing.T, s NotifyStore) {
 
 func noticeHook(t *testing.T, s NotifyStore) {
 	w := newTown(t, s)
-	u := payer(t, s) // nobody signs in
+	u := payer(t, s) // without a login
 	m, n := w.node()
 	hook, low := "https://example.org/hook", 20*money.Ruble
 	ok(t, m.Save(t.Context(), u.ID, notify.Change{Webhook: &hook, Threshold: &low}, audit.Actor{Name: "anna"}))

@@ -163,7 +163,7 @@ func passwordEndsLinks(t *testing.T, s PeopleStore) {
 	}
 }
 
-// secondStep is an account that requires a passkey: it keeps one, however many are removed at once, and nobody requires what is not there.
+// secondStep is an account that requires a passkey: it keeps one, however many are removed at once, and none requires what is not there.
 func secondStep(t *testing.T, s PeopleStore) {
 	ways := person.Ways{Passwords: true}
 	set := func(user string, on bool, keep string) error {

@@ -15,7 +15,7 @@ import (
 	"weir/internal/record"
 )
 
-// learnedWords applies calls until records refer to learned words: all come back as they were, and nobody can take the words away unnoticed.
+// learnedWords applies calls until records refer to learned words: all come back as they were, and removed words are noticed.
 func learnedWords(t *testing.T, b Books) {
 	ctx := context.Background()
 	at := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
