@@ -53,5 +53,6 @@ dpkg -P weir > /dev/null
 [ ! -e /etc/weir ] && [ ! -e /usr/bin/weir ] && [ ! -e /usr/share/weir ] && [ -f /var/lib/weir/weir.db ]
 say 'removed; the ledger is still there'
 TRY
-chroot "$work/root" /bin/sh /tmp/try
+# With a network of its own: its ports may be in use here.
+unshare --net bash -c 'ip link set lo up && exec chroot "$1" /bin/sh /tmp/try' - "$work/root"
 tools/service-test.sh "$work/root" "$work"/weir_1.0_*.deb "$work"/weir_1.1_*.deb
