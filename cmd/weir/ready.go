@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -22,11 +23,15 @@ func (c *readyCmd) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	listen := cfg.Server.AdminListen
+	listen, scheme := cfg.Server.AdminListen, "http"
+	transport := &http.Transport{} // without a proxy of the environment
 	if listen == config.Off {
 		listen = cfg.Server.Listen
+		if t := &cfg.Server.TLS; t.On() {
+			scheme, transport.TLSClientConfig = "https", itself(t)
+		}
 	}
-	url, err := readyURL(listen)
+	url, err := readyURL(scheme, listen)
 	if err != nil {
 		return err
 	}
@@ -36,7 +41,7 @@ func (c *readyCmd) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	res, err := (&http.Client{Transport: &http.Transport{}}).Do(req) // without a proxy of the environment
+	res, err := (&http.Client{Transport: transport}).Do(req)
 	if err != nil {
 		return fmt.Errorf("no node answers: %w", err)
 	}
@@ -52,8 +57,18 @@ func (c *readyCmd) Run(ctx context.Context) error {
 	return nil
 }
 
+// itself is how a node on this machine is asked over its own certificate. That is for another name than the address, and may have ended; the
+// question tells nothing, and whoever answers in place of the node is on this machine.
+func itself(t *config.TLS) *tls.Config {
+	c := &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12} //nolint:gosec // see above
+	if len(t.ACME.Domains) > 0 {
+		c.ServerName = t.ACME.Domains[0] // it has no certificate for an address
+	}
+	return c
+}
+
 // readyURL is where a node on this machine that listens on an address is asked.
-func readyURL(listen string) (string, error) {
+func readyURL(scheme, listen string) (string, error) {
 	host, port, err := net.SplitHostPort(listen)
 	if err != nil {
 		return "", err
@@ -61,5 +76,5 @@ func readyURL(listen string) (string, error) {
 	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
 		host = "127.0.0.1" // not a name: an image may have no file that knows it
 	}
-	return "http://" + net.JoinHostPort(host, port) + "/readyz", nil
+	return scheme + "://" + net.JoinHostPort(host, port) + "/readyz", nil
 }

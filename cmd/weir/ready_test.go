@@ -1,8 +1,11 @@
 package main
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -37,6 +40,18 @@ func TestReady(t *testing.T) {
 			})
 		}
 	}
+	t.Run("encrypted", func(t *testing.T) {
+		s := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+		defer s.Close()
+		file := filepath.Join(t.TempDir(), "weir.yaml")
+		text := fmt.Sprintf("server: {admin_listen: \"off\", listen: %q, tls: {cert_file: a.pem, key_file: b.pem}}\n", s.Listener.Addr())
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := (&readyCmd{place{Config: file}}).Run(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
 	t.Run("nobody", func(t *testing.T) {
 		s := httptest.NewServer(nil)
 		t.Setenv("WEIR_SERVER_ADMIN_LISTEN", s.Listener.Addr().String())
@@ -46,7 +61,7 @@ func TestReady(t *testing.T) {
 		}
 	})
 	for listen, want := range map[string]string{":9091": "http://127.0.0.1:9091/readyz", "0.0.0.0:80": "http://127.0.0.1:80/readyz", "[::]:80": "http://127.0.0.1:80/readyz", "10.0.0.7:80": "http://10.0.0.7:80/readyz", "[fd00::1]:80": "http://[fd00::1]:80/readyz"} {
-		if got, err := readyURL(listen); err != nil || got != want {
+		if got, err := readyURL("http", listen); err != nil || got != want {
 			t.Errorf("%s: %s, %v", listen, got, err)
 		}
 	}

@@ -80,7 +80,7 @@ func (c *topCmd) address() (string, error) {
 	if cfg.Server.AdminListen == config.Off {
 		return "", errors.New("server.admin_listen is off, and the figures are there: set it to an address such as 127.0.0.1:9091")
 	}
-	url, err := readyURL(cfg.Server.AdminListen)
+	url, err := readyURL("http", cfg.Server.AdminListen)
 	return strings.TrimSuffix(url, "/readyz"), err
 }
 
