@@ -58,7 +58,7 @@ func (c *readyCmd) Run(ctx context.Context) error {
 }
 
 // itself is how a node on this machine is asked over its own certificate. That is for another name than the address, and may have ended; the
-// question tells nothing, and whoever answers in place of the node is on this machine.
+// request has no secret, and another process that answers in place of the node is on this machine.
 func itself(t *config.TLS) *tls.Config {
 	c := &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12} //nolint:gosec // see above
 	if len(t.ACME.Domains) > 0 {

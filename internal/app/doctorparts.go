@@ -73,7 +73,7 @@ func (d *Doctor) readable(part string, files ...string) {
 	}
 }
 
-// mayRead reports whether a user may read a file of an owner. Who is in its group is not known, so whoever is may be the user.
+// mayRead reports whether a user may read a file of an owner. The members of its group are not known, so the user may be one.
 func mayRead(user, owner uint32, mode fs.FileMode) bool {
 	if user == 0 {
 		return true

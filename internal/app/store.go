@@ -60,5 +60,5 @@ func (place noLedger) Error() string {
 // IsNoLedger reports whether a command failed because there is no ledger where it looked.
 func IsNoLedger(err error) bool { return errors.As(err, new(noLedger)) }
 
-// Packaged is the configuration of the service that a package installs. No command reads it unless it is told to.
+// Packaged is the configuration of the service that a package installs. Commands read it only when -c names it.
 const Packaged = "/etc/weir/weir.yaml"

@@ -111,7 +111,7 @@ func (s *automatic) Shown() map[string]Validity {
 	return out
 }
 
-// Start looks after the certificate until ctx ends: whoever renews the file may have stopped to, and nobody reads its date.
+// Start logs until ctx ends when the certificate is no longer good, or will soon not be: its renewal may have failed unseen.
 func (f *Files) Start(ctx context.Context) {
 	var said time.Time
 	var before string
