@@ -50,6 +50,8 @@ const messages = {
   gone: 'The videos of this job are deleted.',
   emptyVideos: 'No video jobs yet',
   emptyVideosText: 'A video is made in the background: the job holds its price, and charges it when it is done.',
+  cheapestSecond: 'A second of video costs {price} with {model}, the cheapest.',
+  cheapest: 'The cheapest costs {price}, with {model}.',
   emptyBatches: 'No batches yet',
   emptyBatchesText: 'A batch is a file of requests that are made within a day. It is sent to /v1/batches.',
   emptyState: 'No jobs in this state',

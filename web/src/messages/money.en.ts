@@ -3,6 +3,7 @@ import type { Messages } from '../i18n'
 const messages = {
   title: 'Statement',
   note: 'Days of UTC',
+  files: 'Files of this statement',
   csv: 'CSV',
   pdf: 'PDF',
   opening: 'Opening balance',

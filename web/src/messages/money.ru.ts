@@ -4,6 +4,7 @@ import type en from './money.en'
 export default {
   title: 'Выписка',
   note: 'Дни по UTC',
+  files: 'Файлы этой выписки',
   csv: 'CSV',
   pdf: 'PDF',
   opening: 'Остаток на начало',

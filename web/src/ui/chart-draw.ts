@@ -11,7 +11,7 @@ function reader(e: HTMLElement): (name: string) => string {
   return (name) => { probe.style.color = `var(--${name})`; return getComputedStyle(probe).color }
 }
 
-export function draw(e: HTMLElement, p: ChartProps & { palette: readonly number[]; height: number; onCursor: (i: number | null) => void }): Drawn {
+export function draw(e: HTMLElement, p: ChartProps & { palette: readonly number[]; height: number; /** Without an axis of values */ plain: boolean; onCursor: (i: number | null) => void }): Drawn {
   e.replaceChildren()
   const color = reader(e)
   const bars = p.kind === 'bars'
@@ -38,7 +38,7 @@ export function draw(e: HTMLElement, p: ChartProps & { palette: readonly number[
   const alone = (v: readonly (number | null)[]) => (): number[] => v.flatMap((y, k) => (y !== null && (v[k - 1] ?? null) === null && (v[k + 1] ?? null) === null ? [k] : []))
   const u = new uPlot({
     width: Math.max(120, e.clientWidth), height: p.height,
-    padding: [8, 4, 0, 0],
+    padding: [8, 4, 0, p.plain ? 18 : 0],
     legend: { show: false },
     cursor: { points: bars ? { show: false } : { size: 7, fill: surface }, drag: { x: Boolean(p.onZoom), y: false, setScale: false }, y: false },
     scales: {
@@ -48,7 +48,7 @@ export function draw(e: HTMLElement, p: ChartProps & { palette: readonly number[
     tzDate: (ts) => uPlot.tzDate(new Date(ts * 1000), 'Etc/UTC'),
     axes: [
       { stroke: ink, font, grid: { show: false }, ticks: { show: false }, gap: 6, size: 26, space: 72, values: (_u, splits) => splits.map((s) => p.time(s * 1000)) },
-      { stroke: ink, font, grid: { stroke: line, width: 1 }, ticks: { show: false }, gap: 6, space: 40, values: (_u, splits) => (shownY = splits.map((v) => (v === 0 ? '0' : p.format(v)))), size: () => 14 + Math.max(16, ...shownY.map((s) => s.length * 6.6)) },
+      { show: !p.plain, stroke: ink, font, grid: { stroke: line, width: 1 }, ticks: { show: false }, gap: 6, space: 40, values: (_u, splits) => (shownY = splits.map((v) => (v === 0 ? '0' : p.format(v)))), size: () => 14 + Math.max(16, ...shownY.map((s) => s.length * 6.6)) },
     ],
     series: [{}, ...order.map((i): uPlot.Series => (bars
       ? { fill: colors[i]!, stroke: surface, width: 0, paths: path, points: { show: false } }

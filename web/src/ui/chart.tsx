@@ -42,6 +42,8 @@ export interface ChartProps {
   /** Drag over the chart: chosen times */
   onZoom?: (from: number, to: number) => void
   hideHead?: boolean
+  /** On a phone there is no axis of values: the summary stands under the picture instead */
+  plainOnPhone?: boolean
   /** t shows the table without the focus in the chart: for the page's main chart */
   main?: boolean
 }
@@ -61,6 +63,8 @@ export function colorsOf(keys: readonly string[]): Map<string, number> {
   return colors
 }
 export const swatch = ['bg-sx', 'bg-s1', 'bg-s2', 'bg-s3', 'bg-s4', 'bg-s5', 'bg-s6'] as const
+
+const narrow = matchMedia('(width < 48rem)')
 
 export function Chart(p: ChartProps) {
   const t = useT('common')
@@ -94,7 +98,7 @@ export function Chart(p: ChartProps) {
         if (gone) return
         drawn.current?.destroy()
         const now = latest.current
-        drawn.current = draw(e, { ...now, palette, height: now.height ?? 220, onCursor: setAt })
+        drawn.current = draw(e, { ...now, palette, height: now.height ?? 220, plain: now.plainOnPhone === true && narrow.matches, onCursor: setAt })
       })
     }
     draw()
@@ -102,8 +106,9 @@ export function Chart(p: ChartProps) {
     observer?.observe(e)
     const dark = matchMedia('(prefers-color-scheme: dark)')
     window.addEventListener('weir:theme', draw)
+    if (latest.current.plainOnPhone) narrow.addEventListener('change', draw)
     dark.addEventListener('change', draw)
-    return () => { gone = true; observer?.disconnect(); window.removeEventListener('weir:theme', draw); dark.removeEventListener('change', draw); drawn.current?.destroy(); drawn.current = null }
+    return () => { gone = true; observer?.disconnect(); window.removeEventListener('weir:theme', draw); narrow.removeEventListener('change', draw); dark.removeEventListener('change', draw); drawn.current?.destroy(); drawn.current = null }
   }, [seen, table, p.times, p.series, p.kind, p.unfinished, p.height, palette])
   useShortcuts(p.main ? { t: () => setTable(!table), T: () => setTable(!table) } : {})
   const write = (s: Series, i: number) => s.texts?.[i] ?? (s.values[i] === null || s.values[i] === undefined ? '—' : p.format(s.values[i]!))
@@ -131,7 +136,6 @@ export function Chart(p: ChartProps) {
         <span className="flex-1" />
         {p.actions}
       </figcaption>
-      <p id={`${id}-summary`} className="sr-only">{p.summary}</p>
       {p.series.length > 1 && (
         <ul className="m-0 flex list-none flex-wrap gap-x-3 gap-y-1 p-0 pb-2 text-small text-ink2">
           {p.series.map((s, i) => <li key={s.key} className="flex min-w-0 items-center gap-1.5"><span data-mark aria-hidden className={`flex-none ${p.kind === 'bars' ? 'size-2.5 rounded-[3px]' : 'h-[3px] w-3 rounded-[2px]'} ${swatch[palette[i]!]}`} /><span className="truncate">{s.label}</span></li>)}
@@ -150,6 +154,7 @@ export function Chart(p: ChartProps) {
             )}
           </div>
         )}
+      <p id={`${id}-summary`} className={p.plainOnPhone ? 'pt-1.5 text-small text-ink2 md:sr-only' : 'sr-only'}>{p.summary}</p>
       <span role="status" className="sr-only">{said}</span>
       <div className="flex gap-2 pt-1.5"><Button small look="quiet" className="-ml-2 text-accent-ink!" aria-pressed={table} onClick={() => { setTable(!table); setAt(null) }}>{table ? t('showChart') : t('showTable')}</Button><Button small look="quiet" className="text-accent-ink!" aria-label={`${t('csv')}: ${p.title}`} onClick={() => { void import('./csv').then((m) => m.downloadCsv(p)) }}><span translate="no">{t('csv')}</span></Button></div>
     </figure>

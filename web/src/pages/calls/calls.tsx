@@ -12,9 +12,10 @@ import { Switch } from '../../ui/controls'
 import { Empty, ErrorBox, SkeletonRows } from '../../ui/feedback'
 import { Field, Input, Select } from '../../ui/field'
 import { Chip, FilterBar, PeriodPicker } from '../../ui/filters'
+import { Icon } from '../../ui/icons'
 import { Link, LinkButton, useGo, usePageSearch } from '../../ui/link'
 import { Tag } from '../../ui/marks'
-import { Sheet } from '../../ui/overlay'
+import { Sheet, usePhone } from '../../ui/overlay'
 import { Page, PageHead, Panel } from '../../ui/page'
 import { shortcutsOn, useShortcuts } from '../../ui/shortcuts'
 import { Table } from '../../ui/table'
@@ -187,6 +188,8 @@ function TextFilter({ label, value, onChange, options, narrow, search, decimal }
 
 function Histogram({ query, filterKey, onZoom }: { query: { readonly [name: string]: string }; filterKey: string; onZoom: (from: number, to: number) => void }) {
   const t = useT('calls')
+  const phone = usePhone()
+  const [open, setOpen] = useState(false) // on a phone it is a line that opens
   const q = useQuery({ queryKey: ['calls-histogram', filterKey], queryFn: ({ signal }) => get('/api/calls/histogram', { query, signal }) })
   const h = q.data?.data
   const drawn = useMemo(() => h && {
@@ -200,10 +203,14 @@ function Histogram({ query, filterKey, onZoom }: { query: { readonly [name: stri
   if (q.error && !h) return <div className="pb-4"><ErrorBox error={q.error} onRetry={() => void q.refetch()} /></div>
   if (!h || !drawn || h.total_calls === 0) return null
   const hour = h.bucket === 'hour'
+  const summary = t('hSummary', { all: h.total_calls, failed: h.total_failed, canceled: h.total_canceled, cost: money(h.total_cost) })
   return (
-    <Panel className="mb-4">
-      <Chart kind="bars" title={t('histogram')} height={110} times={drawn.times} series={drawn.series} unfinished={Date.parse(h.to) > Date.now() - 1000 || !('to' in query)} format={(n) => integer(n)} time={(ms) => (hour ? `${day(ms, { short: true })}, ${time(ms, { minutes: true })}` : day(ms))} onZoom={onZoom}
-        summary={t('hSummary', { all: h.total_calls, failed: h.total_failed, canceled: h.total_canceled, cost: money(h.total_cost) })} />
-    </Panel>
+    <>
+      {phone && <button type="button" aria-expanded={open} onClick={() => setOpen(!open)} className="mb-3 flex min-h-11 w-full items-center gap-2 rounded-panel border border-line bg-surface px-3.5 py-2 text-left text-small text-ink2"><Icon name={open ? 'down' : 'right'} size={14} className="text-ink3" /><span className="min-w-0 flex-1">{summary}</span></button>}
+      {(!phone || open) && <Panel className="mb-4">
+        <Chart kind="bars" title={t('histogram')} height={110} times={drawn.times} series={drawn.series} unfinished={Date.parse(h.to) > Date.now() - 1000 || !('to' in query)} format={(n) => integer(n)} time={(ms) => (hour ? `${day(ms, { short: true })}, ${time(ms, { minutes: true })}` : day(ms))} onZoom={onZoom}
+          summary={summary} />
+      </Panel>}
+    </>
   )
 }

@@ -1,5 +1,6 @@
 /** /jobs: videos and batches, under way and done. */
 import { useInfiniteQuery } from '@tanstack/react-query'
+import { lazy, Suspense } from 'react'
 import { get } from '../../api/client'
 import { useRenewed } from '../../api/live'
 import { dateTime, integer } from '../../format'
@@ -15,6 +16,7 @@ import { Table } from '../../ui/table'
 import { Money } from '../../ui/values'
 import { batchesAfter, Cost, isActive, JobState, Progress, type Batch, type Job } from './data'
 
+const Cheapest = lazy(() => import('./cheapest'))
 const states = ['pending', 'in_progress', 'completed', 'failed', 'cancelled', 'expired'] as const
 interface View { readonly kind: 'videos' | 'batches'; readonly state: string }
 const shape: SearchShape<View> = {
@@ -54,7 +56,7 @@ function Videos({ state, onState }: { state: string; onState: (s: string) => voi
       </div>
       <Panel flush>
         <Table<Job> main name="jobs" caption={t('videos')} rows={rows} rowKey={(j) => j.id} error={q.error} onRetry={() => void q.refetch()} stale={q.isPlaceholderData} onOpen={(j) => go(`/jobs/${j.id}`)}
-          empty={state ? <Empty icon="video" title={t('emptyState')} action={<Button onClick={() => onState('')}>{t('any')}</Button>} /> : <Empty icon="video" title={t('emptyVideos')} action={<LinkButton to="/models" search={{ makes: 'video' }}>{c('models')}</LinkButton>}>{t('emptyVideosText')}</Empty>}
+          empty={state ? <Empty icon="video" title={t('emptyState')} action={<Button onClick={() => onState('')}>{t('any')}</Button>} /> : <Empty icon="video" title={t('emptyVideos')} action={<LinkButton to="/models" search={{ makes: 'video' }}>{c('models')}</LinkButton>}>{t('emptyVideosText')} <Suspense><Cheapest /></Suspense></Empty>}
           columns={[
             { key: 'job', head: t('job'), cell: (j) => <Link to={`/jobs/${j.id}`} translate="no" className="block max-w-[220px] truncate text-ink no-underline hover:underline">{j.id}</Link> },
             { key: 'model', head: t('model'), cell: (j) => <span translate="no" className="block max-w-[220px] truncate text-ink2">{j.model}</span> },

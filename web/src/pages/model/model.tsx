@@ -67,11 +67,11 @@ export default function ModelPage() {
       {about ? <p lang={/[а-яё]/i.test(about) ? 'ru' : 'en'} className="max-w-[80ch] pt-3 text-ink2">{about}</p> : detail.isLoading ? <Skeleton className="mt-3 h-5 w-96 max-w-full" /> : null}
       <div className="pt-4 pb-4">{compact ? <Facts model={compact} /> : <div className="h-[66px] border-y border-line" />}</div>
       {detail.error && !detail.data && <ErrorBox error={detail.error} onRetry={() => void detail.refetch()} />}
-      <div className="flex items-start gap-6 max-lg:flex-col">
-        <div className="w-full min-w-0 flex-1">
+      <div className="flex items-start gap-6 max-lg:flex-col max-lg:items-stretch">
+        <div className="w-full min-w-0 flex-1 max-lg:contents">
           {served.error && !served.data ? <ErrorBox error={served.error} onRetry={() => void served.refetch()} /> : !served.data ? <SkeletonRows rows={4} height={36} /> : <Providers id={compact?.id ?? id} offers={offers} model={compact} all={[...(prepared?.models.values() ?? [])]} />}
           {video && <VideoOptions of={video} />}
-          {served.data && offers.length > 0 && kind === 'chat' && <Charts vendor={vendor} name={name} />}
+          {served.data && offers.length > 0 && kind === 'chat' && <div className="min-w-0 max-lg:order-1"><Charts vendor={vendor} name={name} /></div>}
         </div>
         <div className="flex w-full flex-none flex-col gap-4 lg:w-[392px]">
           <Code kind={kind} id={compact?.id ?? id} />

@@ -4,11 +4,12 @@ import { get, type Reply } from '../../api/client'
 import { useRenewed } from '../../api/live'
 import { compare, date, decimal, time } from '../../format'
 import { useT } from '../../i18n'
-import { Button, buttonClass } from '../../ui/button'
+import { Button, IconButton, buttonClass } from '../../ui/button'
 import { Empty, ErrorBox, Notice, SkeletonRows } from '../../ui/feedback'
 import { PeriodPicker, type Period } from '../../ui/filters'
 import { Icon } from '../../ui/icons'
 import { Link, LinkButton, usePageSearch, type SearchShape } from '../../ui/link'
+import { Menu } from '../../ui/overlay'
 import { Page, PageHead, Panel, SectionHead, Strip } from '../../ui/page'
 import { useShortcuts } from '../../ui/shortcuts'
 import { Table, type Column } from '../../ui/table'
@@ -77,7 +78,7 @@ export default function MoneyPage() {
   const file = (kind: 'csv' | 'pdf') => <a href={`/api/ledger.${kind}?from=${query.from}&to=${query.to}`} download className={`${buttonClass('plain')} no-underline`}>{t(kind)}</a>
   return (
     <Page>
-      <PageHead title={t('title')} note={t('note')}>{paid.data?.settings && <LinkButton to="/money/top-up" look="main" icon="plus">{p('button')}</LinkButton>}{invoiced.data?.settings && <LinkButton to="/money/invoices">{n('button')}</LinkButton>}<Redeem /><div ref={csv} className="flex gap-2">{file('csv')}{file('pdf')}</div></PageHead>
+      <PageHead title={t('title')} note={t('note')}>{paid.data?.settings && <LinkButton to="/money/top-up" look="main" icon="plus">{p('button')}</LinkButton>}{invoiced.data?.settings && <LinkButton to="/money/invoices">{n('button')}</LinkButton>}<Redeem /><div ref={csv} className="flex gap-2 max-md:hidden">{file('csv')}{file('pdf')}</div><span className="md:hidden"><Menu trigger={<IconButton icon="more" label={t('files')} />} items={(['csv', 'pdf'] as const).map((kind, i) => ({ label: t(kind), icon: 'download', onSelect: () => csv.current?.querySelectorAll('a')[i]?.click() }))} /></span></PageHead>
       <div className="flex flex-wrap pb-4"><PeriodPicker value={period} onChange={(p) => change({ period: p }, { push: true })} /></div>
       {q.error && !s ? <ErrorBox error={q.error} onRetry={() => void q.refetch()} /> : !s ? <SkeletonRows rows={8} /> : (
         <div className="flex flex-col gap-5">

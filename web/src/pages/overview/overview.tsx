@@ -59,13 +59,14 @@ function Wallet({ v }: { v: Overview }) {
   const total = approximately(add(add(spent, held), left))
   const dot = (className: string) => <span aria-hidden className={`inline-block size-2.5 rounded-[2px] ${className}`} />
   return (
-    <section aria-label={t('available')} className="min-w-0 flex-1 basis-[480px]">
-      <p className="text-small text-ink3">{t('available')}</p>
-      <div className="flex flex-wrap items-center gap-3 pt-0.5"><span className={money(v.available).length > 14 ? 'text-title' : 'text-display'}><Money value={v.available} /></span>{pays && <LinkButton look="main" to="/money/top-up">{t('topUp')}</LinkButton>}<LinkButton to="/money">{t('statement')}</LinkButton></div>
-      <div className="pt-3"><Level tall total={total} label={t('level', { spent: money(v.spent_month), held: money(v.held.amount), available: money(v.available) })} parts={[
+    <section aria-label={t('available')} className="flex min-w-0 flex-1 basis-[480px] flex-wrap items-center gap-x-3">
+      <p className="basis-full text-small text-ink3">{t('available')}</p>
+      <span className={`pt-0.5 ${money(v.available).length > 14 ? 'text-title' : 'text-display'}`}><Money value={v.available} /></span>
+      <div className="flex gap-3 max-md:order-last max-md:basis-full max-md:pt-3.5 max-md:*:flex-1 max-md:*:justify-center">{pays && <LinkButton look="main" to="/money/top-up">{t('topUp')}</LinkButton>}<LinkButton to="/money">{t('statement')}</LinkButton></div>
+      <div className="basis-full pt-3"><Level tall total={total} label={t('level', { spent: money(v.spent_month), held: money(v.held.amount), available: money(v.available) })} parts={[
         { key: 'spent', value: approximately(spent), className: 'bg-sx' }, { key: 'held', value: approximately(held), className: 'bg-hold' }, { key: 'left', value: approximately(left), className: 'bg-accent' },
       ]} /></div>
-      <p className="flex flex-wrap gap-x-6 gap-y-1 pt-2.5 text-small text-ink2">
+      <p className="flex basis-full flex-wrap gap-x-6 gap-y-1 pt-2.5 text-small text-ink2">
         <span className="inline-flex items-center gap-1.5">{dot('bg-sx')}{t('spentMonth', { month: month(v.as_of) })} <Money value={v.spent_month} className="text-ink" /></span>
         <span className="inline-flex items-center gap-1.5">{dot('bg-hold')}{v.held.count === null ? t('onHold') : t('onHoldN', { n: v.held.count })} <Money value={v.held.amount} className="text-ink" /></span>
         {v.runway_days !== null && <span className="inline-flex items-center gap-1.5">{dot('bg-accent')}{t('lasts', { n: v.runway_days })}</span>}

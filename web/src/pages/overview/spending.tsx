@@ -75,7 +75,7 @@ export function Spending({ v }: { v: Overview }) {
       <Panel title={t('spending')} note={t('unit')} actions={<span className="flex flex-wrap items-center gap-2"><span role="group" aria-label={c('period')} className="inline-flex rounded-control border border-line bg-surface"><Days days={DAYS} value={view.days} onChange={(days) => set({ days })} /></span><Select aria-label={t('by')} value={view.group} onChange={(e) => set({ group: e.target.value as Group })} options={groups.map((g) => ({ value: g, label: a(`by_${g}`) }))} className="text-small" /></span>}>
         {failed ?? (!s ? <SkeletonRows rows={6} /> : (
           <div className={`transition-opacity delay-200 ${stale}`} aria-busy={stale !== '' || undefined}>
-            <Chart main kind="bars" hideHead title={t('spending')} unit={t('unit')} unfinished
+            <Chart main plainOnPhone kind="bars" hideHead title={t('spending')} unit={t('unit')} unfinished
               summary={t('summary', { day: s.t[most] ? day(s.t[most], { short: true }) : '', most: money(s.sums[most] ?? null), n: view.days, total: money(s.total) })}
               times={s.t.map((x) => Date.parse(x))} format={(n) => drawnMoney(n)} time={(ms) => day(ms, { short: true })}
               series={[...s.series.map((x) => series(x.key, label(x), colors.get(x.key) ?? 0, x.values)), ...(s.other ? [series('\u0000others', others!, 0, s.other)] : [])]} />

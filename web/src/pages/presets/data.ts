@@ -11,6 +11,8 @@ type Values = { readonly [name: string]: unknown }
 
 export const listQuery = { queryKey: ['presets'], queryFn: ({ signal }: { signal: AbortSignal }) => get('/api/presets', { signal }) }
 export const renew = () => queries.invalidateQueries({ queryKey: ['presets'] })
+/** A name for a preset from what a chat was about; '' where nothing of it can be in one. */
+export const nameFrom = (title: string) => title.toLowerCase().replace(/[^a-z0-9]+/g, '-').replace(/^-+/, '').slice(0, 40).replace(/-+$/, '')
 export const goodName = (name: string) => /^[a-z0-9][a-z0-9_-]{0,63}$/.test(name)
 
 export interface Form {

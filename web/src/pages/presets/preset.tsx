@@ -1,7 +1,7 @@
 /** One preset: what it says, its versions with their differences, and how to call it. */
 import { useQuery } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
-import { useMemo, useState, type FormEvent, type ReactNode } from 'react'
+import { useId, useMemo, useState, type FormEvent, type ReactNode } from 'react'
 import { ApiError, get, post, put } from '../../api/client'
 import { explain, said as inWords } from '../../api/explain'
 import { queries } from '../../api/query'
@@ -14,9 +14,10 @@ import { Slug } from '../../ui/copy'
 import { Empty, ErrorBox, Notice, Skeleton } from '../../ui/feedback'
 import { Checkbox, Field, Input, Select, Textarea } from '../../ui/field'
 import { Chip } from '../../ui/filters'
+import { Icon } from '../../ui/icons'
 import { LinkButton } from '../../ui/link'
 import { Tag } from '../../ui/marks'
-import { Dialog } from '../../ui/overlay'
+import { Dialog, usePhone } from '../../ui/overlay'
 import { Page, PageHead, Panel } from '../../ui/page'
 import { toast } from '../../ui/toast'
 import { useCatalog } from '../catalog/data'
@@ -52,7 +53,20 @@ export default function PresetPage() {
   )
 }
 
-function Group({ title, note, children }: { title: string; note?: string; children: ReactNode }) {
+/** A part of the editor. On a phone each is a step that opens; one with something wrong in it is open. */
+function Group({ title, note, wrong, children }: { title: string; note?: string; wrong: boolean; children: ReactNode }) {
+  const phone = usePhone()
+  const [open, setOpen] = useState(false)
+  const id = useId()
+  if (phone) {
+    const shown = open || wrong
+    return (
+      <section className="border-t border-line">
+        <button type="button" aria-expanded={shown} aria-controls={id} onClick={() => setOpen(!shown)} className="flex min-h-11 w-full items-center gap-2 pt-2 text-left"><span className="min-w-0 flex-1 text-section">{title}</span><Icon name={shown ? 'up' : 'down'} size={14} className="text-ink3" /></button>
+        <div id={id} hidden={!shown} className="pt-1"><fieldset className="flex min-w-0 flex-col gap-4"><legend className="sr-only">{title}</legend>{note && <p className="text-small text-ink3">{note}</p>}{children}</fieldset></div>
+      </section>
+    )
+  }
   return <fieldset className="flex min-w-0 flex-col gap-4 border-t border-line pt-4"><legend className="float-left pb-1 text-section">{title}{note && <span className="block text-small font-normal text-ink3">{note}</span>}</legend>{children}</fieldset>
 }
 
@@ -103,7 +117,7 @@ function Editor({ p, start }: { p: Preset; start: Form }) {
           <p className={`pt-1.5 text-small ${at('models') ? 'text-bad' : 'text-ink3'}`}>{at('models') ?? t('fallbacksHelp')}</p>
         </div>
         <Field label={t('instructions')} help={t('instructionsHelp')} error={at('system_prompt')}><Textarea rows={6} maxLength={32768} value={s.system} dir="auto" onChange={(e) => set({ system: e.target.value })} /></Field>
-        <Group title={t('parameters')} note={t('parametersNote')}>
+        <Group title={t('parameters')} note={t('parametersNote')} wrong={bad.some((f) => f !== 'tools') || wrongMore || field?.startsWith('parameters') === true}>
           <div className="grid gap-4 sm:grid-cols-2">
             <Field label={t('temperature')} error={bad.includes('temperature') ? t('wrongFigure') : known('temperature')}><Input inputMode="decimal" placeholder={t('byDefault')} value={s.temperature} onChange={(e) => set({ temperature: e.target.value })} /></Field>
             <Field label={t('topP')} error={bad.includes('topP') ? t('wrongFigure') : known('top_p')}><Input inputMode="decimal" placeholder={t('byDefault')} value={s.topP} onChange={(e) => set({ topP: e.target.value })} /></Field>
@@ -114,11 +128,11 @@ function Editor({ p, start }: { p: Preset; start: Form }) {
           {s.format === 'schema' && <Field label={t('schema')} error={readSchema(s.schema).error !== null ? t('notObject') : known('response_format')}><Textarea rows={8} spellCheck={false} className="font-mono" value={s.schema} onChange={(e) => set({ schema: e.target.value })} /></Field>}
           <Field label={t('more')} help={t('moreHelp')} error={wrongMore ? t('notObject') : other}><Textarea rows={2} spellCheck={false} className="font-mono" value={form.parameters} onChange={(e) => change({ parameters: e.target.value })} /></Field>
         </Group>
-        <Group title={t('tools')} note={t('toolsNote')}>
+        <Group title={t('tools')} note={t('toolsNote')} wrong={tools.error !== null || wrongPlugins || at('tools', 'plugins') !== undefined}>
           <Field label={t('functions')} help={t('functionsHelp')} error={tools.error !== null ? t('notTools') : at('tools')}><Textarea rows={4} spellCheck={false} className="font-mono" value={s.tools} onChange={(e) => set({ tools: e.target.value })} /></Field>
           <Field label={t('plugins')} help={t('pluginsHelp')} error={wrongPlugins ? t('notList') : at('plugins')}><Textarea rows={2} spellCheck={false} className="font-mono" value={form.plugins} onChange={(e) => change({ plugins: e.target.value })} /></Field>
         </Group>
-        <Group title={t('routing')}>
+        <Group title={t('routing')} wrong={wrongRouting || at('provider') !== undefined}>
           <Field label={t('sort')}><Select value={s.sort} onChange={(e) => set({ sort: e.target.value as Settings['sort'] })} options={(['', 'price', 'latency', 'throughput'] as const).map((v) => ({ value: v, label: t(`sort_${v}`) }))} /></Field>
           <div>
             <Checkbox checked={s.noTraining} onChange={(noTraining) => set({ noTraining })}>{t('noTraining')}</Checkbox>
@@ -129,7 +143,7 @@ function Editor({ p, start }: { p: Preset; start: Form }) {
         </Group>
         {old && <Notice tone="warn" title={t('newer')} action={<Button small onClick={() => { void forget(p.name) }}>{t('readAgain')}</Button>} />}
         {error !== null && !old && !shown && <ErrorBox error={error} title={explain(error)} />}
-        <div className="flex flex-wrap items-center gap-2 border-t border-line pt-4">
+        <div className="flex flex-wrap items-center gap-2 border-t border-line pt-4 max-md:sticky max-md:bottom-16 max-md:z-10 max-md:-mx-4 max-md:bg-surface max-md:px-4 max-md:pb-3">
           <Button look="main" type="submit" busy={busy} disabled={!changed}>{t('save', { n: p.version + 1 })}</Button>
           {changed ? <Button look="quiet" onClick={() => { setForm(start); setError(null) }}>{t('leave')}</Button> : <span className="text-small text-ink3">{t('noChange')}</span>}
         </div>

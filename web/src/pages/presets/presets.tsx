@@ -1,10 +1,10 @@
 /** The account's presets: made with a name, opened to be edited, played with and deleted here. */
 import { useQuery } from '@tanstack/react-query'
-import { useRef, useState, type FormEvent } from 'react'
+import { Suspense, lazy, useRef, useState, type FormEvent } from 'react'
 import { ApiError, post, remove } from '../../api/client'
 import { explain, said } from '../../api/explain'
 import { useMe } from '../../api/query'
-import { useT } from '../../i18n'
+import { loadMessages, useT } from '../../i18n'
 import { Button, IconButton } from '../../ui/button'
 import { Slug } from '../../ui/copy'
 import { Empty } from '../../ui/feedback'
@@ -18,6 +18,8 @@ import { toast } from '../../ui/toast'
 import { When } from '../../ui/values'
 import { ImportButton } from '../account/import-button'
 import { goodName, listQuery, renew, type Row } from './data'
+
+const FromChat = lazy(() => Promise.all([import('./from-chat'), loadMessages(['playground'])]).then(([m]) => m))
 
 export function Used({ uses }: { uses: Row['uses'] }) {
   const t = useT('presets')
@@ -87,7 +89,7 @@ export default function Presets() {
       )}
       <Panel flush {...(data ? { note: t('count', { n: data.data.length, most: data.most }) } : {})}>
         <Table<Row> main name="presets" caption={t('title')} rows={data?.data} rowKey={(p) => p.name} error={error} onRetry={() => { void refetch() }}
-          empty={<Empty icon="sliders" title={t('empty')}>{t('emptyText')}</Empty>}
+          empty={<Empty icon="sliders" title={t('empty')} action={me?.user && <Suspense><FromChat person={me.user.id} /></Suspense>}>{t('emptyText')}</Empty>}
           onOpen={(p) => go(`/presets/${p.name}`)}
           columns={[
             { key: 'name', head: t('name'), cell: (p) => <Named p={p} /> },

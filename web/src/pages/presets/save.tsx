@@ -11,10 +11,11 @@ import { toast } from '../../ui/toast'
 import type { Settings } from '../playground/stream'
 import { goodName, renew, saidBy } from './data'
 
-export default function SavePreset({ model, settings, onClose }: { model: string; settings: Settings; onClose: () => void }) {
+/** `onSaved` instead of the message that it is saved. */
+export default function SavePreset({ model, settings, suggested = '', onSaved, onClose }: { model: string; settings: Settings; suggested?: string; onSaved?: (name: string) => void; onClose: () => void }) {
   const t = useT('playground')
   const go = useGo()
-  const [name, setName] = useState('')
+  const [name, setName] = useState(suggested)
   const [busy, setBusy] = useState(false)
   const [error, setError] = useState<unknown>(null)
   const taken = error instanceof ApiError && error.status === 409
@@ -29,7 +30,8 @@ export default function SavePreset({ model, settings, onClose }: { model: string
       else await post('/api/presets', { body: { name, ...body } })
       await renew()
       onClose()
-      toast(t('presetSaved', { name }), { label: t('presetOpen'), run: () => go(`/presets/${name}`) })
+      if (onSaved) onSaved(name)
+      else toast(t('presetSaved', { name }), { label: t('presetOpen'), run: () => go(`/presets/${name}`) })
     } catch (e) { setError(e) } finally { setBusy(false) }
   }
   const wrong = name !== '' && !goodName(name) ? t('presetNameHelp') : taken ? t('presetTaken') : error !== null ? (error instanceof ApiError && error.field ? said(error) : explain(error)) : undefined
