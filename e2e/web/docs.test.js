@@ -1,7 +1,7 @@
 // The documentation: readable without scripts, found by search, accessible, and reached from the interface.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { becomes, browser, demo, englishWords, fitsWidth, open, settled, sizes } from './weir.js';
+import { accessible, becomes, browser, demo, englishWords, fitsWidth, open, settled, sizes } from './weir.js';
 
 const weir = await demo();
 const b = await browser();
@@ -81,4 +81,49 @@ test('the interface leads to the documentation, and its palette finds pages', as
   await page.getByRole('navigation').getByRole('link', { name: 'Docs' }).first().click();
   await page.waitForURL(/\/docs$/);
   await page.done();
+});
+
+test('a guide: each program in one block with a choice of languages, which all pages and the interface share; the key has the name of one', async () => {
+  const page = await open(b, weir, { path: '/docs/guides/streaming', signedIn: true });
+  const lists = page.getByRole('tablist', { name: 'Language of the code' });
+  assert.ok(await lists.count() >= 3);
+  assert.deepEqual(await lists.first().getByRole('tab').allInnerTexts(), ['curl', 'Python', 'Node', 'Go']);
+  await lists.nth(1).getByRole('tab', { name: 'Python' }).click();
+  assert.match(await page.getByRole('tabpanel').first().innerText(), /from openai import OpenAI/); // in every block
+  await page.keyboard.press('ArrowRight');
+  await page.getByRole('tabpanel').first().getByText("import OpenAI from 'openai'").waitFor();
+  // A key of the account is named in the examples, and another one can be.
+  const key = page.getByRole('combobox', { name: 'Key in the examples' });
+  const article = page.locator('article');
+  await becomes(async () => /export KEY=sk-weir-v1-\S+ +# your key demo\b/.test(await article.innerText()), true);
+  assert.equal((await fetch(`${weir.url}/api/keys`, { method: 'POST', headers: { authorization: `Bearer ${weir.management_key}`, 'content-type': 'application/json' }, body: JSON.stringify({ name: 'my "back`end $(x)' }) })).ok, true);
+  await page.reload();
+  await key.waitFor();
+  await key.selectOption({ label: 'my "back`end $(x)' });
+  await becomes(async () => /# your key my back end x/.test(await article.innerText()), true);
+  assert.ok(!(await article.innerText()).includes(weir.api_key));
+  await accessible(page);
+  await page.goto(`${weir.url}/docs/guides/tools`);
+  await becomes(async () => /# your key my back end x/.test(await article.innerText()), true);
+  assert.equal(await lists.first().getByRole('tab', { name: 'Node' }).getAttribute('aria-selected'), 'true');
+  await page.goto(`${weir.url}/models/sim/chat`);
+  assert.equal(await page.getByRole('tab', { name: 'Node', exact: true }).getAttribute('aria-selected'), 'true');
+  await page.done();
+});
+
+test('a guide without scripts has every program, for visitors and on phones, in Russian and dark', async () => {
+  const context = await b.newContext({ viewport: sizes.small, javaScriptEnabled: false });
+  const plain = await context.newPage();
+  await plain.goto(`${weir.url}/docs/guides/tools`);
+  for (const text of ['from openai import OpenAI', "import OpenAI from 'openai'", 'package main']) await plain.getByText(text).first().waitFor();
+  await context.close();
+  for (const size of ['small', 'phone']) {
+    const page = await open(b, weir, { path: '/docs/guides/streaming', size, language: 'ru', theme: 'dark' });
+    await page.getByRole('tablist', { name: 'Язык кода' }).first().waitFor();
+    assert.equal(await page.getByRole('combobox').count(), 0);
+    assert.ok((await page.locator('article').innerText()).includes('export KEY=sk-weir-v1-...'));
+    await fitsWidth(page);
+    await accessible(page);
+    await page.done();
+  }
 });

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -20,7 +21,7 @@ func TestGuidesSayWhatPagesSay(t *testing.T) {
 	}
 	bold := regexp.MustCompile(`\*\*([^*]+)\*\*`)
 	for _, file := range glob(t, "../../docs/guides/*.md") {
-		labels := bold.FindAllStringSubmatch(file.text, -1)
+		labels := bold.FindAllStringSubmatch(prose(file.text), -1)
 		if len(labels) < 5 {
 			t.Errorf("%s names %d parts of pages", file.name, len(labels))
 		}
@@ -55,6 +56,11 @@ func TestVariablesOfRequestsAreSet(t *testing.T) {
 	}
 }
 
+var fence = regexp.MustCompile("(?ms)^```.*?^```$")
+
+// prose is a page without its fenced code.
+func prose(text string) string { return fence.ReplaceAllString(text, "") }
+
 type file struct{ name, text string }
 
 func glob(t *testing.T, pattern string) (files []file) {
@@ -71,4 +77,35 @@ func glob(t *testing.T, pattern string) (files []file) {
 		files = append(files, file{n, string(text)})
 	}
 	return files
+}
+
+// Every guide has the same parts, in the same order, so that a reader knows where to look: what it leads to, what it needs, the steps with what is
+// to be seen, how to check it, and what to do when it is not so.
+func TestGuidesHaveTheirParts(t *testing.T) {
+	t.Parallel()
+	parts := []string{"What you get", "Before you start", "Steps", "Check", "What goes wrong"}
+	heading := regexp.MustCompile(`(?m)^## (.+)$`)
+	for _, file := range glob(t, "../../docs/guides/*.md") {
+		text := prose(file.text)
+		var has []string
+		for _, m := range heading.FindAllStringSubmatch(text, -1) {
+			has = append(has, m[1])
+		}
+		if !slices.Equal(has, parts) {
+			t.Errorf("%s has the parts %q", file.name, has)
+			continue
+		}
+		sections := heading.Split(text, -1)[1:]
+		for i, s := range sections {
+			if len(strings.Fields(s)) < 12 {
+				t.Errorf("%s says nearly nothing under %q", file.name, parts[i])
+			}
+		}
+		if steps := strings.Count(sections[2], "\n### "); steps < 2 {
+			t.Errorf("%s has %d steps", file.name, steps)
+		}
+		if rows := strings.Count(sections[4], "\n| "); rows < 5 { // with the head of the table
+			t.Errorf("%s has %d rows of what goes wrong", file.name, rows)
+		}
+	}
 }

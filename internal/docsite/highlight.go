@@ -18,6 +18,9 @@ var keywords = map[string]string{
 
 var languages = map[string]string{"javascript": "js", "ts": "js", "typescript": "js", "bash": "sh", "shell": "sh", "console": "sh", "py": "python", "yml": "yaml", "jsonc": "json"}
 
+// tabs are the languages of programs as the interface names them: it and these pages share the reader's choice.
+var tabs = map[string]string{"sh": "curl", "python": "Python", "js": "Node", "go": "Go", "php": "PHP"}
+
 // language is the language of a block: as its fence says, else guessed from its form.
 func language(info, code string) string {
 	if name, _, _ := strings.Cut(info, " "); name != "" {

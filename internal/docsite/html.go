@@ -51,7 +51,11 @@ func (l *look) head(title, about string, p *page) {
 	}
 	l.write(`<link rel="icon" href="`, l.book.icon, `" type="image/svg+xml"><link rel="preload" href="`, l.book.font, `" as="font" type="font/woff2" crossorigin>`,
 		`<link rel="stylesheet" href="`, l.book.style, `"><script src="`, l.book.script, `" defer></script></head>`,
-		`<body data-copy="`, l.t("copy"), `" data-copied="`, l.t("copied"), `" data-theme-name="`, l.t("theme"), `" data-system="`, l.t("system"), `" data-light="`, l.t("light"), `" data-dark="`, l.t("dark"), `">`,
+		`<body data-copy="`, l.t("copy"), `" data-copied="`, l.t("copied"), `" data-theme-name="`, l.t("theme"), `" data-system="`, l.t("system"), `" data-light="`, l.t("light"), `" data-dark="`, l.t("dark"), `" data-code-in="`, l.t("codeIn"), `"`)
+	if l.variant.signedIn && l.sources.Interface {
+		l.write(` data-key="`, l.t("key"), `"`)
+	}
+	l.write(`>`,
 		`<a class="skip" href="#content">`, l.t("skip"), `</a>`)
 	l.top(p)
 }

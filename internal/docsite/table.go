@@ -22,6 +22,8 @@ var groups = []group{
 		{"docs/migrate/litellm.md", "Bring keys, models and routing from LiteLLM: export, import, and each field."},
 	}},
 	{"guides", []entry{
+		{"docs/guides/streaming.md", "Show an answer while it is written: in Python, Node, Go and curl, with its cost, and what to do when it breaks off."},
+		{"docs/guides/tools.md", "Let a model call functions of your program: in Python, Node, Go and curl."},
 		{"docs/guides/pay.md", "Put money into your wallet: by card, by itself, by bank transfer, with a code."},
 		{"docs/guides/spend.md", "See in a browser what was spent and why, and bound it."},
 		{"docs/guides/setups.md", "From the playground to a preset; what to bring from elsewhere."},

@@ -12,7 +12,7 @@ import urllib.error
 import urllib.request
 import uuid
 
-__all__ = ["OpenAI", "APIStatusError"]
+__all__ = ["OpenAI", "APIError", "APIStatusError"]
 
 COMMON = {"extra_headers", "extra_query", "extra_body", "timeout"}
 CHAT = """audio frequency_penalty function_call functions logit_bias logprobs max_completion_tokens max_tokens messages metadata modalities
@@ -23,7 +23,11 @@ TRANSCRIPTION = """chunking_strategy file include known_speaker_names known_spea
 temperature timestamp_granularities"""
 
 
-class APIStatusError(Exception):
+class APIError(Exception):
+    pass
+
+
+class APIStatusError(APIError):
     pass
 
 
@@ -78,10 +82,31 @@ class Part:
         self._client = client
 
 
+class Stream:
+    """The events of an answer. As in the package, an event with an error is an exception, and close() ends the connection."""
+
+    def __init__(self, answer):
+        self._answer = answer
+
+    def __iter__(self):
+        with self._answer:
+            for line in self._answer:
+                if line.startswith(b"data: ") and line.strip() != b"data: [DONE]":
+                    event = json.loads(line[len(b"data: ") :])
+                    if event.get("error"):
+                        raise APIError(event["error"].get("message"))
+                    yield Fields(event)
+
+    def close(self):
+        self._answer.close()
+
+
 class Completions(Part):
     body = staticmethod(takes(CHAT, "messages model"))
 
     def create(self, **given):
+        if given.get("stream"):
+            return Stream(self._client._open("POST", "/chat/completions", self.body(given)))
         return self._client._json("/chat/completions", self.body(given))
 
 
@@ -141,7 +166,7 @@ class Videos(Part):
 
 
 class OpenAI:
-    def __init__(self, *, api_key, base_url):
+    def __init__(self, *, api_key, base_url, max_retries=2):
         self._key, self._base = api_key, base_url.rstrip("/")
         chat, audio = Part(self), Part(self)
         chat.completions = Completions(self)
@@ -150,12 +175,15 @@ class OpenAI:
         self.embeddings, self.images, self.moderations, self.videos = Embeddings(self), Images(self), Moderations(self), Videos(self)
 
     def _send(self, method, path, body=None, data=None, kind="application/json"):
+        with self._open(method, path, body, data, kind) as answer:
+            return answer.read()
+
+    def _open(self, method, path, body=None, data=None, kind="application/json"):
         if body is not None:
             data = json.dumps(body).encode()
         request = urllib.request.Request(self._base + path, data=data, method=method, headers={"Authorization": "Bearer " + self._key, **({"Content-Type": kind} if data else {})})
         try:
-            with urllib.request.urlopen(request) as answer:
-                return answer.read()
+            return urllib.request.urlopen(request)
         except urllib.error.HTTPError as e:
             raise APIStatusError(f"Error code: {e.code} - {e.read().decode()}") from None
 
