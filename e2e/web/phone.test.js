@@ -79,6 +79,30 @@ test('calls have their histogram in a line that opens, the overview a chart with
   await page.done();
 });
 
+test('who is new and has no money reads that first, and a refused call leads there', async () => {
+  const headers = { origin: weir.url, 'x-weir': '1' };
+  const operator = await open(b, weir, { signedIn: true });
+  const { url } = (await (await operator.request.post(`${weir.url}/api/invitations`, { headers, data: { role: 'user' } })).json()).data;
+  await operator.done();
+  const page = await open(b, weir, { size: 'phone', language: 'ru' });
+  await page.goto(url);
+  await page.getByLabel('Почта').fill('ira@example.org');
+  await page.locator('input[type=password]').fill('correct horse battery');
+  await page.getByRole('button', { name: 'Принять приглашение' }).click();
+  await page.waitForURL(/\/overview/);
+  await becomes(() => page.getByRole('listitem').getByRole('link').allInnerTexts(), ['Создать ключ', 'Пополнить кошелёк', 'Сделать вызов']);
+  await page.goto(`${weir.url}/playground?models=sim/chat`);
+  const field = page.locator('[data-composer] textarea');
+  await field.fill('Что такое плотина?');
+  await field.press('Enter');
+  await page.getByRole('alert').waitFor();
+  await accessible(page);
+  await page.getByRole('alert').getByRole('link', { name: 'Пополнить' }).click();
+  await page.waitForURL(/\/money\/top-up/);
+  await settled(page);
+  await page.done();
+});
+
 test('at a desk all of it is there at once', async () => {
   const page = await open(b, weir, { path: '/calls', signedIn: true });
   await page.locator('figure canvas').waitFor();

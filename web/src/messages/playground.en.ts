@@ -41,6 +41,8 @@ const messages = {
   thought: 'Thought for {time}',
   reasoningTokens: { one: '{n} token', other: '{n} tokens' },
   failedTitle: 'The answer failed',
+  topUp: 'Top up',
+  toMoney: 'To the wallet',
   failedAfter: 'The answer broke off here',
   brokenText: 'The rest did not come. What had come is charged.',
   requestId: 'request id',

@@ -42,6 +42,8 @@ export default {
   thought: 'Размышления заняли {time}',
   reasoningTokens: { one: '{n} токен', few: '{n} токена', many: '{n} токенов', other: '{n} токена' },
   failedTitle: 'Ответа нет',
+  topUp: 'Пополнить',
+  toMoney: 'К кошельку',
   failedAfter: 'Здесь ответ оборвался',
   brokenText: 'Остальное не пришло. То, что пришло, оплачивается.',
   requestId: 'номер запроса',

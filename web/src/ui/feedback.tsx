@@ -35,8 +35,8 @@ export function Empty({ title, children, action, icon }: { title: ReactNode; chi
   )
 }
 
-/** A block that failed: what, the API's own words, the request id to copy, and again. */
-export function ErrorBox({ error, onRetry, title }: { error: unknown; onRetry?: () => void; title?: ReactNode }) {
+/** A block that failed: what, the way out where a page knows one, the API's own words, the request id to copy, and again. */
+export function ErrorBox({ error, onRetry, title, action }: { error: unknown; onRetry?: () => void; title?: ReactNode; action?: ReactNode }) {
   const t = useT('common')
   const [open, setOpen] = useState(false)
   const id = useId()
@@ -47,6 +47,7 @@ export function ErrorBox({ error, onRetry, title }: { error: unknown; onRetry?: 
       <p className="flex gap-2 font-medium text-bad"><Icon name="warning" className="mt-0.5" />{title ?? t('errorTitle')}</p>
       <p className="pt-1 pl-6 text-ink2">{explain(error)}</p>
       <div className="flex flex-wrap items-center gap-2 pt-2 pl-6">
+        {action}
         {onRetry && <Button small icon="refresh" onClick={onRetry}>{t('again')}</Button>}
         {detail && <Button small look="quiet" aria-expanded={open} aria-controls={id} onClick={() => setOpen(!open)}>{t('details')}</Button>}
         {api?.requestId && <span className="inline-flex items-center gap-1 text-small text-ink2">{t('request')} <code className="break-all">{api.requestId}</code><Copy text={api.requestId} what={t('requestId')} /></span>}

@@ -97,7 +97,11 @@ function Steps({ v }: { v: Overview }) {
       <span className="min-w-0 flex-1"><Link to={to} className="font-medium">{text}</Link>{help && !done && <span className="block text-small text-ink3">{help}</span>}</span>
     </li>
   )
-  return <Panel title={t('steps')} flush><ol className="m-0 list-none p-0">{step(v.steps.key, t('stepKey'), '/keys')}{step(v.steps.call, t('stepCall'), '/playground')}{pays ? step(v.steps.top_up, t('stepMoney'), '/money/top-up') : step(v.steps.top_up, t('stepMoney'), '/money', t('stepMoneyHelp'))}</ol></Panel>
+  const call = step(v.steps.call, t('stepCall'), '/playground')
+  const money = pays ? step(v.steps.top_up, t('stepMoney'), '/money/top-up') : step(v.steps.top_up, t('stepMoney'), '/money', t('stepMoneyHelp'))
+  // Without money a call is refused, so that comes first then.
+  const poor = !v.steps.top_up && compare(exact(v.available), ZERO) <= 0
+  return <Panel title={t('steps')} flush><ol className="m-0 list-none p-0">{step(v.steps.key, t('stepKey'), '/keys')}{poor ? <>{money}{call}</> : <>{call}{money}</>}</ol></Panel>
 }
 
 function Latest({ v }: { v: Overview }) {

@@ -4,11 +4,10 @@ import type { Me } from '../../api/query'
 import { decimal, money, number, perToken, plain, times } from '../../format'
 import { useT } from '../../i18n'
 import { Button, IconButton } from '../../ui/button'
-import { ErrorBox } from '../../ui/feedback'
 import { Field, Input, Select, Textarea } from '../../ui/field'
 import { Panel } from '../../ui/page'
 import type { Model } from '../catalog/filter'
-import { Frame, Ready } from './modes'
+import { FailedBox, Frame, Ready } from './modes'
 import { Sum } from './panel'
 import { settled, spent } from './settle'
 import { bytesOf, costOf, guess } from './stream'
@@ -94,7 +93,7 @@ function Vectors({ me, models }: { me: Me; models: readonly Model[] }) {
           </div>
         </form>
         <div className="max-w-4xl pt-4">
-          {last?.state === 'failed' && <ErrorBox title={p('failedTitle')} error={last.error} onRetry={() => void run()} />}
+          {last?.state === 'failed' && <FailedBox title={p('failedTitle')} error={last.error} onRetry={() => void run()} />}
           {last?.state === 'done' && (
             <Panel title={t('similarity')} note={t('similarityNote', { n: last.dimensions })}>
               <div className="overflow-x-auto" tabIndex={0} role="region" aria-label={t('similarity')}>

@@ -1,5 +1,6 @@
 /** The frame that all kinds of the playground share: where one goes from one to another, the work at the left, its settings at the right. */
 import { lazy, useEffect, useRef, useState, type ReactNode } from 'react'
+import { ApiError } from '../../api/client'
 import { useMe, type Me } from '../../api/query'
 import { loadMessages, useT } from '../../i18n'
 import { hasPage } from '../../router'
@@ -83,6 +84,13 @@ export function Ready({ mode, fits, children }: { mode: Mode; fits: (m: Model) =
   else if (models.length === 0) inside = <><div className="mx-auto max-w-md px-4 pt-4"><Modes now={mode} /></div><Empty icon="box" title={t('noModels')} action={<LinkButton to="/models">{t('toCatalog')}</LinkButton>}>{t('noModelsText')}</Empty></>
   else return children(me, models, all)
   return <><h1 tabIndex={-1} className="sr-only">{t('title')}</h1>{inside}</>
+}
+/** What failed; where money is missing, with the way to it. */
+export function FailedBox({ error, ...rest }: { error: unknown; onRetry?: () => void; title?: string }) {
+  const t = useT('playground')
+  const pays = useMe()?.features.payments === true
+  const poor = error instanceof ApiError && error.status === 402
+  return <ErrorBox error={error} {...rest} {...(poor ? { action: <LinkButton small look="main" icon="wallet" to={pays ? '/money/top-up' : '/money'}>{t(pays ? 'topUp' : 'toMoney')}</LinkButton> } : {})} />
 }
 export function useSheet(): [boolean, (open: boolean) => void] { return useState(false) }
 

@@ -7,13 +7,14 @@ import { hasPage } from '../../router'
 import { Button, IconButton } from '../../ui/button'
 import { Json } from '../../ui/code'
 import { Copy } from '../../ui/copy'
-import { ErrorBox, Notice } from '../../ui/feedback'
+import { Notice } from '../../ui/feedback'
 import { Field, Textarea } from '../../ui/field'
 import { Icon } from '../../ui/icons'
 import { Link } from '../../ui/link'
 import { Tag } from '../../ui/marks'
 import { AnswerText, Grown } from './answer'
 import { Files, Picture } from './attachments'
+import { FailedBox } from './modes'
 import { guess, bytesOf, readArguments, running, type Call, type Failure, type Turn } from './stream'
 import { sampleResult } from './samples'
 
@@ -60,7 +61,7 @@ export const TurnView = memo(function TurnView({ turn, at, calls, last, acts }: 
         {a.status === 'done' && a.finish === 'length' && <p className="pt-1 text-small text-warn">{t('cutOff')}</p>}
         {a.status === 'done' && a.finish === 'content_filter' && <p className="pt-1 text-small text-warn">{t('filtered')}</p>}
         {a.status === 'done' && !a.text && a.calls.length === 0 && a.images.length === 0 && <p className="pt-1 text-small text-ink3">{t('noText')}</p>}
-        {a.error && <div className="pt-2">{a.text || a.reasoning || a.calls.length ? <Broken t={t} error={a.error} acts={last ? acts : null} /> : <ErrorBox title={t('failedTitle')} error={asError(a.error)} {...(last ? { onRetry: acts.again } : {})} />}</div>}
+        {a.error && <div className="pt-2">{a.text || a.reasoning || a.calls.length ? <Broken t={t} error={a.error} acts={last ? acts : null} /> : <FailedBox title={t('failedTitle')} error={asError(a.error)} {...(last ? { onRetry: acts.again } : {})} />}</div>}
         {!live && (
           <div className="-ml-1 flex flex-wrap items-center gap-0.5 pt-1">
             {a.text && <Copy text={a.text} what={t('copyAnswer')} />}

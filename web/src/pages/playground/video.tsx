@@ -15,7 +15,7 @@ import type { Reply } from '../../api/client'
 import type { Model } from '../catalog/filter'
 import { save } from './attach'
 import { Composer } from './composer'
-import { Frame, Ready } from './modes'
+import { FailedBox, Frame, Ready } from './modes'
 import { Sum } from './panel'
 import { spent } from './settle'
 import type { Attachment } from './stream'
@@ -133,7 +133,7 @@ function Videos({ me, models }: { me: Me; models: readonly Model[] }) {
         right={cost !== null && <span className="pr-2 text-small text-ink3 tabular-nums">{t('costs', { amount: money(cost, { exact: true }) })}</span>} />
     }>
       <div className="min-h-0 flex-1 overflow-y-auto px-4 py-4 md:px-5" tabIndex={0} role="region" aria-label={t('made')}>
-        {error && <div className="pb-4"><ErrorBox title={error.status === 429 ? t('twoJobsTitle') : t('notStarted')} error={error} /></div>}
+        {error && <div className="pb-4"><FailedBox title={error.status === 429 ? t('twoJobsTitle') : t('notStarted')} error={error} /></div>}
         {jobsError && !jobs ? <ErrorBox error={jobsError} onRetry={() => void refetch()} /> : !jobs ? <SkeletonRows rows={3} /> : jobs.data.length === 0 ? <Empty icon="video" title={t('noVideos')}>{t('noVideosText')}</Empty>
           : jobs.data.map((j) => <JobCard key={j.id} job={j} prompt={prompts[j.id]} name={models.find((m) => m.id === j.model)?.name ?? j.model} onCancel={() => void remove('/api/v1/videos/{id}' as '/v1/videos/{id}', { path: { id: j.id } }).catch((e: unknown) => setError(asFailure(e))).finally(() => void refetch())} />)}
       </div>

@@ -4,7 +4,7 @@ import { ApiError } from '../../api/client'
 import { useT } from '../../i18n'
 import { hasPage } from '../../router'
 import { remember, remembered } from '../../settings'
-import { ErrorBox, SkeletonRows } from '../../ui/feedback'
+import { SkeletonRows } from '../../ui/feedback'
 import { Field, Select } from '../../ui/field'
 import { Link } from '../../ui/link'
 import { Tag } from '../../ui/marks'
@@ -12,6 +12,7 @@ import { Dialog } from '../../ui/overlay'
 import { Money } from '../../ui/values'
 import type { Model } from '../catalog/filter'
 import type { Asked } from './code'
+import { FailedBox } from './modes'
 
 /** A request of this tab: its answer is made apart from the page, so that it goes on while the person looks elsewhere. */
 export interface Work { readonly id: string; readonly model: string; readonly at: number; readonly state: 'running' | 'done' | 'failed' | 'stopped'; readonly call: string | null; readonly cost: string | null; readonly error: ApiError | null; readonly took: number | null }
@@ -67,7 +68,7 @@ export function Foot({ w, name, children }: { w: Work; name: string; children?: 
 export function Failed({ w, onRetry }: { w: Work; onRetry?: () => void }) {
   const t = useT('playground')
   if (w.state === 'stopped') return <p className="text-small text-ink3">{t('stopped')}</p>
-  return w.error ? <ErrorBox title={t('failedTitle')} error={w.error} {...(onRetry ? { onRetry } : {})} /> : null
+  return w.error ? <FailedBox title={t('failedTitle')} error={w.error} {...(onRetry ? { onRetry } : {})} /> : null
 }
 const RequestCode = lazy(() => import('./code'))
 /** The window with a request as code. `children` stand above it. */
