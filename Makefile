@@ -270,7 +270,7 @@ CALLS ?= 1000000
 ACCOUNTS ?= 200
 KEYS ?= 4000
 .PHONY: bench-data
-bench-data: ## measure what pages read in databases with CALLS=1000000, ACCOUNTS=200, KEYS=4000
+bench-data: ## measure what pages read in databases with CALLS=1000000 (or several numbers, with commas), ACCOUNTS=200, KEYS=4000
 	go test -run xxx -bench Pages -benchtime 30x -timeout 6h ./internal/store/sqlite ./internal/store/postgres -args -pages.calls $(CALLS) -pages.accounts $(ACCOUNTS) -pages.keys $(KEYS)
 
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
