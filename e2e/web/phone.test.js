@@ -12,6 +12,7 @@ test('without a job the page says what one is, and what the cheapest video costs
   const prices = models.filter((m) => m.live && m.type === 'video' && m.unit === 'second').map((m) => [Number(m.each), m.id]).sort((a, b) => a[0] - b[0]);
   assert.ok(prices.length > 0);
   const said = page.getByText('A video is made in the background');
+  await said.getByRole('link').waitFor(); // it comes a moment later
   assert.match((await said.innerText()).replace(/\s/g, ' '), new RegExp(`A second of video costs ${prices[0][0].toFixed(2)}`));
   await said.getByRole('link').click();
   const chosen = new URL(page.url()).pathname.replace('/models/', '');
