@@ -107,6 +107,17 @@ test('with the keyboard alone: a model is found, two are compared, one is opened
   await page.done();
 });
 
+test('of a list only what is seen is made: lines on a phone, a table on a desk', async () => {
+  const page = await open(b, weir, { path: '/models?vendor=sim' });
+  const made = () => page.evaluate(() => ['main tbody [data-row]', 'main ul [data-row]'].map((what) => document.querySelectorAll(what).length > 0));
+  await becomes(made, [true, false]);
+  await page.setViewportSize({ width: 390, height: 844 });
+  await becomes(made, [false, true]);
+  await page.setViewportSize({ width: 1440, height: 900 });
+  await becomes(made, [true, false]);
+  await page.done();
+});
+
 test('a model: providers, shares, prices to the last digit, a calculator that is exact', async () => {
   const page = await open(b, weir, { path: '/models/sim/anywhere' });
   assert.match(await page.title(), /Sim Anywhere/);

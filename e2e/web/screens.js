@@ -1,4 +1,4 @@
-// Writes a picture of each page: node screens.js FOLDER [PART OF A NAME]. Each group of pages lists its own in screens/.
+// Writes a picture of each page: node screens.js FOLDER [PARTS,OF,NAMES]. Each group of pages lists its own in screens/.
 import { mkdir, readdir } from 'node:fs/promises';
 import { browser, demo, open, settled } from './weir.js';
 
@@ -14,7 +14,7 @@ for (const { prepare } of groups) await prepare?.(weir);
 for (const { pages } of groups) {
   for (const { name, path, signedIn = false, act } of pages) {
     for (const [suffix, look] of looks) {
-      if (!(name + suffix).includes(only)) continue;
+      if (!only.split(',').some((part) => (name + suffix).includes(part))) continue;
       const page = await open(b, weir, { ...look, signedIn, path: typeof path === 'function' ? path(weir) : path });
       await act?.(page, weir, look);
       await settled(page);

@@ -15,13 +15,12 @@ const show = (p: Partial<TableProps<Row>> & { rows: readonly Row[] }) => render(
 const count = () => document.querySelectorAll('tbody [data-row]').length
 
 test('a long table shows two hundred rows, and two hundred more each time they are asked for', { timeout: 60_000 }, () => {
-  show({ rows: rows(450), columns: columns.slice(0, 1), phone: (r) => r.id })
-  const listed = () => document.querySelectorAll('ul [data-row]').length
-  expect([count(), listed()]).toEqual([200, 200])
+  show({ rows: rows(450), columns: columns.slice(0, 1) })
+  expect(count()).toBe(200)
   fireEvent.click(screen.getByText('Show more'))
-  expect([count(), listed()]).toEqual([400, 400])
+  expect(count()).toBe(400)
   fireEvent.click(screen.getByText('Show more'))
-  expect([count(), listed()]).toEqual([450, 450])
+  expect(count()).toBe(450)
   expect(screen.queryByText('Show more')).toBeNull()
 })
 test('as many rows as are shown at once have no such button', () => {

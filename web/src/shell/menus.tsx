@@ -7,7 +7,7 @@ import { Icon } from '../ui/icons'
 import { Menu, type MenuItem } from '../ui/overlay'
 import { setShortcuts, shortcutsOn } from '../ui/shortcuts'
 import { toast } from '../ui/toast'
-import { settings, side } from './nav'
+import { initials, settings, side } from './nav'
 
 const themes: readonly Theme[] = ['system', 'light', 'dark']
 function useThemeItems(): MenuItem[] {
@@ -27,7 +27,7 @@ export function PersonMenu({ name, email, docs, onKeys }: { name: string; email:
   const t = useT('common')
   const themeItems = useThemeItems()
   const [shortcuts, setOn] = useState(shortcutsOn)
-  const letters = name.split(/[\s.@_-]+/).filter(Boolean).slice(0, 2).map((w) => [...w][0]!.toUpperCase()).join('') || '?'
+  const letters = initials(name)
   const signOut = async () => {
     try { await post('/api/auth/sign-out', { quiet: true }) } catch { toast(t('error_offline')); return }
     location.assign('/')

@@ -25,3 +25,5 @@ export const phone: readonly Place[] = [
   { to: '/money', label: 'money', icon: 'wallet' },
 ]
 export const isAt = (p: Place, path: string) => { const base = p.under ?? p.to; return path === base || path.startsWith(base + '/') }
+/** One or two letters for a person */
+export function initials(name: string): string { return name.split(/[\s.@_-]+/).filter(Boolean).slice(0, 2).map((w) => [...w][0]!.toUpperCase()).join('') || '?' }

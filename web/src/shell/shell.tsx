@@ -14,7 +14,7 @@ import { Link } from '../ui/link'
 import { shortcutsAllowed } from '../ui/shortcuts'
 import { Toasts } from '../ui/toast'
 import { Money } from '../ui/values'
-import { isAt, phone, side, top } from './nav'
+import { initials, isAt, phone, side, top } from './nav'
 
 // Menus come after the first paint: the page does not wait for what opens on a press.
 const PersonMenu = lazy(() => import('./menus').then((m) => ({ default: m.PersonMenu })))
@@ -95,7 +95,7 @@ export function Shell() {
         </button>
         <button type="button" onClick={() => setPalette(true)} aria-label={t('find')} className="grid size-8 place-items-center rounded-control text-ink2 hover:bg-sunken max-md:size-11 lg:hidden"><Icon name="search" /></button>
         <LanguageSwitch />
-        {me && (me.user ? <><Available /><Suspense fallback={<span className="size-8 rounded-full bg-sunken" />}><PersonMenu name={me.user.name} email={me.user.email ?? null} docs={me.features.docs} onKeys={() => setKeys(true)} /></Suspense></> : <Visitor signUp={me.features.sign_up === 'open'} demo={me.features.demo} />)}
+        {me && (me.user ? <><Available /><Suspense fallback={<span aria-hidden className="grid size-8 place-items-center rounded-full bg-sunken text-label font-semibold text-ink2 max-md:size-11 max-md:bg-transparent"><span className="grid size-7 place-items-center rounded-full bg-sunken">{initials(me.user.name)}</span></span>}><PersonMenu name={me.user.name} email={me.user.email ?? null} docs={me.features.docs} onKeys={() => setKeys(true)} /></Suspense></> : <Visitor signUp={me.features.sign_up === 'open'} demo={me.features.demo} />)}
         {!me && <span className="w-24" />}
       </header>
       <main id="content" tabIndex={-1} className={`focus:outline-none ${me?.user && bar.length > 2 ? 'max-md:pb-20' : ''}`}><Outlet /></main>

@@ -1,5 +1,5 @@
 /** Tables are tables: a caption, heads with scope, keyboard rows. Two-line rows on the phone. */
-import { lazy, Suspense, useEffect, useLayoutEffect, useRef, useState, type KeyboardEvent, type ReactNode } from 'react'
+import { lazy, Suspense, useDeferredValue, useEffect, useLayoutEffect, useRef, useState, useSyncExternalStore, type KeyboardEvent, type ReactNode } from 'react'
 import { useT } from '../i18n'
 import { useColumns } from './columns'
 import { ErrorBox, SkeletonRows } from './feedback'
@@ -50,9 +50,17 @@ export interface TableProps<R> {
   expanded?: (row: R) => ReactNode | null
 }
 
+const desk = typeof matchMedia === 'function' ? matchMedia('(min-width: 768px)') : null
+/** Whether the screen is as wide as a table: only what is seen of the two forms of a list is made. */
+function useDesk(): boolean {
+  return useSyncExternalStore((f) => { desk?.addEventListener('change', f); return () => desk?.removeEventListener('change', f) }, () => desk?.matches ?? true)
+}
+
 /** A dense table, whose rows are all of one height, with more rows has only those in the document that are near the screen. */
 const WINDOW_FROM = 150
 const AROUND = 30
+/** Rows that are made before anything is painted */
+const FIRST = 40
 
 /** Which rows are near the screen. All rows are taken to be as high as the first one. */
 function useWindow(count: number, on: boolean, body: React.RefObject<HTMLElement | null>): { from: number; to: number; height: number } {
@@ -100,14 +108,16 @@ function useWider(shown: boolean): [React.RefObject<HTMLDivElement | null>, bool
 export function Table<R>({ caption, rows, rowKey, columns: all, onOpen, onFull, onSelect, selected, phone, empty, error, onRetry, dense, stale, main, foot, expanded, name }: TableProps<R>) {
   const t = useT('common')
   const { shown: columns, menu } = useColumns(name, all)
-  const [frame, wider] = useWider(rows !== undefined && rows.length > 0)
+  const asTable = useDesk() || !phone
+  const [frame, wider] = useWider(asTable && rows !== undefined && rows.length > 0)
   const box = useRef<HTMLDivElement>(null)
   const lines = useRef<HTMLTableSectionElement>(null)
   const list = useRef<HTMLUListElement>(null)
   const [limit, setLimit] = useState(200)
+  const most = useDeferredValue(limit, FIRST) // what is below the screen comes after the first paint
   const windowed = (rows?.length ?? 0) > WINDOW_FROM && Boolean(dense) && !expanded
-  const wide = useWindow(rows?.length ?? 0, windowed, lines)
-  const narrow = useWindow(rows?.length ?? 0, windowed && Boolean(phone), list)
+  const wide = useWindow(rows?.length ?? 0, windowed && asTable, lines)
+  const narrow = useWindow(rows?.length ?? 0, windowed && !asTable, list)
   const step = (by: number) => {
     const all = [...(box.current?.querySelectorAll<HTMLElement>('[data-row]') ?? [])].filter((e) => e.offsetParent !== null)
     const at = all.findIndex((e) => e === document.activeElement || e.contains(document.activeElement))
@@ -144,12 +154,12 @@ export function Table<R>({ caption, rows, rowKey, columns: all, onOpen, onFull, 
     if (window.getSelection()?.toString()) return
     onOpen(row)
   }
-  const shown = windowed ? rows.slice(wide.from, wide.to) : rows.slice(0, limit)
+  const shown = windowed ? rows.slice(wide.from, wide.to) : rows.slice(0, most)
   const listed = windowed ? rows.slice(narrow.from, narrow.to) : shown
   const heading = columns.findIndex((c) => !c.name)
   return (
     <div ref={box} className={`transition-opacity delay-200 ${stale ? 'opacity-60' : ''}`} aria-busy={stale || undefined}>
-      {phone && (
+      {!asTable && phone && (
         <ul ref={list} className="m-0 list-none p-0 md:hidden" aria-label={caption}>
           {narrow.from > 0 && <li aria-hidden style={{ height: narrow.from * narrow.height }} />}
           {listed.map((row) => (
@@ -161,7 +171,7 @@ export function Table<R>({ caption, rows, rowKey, columns: all, onOpen, onFull, 
           {windowed && narrow.to < rows.length && <li aria-hidden style={{ height: (rows.length - narrow.to) * narrow.height }} />}
         </ul>
       )}
-      <div ref={frame} className={`${wider ? 'max-h-[calc(100dvh-64px)] overflow-auto [--stick:0px]' : ''} ${phone ? 'max-md:hidden' : ''}`} {...(wider ? { tabIndex: 0, role: 'region', 'aria-label': caption } : {})}>
+      {asTable && <div ref={frame} className={`${wider ? 'max-h-[calc(100dvh-64px)] overflow-auto [--stick:0px]' : ''} ${phone ? 'max-md:hidden' : ''}`} {...(wider ? { tabIndex: 0, role: 'region', 'aria-label': caption } : {})}>
         <table className={`w-full ${dense ? 'text-dense' : ''}`} {...(windowed ? { 'aria-rowcount': rows.length + 1 } : {})}>
           <caption className="sr-only">{caption}</caption>
           <thead>
@@ -196,7 +206,7 @@ export function Table<R>({ caption, rows, rowKey, columns: all, onOpen, onFull, 
           </tbody>
           {foot && <tfoot>{foot(columns)}</tfoot>}
         </table>
-      </div>
+      </div>}
       {!windowed && rows.length > limit && <div className="p-3 text-center"><button type="button" className="font-medium text-accent-ink hover:underline" onClick={() => setLimit(limit + 200)}>{t('loadMore')}</button></div>}
     </div>
   )

@@ -59,7 +59,7 @@ export default function Activity() {
         <Field label={t('measure')} className="md:[&>div]:sr-only"><Select value={view.metric} onChange={(e) => set({ metric: e.target.value as Metric })} options={metrics.map((m) => ({ value: m, label: t(`m_${m}`) }))} /></Field>
         <Field label={t('group')} className="md:flex md:items-center md:gap-2 md:[&>div]:pb-0"><Select value={view.group} onChange={(e) => set({ group: e.target.value as View['group'] })} options={groups.map((g) => ({ value: g, label: t(`by_${g}`) }))} /></Field>
       </FilterBar>
-      {active.length > 0 && <div className="flex flex-wrap gap-2 pb-3">{active.map((f) => { const name = t('only', { what: t(`by_${f}`), value: (f === 'key' || f === 'member') && view.only[f] !== NOTHING ? view.only[f].slice(0, 12) : word(f, view.only[f], null) }); return <Chip key={f} name={name} onRemove={() => without(f)}><span translate="no">{name}</span></Chip> })}</div>}
+      {active.length > 0 && <div className="flex flex-wrap gap-2 pb-3">{active.map((f) => { const name = t('only', { what: t(`one_${f}`), value: (f === 'key' || f === 'member') && view.only[f] !== NOTHING ? view.only[f].slice(0, 12) : word(f, view.only[f], null) }); return <Chip key={f} name={name} onRemove={() => without(f)}><span translate="no">{name}</span></Chip> })}</div>}
       {q.error && !u ? <ErrorBox error={q.error} onRetry={() => void q.refetch()} />
         : !u || !u.figures ? <SkeletonRows rows={10} />
         : u.figures.calls === 0 ? (
@@ -127,7 +127,7 @@ function Content({ u, table, view, onAll, word, stale, onZoom }: { u: Report; ta
     { key: 'out', head: t('tokensOut'), align: 'end', from: 'lg', cell: (r) => <Tokens value={r.figures.tokens_out} /> },
     { key: 'first', head: t('first'), align: 'end', from: 'lg', cell: (r) => duration(r.figures.first_token) },
   ]
-  const columns: Column<Row>[] = [{ key: 'name', head: t(`by_${view.group}`), cell: name }, ...figures.map((c) => (c.key === 'failed' ? c : { ...c, cell: opens(c.cell) }))]
+  const columns: Column<Row>[] = [{ key: 'name', head: t(`one_${view.group}`), cell: name }, ...figures.map((c) => (c.key === 'failed' ? c : { ...c, cell: opens(c.cell) }))]
   const sums = u.figures!
   const foot = (columns: readonly Column<Row>[]) => (
     <tr className="border-t border-line font-medium">

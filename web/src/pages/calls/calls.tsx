@@ -108,7 +108,7 @@ export default function Calls() {
       </PageHead>
       <FilterBar active={active.length} onClear={clear} end={<PeriodPicker days={[1, 7, 30, 90]} value={filter.period} onChange={(period) => set({ period })} />}>
         <TextFilter label={t('model')} value={filter.model} onChange={(model) => set({ model })} options={catalog.data?.models.map((m) => m.id) ?? []} />
-        <Field label={t('provider')} className="md:[&>div]:sr-only"><Select value={filter.provider} onChange={(e) => set({ provider: e.target.value })} options={known(filter.provider, [{ value: '', label: t('allProviders') }, ...providers.map((p) => ({ value: p.id, label: p.name }))])} className="max-md:w-full md:max-w-[150px]" /></Field>
+        <Field label={t('provider')} className="md:[&>div]:sr-only"><Select value={filter.provider} onChange={(e) => set({ provider: e.target.value })} options={known(filter.provider, [{ value: '', label: t('allProviders') }, ...providers.map((p) => ({ value: p.id, label: p.name }))])} className="max-md:w-full md:max-w-[180px]" /></Field>
         <Field label={t('key')} className="md:[&>div]:sr-only"><Select value={filter.key} onChange={(e) => set({ key: e.target.value })} options={known(filter.key, keyOptions)} className="max-md:w-full md:max-w-[140px]" /></Field>
         <Field label={t('result')} className="md:[&>div]:sr-only"><Select value={filter.result} onChange={(e) => set({ result: e.target.value })} options={known(filter.result, [{ value: '', label: t('r_all') }, ...(['ok', 'failed', 'canceled'] as const).map((v) => ({ value: v, label: t(`r_${v}`) }))])} /></Field>
         <Field label={t('kind')} className="md:[&>div]:sr-only"><Select value={filter.kind} onChange={(e) => set({ kind: e.target.value })} options={known(filter.kind, [{ value: '', label: t('allKinds') }, ...kinds.map((v) => ({ value: v, label: t(`k_${v}`) }))])} /></Field>
@@ -176,7 +176,7 @@ function TextFilter({ label, value, onChange, options, narrow, search, decimal }
   useEffect(() => setText(value), [value])
   const done = () => { if (text.trim() !== value) onChange(text.trim()) }
   return (
-    <form onSubmit={(e) => { e.preventDefault(); done() }} className={narrow ? 'md:w-32' : 'md:w-36'}>
+    <form onSubmit={(e) => { e.preventDefault(); done() }} className={narrow ? 'md:w-40' : 'md:w-36'}>
       <Field label={label} className="md:[&>div]:sr-only">
         <Input value={text} placeholder={label} maxLength={256} autoComplete="off" spellCheck={false} onBlur={done} {...(decimal ? { inputMode: 'decimal' as const } : {})} {...(search ? { icon: 'search' as const, 'data-page-search': true } : {})} {...(options ? { list: id } : {})}
           onChange={(e) => { setText(e.target.value); if (options?.includes(e.target.value)) onChange(e.target.value) }} />
@@ -208,7 +208,7 @@ function Histogram({ query, filterKey, onZoom }: { query: { readonly [name: stri
     <>
       {phone && <button type="button" aria-expanded={open} onClick={() => setOpen(!open)} className="mb-3 flex min-h-11 w-full items-center gap-2 rounded-panel border border-line bg-surface px-3.5 py-2 text-left text-small text-ink2"><Icon name={open ? 'down' : 'right'} size={14} className="text-ink3" /><span className="min-w-0 flex-1">{summary}</span></button>}
       {(!phone || open) && <Panel className="mb-4">
-        <Chart kind="bars" title={t('histogram')} height={110} times={drawn.times} series={drawn.series} unfinished={Date.parse(h.to) > Date.now() - 1000 || !('to' in query)} format={(n) => integer(n)} time={(ms) => (hour ? `${day(ms, { short: true })}, ${time(ms, { minutes: true })}` : day(ms))} onZoom={onZoom}
+        <Chart kind="bars" title={t('histogram')} height={110} times={drawn.times} series={drawn.series} unfinished={Date.parse(h.to) > Date.now() - 1000 || !('to' in query)} format={(n) => integer(n)} time={(ms) => (hour ? `${day(ms, { short: true })}, ${time(ms, { minutes: true })}` : day(ms, { short: true }))} onZoom={onZoom}
           summary={summary} />
       </Panel>}
     </>

@@ -1,7 +1,7 @@
 import { useDeferredValue, useMemo, useRef, useState, type ReactNode } from 'react'
-import { context, date, integer, money, number, percent, seconds, time, unitName, type PriceUnit } from '../../format'
+import { context, date, integer, money, number, percent, priceUnit, seconds, time, unitName, type PriceUnit } from '../../format'
 import { useMe } from '../../api/query'
-import { useT } from '../../i18n'
+import { useLanguage, useT } from '../../i18n'
 import { hasPage } from '../../router'
 import { remember, remembered } from '../../settings'
 import { Button } from '../../ui/button'
@@ -26,6 +26,7 @@ export default function CatalogPage() {
   const me = useMe()
   const t = useT('catalog')
   const c = useT('common')
+  const language = useLanguage()
   const go = useGo()
   const [filter, change] = usePageSearch(shape)
   const { data, prepared, error, refetch } = useCatalog()
@@ -62,6 +63,7 @@ export default function CatalogPage() {
   const compareNow = () => { if (filter.chosen.length > 0) go('/models/compare', { search: { m: filter.chosen.join() } }) }
   useShortcuts({ c: compareNow })
 
+  const { chosen } = filter
   const columns: Column<Model>[] = [
     { key: 'choose', head: '', name: t('compare'), width: '36px', cell: (m) => <Checkbox label={t('choose', { name: m.name })} checked={filter.chosen.includes(m.id)} disabled={filter.chosen.length >= 4 && !filter.chosen.includes(m.id)} onChange={() => choose(m)} /> },
     { key: 'model', head: t('model'), cell: (m) => <ModelName model={m} refused={hidden.has(m.id)} /> },
@@ -78,6 +80,22 @@ export default function CatalogPage() {
   const total = data?.models.length ?? 0
   const shown = found?.rows.length ?? 0
   const sort = <Select className="max-lg:h-9! max-lg:text-small!" aria-label={t('sort')} value={filter.sort} onChange={(e) => change({ sort: e.target.value as Filter['sort'] })} options={sorts.map((s) => ({ value: s, label: t(`sort_${s}`) }))} />
+  // A key in the search renders the field and the filters at once. The rows wait for what was found: the same element is not rendered again.
+  const stale = deferred !== filter && deferred.q !== filter.q
+  const list = useMemo(() => (
+      <Table
+        caption={t('title')} rows={found?.rows} rowKey={(m) => m.id} columns={columns} error={error} onRetry={() => void refetch()} main
+        onOpen={(m) => go(`/models/${m.id}`)} onSelect={choose} selected={(m) => filter.chosen.includes(m.id)}
+        phone={(m) => <PhoneRow model={m} unit={unit} refused={hidden.has(m.id)} />}
+        empty={total === 0
+          ? <Empty icon="box" title={t('empty')} action={me?.features.docs && <LinkButton to="/docs/configuration#built-in-providers" look="main">{t('emptyAction')}</LinkButton>}>{t('emptyText')}</Empty>
+          : (
+            <Empty icon="search" title={t('none')} action={help ? <Button look="main" onClick={() => change(without(filter, help.what))}>{t('remove')}</Button> : <Button look="main" onClick={() => change(nothing)}>{t('clear')}</Button>}>
+              {help && t.rich('noneHelp', { what: <em translate="no" className="font-medium text-ink not-italic">{name(help.what)}</em>, n: integer(help.count) })}
+            </Empty>
+          )}
+      />
+  ), [found, help, error, unit, hidden, language, me, total, chosen.join()]) // eslint-disable-line react-hooks/exhaustive-deps
   const panel = data && prepared && found && <Filters filter={filter} change={change} counts={found.counts} values={values} names={{ provider: prepared.providers, vendor: prepared.vendors }} />
   return (
     <div className="flex items-stretch">
@@ -111,18 +129,7 @@ export default function CatalogPage() {
           {data?.kept && <div className="w-full"><Notice tone="warn">{t('kept', { time: time(data.kept, { minutes: true }) })}</Notice></div>}
         </div>
         <div className="border-t border-line bg-surface">
-          <Table
-            caption={t('title')} rows={found?.rows} rowKey={(m) => m.id} columns={columns} error={error} onRetry={() => void refetch()} main
-            onOpen={(m) => go(`/models/${m.id}`)} onSelect={choose} selected={(m) => filter.chosen.includes(m.id)} stale={deferred !== filter && deferred.q !== filter.q}
-            phone={(m) => <PhoneRow model={m} unit={unit} refused={hidden.has(m.id)} />}
-            empty={total === 0
-              ? <Empty icon="box" title={t('empty')} action={me?.features.docs && <LinkButton to="/docs/configuration#built-in-providers" look="main">{t('emptyAction')}</LinkButton>}>{t('emptyText')}</Empty>
-              : (
-                <Empty icon="search" title={t('none')} action={help ? <Button look="main" onClick={() => change(without(filter, help.what))}>{t('remove')}</Button> : <Button look="main" onClick={() => change(nothing)}>{t('clear')}</Button>}>
-                  {help && t.rich('noneHelp', { what: <em translate="no" className="font-medium text-ink not-italic">{name(help.what)}</em>, n: integer(help.count) })}
-                </Empty>
-              )}
-          />
+          <div className={`transition-opacity delay-200 ${stale ? 'opacity-60' : ''}`} aria-busy={stale || undefined}>{list}</div>
           {filter.chosen.length > 0 && <div className="h-24" />}
         </div>
       </div>
@@ -204,7 +211,7 @@ function Filters({ filter, change, counts, values, names }: { filter: Filter; ch
     <FacetList key={key} title={title} few={few} values={values[key].filter((v) => (counts[key].get(v) ?? 0) > 0 || filter[key].includes(v))} chosen={filter[key]} label={label} count={(v) => integer(counts[key].get(v) ?? 0)} onToggle={(v) => toggle(key, v)} />
   )
   const at = filter.priceIn === null ? priceSteps.length : Math.max(0, priceSteps.findIndex((s) => s >= filter.priceIn!))
-  const priceText = filter.priceIn === null ? t('anyPrice') : `${money(String(filter.priceIn)).replace(/[.,]00/, '')} / ${unitName('1M')}`
+  const priceText = filter.priceIn === null ? t('anyPrice') : `${integer(filter.priceIn)}\u202f${priceUnit()}`
   return (
     <div>
       <div className="pt-3.5 pb-1">

@@ -69,14 +69,14 @@ export default function ModelPage() {
       {detail.error && !detail.data && <ErrorBox error={detail.error} onRetry={() => void detail.refetch()} />}
       <div className="flex items-start gap-6 max-lg:flex-col max-lg:items-stretch">
         <div className="w-full min-w-0 flex-1 max-lg:contents">
-          {served.error && !served.data ? <ErrorBox error={served.error} onRetry={() => void served.refetch()} /> : !served.data ? <SkeletonRows rows={4} height={36} /> : <Providers id={compact?.id ?? id} offers={offers} model={compact} all={[...(prepared?.models.values() ?? [])]} />}
+          {served.error && !served.data ? <ErrorBox error={served.error} onRetry={() => void served.refetch()} /> : !served.data ? <div className="pt-16"><SkeletonRows rows={compact?.providers.length ?? 4} height={36} /></div> : <Providers id={compact?.id ?? id} offers={offers} model={compact} all={[...(prepared?.models.values() ?? [])]} />}
           {video && <VideoOptions of={video} />}
           {served.data && offers.length > 0 && kind === 'chat' && <div className="min-w-0 max-lg:order-1"><Charts vendor={vendor} name={name} /></div>}
         </div>
         <div className="flex w-full flex-none flex-col gap-4 lg:w-[392px]">
           <Code kind={kind} id={compact?.id ?? id} />
           {offers.length > 0 && <Calculator offers={offers} kind={kind} />}
-          {detail.data && detail.data.supported_parameters.length > 0 && <p className="px-0.5 text-small text-ink2"><strong className="font-medium text-ink">{t('accepts')}</strong>{' '}{detail.data.supported_parameters.map((p) => <code key={p} className="mr-2 inline-block text-label!">{p}</code>)}</p>}
+          {detail.data && (served.data ?? served.error) && detail.data.supported_parameters.length > 0 && <p className="px-0.5 text-small text-ink2"><strong className="font-medium text-ink">{t('accepts')}</strong>{' '}{detail.data.supported_parameters.map((p) => <code key={p} className="mr-2 inline-block text-label!">{p}</code>)}</p>}
         </div>
       </div>
     </Page>

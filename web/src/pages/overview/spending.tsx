@@ -72,7 +72,7 @@ export function Spending({ v }: { v: Overview }) {
   const failed = q.error && !s ? <ErrorBox error={q.error} onRetry={() => void q.refetch()} /> : undefined
   return (
     <div className="grid gap-5 lg:grid-cols-[minmax(0,1fr)_340px]">
-      <Panel title={t('spending')} note={t('unit')} actions={<span className="flex flex-wrap items-center gap-2"><span role="group" aria-label={c('period')} className="inline-flex rounded-control border border-line bg-surface"><Days days={DAYS} value={view.days} onChange={(days) => set({ days })} /></span><Select aria-label={t('by')} value={view.group} onChange={(e) => set({ group: e.target.value as Group })} options={groups.map((g) => ({ value: g, label: a(`by_${g}`) }))} className="text-small" /></span>}>
+      <Panel title={t('spending')} note={t('unit')} actions={<span className="flex flex-wrap items-center gap-2"><span role="group" aria-label={c('period')} className="inline-flex rounded-control border border-line bg-surface"><Days days={DAYS} value={view.days} onChange={(days) => set({ days })} /></span><Select aria-label={t('by')} value={view.group} onChange={(e) => set({ group: e.target.value as Group })} options={groups.map((g) => ({ value: g, label: a('byGroup', { what: a(`by_${g}`).toLowerCase() }) }))} className="text-small" /></span>}>
         {failed ?? (!s ? <SkeletonRows rows={6} /> : (
           <div className={`transition-opacity delay-200 ${stale}`} aria-busy={stale !== '' || undefined}>
             <Chart main plainOnPhone kind="bars" hideHead title={t('spending')} unit={t('unit')} unfinished

@@ -149,7 +149,7 @@ function Sounds({ me, models }: { me: Me; models: readonly Model[] }) {
       </form>
     ) : (
       <form className="border-t border-line bg-surface p-3 md:px-5 md:py-4" onSubmit={(e) => { e.preventDefault(); if (input.trim() && !busy && !badSpeed) void speak(speaker.id, input, s.format) }}>
-        <div className="rounded-panel border border-line2 bg-surface outline-offset-2 outline-accent focus-within:border-accent has-[textarea:focus-visible]:outline-2">
+        <div className="rounded-panel border border-line2 bg-surface outline-offset-[-1px] outline-accent focus-within:border-accent has-[textarea:focus-visible]:outline-2">
           <textarea value={input} onChange={(e) => setInput(e.target.value)} aria-label={t('speechInput')} placeholder={t('speechInput')} rows={Math.min(8, Math.max(2, input.split('\n').length))} maxLength={100_000} dir="auto" className="block w-full resize-none rounded-panel bg-transparent px-3.5 pt-3 pb-1 text-answer text-ink placeholder:text-ink3 focus:outline-none" />
           <div className="flex flex-wrap items-center gap-2 px-2.5 pb-2.5"><span className="flex-1" />{before && <span className="text-small text-ink3 tabular-nums">{t('fromPrice', { amount: money(before) })}</span>}<Button look="main" type="submit" icon="speaker" disabled={!input.trim() || busy || badSpeed}>{t('speak')}</Button></div>
         </div>

@@ -88,7 +88,7 @@ export function Composer({ draft, onDraft, files, onFiles, kinds = everyKind, pl
     <form data-composer className="border-t border-line bg-surface p-3 md:px-5 md:py-4" onSubmit={(e) => { e.preventDefault(); if (!reading) onSubmit() }}
       onDragOver={(e) => { if (kinds.length && e.dataTransfer.types.includes('Files')) { e.preventDefault(); setOver(true) } }} onDragLeave={() => setOver(false)}
       onDrop={(e) => { setOver(false); if (kinds.length && e.dataTransfer.files.length) { e.preventDefault(); void take([...e.dataTransfer.files]) } }}>
-      <div className={`rounded-panel border bg-surface outline-offset-2 outline-accent focus-within:border-accent has-[textarea:focus-visible]:outline-2 ${over ? 'border-accent bg-accent-soft' : 'border-line2'}`}>
+      <div className={`rounded-panel border bg-surface outline-offset-[-1px] outline-accent focus-within:border-accent has-[textarea:focus-visible]:outline-2 ${over ? 'border-accent bg-accent-soft' : 'border-line2'}`}>
         {files.length > 0 && <div className="px-3 pt-2.5"><Files files={files} onRemove={(id) => onFiles((now) => now.filter((f) => f.id !== id))} onShrink={(f) => void smaller(f)} /></div>}
         <textarea value={draft} onChange={(e) => onDraft(e.target.value)} aria-label={t('message')} placeholder={over ? t('dropHere') : placeholder} rows={Math.min(8, Math.max(2, draft.split('\n').length))} dir="auto" autoFocus
           onPaste={(e) => { if (kinds.length && e.clipboardData.files.length) { e.preventDefault(); void take([...e.clipboardData.files]) } }}
