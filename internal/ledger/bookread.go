@@ -16,7 +16,7 @@ func (b *Book) Balance(ctx context.Context, wallet string) (Balance, error) {
 	if err != nil {
 		return Balance{}, err
 	}
-	var spent money.Nano
+	var spent map[int64]money.Nano
 	epoch := b.epoch.Load()
 	if late != nil {
 		spent = b.spent(wallet, epoch) // before the read: what is applied in between does not count twice
@@ -27,21 +27,25 @@ func (b *Book) Balance(ctx context.Context, wallet string) (Balance, error) {
 	bal.Held += own
 	// In another epoch the leases are closed, and in another life a copy of the folder applies the journal: how much of them was charged is not
 	// known any more. What was set aside does not wait.
-	if waiting := spent - lent.Consumed; waiting > 0 && lent.Epoch == epoch && lent.Life == b.life && !b.asideHere.Load() {
-		bal.Charged += waiting
-		bal.Balance -= waiting
+	if lent.Epoch == epoch && lent.Life == b.life && !b.asideHere.Load() {
+		for id, consumed := range lent.Consumed { // a lease that is closed is not there, and all that was settled of it is applied
+			waiting := max(0, spent[id]-consumed)
+			bal.Charged += waiting
+			bal.Balance -= waiting
+		}
 	}
 	return bal, err
 }
 
-// spent is what was settled of this node's leases of a wallet in an epoch.
-func (b *Book) spent(wallet string, epoch int64) (sum money.Nano) {
+// spent is what was settled of this node's leases of a wallet in an epoch, by the lease.
+func (b *Book) spent(wallet string, epoch int64) map[int64]money.Nano {
 	p := b.lock(shareID{Wallet: wallet})
 	defer p.mu.Unlock()
+	spent := map[int64]money.Nano{}
 	for _, l := range p.leases(epoch) {
-		sum += l.spent
+		spent[l.id] = l.spent
 	}
-	return sum
+	return spent
 }
 
 // held is the sum of this node's holds on a wallet.

@@ -22,9 +22,9 @@ type Balance struct {
 
 // Own is what the store has of one node's leases of a wallet.
 type Own struct {
-	Epoch    int64      // the node's; 0: there is no such node
-	Life     string     // of the process that applies its journal
-	Consumed money.Nano // what its leases were charged
+	Epoch    int64                // the node's; 0: there is no such node
+	Life     string               // of the process that applies its journal
+	Consumed map[int64]money.Nano // what its leases were charged, by the lease
 }
 
 // ActivityRow is one day of one model, as in GET /v1/activity.

@@ -34,6 +34,7 @@ var foundBy = []uint64{
 	193_517, // a node that a copy has superseded holds more than is free, before it notices
 	14_555,  // a node reads a balance while the store takes nothing, and its leases are closed
 	13_833,  // the same when a charge was set aside, and posted by hand
+	73_345,  // the same when the answer to the closing of a lease was lost
 }
 
 // TestSimulation plays schedules of failures on three nodes in virtual time, against a model that is nothing but sums: money comes and goes,

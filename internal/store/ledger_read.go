@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -22,13 +23,36 @@ func (s *Store) Balance(ctx context.Context, wallet string) (ledger.Balance, err
 // BalanceBeside is ledger.Leases.BalanceBeside.
 func (s *Store) BalanceBeside(ctx context.Context, wallet, node string) (b ledger.Balance, own ledger.Own, err error) {
 	err = s.find(ctx, func(row Scanner) error {
-		return row.Scan((*int64)(&b.Credited), (*int64)(&b.Charged), (*int64)(&b.Leased), (*int64)(&b.Held), (*int64)(&own.Consumed), &own.Epoch, &own.Life)
+		var leases string
+		if err := row.Scan((*int64)(&b.Credited), (*int64)(&b.Charged), (*int64)(&b.Leased), (*int64)(&b.Held), &leases, &own.Epoch, &own.Life); err != nil {
+			return err
+		}
+		own.Consumed, err = consumed(leases)
+		return err
 	}, walletHeld, wallet, node)
 	if errors.Is(err, sql.ErrNoRows) {
 		return b, own, noWallet("store.Balance", err)
 	}
 	b.Balance = b.Credited - b.Charged
 	return b, own, failure("store.Balance", err)
+}
+
+// consumed reads ids of leases, each with what it was charged.
+func consumed(leases string) (map[int64]money.Nano, error) {
+	fields := strings.Fields(leases)
+	by := make(map[int64]money.Nano, len(fields)/2)
+	for i := 0; i+1 < len(fields); i += 2 {
+		id, err := strconv.ParseInt(fields[i], 10, 64)
+		if err != nil {
+			return nil, err
+		}
+		sum, err := strconv.ParseInt(fields[i+1], 10, 64)
+		if err != nil {
+			return nil, err
+		}
+		by[id] = money.Nano(sum)
+	}
+	return by, nil
 }
 
 // Activity is ledger.Reader.Activity.

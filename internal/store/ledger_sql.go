@@ -51,7 +51,7 @@ const (
 	// The holds of calls as nodes reported them, except those of one node, and the holds of jobs (epoch 0).
 	walletHeld = `SELECT credited, charged, leased, (SELECT CAST(COALESCE(SUM(CASE WHEN granted <= consumed THEN 0 WHEN epoch = 0 OR held > granted - consumed THEN granted - consumed ELSE held END), 0) AS BIGINT)
 		FROM leases WHERE wallet = wallets.id AND key_id = '' AND node <> $2),
-		(SELECT CAST(COALESCE(SUM(consumed), 0) AS BIGINT) FROM leases WHERE wallet = wallets.id AND key_id = '' AND node = $2 AND epoch > 0),
+		COALESCE((SELECT string_agg(CAST(id AS TEXT) || ' ' || CAST(consumed AS TEXT), ' ') FROM leases WHERE wallet = wallets.id AND key_id = '' AND node = $2 AND epoch > 0), ''),
 		COALESCE((SELECT epoch FROM nodes WHERE id = $2), 0), COALESCE((SELECT life FROM nodes WHERE id = $2), '') FROM wallets WHERE id = $1`
 
 	keyFundAdd = `INSERT INTO key_spend (wallet, key_id, period, start) VALUES ($1, $2, $3, $4) ON CONFLICT (key_id, period, start, wallet) DO NOTHING`

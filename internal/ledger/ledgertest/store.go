@@ -614,11 +614,12 @@ func (s *Store) BalanceBeside(_ context.Context, id, node string) (b ledger.Bala
 			return fault.New(fault.NotFound, "ledgertest.Balance", "There is no such wallet.")
 		}
 		b = ledger.Balance{Credited: w.credited, Charged: w.charged, Balance: w.credited - w.charged, Leased: w.leased}
+		own.Consumed = map[int64]money.Nano{}
 		for of, l := range s.leases {
 			switch {
 			case l.fund != (ledger.Fund{Wallet: id}):
 			case of.node == node && !l.escrow:
-				own.Consumed += l.consumed
+				own.Consumed[of.id] = l.consumed
 			case of.node == node:
 			case l.escrow:
 				b.Held += l.left()

@@ -67,6 +67,7 @@ func RunLedger(t *testing.T, open func(t *testing.T, now func() time.Time) Ledge
 		"fencing":                                     fencing,
 		"the cost beyond a hold is covered":           coverOverrun,
 		"the store is unavailable":                    storeAway,
+		"a lease that is closed in the store alone":   closedUnheard,
 		"the disk is full":                            diskFull,
 		"no hold or lease leaks":                      noLeak,
 		"steps of the wall clock":                     clockSteps,
@@ -1060,7 +1061,8 @@ func coverOverrun(t *testing.T, d *desk) {
 // away is a store that can be unplugged.
 type away struct {
 	LedgerStore
-	gone atomic.Bool
+	gone    atomic.Bool
+	unheard atomic.Bool // what is returned is, and the answer is lost
 }
 
 var errAway = fault.New(fault.StorageUnavailable, "away", "away")
@@ -1090,7 +1092,37 @@ func (a *away) Return(ctx context.Context, node string, rs []ledger.Return) erro
 	if a.gone.Load() {
 		return errAway
 	}
-	return a.LedgerStore.Return(ctx, node, rs)
+	err := a.LedgerStore.Return(ctx, node, rs)
+	if a.unheard.Load() {
+		return errAway
+	}
+	return err
+}
+
+// closedUnheard has the store close a lease, and the node not learn of it. What was charged of it does not count twice when the store goes away.
+func closedUnheard(t *testing.T, d *desk) {
+	a := &away{LedgerStore: d.store}
+	d.store = a
+	w := d.wallet(1000 * ruble)
+	b := d.node()
+	d.spend(b, w, ruble)
+	a.unheard.Store(true)
+	for range 3 {
+		d.clock.Advance(time.Minute)
+		_ = b.Tick(d.ctx) // fails where the answer is lost
+	}
+	if left := must(d.store.Balance(d.ctx, w)).Leased; left != 0 {
+		t.Fatalf("the lease is open, and has %s", left)
+	}
+	running := d.hold(b, w, ruble)
+	a.gone.Store(true)
+	d.settle(b, running, w, ruble)
+	d.wantBalance(b, w, 1000*ruble, 2*ruble, 0)
+	a.gone.Store(false)
+	a.unheard.Store(false)
+	d.tick(b)
+	d.wantBalance(b, w, 1000*ruble, 2*ruble, 0)
+	d.balanced()
 }
 
 func storeAway(t *testing.T, d *desk) {
