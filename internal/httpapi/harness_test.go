@@ -332,7 +332,7 @@ func (n *node) tryIn(ctx context.Context, method, path, body string, headers ...
 			req.Header.Set(headers[i], headers[i+1])
 		}
 	}
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DisableCompression: true, ExpectContinueTimeout: 20 * time.Second}, Timeout: 20 * time.Second,
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DisableCompression: true, ExpectContinueTimeout: 2 * time.Minute}, Timeout: 2 * time.Minute,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	resp, err := client.Do(req)
 	if err != nil {
