@@ -290,6 +290,9 @@ test('chats that the account keeps are there in another browser, and nothing is 
   await page.getByRole('checkbox', { name: 'Keep chats with the account' }).click({ force: true });
   await page.getByText('Chats are kept with the account from now on.').waitFor();
   await becomes(async () => (await (await page.request.get(`${weir.url}/api/me`)).json()).user.keeps_chats, true);
+  await page.evaluate(() => window.dispatchEvent(new Event('pagehide'))); // saves the chats that are open
+  await settled(page);
+  assert.deepEqual(await stored(), [], 'a chat from before');
   await page.goto(`${weir.url}/playground?models=sim/echo`);
   await page.getByText('Chats are kept in this browser and with your account').waitFor();
   await page.locator('input[data-attach]').setInputFiles([{ name: 'notes.csv', mimeType: 'text/csv', buffer: Buffer.from('a,b\n1,2') }]);

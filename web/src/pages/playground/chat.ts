@@ -41,6 +41,8 @@ export class Room {
   private last = 0
   /** What the account has of it */
   private there: Chat | null = null
+  /** Something was asked, or is there, since the account keeps chats: one from before stays in this browser. */
+  private wanted = false
 
   /** The next message of a chat that begins with the text of a call, and what is to be said of it; not kept */
   begun: Beginning | null = null
@@ -49,10 +51,12 @@ export class Room {
     if (start) { this.chat = start; this.ready = true; return }
     void readChat(person, id).then((found) => {
       if (found) {
-        const turns = Object.fromEntries(Object.entries(found.turns).map(([m, all]) => [m, all.map((t) => ({ ...t, answer: stop({ ...begin(t.answer.asked), ...t.answer }, t.answer.asked) }))]))
-        this.chat = { models: found.models, turns, settings: { ...unset, ...found.settings }, spent: found.spent }
+        const { chat } = found
+        const turns = Object.fromEntries(Object.entries(chat.turns).map(([m, all]) => [m, all.map((t) => ({ ...t, answer: stop({ ...begin(t.answer.asked), ...t.answer }, t.answer.asked) }))]))
+        this.chat = { models: chat.models, turns, settings: { ...unset, ...chat.settings }, spent: chat.spent }
         this.kept = true
         this.there = this.chat
+        this.wanted = found.there
       }
       this.ready = true
       this.soon()
@@ -78,7 +82,7 @@ export class Room {
     if (ok !== this.kept) { this.kept = ok; this.soon() }
     // The account gets it when an answer is over, and not again when nothing has changed.
     const now = this.chat
-    if (!keeps() || this.busy || now === this.there || gone.has(this.id)) return
+    if (!this.wanted || !keeps() || this.busy || now === this.there || gone.has(this.id)) return
     this.there = now
     if (!(await (await account()).keepThere(this.id, title, now)) && this.there === now) this.there = null
   }
@@ -102,6 +106,7 @@ export class Room {
     const asked = this.last = Math.max(Date.now(), this.last + 1, (before[before.length - 1]?.answer.asked ?? 0) + 1)
     const control = new AbortController()
     this.streams.set(model, control)
+    this.wanted ||= keeps()
     this.change((c) => ({ ...c, turns: { ...c.turns, [model]: [...before, { ...next, answer: begin(asked) }] } }))
     const raw: { frames: RawFrame[]; size: number } = { frames: [], size: 0 }
     this.raw.set(asked, raw)
@@ -126,15 +131,15 @@ export class Room {
       else this.at(model, asked, (a) => fail(a, { type: 'offline', message: 'The connection broke off before the end of the answer.', status: 0, requestId: null, retryAfter: null }, Date.now()))
     }
     if (this.streams.get(model) === control) this.streams.delete(model)
+    const answer = this.find(model, asked)
+    if (answer?.id && answer.cost !== null) this.spend(answer.id, answer.cost) // kept with the answer, or the sum would lack it after a reload
     clearTimeout(this.saving)
     this.saving = 0
     this.change((c) => c, false)
     void this.save()
-    const answer = this.find(model, asked)
     if (!answer) return
     this.onEnd?.(model, answer)
     if (answer.cost === null && answer.id) { void this.settle(model, asked, answer.id); return }
-    if (answer.cost !== null && answer.id) this.spend(answer.id, answer.cost)
     spent()
   }
   /** The last message once more. */

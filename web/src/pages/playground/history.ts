@@ -68,13 +68,13 @@ async function readHere(person: string, id: string): Promise<{ chat: Chat; at: n
 export const keeps = () => queries.getQueryData(meQuery.queryKey)?.user?.keeps_chats === true
 /** What talks to the account, which most people never load. */
 export const account = () => import('./account')
-/** A chat as it was changed last, here or in another browser. */
-export async function readChat(person: string, id: string): Promise<Chat | null> {
+/** A chat as it was changed last, here or in another browser; `there`: the account has it. */
+export async function readChat(person: string, id: string): Promise<{ chat: Chat; there: boolean } | null> {
   const here = await readHere(person, id)
-  if (!keeps()) return here?.chat ?? null
-  const a = await account()
-  const there = await a.readThere(id)
-  return there && there.at > (here?.at ?? 0) ? a.withFiles(there.chat, here?.chat ?? null) : here?.chat ?? null
+  const a = keeps() ? await account() : null
+  const there = a && await a.readThere(id)
+  const chat = a && there && there.at > (here?.at ?? 0) ? a.withFiles(there.chat, here?.chat ?? null) : here?.chat
+  return chat ? { chat, there: !!there } : null
 }
 /** Those of this browser and of the account, the newest first. */
 export async function listAll(person: string): Promise<readonly (Kept & { readonly there?: boolean })[]> {

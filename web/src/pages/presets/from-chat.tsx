@@ -17,7 +17,7 @@ export default function FromChat({ person }: { person: string }) {
     queryKey: ['chats', 'last', person], staleTime: 0, gcTime: 0, retry: false,
     queryFn: async () => {
       const last = (await listAll(person))[0]
-      const chat = last ? await readChat(person, last.id) : null
+      const chat = last ? (await readChat(person, last.id))?.chat : null
       return last && chat ? { title: last.title, model: chat.models[0] ?? '', settings: { ...unset, ...chat.settings } } : null
     },
   })
