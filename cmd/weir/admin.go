@@ -58,7 +58,12 @@ func (p *place) anywhere() *place {
 }
 
 // hint makes commands that a text names lead to the same place, so that they can be pasted.
-func (p *place) hint(text string) string { return newProgram().Hint(text, p.again(), isLocated) }
+func (p *place) hint(text string) string {
+	if !strings.Contains(text, "weir ") { // as most lines of a log: making a program costs more than writing the line
+		return text
+	}
+	return newProgram().Hint(text, p.again(), isLocated)
+}
 
 // missing says how to reach the service of a package, for a command that found no ledger without it.
 func (p *place) missing() string {

@@ -55,8 +55,8 @@ func TestStoredTextOfCalls(t *testing.T) {
 	}
 }
 
-// The text of a call is what its model was given: the conversation before it, its own input, and the settings that are texts. Nobody else
-// learns that there is one.
+// The text of a call is what its model was given: the conversation before it, its own input, and the settings that are texts. Other
+// accounts do not learn that it exists.
 func TestTextOfCalls(t *testing.T) {
 	t.Parallel()
 	gw := apptest.StartGateway(t)

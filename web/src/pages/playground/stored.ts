@@ -76,7 +76,7 @@ export function begunFrom(s: StoredText, now: number): Begun {
   }
   const last = drafts.length && !drafts[drafts.length - 1]!.answered ? drafts.pop()! : empty()
   const tools = toolsOf(s.tools)
-  // An answer that nobody asked for cannot be sent as one.
+  // An answer without a question before it cannot be sent.
   const asked = drafts.filter((d) => d.prompt || d.files.length || d.results.length)
   left += drafts.length - asked.length
   const turns = asked.map((d, i): Turn => ({
