@@ -53,13 +53,6 @@ func (s *shop) kept() (n int) {
 	return n
 }
 
-// asked is how often it was asked to stop a batch.
-func (s *shop) asked() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.stops
-}
-
 func newShop() *shop { return &shop{parts: map[string]*shopPart{}} }
 
 // join has a node use the provider. act performs what it asks of it; nil: a process that does not die. A nil shop has no batches.
@@ -268,12 +261,7 @@ func nativeBatches(t *testing.T, o *office) {
 		user := o.author(100 * ruble)
 		shop := newShop()
 		k := o.clerk(o.node(), shop.join(nil), func(_ *batch.Deps, c *batch.Config) { c.Window = 2 * time.Hour })
-		// A batch that its provider keeps takes hours. Once it was asked to stop, or is late, there is work again that must not be overtaken.
-		begin := o.clock.Now()
-		k.coarse = func(now time.Time) bool {
-			past := now.Sub(begin)
-			return past > 10*time.Minute && past < 100*time.Minute && shop.asked() == 0
-		}
+		k.least = 2 * time.Second // a batch that its provider keeps takes hours
 		if c.set != nil {
 			c.set(shop, k.answers)
 		}

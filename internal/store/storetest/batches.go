@@ -270,7 +270,7 @@ type clerk struct {
 	book    *ledger.Book
 	answers *answers
 	pace    pace
-	coarse  func(now time.Time) bool // whether waits take two seconds at least; nil: never
+	least   time.Duration // of a wait
 }
 
 // clerk makes a node that works on batches when step is called.
@@ -307,10 +307,7 @@ func (o *office) clerk(book *ledger.Book, edit ...func(*batch.Deps, *batch.Confi
 				<-ctx.Done()
 				return ctx.Err()
 			}
-			if k.coarse != nil && k.coarse(o.clock.Now()) {
-				d = max(d, 2*time.Second)
-			}
-			err := k.pace.wait(ctx, d)
+			err := k.pace.wait(ctx, max(d, k.least))
 			_ = book.Tick(ctx) // its node lives on
 			return err
 		},
