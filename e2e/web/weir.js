@@ -88,7 +88,7 @@ export async function signIn(page, weir) {
 
 /**
  * Waits until the page is whole: every request has ended (save the stream of events), nothing on the screen stands in for what is still on
- * its way, and what came has been drawn. (Charts further down load when they come near the screen.) Unlike Playwright's 'networkidle', it holds after a step within the interface, too, which loads no document.
+ * its way (class "late" near the screen, "data-waits" anywhere), and what came has been drawn. (Charts further down load when they come near the screen.) Unlike Playwright's 'networkidle', it holds after a step within the interface, too, which loads no document.
  */
 export async function settled(page) {
   const deadline = Date.now() + 30_000;
@@ -97,7 +97,7 @@ export async function settled(page) {
     try {
       await page.waitForSelector('h1', { state: 'attached' });
       await page.evaluate(() => document.fonts.ready.then(() => new Promise((drawn) => { requestAnimationFrame(() => requestAnimationFrame(() => drawn())); })));
-      missing = [...[...page.onTheWay].map((r) => r.url()), ...await page.locator('.late').evaluateAll((all) => all.filter((e) => e.getBoundingClientRect().top < innerHeight).map((e) => e.outerHTML.slice(0, 200)))];
+      missing = [...[...page.onTheWay].map((r) => r.url()), ...await page.locator('.late, [data-waits]').evaluateAll((all) => all.filter((e) => e.dataset.waits !== undefined || e.getBoundingClientRect().top < innerHeight).map((e) => e.outerHTML.slice(0, 200)))];
       if (missing.length === 0) return;
     } catch (e) {
       if (!/context was destroyed|navigat/i.test(e.message)) throw e; // the page has just moved on

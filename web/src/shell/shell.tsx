@@ -95,7 +95,7 @@ export function Shell() {
         </button>
         <button type="button" onClick={() => setPalette(true)} aria-label={t('find')} className="grid size-8 place-items-center rounded-control text-ink2 hover:bg-sunken max-md:size-11 lg:hidden"><Icon name="search" /></button>
         <LanguageSwitch />
-        {me && (me.user ? <><Available /><Suspense fallback={<span aria-hidden className="grid size-8 place-items-center rounded-full bg-sunken text-label font-semibold text-ink2 max-md:size-11 max-md:bg-transparent"><span className="grid size-7 place-items-center rounded-full bg-sunken">{initials(me.user.name)}</span></span>}><PersonMenu name={me.user.name} email={me.user.email ?? null} docs={me.features.docs} onKeys={() => setKeys(true)} /></Suspense></> : <Visitor signUp={me.features.sign_up === 'open'} demo={me.features.demo} />)}
+        {me && (me.user ? <><Available /><Suspense fallback={<span data-waits aria-hidden className="grid size-8 place-items-center rounded-full bg-sunken text-label font-semibold text-ink2 max-md:size-11 max-md:bg-transparent"><span className="grid size-7 place-items-center rounded-full bg-sunken">{initials(me.user.name)}</span></span>}><PersonMenu name={me.user.name} email={me.user.email ?? null} docs={me.features.docs} onKeys={() => setKeys(true)} /></Suspense></> : <Visitor signUp={me.features.sign_up === 'open'} demo={me.features.demo} />)}
         {!me && <span className="w-24" />}
       </header>
       <main id="content" tabIndex={-1} className={`focus:outline-none ${me?.user && bar.length > 2 ? 'max-md:pb-20' : ''}`}><Outlet /></main>
@@ -133,7 +133,7 @@ function Visitor({ signUp, demo }: { signUp: boolean; demo: boolean }) {
   const to = path === '/' || path.startsWith('/welcome') ? '' : `?to=${encodeURIComponent(path)}`
   return (
     <>
-      <Suspense fallback={<span className="size-8 max-md:size-11" />}><ThemeMenu /></Suspense>
+      <Suspense fallback={<span data-waits className="size-8 max-md:size-11" />}><ThemeMenu /></Suspense>
       <a href={`/sign-in${to}`} className={`${buttonClass(signUp || demo ? 'quiet' : 'main')} no-underline ${signUp ? 'max-md:hidden' : ''}`}>{t('signIn')}</a>
       {signUp && <a href={`/sign-up${to}`} className={`${buttonClass('main')} no-underline`}>{t('getKey')}</a>}
     </>

@@ -181,7 +181,7 @@ export function Table<R>({ caption, rows, rowKey, columns: all, onOpen, onFull, 
                 return (
                   <th key={c.key} scope="col" style={c.width ? { width: c.width } : undefined}
                     className={`sticky top-[var(--stick,52px)] bg-surface px-2.5 py-2 align-bottom text-label font-medium text-ink3 shadow-[inset_0_-1px_0_var(--line)] first:rounded-tl-[7px] first:pl-4 last:rounded-tr-[7px] last:pr-4 md:first:pl-5 md:last:pr-5 ${wider && i === 0 ? 'left-0 z-[3]' : 'z-[2]'} ${c.align === 'end' ? 'text-right' : 'text-left'} ${c.from ? hidden[c.from] : ''}`}>
-                    {menu.length > 0 && i === columns.length - 1 ? <span className={`flex items-center gap-1 ${c.align === 'end' ? 'justify-end' : 'justify-between'}`}>{head}<Suspense fallback={<span className="-my-1 size-6" />}><ColumnMenu items={menu} /></Suspense></span> : head}
+                    {menu.length > 0 && i === columns.length - 1 ? <span className={`flex items-center gap-1 ${c.align === 'end' ? 'justify-end' : 'justify-between'}`}>{head}<Suspense fallback={<span data-waits className="-my-1 size-6" />}><ColumnMenu items={menu} /></Suspense></span> : head}
                   </th>
                 )
               })}
