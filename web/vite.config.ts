@@ -5,6 +5,11 @@ import { join } from 'node:path'
 import react from '@vitejs/plugin-react'
 import tailwind from '@tailwindcss/vite'
 import { defineConfig, type Plugin } from 'vite'
+import en from './src/messages/common.en'
+import ru from './src/messages/common.ru'
+import { firstBar } from './src/shell/first'
+
+interface Chunk { file: string; entry: boolean; source: string | null; imports: string[]; css: string[] }
 
 /** Where the server embeds the interface from. */
 const out = '../internal/webui/dist'
@@ -30,17 +35,47 @@ function placeholders(): Plugin {
   }
 }
 
+/** Puts the bar that comes before any code into the page. */
+function first(): Plugin {
+  return { name: 'weir-first', transformIndexHtml: (html) => html.replace('<!--first bar-->', () => firstBar({ en, ru })) }
+}
+
+/**
+ * What a page of the interface needs besides what all need, by its path and language: the server names it in the document, so that it is on
+ * its way before the code that asks for it. The table of pages is read as text: each page is one line.
+ */
+function pages(chunks: readonly Chunk[]): string[] {
+  const closure = (file: string, seen: Set<string>): Set<string> => {
+    const chunk = seen.has(file) ? undefined : chunks.find((c) => c.file === file)
+    if (chunk) { seen.add(file); chunk.imports.forEach((f) => closure(f, seen)) }
+    return seen
+  }
+  const base = closure(chunks.find((c) => c.source === 'index.html')!.file, new Set())
+  const from = (source: string) => { const c = chunks.find((x) => x.source === source); if (!c) throw new Error(`no chunk of ${source}`); return c.file }
+  return readdirSync('src/routes').filter((f) => f !== 'page.tsx').flatMap((name) => {
+    const text = readFileSync(`src/routes/${name}`, 'utf8')
+    const lines = [...text.matchAll(/\{ path: '(.+?)', load: \(\) => import\('\.\.\/(.+?)'\), areas: \[(.*?)\](?:, data: '(.+?)')?/g)]
+    if (lines.length !== text.split('path:').length - 1) throw new Error(`src/routes/${name}: a page is not written as the others`)
+    return lines.flatMap(([, path, page, areas, data]) => {
+      const chunk = [...closure(from(`src/${page}.tsx`), new Set(base))].filter((f) => !base.has(f))
+      const code = (lang: string) => [...['common', ...areas!.matchAll(/\w+/g)].map((a) => from(`src/messages/${String(a)}.${lang}.ts`)), ...chunk].map((f) => `${lang} ${f}`)
+      return [`page ${path!}`, 'data /api/me', ...(data ? [`data ${data}`] : []), ...code('en'), ...code('ru')]
+    })
+  })
+}
+
 /** Compressed files, in place of the plain ones, and a list of what each chunk needs, for scripts/size.mjs. */
 function afterwards(): Plugin {
   return {
     name: 'weir-afterwards',
     apply: 'build',
     writeBundle(_options, bundle) {
-      const chunks = Object.values(bundle).flatMap((c) => (c.type === 'chunk'
+      const chunks = Object.values(bundle).flatMap((c): Chunk[] => (c.type === 'chunk'
         ? [{ file: c.fileName, entry: c.isEntry, source: c.facadeModuleId?.replace(import.meta.dirname + '/', '') ?? null, imports: c.imports, css: [...(c.viteMetadata?.importedCss ?? [])] }]
         : []))
       mkdirSync('node_modules/.weir', { recursive: true })
       writeFileSync('node_modules/.weir/chunks.json', JSON.stringify(chunks, null, 1))
+      writeFileSync(join(out, 'pages.txt'), pages(chunks).join('\n') + '\n')
       const walk = (dir: string): string[] => readdirSync(dir, { withFileTypes: true }).flatMap((e) => (e.isDirectory() ? walk(join(dir, e.name)) : [join(dir, e.name)]))
       writeFileSync(join(out, '.keep'), '') // committed, so that the Go program builds without npm
       for (const file of walk(out)) {
@@ -64,7 +99,7 @@ const proxy = Object.fromEntries(['/api', '/v1', '/docs', '/openapi.yaml', '/llm
 }]))
 
 export default defineConfig({
-  plugins: [react(), tailwind(), placeholders(), afterwards()],
+  plugins: [react(), tailwind(), placeholders(), first(), afterwards()],
   server: { proxy, host: '127.0.0.1' },
   build: {
     outDir: out,

@@ -57,3 +57,38 @@ test('an address that is no page says so', async () => {
   await page.getByRole('heading', { name: 'There is no such page' }).waitFor();
   await page.done();
 });
+
+test('the bar that comes with the document has the place and the words of the page’s own', async () => {
+  for (const [language, words] of Object.entries({ en: ['Weir', 'Models', 'Playground'], ru: ['Weir', 'Модели', 'Песочница'] })) {
+    for (const size of ['desk', 'phone']) {
+      const page = await open(b, weir, { language, size });
+      const at = () => page.locator('header').evaluate((bar, words) => [...bar.querySelectorAll('a')].filter((a) => a.offsetParent !== null && words.includes(a.innerText)).map((a) => { const { x, y, width, height } = a.getBoundingClientRect(); return [a.innerText, a.getAttribute('href'), x, y, width, height].join(' '); }), words);
+      await page.route('**/assets/*.js', (route) => route.abort());
+      await page.goto(`${weir.url}/models`);
+      await page.evaluate(() => document.fonts.load('600 16px Inter').then(() => document.fonts.ready));
+      const first = await at();
+      assert.equal(first.length, size === 'desk' ? 3 : 1);
+      await page.unroute('**/assets/*.js');
+      await page.goto(`${weir.url}/models`);
+      await settled(page);
+      assert.equal(await page.locator('[data-first]').count(), 0, 'the page’s own takes its place');
+      assert.deepEqual(await at(), first);
+      await page.done();
+    }
+  }
+});
+
+test('what a page is sure to need is named in its document, and asked for once', async () => {
+  for (const path of ['/models', '/models/sim/anywhere', '/overview', '/calls', '/playground', '/settings/routing']) {
+    const page = await open(b, weir, { signedIn: true });
+    const asked = [];
+    page.on('request', (r) => asked.push(new URL(r.url()).pathname));
+    await page.goto(weir.url + path);
+    await settled(page);
+    const named = await page.locator('head :is(link[rel=modulepreload], link[rel=preload], script)').evaluateAll((all) => all.map((e) => new URL(e.href ?? e.src).pathname));
+    assert.deepEqual(named.filter((f) => asked.filter((a) => a === f).length !== 1), [], `${path}: not asked for once`);
+    // What opens on a press comes after the first paint.
+    assert.deepEqual(asked.filter((f) => f.endsWith('.js') && !named.includes(f) && !/\/(menus|column-menu)-/.test(f)), [], `${path}: asked for late`);
+    await page.done();
+  }
+});

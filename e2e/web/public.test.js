@@ -257,6 +257,7 @@ test('names that would do harm are texts', async () => {
 
 test('a gateway that fails: the last catalog with its time, or an error with a way on', async () => {
   const page = await open(b, weir, { path: '/models' });
+  await page.waitForFunction(() => Object.keys(localStorage).some((k) => k.includes('catalog')));
   await page.route('**/api/catalog', (route) => route.abort());
   await page.reload();
   await page.getByText(/The gateway does not answer\. Prices of \d\d:\d\d UTC\./).waitFor();

@@ -37,6 +37,7 @@ type Site struct {
 	files map[string]*File
 	app   *template // nil: the interface was not built
 	entry *template // sign-in and all that leads to it
+	needs []need    // of pages in app
 }
 
 // File is content that is sent as it is. It is safe for concurrent use.
@@ -104,6 +105,9 @@ func (s *Site) add(name string, content []byte) (err error) {
 		return nil
 	case base == "/index.html":
 		s.app, err = parse(content)
+		return err
+	case base == "/pages.txt":
+		s.needs, err = parseNeeds(content)
 		return err
 	case base == "/sign-in.html":
 		s.entry, err = parse(content)
@@ -188,11 +192,10 @@ func (s *Site) Open(r *http.Request, base string) (h http.Handler, cheap bool) {
 	if s.app == nil {
 		return &notBuilt{secure}, false
 	}
-	t := s.app
 	if first, _, _ := strings.Cut(p[1:], "/"); slices.Contains(entries, first) {
-		t = s.entry
+		return &page{s.entry, nil, secure}, false
 	}
-	return &page{t, secure}, false
+	return &page{s.app, needOf(s.needs, p), secure}, false
 }
 
 // entries are the first segments of paths that people see before they are signed in. Links in mails and of set-up lead to them.
@@ -305,7 +308,10 @@ type template struct {
 	places []string // after each part but the last
 }
 
-var placeholders = []string{"__LANG__", "__THEME__", "__NONCE__"}
+// headEnd is where the head of a page ends: before it is what this page needs.
+const headEnd = "</head>"
+
+var placeholders = []string{"__LANG__", "__THEME__", "__NONCE__", headEnd}
 
 // parse splits a page at its placeholders. All must be there: a page without a nonce would not run.
 func parse(content []byte) (*template, error) {
@@ -347,13 +353,14 @@ func (t *template) fill(values map[string]string) []byte {
 // page is the interface for one request.
 type page struct {
 	*template
+	need   *need // nil: no more than every page
 	secure bool
 }
 
 // ServeHTTP sends the page. It is never stored: its nonce belongs to this answer.
 func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	nonce := Protect(w.Header(), p.secure)
-	send(w, r, "text/html; charset=utf-8", p.fill(map[string]string{"__LANG__": Language(r), "__THEME__": Theme(r), "__NONCE__": nonce}))
+	nonce, lang := Protect(w.Header(), p.secure), Language(r)
+	send(w, r, "text/html; charset=utf-8", p.fill(map[string]string{"__LANG__": lang, "__THEME__": Theme(r), "__NONCE__": nonce, headEnd: p.need.links(lang) + headEnd}))
 }
 
 // Protect sets the headers of a page that runs our scripts, and returns the nonce that its style elements need.

@@ -18,13 +18,16 @@ import (
 	"weir/internal/webui"
 )
 
-const head = `<!doctype html><html lang="__LANG__" data-theme="__THEME__"><meta name="csp-nonce" content="__NONCE__">`
+const head = `<!doctype html><html lang="__LANG__" data-theme="__THEME__"><meta name="csp-nonce" content="__NONCE__"></head>`
 
 func dist() fstest.MapFS {
 	f := fstest.MapFS{}
 	for name, text := range map[string]string{
 		".keep": "", "index.html": head + "app", "index.html.br": "never sent", "sign-in.html": head + "entry",
 		"assets/a-1f.js": "plain js", "assets/a-1f.js.br": "br js", "assets/a-1f.js.gz": gz("gz js"), "assets/b-2e.css.br": "br css", "assets/b-2e.css.gz": gz("plain css"), "assets/inter-9.woff2": "font", "logo.svg": "<svg/>",
+		"pages.txt": "page /chat/$id\ndata /api/me\nen assets/one.js\nru assets/one.js\n" +
+			"page /chat\ndata /api/me\ndata /api/catalog\nen assets/words.en.js\nen assets/chat.js\nru assets/words.ru.js\nru assets/chat.js\n" +
+			"page /chat/new\nen assets/new.js",
 	} {
 		f[name] = &fstest.MapFile{Data: []byte(text)}
 	}
@@ -260,13 +263,38 @@ func TestDamagedFile(t *testing.T) {
 	}
 }
 
+// What a page needs is named in its document, in its language: nothing that is not its own, and nothing in the pages of sign-in.
+func TestNeedsOfPages(t *testing.T) {
+	s, err := webui.New(dist())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		"/chat": "/api/me /api/catalog /assets/words.en.js /assets/chat.js", "/chat ru": "/api/me /api/catalog /assets/words.ru.js /assets/chat.js",
+		"/chat/new": "/assets/new.js", "/chat/new ru": "", "/chat/5": "/api/me /assets/one.js", "/chat/5?x=1": "/api/me /assets/one.js",
+		"/chat/": "", "/chat/5/6": "", "/": "", "/chat/%22%3E%3Cscript%3E": "/api/me /assets/one.js", "/sign-in": "", "/models": "",
+	} {
+		path, lang, _ := strings.Cut(path, " ")
+		var got []string
+		for _, m := range regexp.MustCompile(`<link rel="(?:modulepreload|preload" as="fetch)" crossorigin href="(.*?)">`).FindAllStringSubmatch(text(t, get(t, s, path, "Accept", "text/html", "Accept-Language", lang)), -1) {
+			got = append(got, m[1])
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s %s: %q, want %q", path, lang, got, want)
+		}
+	}
+}
+
 func TestBadBuilds(t *testing.T) {
 	for name, change := range map[string]func(fstest.MapFS){
-		"no page":      func(f fstest.MapFS) { delete(f, "index.html") },
-		"no nonce":     func(f fstest.MapFS) { f["index.html"] = &fstest.MapFile{Data: []byte("__LANG__ __THEME__")} },
-		"unknown type": func(f fstest.MapFS) { f["assets/x.exe"] = &fstest.MapFile{Data: []byte("x")} },
-		"brotli only":  func(f fstest.MapFS) { delete(f, "assets/b-2e.css.gz") },
-		"broken gzip":  func(f fstest.MapFS) { f["assets/b-2e.css.gz"] = &fstest.MapFile{Data: []byte("no gzip")} },
+		"no page":           func(f fstest.MapFS) { delete(f, "index.html") },
+		"no nonce":          func(f fstest.MapFS) { f["index.html"] = &fstest.MapFile{Data: []byte("__LANG__ __THEME__")} },
+		"no head":           func(f fstest.MapFS) { f["index.html"] = &fstest.MapFile{Data: []byte("__LANG__ __THEME__ __NONCE__")} },
+		"no page of a need": func(f fstest.MapFS) { f["pages.txt"] = &fstest.MapFile{Data: []byte("en assets/a.js")} },
+		"an unknown need":   func(f fstest.MapFS) { f["pages.txt"] = &fstest.MapFile{Data: []byte("page /\nde assets/a.js")} },
+		"unknown type":      func(f fstest.MapFS) { f["assets/x.exe"] = &fstest.MapFile{Data: []byte("x")} },
+		"brotli only":       func(f fstest.MapFS) { delete(f, "assets/b-2e.css.gz") },
+		"broken gzip":       func(f fstest.MapFS) { f["assets/b-2e.css.gz"] = &fstest.MapFile{Data: []byte("no gzip")} },
 	} {
 		f := dist()
 		change(f)
@@ -295,7 +323,7 @@ func FuzzOpen(f *testing.F) {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)
 		if body := w.Body.String(); w.Code == 200 && w.Header().Get("Content-Type") == "text/html; charset=utf-8" &&
-			!regexp.MustCompile(`^<!doctype html><html lang="(en|ru)" data-theme="(light|dark|system)"><meta name="csp-nonce" content="[A-Z2-7]{26}">(app|entry)$`).MatchString(body) {
+			!regexp.MustCompile(`^<!doctype html><html lang="(en|ru)" data-theme="(light|dark|system)"><meta name="csp-nonce" content="[A-Z2-7]{26}">(<link rel="(modulepreload|preload" as="fetch)" crossorigin href="/[a-z/.-]+">\n)*</head>(app|entry)$`).MatchString(body) {
 			t.Errorf("%q", body)
 		}
 	})

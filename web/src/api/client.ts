@@ -67,7 +67,7 @@ export function address(path: string, o: Pick<Options, 'path' | 'query'> = {}): 
 /** Sends and answers with the raw response, which is a good one: for streams and files. */
 export async function send(method: Method, path: string, o: Options = {}): Promise<Response> {
   for (;;) {
-    const headers: Record<string, string> = { Accept: 'application/json', ...o.headers }
+    const headers: Record<string, string> = { ...o.headers }
     if (method !== 'get') headers['X-Weir'] = '1'
     let body: BodyInit | undefined
     if (o.body instanceof FormData || o.body instanceof Blob) body = o.body

@@ -10,6 +10,8 @@ export interface PageRoute {
   readonly load: () => Promise<{ default: ComponentType }>
   /** Message areas that the page needs besides `common` */
   readonly areas: readonly Area[]
+  /** What the page reads first, if its address needs nothing of the page's: it is on its way with the page's code */
+  readonly data?: string
   /** `account`: with the sidebar, for people who are signed in. `plain`: for everybody. */
   readonly frame?: 'plain' | 'account'
 }

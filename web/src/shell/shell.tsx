@@ -14,6 +14,7 @@ import { Link } from '../ui/link'
 import { shortcutsAllowed } from '../ui/shortcuts'
 import { Toasts } from '../ui/toast'
 import { Money } from '../ui/values'
+import { bar } from './first'
 import { initials, isAt, phone, side, top } from './nav'
 
 // Menus come after the first paint: the page does not wait for what opens on a press.
@@ -33,7 +34,7 @@ export function Shell() {
   const [palette, setPalette] = useState(false)
   const [keys, setKeys] = useState(false)
   const [asked, setAsked] = useState<{ why: 'expired' | 'prove'; done: (ok: boolean) => void } | null>(null)
-  const bar = phone.filter((p) => hasPage(p.to))
+  const below = phone.filter((p) => hasPage(p.to))
   const loading = useRouterState({ select: (s) => s.status === 'pending' })
 
   useEffect(() => {
@@ -82,10 +83,10 @@ export function Shell() {
     <>
       <a href="#content" className="sr-only z-50 rounded-control bg-surface px-3 py-2 text-accent-ink focus:not-sr-only focus:fixed focus:top-2 focus:left-2" onClick={(e) => { e.preventDefault(); (document.querySelector<HTMLElement>('h1') ?? document.getElementById('content'))?.focus() }}>{t('skip')}</a>
       <Offline />
-      <header className="sticky top-0 z-30 flex h-[52px] items-center gap-1 border-b border-line bg-surface px-5 max-md:px-4">
+      <header className={bar.header}>
         {loading && <span aria-hidden className="late absolute inset-x-0 -bottom-px h-px bg-accent" />}
-        <Link to="/" className="mr-5 flex items-center gap-2 text-[16px] leading-5 font-semibold tracking-[-0.02em] text-ink no-underline max-md:mr-1"><Logo />{t('product')}</Link>
-        <nav aria-label={t('mainNav')} className="hidden items-center gap-1 md:flex">
+        <Link to="/" className={bar.home}><Logo />{t('product')}</Link>
+        <nav aria-label={t('mainNav')} className={bar.nav}>
           {top.filter((p) => hasPage(p.to)).map((p) => <TopLink key={p.to} to={p.to} on={isAt(p, path)}>{t(p.label)}</TopLink>)}
           {me?.features.docs && <TopLink to="/docs" on={false}>{t('docs')}</TopLink>}
         </nav>
@@ -98,10 +99,10 @@ export function Shell() {
         {me && (me.user ? <><Available /><Suspense fallback={<span data-waits aria-hidden className="grid size-8 place-items-center rounded-full bg-sunken text-label font-semibold text-ink2 max-md:size-11 max-md:bg-transparent"><span className="grid size-7 place-items-center rounded-full bg-sunken">{initials(me.user.name)}</span></span>}><PersonMenu name={me.user.name} email={me.user.email ?? null} docs={me.features.docs} onKeys={() => setKeys(true)} /></Suspense></> : <Visitor signUp={me.features.sign_up === 'open'} demo={me.features.demo} />)}
         {!me && <span className="w-24" />}
       </header>
-      <main id="content" tabIndex={-1} className={`focus:outline-none ${me?.user && bar.length > 2 ? 'max-md:pb-20' : ''}`}><Outlet /></main>
-      {me?.user && bar.length > 2 && (
+      <main id="content" tabIndex={-1} className={`focus:outline-none ${me?.user && below.length > 2 ? 'max-md:pb-20' : ''}`}><Outlet /></main>
+      {me?.user && below.length > 2 && (
         <nav aria-label={t('mainNav')} className="fixed inset-x-0 bottom-0 z-30 flex h-16 border-t border-line bg-surface pb-[env(safe-area-inset-bottom)] md:hidden">
-          {bar.map((p) => (
+          {below.map((p) => (
             <Link key={p.to} to={p.to} aria-current={isAt(p, path) ? 'page' : undefined} className="flex flex-1 flex-col items-center justify-center gap-1 text-label font-medium text-ink3 no-underline aria-[current=page]:text-accent-ink"><Icon name={p.icon} size={20} />{t(p.label)}</Link>
           ))}
         </nav>
@@ -117,7 +118,7 @@ export function Shell() {
 }
 
 function TopLink({ to, on, children }: { to: string; on: boolean; children: string }) {
-  return <Link to={to} aria-current={on ? 'page' : undefined} className="rounded-control px-2.5 py-1.5 font-medium text-ink2 no-underline hover:text-ink aria-[current=page]:bg-sunken aria-[current=page]:text-ink">{children}</Link>
+  return <Link to={to} aria-current={on ? 'page' : undefined} className={bar.link}>{children}</Link>
 }
 
 function LanguageSwitch() {

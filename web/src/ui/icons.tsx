@@ -1,4 +1,6 @@
 /** Line icons on a 16 px grid. One table, no icon font; names say what is drawn or what it stands for. */
+import { wall, water } from './logo'
+
 const paths = {
   search: 'M11.5 7a4.5 4.5 0 1 1-9 0 4.5 4.5 0 0 1 9 0zm-1 3.500 3 3',
   x: 'M4 4l8 8M12 4l-8 8',
@@ -72,8 +74,8 @@ export function Icon({ name, size = 16, label, className = '' }: { name: IconNam
 export function Logo({ size = 22 }: { size?: number }) {
   return (
     <svg viewBox="0 0 22 22" width={size} height={size} aria-hidden className="flex-none">
-      <path d="M2 6.500c2.500 0 2.500 2 5 2s2.500-2 5-2 2.500 2 5 2 2-1 3-1.500" fill="none" stroke="var(--accent)" strokeWidth="2" strokeLinecap="round" />
-      <path d="M4 12h14l-2.200 6H6.200z" fill="var(--ink)" />
+      <path d={water} fill="none" stroke="var(--accent)" strokeWidth="2" strokeLinecap="round" />
+      <path d={wall} fill="var(--ink)" />
     </svg>
   )
 }

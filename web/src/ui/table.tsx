@@ -1,5 +1,5 @@
 /** Tables are tables: a caption, heads with scope, keyboard rows. Two-line rows on the phone. */
-import { lazy, Suspense, useDeferredValue, useEffect, useLayoutEffect, useRef, useState, useSyncExternalStore, type KeyboardEvent, type ReactNode } from 'react'
+import { lazy, startTransition, Suspense, useDeferredValue, useEffect, useLayoutEffect, useRef, useState, useSyncExternalStore, type KeyboardEvent, type ReactNode } from 'react'
 import { useT } from '../i18n'
 import { useColumns } from './columns'
 import { ErrorBox, SkeletonRows } from './feedback'
@@ -38,6 +38,8 @@ export interface TableProps<R> {
   error?: unknown
   onRetry?: () => void
   dense?: boolean
+  /** All rows are of one height, as those of a dense table are */
+  even?: boolean
   /** Old rows while new ones are on their way */
   stale?: boolean
   /** j and k work without the focus in the table: for the page's main table */
@@ -56,15 +58,15 @@ function useDesk(): boolean {
   return useSyncExternalStore((f) => { desk?.addEventListener('change', f); return () => desk?.removeEventListener('change', f) }, () => desk?.matches ?? true)
 }
 
-/** A dense table, whose rows are all of one height, with more rows has only those in the document that are near the screen. */
-const WINDOW_FROM = 150
+/** A table whose rows are all of one height, with more rows has only those in the document that are near the screen. */
+const WINDOW_FROM = 80
 const AROUND = 30
-/** Rows that are made before anything is painted */
-const FIRST = 40
+/** How many rows a screen has room for: those are made before anything is painted */
+const first = () => Math.max(10, Math.ceil(innerHeight / 36))
 
 /** Which rows are near the screen. All rows are taken to be as high as the first one. */
 function useWindow(count: number, on: boolean, body: React.RefObject<HTMLElement | null>): { from: number; to: number; height: number } {
-  const [at, setAt] = useState({ from: 0, to: WINDOW_FROM, height: 0 })
+  const [at, setAt] = useState(() => ({ from: 0, to: first(), height: 0 }))
   useLayoutEffect(() => {
     if (!on) return
     let frame = 0
@@ -80,7 +82,7 @@ function useWindow(count: number, on: boolean, body: React.RefObject<HTMLElement
       setAt((now) => (now.height === height && Math.abs(now.from - from) < AROUND / 2 && Math.abs(now.to - to) < AROUND / 2 && (from > 0 || now.from === 0) && (to < count || now.to === count) ? now : { from, to: Math.max(to, from), height }))
     }
     const later = () => { if (!frame) frame = requestAnimationFrame(look) }
-    look()
+    startTransition(look)
     window.addEventListener('scroll', later, { passive: true, capture: true })
     window.addEventListener('resize', later)
     return () => { cancelAnimationFrame(frame); window.removeEventListener('scroll', later, { capture: true }); window.removeEventListener('resize', later) }
@@ -105,7 +107,7 @@ function useWider(shown: boolean): [React.RefObject<HTMLDivElement | null>, bool
   return [frame, wider]
 }
 
-export function Table<R>({ caption, rows, rowKey, columns: all, onOpen, onFull, onSelect, selected, phone, empty, error, onRetry, dense, stale, main, foot, expanded, name }: TableProps<R>) {
+export function Table<R>({ caption, rows, rowKey, columns: all, onOpen, onFull, onSelect, selected, phone, empty, error, onRetry, dense, even = dense, stale, main, foot, expanded, name }: TableProps<R>) {
   const t = useT('common')
   const { shown: columns, menu } = useColumns(name, all)
   const asTable = useDesk() || !phone
@@ -114,8 +116,8 @@ export function Table<R>({ caption, rows, rowKey, columns: all, onOpen, onFull, 
   const lines = useRef<HTMLTableSectionElement>(null)
   const list = useRef<HTMLUListElement>(null)
   const [limit, setLimit] = useState(200)
-  const most = useDeferredValue(limit, FIRST) // what is below the screen comes after the first paint
-  const windowed = (rows?.length ?? 0) > WINDOW_FROM && Boolean(dense) && !expanded
+  const most = useDeferredValue(limit, first()) // what is below the screen comes after the first paint
+  const windowed = (rows?.length ?? 0) > WINDOW_FROM && Boolean(even) && !expanded
   const wide = useWindow(rows?.length ?? 0, windowed && asTable, lines)
   const narrow = useWindow(rows?.length ?? 0, windowed && !asTable, list)
   const step = (by: number) => {

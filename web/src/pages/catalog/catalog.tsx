@@ -1,4 +1,4 @@
-import { useDeferredValue, useMemo, useRef, useState, type ReactNode } from 'react'
+import { useDeferredValue, useEffect, useMemo, useRef, useState, type ReactNode } from 'react'
 import { context, date, integer, money, number, percent, priceUnit, seconds, time, unitName, type PriceUnit } from '../../format'
 import { useMe } from '../../api/query'
 import { useLanguage, useT } from '../../i18n'
@@ -84,7 +84,7 @@ export default function CatalogPage() {
   const stale = deferred !== filter && deferred.q !== filter.q
   const list = useMemo(() => (
       <Table
-        caption={t('title')} rows={found?.rows} rowKey={(m) => m.id} columns={columns} error={error} onRetry={() => void refetch()} main
+        caption={t('title')} rows={found?.rows} rowKey={(m) => m.id} columns={columns} error={error} onRetry={() => void refetch()} main even
         onOpen={(m) => go(`/models/${m.id}`)} onSelect={choose} selected={(m) => filter.chosen.includes(m.id)}
         phone={(m) => <PhoneRow model={m} unit={unit} refused={hidden.has(m.id)} />}
         empty={total === 0
@@ -96,7 +96,9 @@ export default function CatalogPage() {
           )}
       />
   ), [found, help, error, unit, hidden, language, me, total, chosen.join()]) // eslint-disable-line react-hooks/exhaustive-deps
-  const panel = data && prepared && found && <Filters filter={filter} change={change} counts={found.counts} values={values} names={{ provider: prepared.providers, vendor: prepared.vendors }} />
+  const { q: _, ...filters } = filter
+  const panel = useMemo(() => data && prepared && found && <Filters filter={filter} change={change} counts={found.counts} values={values} names={{ provider: prepared.providers, vendor: prepared.vendors }} />,
+    [found?.counts, values, prepared, language, JSON.stringify(filters)]) // eslint-disable-line react-hooks/exhaustive-deps
   return (
     <div className="flex items-stretch">
       <aside aria-label={t('filters')} className="sticky top-[52px] hidden h-[calc(100dvh-52px)] w-[240px] flex-none overflow-y-auto border-r border-line px-4 py-3 lg:block">
@@ -145,10 +147,26 @@ function Unmeasured() {
 }
 
 type Change = (c: Partial<Filter>) => void
+/** What is typed is seen at once. It is searched for after a moment without a key: the address and all that follows from it would delay the next one. */
 function SearchField({ filter, change, main, inputRef }: { filter: Filter; change: Change; main?: boolean; inputRef?: React.Ref<HTMLInputElement> }) {
   const t = useT('catalog')
-  return <Input ref={inputRef} type="search" icon="search" data-page-search aria-label={t('search')} placeholder={t('search')} value={filter.q} onChange={(e) => change({ q: e.target.value })} autoComplete="off" spellCheck={false} className={main ? '' : 'max-w-full'} maxLength={200}
-    onKeyDown={(e) => { if (e.key === 'Escape') { if (filter.q) { e.preventDefault(); change({ q: '' }) } else e.currentTarget.blur() } }} />
+  const [typed, setTyped] = useState(filter.q)
+  const [sent, setSent] = useState(filter.q)
+  const [seen, setSeen] = useState(filter.q)
+  const waits = useRef<number | null>(null)
+  if (seen !== filter.q) { // by what was typed here, before the keys that came since; or by a chip or the way back
+    setSeen(filter.q)
+    if (filter.q !== sent) setTyped(filter.q)
+  }
+  const stop = () => { if (waits.current !== null) clearTimeout(waits.current); waits.current = null }
+  useEffect(() => stop, [])
+  const find = (q: string) => { stop(); setSent(q); change({ q }) }
+  const write = (q: string) => { stop(); setTyped(q); waits.current = window.setTimeout(() => find(q), 150) }
+  return <Input ref={inputRef} type="search" icon="search" data-page-search aria-label={t('search')} placeholder={t('search')} value={typed} onChange={(e) => write(e.target.value)} onBlur={() => { if (waits.current !== null) find(typed) }} autoComplete="off" spellCheck={false} className={main ? '' : 'max-w-full'} maxLength={200}
+    onKeyDown={(e) => {
+      if (e.key === 'Enter' && waits.current !== null) find(typed)
+      if (e.key === 'Escape') { if (typed) { e.preventDefault(); setTyped(''); find('') } else e.currentTarget.blur() }
+    }} />
 }
 
 function ModelName({ model, refused }: { model: Model; refused: boolean }) {

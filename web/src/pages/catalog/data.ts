@@ -9,7 +9,8 @@ import { prepare, type Catalog, type Entry, type Model } from './filter'
 async function read(signal: AbortSignal): Promise<Catalog & { kept?: string }> {
   try {
     const fresh = await get('/api/catalog', { signal, quiet: true })
-    remember('catalog', JSON.stringify({ kept: new Date().toISOString(), ...fresh }))
+    const kept = new Date().toISOString()
+    requestAnimationFrame(() => setTimeout(() => remember('catalog', JSON.stringify({ kept, ...fresh })))) // what was read is shown first
     return fresh
   } catch (e) {
     const text = signal.aborted ? null : remembered('catalog')

@@ -146,7 +146,7 @@ function Providers({ id, offers, model, all }: { id: string; offers: readonly Ro
     : <span className="flex items-center justify-end gap-2" title={t('getsHelp')}><span className="w-10"><Level label={percent(r.share, 0)} total={100} parts={[{ key: 's', value: r.share, className: 'bg-accent' }]} /></span><span className="w-10 text-right text-small text-ink2">{percent(r.share, r.share > 0 && r.share < 1 ? 1 : 0)}</span></span>)
   const ticks = (r: Row) => {
     const values = hours.get(r.provider.provider)
-    return <span className="flex items-center gap-2">{values?.some((v) => v !== null) ? <Ticks values={values.map((v) => (v === null ? null : v / 100))} {...(uptime.data ? { times: uptime.data.t.map((x) => time(x, { minutes: true })) } : {})} /> : null}<span className="text-small text-ink2 tabular-nums">{r.offer.uptime_last_1d === null ? NONE : percent(r.offer.uptime_last_1d, 2, { bare: true })}</span></span>
+    return <span className="flex items-center gap-2">{values?.some((v) => v !== null) ? <Ticks values={values.map((v) => (v === null ? null : v / 100))} {...(uptime.data ? { times: uptime.data.t.map((x) => time(x, { minutes: true })) } : {})} /> : uptime.isLoading ? <span className="w-[94px]" /> : null}<span className="text-small text-ink2 tabular-nums">{r.offer.uptime_last_1d === null ? NONE : percent(r.offer.uptime_last_1d, 2, { bare: true })}</span></span>
   }
   const columns: Column<Row>[] = [
     { key: 'provider', head: t('provider'), cell: (r) => <span className="flex items-center gap-1"><IconButton small icon={open === key(r) ? 'down' : 'right'} label={t('details', { name: r.offer.provider_name })} aria-expanded={open === key(r)} onClick={() => setOpen(open === key(r) ? null : key(r))} className="-ml-2" />{label(r)}</span> },
