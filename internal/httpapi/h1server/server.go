@@ -22,7 +22,7 @@ type Server struct {
 	Gate func(c net.Conn, h *Head) (refusal []byte)
 
 	ReadHeaderTimeout time.Duration // for the rest of a head, after its first byte
-	IdleTimeout       time.Duration // for the first byte of the next request
+	IdleTimeout       time.Duration // for the first byte of a request
 	WriteTimeout      time.Duration // for each write, unless the handler sets another deadline
 	MaxHeaderBytes    int           // of the request line and all fields
 
