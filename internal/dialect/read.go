@@ -136,7 +136,7 @@ func stream(a *Answer, d Decoder, frames Source) error {
 			return errFrame
 		}
 		if kind := rawjson.KindOf(data); kind == rawjson.String && string(event) == "error" {
-			return Refusal{Status: 200, Message: rawjson.Text(data)}.Fault(a.Endpoint)
+			return refused(a, data)
 		} else if kind != rawjson.Object {
 			return errFrame
 		}
@@ -148,6 +148,13 @@ func stream(a *Answer, d Decoder, frames Source) error {
 			a.Finished()
 		}
 	}
+}
+
+// refused is the fault of an error that is one string. It is no part of the stack of a stream that is read.
+//
+//go:noinline
+func refused(a *Answer, text []byte) error {
+	return Refusal{Status: 200, Message: rawjson.Text(text)}.Fault(a.Endpoint)
 }
 
 // finish ends a stream that returned err. Only finish decides what an end without a mark means: the answer was cut off, unless it was

@@ -371,7 +371,8 @@ func (b *Book) Settle(_ context.Context, h *Hold, c *record.Call) error {
 	case c.Cost < 0 || c.Wallet != h.asked.Wallet || c.Generation == "":
 		return fault.Wrap("ledger.Settle", fmt.Errorf("a charge of %s on %q for %q, held from %q", c.Cost, c.Wallet, c.Generation, h.asked.Wallet))
 	}
-	it := Item{Call: *c, WalletLease: h.wallet.number(), KeyLease: h.key.number()}
+	var it Item // filled in place: a literal would be on the stack twice
+	it.Call, it.WalletLease, it.KeyLease = *c, h.wallet.number(), h.key.number()
 	it.Call.Settled = true
 	it.Call.Bound()
 	cost := min(c.Cost, maxHold)
@@ -399,7 +400,8 @@ func (b *Book) Settle(_ context.Context, h *Hold, c *record.Call) error {
 
 // Note keeps the record of a call that costs nothing. It never waits: under great pressure the record is dropped.
 func (b *Book) Note(c *record.Call) {
-	it := Item{Call: *c}
+	var it Item
+	it.Call = *c
 	it.Call.Settled, it.Call.Cost = false, 0
 	it.Call.Bound()
 	buf := buffers.Get().(*[]byte)

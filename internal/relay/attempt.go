@@ -179,10 +179,7 @@ func (x *run) health() func(endpoint string) routing.Health {
 func (x *run) try(ctx context.Context, at *routing.Attempt) *fault.Error {
 	x.serving, x.head, x.signature = at, completion.Head{}, ""
 	x.meter.reset()
-	// until the attempt has ended its reason is the one that a panic would leave
-	x.rec.Attempts = append(x.rec.Attempts, record.Attempt{
-		Endpoint: at.Endpoint.ID, Provider: at.Endpoint.Provider.ID, Reason: fault.Internal.String(), Started: x.since(), OwnKey: ownKeyOf(at.Endpoint)})
-	rec := &x.rec.Attempts[len(x.rec.Attempts)-1]
+	rec := x.note(at)
 	err := x.stream(ctx, rec)
 	rec.Ended, rec.Reason = x.since(), ""
 	if err != nil {
@@ -191,7 +188,7 @@ func (x *run) try(ctx context.Context, at *routing.Attempt) *fault.Error {
 			rec.Status = err.Upstream.Status
 		}
 	}
-	x.pass.End(x.sample(err, rec))
+	x.ended(err, rec)
 	if at.Endpoint.Own != nil {
 		if err != nil {
 			x.relay.Own.Tried(x.call.Caller.User, at.Endpoint.Own.Key, err)
@@ -207,8 +204,19 @@ func (x *run) try(ctx context.Context, at *routing.Attempt) *fault.Error {
 	return x.deliver(ctx)
 }
 
-// sample is what the attempt shows about its endpoint.
-func (x *run) sample(err *fault.Error, rec *record.Attempt) health.Sample {
+// note begins the record of an attempt. Until it has ended, its reason is the one that a panic would leave.
+//
+//go:noinline
+func (x *run) note(at *routing.Attempt) *record.Attempt {
+	x.rec.Attempts = append(x.rec.Attempts, record.Attempt{
+		Endpoint: at.Endpoint.ID, Provider: at.Endpoint.Provider.ID, Reason: fault.Internal.String(), Started: x.since(), OwnKey: ownKeyOf(at.Endpoint)})
+	return &x.rec.Attempts[len(x.rec.Attempts)-1]
+}
+
+// ended reports to the gate what the attempt shows about its endpoint.
+//
+//go:noinline
+func (x *run) ended(err *fault.Error, rec *record.Attempt) {
 	s := health.Sample{Result: health.Judge(err, x.started), Took: rec.Ended - rec.Started}
 	if err != nil && err.Upstream != nil && err.Upstream.Reused && !x.retrying {
 		s.Result = health.Neutral // an idle connection was closed, which is anybody's right
@@ -221,7 +229,7 @@ func (x *run) sample(err *fault.Error, rec *record.Attempt) health.Sample {
 	} else {
 		s.Tokens = x.meter.likely()
 	}
-	return s
+	x.pass.End(s)
 }
 
 // budget bounds how many calls may be trying the same endpoint again at a time, as a part of all calls: retries must not become a

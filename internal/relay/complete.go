@@ -455,8 +455,7 @@ func (x *run) request() *completion.Request {
 // event handles one event.
 func (x *run) event(ctx context.Context, ev *completion.Event, rec *record.Attempt) *fault.Error {
 	if ev.Head != nil {
-		x.head = *ev.Head
-		x.head.Notice = strings.TrimSpace(x.notice + x.head.Notice)
+		x.heard(ev.Head)
 	}
 	if ev.Signature != "" {
 		x.signature = ev.Signature
@@ -470,10 +469,7 @@ func (x *run) event(ctx context.Context, ev *completion.Event, rec *record.Attem
 		if !ev.HasContent() {
 			return nil // an attempt succeeds with its first content; an earlier frame only adds to the head
 		}
-		rec.FirstContent = x.since()
-		x.rec.FirstContent = rec.FirstContent
-		x.started = true
-		if err := x.sink.Start(Served{Endpoint: x.serving.Endpoint, Model: x.serving.Slug, Head: x.head}); err != nil {
+		if err := x.start(rec); err != nil {
 			return gone(ctx, err)
 		}
 	}
@@ -491,6 +487,24 @@ func (x *run) event(ctx context.Context, ev *completion.Event, rec *record.Attem
 		return gone(ctx, err)
 	}
 	return nil
+}
+
+// heard keeps the head of an answer.
+//
+//go:noinline
+func (x *run) heard(head *completion.Head) {
+	x.head = *head
+	x.head.Notice = strings.TrimSpace(x.notice + head.Notice)
+}
+
+// start begins the answer.
+//
+//go:noinline
+func (x *run) start(rec *record.Attempt) error {
+	rec.FirstContent = x.since()
+	x.rec.FirstContent = rec.FirstContent
+	x.started = true
+	return x.sink.Start(Served{Endpoint: x.serving.Endpoint, Model: x.serving.Slug, Head: x.head})
 }
 
 // flush shows the client what the sink has kept, before something that may take its time.
@@ -519,11 +533,10 @@ func gone(ctx context.Context, err error) *fault.Error {
 // deliver settles and then sends the end: the charge is durable before the last byte leaves.
 func (x *run) deliver(ctx context.Context) *fault.Error {
 	_ = x.flush() // a client that has gone is charged for what was sent to it
-	receipt, err := x.settle()
-	if err != nil {
+	if err := x.settle(); err != nil {
 		return err
 	}
-	if err := x.sink.End(receipt); err != nil {
+	if err := x.end(); err != nil {
 		return gone(ctx, err) // too late to undo: everything but the last frame was delivered
 	}
 	return nil
@@ -546,7 +559,7 @@ func (x *run) close() {
 	}
 	if x.started && x.call.Request.Stream && !x.settling && x.partial() {
 		// the client has part of an answer: it is charged for that part
-		if _, err := x.settle(); err == nil {
+		if x.settle() == nil {
 			return
 		}
 	}

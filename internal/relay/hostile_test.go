@@ -172,9 +172,7 @@ func TestWalletBound(t *testing.T) {
 func oneSlice(t *rapid.T, ep *catalog.Endpoint, tokens int64) money.Nano {
 	n := usage.Of(tokens)
 	u := usage.Usage{Completion: n, Reasoning: n, OutputAudio: n, OutputImage: n}
-	tariff := catalog.Tariff{Prices: ep.Pricing.Dearest(math.MaxInt64).Base}
-	tariff.Request = money.Price{}
-	cost, err := usage.Most(&u, &tariff)
+	cost, err := usage.MostAt(&u, &ep.Pricing.Dearest(math.MaxInt64).Base, false)
 	if err != nil {
 		t.Fatal(err)
 	}

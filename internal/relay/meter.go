@@ -67,7 +67,7 @@ func (m *meter) count(ev *completion.Event) {
 		m.fresh = false
 	}
 	if ev.Usage != nil {
-		m.usage = m.usage.Later(ev.Usage)
+		m.usage.Follow(ev.Usage)
 		reported := ev.Usage.Completion
 		m.fresh = m.fresh || reported.Valid() && !ev.Opening && (reported.N > 0 || m.delivered.nothing())
 	}

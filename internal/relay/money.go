@@ -144,6 +144,15 @@ func (x *run) opening(ep *catalog.Endpoint) (money.Nano, error) {
 	if !x.req.Chats() {
 		return x.taskNeed(ep)
 	}
+	x.open(ep)
+	return x.mostAt(ep, &x.held, true)
+}
+
+// open sets what the attempt may consume, and what of that is held for. It is not part of the stack while the hold is made, like other
+// functions that need much of it: a stack that has grown once stays large for as long as a stream lasts.
+//
+//go:noinline
+func (x *run) open(ep *catalog.Endpoint) {
 	a, needs, n := x.asked(), &x.req.Needs, int64(max(x.req.N, 1))
 	x.most = usage.Bound(&a, ep)
 	x.held = x.most
@@ -169,25 +178,17 @@ func (x *run) opening(ep *catalog.Endpoint) (money.Nano, error) {
 		x.covered, x.unseen = min(x.slice()+silent, x.bound), silent
 	}
 	x.held.Completion.N = x.covered
-	need, err := mostAt(&x.held, ep.Pricing.Dearest(x.held.Prompt.N), true)
-	if other := tierPricing(ep, needs.Tier); err == nil && other != &ep.Pricing {
-		var more money.Nano
-		more, err = mostAt(&x.held, other.Dearest(x.held.Prompt.N), true)
-		need = max(need, more)
-	}
-	return need, err
 }
 
-// mostAt is the highest cost of a consumption of up to u in a conversation where one price applies to all lengths, with the price of a request or
-// without. Tariffs are large: here one is not part of a stack that waits for the frames of a stream.
-//
-//go:noinline
-func mostAt(u *usage.Usage, p *catalog.Pricing, request bool) (money.Nano, error) {
-	t := catalog.Tariff{Prices: p.Base}
-	if !request {
-		t.Request = money.Price{}
+// mostAt is the highest cost of a consumption of up to u in a conversation at ep, with the price of a request or without.
+func (x *run) mostAt(ep *catalog.Endpoint, u *usage.Usage, request bool) (money.Nano, error) {
+	cost, err := usage.MostAt(u, &ep.Pricing.Dearest(x.held.Prompt.N).Base, request)
+	if other := tierPricing(ep, x.req.Needs.Tier); err == nil && other != &ep.Pricing {
+		var more money.Nano
+		more, err = usage.MostAt(u, &other.Dearest(x.held.Prompt.N).Base, request)
+		cost = max(cost, more)
 	}
-	return usage.Most(u, &t)
+	return cost, err
 }
 
 // silent is how many tokens of an answer of at most that length an endpoint may reason without a word of it in the stream.
@@ -287,18 +288,11 @@ func (x *run) coverMore(ctx context.Context, tokens int64) *fault.Error {
 
 // answers is the highest cost of so many answer tokens.
 func (x *run) answers(tokens int64) (money.Nano, error) {
-	ep := x.serving.Endpoint
 	u := x.held
 	u.Prompt, u.Images = usage.Count{}, usage.Count{}
 	new(usage.Calls).Set(&u) // they are held for from the beginning
 	u.Completion.N = tokens
-	extra, err := mostAt(&u, ep.Pricing.Dearest(x.held.Prompt.N), false)
-	if other := tierPricing(ep, x.req.Needs.Tier); err == nil && other != &ep.Pricing {
-		var more money.Nano
-		more, err = mostAt(&u, other.Dearest(x.held.Prompt.N), false)
-		extra = max(extra, more)
-	}
-	return extra, err
+	return x.mostAt(x.serving.Endpoint, &u, false)
 }
 
 // outOfMoney is the end of a stream whose hold cannot grow.
@@ -313,15 +307,16 @@ func outOfMoney(err *fault.Error) *fault.Error {
 
 // settle turns the hold into a charge for what was consumed. It returns once the charge is in the journal, even when the client has gone.
 // After an error nothing was charged.
-func (x *run) settle() (Receipt, *fault.Error) {
+func (x *run) settle() *fault.Error {
 	x.settling = true
 	ep := x.serving.Endpoint
-	u, pricing, lines, cost, err := x.bill(ep)
+	rec := x.rec
+	u := &rec.Usage
+	pricing, lines, cost, err := x.bill(ep, u)
 	if err != nil { // the sum overflows: what was delivered is still charged
 		lines, cost, u.Source = nil, x.hold.Amount(), usage.Capped
 	}
-	rec := x.rec
-	rec.Usage, rec.Lines, rec.Cost = u, lines, cost
+	rec.Lines, rec.Cost = lines, cost
 	rec.PriceList, rec.Rate, rec.SourcePrice = pricing.List, pricing.Rate, pricing.SourceFor(u.Prompt.N)
 	rec.Model, rec.Provider, rec.ProviderName = x.serving.Slug, ep.Provider.ID, ep.Provider.Name
 	rec.Endpoint, rec.UpstreamModel, rec.UpstreamID, rec.OwnKey = ep.ID, ep.UpstreamID, x.head.ID, ownKeyOf(ep)
@@ -336,38 +331,54 @@ func (x *run) settle() (Receipt, *fault.Error) {
 	}
 	if err := x.relay.Book.Settle(context.Background(), x.hold, rec); err != nil {
 		rec.Lines, rec.Cost, rec.Status = nil, 0, status
-		return Receipt{}, fault.From(err)
+		return fault.From(err)
 	}
 	rec.Settled, x.settled = true, true
 	if doubt := x.relay.Doubt; doubt != nil && u.Source&(usage.Capped|usage.TooLow) != 0 {
 		doubt(rec)
 	}
-	return Receipt{Usage: u, Cost: cost, PromptCost: usage.PromptCost(lines), OwnKey: ep.Own != nil}, nil
+	return nil
 }
 
-// bill returns what was consumed at an endpoint, its cost and the prices. A cost above the hold is added to the hold. Where the balance
+// end sends the end of a settled answer.
+func (x *run) end() error {
+	rec := x.rec
+	return x.sink.End(Receipt{Usage: rec.Usage, Cost: rec.Cost, PromptCost: usage.PromptCost(rec.Lines), OwnKey: x.serving.Endpoint.Own != nil})
+}
+
+// bill sets u to what was consumed at an endpoint, and returns its cost and the prices. A cost above the hold is added to the hold. Where the balance
 // does not allow that, the usage is cut to what the hold covers and one slice more of the answer: no call takes more than that from a
 // wallet beyond its balance.
-func (x *run) bill(ep *catalog.Endpoint) (usage.Usage, *catalog.Pricing, []usage.Line, money.Nano, error) {
+func (x *run) bill(ep *catalog.Endpoint, u *usage.Usage) (*catalog.Pricing, []usage.Line, money.Nano, error) {
 	if !x.req.Chats() {
-		return x.taskBill(ep)
+		return x.taskBill(ep, u)
 	}
-	u := x.consumed()
+	x.consumed(u)
 	pricing := tierPricing(ep, u.Tier).At(x.begun())
-	if x.zeroCompletion(&u) {
-		lines, cost, err := usage.Cost(u, catalog.Prices{})
-		return u, pricing, lines, cost, err
+	if x.zeroCompletion(u) {
+		lines, cost, err := usage.Cost(u, &free)
+		return pricing, lines, cost, err
 	}
-	lines, cost, err := usage.Cost(u, *pricing.For(u.Prompt.N))
+	lines, cost, err := usage.Cost(u, pricing.For(u.Prompt.N))
 	if err == nil && x.affords(cost) {
-		return u, pricing, lines, cost, nil
+		return pricing, lines, cost, nil
 	}
+	x.cutToHold(u)
+	pricing = ep.Pricing.At(x.begun())
+	lines, cost, err = usage.Cost(u, pricing.For(min(u.Prompt.N, x.held.Prompt.N)))
+	return pricing, lines, cost, err
+}
+
+// free has no price.
+var free catalog.Prices
+
+// cutToHold cuts what was consumed to what the hold covers and one slice more of the answer.
+//
+//go:noinline
+func (x *run) cutToHold(u *usage.Usage) {
 	most := x.held
 	most.Completion.N = x.covered + x.slice()
 	u.Cut(&most, &most)
-	pricing = ep.Pricing.At(x.begun())
-	lines, cost, err = usage.Cost(u, *pricing.For(min(u.Prompt.N, x.held.Prompt.N)))
-	return u, pricing, lines, cost, err
 }
 
 // begun is when the last attempt began: the hours of that moment are charged.
@@ -422,10 +433,10 @@ func tierPricing(ep *catalog.Endpoint, tier string) *catalog.Pricing {
 // untiered is an endpoint's tag without its service tier: the same for all tiers of one offer.
 func untiered(ep *catalog.Endpoint) string { return strings.TrimSuffix(ep.Tag, "/"+ep.Tier) }
 
-// consumed is the usage to bill: the upstream's where it is plausible, and the gateway's own count where it is not.
-func (x *run) consumed() usage.Usage {
+// consumed sets u to the usage to bill: the upstream's where it is plausible, and the gateway's own count where it is not.
+func (x *run) consumed(u *usage.Usage) {
 	m := &x.meter
-	u := m.usage
+	*u = m.usage
 	if u.Tier == "" {
 		u.Tier = x.head.Tier
 	}
@@ -434,7 +445,7 @@ func (x *run) consumed() usage.Usage {
 	if m.cited && paid&catalog.PaidWebSearch != 0 { // pages are cited, so there was a search, whether or not the provider counts it
 		m.called[0] = max(m.called[0], 1)
 	}
-	m.called.Fill(&u, final)
+	m.called.Fill(u, final)
 	u.Only(paid)
 	if n := m.images; n > u.Images.N && !(u.Images.Reported && final) {
 		u.Images = usage.Of(n) // hardly a provider of this wire counts them
@@ -460,7 +471,7 @@ func (x *run) consumed() usage.Usage {
 		to.Completion = usage.Of(max(x.covered, rough.Tokens()))
 	}
 	to.Reasoning, to.Accepted, to.Rejected, to.OutputAudio, to.OutputImage = to.Completion, to.Completion, to.Completion, to.Completion, to.Completion
-	return u.Completed(&most, &to, final, &rough, x.promptTokens, func() usage.Delivered {
+	u.Complete(&most, &to, final, &rough, x.promptTokens, func() usage.Delivered {
 		own := rough
 		own.Text = m.tokens(x.relay.Tokens)
 		return own

@@ -62,26 +62,26 @@ func (x *run) made() *task.Made {
 	return m
 }
 
-// taskBill returns the usage and the cost of the task. What the balance does not cover beyond the hold is not charged.
-func (x *run) taskBill(ep *catalog.Endpoint) (usage.Usage, *catalog.Pricing, []usage.Line, money.Nano, error) {
+// taskBill sets u to the usage of the task, and returns its cost and the prices. What the balance does not cover beyond the hold is not charged.
+func (x *run) taskBill(ep *catalog.Endpoint, u *usage.Usage) (*catalog.Pricing, []usage.Line, money.Nano, error) {
 	pricing := tierPricing(ep, cmp.Or(x.meter.usage.Tier, x.head.Tier)).At(x.begun())
 	t := x.req.Task.Tariff(pricing, x.meter.usage.Prompt.N, x.made())
-	u := x.taskConsumed(ep, &t)
+	x.taskConsumed(ep, &t, u)
 	lines, cost, err := usage.TaskCost(u, &t)
 	if err == nil && x.affords(cost) {
-		return u, pricing, lines, cost, nil
+		return pricing, lines, cost, nil
 	}
 	u.Cut(&x.held, &x.held)
 	pricing = ep.Pricing.At(x.begun())
 	t = x.req.Task.Tariff(pricing.Dearest(x.held.Prompt.N), x.held.Prompt.N, nil)
 	lines, cost, err = usage.TaskCost(u, &t)
-	return u, pricing, lines, cost, err
+	return pricing, lines, cost, err
 }
 
-// taskConsumed is the usage to bill a task by.
-func (x *run) taskConsumed(ep *catalog.Endpoint, t *catalog.Tariff) usage.Usage {
+// taskConsumed sets u to the usage to bill a task by.
+func (x *run) taskConsumed(ep *catalog.Endpoint, t *catalog.Tariff, u *usage.Usage) {
 	m := &x.meter
-	u := m.usage
+	*u = m.usage
 	usual, counted := x.req.Task.Consumed(x.made())
 	if u.Tier == "" {
 		u.Tier = x.head.Tier
@@ -133,7 +133,7 @@ func (x *run) taskConsumed(ep *catalog.Endpoint, t *catalog.Tariff) usage.Usage 
 	if !u.Completion.Valid() {
 		u.OutputAudio, u.OutputImage = usual.OutputAudio, usual.OutputImage
 	}
-	return u.Completed(&most, &to, m.done, &rough, func() int64 {
+	u.Complete(&most, &to, m.done, &rough, func() int64 {
 		if usual.Prompt.Reported {
 			return usual.Prompt.N
 		}

@@ -1,6 +1,7 @@
 package usage
 
 import (
+	"cmp"
 	"math"
 
 	"weir/internal/catalog"
@@ -102,51 +103,55 @@ func plus(a, b int64) int64 {
 // of the rest as much as can be at the next. What is charged for a usage that was cut to u is never more. It fails like Cost.
 func Most(u *Usage, t *catalog.Tariff) (money.Nano, error) {
 	var sum money.Sum
-	mostOfWholes(&sum, u, t)
-	mostBeside(&sum, u, t)
+	mostOfPrices(&sum, u, &t.Prices, true)
+	metered(u, t, func(l Line) { l.addTo(&sum) })
 	return sum.Ceil()
 }
 
-// mostOfWholes adds the prompt and the answer. This and the next are functions of their own for the sake of the stack, which each stream has.
+// MostAt is Most of what has no other prices than p, with the price of a request or without.
+func MostAt(u *Usage, p *catalog.Prices, request bool) (money.Nano, error) {
+	var sum money.Sum
+	mostOfPrices(&sum, u, p, request)
+	return sum.Ceil()
+}
+
+// mostOfPrices adds it. It makes no lines, and its parts are functions of their own: the stack that it needs is what each stream has.
+func mostOfPrices(sum *money.Sum, u *Usage, p *catalog.Prices, request bool) {
+	mostOfWholes(sum, u, p)
+	beside(u, p, func(l Line) {
+		if request || l.Kind != KindRequest {
+			l.addTo(sum)
+		}
+	})
+}
+
+// mostOfWholes adds the prompt and the answer.
 //
 //go:noinline
-func mostOfWholes(sum *money.Sum, u *Usage, t *catalog.Tariff) {
-	var room [maxLines]sold
-	counts, prices := u.Counts(), t.Prices.All()
+func mostOfWholes(sum *money.Sum, u *Usage, p *catalog.Prices) {
+	var room [8]sold // more than any whole has parts
+	prices := p.All()
 	for _, whole := range [...]Kind{KindPrompt, KindCompletion} {
 		parts := room[:0]
+		price := prices[kinds[whole].falls[0]].Nano
 		for _, k := range partsOf[whole] {
-			parts = append(parts, sold{counts[kinds[k].at].N, k.charged(&prices)})
+			if own := k.charged(&prices); own.Set && own.Nano > price {
+				parts = append(parts, sold{u.of(k).N, own.Nano})
+			}
 		}
-		spread(sum, counts[kinds[whole].at].N, *prices[kinds[whole].falls[0]], parts)
+		spread(sum, u.of(whole).N, price, parts)
 	}
 }
 
-// mostBeside adds everything else.
-//
-//go:noinline
-func mostBeside(sum *money.Sum, u *Usage, t *catalog.Tariff) {
-	rest := *u
-	rest.Prompt, rest.Completion = Count{}, Count{}
-	var more [maxLines]Line
-	lines := appendTariff(more[:0], &rest, t)
-	for i := range lines {
-		lines[i].addTo(sum)
-	}
-}
-
-// sold is so much of a whole at a price of its own.
-type sold struct {
-	n     int64
-	price money.Price
-}
+// sold is so much of a whole at a price that is above the whole's.
+type sold struct{ n, price int64 }
 
 // spread adds a whole, as much of it as can be at the price of its dearest part, and so on.
-func spread(sum *money.Sum, left int64, price money.Price, parts []sold) {
+func spread(sum *money.Sum, left, price int64, parts []sold) {
 	for left > 0 {
 		next := -1
 		for i := range parts {
-			if parts[i].n > 0 && parts[i].price.Set && parts[i].price.Nano > price.Nano && (next < 0 || parts[i].price.Nano > parts[next].price.Nano) {
+			if parts[i].n > 0 && (next < 0 || parts[i].price > parts[next].price) {
 				next = i
 			}
 		}
@@ -154,11 +159,11 @@ func spread(sum *money.Sum, left int64, price money.Price, parts []sold) {
 			break
 		}
 		n := min(parts[next].n, left)
-		sum.PerThousand(n, parts[next].price.Nano)
+		sum.PerThousand(n, parts[next].price)
 		left -= n
 		parts[next].n = 0
 	}
-	sum.PerThousand(max(left, 0), price.Nano)
+	sum.PerThousand(max(left, 0), price)
 }
 
 // Cut cuts each count of u that is above most to what it has in to, and reports whether any was. Parts are cut to their wholes as well, and no
@@ -181,22 +186,16 @@ func (u *Usage) Cut(most, to *Usage) bool {
 	return cut
 }
 
-// Later is what is known after a further report of the same call, where counts never fall: each count is the higher one.
-func (u Usage) Later(next *Usage) Usage {
-	was := u
-	u = *next
-	for i, c := range u.Counts() {
-		if old := was.Counts()[i]; old.Reported && (!c.Reported || c.N < old.N) {
-			*c = *old
+// Follow makes u what is known after a further report of the same call, where counts never fall: each count is the higher one.
+func (u *Usage) Follow(next *Usage) {
+	reported := next.Counts()
+	for i, old := range u.Counts() {
+		if c := reported[i]; !old.Reported || c.Reported && c.N >= old.N {
+			*old = *c
 		}
 	}
-	if u.Tier == "" {
-		u.Tier = was.Tier
-	}
-	if u.UpstreamCost == "" {
-		u.UpstreamCost = was.UpstreamCost
-	}
-	return u
+	u.Tier, u.UpstreamCost = cmp.Or(next.Tier, u.Tier), cmp.Or(next.UpstreamCost, u.UpstreamCost)
+	u.Source = next.Source
 }
 
 // Delivered is what of an answer went by, by the gateway's own count.

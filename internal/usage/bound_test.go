@@ -56,7 +56,7 @@ func TestHoldsCoverCharges(t *testing.T) {
 		}
 		u.Cut(&bound, &bound)
 		charged := catalog.Tariff{Prices: *pricing.For(u.Prompt.N), Minute: price(3), Characters: price(5), Megapixel: price(7), Second: price(11)}
-		if _, cost, err := usage.TaskCost(u, &charged); err != nil || cost > held {
+		if _, cost, err := usage.TaskCost(&u, &charged); err != nil || cost > held {
 			t.Fatalf("%s is charged and %s is held, %v: %+v", cost, held, err, u)
 		}
 	})
@@ -84,7 +84,7 @@ func TestHoldsCoverEachKind(t *testing.T) {
 		for i, most := range bound.Counts() {
 			u := usage.Usage{Prompt: bound.Prompt, Completion: bound.Completion}
 			*u.Counts()[i] = *most
-			lines, cost, err := usage.TaskCost(u, &tariff)
+			lines, cost, err := usage.TaskCost(&u, &tariff)
 			if err != nil || cost > held {
 				t.Errorf("%s: %s is charged and %s is held, %v: %+v", k.Name, cost, held, err, u)
 			}

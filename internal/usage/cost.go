@@ -13,9 +13,9 @@ import (
 // Cost is what u costs at prices p: its lines and their sum, rounded up once. p must be the prices that hold for u's number of
 // prompt tokens, as catalog.Pricing.For returns them. It fails when a price is negative or when the sum does not fit, with
 // money.ErrNegative or money.ErrOverflow as the cause; a charge is never below zero.
-func Cost(u Usage, p catalog.Prices) ([]Line, money.Nano, error) {
+func Cost(u *Usage, p *catalog.Prices) ([]Line, money.Nano, error) {
 	var room [maxLines]Line
-	lines := AppendLines(room[:0], &u, &p)
+	lines := AppendLines(room[:0], u, p)
 	total, err := Total(lines)
 	if err != nil {
 		return nil, 0, err
@@ -29,18 +29,40 @@ func Cost(u Usage, p catalog.Prices) ([]Line, money.Nano, error) {
 // quantities add up to exactly that, whatever was reported. A part without a price of its own stays a line, at the price
 // of what it is a part of: the bill still reports how much of the prompt came from the cache.
 func AppendLines(dst []Line, u *Usage, p *catalog.Prices) []Line {
+	dst = appendWholes(dst, u, p)
+	beside(u, p, func(l Line) { dst = append(dst, l) })
+	return dst
+}
+
+//go:noinline
+func appendWholes(dst []Line, u *Usage, p *catalog.Prices) []Line {
 	counts, prices := u.Counts(), p.All()
 	dst = appendWhole(dst, &counts, &prices, KindPrompt)
-	dst = appendWhole(dst, &counts, &prices, KindCompletion)
+	return appendWhole(dst, &counts, &prices, KindCompletion)
+}
+
+// beside yields what is no part of the prompt or of the answer.
+//
+//go:noinline
+func beside(u *Usage, p *catalog.Prices, yield func(Line)) {
+	counts, prices := u.Counts(), p.All()
 	if p.Request.Set {
-		dst = append(dst, Line{Kind: KindRequest, Quantity: max(u.Requests.N, 1), Price: p.Request.Nano, Dollars: p.Request.Dollars})
+		yield(Line{Kind: KindRequest, Quantity: max(u.Requests.N, 1), Price: p.Request.Nano, Dollars: p.Request.Dollars})
 	}
 	for _, k := range counted {
 		if price, n := prices[kinds[k].falls[0]], counts[kinds[k].at].N; price.Set && n > 0 {
-			dst = append(dst, Line{Kind: k, Quantity: n, Price: price.Nano, Dollars: price.Dollars})
+			yield(Line{Kind: k, Quantity: n, Price: price.Nano, Dollars: price.Dollars})
 		}
 	}
-	return dst
+}
+
+// metered yields what is charged by more than tokens, and is in no list of prices.
+func metered(u *Usage, t *catalog.Tariff, yield func(Line)) {
+	for _, k := range meteredKinds {
+		if price, n := k.own(t), u.of(k).N; price.Set && n > 0 {
+			yield(Line{Kind: k, Quantity: n, Price: price.Nano, Dollars: price.Dollars})
+		}
+	}
 }
 
 // appendWhole appends the lines of the prompt or of the answer, and of its parts.
@@ -111,9 +133,9 @@ func (u *Usage) Only(paid catalog.Paid) {
 }
 
 // TaskCost is what u costs at t, for what is charged by more than tokens. It fails like Cost.
-func TaskCost(u Usage, t *catalog.Tariff) ([]Line, money.Nano, error) {
+func TaskCost(u *Usage, t *catalog.Tariff) ([]Line, money.Nano, error) {
 	var room [maxLines]Line
-	lines := appendTariff(room[:0], &u, t)
+	lines := appendTariff(room[:0], u, t)
 	total, err := Total(lines)
 	if err != nil {
 		return nil, 0, err
@@ -124,11 +146,7 @@ func TaskCost(u Usage, t *catalog.Tariff) ([]Line, money.Nano, error) {
 // appendTariff is AppendLines for what is charged by more than tokens.
 func appendTariff(dst []Line, u *Usage, t *catalog.Tariff) []Line {
 	dst = AppendLines(dst, u, &t.Prices)
-	for _, k := range metered {
-		if price, n := k.own(t), u.of(k).N; price.Set && n > 0 {
-			dst = append(dst, Line{Kind: k, Quantity: n, Price: price.Nano, Dollars: price.Dollars})
-		}
-	}
+	metered(u, t, func(l Line) { dst = append(dst, l) })
 	return dst
 }
 

@@ -60,7 +60,7 @@ func TestPricesFallToTheirParents(t *testing.T) {
 
 func TestNothingCostsNothing(t *testing.T) {
 	t.Parallel()
-	lines, cost, err := usage.Cost(usage.Usage{}, catalog.Prices{Prompt: price(5), WebSearch: price(5)})
+	lines, cost, err := usage.Cost(&usage.Usage{}, &catalog.Prices{Prompt: price(5), WebSearch: price(5)})
 	if len(lines) != 0 || cost != 0 || err != nil {
 		t.Errorf("%v, %s, %v", lines, cost, err)
 	}
@@ -89,7 +89,7 @@ func TestLinesPartitionTheTokens(t *testing.T) {
 			Reasoning: p("reasoning price"), Audio: p("audio price"), AudioOutput: p("out audio price"), Image: p("image price"), ImageOutput: p("out image price"),
 			Request: p("request price"), WebSearch: p("search price"), ImageOutputEach: p("each price"),
 		}
-		lines, cost, err := usage.Cost(u, prices)
+		lines, cost, err := usage.Cost(&u, &prices)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -134,7 +134,7 @@ func TestMoreTokensNeverCostLess(t *testing.T) {
 		n := rapid.Int64Range(0, 1e9)
 		a, b, more := n.Draw(t, "prompt"), n.Draw(t, "completion"), n.Draw(t, "more")
 		cost := func(prompt, completion int64) money.Nano {
-			_, c, err := usage.Cost(usage.Usage{Prompt: usage.Of(prompt), Completion: usage.Of(completion)}, prices)
+			_, c, err := usage.Cost(&usage.Usage{Prompt: usage.Of(prompt), Completion: usage.Of(completion)}, &prices)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -160,7 +160,7 @@ func TestCostRefusals(t *testing.T) {
 		{"an amount beyond int64", usage.Usage{Prompt: usage.Of(math.MaxInt64)}, catalog.Prices{Prompt: price(math.MaxInt64)}, money.ErrOverflow},
 		{"a sum just beyond int64", usage.Usage{Prompt: usage.Of(1001)}, catalog.Prices{Prompt: price(math.MaxInt64)}, money.ErrOverflow},
 	} {
-		if lines, cost, err := usage.Cost(c.u, c.prices); !errors.Is(err, c.cause) || cost != 0 || lines != nil {
+		if lines, cost, err := usage.Cost(&c.u, &c.prices); !errors.Is(err, c.cause) || cost != 0 || lines != nil {
 			t.Errorf("%s: %v, %s, %v", c.name, lines, cost, err)
 		}
 	}
@@ -201,7 +201,7 @@ func TestAudioIsRoundedOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		lines, cost, err := usage.TaskCost(usage.Usage{Millis: usage.Of(c.millis)}, &catalog.Tariff{Minute: p})
+		lines, cost, err := usage.TaskCost(&usage.Usage{Millis: usage.Of(c.millis)}, &catalog.Tariff{Minute: p})
 		if err != nil || cost.String() != c.cost || string(lines[0].AppendAmount(nil)) != c.line {
 			t.Errorf("%d ms at %s: %s of %s, %v; want %s", c.millis, c.price, cost, lines[0].AppendAmount(nil), err, c.cost)
 		}
@@ -209,7 +209,7 @@ func TestAudioIsRoundedOnce(t *testing.T) {
 	// the lines' exact sum is rounded, not each line
 	p := catalog.Tariff{Minute: price(1)}
 	p.Request = price(1)
-	if _, cost, _ := usage.TaskCost(usage.Usage{Millis: usage.Of(1), Requests: usage.Of(1)}, &p); cost != 2 {
+	if _, cost, _ := usage.TaskCost(&usage.Usage{Millis: usage.Of(1), Requests: usage.Of(1)}, &p); cost != 2 {
 		t.Errorf("%s", cost)
 	}
 }
@@ -220,7 +220,7 @@ func BenchmarkCost(b *testing.B) {
 	b.Run("Cost", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, _, err := usage.Cost(u, p); err != nil {
+			if _, _, err := usage.Cost(&u, &p); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -242,7 +242,7 @@ func ExampleCost() {
 	prompt, _ := money.ParsePrice("0.2659375")
 	completion, _ := money.ParsePrice("1.06375")
 	cached, _ := money.ParsePrice("0.13296875")
-	lines, cost, _ := usage.Cost(u, catalog.Prices{Prompt: prompt, Completion: completion, CacheRead: cached})
+	lines, cost, _ := usage.Cost(&u, &catalog.Prices{Prompt: prompt, Completion: completion, CacheRead: cached})
 	for _, l := range lines {
 		fmt.Printf("%-10s %4d  %s\n", l.Kind, l.Quantity, l.AppendAmount(nil))
 	}

@@ -14,14 +14,14 @@ func Sum(counts ...Count) (sum Count) {
 	return sum
 }
 
-// Completed is u made fit to bill. Where the upstream reported no prompt or answer tokens, or a number below zero, our own count takes its
+// Complete makes u fit to bill. Where the upstream reported no prompt or answer tokens, or a number below zero, our own count takes its
 // place, and the source is Estimated. A final report of zero for an answer counts as missing; one that is not final is a lower bound, and our own
 // count of what was delivered another. What is above most is cut to what is in to, and the source is Capped. Parts are cut to what they are parts of.
 // No count of the result is below zero, Prompt and Completion are Reported.
 //
 // prompt and answer count tokens. Each is called at most once, and only when needed, because counting costs more than everything else about
 // a bill; roughly is a cheap count of the answer.
-func (u Usage) Completed(most, to *Usage, final bool, roughly *Delivered, prompt func() int64, answer func() Delivered) Usage {
+func (u *Usage) Complete(most, to *Usage, final bool, roughly *Delivered, prompt func() int64, answer func() Delivered) {
 	delivered := roughly.Tokens() > 0
 	if u.Completion.N == 0 && delivered {
 		u.Completion.Reported = false
@@ -42,7 +42,6 @@ func (u Usage) Completed(most, to *Usage, final bool, roughly *Delivered, prompt
 		u.Source |= TooLow
 	}
 	u.Cut(most, to)
-	return u
 }
 
 func atLeast(c Count, n int64) Count {

@@ -19,7 +19,7 @@ func limits(prompt, answer, others int64) usage.Usage {
 		WebSearches: o, Images: o, Requests: o, Millis: o, Characters: o, Kilopixels: o, Seconds: o}
 }
 
-func TestCompleted(t *testing.T) {
+func TestComplete(t *testing.T) {
 	t.Parallel()
 	of := usage.Of
 	most, held := limits(500, 2048, 4), limits(100, 1000, 1)
@@ -54,7 +54,8 @@ func TestCompleted(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			calls := 0
-			got := c.reported.Completed(&most, &held, !c.running, &usage.Delivered{Text: c.rough}, func() int64 { calls++; return 100 },
+			got := c.reported
+			got.Complete(&most, &held, !c.running, &usage.Delivered{Text: c.rough}, func() int64 { calls++; return 100 },
 				func() usage.Delivered { calls++; return usage.Delivered{Text: 40} })
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
@@ -74,7 +75,8 @@ func TestCompletedIsFitToBill(t *testing.T) {
 		bound := limits(rapid.Int64Range(0, 1e6).Draw(t, "prompt bound"), rapid.Int64Range(0, 1e6).Draw(t, "answer bound"), rapid.Int64Range(0, 100).Draw(t, "other bound"))
 		final, rough := rapid.Bool().Draw(t, "final"), usage.Delivered{Text: rapid.Int64Range(0, 1e5).Draw(t, "delivered"), Audio: rapid.Int64Range(0, 100).Draw(t, "sound")}
 		ours := func() int64 { return rapid.Int64Range(-1, 1e6).Draw(t, "our count") }
-		got := u.Completed(&bound, &bound, final, &rough, ours, func() usage.Delivered { return usage.Delivered{Text: ours()} })
+		got := u
+		got.Complete(&bound, &bound, final, &rough, ours, func() usage.Delivered { return usage.Delivered{Text: ours()} })
 		if !got.Prompt.Reported || !got.Completion.Reported {
 			t.Fatalf("%+v", got)
 		}
@@ -94,7 +96,8 @@ func TestCompletedIsFitToBill(t *testing.T) {
 		if got.CacheRead.N+got.CacheWrite.N+got.CacheWrite1h.N > got.Prompt.N {
 			t.Fatalf("more cached and written than there is: %+v", got)
 		}
-		again := got.Completed(&bound, &bound, true, &usage.Delivered{}, ours, func() usage.Delivered { return usage.Delivered{} })
+		again := got
+		again.Complete(&bound, &bound, true, &usage.Delivered{}, ours, func() usage.Delivered { return usage.Delivered{} })
 		if again != got {
 			t.Fatalf("%+v became %+v", got, again)
 		}
@@ -135,7 +138,8 @@ func TestSums(t *testing.T) {
 func TestLaterReports(t *testing.T) {
 	t.Parallel()
 	of := usage.Of
-	u := usage.Usage{Prompt: of(10), Completion: of(500), Reasoning: of(3)}.Later(&usage.Usage{Prompt: of(12), Completion: of(1), CacheRead: of(2), Tier: "flex"})
+	u := usage.Usage{Prompt: of(10), Completion: of(500), Reasoning: of(3)}
+	u.Follow(&usage.Usage{Prompt: of(12), Completion: of(1), CacheRead: of(2), Tier: "flex"})
 	want := usage.Usage{Prompt: of(12), Completion: of(500), Reasoning: of(3), CacheRead: of(2), Tier: "flex"}
 	if u != want {
 		t.Errorf("%+v, want %+v", u, want)

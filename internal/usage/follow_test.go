@@ -59,7 +59,7 @@ func TestLinesFollowFromUsage(t *testing.T) {
 			*c = usage.Count{N: rapid.Int64Range(0, 1000).Draw(t, "count"), Reported: rapid.Bool().Draw(t, "reported")}
 		}
 		tariff := someTariff(t, r)
-		lines, _, err := usage.TaskCost(u, &tariff)
+		lines, _, err := usage.TaskCost(&u, &tariff)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -105,7 +105,7 @@ func TestEveryKindHasAPrice(t *testing.T) {
 	u.CachedAudio = usage.Of(5)
 	var tariff catalog.Tariff
 	fill(reflect.ValueOf(&tariff).Elem())
-	lines, _, err := usage.TaskCost(u, &tariff)
+	lines, _, err := usage.TaskCost(&u, &tariff)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -231,7 +231,9 @@ func complete(rows [maxLines + 1]kind) [maxLines + 1]kind {
 	return rows
 }
 
-// of is the count of the kind.
+// of is the count of the kind. It is not inlined for the sake of the stack: Counts is large.
+//
+//go:noinline
 func (u *Usage) of(k Kind) *Count { return u.Counts()[kinds[k].at] }
 
 // own is the price of the kind alone, nil when it has none.
@@ -275,11 +277,11 @@ func (k Kind) possible(a *Ask, ep *catalog.Endpoint) bool {
 	return (row.in == 0 || a.In&row.in != 0) && (row.out == 0 || out&row.out != 0) && (!row.longCache || a.LongCache)
 }
 
-// partsOf has the parts of the prompt and of the answer, counted what has a count and a listed price and is no token, metered the rest.
+// partsOf has the parts of the prompt and of the answer, counted what has a count and a listed price and is no token, meteredKinds the rest.
 var (
-	partsOf = [...][]Kind{KindPrompt: having(func(k *kind) bool { return k.part == KindPrompt }), KindCompletion: having(func(k *kind) bool { return k.part == KindCompletion })}
-	counted = having(func(k *kind) bool { return k.listed != "" && k.unit != tokens && k.name != "request" })
-	metered = []Kind{KindAudio, KindCharacters, KindMegapixel, KindVideo}
+	partsOf      = [...][]Kind{KindPrompt: having(func(k *kind) bool { return k.part == KindPrompt }), KindCompletion: having(func(k *kind) bool { return k.part == KindCompletion })}
+	counted      = having(func(k *kind) bool { return k.listed != "" && k.unit != tokens && k.name != "request" })
+	meteredKinds = []Kind{KindAudio, KindCharacters, KindMegapixel, KindVideo}
 )
 
 // includes has the kinds whose counts are within that of another.

@@ -154,7 +154,7 @@ func reported(t *testing.T, d dialect.Dialect, quirks catalog.Quirks, body strin
 			t.Fatal(err)
 		}
 		if ev.Usage != nil {
-			u = u.Later(ev.Usage)
+			u.Follow(ev.Usage)
 		}
 	}
 	counts := u.Counts()

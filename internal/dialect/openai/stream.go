@@ -130,6 +130,8 @@ func (dec *decoder) End() error {
 }
 
 // reset begins an event of choice i.
+//
+//go:noinline
 func (dec *decoder) reset(i int) {
 	calls := dec.ev.ToolCalls[:0]
 	dec.ev = completion.Event{Choice: i}
@@ -240,6 +242,8 @@ func (dec *decoder) events(choices, usage []byte) error {
 
 // beside stores the members of a frame outside the choices. Implausible usage counts as missing: the gateway counts the tokens itself
 // then.
+//
+//go:noinline
 func (dec *decoder) beside(usage, extra []byte) {
 	if len(extra) > 0 {
 		dec.ev.FrameExtra = extra
@@ -297,6 +301,8 @@ func costText(value []byte) string {
 }
 
 // refusal is the fault of an error inside a 2xx answer.
+//
+//go:noinline
 func (dec *decoder) refusal(raw []byte) *fault.Error {
 	r := readRefusal(raw)
 	r.Status = 200

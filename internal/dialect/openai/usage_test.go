@@ -102,14 +102,15 @@ func checkCharge(t *testing.T, x example) {
 		return x.own[which]
 	}
 	most := upTo(believed, believed)
-	u := reported.Completed(&most, &x.covers, true, &usage.Delivered{}, func() int64 { return own(0) }, func() usage.Delivered { return usage.Delivered{Text: own(1)} })
+	u := *reported
+	u.Complete(&most, &x.covers, true, &usage.Delivered{}, func() int64 { return own(0) }, func() usage.Delivered { return usage.Delivered{Text: own(1)} })
 	if counted != (x.own != nil) {
 		t.Error("our own count was not asked for")
 	}
 	if u.Source != x.source {
 		t.Errorf("source %d, want %d", u.Source, x.source)
 	}
-	lines, cost, err := usage.Cost(u, *x.pricing.For(u.Prompt.N))
+	lines, cost, err := usage.Cost(&u, x.pricing.For(u.Prompt.N))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -355,17 +356,18 @@ func FuzzParseUsage(f *testing.F) {
 			if strings.Trim(u.UpstreamCost, "0123456789.") != "" {
 				t.Fatalf("a cost of %q", u.UpstreamCost)
 			}
-			if _, cost, err := usage.Cost(*u, prices); cost < 0 || err != nil && !errors.Is(err, money.ErrOverflow) {
+			if _, cost, err := usage.Cost(u, &prices); cost < 0 || err != nil && !errors.Is(err, money.ErrOverflow) {
 				t.Fatalf("%s, %v", cost, err)
 			}
 			most, held := upTo(believed, believed), upTo(10, 10)
-			whole := u.Completed(&most, &held, true, &usage.Delivered{}, func() int64 { return 1 }, func() usage.Delivered { return usage.Delivered{Text: 1} })
+			whole := *u
+			whole.Complete(&most, &held, true, &usage.Delivered{}, func() int64 { return 1 }, func() usage.Delivered { return usage.Delivered{Text: 1} })
 			for _, c := range counts(&whole) {
 				if c.N < 0 || c.N > believed {
 					t.Fatalf("%+v", whole)
 				}
 			}
-			lines, cost, err := usage.Cost(whole, prices)
+			lines, cost, err := usage.Cost(&whole, &prices)
 			if err != nil || cost < money.Nano(price.Nano) {
 				t.Fatalf("%s, %v: less than the price per request", cost, err)
 			}

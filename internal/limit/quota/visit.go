@@ -168,7 +168,7 @@ func promptCost(snap *catalog.Snapshot, model string, tokens int64) money.Nano {
 	if ep == nil {
 		return 0
 	}
-	_, n, err := usage.Cost(usage.Usage{Prompt: usage.Of(tokens)}, *ep.Pricing.For(tokens))
+	_, n, err := usage.Cost(&usage.Usage{Prompt: usage.Of(tokens)}, ep.Pricing.For(tokens))
 	if err != nil {
 		return 0 // the hold refuses it
 	}

@@ -109,7 +109,7 @@ func keptPriced(t *testing.T, b Books) Books {
 	}
 	c.Usage.Prompt, c.Usage.Completion, c.Usage.Millis, c.Usage.Characters, c.Usage.Kilopixels = usage.Of(1200), usage.Of(900), usage.Of(90_000), usage.Of(5000), usage.Of(1024)
 	var err error
-	if c.Lines, c.Cost, err = usage.TaskCost(c.Usage, &tariff); err != nil {
+	if c.Lines, c.Cost, err = usage.TaskCost(&c.Usage, &tariff); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := ledger.Credit(t.Context(), b.Store, ledger.TopUp{Wallet: "wal_1", Source: "test", ExternalID: "9", Amount: 10 * c.Cost}, at); err != nil {

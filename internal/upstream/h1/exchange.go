@@ -160,7 +160,7 @@ func (x *Exchange) connect(h *Host) error {
 		cancel()
 	}
 	x.mu.Unlock()
-	c, err := h.dial(ctx)
+	c, err := h.dialApart(ctx)
 	if err != nil {
 		return err
 	}

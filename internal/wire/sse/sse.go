@@ -63,6 +63,8 @@ func NewReader(src io.Reader, lim Limits) *Reader {
 }
 
 // Reset makes r read another stream, with its present buffers.
+//
+//go:noinline
 func (r *Reader) Reset(src io.Reader, lim Limits) {
 	if lim.Line <= 0 {
 		lim.Line = Defaults.Line
