@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// conn is one connection. Its goroutine reads a request, runs the handler and goes on; a second one watches for the client's leaving only
-// while a request takes long.
+// conn is one connection. Its goroutine reads a request, runs the handler and goes on. While a request takes long, the client is watched: it may
+// leave.
 type conn struct {
 	s     *Server
 	rwc   net.Conn
@@ -46,7 +46,9 @@ type conn struct {
 	turn     atomic.Int32 // grows at the begin and at the end of each request: odd while one is under way
 	bodyRead atomic.Bool  // what arrives now belongs to the next request
 	mu       sync.Mutex
-	watching chan struct{} // closed when the watch has ended; nil when there is none
+	watched  bool          // by the server's clients, under number
+	number   int32         // of the socket
+	watching chan struct{} // else: closed when the watch has ended; nil when there is none
 }
 
 // turn is one request and its answer, in one piece of memory. It is not used again: what keeps a request beyond its end does no harm.
@@ -196,12 +198,34 @@ func (c *conn) one(head []byte) (more bool, err error) {
 			return c.turnAway(refusal, len(head))
 		}
 	}
+	ctx, cancel := context.WithCancel(c.ctx)
+	defer cancel()
+	t, r, err := c.request(ctx, head)
+	if err != nil {
+		return false, err
+	}
+	c.skip(len(head))
+	c.readBy = time.Time{}
+	c.limitWrite()
+	c.begin(t.body.done)
+	whole := c.run(&t.res, r)
+	c.end()
+	more = whole && t.res.finish()
+	t.body.c, t.res.c = nil, nil
+	return more, nil
+}
+
+// request makes the request of a head. It is a function of its own because a request is large, and this one is not part of the stack that waits
+// with a stream.
+//
+//go:noinline
+func (c *conn) request(ctx context.Context, head []byte) (*turn, *http.Request, error) {
 	t := &turn{minor: c.head.minor - '0', head: string(c.head.Method) == http.MethodHead}
 	clear(c.header)
 	clear(c.answer)
 	var r http.Request
 	if err := t.request(&r, &c.head, head, c.header); err != nil {
-		return false, err
+		return nil, nil, err
 	}
 	r.RemoteAddr = c.address
 	t.body = body{c: c, left: r.ContentLength, chunked: c.head.chunked, done: r.ContentLength == 0,
@@ -210,18 +234,8 @@ func (c *conn) one(head []byte) (more bool, err error) {
 	if t.body.done {
 		r.Body = http.NoBody
 	}
-	c.skip(len(head))
-	ctx, cancel := context.WithCancel(c.ctx)
-	defer cancel()
 	t.res = response{c: c, t: t, header: c.answer, length: -1, last: c.head.Last}
-	c.readBy = time.Time{}
-	c.limitWrite()
-	c.begin(t.body.done)
-	whole := c.run(&t.res, r.WithContext(ctx))
-	c.end()
-	more = whole && t.res.finish()
-	t.body.c, t.res.c = nil, nil
-	return more, nil
+	return t, r.WithContext(ctx), nil
 }
 
 // limitWrite sets the deadline for the answer.
@@ -470,29 +484,46 @@ func (c *conn) list(turn int32) {
 	b.mu.Unlock()
 }
 
-// watch ends the requests' context when the client closes the connection.
+// watch begins to watch whether the client closes the connection, which ends the requests' context.
 func (c *conn) watch(turn int32) {
 	c.mu.Lock()
-	if c.turn.Load() != turn || c.watching != nil || c.wait == nil {
-		c.mu.Unlock()
+	defer c.mu.Unlock()
+	if c.turn.Load() != turn || c.watched || c.watching != nil || c.wait == nil {
 		return
 	}
 	if !c.bodyRead.Load() {
-		c.mu.Unlock()
 		c.list(turn)
 		return
 	}
 	if c.from < c.to { // the next request is here: its client is, too
-		c.mu.Unlock()
+		return
+	}
+	if c.watched = c.s.clients.begin(c, turn); c.watched {
 		return
 	}
 	done := make(chan struct{})
 	c.watching = done
-	c.mu.Unlock()
-	if c.wait.ended() {
-		c.cancel()
+	go func() {
+		defer close(done)
+		if c.wait.ended() {
+			c.cancel()
+		}
+	}()
+}
+
+// noticed looks at the client of a request after something has happened to its socket. It does not wait.
+func (c *conn) noticed(turn int32) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.turn.Load() != turn || !c.watched {
+		return
 	}
-	close(done)
+	switch arrived, gone := c.wait.state(); {
+	case gone:
+		c.cancel()
+	case !arrived:
+		c.s.clients.again(c)
+	}
 }
 
 var longAgo = time.Unix(1, 0)
@@ -503,6 +534,10 @@ func (c *conn) end() {
 	c.turn.Add(1)
 	done := c.watching
 	c.watching = nil
+	if c.watched {
+		c.watched = false
+		c.s.clients.end(c)
+	}
 	c.mu.Unlock()
 	if done == nil {
 		return

@@ -14,3 +14,5 @@ func readinessOf(net.Conn) *readiness { return nil }
 func (*readiness) read() (*buffer, int, error) { return nil, 0, nil }
 
 func (*readiness) ended() bool { return false }
+
+func (*readiness) state() (arrived, gone bool) { return false, false }

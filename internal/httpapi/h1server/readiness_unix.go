@@ -85,6 +85,13 @@ func (r *readiness) ended() bool {
 	return r.raw.Read(r.look) == nil && r.gone
 }
 
+// state reports whether bytes have arrived, or the other side has closed the connection.
+func (r *readiness) state() (arrived, gone bool) {
+	r.gone = false
+	err := r.raw.Control(func(fd uintptr) { arrived = r.peek(fd) })
+	return err == nil && arrived && !r.gone, err == nil && r.gone
+}
+
 func (r *readiness) peek(fd uintptr) bool {
 	for {
 		n, _, err := syscall.Recvfrom(int(fd), r.one[:], syscall.MSG_PEEK)

@@ -41,6 +41,7 @@ type Server struct {
 	asleep    atomic.Bool   // the watch waits for wake
 	wake      chan struct{}
 	over      chan struct{} // closed with ending
+	clients   clients
 }
 
 // Serve accepts connections of l, which it closes, until Shutdown or Close. Then it returns http.ErrServerClosed, else the listener's error.
@@ -57,6 +58,7 @@ func (s *Server) Serve(l net.Listener) error {
 		s.wake = make(chan struct{}, 1)
 		s.over = make(chan struct{})
 		s.asleep.Store(true)
+		s.clients.open()
 		go s.watch()
 	}
 	s.listeners[l] = struct{}{}
@@ -157,6 +159,7 @@ func (s *Server) watch() {
 		case <-s.over:
 			ticker.Stop()
 			s.watchRest()
+			s.clients.close()
 			return
 		}
 		if quiet++; s.look() {
@@ -198,7 +201,7 @@ func (s *Server) watchRest() {
 func (s *Server) look() bool {
 	for _, u := range s.older {
 		if u.c.turn.Load() == u.turn {
-			go u.c.watch(u.turn)
+			u.c.watch(u.turn)
 		}
 	}
 	clear(s.older) // what has ended may go

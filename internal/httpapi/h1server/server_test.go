@@ -296,6 +296,58 @@ func TestStreams(t *testing.T) {
 	}
 }
 
+// Whoever leaves ends its own request and no other: by closing or by a reset, in the first request of a connection or in a later one.
+func TestSomeClientsLeave(t *testing.T) {
+	t.Parallel()
+	const pairs = 20
+	left, stay := make(chan string, pairs), make(chan struct{})
+	address := serve(t, &h1server.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/patient" {
+			_ = http.NewResponseController(w).Flush()
+			<-r.Context().Done()
+			left <- r.URL.Path
+			return
+		}
+		select {
+		case <-stay:
+		case <-r.Context().Done():
+			t.Error("a request has ended whose client stays")
+		}
+	})})
+	leave := func(path string, conns []net.Conn, answers []*bufio.Reader) {
+		for i, c := range conns {
+			fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", path)
+			if line, err := answers[i].ReadString('\n'); err != nil { // else a reset could come before the request is read
+				t.Fatal(line, err)
+			}
+			if i%2 == 0 {
+				_ = c.(*net.TCPConn).SetLinger(0)
+			}
+			c.Close()
+		}
+		for range conns {
+			if got := <-left; got != path {
+				t.Errorf("a client of %s has left, want %s", got, path)
+			}
+		}
+	}
+	var patient, hasty [pairs]net.Conn
+	var answers, others [pairs]*bufio.Reader
+	for i := range pairs {
+		patient[i], answers[i] = dial(t, address)
+		hasty[i], others[i] = dial(t, address)
+		fmt.Fprint(patient[i], "GET /patient HTTP/1.1\r\nHost: x\r\n\r\n")
+	}
+	leave("/hasty", hasty[:], others[:]) // by now those before are watched, too
+	close(stay)
+	for _, in := range answers {
+		if r, _ := read(t, in, "GET"); r.StatusCode != 200 {
+			t.Fatal(r.Status)
+		}
+	}
+	leave("/again", patient[:], answers[:])
+}
+
 // A request that took long leaves its connection usable, also with the next request already there.
 func TestLongRequests(t *testing.T) {
 	t.Parallel()
