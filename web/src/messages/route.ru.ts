@@ -14,7 +14,7 @@ export default {
   dropped: 'исключён',
   underMs: 'меньше 1 мс',
   answeredIn: 'ответил за {time}',
-  answeredFirst: 'ответил, до первого токена {time}',
+  answeredFirst: 'первый токен через {time}',
   failedAtOnce: '{status} {why} сразу',
   failedAfter: '{status} {why} через {time}',
   saysSpare: 'Не понадобились: {providers}.',
