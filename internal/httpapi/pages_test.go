@@ -16,7 +16,7 @@ const browser = "text/html,application/xhtml+xml,*/*;q=0.8"
 
 func withPages(t *testing.T, edit func(*httpapi.Config)) *node {
 	t.Helper()
-	page := &fstest.MapFile{Data: []byte(`<html lang="__LANG__" data-theme="__THEME__"><meta content="__NONCE__">the page`)}
+	page := &fstest.MapFile{Data: []byte(`<html lang="__LANG__" data-theme="__THEME__"><meta content="__NONCE__"></head>the page`)}
 	site, err := webui.New(fstest.MapFS{"index.html": page, "assets/a.js": {Data: []byte("script")}})
 	if err != nil {
 		t.Fatal(err)
