@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"sync"
 )
 
 // Frame is one event of a stream. Its bytes are valid until the next call of Next.
@@ -33,7 +34,7 @@ func (e *LimitError) Error() string {
 	return fmt.Sprintf("sse: %s longer than %d bytes", e.What, e.Bytes)
 }
 
-const firstBuffer = 4 << 10 // thousands of streams are open at once: a buffer grows only where a line is long
+const firstBuffer = 1 << 10 // thousands of streams are open at once: a buffer grows only where a line is long, or a burst fills it
 
 // Reader reads frames from a stream. It is not safe for concurrent use.
 type Reader struct {
@@ -45,10 +46,13 @@ type Reader struct {
 	total int64
 	err   error // the end of src, returned once the buffer is parsed
 
-	burst  bool // the last read filled the buffer: more has arrived
-	roomy  int  // moves in a row for which a small buffer would have sufficed
-	skipLF bool // the last line ended with CR: a line feed right after it belongs to that end
-	first  bool // nothing was parsed yet: a byte order mark may follow
+	burst  bool               // the last read filled the buffer: more has arrived
+	big    *[burstBuffer]byte // lent: buf lies in it; nil: buf is the reader's own
+	own    []byte             // the reader's own buffer meanwhile
+	roomy  int                // moves in a row for which the first buffer would have sufficed
+	calm   int                // the same for calmBuffer
+	skipLF bool               // the last line ended with CR: a line feed right after it belongs to that end
+	first  bool               // nothing was parsed yet: a byte order mark may follow
 
 	event   []byte
 	data    []byte // data of a frame that is not contiguous in buf
@@ -72,13 +76,25 @@ func (r *Reader) Reset(src io.Reader, lim Limits) {
 	if lim.Total <= 0 {
 		lim.Total = Defaults.Total
 	}
-	*r = Reader{src: src, lim: lim, buf: kept(r.buf), event: kept(r.event), data: kept(r.data), first: true}
+	r.giveBig()
+	*r = Reader{src: src, lim: lim, buf: kept(r.buf), event: kept(r.event), data: kept(r.data), first: true, burst: true}
 }
 
-// burstBuffer is the size of a buffer for streams that come faster than they are read: one read then takes dozens of frames.
+// burstBuffer is the size of a buffer for streams that come faster than they are read: one read then takes dozens of frames. It is lent, to the
+// beginning of a stream as well: some of it has usually arrived.
 const burstBuffer = 16 << 10
 
-// keepBuffer is the size up to which a buffer serves the next stream, and stays with this one when it is not needed for a while.
+var bigs = sync.Pool{New: func() any { return new([burstBuffer]byte) }}
+
+// giveBig gives back a buffer that was lent. What was in it is lost.
+func (r *Reader) giveBig() {
+	if r.big != nil {
+		bigs.Put(r.big)
+		r.big, r.buf, r.own = nil, r.own, nil
+	}
+}
+
+// keepBuffer is the size up to which a buffer serves the next stream.
 const keepBuffer = 64 << 10
 
 func kept(b []byte) []byte {
@@ -251,26 +267,63 @@ func (r *Reader) fill(held *span) error {
 	return r.err
 }
 
-// move shifts buf[keep:] to the front, or into a larger buffer unless half of this one is free.
+const (
+	calmBuffer  = 4 << 10 // for streams of which several frames arrive at a time
+	soonCalm    = 4       // reads in a row for which that suffices, after which a buffer that was lent is given back
+	seldomRoomy = 64      // reads in a row for which the first buffer suffices, after which a larger one is left to the collector
+)
+
+// move shifts buf[keep:] to the front, or into a larger buffer unless half of this one is free, or into a small one for a stream that has become
+// slow.
 func (r *Reader) move(keep int, held *span) {
 	rest := r.buf[keep:]
-	to := r.buf[:0]
-	if r.roomy++; cap(r.buf) <= keepBuffer || len(rest) > firstBuffer/2 {
-		r.roomy = 0
+	r.follow(len(r.buf))
+	switch {
+	case r.burst && cap(r.buf) < burstBuffer:
+		r.borrow(rest)
+	case r.big != nil && r.roomy > 0, cap(r.buf) > firstBuffer && r.roomy > seldomRoomy:
+		r.replace(firstBuffer, rest)
+	case r.big != nil && r.calm > soonCalm:
+		r.replace(calmBuffer, rest)
+	case len(rest) > cap(r.buf)/2 || cap(r.buf) == 0:
+		r.replace(max(firstBuffer, 2*cap(r.buf)), rest)
+	default:
+		r.buf = append(r.buf[:0], rest...)
 	}
-	if r.roomy > 64 { // one long line was the exception
-		to, r.roomy = make([]byte, 0, firstBuffer), 0
-	} else if r.burst && cap(r.buf) < burstBuffer {
-		to = make([]byte, 0, burstBuffer)
-	} else if len(rest) > cap(r.buf)/2 || cap(r.buf) == 0 {
-		to = make([]byte, 0, max(firstBuffer, 2*cap(r.buf)))
-	}
-	r.buf = append(to, rest...)
 	r.at -= keep
 	if held.set {
 		held.from -= keep
 		held.to -= keep
 	}
+}
+
+// follow counts the reads in a row for which smaller buffers would have sufficed; filled is what the buffer holds before it is moved.
+func (r *Reader) follow(filled int) {
+	r.roomy, r.calm = r.roomy+1, r.calm+1
+	if filled > firstBuffer {
+		r.roomy = 0
+	}
+	if filled > calmBuffer {
+		r.calm = 0
+	}
+}
+
+// borrow puts rest, a part of the buffer, into one that is lent.
+func (r *Reader) borrow(rest []byte) {
+	big := bigs.Get().(*[burstBuffer]byte)
+	next := append(big[:0], rest...)
+	r.own, r.big, r.buf, r.roomy, r.calm = r.buf[:0], big, next, 0, 0
+}
+
+// replace puts rest, a part of the buffer, into one of the reader's own of at least that size.
+func (r *Reader) replace(size int, rest []byte) {
+	next := r.own[:0]
+	if r.big == nil || cap(next) < max(size, len(rest)) {
+		next = make([]byte, 0, max(size, len(rest)))
+	}
+	next = append(next, rest...)
+	r.giveBig()
+	r.buf, r.roomy, r.calm = next, 0, 0
 }
 
 // Done is the frame that ends a stream of the chat and responses styles.

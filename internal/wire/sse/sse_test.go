@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"pgregory.net/rapid"
+
 	"weir/internal/wire/sse"
 )
 
@@ -170,6 +172,55 @@ func TestReaderAllocatesNothingPerFrame(t *testing.T) {
 	if n > 0 {
 		t.Errorf("%v allocations for 1000 frames", n)
 	}
+}
+
+// portions returns what it has in portions of given sizes, the last one again and again.
+type portions struct {
+	stream string
+	sizes  []int
+}
+
+func (p *portions) Read(b []byte) (int, error) {
+	if p.stream == "" {
+		return 0, io.EOF
+	}
+	n := copy(b, p.stream[:min(p.sizes[0], len(p.stream))])
+	p.stream = p.stream[n:]
+	if len(p.sizes) > 1 {
+		p.sizes = p.sizes[1:]
+	}
+	return n, nil
+}
+
+// Frames of any length that arrive in bursts and one by one, in any order, are read as they were sent, also by a reader that another stream had.
+func TestReaderFollowsTheStream(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		length := rapid.SampledFrom([]int{0, 1, 100, 400, 1000, 1100, 4000, 5000, 17_000, 70_000})
+		size := rapid.SampledFrom([]int{1, 90, 300, 512, 1024, 1025, 3000, 16 << 10, 1 << 20})
+		var r sse.Reader
+		for range rapid.IntRange(1, 2).Draw(t, "streams") {
+			var b strings.Builder
+			for i := range rapid.IntRange(1, 150).Draw(t, "frames") {
+				n := 50
+				if rapid.IntRange(0, 9).Draw(t, "other") == 0 {
+					n = length.Draw(t, "length")
+				}
+				fmt.Fprintf(&b, "event: e%d\ndata: %d\ndata: %s\n\n", i, i, strings.Repeat("x", n))
+			}
+			src := &portions{b.String(), rapid.SliceOfN(size, 1, 200).Draw(t, "sizes")}
+			r.Reset(src, sse.Limits{})
+			for i, want := range reference(b.String()) {
+				f, err := r.Next()
+				if got := fmt.Sprintf("%s|%s", f.Event, f.Data); err != nil || got != want {
+					t.Fatalf("frame %d is %.80q of %d bytes, want %.80q of %d: %v", i, got, len(got), want, len(want), err)
+				}
+			}
+			if _, err := r.Next(); err != io.EOF {
+				t.Fatal(err)
+			}
+		}
+	})
 }
 
 // What styles write is read back: a comment that gives no frame, and the one that ends a stream.
