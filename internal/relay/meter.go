@@ -12,6 +12,9 @@ import (
 // maxKept bounds the answer text that is kept for counting, per running call; the rest counts in proportion.
 const maxKept = 4 << 10
 
+// firstKept is the room for a short text. Where it does not suffice there is room for maxKept: what grew step by step would leave as much behind.
+const firstKept = 1536
+
 // meter watches an answer: the usage that the upstream reports, and what was delivered, in case it reports none.
 type meter struct {
 	usage    usage.Usage // all that was reported so far: counts never fall
@@ -101,6 +104,13 @@ func (m *meter) keep(b []byte) {
 	m.bytes += int64(len(b))
 	n := min(len(b), maxKept-len(m.kept))
 	if n > 0 {
+		if size := len(m.kept) + n; size > cap(m.kept) {
+			next := firstKept
+			if size > next {
+				next = maxKept
+			}
+			m.kept = append(make([]byte, 0, next), m.kept...)
+		}
 		m.kept = append(m.kept, b[:n]...)
 		m.sample.Add(b[:n])
 	}

@@ -30,8 +30,9 @@ type conn struct {
 	large    []byte  // in place of in, for a head that does not fit
 	from, to int     // what of them is not used yet
 
-	out []byte // of the answer, not sent yet
-	vec net.Buffers
+	out  []byte  // of the answer, not sent yet
+	lent *[]byte // where out is from
+	vec  net.Buffers
 
 	head    parsed
 	header  http.Header // of requests, cleared after each
@@ -300,7 +301,8 @@ func (c *conn) refuse(r *refused) {
 
 func (c *conn) output() []byte {
 	if c.out == nil {
-		c.out = *outs.Get().(*[]byte)
+		c.lent = outs.Get().(*[]byte)
+		c.out = *c.lent
 	}
 	return c.out
 }
@@ -445,10 +447,11 @@ func (c *conn) giveOutput() {
 	if cap(c.out) == 0 {
 		return
 	}
-	if out := c.out[:0]; cap(out) <= keepOut {
-		outs.Put(&out)
+	if cap(c.out) <= keepOut {
+		*c.lent = c.out[:0]
+		outs.Put(c.lent)
 	}
-	c.out = nil
+	c.out, c.lent = nil, nil
 }
 
 // release gives back what the connection has.
