@@ -63,12 +63,18 @@ func storedOf(c *record.Call) stored {
 type packer struct {
 	words *compact.Words
 	names []byte
-	space []byte // the packed records
+	space []byte // some of the packed records
 }
+
+// packSpace is the room that records of a batch have together: room for all of them would grow with each, and leave the smaller ones behind.
+const packSpace = 16 << 10
 
 func (p *packer) pack(c *record.Call, rec []byte) []byte {
 	row := storedOf(c)
 	p.names = row.names(p.names[:0])
+	if cap(p.space)-len(p.space) < len(rec) {
+		p.space = make([]byte, 0, max(packSpace, len(rec)))
+	}
 	begin := len(p.space)
 	p.space = p.words.Append(p.space, p.names, rec)
 	return p.space[begin:len(p.space):len(p.space)]
