@@ -269,14 +269,27 @@ func TestKeepAlives(t *testing.T) {
 // A keep-alive has sent the head: what follows cannot be a plain error any more.
 func TestErrorAfterAKeepAlive(t *testing.T) {
 	t.Parallel()
+	proceed := make(chan struct{})
 	n := start(t, relayFunc(func(ctx context.Context, c *relay.Call, sink relay.Sink) error {
-		<-time.After(100 * time.Millisecond)
+		<-proceed
 		return fault.New(fault.PaymentRequired, "test", "No money.")
 	}), func(c *httpapi.Config) { c.KeepAliveAfter, c.KeepAliveEvery = 10*time.Millisecond, time.Hour })
-	r := n.do("POST", "/v1/chat/completions", chatBody(true))
-	f := frames(r.body)
-	if r.StatusCode != 200 || len(f) != 3 || !strings.Contains(f[0], `"code":402`) || !strings.HasPrefix(f[1], `{"error":{"code":402`) || f[2] != "[DONE]" {
-		t.Fatalf("status %d, body %q", r.StatusCode, r.body)
+	s := n.dial()
+	s.send("%s", n.head("Content-Length: "+itoa(len(chatBody(true)))+"\r\n\r\n"+chatBody(true)))
+	resp, err := http.ReadResponse(s.r, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const comment = ": keep-alive\n"
+	got := make([]byte, len(comment))
+	if _, err := io.ReadFull(resp.Body, got); err != nil || string(got) != comment {
+		t.Fatalf("%q, %v; want a keep-alive", got, err)
+	}
+	close(proceed)
+	rest, err := io.ReadAll(resp.Body)
+	f := frames(rest)
+	if err != nil || resp.StatusCode != 200 || len(f) != 3 || !strings.Contains(f[0], `"code":402`) || !strings.HasPrefix(f[1], `{"error":{"code":402`) || f[2] != "[DONE]" {
+		t.Fatalf("status %d, %q, %v", resp.StatusCode, rest, err)
 	}
 }
 
