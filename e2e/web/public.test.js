@@ -118,6 +118,27 @@ test('of a list only what is seen is made: lines on a phone, a table on a desk',
   await page.done();
 });
 
+test('a long list: the keys go through all of it, and scrolling stays where it was let go', async () => {
+  const page = await open(b, weir);
+  const models = Array.from({ length: 300 }, (_, i) => ({ ...catalog.models[0], id: `sim/made-${i}`, name: `Made ${i}`, rank: i + 1 }));
+  await page.route('**/api/catalog', (route) => route.fulfill({ json: { ...catalog, models } }));
+  await page.goto(`${weir.url}/models`);
+  await settled(page);
+  assert.ok(await page.locator('tbody [data-row]').count() < 100, 'rows far from the screen are made');
+  for (let i = 1; i <= 130; i++) {
+    await page.keyboard.press('j');
+    assert.equal(await page.evaluate(() => document.activeElement.getAttribute('aria-rowindex')), String(i + 1));
+  }
+  const at = await page.evaluate(() => scrollY);
+  assert.ok(at > 3000, `at ${at}`);
+  await page.evaluate(() => scrollTo(0, 9000));
+  await becomes(() => page.evaluate(() => [scrollY, [...document.querySelectorAll('tbody [data-row]')].filter((e) => { const { top, bottom } = e.getBoundingClientRect(); return top > 100 && bottom < innerHeight; }).length > 10]), [9000, true]);
+  await page.getByRole('searchbox').first().fill('made 299');
+  await page.getByRole('heading', { name: '1 model' }).waitFor();
+  assert.equal(await page.locator('tbody [data-row]').count(), 1);
+  await page.done();
+});
+
 test('a model: providers, shares, prices to the last digit, a calculator that is exact', async () => {
   const page = await open(b, weir, { path: '/models/sim/anywhere' });
   assert.match(await page.title(), /Sim Anywhere/);

@@ -64,7 +64,7 @@ const AROUND = 30
 /** How many rows a screen has room for: those are made before anything is painted */
 const first = () => Math.max(10, Math.ceil(innerHeight / 36))
 
-/** Which rows are near the screen. All rows are taken to be as high as the first one. */
+/** Which rows are near the screen. All rows are taken to be as high as the first one. What stands for the others is never what the browser keeps in its place. */
 function useWindow(count: number, on: boolean, body: React.RefObject<HTMLElement | null>): { from: number; to: number; height: number } {
   const [at, setAt] = useState(() => ({ from: 0, to: first(), height: 0 }))
   useLayoutEffect(() => {
@@ -163,14 +163,14 @@ export function Table<R>({ caption, rows, rowKey, columns: all, onOpen, onFull, 
     <div ref={box} className={`transition-opacity delay-200 ${stale ? 'opacity-60' : ''}`} aria-busy={stale || undefined}>
       {!asTable && phone && (
         <ul ref={list} className="m-0 list-none p-0 md:hidden" aria-label={caption}>
-          {narrow.from > 0 && <li aria-hidden style={{ height: narrow.from * narrow.height }} />}
+          {narrow.from > 0 && <li aria-hidden className="[overflow-anchor:none]" style={{ height: narrow.from * narrow.height }} />}
           {listed.map((row) => (
             <li key={rowKey(row)} data-row data-key={rowKey(row)} tabIndex={onOpen || onSelect ? -1 : undefined} onKeyDown={keys(row)} onClick={clicked(row)} className={`border-b border-line px-4 py-2.5 ${selected?.(row) ? 'bg-accent-soft' : ''} ${onOpen ? 'cursor-pointer' : ''}`}>
               {phone(row)}
               {expanded?.(row)}
             </li>
           ))}
-          {windowed && narrow.to < rows.length && <li aria-hidden style={{ height: (rows.length - narrow.to) * narrow.height }} />}
+          {windowed && narrow.to < rows.length && <li aria-hidden className="[overflow-anchor:none]" style={{ height: (rows.length - narrow.to) * narrow.height }} />}
         </ul>
       )}
       {asTable && <div ref={frame} className={`${wider ? 'max-h-[calc(100dvh-64px)] overflow-auto [--stick:0px]' : ''} ${phone ? 'max-md:hidden' : ''}`} {...(wider ? { tabIndex: 0, role: 'region', 'aria-label': caption } : {})}>
@@ -190,8 +190,9 @@ export function Table<R>({ caption, rows, rowKey, columns: all, onOpen, onFull, 
             </tr>
           </thead>
           <tbody ref={lines}>
-            {wide.from > 0 && <tr aria-hidden><td colSpan={columns.length} className="p-0" style={{ height: wide.from * wide.height }} /></tr>}
-            {shown.map((row, i) => {
+            {wide.from > 0 && <tr aria-hidden className="[overflow-anchor:none]"><td colSpan={columns.length} className="p-0" style={{ height: wide.from * wide.height }} /></tr>}
+            {/* One list: in lists of their own, rows would be made anew when those above them go. */}
+            {shown.flatMap((row, i) => {
               const under = expanded?.(row)
               return [
                 <tr key={rowKey(row)} data-row data-key={rowKey(row)} {...(windowed ? { 'aria-rowindex': wide.from + i + 2 } : {})} tabIndex={onOpen || onSelect ? -1 : undefined} aria-selected={selected ? selected(row) : undefined} onKeyDown={keys(row)} onClick={clicked(row)}
@@ -204,7 +205,7 @@ export function Table<R>({ caption, rows, rowKey, columns: all, onOpen, onFull, 
                 under && <tr key={rowKey(row) + ' under'} className="border-b border-line bg-canvas"><td colSpan={columns.length} className="p-0">{under}</td></tr>,
               ]
             })}
-            {windowed && wide.to < rows.length && <tr aria-hidden><td colSpan={columns.length} className="p-0" style={{ height: (rows.length - wide.to) * wide.height }} /></tr>}
+            {windowed && wide.to < rows.length && <tr aria-hidden className="[overflow-anchor:none]"><td colSpan={columns.length} className="p-0" style={{ height: (rows.length - wide.to) * wide.height }} /></tr>}
           </tbody>
           {foot && <tfoot>{foot(columns)}</tfoot>}
         </table>
