@@ -65,8 +65,9 @@ const AROUND = 30
 const first = () => Math.max(10, Math.ceil(innerHeight / 36))
 
 /** Which rows are near the screen. All rows are taken to be as high as the first one. What stands for the others is never what the browser keeps in its place. */
-function useWindow(count: number, on: boolean, body: React.RefObject<HTMLElement | null>): { from: number; to: number; height: number } {
+function useWindow(count: number, on: boolean, body: React.RefObject<HTMLElement | null>): { from: number; to: number; height: number; look: () => void } {
   const [at, setAt] = useState(() => ({ from: 0, to: first(), height: 0 }))
+  const latest = useRef(() => {})
   useLayoutEffect(() => {
     if (!on) return
     let frame = 0
@@ -82,12 +83,14 @@ function useWindow(count: number, on: boolean, body: React.RefObject<HTMLElement
       setAt((now) => (now.height === height && Math.abs(now.from - from) < AROUND / 2 && Math.abs(now.to - to) < AROUND / 2 && (from > 0 || now.from === 0) && (to < count || now.to === count) ? now : { from, to: Math.max(to, from), height }))
     }
     const later = () => { if (!frame) frame = requestAnimationFrame(look) }
+    latest.current = look
     startTransition(look)
     window.addEventListener('scroll', later, { passive: true, capture: true })
     window.addEventListener('resize', later)
-    return () => { cancelAnimationFrame(frame); window.removeEventListener('scroll', later, { capture: true }); window.removeEventListener('resize', later) }
+    return () => { latest.current = () => {}; cancelAnimationFrame(frame); window.removeEventListener('scroll', later, { capture: true }); window.removeEventListener('resize', later) }
   }, [on, count, body])
-  return on ? { ...at, to: Math.min(at.to, count) } : { from: 0, to: count, height: 0 }
+  const look = () => latest.current()
+  return on ? { ...at, to: Math.min(at.to, count), look } : { from: 0, to: count, height: 0, look }
 }
 
 /** Whether the table is wider than its frame, which then scrolls by itself in both directions; otherwise its head stays under the bar of the page. */
@@ -126,6 +129,7 @@ export function Table<R>({ caption, rows, rowKey, columns: all, onOpen, onFull, 
     const next = all[at < 0 ? (by > 0 ? 0 : all.length - 1) : Math.min(all.length - 1, Math.max(0, at + by))]
     next?.focus()
     next?.scrollIntoView({ block: 'nearest' })
+    ;(asTable ? wide : narrow).look() // keys may be faster than frames
   }
   const latest = useRef(step)
   useEffect(() => { latest.current = step })
