@@ -109,12 +109,18 @@ test('sessions are listed and ended, one and all others', async () => {
   await page.done();
 });
 
+/** The button is off while the change is on its way, too. */
+async function saved(page) {
+  await page.getByText('Saved', { exact: true }).last().waitFor();
+  await page.getByRole('button', { name: 'Save', disabled: true }).waitFor();
+}
+
 test('the profile is changed; its language and theme hold in every browser', async () => {
   const page = await open(b, weir, { path: '/settings/profile', signedIn: true });
   const name = page.getByLabel('Name', { exact: true });
   await name.fill(hostile[0]);
   await page.getByRole('button', { name: 'Save' }).click();
-  await page.getByRole('button', { name: 'Save', disabled: true }).waitFor();
+  await saved(page);
   await page.reload();
   await becomes(() => name.inputValue(), hostile[0]);
   await page.getByRole('radio', { name: 'Dark' }).click();
@@ -128,7 +134,7 @@ test('the profile is changed; its language and theme hold in every browser', asy
   await page.getByRole('radio', { name: 'System' }).click();
   await name.fill('demo');
   await page.getByRole('button', { name: 'Save' }).click();
-  await page.getByRole('button', { name: 'Save', disabled: true }).waitFor();
+  await saved(page);
   await page.done();
 });
 

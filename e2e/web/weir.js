@@ -50,6 +50,9 @@ export async function browser(args = []) {
 /** SLOW=6 makes each page that many times slower: a test that races with the page then fails here, not on a busy machine. */
 const slowness = Number(process.env.SLOW ?? 1);
 
+/** For how long what a quiet machine does at once is waited for, in milliseconds. */
+const patience = 45_000;
+
 /** Each theme and each language once: contrast does not depend on words, nor names on colours. */
 export const looks = [{ theme: 'light', language: 'en' }, { theme: 'dark', language: 'ru' }];
 
@@ -62,7 +65,7 @@ export const sizes = { desk: { width: 1440, height: 900 }, laptop: { width: 1024
 export async function open(b, weir, { language = 'en', theme = 'light', size = 'desk', signedIn = false, path } = {}) {
   const context = await b.newContext({ viewport: sizes[size], hasTouch: size === 'phone' || size === 'small', reducedMotion: 'reduce', locale: language === 'ru' ? 'ru-RU' : 'en-US' });
   await context.addCookies([{ name: 'weir_lang', value: language, url: weir.url }, { name: 'weir_theme', value: theme, url: weir.url }]);
-  context.setDefaultTimeout(15_000);
+  context.setDefaultTimeout(patience);
   const page = await context.newPage();
   if (slowness > 1) await (await context.newCDPSession(page)).send('Emulation.setCPUThrottlingRate', { rate: slowness });
   page.complaints = [];
@@ -91,7 +94,7 @@ export async function signIn(page, weir) {
  * its way (class "late" near the screen, "data-waits" anywhere), and what came has been drawn. (Charts further down load when they come near the screen.) Unlike Playwright's 'networkidle', it holds after a step within the interface, too, which loads no document.
  */
 export async function settled(page) {
-  const deadline = Date.now() + 30_000;
+  const deadline = Date.now() + patience;
   for (let missing = [];;) {
     assert.ok(Date.now() < deadline, `${page.url()} did not settle: ${missing.join(' ')}`);
     try {
@@ -107,7 +110,7 @@ export async function settled(page) {
 
 /** Waits until `read` answers `want`, and fails with what it answered last. */
 export async function becomes(read, want) {
-  const deadline = Date.now() + 15_000;
+  const deadline = Date.now() + patience;
   for (;;) {
     const got = await read();
     if (isDeepStrictEqual(got, want) || Date.now() > deadline) { assert.deepEqual(got, want); return; }
