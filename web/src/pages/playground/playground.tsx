@@ -202,7 +202,7 @@ function Column({ t, id, n, of, model, turns, acts: actsOf, settings, choices, o
   }, [])
   const name = model?.name ?? id
   return (
-    <section aria-label={name} data-column className="relative flex min-w-full flex-1 snap-start flex-col border-line not-first:border-l md:min-w-72">
+    <section aria-label={name} data-column className="relative flex min-w-full flex-1 snap-start snap-always flex-col border-line not-first:border-l md:min-w-72">
       <header className="flex h-12 flex-none items-center gap-2 border-b border-line bg-surface px-4 md:px-5">
         <Mark name={name} />
         <Select value={id} aria-label={of > 1 ? t('modelN', { n: n + 1 }) : t('model')} translate="no" options={choices} onChange={(e) => onModel(e.target.value)} />
