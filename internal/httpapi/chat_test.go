@@ -241,6 +241,28 @@ func TestPanicBeforeTheFirstByte(t *testing.T) {
 	}
 }
 
+// streamed sends a chat to a relay that is silent until then is called, reads the comments that break the silence, and returns the answer with all
+// that follows them.
+func streamed(t *testing.T, n *node, comments string, then func()) (*http.Response, []byte) {
+	t.Helper()
+	s := n.dial()
+	s.send("%s", n.head("Content-Length: "+itoa(len(chatBody(true)))+"\r\n\r\n"+chatBody(true)))
+	resp, err := http.ReadResponse(s.r, nil) // before the relay has said a word
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := make([]byte, len(comments))
+	if _, err := io.ReadFull(resp.Body, got); err != nil || string(got) != comments {
+		t.Fatalf("silence is broken with %q, %v", got, err)
+	}
+	then()
+	rest, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatalf("after it: %q, %v", rest, err)
+	}
+	return resp, rest
+}
+
 func TestKeepAlives(t *testing.T) {
 	t.Parallel()
 	proceed := make(chan struct{})
@@ -248,21 +270,9 @@ func TestKeepAlives(t *testing.T) {
 		<-proceed
 		return answer(c, sink, "late")
 	}), func(c *httpapi.Config) { c.KeepAliveAfter, c.KeepAliveEvery = 20*time.Millisecond, 10*time.Millisecond })
-	s := n.dial()
-	s.send("%s", n.head("Content-Length: "+itoa(len(chatBody(true)))+"\r\n\r\n"+chatBody(true)))
-	resp, err := http.ReadResponse(s.r, nil) // before the relay has said a word
-	if err != nil {
-		t.Fatal(err)
-	}
-	const comments = ": keep-alive\n: keep-alive\n: keep-alive\n"
-	got := make([]byte, len(comments))
-	if _, err := io.ReadFull(resp.Body, got); err != nil || string(got) != comments {
-		t.Fatalf("silence is broken with %q, %v", got, err)
-	}
-	close(proceed)
-	rest, err := io.ReadAll(resp.Body)
-	if err != nil || !bytes.Contains(rest, []byte(`"late"`)) || !bytes.HasSuffix(rest, []byte("data: [DONE]\n\n")) {
-		t.Fatalf("after it: %q, %v", rest, err)
+	_, rest := streamed(t, n, strings.Repeat(": keep-alive\n", 3), func() { close(proceed) })
+	if !bytes.Contains(rest, []byte(`"late"`)) || !bytes.HasSuffix(rest, []byte("data: [DONE]\n\n")) {
+		t.Fatalf("after it: %q", rest)
 	}
 }
 
@@ -270,26 +280,14 @@ func TestKeepAlives(t *testing.T) {
 func TestErrorAfterAKeepAlive(t *testing.T) {
 	t.Parallel()
 	proceed := make(chan struct{})
-	n := start(t, relayFunc(func(ctx context.Context, c *relay.Call, sink relay.Sink) error {
+	n := start(t, relayFunc(func(context.Context, *relay.Call, relay.Sink) error {
 		<-proceed
 		return fault.New(fault.PaymentRequired, "test", "No money.")
 	}), func(c *httpapi.Config) { c.KeepAliveAfter, c.KeepAliveEvery = 10*time.Millisecond, time.Hour })
-	s := n.dial()
-	s.send("%s", n.head("Content-Length: "+itoa(len(chatBody(true)))+"\r\n\r\n"+chatBody(true)))
-	resp, err := http.ReadResponse(s.r, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	const comment = ": keep-alive\n"
-	got := make([]byte, len(comment))
-	if _, err := io.ReadFull(resp.Body, got); err != nil || string(got) != comment {
-		t.Fatalf("%q, %v; want a keep-alive", got, err)
-	}
-	close(proceed)
-	rest, err := io.ReadAll(resp.Body)
+	resp, rest := streamed(t, n, ": keep-alive\n", func() { close(proceed) })
 	f := frames(rest)
-	if err != nil || resp.StatusCode != 200 || len(f) != 3 || !strings.Contains(f[0], `"code":402`) || !strings.HasPrefix(f[1], `{"error":{"code":402`) || f[2] != "[DONE]" {
-		t.Fatalf("status %d, %q, %v", resp.StatusCode, rest, err)
+	if resp.StatusCode != 200 || len(f) != 3 || !strings.Contains(f[0], `"code":402`) || !strings.HasPrefix(f[1], `{"error":{"code":402`) || f[2] != "[DONE]" {
+		t.Fatalf("status %d, %q", resp.StatusCode, rest)
 	}
 }
 

@@ -204,7 +204,7 @@ func (x *run) try(ctx context.Context, at *routing.Attempt) *fault.Error {
 	return x.deliver(ctx)
 }
 
-// note begins the record of an attempt. Until it has ended, its reason is the one that a panic would leave.
+// note begins the record of an attempt. Until it has ended, its reason is the one that a panic would leave. It and ended are not inlined: see open.
 //
 //go:noinline
 func (x *run) note(at *routing.Attempt) *record.Attempt {

@@ -489,7 +489,7 @@ func (x *run) event(ctx context.Context, ev *completion.Event, rec *record.Attem
 	return nil
 }
 
-// heard keeps the head of an answer.
+// heard keeps the head of an answer. It and start are not inlined: see open.
 //
 //go:noinline
 func (x *run) heard(head *completion.Head) {

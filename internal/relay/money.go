@@ -372,7 +372,7 @@ func (x *run) bill(ep *catalog.Endpoint, u *usage.Usage) (*catalog.Pricing, []us
 // free has no price.
 var free catalog.Prices
 
-// cutToHold cuts what was consumed to what the hold covers and one slice more of the answer.
+// cutToHold cuts what was consumed to what the hold covers and one slice more of the answer. It is not inlined: see open.
 //
 //go:noinline
 func (x *run) cutToHold(u *usage.Usage) {

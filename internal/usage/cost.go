@@ -34,6 +34,8 @@ func AppendLines(dst []Line, u *Usage, p *catalog.Prices) []Line {
 	return dst
 }
 
+// appendWholes appends the prompt and the answer. It and beside are not inlined: the tables that they read would be on the caller's stack.
+//
 //go:noinline
 func appendWholes(dst []Line, u *Usage, p *catalog.Prices) []Line {
 	counts, prices := u.Counts(), p.All()

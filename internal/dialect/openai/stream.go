@@ -129,7 +129,7 @@ func (dec *decoder) End() error {
 	return dec.send()
 }
 
-// reset begins an event of choice i.
+// reset begins an event of choice i. It and others here are not inlined: what they need of the stack is no part of that of a stream that waits.
 //
 //go:noinline
 func (dec *decoder) reset(i int) {

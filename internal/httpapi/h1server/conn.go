@@ -139,6 +139,9 @@ func (c *conn) await() error {
 	if c.from == c.to {
 		c.dropInput()
 		if d := c.s.IdleTimeout; d > 0 {
+			if c.state.Load() == fresh && c.s.ReadHeaderTimeout > 0 {
+				d = c.s.ReadHeaderTimeout
+			}
 			c.readBy = time.Now().Add(d)
 			if early := c.readBy.Sub(c.readSet); early > 0 && early < d/8 { // soon enough: no need to tell the system
 				c.readBy = c.readSet

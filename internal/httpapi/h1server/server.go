@@ -21,8 +21,8 @@ type Server struct {
 	// wait, and is used from many goroutines.
 	Gate func(c net.Conn, h *Head) (refusal []byte)
 
-	ReadHeaderTimeout time.Duration // for the rest of a head, after its first byte
-	IdleTimeout       time.Duration // for the first byte of a request
+	ReadHeaderTimeout time.Duration // for the first byte of a new connection, and for the rest of a head after its first byte
+	IdleTimeout       time.Duration // for the first byte of the next request
 	WriteTimeout      time.Duration // for each write, unless the handler sets another deadline
 	MaxHeaderBytes    int           // of the request line and all fields
 

@@ -296,7 +296,7 @@ func TestStreams(t *testing.T) {
 	}
 }
 
-// Whoever leaves ends its own request and no other: by closing or by a reset, in the first request of a connection or in a later one.
+// A client that closes or resets its connection ends its own request and no other, in the first request of a connection and in a later one.
 func TestSomeClientsLeave(t *testing.T) {
 	t.Parallel()
 	const pairs = 20

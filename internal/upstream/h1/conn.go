@@ -28,14 +28,19 @@ type conn struct {
 }
 
 // dialApart is dial in a goroutine of its own: it needs much stack, most of all for TLS, and a stack that has grown stays large for as long as
-// the caller waits for its answer.
+// the caller waits for its answer. A panic is the caller's, whose call alone it ends.
 func (h *Host) dialApart(ctx context.Context) (c *conn, err error) {
+	var panicked any
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
+		defer func() { panicked = recover() }()
 		c, err = h.dial(ctx)
 	}()
 	<-done
+	if panicked != nil {
+		panic(panicked)
+	}
 	return c, err
 }
 

@@ -73,6 +73,21 @@ func hear(text []byte, step int) exchanged {
 	return got
 }
 
+// A panic while a connection is opened ends the call that wanted it, as any other panic in a call, and not the program.
+func TestPanicOfADial(t *testing.T) {
+	t.Parallel()
+	host := h1.NewHost(h1.Config{Dial: func(context.Context, string) (net.Conn, error) { panic("no dial today") }}, "http", "acme.test")
+	defer host.Close()
+	defer func() {
+		if got := recover(); got != "no dial today" {
+			t.Errorf("the caller sees %v", got)
+		}
+	}()
+	var x h1.Exchange
+	_, err := x.Send(host, &h1.Request{Method: "POST", Path: "/"})
+	t.Errorf("no panic, %v", err)
+}
+
 // expect is what net/http makes of it; rest is what it leaves unread.
 func expect(text []byte) (resp *http.Response, body, rest string, err error) {
 	r := bufio.NewReader(bytes.NewReader(text))

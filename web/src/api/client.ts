@@ -67,6 +67,7 @@ export function address(path: string, o: Pick<Options, 'path' | 'query'> = {}): 
 /** Sends and answers with the raw response, which is a good one: for streams and files. */
 export async function send(method: Method, path: string, o: Options = {}): Promise<Response> {
   for (;;) {
+    // Nothing of our own with a GET: an answer that the document has asked for serves only a request with the same headers.
     const headers: Record<string, string> = { ...o.headers }
     if (method !== 'get') headers['X-Weir'] = '1'
     let body: BodyInit | undefined
