@@ -15,9 +15,11 @@ GCFLAGS := $(foreach p,$(SELDOM),-gcflags=$(p)=-l)
 GO_CODE := files.go cmd internal bench e2e
 
 # The race detector needs a C compiler. Without one the tests run without it, and report that.
-# It does not instrument the SQLite library, which is translated from C and would take two thirds of the tests' time. No package with generic
-# code may be left out as well: the linker keeps one copy of a sync.Map's methods, and one without instruments reports races that are none.
-RACE := $(shell command -v $$(go env CC) >/dev/null 2>&1 && echo -race -gcflags=modernc.org/sqlite/lib=-race=false)
+# It does not instrument the SQLite library and what that library takes for C's, which are translated from C and would take two thirds of the
+# tests' time. No package that shares generic code with others may be left out as well (modernc.org/sqlite): the linker keeps one copy of a
+# sync.Map's methods, and one without instruments reports races that are none.
+UNRACED := modernc.org/sqlite/lib modernc.org/libc modernc.org/memory
+RACE := $(shell command -v $$(go env CC) >/dev/null 2>&1 && echo -race $(UNRACED:%=-gcflags=%=-race=false))
 
 .PHONY: help
 help: ## list the tasks
@@ -221,6 +223,7 @@ soak: build postgres nginx chromium e2e/web/node_modules/.package-lock.json ## r
 	go test -count=1 -timeout 30m -parallel $(TESTS_AT_ONCE) -p 1 ./internal/store/sqlite ./internal/store/postgres
 	go test -count=1 -timeout 60m -v ./cmd/weir -run 'TestKills$$' -kills 500 | { grep -vE '^=== |credited,' || true; }
 	go test -count=1 -timeout 30m ./internal/app/accounts -run 'TestHostile(Charges|Wallets)$$' -rapid.checks 3000
+	go test -count=1 -timeout 30m ./cmd/weir -run 'TestHostileFiles$$' -hostile.all
 	cd e2e/web && SOAK=1 WEIR_BIN=$(CURDIR)/bin/weir node --test states.test.js access.test.js
 	$(MAKE) fleet-test
 	$(MAKE) upgrade-test

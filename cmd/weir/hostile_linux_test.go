@@ -4,6 +4,7 @@ package main_test
 
 import (
 	"encoding/base64"
+	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -82,6 +83,8 @@ func (n *node) ask(t *testing.T, key, content string) (int, string) {
 	return res.StatusCode, string(body)
 }
 
+var hostileAll = flag.Bool("hostile.all", false, "TestHostileFiles sends all files of pdftest, and not every fourth")
+
 // Malicious files do not stop the gateway, and do not affect other users. Not parallel: it measures memory and uses much processor time.
 func TestHostileFiles(t *testing.T) {
 	s := &site{dir: t.TempDir(), upstream: simulator(t), node: &node{client: newClient(t)}}
@@ -106,7 +109,7 @@ func TestHostileFiles(t *testing.T) {
 	}
 	var files []hostile
 	for i, f := range pdftest.Files() {
-		if testing.Short() && i%4 != 0 {
+		if !*hostileAll && i%4 != 0 {
 			continue
 		}
 		read, err := pdf.Text(f.Data, pdf.Default())

@@ -205,7 +205,7 @@ func (s shopDoor) Cancel(_ context.Context, p *batch.Part) error {
 }
 
 // nativeBatches checks what providers do with batches, apart from deaths: each line has one result and one charge at most.
-func nativeBatches(t *testing.T, o *office) {
+func nativeBatches(t *testing.T, open func(t *testing.T, now func() time.Time) BatchStore) {
 	upstream := func(status int) error {
 		e := fault.New(fault.ProviderUnavailable, "storetest", "No.")
 		e.Upstream = &fault.Upstream{Status: status}
@@ -258,39 +258,43 @@ func nativeBatches(t *testing.T, o *office) {
 		"it does not delete at first": {set: func(s *shop, _ *answers) { s.keeps = 5 }, made: 1, succeeded: 6},
 		"its time is over":            {set: func(s *shop, _ *answers) { s.never = true }, late: true, made: 1, stops: 1, succeeded: 3, expired: 3},
 	} {
-		user := o.author(100 * ruble)
-		shop := newShop()
-		k := o.clerk(o.node(), shop.join(nil), func(_ *batch.Deps, c *batch.Config) { c.Window = 2 * time.Hour })
-		k.least = 2 * time.Second // a batch that its provider keeps takes hours
-		if c.set != nil {
-			c.set(shop, k.answers)
-		}
-		if c.late {
-			shop.during = func() { o.clock.Advance(3 * time.Hour) }
-		}
-		b := k.end(k.add(user, requests(6)))
-		own := k.answers.alone
-		if b.Succeeded != int64(c.succeeded) || b.Failed != int64(c.errored) || b.Expired != int64(c.expired) || shop.made != c.made || shop.stops != c.stops || own != c.own {
-			t.Errorf("%s: %+v, %d made, %d stopped, %d by themselves; want %+v", name, b, shop.made, shop.stops, own, c)
-		}
-		lines := append(o.lines(b.Output), o.lines(b.Failures)...)
-		slices.Sort(lines)
-		for i, line := range lines {
-			if !strings.HasPrefix(line, fmt.Sprintf("id%d ", i)) || strings.Contains(line, " succeeded ") && line != fmt.Sprintf("id%d succeeded answer to body %d", i, i) {
-				t.Errorf("%s: %q", name, lines)
+		t.Run("providers' batches/"+name, func(t *testing.T) {
+			t.Parallel()
+			o := newOffice(t, open)
+			user := o.author(100 * ruble)
+			shop := newShop()
+			k := o.clerk(o.node(), shop.join(nil), func(_ *batch.Deps, c *batch.Config) { c.Window = 2 * time.Hour })
+			k.least = 2 * time.Second // a batch that its provider keeps takes hours
+			if c.set != nil {
+				c.set(shop, k.answers)
 			}
-		}
-		o.wantCharged(k.book, user.Wallet, 100*ruble, money.Nano(c.succeeded)*lineCost, b)
-		if n, held := k.book.Open(); n != 0 {
-			t.Errorf("%s: %d holds of %s are open", name, n, held)
-		}
-		shop.stuck = false // it has ended at last
-		k.clear(shop)
-		if n := shop.kept(); n != 0 {
-			t.Errorf("%s: the provider keeps %d batches", name, n)
-		}
+			if c.late {
+				shop.during = func() { o.clock.Advance(3 * time.Hour) }
+			}
+			b := k.end(k.add(user, requests(6)))
+			own := k.answers.alone
+			if b.Succeeded != int64(c.succeeded) || b.Failed != int64(c.errored) || b.Expired != int64(c.expired) || shop.made != c.made || shop.stops != c.stops || own != c.own {
+				t.Errorf("%+v, %d made, %d stopped, %d by themselves; want %+v", b, shop.made, shop.stops, own, c)
+			}
+			lines := append(o.lines(b.Output), o.lines(b.Failures)...)
+			slices.Sort(lines)
+			for i, line := range lines {
+				if !strings.HasPrefix(line, fmt.Sprintf("id%d ", i)) || strings.Contains(line, " succeeded ") && line != fmt.Sprintf("id%d succeeded answer to body %d", i, i) {
+					t.Errorf("%q", lines)
+				}
+			}
+			o.wantCharged(k.book, user.Wallet, 100*ruble, money.Nano(c.succeeded)*lineCost, b)
+			if n, held := k.book.Open(); n != 0 {
+				t.Errorf("%d holds of %s are open", n, held)
+			}
+			shop.stuck = false // it has ended at last
+			k.clear(shop)
+			if n := shop.kept(); n != 0 {
+				t.Errorf("the provider keeps %d batches", n)
+			}
+			o.balanced()
+		})
 	}
-	o.balanced()
 }
 
 // nativeBatchOfALostKey checks that what a provider was asked for is paid and delivered when the key is disabled meanwhile.

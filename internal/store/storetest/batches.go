@@ -72,7 +72,6 @@ func Batches(t *testing.T, open func(t *testing.T, now func() time.Time) BatchSt
 		"charges are the sum of the lines": batchCharges,
 		"parts":                            storedParts,
 		"requests for providers' batches":  gatherNeighbours,
-		"providers' batches":               nativeBatches,
 		"a provider's batch of a lost key": nativeBatchOfALostKey,
 		"a provider's batch without money": poorNativeBatch,
 		"with what a provider was asked":   nativeTerms,
@@ -85,6 +84,7 @@ func Batches(t *testing.T, open func(t *testing.T, now func() time.Time) BatchSt
 			check(t, newOffice(t, open))
 		})
 	}
+	nativeBatches(t, open)
 	for name, c := range map[string]struct {
 		takeover bool
 		series   int
