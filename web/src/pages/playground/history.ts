@@ -46,7 +46,9 @@ export async function keepChat(person: string, id: string, title: string, whole:
     const t = await tables('readwrite')
     const row: Row = { id, person, chat }
     const entry: Entry = { id, person, title, at: Date.now(), size }
-    await Promise.all([wait(t.chats.put(row)), wait(t.list.put(entry))])
+    const put = [wait(t.chats.put(row)), wait(t.list.put(entry))]
+    t.chats.transaction.commit() // by itself it would commit after an answer to the page, and be lost with a page that is left
+    await Promise.all(put)
     await prune(person, id)
     return true
   } catch { return false }
