@@ -17,9 +17,9 @@ import (
 // until the client ends, and then the connection is closed. net/http sleeps for half a second instead, reads nothing meanwhile, and only does so
 // where it has not met a deadline itself and the request has not asked for the connection's end.
 const (
-	lingerIdle  = time.Second      // for the next byte
-	lingerGrace = 2 * time.Second  // after it, what is dropped must come at lingerRate on average
-	lingerRate  = 256 << 10        // bytes per second
+	lingerIdle  = 5 * time.Second  // for the next byte: a packet that is lost is sent again after one to three
+	lingerGrace = 5 * time.Second  // after it, what is dropped must come at lingerRate on average
+	lingerRate  = 64 << 10         // bytes per second
 	lingerTotal = 30 * time.Second // in all
 	lingerBytes = 128 << 20        // and so many bytes
 
