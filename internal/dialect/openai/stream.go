@@ -44,6 +44,8 @@ type decoder struct {
 
 	text  []byte // decoded texts of the frame; events hold views
 	extra []byte // unknown members of the frame; events hold views
+
+	form form // of the last frame
 }
 
 const keepTexts = 16 << 10 // a larger buffer is left to the collector
@@ -61,7 +63,7 @@ func (dec *decoder) free() {
 	clear(dec.ev.ToolCalls[:cap(dec.ev.ToolCalls)])
 	calls := dec.ev.ToolCalls[:0]
 	clear(dec.choices[:cap(dec.choices)])
-	*dec = decoder{choices: dec.choices[:0], text: dec.text[:0], extra: dec.extra[:0]}
+	*dec = decoder{choices: dec.choices[:0], text: dec.text[:0], extra: dec.extra[:0], form: form{before: dec.form.before[:0], after: dec.form.after[:0]}}
 	dec.ev.ToolCalls = calls
 	if cap(dec.text) > keepTexts {
 		dec.text = nil
@@ -152,6 +154,17 @@ func (dec *decoder) send() error {
 // frame decodes one checked JSON object and yields an event for each choice in it. Members outside the choices are in the first of these
 // events.
 func (dec *decoder) frame(raw []byte) error {
+	if text := dec.form.text(raw); text != nil {
+		return dec.again(text)
+	}
+	if err := dec.members(raw); err != nil {
+		return err
+	}
+	dec.learn(raw)
+	return nil
+}
+
+func (dec *decoder) members(raw []byte) error {
 	cur := rawjson.At(raw, 0)
 	if cur.Kind() != rawjson.Object || !cur.Enter() {
 		return errShape
