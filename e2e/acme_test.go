@@ -91,17 +91,6 @@ func startCertifier(t *testing.T, httpPort, tlsPort int, validity time.Duration)
 	return c
 }
 
-// free returns an address that nothing listens at.
-func free(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().String()
-}
-
 func port(address string) (n int) {
 	_, text, _ := net.SplitHostPort(address)
 	_, _ = fmt.Sscan(text, &n)

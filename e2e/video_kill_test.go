@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -207,12 +206,7 @@ func startNode(t testing.TB, provider, keep string) *node {
 // serveNode starts a node with a configuration, a format for its address, its data directory and more.
 func serveNode(t testing.TB, format string, more ...any) *node {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := l.Addr().String()
-	_ = l.Close()
+	address := free(t)
 	dir := t.TempDir()
 	n := &node{t: t, url: "http://" + address, config: filepath.Join(dir, "weir.yaml")}
 	if err := os.WriteFile(n.config, fmt.Appendf(nil, format, append([]any{address, filepath.Join(dir, "data")}, more...)...), 0o600); err != nil {
