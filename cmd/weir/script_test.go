@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -24,6 +25,7 @@ func TestScripts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a process for each command: runs without the race detector")
 	}
+	runtime.Gosched() // the longest tests take their places before the scripts do, and do not begin when these have ended
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
