@@ -106,6 +106,7 @@ say 'encrypted'
 before=$(systemctl show -P MainPID weir)
 systemctl reload weir || fail 'it is not reloaded'
 [ "$(systemctl show -P MainPID weir)" = "$before" ] || fail 'a reload restarted it'
+[ "$(systemctl show -P StartLimitIntervalUSec weir)" = 0 ] || fail 'it stays dead after a few restarts'
 kill -KILL "$before"
 until [ "$(systemctl show -P MainPID weir)" != "$before" ] && weir ready > /dev/null 2>&1; do sleep 0.2; done
 say 'reloaded; killed, and started again'
