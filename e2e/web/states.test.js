@@ -83,6 +83,32 @@ test('each page: on its way, refused, tried again, offline', async () => {
   await page.done();
 });
 
+test('code that cannot be had leaves what is shown; with that of a new release the page is loaded again', async () => {
+  const page = await open(b, weir, { path: '/models' });
+  const link = page.getByRole('banner').getByRole('link', { name: 'Playground' });
+  await page.evaluate(() => { window.same = true; });
+  await page.context().setOffline(true);
+  const failed = page.waitForEvent('requestfailed', (r) => r.url().endsWith('/healthz'));
+  await link.hover();
+  await failed;
+  assert.equal(await page.evaluate(() => window.same), true);
+  assert.equal(await page.getByRole('heading', { level: 1 }).count(), 1);
+  await page.context().setOffline(false);
+  await page.goto(`${weir.url}/models`);
+  await settled(page);
+  await page.evaluate(() => { window.same = true; });
+  await page.route('**/assets/*.js', (route) => route.fulfill({ status: 404 }), { times: 1 });
+  await page.mouse.move(0, 0);
+  await link.hover();
+  await becomes(() => page.evaluate(() => window.same).catch(() => true), undefined); // the page may just be on its way
+  await settled(page);
+  await link.click();
+  await page.waitForURL(`${weir.url}/playground`);
+  await settled(page);
+  page.complaints.length = 0; // the code that could not be had
+  await page.done();
+});
+
 test('a form that is sent when the session is over keeps its text', async () => {
   const page = await open(b, weir, { path: '/keys', signedIn: true });
   for (const [at, label, button] of [['/keys', 'Name', 'Make a key'], ['/settings/profile', 'Name', 'Save']]) {

@@ -13,12 +13,14 @@ if (location.pathname === '/welcome' && location.hash.length > 10) location.repl
 
 startLanguage(document.documentElement.lang)
 void queries.prefetchQuery(meQuery)
-// A new release has other chunk names: load the page again, once.
-window.addEventListener('vite:preloadError', (e) => {
+// A new release has other chunk names: load the page again, once. Where the gateway does not answer, what is shown stays.
+window.addEventListener('vite:preloadError', () => {
   if (sessionStorage.getItem('weir.reloaded') === location.href) return
-  sessionStorage.setItem('weir.reloaded', location.href)
-  e.preventDefault()
-  location.reload()
+  void fetch('/healthz').then(({ ok }) => {
+    if (!ok) return
+    sessionStorage.setItem('weir.reloaded', location.href)
+    location.reload()
+  }, () => {})
 })
 void loadMessages(['common']).then(() => {
   createRoot(document.getElementById('root')!).render(
