@@ -171,8 +171,8 @@ func (l *lockedBuffer) String() string {
 	return l.b.String()
 }
 
-// free returns an address that nothing listens at, and that a node can have again after a restart: the system gives such ports to nobody who
-// asks for any, as each connection does.
+// free returns an address on which nothing listens. Its port is below those that the system assigns to connections, so a node finds it free
+// again after a restart.
 func free(t testing.TB) string {
 	t.Helper()
 	for {

@@ -167,8 +167,8 @@ func (f *fleet) text(t *testing.T, i int, s *site, shared string) string {
 		"batch: {min_free_bytes: 1, folder: " + shared + "}\nvideo: {first_poll: 100ms, most_poll: 200ms}\n"
 }
 
-// freeAddress is an address on which nothing listens, that a program can be given again after a restart: the system gives such ports to nobody
-// who asks for any.
+// freeAddress returns an address on which nothing listens. Its port is below those that the system assigns to connections, so a program finds
+// it free again after a restart.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	for {

@@ -96,7 +96,7 @@ func textPlace(frame []byte, hidden bool) (at, end int) {
 // part is where a value is in a frame; at is 0 for none.
 type part struct{ at, end int }
 
-// only returns where the value is of the only member, of the object that begins at, that has one of these names.
+// only looks in the object that begins at for a member with one of these names, and returns the place of its value; none where two have one.
 func only(frame []byte, at int, names ...string) (found part) {
 	for m := rawjson.MembersOf(frame[at:]); m.Next(); {
 		for _, name := range names {

@@ -164,6 +164,7 @@ func (dec *decoder) frame(raw []byte) error {
 	return nil
 }
 
+// members decodes a frame member by member.
 func (dec *decoder) members(raw []byte) error {
 	cur := rawjson.At(raw, 0)
 	if cur.Kind() != rawjson.Object || !cur.Enter() {
