@@ -1,6 +1,7 @@
 package ownkey_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -45,6 +46,10 @@ func FuzzCheckSecret(f *testing.F) {
 	for _, s := range []string{"", "sk-abcdefgh", "{\"type\":\"service_account\"}", "AKIA:secret:token", "tab\tinside", "ключ-ключ", "a b c d e f", strings.Repeat("x", 3000), "line\nfeed-here", "nul\x00byte-here"} {
 		f.Add(s)
 	}
+	var said []string // the errors, which are the same for any key, so that none shows a part of it
+	for _, s := range []string{"{}", "", "with a space"} {
+		said = append(said, ownkey.CheckSecret(s).Error())
+	}
 	f.Fuzz(func(t *testing.T, s string) {
 		err := ownkey.CheckSecret(s)
 		plain := len(s) >= 8 && len(s) <= 2048 && s[0] != '{'
@@ -54,8 +59,8 @@ func FuzzCheckSecret(f *testing.F) {
 		if plain != (err == nil) {
 			t.Errorf("%q: %v", s, err)
 		}
-		if err != nil && (!fault.Is(err, fault.Invalid) || len(s) > 4 && strings.Contains(err.Error(), s)) {
-			t.Errorf("%q is in its error, or the error is of another kind: %v", s, err)
+		if err != nil && (!fault.Is(err, fault.Invalid) || !slices.Contains(said, err.Error())) {
+			t.Errorf("%q: the error says something of the key, or is of another kind: %v", s, err)
 		}
 	})
 }
