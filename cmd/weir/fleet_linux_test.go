@@ -372,6 +372,8 @@ func (f *fleet) end(t *testing.T) {
 	f.load.Wait()
 	for _, s := range f.nodes {
 		s.signal(t, syscall.SIGTERM)
+	}
+	for _, s := range f.nodes {
 		s.wantExit(t)
 	}
 	verify(t, "-c", f.nodes[0].file)

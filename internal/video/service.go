@@ -48,6 +48,7 @@ type Config struct {
 	PollFor   time.Duration // how long a provider may take to answer any other request; default 30 s
 	CopyFor   time.Duration // how long copying one video into the blob store may take; default 15 min
 	AddFor    time.Duration // how long the store may take to keep a new job before it is refused; default 1.5 s
+	AcceptFor time.Duration // how long a stored job waits to be accepted, after which it ends without having been started; default 1 min
 	StoreFor  time.Duration // how long any other call of the store may take; default 10 s
 
 	// Wait waits for d or until ctx ends, and then fails. nil: with a timer.
@@ -85,6 +86,7 @@ func (c Config) withDefaults() Config {
 	set(&c.PollFor, 30*time.Second)
 	set(&c.CopyFor, 15*time.Minute)
 	set(&c.AddFor, 1500*time.Millisecond)
+	set(&c.AcceptFor, time.Minute)
 	set(&c.StoreFor, 10*time.Second)
 	if c.Wait == nil {
 		c.Wait = loop.Wait
@@ -276,11 +278,8 @@ func (s *Service) Submit(ctx context.Context, c *Submit) (*Job, error) {
 	return j, nil
 }
 
-// confirmFor is how long a stored job waits to be accepted. After that it ends without having been started.
-const (
-	confirmFor   = time.Minute
-	confirmTries = 16
-)
+// acceptTries are the tries in the background to have a job accepted.
+const acceptTries = 16
 
 // accept has a job that the store surely has worked on. When the store's answer is lost, it is asked again in the background, and the client
 // has the job all the same: one that cannot be accepted in time ends as failed, where its client finds it.
@@ -299,7 +298,7 @@ func (s *Service) accept(ctx context.Context, j *Job) error {
 	case err != nil:
 		s.cfg.Report("a video job is not yet accepted", j, err)
 		s.beside(func(ctx context.Context) {
-			for tries := 0; tries < confirmTries && s.cfg.Wait(ctx, s.pause(100*time.Millisecond, 5*time.Second, tries)) == nil; tries++ {
+			for tries := 0; tries < acceptTries && s.cfg.Wait(ctx, s.pause(100*time.Millisecond, 5*time.Second, tries)) == nil; tries++ {
 				again, cancel := context.WithTimeout(ctx, s.cfg.StoreFor)
 				err := write(again)
 				if cancel(); !fault.Is(err, fault.StorageUnavailable) {
@@ -355,7 +354,7 @@ func (s *Service) newJob(c *Submit, r *Request, plan *Plan) *Job {
 	return &Job{
 		ID: apikey.NewID(IDPrefix), User: caller.User, Wallet: caller.Wallet, Key: caller.Key, Generation: c.Generation, Model: plan.Model, State: Pending,
 		Request: *r, Offers: plan.Offers, Videos: max(r.Outputs, 1), Seconds: r.Seconds, Size: r.Size, Form: r.Form, Callback: r.CallbackURL, Trace: c.Trace,
-		CreatedAt: now, UpdatedAt: now, DeadlineAt: now.Add(s.cfg.JobFor), DueAt: now.Add(confirmFor),
+		CreatedAt: now, UpdatedAt: now, DeadlineAt: now.Add(s.cfg.JobFor), DueAt: now.Add(s.cfg.AcceptFor),
 		Call: record.Call{Generation: c.Generation, Request: c.RequestID, User: caller.User, Wallet: caller.Wallet, Key: caller.Key, API: API, At: now,
 			ModelAsked: r.Model, Status: StatusAccepted, Catalog: c.Catalog.Version, UserAgent: c.UserAgent, Referer: c.Referer, Title: c.Title},
 	}
