@@ -6,8 +6,10 @@ import (
 	"io/fs"
 	"os"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -16,14 +18,27 @@ import (
 // Overlay sets scalars by their path, such as "server.listen": the values of flags.
 type Overlay map[string]string
 
-// places maps paths to the positions where they were set, such as "weir.yaml:12", "WEIR_SERVER_LISTEN" or "a flag".
-type places map[string]string
+// place is where something was set: a line of the file, a variable, or "a flag".
+type place struct {
+	by   string // the file's path, the variable, or "a flag"
+	line int    // 0: not in a file
+}
+
+func (p place) String() string {
+	if p.line == 0 {
+		return p.by
+	}
+	return p.by + ":" + strconv.Itoa(p.line)
+}
+
+// places maps paths to where they were set.
+type places map[string]place
 
 // of returns the position of a value, or of the section that contains it.
 func (p places) of(path string) string {
 	for path != "" {
 		if at, ok := p[path]; ok {
-			return at
+			return at.String()
 		}
 		path = path[:max(strings.LastIndexAny(path, ".["), 0)]
 	}
@@ -71,7 +86,7 @@ func parse(path string, data []byte, written time.Time, env Lookup, overlay Over
 	l.environment(reflect.ValueOf(&c).Elem(), "")
 	for path, instead := range replaced {
 		if text, _ := env(Variable(path)); text != "" {
-			l.fail(Variable(path), "%s: %s", path, instead)
+			l.fail(place{by: Variable(path)}, "%s: %s", path, instead)
 		}
 	}
 	for key, text := range overlay {
@@ -96,11 +111,11 @@ type loader struct {
 	errs   []error
 }
 
-func (l *loader) fail(at, format string, args ...any) {
+func (l *loader) fail(at place, format string, args ...any) {
 	l.errs = append(l.errs, fmt.Errorf("%s: %w", at, fmt.Errorf(format, args...)))
 }
 
-func (l *loader) at(n *yaml.Node) string { return l.file + ":" + strconv.Itoa(n.Line) }
+func (l *loader) at(n *yaml.Node) place { return place{l.file, n.Line} }
 
 func (l *loader) document(data []byte, c *Config) {
 	var doc yaml.Node
@@ -280,7 +295,7 @@ func typeName(t reflect.Type) string {
 }
 
 // set parses a text into a scalar.
-func (l *loader) set(at, path string, v reflect.Value, text string) {
+func (l *loader) set(at place, path string, v reflect.Value, text string) {
 	var value any
 	var err error
 	switch {
@@ -350,22 +365,26 @@ func splitList(text string) []string {
 
 // fieldNamed finds the field of a struct by its yaml name. If there is none, it lists all names for a suggestion.
 func fieldNamed(v reflect.Value, name string) (field reflect.Value, names []string) {
-	t := v.Type()
-	tag := func(i int) string {
-		tag, _, _ := strings.Cut(t.Field(i).Tag.Get("yaml"), ",")
-		return tag
+	all := yamlNames(v.Type())
+	if i := slices.Index(all, name); i >= 0 && name != "" {
+		return v.Field(i), nil
 	}
-	for i := range t.NumField() {
-		if tag(i) == name && name != "" {
-			return v.Field(i), nil
-		}
+	return field, slices.DeleteFunc(slices.Clone(all), func(n string) bool { return n == "" })
+}
+
+var yamlNamesOf sync.Map // reflect.Type -> []string, because a large catalog asks for the same few types thousands of times
+
+// yamlNames returns the yaml name of each field of a struct; "": it has none.
+func yamlNames(t reflect.Type) []string {
+	if names, ok := yamlNamesOf.Load(t); ok {
+		return names.([]string)
 	}
-	for i := range t.NumField() {
-		if n := tag(i); n != "" {
-			names = append(names, n)
-		}
+	names := make([]string, t.NumField())
+	for i := range names {
+		names[i], _, _ = strings.Cut(t.Field(i).Tag.Get("yaml"), ",")
 	}
-	return field, names
+	yamlNamesOf.Store(t, names)
+	return names
 }
 
 // Variable returns the environment variable that overrides the scalar at a path: WEIR_ and the path in capitals, with _ instead of dots.
@@ -396,12 +415,12 @@ func (l *loader) environment(v reflect.Value, path string) {
 			continue
 		}
 		if text, _ := l.env(Variable(inner)); text != "" { // many deployments set variables to "" instead of leaving them out
-			l.override(Variable(inner), inner, field, text)
+			l.override(place{by: Variable(inner)}, inner, field, text)
 		}
 	}
 }
 
-func (l *loader) override(at, path string, field reflect.Value, text string) {
+func (l *loader) override(at place, path string, field reflect.Value, text string) {
 	switch {
 	case isScalar(field.Type()):
 		l.places[path] = at
@@ -422,11 +441,11 @@ func (l *loader) overlay(c *Config, path, text string) {
 			v, names = fieldNamed(v, name)
 		}
 		if !v.IsValid() {
-			l.fail("a flag", "there is no setting %q%s", path, suggestion(name, names))
+			l.fail(place{by: "a flag"}, "there is no setting %q%s", path, suggestion(name, names))
 			return
 		}
 	}
-	l.override("a flag", path, v, text)
+	l.override(place{by: "a flag"}, path, v, text)
 }
 
 // suggestion returns the known key nearest to a mistyped one, if one is near.

@@ -17,7 +17,7 @@ func (c *Config) Rate() rate.Declared {
 	p := &c.Pricing
 	return rate.Declared{
 		RubPerUSD: string(p.RubPerUSD), Margin: string(p.Margin), VAT: p.VAT.rate(), Version: p.version(),
-		RateAt: c.places["pricing.rub_per_usd"], MarginAt: c.places["pricing.margin"], FromBank: p.RateSource == rate.CBR,
+		RateAt: c.places["pricing.rub_per_usd"].String(), MarginAt: c.places["pricing.margin"].String(), FromBank: p.RateSource == rate.CBR,
 	}
 }
 
