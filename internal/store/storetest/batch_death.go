@@ -329,7 +329,7 @@ func batchCharges(t *testing.T, o *office) {
 		}
 		credit := money.Nano(rapid.Int64Range(0, 12).Draw(r, "rubles")) * ruble
 		c := o.author(credit)
-		k := o.clerk(book)
+		k := o.clerk(book, func(_ *batch.Deps, c *batch.Config) { c.Window = time.Hour }) // some wait until their time is over, and ask all the while
 		fates := rapid.SliceOfN(rapid.SampledFrom([]fault.Kind{fault.Internal, fault.Invalid, fault.ProviderUnavailable, fault.RateLimited, fault.Timeout}), 1, 12).Draw(r, "fates")
 		cancelAt := rapid.IntRange(0, 30).Draw(r, "cancel at")
 		var b *batch.Batch
