@@ -128,6 +128,12 @@ python: ## install Python for tests, if it is missing (Debian and derivatives)
 	@if command -v python3 >/dev/null; then exit 0; fi; \
 	$(call install-package,python3)
 
+# The tests of the interface read the invoices that people download.
+.PHONY: poppler
+poppler: ## install pdftotext for tests, if it is missing (Debian and derivatives)
+	@if command -v pdftotext >/dev/null; then exit 0; fi; \
+	$(call install-package,poppler-utils)
+
 # The pages show code for PHP with its extension curl, and the tests of the interface run it.
 .PHONY: php
 php: ## install PHP for tests, if it is missing (Debian and derivatives)
@@ -187,7 +193,7 @@ e2e/node/node_modules/.package-lock.json: e2e/node/package.json e2e/node/package
 	@touch $@
 
 .PHONY: e2e-web
-e2e-web: build chromium python php e2e/web/node_modules/.package-lock.json ## test the web interface in Chromium
+e2e-web: build chromium python php poppler e2e/web/node_modules/.package-lock.json ## test the web interface in Chromium
 	cd e2e/web && WEIR_BIN=$(CURDIR)/bin/weir npm test
 
 .PHONY: screens
