@@ -499,3 +499,37 @@ func FuzzLoad(f *testing.F) {
 		}
 	})
 }
+
+// A mistake that a long list repeats does not hide the first errors.
+func TestManyErrors(t *testing.T) {
+	for name, c := range map[string]struct {
+		each string
+		n    int
+		more string
+	}{
+		"unknown keys":      {"{id: v/m%d, max: 1}", 40, "and 10 more errors"},
+		"wrong values":      {"{id: v/m%d, params: [x]}", 1000, "and 970 more errors"},
+		"as many as we say": {"{id: v/m%d, max: 1}", 30, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := "providers:\n  - id: p\n    base_url: http://127.0.0.1:1/v1\n    models:\n"
+			for i := range c.n {
+				text += "      - " + fmt.Sprintf(c.each, i) + "\n"
+			}
+			_, err := config.Load(write(t, text), env(), nil)
+			if err == nil {
+				t.Fatal("it is taken")
+			}
+			lines := strings.Split(err.Error(), "\n")
+			if c.more != "" {
+				if last := lines[len(lines)-1]; last != c.more {
+					t.Errorf("the last line is %q", last)
+				}
+				lines = lines[:len(lines)-1]
+			}
+			if len(lines) != 30 {
+				t.Errorf("%d errors", len(lines))
+			}
+		})
+	}
+}

@@ -101,7 +101,17 @@ func parse(path string, data []byte, written time.Time, env Lookup, overlay Over
 		}
 		return c, nil
 	}
-	return Config{}, errors.Join(l.errs...)
+	return Config{}, joined(l.errs)
+}
+
+// mostErrors are as many as somebody reads. One wrong key in a long list of models would fill thousands of lines.
+const mostErrors = 30
+
+func joined(errs []error) error {
+	if more := len(errs) - mostErrors; more > 0 {
+		errs = append(slices.Clip(errs[:mostErrors]), fmt.Errorf("and %d more errors", more))
+	}
+	return errors.Join(errs...)
 }
 
 type loader struct {

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"errors"
 	"fmt"
 	"math/big"
 	"net"
@@ -124,7 +123,7 @@ func (c *Config) Validate() error {
 		}
 	}
 	k.catalog()
-	return errors.Join(k.errs...)
+	return joined(k.errs)
 }
 
 func (k *checker) signIn() {
