@@ -107,9 +107,9 @@ test('the list: filters are in the address and can be taken away, a row opens a 
   await page.keyboard.press('Enter');
   await page.waitForURL(new RegExp(`id=${moved}`));
   await page.waitForFunction(() => document.querySelectorAll('table tbody tr').length === 1);
+  await settled(page);
   await page.keyboard.press('Tab');
-  await rows.first().focus();
-  await page.keyboard.press('Enter');
+  await rows.first().press('Enter');
   await page.getByRole('dialog').getByText('Why this provider answered').waitFor();
   await page.waitForURL(/open=/);
   await accessible(page);
