@@ -59,7 +59,8 @@ func (t *tx) post(p *ledger.Posting) (done ledger.Posted, err error) {
 		if call, err = t.charged(p); err != nil { // it may have been dropped until the wallet was locked
 			return done, err
 		}
-		if before, err = t.movements(refundsOf, p.Against); err != nil {
+		before, err = refundsBy(func(after int64) ([]ledger.Movement, error) { return t.movements(refundsOf, p.Against, after) })
+		if err != nil {
 			return done, err
 		}
 	}

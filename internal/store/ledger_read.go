@@ -108,8 +108,20 @@ func (s *Store) Statement(ctx context.Context, wallet string, before int64, coun
 
 // Refunds is ledger.Reader.Refunds.
 func (s *Store) Refunds(ctx context.Context, wallet, generation string) ([]ledger.Movement, error) {
-	all, err := list(ctx, s, "store.Refunds", scanMovement, refundsOf, ledger.RefundAccount+generation)
+	all, err := refundsBy(func(after int64) ([]ledger.Movement, error) {
+		return list(ctx, s, "store.Refunds", scanMovement, refundsOf, ledger.RefundAccount+generation, after)
+	})
 	return slices.DeleteFunc(all, func(m ledger.Movement) bool { return wallet != "" && m.Wallet != wallet }), err
+}
+
+// refundsBy reads all refunds of a call page by page, each after a transaction.
+func refundsBy(page func(after int64) ([]ledger.Movement, error)) (all []ledger.Movement, err error) {
+	for after := int64(-1); ; after = all[len(all)-1].Transaction {
+		next, err := page(after)
+		if all = append(all, next...); err != nil || len(next) == 0 {
+			return all, err
+		}
+	}
 }
 
 // movements runs one of the queries of movements.

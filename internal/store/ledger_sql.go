@@ -70,10 +70,19 @@ const (
 	movement = `SELECT t.id, t.kind, t.ref, t.at, t.actor, t.reason, w.account, w.amount, o.account FROM entries w JOIN transactions t ON t.id = w.transaction_id
 		JOIN entries o ON o.transaction_id = w.transaction_id AND o.line <> w.line AND substr(o.ref, 1, 7) <> 'settle:'
 		WHERE substr(w.account, 1, 7) = 'wallet:' AND substr(w.ref, 1, 7) <> 'settle:' `
-	movementOf  = movement + `AND t.ref = $1`
-	refundsOf   = movement + `AND o.account = $1 ORDER BY w.transaction_id`
-	movementsOf = movement + `AND w.account = $1 AND w.transaction_id < $2 ORDER BY w.transaction_id DESC LIMIT $3`
-	entriesOf   = `SELECT e.transaction_id * 10000 + e.line, e.transaction_id, e.account, e.amount, e.ref, t.at
+	movementOf = movement + `AND t.ref = $1`
+	// PostgreSQL cannot tell how few of an account's entries are postings. Joined, it would read all entries, and ordered by the bare number all
+	// postings of the database; so what belongs to each is read by itself, in pages of which it knows the length.
+	refundsOf = `SELECT e.transaction_id, ` + itsTransaction + `, COALESCE((SELECT w.account` + itsWallet + `), ''), COALESCE((SELECT w.amount` + itsWallet + `), 0), e.account
+		FROM entries e WHERE e.account = $1 AND e.transaction_id > $2 AND substr(e.ref, 1, 7) <> 'settle:' ORDER BY e.transaction_id LIMIT 100`
+	movementsOf = `SELECT e.transaction_id, ` + itsTransaction + `, e.account, e.amount, COALESCE((SELECT o.account FROM entries o
+		WHERE o.transaction_id = e.transaction_id AND o.line <> e.line AND substr(o.ref, 1, 7) <> 'settle:' LIMIT 1), '')
+		FROM entries e WHERE e.account = $1 AND e.transaction_id < $2 AND substr(e.ref, 1, 7) <> 'settle:' ORDER BY e.transaction_id + 0 DESC LIMIT $3`
+	itsTransaction = `(SELECT t.kind FROM transactions t WHERE t.id = e.transaction_id), (SELECT t.ref FROM transactions t WHERE t.id = e.transaction_id),
+		(SELECT t.at FROM transactions t WHERE t.id = e.transaction_id), (SELECT t.actor FROM transactions t WHERE t.id = e.transaction_id),
+		(SELECT t.reason FROM transactions t WHERE t.id = e.transaction_id)`
+	itsWallet = ` FROM entries w WHERE w.transaction_id = e.transaction_id AND w.line <> e.line AND substr(w.account, 1, 7) = 'wallet:' AND substr(w.ref, 1, 7) <> 'settle:' LIMIT 1`
+	entriesOf = `SELECT e.transaction_id * 10000 + e.line, e.transaction_id, e.account, e.amount, e.ref, t.at
 		FROM entries e JOIN transactions t ON t.id = e.transaction_id WHERE e.account = $1 AND e.ref = $2`
 
 	activity = `SELECT day, model, SUM(cost), SUM(requests), SUM(prompt), SUM(completion), SUM(reasoning), SUM(refunded) FROM usage_daily

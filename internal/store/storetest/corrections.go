@@ -250,6 +250,32 @@ func refundsAtOnce(t *testing.T, d *desk) {
 	d.balanced()
 }
 
+// manyRefunds checks that all refunds of a call count, of which the store reads a hundred at a time.
+func manyRefunds(t *testing.T, d *desk) {
+	w := d.wallet(5 * ruble)
+	b := d.node()
+	c := d.charge(b, w, "", ruble)
+	d.flush(b)
+	const parts = 205
+	for i := range parts {
+		if _, err := d.refund(b, c, fmt.Sprint("part-", i), 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := d.refund(b, c, "too much", ruble-parts+1); !fault.Is(err, fault.Unprocessable) {
+		t.Errorf("more than is left: %v", err)
+	}
+	rest, err := d.refund(b, c, "the rest", 0)
+	if err != nil || rest.Amount != ruble-parts {
+		t.Errorf("the rest is %d, %v", rest.Amount, err)
+	}
+	all, err := d.store.Refunds(d.ctx, w, c.Generation)
+	if err != nil || len(all) != parts+1 || all[0].Reference() != "part-0" || all[100].Reference() != "part-100" || all[parts].Reference() != "the rest" {
+		t.Errorf("%d refunds, %v", len(all), err)
+	}
+	d.balanced()
+}
+
 // refundedKey: the limit of a key regains the refund of a call in the same interval, and of no other.
 func refundedKey(t *testing.T, d *desk) {
 	w := d.wallet(100 * ruble)

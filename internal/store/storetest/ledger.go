@@ -45,6 +45,7 @@ func RunLedger(t *testing.T, open func(t *testing.T, now func() time.Time) Ledge
 		"adjustments once":                            adjustedOnce,
 		"refunds":                                     refunds,
 		"refunds on two nodes":                        refundsAtOnce,
+		"many refunds of one call":                    manyRefunds,
 		"refunds of a key's call":                     refundedKey,
 		"a call without a charge is not refunded":     noCharge,
 		"statement":                                   statement,

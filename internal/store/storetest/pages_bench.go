@@ -3,8 +3,10 @@ package storetest
 import (
 	"cmp"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"runtime"
 	"runtime/metrics"
@@ -140,6 +142,13 @@ func PagesBench(b *testing.B, open func(b *testing.B, now func() time.Time) Page
 		}},
 		{"generation by id", func(ctx context.Context) error { _, _, err := s.Call(ctx, wallet, last); return err }},
 		{"generation by id, of any account", func(ctx context.Context) error { _, _, err := s.Call(ctx, "", other); return err }},
+		{"statement by number", func(ctx context.Context) error {
+			all, err := s.Statement(ctx, wallet, math.MaxInt64, 50)
+			if err == nil && len(all) == 0 {
+				err = errors.New("there are no postings")
+			}
+			return err
+		}},
 		{"refunds of a generation", func(ctx context.Context) error { _, err := s.Refunds(ctx, wallet, last); return err }},
 		{"ranks of models", func(ctx context.Context) error {
 			return s.PaidTokens(ctx, today.AddDate(0, 0, -7).Format(time.DateOnly), today.AddDate(0, 0, -1).Format(time.DateOnly), func(string, string, int64) {})
