@@ -49,7 +49,7 @@ func (p places) of(path string) string {
 const maxFileBytes = 16 << 20
 
 // Load reads the configuration: defaults, then the YAML file at path ("": none), then WEIR_* variables, then the overlay. Later ones
-// override earlier ones. It checks the whole and returns all errors, each with its position. A configuration that is returned without an
+// override earlier ones. It checks the whole and returns its errors, at most thirty, each with its position. A configuration that is returned without an
 // error is valid.
 func Load(path string, env Lookup, overlay Overlay) (Config, error) {
 	if path == "" {

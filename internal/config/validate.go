@@ -43,7 +43,7 @@ func (k *checker) fail(path, format string, args ...any) {
 	k.errs = append(k.errs, err)
 }
 
-// Validate checks rules over several values, and the declared catalog. It joins all errors that it finds.
+// Validate checks rules over several values, and the declared catalog. It joins the errors that it finds, at most thirty.
 func (c *Config) Validate() error {
 	k := checker{c: c}
 	k.server()

@@ -115,7 +115,8 @@ func (s *Store) Refunds(ctx context.Context, wallet, generation string) ([]ledge
 }
 
 // refundsBy reads all refunds of a call page by page, each after a transaction.
-func refundsBy(page func(after int64) ([]ledger.Movement, error)) (all []ledger.Movement, err error) {
+func refundsBy(page func(after int64) ([]ledger.Movement, error)) ([]ledger.Movement, error) {
+	all := []ledger.Movement{}
 	for after := int64(-1); ; after = all[len(all)-1].Transaction {
 		next, err := page(after)
 		if all = append(all, next...); err != nil || len(next) == 0 {
