@@ -67,10 +67,9 @@ const (
 	// by the index of the second in the id; few calls have the same
 	generationAny = `SELECT ` + storedColumns + ` FROM generations WHERE substr(id, 5, 10) = substr(CAST($1 AS TEXT), 5, 10) AND id = $1`
 	// Movements are transactions with an entry of a wallet and one of another account. Indexes for their entries exist.
-	movement = `SELECT t.id, t.kind, t.ref, t.at, t.actor, t.reason, w.account, w.amount, o.account FROM entries w JOIN transactions t ON t.id = w.transaction_id
+	movementOf = `SELECT t.id, t.kind, t.ref, t.at, t.actor, t.reason, w.account, w.amount, o.account FROM entries w JOIN transactions t ON t.id = w.transaction_id
 		JOIN entries o ON o.transaction_id = w.transaction_id AND o.line <> w.line AND substr(o.ref, 1, 7) <> 'settle:'
-		WHERE substr(w.account, 1, 7) = 'wallet:' AND substr(w.ref, 1, 7) <> 'settle:' `
-	movementOf = movement + `AND t.ref = $1`
+		WHERE substr(w.account, 1, 7) = 'wallet:' AND substr(w.ref, 1, 7) <> 'settle:' AND t.ref = $1`
 	// PostgreSQL cannot tell how few of an account's entries are postings. Joined, it would read all entries, and ordered by the bare number all
 	// postings of the database; so what belongs to each is read by itself, in pages of which it knows the length.
 	refundsOf = `SELECT e.transaction_id, ` + itsTransaction + `, COALESCE((SELECT w.account` + itsWallet + `), ''), COALESCE((SELECT w.amount` + itsWallet + `), 0), e.account
