@@ -207,9 +207,9 @@ e2e/web/node_modules/.package-lock.json: e2e/web/package.json e2e/web/package-lo
 	@touch $@
 
 .PHONY: chromium
-chromium: ## install Chromium for the tests of the web interface, if it is missing (Debian and derivatives)
-	@if command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null; then exit 0; fi; \
-	$(call install-package,chromium)
+chromium: ## install Chromium without windows for the tests of the web interface, if there is none (Debian and derivatives)
+	@for name in chromium-headless-shell chromium chromium-browser google-chrome; do if command -v $$name >/dev/null; then exit 0; fi; done; \
+	$(call install-package,chromium-headless-shell)
 
 # The packages of the agents have a gigabyte in total. Claude Code's needs its install script, which npm may be configured to skip.
 .PHONY: e2e-clients

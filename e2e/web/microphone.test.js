@@ -49,7 +49,7 @@ test('what is said into the microphone is transcribed, and goes with a message',
 });
 
 for (const [what, args, says] of [
-  ['the person refuses', [device], 'The browser does not let this page use the microphone.'],
+  ['the person refuses', [device, `${leave}=deny`], 'The browser does not let this page use the microphone.'],
   ['there is no microphone', [leave], 'No microphone is connected.'],
 ]) {
   test(`${what}: the page says so, and a file still goes`, async () => {

@@ -13,7 +13,8 @@ import { isDeepStrictEqual } from 'node:util';
 import { chromium } from 'playwright-core';
 
 export const program = process.env.WEIR_BIN ?? new URL('../../bin/weir', import.meta.url).pathname;
-const executablePath = process.env.CHROMIUM ?? ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync);
+// The one without windows first: the tests take two thirds of the time with it.
+const executablePath = process.env.CHROMIUM ?? ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome'].map((name) => `/usr/bin/${name}`).find(existsSync);
 
 /** Starts `weir demo`. Answers what it printed, `api` (…/v1), `url` (the interface), `call` (a request with the demo's key) and the data folder. */
 export async function demo({ args = [], env = {} } = {}) {
@@ -41,7 +42,7 @@ export async function demo({ args = [], env = {} } = {}) {
 
 /** One browser for the file; `args` are switches of Chromium. */
 export async function browser(args = []) {
-  assert.ok(executablePath, 'Chromium is missing; on Debian: apt-get install chromium');
+  assert.ok(executablePath, 'Chromium is missing; on Debian: apt-get install chromium-headless-shell');
   const b = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', ...args] });
   after(() => b.close());
   return b;
