@@ -11,7 +11,8 @@ LDFLAGS := -s -w -X weir/internal/app.Version=$(VERSION)
 # Functions of these are called once in a while, and inlining their callees would only make the program larger, by a megabyte.
 SELDOM := weir/internal/sim/... github.com/go-webauthn/... github.com/fxamacker/... github.com/google/go-tpm/... github.com/go-jose/... github.com/yuin/... \
 	codeberg.org/... github.com/minio/... go.yaml.in/... github.com/pressly/... github.com/wneessen/...
-GCFLAGS := $(foreach p,$(SELDOM),-gcflags=$(p)=-l)
+# How the program is built. The linters and the tests without the race detector take it, too: each package is compiled once for all of them.
+AS_SHIPPED := CGO_ENABLED=0 GOFLAGS="$(strip $(GOFLAGS) -trimpath $(foreach p,$(SELDOM),-gcflags=$(p)=-l))"
 GO_CODE := files.go cmd internal bench e2e
 
 # The race detector needs a C compiler. Without one the tests run without it, and report that.
@@ -38,7 +39,7 @@ build: web ## build bin/weir, with the web interface if npm is there
 PROGRAM ?= bin/weir
 .PHONY: program
 program:
-	CGO_ENABLED=0 go build -trimpath $(GCFLAGS) -ldflags "$(LDFLAGS)" -o $(PROGRAM) ./cmd/weir
+	$(AS_SHIPPED) go build -ldflags "$(LDFLAGS)" -o $(PROGRAM) ./cmd/weir
 
 # The interface is built again when one of its files changed. Without npm the program is built without it, and its pages say so.
 WEB_FILES := $(shell find web/src web/*.html web/*.ts web/*.json -type f 2>/dev/null)
@@ -79,7 +80,7 @@ vet:
 
 .PHONY: lint
 lint: bin/golangci-lint lint-openapi vuln ## run the linters, and check for known vulnerabilities
-	bin/golangci-lint run ./...
+	$(AS_SHIPPED) bin/golangci-lint run ./...
 	cd e2e && ../bin/golangci-lint run ./...
 
 .PHONY: lint-openapi
@@ -160,14 +161,15 @@ endif
 # Each of these keeps all processors busy. They run one after another, so that their times can be compared.
 APP_TESTS := ./internal/app ./internal/app/accounts ./internal/app/nodes ./internal/app/media
 LONG_TESTS := $(APP_TESTS) ./internal/store/sqlite ./internal/store/postgres ./cmd/weir
-FULL_TESTS := $(APP_TESTS) ./internal/ledger ./cmd/weir
+# The race detector makes parsers ten times slower, and those of plugins have nothing that runs beside something else.
+FULL_TESTS := $(APP_TESTS) ./internal/ledger ./internal/plugin/pdf ./internal/plugin/pdftext ./internal/plugin/schema ./cmd/weir
 
 .PHONY: unit
 unit: postgres nginx ffmpeg python ## run the Go tests of the product, with the race detector if there is a C compiler, and the longest in full without it
 	@[ -n "$(RACE)" ] || echo 'ATTENTION: no C compiler, so the race detector is off; on Debian: apt-get install gcc libc6-dev'
 	go test -vet=off $(RACE) -short -parallel $(TESTS_AT_ONCE) -timeout 15m $$(go list ./... | grep -vxF "$$(go list $(LONG_TESTS))")
 	go test -vet=off $(RACE) -short -parallel $(TESTS_AT_ONCE) -timeout 15m -p 1 $(LONG_TESTS)
-	go test -vet=off -parallel $(TESTS_AT_ONCE) -timeout 10m -p 1 -run "$$(tools/long-tests.sh $(FULL_TESTS))" $(FULL_TESTS)
+	$(AS_SHIPPED) go test -vet=off -parallel $(TESTS_AT_ONCE) -timeout 10m -p 1 -run "$$(tools/long-tests.sh $(FULL_TESTS))" $(FULL_TESTS)
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target for ten minutes (FUZZTIME=1h: longer, AT_ONCE=4: four in parallel)

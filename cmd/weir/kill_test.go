@@ -209,7 +209,7 @@ models:
 store: {dsn: "` + dsn + `"}
 journal: {segment_bytes: 2MiB}
 ledger: {lease_for: 3s, lapse_after: 6s}
-video: {first_poll: 100ms, most_poll: 200ms, max_active_per_user: 8, accept_within: 5s}
+video: {first_poll: 100ms, most_poll: 200ms, max_active_per_user: 8, accept_within: 5s, lost_after: 5s}
 fetch: {allow_provider_media: [127.0.0.0/8]}
 log: {access: false}
 `

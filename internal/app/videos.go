@@ -58,7 +58,7 @@ func (g *Gateway) makeVideos(f *fetch.Client, own video.OwnKeys, metrics *httpap
 		d.Contents = kept
 	}
 	return video.New(d, video.Config{
-		Now: now, Limit: int(v.MaxActive), JobFor: v.MaxAge, AcceptFor: v.AcceptWithin, AddFor: g.cfg.Ledger.StoreFor, StoreFor: patience(&g.cfg, 10*time.Second), KeepFor: v.Retention, ForgetAfter: v.ForgetAfter, AtOnce: int(v.AtOnce), Copies: int(v.CopiesAtOnce), FirstPoll: v.FirstPoll, MostPoll: v.MostPoll,
+		Now: now, Limit: int(v.MaxActive), JobFor: v.MaxAge, AcceptFor: v.AcceptWithin, LostAfter: v.LostAfter, AddFor: g.cfg.Ledger.StoreFor, StoreFor: patience(&g.cfg, 10*time.Second), KeepFor: v.Retention, ForgetAfter: v.ForgetAfter, AtOnce: int(v.AtOnce), Copies: int(v.CopiesAtOnce), FirstPoll: v.FirstPoll, MostPoll: v.MostPoll,
 		LookEvery: min(v.FirstPoll, time.Second), CopyFor: v.CopyTimeout, Report: reportVideos(g.slog),
 	}), nil
 }

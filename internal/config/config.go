@@ -449,6 +449,7 @@ type VideoJobs struct {
 	MaxActive       int64         `yaml:"max_active_per_user"`
 	MaxAge          time.Duration `yaml:"max_age"`
 	AcceptWithin    time.Duration `yaml:"accept_within"` // of a stored job, whose node may have died
+	LostAfter       time.Duration `yaml:"lost_after"`    // of a submission without a clear answer
 	FirstPoll       time.Duration `yaml:"first_poll"`
 	MostPoll        time.Duration `yaml:"most_poll"`
 	AtOnce          int64         `yaml:"at_once"`        // running jobs of one node at a time
@@ -772,7 +773,7 @@ func Default() Config {
 			MaxFileBytes: 100 << 20, MaxLineBytes: 4 << 20, MaxRequests: 50_000, MaxFiles: 1000, MaxBytes: 2 << 30, MaxActive: 20, AtOnce: 16, AtOncePerUser: 8, Tries: 5, LostAfter: 2 * time.Minute,
 		},
 		Video: VideoJobs{
-			MaxActive: 2, MaxAge: time.Hour, AcceptWithin: time.Minute, FirstPoll: 5 * time.Second, MostPoll: 30 * time.Second, AtOnce: 16,
+			MaxActive: 2, MaxAge: time.Hour, AcceptWithin: time.Minute, LostAfter: time.Minute, FirstPoll: 5 * time.Second, MostPoll: 30 * time.Second, AtOnce: 16,
 			Retention: 24 * time.Hour, ForgetAfter: 30 * 24 * time.Hour, CopiesAtOnce: 8, Keep: KeepProvider, CopyTimeout: 15 * time.Minute, MaxContentBytes: 2 << 30, MinFreeBytes: 1 << 30,
 			S3:        S3{Prefix: "weir/", PartBytes: 8 << 20},
 			Callbacks: Callbacks{Timeout: 10 * time.Second, AtOnce: 8, Poll: 2 * time.Second, KeepFor: 7 * 24 * time.Hour},

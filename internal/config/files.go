@@ -65,7 +65,7 @@ func (k *checker) video() {
 	v := &k.c.Video
 	k.oneOf("video.keep", v.Keep, KeepProvider, KeepFolder, KeepS3)
 	k.allPositive("video", []setting{
-		{"max_active_per_user", v.MaxActive}, {"max_age", int64(v.MaxAge)}, {"accept_within", int64(v.AcceptWithin)}, {"first_poll", int64(v.FirstPoll)}, {"most_poll", int64(v.MostPoll)},
+		{"max_active_per_user", v.MaxActive}, {"max_age", int64(v.MaxAge)}, {"accept_within", int64(v.AcceptWithin)}, {"lost_after", int64(v.LostAfter)}, {"first_poll", int64(v.FirstPoll)}, {"most_poll", int64(v.MostPoll)},
 		{"at_once", v.AtOnce}, {"retention", int64(v.Retention)}, {"forget_after", int64(v.ForgetAfter)}, {"copies_at_once", v.CopiesAtOnce}, {"copy_timeout", int64(v.CopyTimeout)}, {"max_content_bytes", int64(v.MaxContentBytes)},
 		{"callbacks.timeout", int64(v.Callbacks.Timeout)}, {"callbacks.at_once", v.Callbacks.AtOnce}, {"callbacks.poll", int64(v.Callbacks.Poll)},
 		{"callbacks.keep_for", int64(v.Callbacks.KeepFor)},

@@ -242,7 +242,7 @@ func (s *Service) recover(ctx context.Context, j *Job) (over bool, err error) {
 		return true, ctx.Err()
 	case s.late(j) && (err != nil || r.Fate == Absent && len(alike) == 0):
 		return true, s.tooLate(ctx, j)
-	case err != nil, r.Fate == Absent && len(alike) == 0 && s.now().Sub(j.asked()) < settledAfter:
+	case err != nil, r.Fate == Absent && len(alike) == 0 && s.now().Sub(j.asked()) < s.cfg.LostAfter:
 		j.Failures++
 		return true, s.again(ctx, j, s.pause(s.cfg.FirstPoll, s.cfg.MostPoll, j.Failures))
 	case len(alike) == 1:
@@ -259,10 +259,7 @@ func (s *Service) recover(ctx context.Context, j *Job) (over bool, err error) {
 	return false, nil
 }
 
-const (
-	settledAfter = time.Minute // after this time the provider's report that it does not have the job is trusted
-	mostAlike    = 16          // most candidates that are checked
-)
+const mostAlike = 16 // most candidates that are checked
 
 // untaken are the provider's names for jobs that may be what a submission has made, and that are no other job's.
 func (s *Service) untaken(ctx context.Context, j *Job, r *Recovered) (list []string, err error) {

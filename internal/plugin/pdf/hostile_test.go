@@ -28,7 +28,10 @@ func allocated(f func()) uint64 {
 const perStep = 16
 
 // Whatever a file does, it ends within its budget, and what it allocates is paid for. Not parallel, for it looks at the memory of the process.
-func TestHostileFiles(t *testing.T) {
+func TestHostileDocuments(t *testing.T) {
+	if testing.Short() {
+		t.Skip("costs twenty seconds with the race detector")
+	}
 	files := pdftest.Files()
 	if len(files) < 40 {
 		t.Fatalf("%d files", len(files))

@@ -81,8 +81,11 @@ func TestRead(t *testing.T) {
 }
 
 // The reader's own bounds hold before those of the system do: a hostile file is refused with a reason, or its text is cut.
-func TestHostileFiles(t *testing.T) {
+func TestHostileDocuments(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("costs forty seconds with the race detector")
+	}
 	for _, f := range pdftest.Files() {
 		lim := limits(func(l *pdftext.Limits) { l.PDF.Work = 50_000_000 })
 		got, err := pdftext.Read(t.Context(), bytes.NewReader(f.Data), len(f.Data), lim)

@@ -100,7 +100,10 @@ const (
 )
 
 // Work and memory stay within their bounds: bytes are counted, no clock is looked at, and what has no bound does not come to an end here.
-func TestBounds(t *testing.T) { //nolint:paralleltest // it counts what is allocated
+func TestHostileSchemas(t *testing.T) { //nolint:paralleltest // it counts what is allocated
+	if testing.Short() {
+		t.Skip("costs ten seconds with the race detector")
+	}
 	for _, h := range hostile { //nolint:paralleltest // see above
 		t.Run(h.name, func(t *testing.T) { bounded(t, []byte(h.schema), []byte(h.doc)) })
 	}
