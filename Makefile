@@ -161,15 +161,18 @@ endif
 # Each of these keeps all processors busy. They run one after another, so that their times can be compared.
 APP_TESTS := ./internal/app ./internal/app/accounts ./internal/app/nodes ./internal/app/media
 LONG_TESTS := $(APP_TESTS) ./internal/store/sqlite ./internal/store/postgres ./cmd/weir
+# Half of its time this one waits for silent nodes to count as dead.
+WAITING_TESTS := ./internal/app/nodes
 # The race detector makes parsers ten times slower, and those of plugins have nothing that runs beside something else.
-FULL_TESTS := $(APP_TESTS) ./internal/ledger ./internal/plugin/pdf ./internal/plugin/pdftext ./internal/plugin/schema ./cmd/weir
+FULL_TESTS := ./cmd/weir $(APP_TESTS) ./internal/ledger ./internal/plugin/pdf ./internal/plugin/pdftext ./internal/plugin/schema
 
 .PHONY: unit
 unit: postgres nginx ffmpeg python ## run the Go tests of the product, with the race detector if there is a C compiler, and the longest in full without it
 	@[ -n "$(RACE)" ] || echo 'ATTENTION: no C compiler, so the race detector is off; on Debian: apt-get install gcc libc6-dev'
 	go test -vet=off $(RACE) -short -parallel $(TESTS_AT_ONCE) -timeout 15m $$(go list ./... | grep -vxF "$$(go list $(LONG_TESTS))")
-	go test -vet=off $(RACE) -short -parallel $(TESTS_AT_ONCE) -timeout 15m -p 1 $(LONG_TESTS)
-	$(AS_SHIPPED) go test -vet=off -parallel $(TESTS_AT_ONCE) -timeout 10m -p 1 -run "$$(tools/long-tests.sh $(FULL_TESTS))" $(FULL_TESTS)
+	go test -vet=off $(RACE) -short -parallel $(TESTS_AT_ONCE) -timeout 15m -p 1 $(filter-out $(WAITING_TESTS),$(LONG_TESTS))
+	go test -vet=off $(RACE) -short -parallel 12 -timeout 15m $(WAITING_TESTS)
+	$(AS_SHIPPED) go test -vet=off -parallel $(TESTS_AT_ONCE) -timeout 10m -p 2 -run "$$(tools/long-tests.sh $(FULL_TESTS))" $(FULL_TESTS)
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target for ten minutes (FUZZTIME=1h: longer, AT_ONCE=4: four in parallel)
