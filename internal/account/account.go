@@ -11,6 +11,7 @@ import (
 	"weir/internal/apikey"
 	"weir/internal/audit"
 	"weir/internal/fault"
+	"weir/internal/oneline"
 )
 
 // User is one customer. Each has one wallet.
@@ -219,10 +220,8 @@ func CheckName(name string) error {
 	if strings.HasPrefix(name, "usr_") || strings.HasPrefix(name, "wal_") {
 		return fault.Field("account.Name", "name", "name must not begin with usr_ or wal_, as ids do.")
 	}
-	for _, r := range name {
-		if r < ' ' || r == 0x7f || r == '\uFFFD' {
-			return fault.Field("account.Name", "name", "name must not contain control characters.")
-		}
+	if !oneline.Is(name) {
+		return fault.Field("account.Name", "name", "name must not contain control characters, or characters that change the direction of text.")
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"weir/internal/audit"
 	"weir/internal/fault"
 	"weir/internal/money"
+	"weir/internal/oneline"
 )
 
 // MaxPerUser is how many keys a user may have that are not deleted.
@@ -541,10 +542,8 @@ func checkName(name string) error {
 	if name == "" || len(name) > maxNameLen {
 		return fault.Field("apikey.Name", "name", "name must have 1 to %d bytes.", maxNameLen)
 	}
-	for _, r := range name {
-		if r < ' ' || r == 0x7f || r == '\uFFFD' {
-			return fault.Field("apikey.Name", "name", "name must not contain control characters.")
-		}
+	if !oneline.Is(name) {
+		return fault.Field("apikey.Name", "name", "name must not contain control characters, or characters that change the direction of text.")
 	}
 	return nil
 }

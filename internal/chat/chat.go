@@ -6,12 +6,12 @@ import (
 	"context"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"weir/internal/audit"
 	"weir/internal/fault"
 	"weir/internal/loop"
+	"weir/internal/oneline"
 )
 
 // MaxContent is how long one chat may be, in bytes.
@@ -139,18 +139,13 @@ func (c *Chat) check() error {
 		return fault.Field(op, "id", "The id of a chat is %d to %d lower-case Latin letters and digits.", minID, maxID)
 	}
 	c.Title = strings.TrimSpace(c.Title)
-	if n := utf8.RuneCountInString(c.Title); n == 0 || n > maxTitle || !utf8.ValidString(c.Title) || strings.ContainsFunc(c.Title, turns) {
+	if n := utf8.RuneCountInString(c.Title); n == 0 || n > maxTitle || !oneline.Is(c.Title) {
 		return fault.Field(op, "title", "title must be one line of 1 to %d characters.", maxTitle)
 	}
 	if len(c.Content) > MaxContent {
 		return fault.Field(op, "content", "content must have at most %d bytes.", MaxContent)
 	}
 	return nil
-}
-
-// turns reports control characters, and those that change the direction of other text.
-func turns(r rune) bool {
-	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029'
 }
 
 func goodID(id string) bool {

@@ -10,6 +10,7 @@ import (
 	"weir/internal/apikey"
 	"weir/internal/audit"
 	"weir/internal/fault"
+	"weir/internal/oneline"
 )
 
 // Provider is where people may sign in instead of here.
@@ -207,7 +208,7 @@ func (m *Manager) Return(ctx context.Context, r *Returned, s *Session, p *Person
 	case a.Aim != Enter && (p == nil || p.ID != t.User):
 		return a, problem(fault.Authentication, ProblemStep, "The session in which this began has ended. Sign in, and begin again.")
 	case r.Code == "":
-		return a, problem(fault.PermissionDenied, ProblemRefused, "The provider has not let you in: "+cut(r.Refusal, 60)+".")
+		return a, problem(fault.PermissionDenied, ProblemRefused, "The provider has not let you in: "+oneline.Cut(r.Refusal, 60)+".")
 	}
 	trip := Trip{State: r.State, Nonce: data[1], Verifier: data[2], Redirect: data[4], Again: a.Aim == Show}
 	said, err := m.elsewhere.Finish(ctx, r.Provider, &trip, r.Code, r.Issuer)
@@ -343,7 +344,7 @@ func (m *Manager) meet(ctx context.Context, p *Provider, said *Claims, invitatio
 func nameOf(said *Claims) string {
 	before, _, _ := strings.Cut(said.Email, "@")
 	for _, name := range []string{said.Name, before, said.Subject} {
-		if name = strings.TrimSpace(cut(name, 64)); account.CheckName(name) == nil {
+		if name = strings.TrimSpace(oneline.Cut(name, 64)); account.CheckName(name) == nil {
 			return name
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"weir/internal/apikey"
 	"weir/internal/audit"
 	"weir/internal/fault"
+	"weir/internal/oneline"
 )
 
 // Form is what somebody writes to make an account.
@@ -135,8 +136,8 @@ func (m *Manager) Invite(ctx context.Context, email, note string, role apikey.Ro
 			return "", t, fault.Field("person.Invite", "email", "There is an account with this address already.")
 		}
 	}
-	if len(note) > 200 || note != cut(note, 200) {
-		return "", t, fault.Field("person.Invite", "note", "note must have at most 200 bytes and no control characters.")
+	if len(note) > 200 || !oneline.Is(note) {
+		return "", t, fault.Field("person.Invite", "note", "note must be one line of at most 200 bytes.")
 	}
 	if m.cfg.SignUp == Closed {
 		return "", t, fault.New(fault.Conflict, "person.Invite", "Sign-up is closed: set sign_in.sign_up to invitation.")

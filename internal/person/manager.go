@@ -12,6 +12,7 @@ import (
 	"weir/internal/audit"
 	"weir/internal/fault"
 	"weir/internal/limit"
+	"weir/internal/oneline"
 )
 
 // SignUp says who may make an account.
@@ -201,22 +202,9 @@ func (m *Manager) open(ctx context.Context, user, method string, c Client) (Star
 	now := m.moment()
 	text, hash := newToken()
 	s := Session{ID: apikey.NewID("ses_"), Hash: hash, User: user, Method: method, CreatedAt: now, ProvedAt: now, SeenAt: now,
-		ExpiresAt: now.Add(m.cfg.Longest), Address: c.Address, Agent: cut(c.Agent, 200)}
+		ExpiresAt: now.Add(m.cfg.Longest), Address: c.Address, Agent: oneline.Cut(c.Agent, 200)}
 	err := m.store.AddSession(ctx, s, maxSessions, audit.Event{Actor: by(user, c.Address), Action: audit.SignedIn, Target: user, After: method})
 	return Started{Token: text, Session: s}, err
-}
-
-func cut(text string, n int) string {
-	if len(text) > n {
-		text = text[:n]
-	}
-	clean := []rune{}
-	for _, r := range text {
-		if r >= ' ' && r != 0x7f && r != '\uFFFD' {
-			clean = append(clean, r)
-		}
-	}
-	return string(clean)
 }
 
 // refuse is the one answer to every sign-in that fails: it does not say whether there is such an account.

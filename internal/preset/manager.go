@@ -3,7 +3,6 @@ package preset
 import (
 	"context"
 	"fmt"
-	"strings"
 	"sync/atomic"
 	"time"
 	"unicode/utf8"
@@ -11,6 +10,7 @@ import (
 	"weir/internal/audit"
 	"weir/internal/cache"
 	"weir/internal/fault"
+	"weir/internal/oneline"
 )
 
 const (
@@ -142,7 +142,7 @@ func (m *Manager) Save(ctx context.Context, s Save, by audit.Actor) (Preset, err
 		return Preset{}, err
 	}
 	switch {
-	case !utf8.ValidString(s.Description) || strings.ContainsAny(s.Description, "\x00\r\n") || utf8.RuneCountInString(s.Description) > MaxNote:
+	case !oneline.Is(s.Description) || utf8.RuneCountInString(s.Description) > MaxNote:
 		return Preset{}, fault.Field("preset.Save", "description", "description must be one line of at most %d characters.", MaxNote)
 	case len(s.Content) > MaxContent:
 		return Preset{}, fault.Newf(fault.Invalid, "preset.Save", "A preset may have %d bytes. Shorten its instructions or its response format.", MaxContent)

@@ -35,6 +35,7 @@ var rules = map[string]rule{
 	"internal/fault":     {layer: foundation},
 	"internal/loop":      {layer: foundation},
 	"internal/spelling":  {layer: foundation},
+	"internal/oneline":   {layer: foundation},
 	"internal/cli":       {layer: foundation, beside: []string{"internal/spelling"}, users: []layer{command}},
 	"internal/mediatype": {layer: foundation},
 	"internal/money":     {layer: foundation, beside: []string{"internal/fault"}},

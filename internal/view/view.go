@@ -8,11 +8,11 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"weir/internal/apikey"
 	"weir/internal/fault"
+	"weir/internal/oneline"
 )
 
 // Bounds of one account.
@@ -120,7 +120,7 @@ func checkPage(page string) error {
 func (v *View) set(name, query string) error {
 	const op = "view.Set"
 	name = strings.TrimSpace(name)
-	if n := utf8.RuneCountInString(name); n == 0 || n > MaxName || !plain(name) {
+	if n := utf8.RuneCountInString(name); n == 0 || n > MaxName || !oneline.Is(name) {
 		return fault.Field(op, "name", "name must be one line of 1 to %d characters.", MaxName)
 	}
 	query, err := clean(v.Page, query)
@@ -147,7 +147,7 @@ func clean(page, query string) (string, error) {
 			return "", fault.Field(op, "query", "query has a member that this page does not have. It may have %s.", strings.Join(members[page], ", "))
 		case len(all) > 1:
 			return "", fault.Field(op, "query", "query has a member twice.")
-		case all[0] == "" || utf8.RuneCountInString(all[0]) > maxValue || !plain(all[0]):
+		case all[0] == "" || utf8.RuneCountInString(all[0]) > maxValue || !oneline.Is(all[0]):
 			return "", fault.Field(op, "query", "Each member of query must be one line of 1 to %d characters.", maxValue)
 		}
 	}
@@ -159,11 +159,4 @@ func clean(page, query string) (string, error) {
 		return "", fault.Field(op, "query", "query must have at most %d bytes.", MaxQuery)
 	}
 	return encoded, nil
-}
-
-// plain reports whether a text is valid, without control characters and without those that change the direction of other text.
-func plain(s string) bool {
-	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool {
-		return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029'
-	})
 }

@@ -8,13 +8,13 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"weir/internal/apikey"
 	"weir/internal/audit"
 	"weir/internal/fault"
 	"weir/internal/ledger"
 	"weir/internal/money"
+	"weir/internal/oneline"
 )
 
 // Source is the source of the top-ups of vouchers in the books.
@@ -184,7 +184,7 @@ func (o *Order) check(now time.Time) error {
 		return fault.Field(op, "codes", "codes must be from 1 to %d.", MostCodes)
 	case o.Uses < 1 || o.Uses > MostUses:
 		return fault.Field(op, "uses", "uses must be from 1 to %d.", MostUses)
-	case strings.TrimSpace(o.Note) == "" || len(o.Note) > MostNote || !utf8.ValidString(o.Note) || strings.ContainsFunc(o.Note, func(r rune) bool { return r < ' ' || r == 0x7f }):
+	case strings.TrimSpace(o.Note) == "" || len(o.Note) > MostNote || !oneline.Is(o.Note):
 		return fault.Field(op, "note", "note is missing or invalid: say in one line of at most %d bytes what the codes are for.", MostNote)
 	case !o.ExpiresAt.IsZero() && !o.ExpiresAt.After(now):
 		return fault.Field(op, "expires_at", "expires_at must be in the future.")
