@@ -135,10 +135,13 @@ func TestExpiredKey(t *testing.T) {
 	t.Parallel()
 	own := ownDemo(t)
 	manager := own.client(t, withKey(own.ManagementKey))
-	made := addKey(t, manager, map[string]any{"name": "short", "expires_at": time.Now().UTC().Add(1500 * time.Millisecond).Format(time.RFC3339Nano)})
-	client := own.client(t, withKey(made.Key))
-	complete(t, client, ask("sim/chat", "Hello."))
+	until := func(d time.Duration) newKey {
+		return addKey(t, manager, map[string]any{"name": "short", "expires_at": time.Now().UTC().Add(d).Format(time.RFC3339Nano)})
+	}
+	complete(t, own.client(t, withKey(until(time.Hour).Key)), ask("sim/chat", "Hello."))
+	made := until(3 * time.Second)
 	<-time.After(time.Until(*made.Data.Expires) + 50*time.Millisecond)
+	client := own.client(t, withKey(made.Key))
 	_, err := client.Chat.Completions.New(t.Context(), ask("sim/chat", "Hello."))
 	refused(t, err, 401, "authentication")
 }

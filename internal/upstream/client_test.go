@@ -236,8 +236,8 @@ func TestSlowReaderIsNotIdle(t *testing.T) {
 
 func testSlowReaderIsNotIdle(t *testing.T, standard bool) {
 	p := upstreamtest.NewProvider(t, upstreamtest.Send(upstreamtest.Stream(first, last)))
-	c := client(t, upstream.Config{Standard: standard, Timeouts: upstream.Timeouts{Idle: 20 * time.Millisecond}})
-	busy := time.NewTimer(100 * time.Millisecond)
+	c := client(t, upstream.Config{Standard: standard, Timeouts: upstream.Timeouts{Idle: time.Second}})
+	busy := time.NewTimer(2 * time.Second)
 	done := false
 	for ev, err := range c.Complete(context.Background(), endpoint(p.URL), request(true), nil) {
 		if err != nil {
