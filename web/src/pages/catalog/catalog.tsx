@@ -123,7 +123,7 @@ export default function CatalogPage() {
           </div>
           {hidden.size > 0 && (
             <p className="flex w-full flex-wrap items-center gap-x-2 text-small text-ink3" role="status">
-              {filter.all ? t('refusedShown', { n: hidden.size }) : t('refusedHidden', { n: away })} <Link to="/settings/routing" className="text-accent-ink">{t('refusedWhy')}</Link>
+              {filter.all ? t('refusedShown', { n: hidden.size }) : t('refusedHidden', { n: away })} <Link to="/settings/routing" className="text-accent-ink underline">{t('refusedWhy')}</Link>
               <button type="button" className="font-medium text-accent-ink hover:underline max-md:min-h-11" onClick={() => change({ all: !filter.all })}>{t(filter.all ? 'refusedHide' : 'refusedShow')}</button>
             </p>
           )}

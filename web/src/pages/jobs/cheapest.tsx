@@ -19,5 +19,5 @@ export default function Cheapest() {
   const { data } = useQuery({ ...catalogQuery, retry: false })
   const m = data && cheapestVideo(data.models)
   if (!m) return null
-  return <>{t.rich(m.unit === 'second' ? 'cheapestSecond' : 'cheapest', { price: money(m.each!), model: <Link key="model" to={`/models/${m.id}`} translate="no" className="text-accent-ink">{m.name}</Link> })}</>
+  return <>{t.rich(m.unit === 'second' ? 'cheapestSecond' : 'cheapest', { price: money(m.each!), model: <Link key="model" to={`/models/${m.id}`} translate="no" className="text-accent-ink underline">{m.name}</Link> })}</>
 }

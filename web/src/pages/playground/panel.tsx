@@ -92,7 +92,7 @@ export function Panel({ t, chat, models, columns, bad, kept, onChange, onCode, o
         <Button small icon="sliders" onClick={onPreset}>{t('savePreset')}</Button>
         <Button small icon="link" onClick={onShare}>{t('share')}</Button>
       </div>
-      <p className="text-small text-ink3">{kept === false ? t('notKept') : keeps() ? t('keptThere') : t('kept')} {hasPage('/settings/data') && <Link to="/settings/data" className="text-accent-ink">{t('keptChange')}</Link>}</p>
+      <p className="text-small text-ink3">{kept === false ? t('notKept') : keeps() ? t('keptThere') : t('kept')} {hasPage('/settings/data') && <Link to="/settings/data" className="text-accent-ink underline">{t('keptChange')}</Link>}</p>
     </div>
   )
 }
