@@ -153,3 +153,30 @@ test('ten thousand calls stay quick: rows far from the screen are not in the doc
   await becomes(() => scroller.evaluate((e) => { e.scrollLeft = 50; e.scrollTop = 500; const [corner] = e.querySelectorAll('th'), at = e.getBoundingClientRect(), is = corner.getBoundingClientRect(); return is.left === at.left && is.top === at.top; }), true);
   await page.done();
 });
+
+test('a page reads its reports once, and again when the stream says that the money is another by now', async () => {
+  const page = await open(b, weir, { signedIn: true });
+  // Before the page's own listener: when this has counted, the page has heard it, too.
+  await page.addInitScript(() => { const Own = window.EventSource; window.ready = 0; window.EventSource = class extends Own { constructor(...a) { super(...a); this.addEventListener('ready', () => { window.ready++; }); } }; });
+  const twice = async (path) => {
+    const asked = [];
+    let isWhole;
+    const whole = new Promise((resolve) => { isWhole = resolve; });
+    const note = (r) => { const { pathname, search } = new URL(r.url()); if (pathname.startsWith('/api/') && r.resourceType() !== 'eventsource') asked.push(`${r.method()} ${pathname}${search}`); };
+    page.on('request', note);
+    await page.route('**/api/events?**', async (route) => { await whole; await route.continue(); });
+    await page.goto(`${weir.url}${path}`);
+    await settled(page);
+    isWhole();
+    await becomes(() => page.evaluate(() => window.ready), 1);
+    await settled(page);
+    page.off('request', note);
+    await page.unroute('**/api/events?**');
+    return asked.filter((a, i) => asked.indexOf(a) !== i);
+  };
+  assert.deepEqual(await twice('/overview'), []);
+  assert.deepEqual(await twice('/money'), []);
+  await page.route('**/api/v1/credits', (route) => route.fulfill({ json: { data: { balance: 1, reserved: 0 } } }));
+  assert.ok((await twice('/money')).length > 0);
+  await page.done();
+});
