@@ -174,7 +174,6 @@ test('a page reads its reports once, and again when the stream says that the mon
     await page.unroute('**/api/events?**');
     return asked.filter((a, i) => asked.indexOf(a) !== i);
   };
-  assert.deepEqual(await twice('/overview'), []);
   assert.deepEqual(await twice('/money'), []);
   await page.route('**/api/v1/credits', (route) => route.fulfill({ json: { data: { balance: 1, reserved: 0 } } }));
   assert.ok((await twice('/money')).length > 0);

@@ -59,6 +59,7 @@ function connect(): void {
     const now = read(e as MessageEvent<string>) as { money?: { available?: unknown } } | undefined
     // The page has read its reports a moment ago, and the money with them: if that is the same, there is nothing to read again.
     if (now?.money && now.money.available !== queries.getQueryData(availableQuery.queryKey)) tell('money', now.money)
+    tell('jobs') // one may have ended between the list and the stream, and is not told again
   })
   s.addEventListener('end', (e) => {
     const why = read(e as MessageEvent<string>) as { reason?: string } | undefined
