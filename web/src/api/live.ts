@@ -56,10 +56,9 @@ function connect(): void {
   stream = s
   for (const topic of open) s.addEventListener(topic, (e) => tell(topic, read(e as MessageEvent<string>)))
   s.addEventListener('ready', (e) => {
-    const now = read(e as MessageEvent<string>) as { money?: { available?: unknown } } | undefined
-    // The page has read its reports a moment ago, and the money with them: if that is the same, there is nothing to read again.
-    if (now?.money && now.money.available !== queries.getQueryData(availableQuery.queryKey)) tell('money', now.money)
-    tell('jobs') // one may have ended between the list and the stream, and is not told again
+    // What happened between the page's reading and the stream has no event here.
+    const now = read(e as MessageEvent<string>) as { money?: unknown } | undefined
+    for (const topic of open) tell(topic, topic === 'money' ? now?.money : undefined)
   })
   s.addEventListener('end', (e) => {
     const why = read(e as MessageEvent<string>) as { reason?: string } | undefined
