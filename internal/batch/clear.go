@@ -25,7 +25,7 @@ func (s *Service) clearRound(ctx context.Context) time.Duration {
 	if s.synced.Load() {
 		s.ClearParts(ctx)
 	}
-	return min(clearEvery, s.cfg.LostAfter) // what was not found is looked for again after that
+	return min(clearEvery, s.cfg.LostAfter) // a part without an id is looked for after LostAfter
 }
 
 // ClearParts has providers delete what they keep of parts that have ended, as far as that is due. It is done by any node, and a part that was

@@ -48,7 +48,7 @@ type Config struct {
 	PollFor   time.Duration // how long a provider may take to answer any other request; default 30 s
 	CopyFor   time.Duration // how long copying one video into the blob store may take; default 15 min
 	AddFor    time.Duration // how long the store may take to keep a new job before it is refused; default 1.5 s
-	LostAfter time.Duration // how long a provider that does not have a job after all may still show it; default 1 min
+	LostAfter time.Duration // how long a provider has to show a job whose submission it did not answer; default 1 min
 	AcceptFor time.Duration // how long a stored job waits to be accepted, after which it ends without having been started; default 1 min
 	StoreFor  time.Duration // how long any other call of the store may take; default 10 s
 

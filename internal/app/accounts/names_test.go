@@ -22,8 +22,8 @@ func TestNamesAreOneLine(t *testing.T) {
 	desk := &apptest.Account{Gw: &apptest.Gateway{URL: gw.Node.AdminURL(), Client: gw.Client}, Key: o.Pages.Key}
 	o.Pages.Do(t, http.MethodPut, "/api/account/data", map[string]any{"chats": true})
 	key := apptest.Decode[struct{ Data struct{ Hash string } }](t, o.Pages.Do(t, http.MethodPost, "/v1/keys", map[string]any{"name": "first"}).Body).Data.Hash
-	brief := map[string]any{"system_prompt": "Be brief."}
 	o.Pages.Do(t, http.MethodPost, "/api/presets", map[string]any{"name": "notes", "system_prompt": "Be brief."})
+	view := apptest.Decode[struct{ Data struct{ ID string } }](t, o.Pages.Do(t, http.MethodPost, "/api/views", map[string]any{"page": "activity", "name": "first", "query": ""}).Body).Data.ID
 	for _, c := range []struct {
 		by                  *apptest.Account
 		method, path, field string
@@ -34,8 +34,9 @@ func TestNamesAreOneLine(t *testing.T) {
 		{o.Pages, http.MethodPatch, "/v1/keys/" + key, "name", nil},
 		{o.Pages, http.MethodPatch, "/api/keys/" + key, "name", nil},
 		{o.Pages, http.MethodPatch, "/api/account/profile", "name", nil},
-		{o.Pages, http.MethodPut, "/api/presets/notes", "description", brief},
+		{o.Pages, http.MethodPut, "/api/presets/notes", "description", map[string]any{"system_prompt": "Be brief."}},
 		{o.Pages, http.MethodPost, "/api/views", "name", map[string]any{"page": "calls", "query": ""}},
+		{o.Pages, http.MethodPatch, "/api/views/" + view, "name", nil},
 		{o.Pages, http.MethodPut, "/api/chats/k3v9x2p7q1m4", "title", map[string]any{"content": map[string]any{}}},
 		{o.Pages, http.MethodPost, "/api/invitations", "note", map[string]any{"role": "user"}},
 		{desk, http.MethodPost, "/api/admin/vouchers", "note", map[string]any{"amount": "1", "codes": 1, "uses": 1}},
