@@ -47,6 +47,14 @@ test('money that comes by event is what the bar shows', async () => {
   last().say('money', { available: '98.25' }, '2')
   expect(queries.getQueryData(availableQuery.queryKey)).toBe('98.25')
 })
+test('when the stream opens, each follower looks at what it had read before', () => {
+  const calls = vi.fn(), money = vi.fn()
+  follow(['calls', 'jobs'], calls)
+  follow(['money'], money)
+  last().say('ready', { money: { available: '7' } }, 'calls:5')
+  expect(calls.mock.calls).toEqual([['calls', undefined], ['jobs', undefined]])
+  expect(money.mock.calls).toEqual([['money', { available: '7' }]])
+})
 test('another topic opens the stream anew, where the last one had come to', () => {
   follow(['calls'], () => undefined)
   last().say('calls', {}, 'calls:1')
@@ -73,6 +81,7 @@ test('a hidden tab neither listens nor asks, and goes on where it was', () => {
   follow(['calls'], f)
   last().say('ready', {}, 'calls:5')
   hide(true)
+  f.mockClear()
   expect(last().readyState).toBe(2)
   vi.advanceTimersByTime(10 * live.POLL)
   expect(f).not.toHaveBeenCalled()
