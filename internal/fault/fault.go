@@ -207,6 +207,9 @@ func From(err error) *Error {
 
 // Is reports whether err is a fault of kind k.
 func Is(err error, k Kind) bool {
+	if err == nil { // calls that succeed ask, too, and need no memory for it
+		return false
+	}
 	var e *Error
 	return errors.As(err, &e) && e.Kind == k
 }

@@ -85,3 +85,6 @@ func (g *gate) Check(c net.Conn, h *h1server.Head) []byte { return g.check(c, h)
 
 // FullName completes the name of a model of the Gemini style.
 func FullName(snap *catalog.Snapshot, name string) (string, error) { return fullName(snap, name) }
+
+// NewGeneration names an answer that began then.
+func NewGeneration(at time.Time) string { return newGeneration(at) }

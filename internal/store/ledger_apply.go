@@ -7,7 +7,9 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 
 	"weir/internal/fault"
 	"weir/internal/ledger"
@@ -93,14 +95,27 @@ func (s *sealing) seal(t *tx) error {
 	return t.link(&s.link, s.content)
 }
 
+// byID lists items in the order of the indexes, so that a page of an index is changed once in a batch, however many accounts take turns.
+func byID(items []ledger.Recorded) []*ledger.Recorded {
+	list := make([]*ledger.Recorded, len(items))
+	for i := range items {
+		list[i] = &items[i]
+	}
+	slices.SortFunc(list, func(p, q *ledger.Recorded) int {
+		return cmp.Or(strings.Compare(p.Call.Wallet, q.Call.Wallet), strings.Compare(p.Call.Generation, q.Call.Generation))
+	})
+	return list
+}
+
 // applyItems leaves the link of the chain to the caller, who makes it last.
-func (t *tx) applyItems(b *ledger.Batch, items []ledger.Recorded, words *compact.Words) (done sealing, err error) {
-	if len(items) == 0 {
+func (t *tx) applyItems(b *ledger.Batch, some []ledger.Recorded, words *compact.Words) (done sealing, err error) {
+	if len(some) == 0 {
 		return done, nil
 	}
+	items := byID(some)
 	done.link.Calls = int64(len(items))
-	for i := range items {
-		done.link.Digest.Add(items[i].Call.Wallet, items[i].Call.Generation, items[i].Record)
+	for _, it := range items {
+		done.link.Digest.Add(it.Call.Wallet, it.Call.Generation, it.Record)
 	}
 	p := packer{words: words}
 	err = t.Insert(&generations, len(items), func(args []any, i int) []any {

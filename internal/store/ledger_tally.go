@@ -168,11 +168,10 @@ func tallyOf(hours map[hourKey]*sums, vat taxBook) *tally {
 }
 
 // newTally adds up the items of a batch. It fails when the sum of costs does not fit.
-func newTally(items []ledger.Recorded) (*tally, error) {
+func newTally(items []*ledger.Recorded) (*tally, error) {
 	var revenue money.Nano
 	settled, leases, hours, vat := make([]*record.Call, 0, len(items)), map[leaseUse]money.Nano{}, map[hourKey]*sums{}, taxBook{}
-	for i := range items {
-		it := &items[i]
+	for _, it := range items {
 		c := &it.Call
 		at(hours, hourOf(c)).add(c)
 		vat.call(c)

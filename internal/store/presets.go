@@ -171,11 +171,11 @@ func (s *Store) PresetUses(ctx context.Context, wallet string, since time.Time) 
 }
 
 // usePresets adds the calls of a batch to the uses of their presets.
-func (t *tx) usePresets(items []ledger.Recorded, now time.Time) error {
+func (t *tx) usePresets(items []*ledger.Recorded, now time.Time) error {
 	type use struct{ wallet, preset, day, key string }
 	uses := map[use]int64{}
-	for i := range items {
-		if c := &items[i].Call; c.Preset != "" {
+	for _, it := range items {
+		if c := &it.Call; c.Preset != "" {
 			uses[use{c.Wallet, c.Preset, c.At.UTC().Format(time.DateOnly), c.Key}]++
 		}
 	}

@@ -107,7 +107,7 @@ func (w *world) call(random *rand.Rand, at time.Time) record.Call {
 	if err != nil {
 		panic(err)
 	}
-	c := record.Call{Generation: fmt.Sprintf("gen-%d-%s", at.Unix(), word62(random, 20)), Request: "req_" + word62(random, 24), User: w.users[n], Wallet: w.wallets[n], Key: w.keys[n],
+	c := record.Call{Generation: fmt.Sprintf("gen-%d-%06d%s", at.Unix(), at.Nanosecond()/1000, word62(random, 14)), Request: "req_" + word62(random, 24), User: w.users[n], Wallet: w.wallets[n], Key: w.keys[n],
 		API: pick(random, "completions", "completions", "messages", "responses"), At: at, ModelAsked: model, Model: model, Provider: providers[first], ProviderName: providers[first],
 		Endpoint: providers[first] + "/" + model, UpstreamModel: name, UpstreamID: "chatcmpl-" + word62(random, 24), Streamed: random.IntN(2) == 0, Status: 200, Finish: "stop", NativeFinish: "stop",
 		Usage: usage.Usage{Prompt: usage.Of(prompt), Completion: usage.Of(completion), Tier: "default"}, Lines: lines, Cost: cost, Settled: true,
