@@ -81,7 +81,12 @@ func (g *gate) Expire(now time.Time) {
 }
 
 // Check is check.
-func (g *gate) Check(c net.Conn, h *h1server.Head) []byte { return g.check(c, h) }
+func (g *gate) Check(c net.Conn, h *h1server.Head) []byte {
+	if r := g.check(c, h); r != nil {
+		return r.Append(nil)
+	}
+	return nil
+}
 
 // FullName completes the name of a model of the Gemini style.
 func FullName(snap *catalog.Snapshot, name string) (string, error) { return fullName(snap, name) }

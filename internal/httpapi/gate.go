@@ -23,7 +23,7 @@ import (
 // gate keeps a node useful that is asked for more than its processors can do. It measures how much work is ready and waits for a processor. While
 // that is too much, requests of models wait at their heads, before anything was made of them, and only so many are let in that those under
 // way are not delayed: users in turn, and of each user the newest request first, because its client is the likeliest to be there still. Who
-// has waited for the configured time is refused with an answer that was made before. A refusal costs a tenth of an answer.
+// has waited for the configured time is refused with an answer that was made before. A refusal costs a fifth of an answer.
 type gate struct {
 	api    *API
 	most   time.Duration // a request waits
@@ -48,7 +48,7 @@ type gate struct {
 	last   time.Time // tick
 	credit float64   // requests that may be let in
 
-	refusals [geminiEnvelope + 1][refusalSpread][]byte // by envelope and seconds
+	refusals [geminiEnvelope + 1][refusalSpread]*refusal // by envelope and seconds
 }
 
 // line has the waiting requests of a user, the oldest first.
@@ -99,7 +99,7 @@ func newGate(a *API) *gate {
 }
 
 // check is the h1server's Gate.
-func (g *gate) check(c net.Conn, h *h1server.Head) []byte {
+func (g *gate) check(c net.Conn, h *h1server.Head) h1server.Refusal {
 	if string(h.Method) != http.MethodPost {
 		return nil
 	}
@@ -129,7 +129,7 @@ func (g *gate) check(c net.Conn, h *h1server.Head) []byte {
 	}
 	g.turned.Add(1)
 	route.metrics.observe(http.StatusServiceUnavailable, g.most, "", time.Time{})
-	return g.refuse(route.envelope)
+	return g.refusals[route.envelope][rand.IntN(refusalSpread)]
 }
 
 // nameOf is the user of a request, if its key was used lately, else its client's address.
@@ -335,30 +335,32 @@ func (g *gate) open() {
 	}
 }
 
-// refuse is a refusal with a name of its own.
-func (g *gate) refuse(style envelope) []byte {
-	made := g.refusals[style][rand.IntN(refusalSpread)]
+// refusal is an answer that was made before.
+type refusal struct {
+	text  []byte
+	names []int // where the request's name belongs
+}
+
+// Append is h1server.Refusal.Append: the answer, with a name of its own.
+func (r *refusal) Append(out []byte) []byte {
 	var raw [28]byte
 	id := appendID(append(raw[:0], "req_"...), 24)
-	out := bytes.Clone(made)
-	for at := 0; ; {
-		i := bytes.Index(out[at:], noID)
-		if i < 0 {
-			return out
-		}
-		copy(out[at+i:], id)
-		at += i + len(id)
+	at := len(out)
+	out = append(out, r.text...)
+	for _, name := range r.names {
+		copy(out[at+name:], id)
 	}
+	return out
 }
 
 // noID is the place of a request's name in a refusal.
-var noID = []byte("req_------------------------")
+const noID = "req_------------------------"
 
 // madeRefusal is the whole answer, head and body, to a request that is turned away.
-func (a *API) madeRefusal(style envelope, after time.Duration) []byte {
+func (a *API) madeRefusal(style envelope, after time.Duration) *refusal {
 	e := fault.New(fault.Overloaded, "httpapi.gate", "The gateway has more requests than it can serve now. Try again later.")
 	e.RetryAfter = after
-	id := string(noID)
+	id := noID
 	status, body := Status(e), ErrorBody(e, id)
 	own := ""
 	switch style {
@@ -372,6 +374,14 @@ func (a *API) madeRefusal(style envelope, after time.Duration) []byte {
 	if a.cfg.CORS {
 		own += "Access-Control-Allow-Origin: *\r\nAccess-Control-Expose-Headers: " + corsExpose + "\r\n"
 	}
-	return []byte("HTTP/1.1 " + strconv.Itoa(status) + " " + http.StatusText(status) + "\r\nContent-Type: " + jsonType[0] + "\r\nX-Request-Id: " + id + "\r\n" + own +
-		"Retry-After: " + strconv.FormatInt(retryAfter(e), 10) + "\r\nContent-Length: " + strconv.Itoa(len(body)) + "\r\n\r\n" + string(body))
+	r := &refusal{text: []byte("HTTP/1.1 " + strconv.Itoa(status) + " " + http.StatusText(status) + "\r\nContent-Type: " + jsonType[0] + "\r\nX-Request-Id: " + id + "\r\n" + own +
+		"Retry-After: " + strconv.FormatInt(retryAfter(e), 10) + "\r\nContent-Length: " + strconv.Itoa(len(body)) + "\r\n\r\n" + string(body))}
+	for at := 0; ; {
+		i := bytes.Index(r.text[at:], []byte(noID))
+		if i < 0 {
+			return r
+		}
+		r.names = append(r.names, at+i)
+		at += i + len(noID)
+	}
 }

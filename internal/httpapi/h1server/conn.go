@@ -266,11 +266,11 @@ func (c *conn) run(w *response, r *http.Request) (returned bool) {
 
 // turnAway answers a request for which the gate has a refusal. A small body is read and dropped, because a new connection would cost both
 // sides more.
-func (c *conn) turnAway(refusal []byte, head int) (more bool, err error) {
+func (c *conn) turnAway(refusal Refusal, head int) (more bool, err error) {
 	c.skip(head)
 	b := body{c: c, left: max(c.head.length, 0), chunked: c.head.chunked, done: c.head.length <= 0 && !c.head.chunked, expect: c.head.expect != nil}
 	more = !c.head.Last && !c.s.ending.Load() && !b.expect && !b.chunked && b.left <= discardable
-	c.out = append(c.output(), refusal...)
+	c.out = refusal.Append(c.output())
 	if !more {
 		c.out = insertClose(c.out)
 	}

@@ -13,13 +13,18 @@ import (
 	"time"
 )
 
+// Refusal is the answer to a request that the Gate refuses.
+type Refusal interface {
+	// Append appends the whole answer, which must have a length, to out.
+	Append(out []byte) []byte
+}
+
 // Server serves connections. Its fields must not be changed after the first call of Serve. The zero value of a time is no limit.
 type Server struct {
 	Handler http.Handler
 	// Gate is asked about each request when its head has arrived and nothing was made of it; nil admits all. A request that it refuses gets
-	// the answer that it returns, which must be a whole one with a length. It may
-	// wait, and is used from many goroutines.
-	Gate func(c net.Conn, h *Head) (refusal []byte)
+	// the answer that it returns. It may wait, and is used from many goroutines.
+	Gate func(c net.Conn, h *Head) Refusal
 
 	ReadHeaderTimeout time.Duration // for the first byte of a new connection, and for the rest of a head after its first byte
 	IdleTimeout       time.Duration // for the first byte of the next request

@@ -399,15 +399,19 @@ func TestContinue(t *testing.T) {
 	}
 }
 
+// refused is an answer that a gate has.
+type refused string
+
+func (r refused) Append(out []byte) []byte { return append(out, r...) }
+
 // The gate sees heads, and its refusals keep the connection where the body is small.
 func TestGate(t *testing.T) {
 	t.Parallel()
-	const refusal = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 4\r\n\r\nbusy"
 	var heads atomic.Int64
-	address := serve(t, &h1server.Server{Handler: http.HandlerFunc(echo), Gate: func(_ net.Conn, h *h1server.Head) []byte {
+	address := serve(t, &h1server.Server{Handler: http.HandlerFunc(echo), Gate: func(_ net.Conn, h *h1server.Head) h1server.Refusal {
 		heads.Add(1)
 		if string(h.Target) == "/no" && string(h.Authorization) == "Bearer k" {
-			return []byte(refusal)
+			return refused("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 4\r\n\r\nbusy")
 		}
 		return nil
 	}})
@@ -574,9 +578,9 @@ func BenchmarkAnswer(b *testing.B) {
 		measure(b, serve(b, &h1server.Server{Handler: handler, IdleTimeout: time.Minute, WriteTimeout: time.Minute, ReadHeaderTimeout: time.Minute}))
 	})
 	b.Run("own refuses", func(b *testing.B) {
-		refusal := append([]byte("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 1024\r\n\r\n"), answer...)
+		var refusal h1server.Refusal = refused("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 1024\r\n\r\n" + string(answer))
 		measure(b, serve(b, &h1server.Server{Handler: handler, IdleTimeout: time.Minute, WriteTimeout: time.Minute, ReadHeaderTimeout: time.Minute,
-			Gate: func(net.Conn, *h1server.Head) []byte { return refusal }}))
+			Gate: func(net.Conn, *h1server.Head) h1server.Refusal { return refusal }}))
 	})
 	b.Run("standard", func(b *testing.B) {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
