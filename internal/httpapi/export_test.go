@@ -52,7 +52,10 @@ func NewGate(a *API) *Gate { return newGate(a) }
 func (g *gate) Crowd() { g.crowded.Store(true) }
 
 // Wait is wait.
-func (g *gate) Wait(name string) bool { return g.wait(name) }
+func (g *gate) Wait(name string) bool { return g.wait(name, time.Now()) }
+
+// Costs sets the processor time of a request.
+func (g *gate) Costs(d time.Duration) { g.cost = float64(d) }
 
 // Waiting is how many requests wait.
 func (g *gate) Waiting() int64 { return g.inLine.Load() }

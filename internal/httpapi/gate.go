@@ -24,6 +24,9 @@ import (
 // that is too much, requests of models wait at their heads, before anything was made of them, and only so many are let in that those under
 // way are not delayed: users in turn, and of each user the newest request first, because its client is the likeliest to be there still. Who
 // has waited for the configured time is refused with an answer that was made before. A refusal costs a fifth of an answer.
+//
+// A crowd that comes and goes only waits. One that stays is more than the node can ever serve, and thousands that wait in vain make work, too: while
+// some do, what comes to a line that is long enough for its user is refused at once.
 type gate struct {
 	api    *API
 	most   time.Duration // a request waits
@@ -47,6 +50,7 @@ type gate struct {
 	since  int64     // and how many requests it had let in
 	last   time.Time // tick
 	credit float64   // requests that may be let in
+	stays  bool      // the crowd: a request has waited in vain, and since then some waited always
 
 	refusals [geminiEnvelope + 1][refusalSpread]*refusal // by envelope and seconds
 }
@@ -77,6 +81,8 @@ const (
 	costTicks     = 100
 	firstCost     = float64(150 * time.Microsecond)
 	refusalSpread = 4 // seconds over which refused clients come back
+	// shortLine is the part of the longest wait for which lines are long enough while the crowd stays: some requests must be ready when processors are.
+	shortLine = 0.1
 )
 
 func newGate(a *API) *gate {
@@ -124,11 +130,12 @@ func (g *gate) check(c net.Conn, h *h1server.Head) h1server.Refusal {
 		g.entered.Add(1)
 		return nil
 	}
-	if g.wait(g.nameOf(c, h)) {
+	began := time.Now()
+	if g.wait(g.nameOf(c, h), began) {
 		return nil
 	}
 	g.turned.Add(1)
-	route.metrics.observe(http.StatusServiceUnavailable, g.most, "", time.Time{})
+	route.metrics.observe(http.StatusServiceUnavailable, time.Since(began), "", time.Time{})
 	return g.refusals[route.envelope][rand.IntN(refusalSpread)]
 }
 
@@ -148,8 +155,7 @@ func (g *gate) nameOf(c net.Conn, h *h1server.Head) string {
 }
 
 // wait waits for a turn of name, and reports whether it came.
-func (g *gate) wait(name string) bool {
-	w := &waiter{since: time.Now(), in: make(chan bool, 1)}
+func (g *gate) wait(name string, now time.Time) bool {
 	g.mu.Lock()
 	if !g.crowded.Load() { // by now
 		g.mu.Unlock()
@@ -160,12 +166,22 @@ func (g *gate) wait(name string) bool {
 		l = &line{name: name}
 		g.names[name] = l
 	}
+	if g.stays && float64(len(l.waiting)*len(g.order)) >= g.enough() {
+		g.mu.Unlock()
+		return false
+	}
+	w := &waiter{since: now, in: make(chan bool, 1)}
 	if l.waiting = append(l.waiting, w); len(l.waiting) == 1 {
 		g.order = append(g.order, l)
 	}
 	g.inLine.Add(1)
 	g.mu.Unlock()
 	return <-w.in
+}
+
+// enough is how many requests the processors serve in shortLine of the longest wait. Users have equal parts of that line, and each at least one.
+func (g *gate) enough() float64 {
+	return max(1, shortLine*float64(g.most)*float64(runtime.GOMAXPROCS(0))/g.cost)
 }
 
 // run measures and lets requests in until ctx ends.
@@ -268,7 +284,11 @@ func (g *gate) tick() {
 		g.letIn()
 	}
 	g.credit = min(g.credit, 1)
-	if len(g.order) == 0 && g.quietFor > calmTicks {
+	if len(g.order) > 0 {
+		return
+	}
+	g.stays = false
+	if g.quietFor > calmTicks {
 		g.crowded.Store(false)
 	}
 }
@@ -310,6 +330,7 @@ func (g *gate) expire(now time.Time) {
 		for n < len(l.waiting) && now.Sub(l.waiting[n].since) > g.most {
 			l.waiting[n].in <- false
 			n++
+			g.stays = true
 		}
 		g.inLine.Add(int64(-n))
 		if n == len(l.waiting) {

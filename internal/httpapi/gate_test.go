@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -87,6 +88,51 @@ func TestGateRefusesTheOldest(t *testing.T) {
 		g.LetIn()
 		if got := <-answers; got != "a true" {
 			t.Error(got)
+		}
+	})
+}
+
+// A crowd that stays is refused at once where its line is long enough, each user's by itself, until nobody waits any more.
+func TestGateRefusesACrowdThatStays(t *testing.T) {
+	t.Parallel()
+	g, _ := gateOf(t, func(c *httpapi.Config) { c.MaxWait = 100 * time.Millisecond })
+	synctest.Test(t, func(t *testing.T) {
+		g.Crowd()
+		g.Costs(2 * time.Millisecond * time.Duration(runtime.GOMAXPROCS(0))) // so five requests are served in a tenth of the longest wait
+		answers := make(chan string, 100)
+		ask := func(name string, n int) (refused int) {
+			before := g.Waiting()
+			for range n {
+				go func() { answers <- fmt.Sprint(name, " ", g.Wait(name)) }()
+				synctest.Wait()
+			}
+			return n - int(g.Waiting()-before)
+		}
+		if n := ask("many", 30); n != 0 {
+			t.Fatalf("%d of a crowd that has just come are refused", n)
+		}
+		<-time.After(60 * time.Millisecond)
+		ask("many", 3)
+		<-time.After(60 * time.Millisecond)
+		g.Expire(time.Now()) // the thirty
+		if n := ask("many", 10); n != 8 || g.Waiting() != 5 {
+			t.Errorf("%d of ten are refused, %d wait", n, g.Waiting())
+		}
+		if n := ask("one", 1); n != 0 {
+			t.Error("another user's request is refused")
+		}
+		if n := ask("one", 10); n != 8 {
+			t.Errorf("%d of ten of the other are refused: two users have half of the line each", n)
+		}
+		for g.Waiting() > 0 {
+			g.LetIn()
+		}
+		g.Delayed(time.Millisecond)
+		if n := ask("many", 30); n != 0 {
+			t.Errorf("%d are refused after nobody waited", n)
+		}
+		for g.Waiting() > 0 {
+			g.LetIn()
 		}
 	})
 }
