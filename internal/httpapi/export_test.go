@@ -57,6 +57,12 @@ func (g *gate) Wait(name string) bool { return g.wait(name, time.Now()) }
 // Costs sets the processor time of a request.
 func (g *gate) Costs(d time.Duration) { g.cost = float64(d) }
 
+// Learn computes the cost of a request anew, after another one that was let in.
+func (g *gate) Learn() {
+	g.entered.Add(1)
+	g.learn()
+}
+
 // Waiting is how many requests wait.
 func (g *gate) Waiting() int64 { return g.inLine.Load() }
 

@@ -25,8 +25,8 @@ import (
 // way are not delayed: users in turn, and of each user the newest request first, because its client is the likeliest to be there still. Who
 // has waited for the configured time is refused with an answer that was made before. A refusal costs a fifth of an answer.
 //
-// A crowd that comes and goes only waits. One that stays is more than the node can ever serve, and thousands that wait in vain make work, too: while
-// some do, what comes to a line that is long enough for its user is refused at once.
+// A burst only waits. A sustained overload is more than the node can ever serve, and keeping thousands of requests that will be refused anyway costs
+// processor time, too: from the first refusal until nobody waits, requests beyond a short line are refused at once.
 type gate struct {
 	api    *API
 	most   time.Duration // a request waits
@@ -50,7 +50,8 @@ type gate struct {
 	since  int64     // and how many requests it had let in
 	last   time.Time // tick
 	credit float64   // requests that may be let in
-	stays  bool      // the crowd: a request has waited in vain, and since then some waited always
+	// sustained says that the overload lasts: a request was refused after its wait, and since then there was always one waiting.
+	sustained bool
 
 	refusals [geminiEnvelope + 1][refusalSpread]*refusal // by envelope and seconds
 }
@@ -81,8 +82,8 @@ const (
 	costTicks     = 100
 	firstCost     = float64(150 * time.Microsecond)
 	refusalSpread = 4 // seconds over which refused clients come back
-	// shortLine is the part of the longest wait for which lines are long enough while the crowd stays: some requests must be ready when processors are.
-	shortLine = 0.1
+	// shortWait is the part of the longest wait that lines may take in a sustained overload: above 0, so that work is ready when processors are.
+	shortWait = 0.1
 )
 
 func newGate(a *API) *gate {
@@ -166,7 +167,7 @@ func (g *gate) wait(name string, now time.Time) bool {
 		l = &line{name: name}
 		g.names[name] = l
 	}
-	if g.stays && float64(len(l.waiting)*len(g.order)) >= g.enough() {
+	if g.sustained && float64(len(l.waiting)*len(g.order)) >= g.shortLine() {
 		g.mu.Unlock()
 		return false
 	}
@@ -179,9 +180,9 @@ func (g *gate) wait(name string, now time.Time) bool {
 	return <-w.in
 }
 
-// enough is how many requests the processors serve in shortLine of the longest wait. Users have equal parts of that line, and each at least one.
-func (g *gate) enough() float64 {
-	return max(1, shortLine*float64(g.most)*float64(runtime.GOMAXPROCS(0))/g.cost)
+// shortLine is how many requests the processors serve in shortWait of the longest wait. Users have equal shares of it, and each has at least one place.
+func (g *gate) shortLine() float64 {
+	return max(1, shortWait*float64(g.most)*float64(runtime.GOMAXPROCS(0))/g.cost)
 }
 
 // run measures and lets requests in until ctx ends.
@@ -287,7 +288,7 @@ func (g *gate) tick() {
 	if len(g.order) > 0 {
 		return
 	}
-	g.stays = false
+	g.sustained = false
 	if g.quietFor > calmTicks {
 		g.crowded.Store(false)
 	}
@@ -295,6 +296,8 @@ func (g *gate) tick() {
 
 // learn computes the cost of a request while the gate is crowded.
 func (g *gate) learn() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	spent, entered := processorTime(), g.entered.Load()
 	if n := entered - g.since; n > 0 && g.crowded.Load() {
 		cost := min(max(float64(spent-g.spent)/float64(n), 2e4), 1e8)
@@ -330,7 +333,7 @@ func (g *gate) expire(now time.Time) {
 		for n < len(l.waiting) && now.Sub(l.waiting[n].since) > g.most {
 			l.waiting[n].in <- false
 			n++
-			g.stays = true
+			g.sustained = true
 		}
 		g.inLine.Add(int64(-n))
 		if n == len(l.waiting) {

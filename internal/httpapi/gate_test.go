@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -92,8 +93,8 @@ func TestGateRefusesTheOldest(t *testing.T) {
 	})
 }
 
-// A crowd that stays is refused at once where its line is long enough, each user's by itself, until nobody waits any more.
-func TestGateRefusesACrowdThatStays(t *testing.T) {
+// In a sustained overload, requests of a user beyond its share of a short line are refused at once. It ends when no request waits.
+func TestGateRefusesASustainedOverload(t *testing.T) {
 	t.Parallel()
 	g, _ := gateOf(t, func(c *httpapi.Config) { c.MaxWait = 100 * time.Millisecond })
 	synctest.Test(t, func(t *testing.T) {
@@ -109,7 +110,7 @@ func TestGateRefusesACrowdThatStays(t *testing.T) {
 			return n - int(g.Waiting()-before)
 		}
 		if n := ask("many", 30); n != 0 {
-			t.Fatalf("%d of a crowd that has just come are refused", n)
+			t.Fatalf("%d of a burst are refused", n)
 		}
 		<-time.After(60 * time.Millisecond)
 		ask("many", 3)
@@ -135,6 +136,37 @@ func TestGateRefusesACrowdThatStays(t *testing.T) {
 			g.LetIn()
 		}
 	})
+}
+
+// The cost of a request is computed while others come: a test for the race detector.
+func TestGateLearnsWhileRequestsCome(t *testing.T) {
+	t.Parallel()
+	g, _ := gateOf(t, func(c *httpapi.Config) { c.MaxWait = time.Nanosecond })
+	g.Crowd()
+	first := make(chan bool, 1)
+	go func() { first <- g.Wait("a") }()
+	for g.Waiting() == 0 {
+		runtime.Gosched()
+	}
+	g.Expire(time.Now().Add(time.Second)) // from now on the overload is sustained
+	if <-first {
+		t.Fatal("it was let in")
+	}
+	var all sync.WaitGroup
+	for range 50 {
+		all.Go(g.Learn)
+		all.Go(func() { g.Wait("a") })
+	}
+	done := make(chan struct{})
+	go func() { all.Wait(); close(done) }()
+	for {
+		select {
+		case <-done:
+			return
+		default:
+			g.Expire(time.Now().Add(time.Second))
+		}
+	}
 }
 
 // Requests begin to wait when ready work is delayed, and no longer when it was not for a while.

@@ -95,7 +95,7 @@ func (s *sealing) seal(t *tx) error {
 	return t.link(&s.link, s.content)
 }
 
-// byID lists items in the order of the indexes, so that a page of an index is changed once in a batch, however many accounts take turns.
+// byID sorts items as the indexes do, so that a batch changes each page of an index once, even when calls of many accounts alternate.
 func byID(items []ledger.Recorded) []*ledger.Recorded {
 	list := make([]*ledger.Recorded, len(items))
 	for i := range items {
@@ -108,11 +108,11 @@ func byID(items []ledger.Recorded) []*ledger.Recorded {
 }
 
 // applyItems leaves the link of the chain to the caller, who makes it last.
-func (t *tx) applyItems(b *ledger.Batch, some []ledger.Recorded, words *compact.Words) (done sealing, err error) {
-	if len(some) == 0 {
+func (t *tx) applyItems(b *ledger.Batch, unordered []ledger.Recorded, words *compact.Words) (done sealing, err error) {
+	if len(unordered) == 0 {
 		return done, nil
 	}
-	items := byID(some)
+	items := byID(unordered)
 	done.link.Calls = int64(len(items))
 	for _, it := range items {
 		done.link.Digest.Add(it.Call.Wallet, it.Call.Generation, it.Record)
