@@ -26,7 +26,7 @@ import (
 // has waited for the configured time is refused with an answer that was made before. A refusal costs a fifth of an answer.
 //
 // A burst only waits. A sustained overload is more than the node can ever serve, and keeping thousands of requests that will be refused anyway costs
-// processor time, too: from the first refusal until nobody waits, requests beyond a short line are refused at once.
+// processor time, too: from the first refusal until no request waits, requests beyond a short line are refused at once.
 type gate struct {
 	api    *API
 	most   time.Duration // a request waits
