@@ -10,22 +10,24 @@ import (
 	"time"
 
 	"weir/internal/config"
+	"weir/internal/httpapi"
 	"weir/internal/loop"
 )
 
 // The collector may let garbage grow to GOGC percent of what is in use, which is little for an idle node and hundreds of megabytes for a busy one;
 // and when work ends it does not run again for minutes, because nothing is allocated. So the percentage falls while much is in use, and what an
-// idle node does not need goes back to the system.
+// idle node does not need goes back to the system. Large buffers of bodies allow for no garbage: they are used again, and have nothing to look through.
 const (
 	memoryEvery = 5 * time.Second
 	// mostGarbage is how much more than what is in use the heap may grow before it is collected.
 	mostGarbage = 64 << 20
 	leastGOGC   = 25
+	leastUse    = 2 << 20 // that garbage is measured by
 	// keptFree is how much an idle node keeps of what it does not use.
 	keptFree = 12 << 20
-	// At first the rounds are short: what a start leaves behind, as much as an idle node has, should not stay until the third.
-	earlyEvery  = 250 * time.Millisecond
-	earlyRounds = 20
+	// afterStart is when the first round gives back what the start has left behind, which is more than an idle node has. No figure shows how
+	// much it is: the last collection may have met the start in its middle.
+	afterStart = 250 * time.Millisecond
 	// idleRounds is how many rounds a node must do little before it gives memory back.
 	idleRounds = 2
 )
@@ -63,11 +65,13 @@ func readHeap() (h heap) {
 	return heap{live: value(0), used: value(1), free: value(2) + value(3), allocs: value(4)}
 }
 
-// follow returns the percentage for the collector, and whether it has changed.
-func (m *memory) follow(live uint64) (percent int64, changed bool) {
+// follow returns the percentage for the collector, and whether it has changed. Large is the part of live that is in large buffers.
+func (m *memory) follow(live, large int64) (percent int64, changed bool) {
 	percent = m.gogc
 	if live > 0 {
-		percent = min(m.gogc, max(mostGarbage*100/int64(live), leastGOGC))
+		small := min(live, max(live-large, leastUse))
+		garbage := min(m.gogc*small/100, max(mostGarbage, leastGOGC*small/100))
+		percent = max(garbage*100/live, 1)
 	}
 	if less := m.percent - percent; less <= m.percent/8 && -less <= m.percent/8 && percent != m.gogc {
 		return m.percent, false // a change stops the world: not for a small difference
@@ -100,27 +104,23 @@ func tidying(r config.Runtime) *loop.Loop {
 	follow := func() {
 		mu.Lock()
 		defer mu.Unlock()
-		if percent, changed := m.follow(readHeap().live); changed {
+		if percent, changed := m.follow(int64(readHeap().live), httpapi.LargeBuffers()); changed {
 			debug.SetGCPercent(int(percent))
 		}
 	}
 	var stop func()
-	rounds := 0
-	return loop.New(0, func(ctx context.Context) time.Duration {
-		if stop == nil {
-			stop = afterCollections(follow)
-			context.AfterFunc(ctx, stop) // the rounds have one context, which ends with the loop
-		}
+	return loop.New(afterStart, func(ctx context.Context) time.Duration {
 		mu.Lock()
 		spare := m.spare(readHeap())
 		mu.Unlock()
+		if stop == nil {
+			spare = true
+			stop = afterCollections(follow)
+			context.AfterFunc(ctx, stop) // the rounds have one context, which ends with the loop
+		}
 		if !spare {
-			if rounds++; rounds < earlyRounds {
-				return earlyEvery
-			}
 			return memoryEvery
 		}
-		rounds = earlyRounds
 		runtime.GC() // empties half of the pools, the next one the rest
 		debug.FreeOSMemory()
 		trim()

@@ -52,7 +52,7 @@ func classOf(size int64) (class int, full int64) {
 
 func takeBuffer(size int) *buffer {
 	if size > maxBuffer {
-		return &buffer{make([]byte, 0, size)}
+		return newBuffer(int64(size))
 	}
 	class, full := classOf(int64(size))
 	if full >= largeBuffer {
@@ -62,18 +62,30 @@ func takeBuffer(size int) *buffer {
 	} else if b, ok := buffers[class].Get().(*buffer); ok {
 		return b
 	}
-	return &buffer{make([]byte, 0, full)}
+	return newBuffer(full)
+}
+
+func newBuffer(size int64) *buffer {
+	if size >= largeBuffer {
+		largeBytes.Add(size)
+	}
+	return &buffer{make([]byte, 0, size)}
+}
+
+// discard leaves the buffer to the collector.
+func (b *buffer) discard() {
+	if size := int64(cap(b.b)); size >= largeBuffer {
+		largeBytes.Add(-size)
+	}
 }
 
 func (b *buffer) release() {
 	size := int64(cap(b.b))
-	if size > maxBuffer || size < minBuffer {
+	if size > maxBuffer {
+		b.discard()
 		return
 	}
-	class, full := classOf(size)
-	if size != full {
-		return
-	}
+	class, _ := classOf(size)
 	b.b = b.b[:0]
 	if size >= largeBuffer {
 		shelves[class].put(b)
@@ -175,7 +187,7 @@ func (x *exchange) fill(r io.Reader, length, most int64) error {
 	if length >= 0 {
 		size = min(length, firstBuffer)
 	}
-	if err := x.newBuffer(size); err != nil {
+	if err := x.startBuffer(size); err != nil {
 		return err
 	}
 	for {
@@ -208,8 +220,8 @@ func (x *exchange) fill(r io.Reader, length, most int64) error {
 	}
 }
 
-// newBuffer makes the buffer of a body, charged for.
-func (x *exchange) newBuffer(size int64) error {
+// startBuffer takes the first buffer of a body, charged for.
+func (x *exchange) startBuffer(size int64) error {
 	size = bufferSize(size)
 	if err := x.charge(chargeOf(size)); err != nil {
 		return err
@@ -282,7 +294,12 @@ func (l *lent) Return(b []byte) {
 }
 
 // forget leaves all buffers to the collector: the HTTP/2 server may be reading one when it reports that its client is gone.
-func (l *lent) forget() { l.all = nil }
+func (l *lent) forget() {
+	for _, b := range l.all {
+		b.discard()
+	}
+	l.all = nil
+}
 
 // release ends all loans. The charge ends with the tab.
 func (l *lent) release() {

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -23,6 +24,11 @@ const (
 	largeBuffer = 1 << 20 // from this size on a buffer is kept on a shelf
 	keepShelved = 5 * time.Second
 )
+
+var largeBytes atomic.Int64 // of the large buffers in use and on shelves
+
+// LargeBuffers is how many bytes the large buffers have, those in use and those that wait for their next use.
+func LargeBuffers() int64 { return largeBytes.Load() }
 
 // take returns a buffer, nil when there is none.
 func (s *shelf) take() *buffer {
@@ -65,6 +71,7 @@ func (s *shelf) drop(before time.Time) (dropped int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for dropped < len(s.free) && !s.free[dropped].since.After(before) {
+		s.free[dropped].discard()
 		dropped++
 	}
 	left := copy(s.free, s.free[dropped:])
