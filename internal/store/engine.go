@@ -78,10 +78,11 @@ type Scanner interface{ Scan(into ...any) error }
 type Table struct {
 	Name    string
 	Columns []string
+	Merge   string // the end of an INSERT that merges a row with one that is there; "": there must be none
 }
 
-// Bulk are the tables that Runner.Insert is called with.
-var Bulk = []*Table{&generations, &entries}
+// Add is the statement that puts one row into the table.
+func (t *Table) Add() string { return insertRow(t.Name, t.Columns, t.Merge) }
 
 // Runner runs statements in a transaction. Parameters are $1, $2, ... Where args hold several rows, they follow one another,
 // each of the same width.
@@ -93,7 +94,7 @@ type Runner interface {
 	ExecEach(text string, width int, args []any) (changed []int64, err error)
 	// RowEach runs a query with each row of args, and calls scan with the result of each, numbered from 0.
 	RowEach(text string, width int, args []any, scan func(i int, row Scanner) error) error
-	// Insert adds that many rows to a table. row appends row i, from 0, to args; further args belong to the engine.
+	// Insert adds that many rows to a table, in their order, or merges them with rows of it. row appends row i, from 0, to args; further args belong to the engine.
 	Insert(into *Table, rows int, row func(args []any, i int) []any) error
 }
 

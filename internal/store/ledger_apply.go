@@ -250,35 +250,22 @@ func (t *tx) chargeKeys(keys map[ledger.Fund]money.Nano) error {
 	return err
 }
 
-func (t *tx) rollUp(sums *tally) error {
-	var args []any
-	for _, d := range inOrder(sums.days, dayKey.order) {
-		args = d.args(args, sums.days[d])
+func (t *tx) rollUp(s *tally) error {
+	err := merge(t, &usageDaily, s.days, dayKey.order, dayKey.args)
+	if err == nil {
+		err = merge(t, &usageHourly, s.hours, hourKey.order, hourKey.args)
 	}
-	if _, err := t.ExecEach(upsertDay, len(dayColumns)+len(sumColumns), args); err != nil {
-		return err
+	if err == nil {
+		err = merge(t, &usageGroups, s.groups, groupKey.order, groupKey.args)
 	}
-	args = args[:0]
-	for _, h := range inOrder(sums.hours, hourKey.order) {
-		args = h.args(args, sums.hours[h])
+	if err == nil {
+		err = merge(t, &usageTaxes, s.taxes, taxKey.order, taxKey.args)
 	}
-	if _, err := t.ExecEach(upsertHour, len(hourColumns)+len(sumColumns), args); err != nil {
-		return err
-	}
-	args = args[:0]
-	for _, g := range inOrder(sums.groups, groupKey.order) {
-		args = g.args(args, sums.groups[g])
-	}
-	if _, err := t.ExecEach(upsertGroup, len(groupColumns)+len(sumColumns), args); err != nil {
-		return err
-	}
-	args = args[:0]
-	for _, k := range inOrder(sums.taxes, taxKey.order) {
-		args = append(args, k.wallet, k.day, k.vat)
-		for _, n := range sums.taxes[k] {
-			args = append(args, n)
-		}
-	}
-	_, err := t.ExecEach(upsertTax, len(taxColumns)+len(taxSums), args)
 	return err
+}
+
+// merge adds figures to the rows of a roll-up, in the order of their keys.
+func merge[K comparable, S any](t *tx, into *Table, rows map[K]*S, order func(K, K) int, row func(K, []any, *S) []any) error {
+	keys := inOrder(rows, order)
+	return t.Insert(into, len(keys), func(args []any, i int) []any { return row(keys[i], args, rows[keys[i]]) })
 }

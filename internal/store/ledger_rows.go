@@ -10,7 +10,7 @@ import (
 )
 
 var generations = Table{"generations", []string{"wallet", "id", "at", "user_id", "key_id", "api", "model", "provider", "status", "error",
-	"cancelled", "settled", "cost", "record"}}
+	"cancelled", "settled", "cost", "record"}, ""}
 
 // tidy makes the texts of a call that become columns such as are kept.
 func tidy(c *record.Call) {

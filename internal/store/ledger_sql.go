@@ -89,7 +89,7 @@ const (
 		ORDER BY day DESC, SUM(cost) DESC, model`
 )
 
-var entries = Table{"entries", []string{"account", "ref", "transaction_id", "line", "amount"}}
+var entries = Table{"entries", []string{"account", "ref", "transaction_id", "line", "amount"}, ""}
 
 // maxEntries is how many entries a transaction may have: an entry's id is its transaction's times that, and its line.
 const maxEntries = 10_000
@@ -122,5 +122,5 @@ var Hot = []string{
 	nodeEpoch, nodeBeat, nodeOthers, nodeAdvance,
 	leaseFind, leaseAdd, leaseExtend, leaseReturn, leaseConsume, leaseTell, leaseAnswer, leaseRemove,
 	walletFund, walletLease, walletCharge, keyFundAdd, keyFund, keyLease, keyCharge,
-	transactionAdd, chainLock, chainLast, chainAdd, upsertDay, upsertHour, upsertGroup, upsertTax,
+	transactionAdd, chainLock, chainLast, chainAdd,
 }

@@ -72,9 +72,9 @@ var (
 )
 
 var (
-	upsertDay   = insertRow("usage_daily", slices.Concat(dayColumns, sumColumns), addSums("usage_daily", dayColumns))
-	upsertHour  = insertRow("usage_hourly", slices.Concat(hourColumns, sumColumns), addSums("usage_hourly", hourColumns))
-	upsertGroup = insertRow("usage_groups", slices.Concat(groupColumns, sumColumns), addSums("usage_groups", groupColumns))
+	usageDaily  = Table{"usage_daily", slices.Concat(dayColumns, sumColumns), addSums("usage_daily", dayColumns)}
+	usageHourly = Table{"usage_hourly", slices.Concat(hourColumns, sumColumns), addSums("usage_hourly", hourColumns)}
+	usageGroups = Table{"usage_groups", slices.Concat(groupColumns, sumColumns), addSums("usage_groups", groupColumns)}
 )
 
 // addSums is the end of an INSERT that adds to an existing row.
@@ -88,15 +88,15 @@ func addSums(table string, key []string) string {
 }
 
 // args appends the row of a roll-up to args.
-func (d *dayKey) args(args []any, s *sums) []any {
+func (d dayKey) args(args []any, s *sums) []any {
 	return s.args(append(args, d.day, d.wallet, d.key, d.user, d.model, d.provider, d.api, d.result))
 }
 
-func (g *groupKey) args(args []any, s *sums) []any {
+func (g groupKey) args(args []any, s *sums) []any {
 	return s.args(append(args, g.wallet, g.part, g.day, g.value, g.beside))
 }
 
-func (h *hourKey) args(args []any, s *sums) []any {
+func (h hourKey) args(args []any, s *sums) []any {
 	return s.args(append(args, h.hour, h.wallet, h.key, h.user, h.model, h.provider, h.endpoint, h.api, h.result))
 }
 

@@ -16,7 +16,7 @@ var (
 	taxColumns = []string{"wallet", "day", "vat"}
 	taxSums    = []string{"calls", "cost", "tax", "refunds", "refunded", "refunded_tax"}
 
-	upsertTax   = insertRow("usage_taxes", slices.Concat(taxColumns, taxSums), addTaxes())
+	usageTaxes  = Table{"usage_taxes", slices.Concat(taxColumns, taxSums), addTaxes()}
 	selectTaxes = selectAll("usage_taxes", taxColumns, taxSums)
 )
 
@@ -33,6 +33,15 @@ type taxKey struct{ wallet, day, vat string }
 
 func (k taxKey) order(l taxKey) int {
 	return cmp.Or(cmp.Compare(k.wallet, l.wallet), cmp.Compare(k.day, l.day), cmp.Compare(k.vat, l.vat))
+}
+
+// args appends a row of usage_taxes to args.
+func (k taxKey) args(args []any, s *taxes) []any {
+	args = append(args, k.wallet, k.day, k.vat)
+	for _, n := range s {
+		args = append(args, n)
+	}
+	return args
 }
 
 // taxes are the figures of a row of usage_taxes.

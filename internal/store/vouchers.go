@@ -22,7 +22,7 @@ var (
 	voucherTerms   = `SELECT ` + strings.Join(voucherColumns, ", ") + `, 0 FROM voucher_batches ` // without a count of all who were there before
 	redemptionRead = `SELECT batch, account, code, wallet, amount, at FROM voucher_redemptions `
 	redemptionAdd  = insertRow("voucher_redemptions", []string{"batch", "account", "code", "wallet", "amount", "at"}, "")
-	voucherCodes   = Table{"voucher_codes", []string{"hash", "batch", "used"}}
+	voucherCodes   = Table{"voucher_codes", []string{"hash", "batch", "used"}, ""}
 )
 
 func scanVouchers(row Scanner) (b voucher.Batch, err error) {

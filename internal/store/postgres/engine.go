@@ -153,8 +153,16 @@ func (r *runner) batch(text string, width int, args []any, read func(results pgx
 	})
 }
 
-// Insert is store.Runner.Insert, by COPY.
+// Insert is store.Runner.Insert: by COPY where nothing is merged.
 func (r *runner) Insert(into *store.Table, rows int, row func([]any, int) []any) error {
+	if into.Merge != "" {
+		var args []any
+		for i := range rows {
+			args = row(args, i)
+		}
+		_, err := r.ExecEach(into.Add(), len(into.Columns), args)
+		return err
+	}
 	return r.raw(func(conn *pgx.Conn) error {
 		args := make([]any, 0, len(into.Columns))
 		_, err := conn.CopyFrom(r.Ctx, pgx.Identifier{into.Name}, into.Columns, pgx.CopyFromSlice(rows, func(i int) ([]any, error) {

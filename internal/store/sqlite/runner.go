@@ -23,15 +23,12 @@ type runner struct {
 // statements are prepared once, on the lazy connection.
 type statements struct {
 	prepared map[string]*sql.Stmt
-	inserts  map[string]*many // by table
+	inserts  map[*store.Table]*many // made when they are needed first
 	bulk     bulk
 }
 
 func (l *statements) prepare(ctx context.Context, db *sql.DB) error {
-	l.prepared, l.inserts = map[string]*sql.Stmt{}, map[string]*many{}
-	for _, t := range store.Bulk {
-		l.inserts[t.Name] = insertMany(t)
-	}
+	l.prepared, l.inserts = map[string]*sql.Stmt{}, map[*store.Table]*many{}
 	for _, text := range store.Hot {
 		st, err := db.PrepareContext(ctx, positional(text))
 		if err != nil {
@@ -87,16 +84,29 @@ func (r *runner) Row(text string, args []any) store.Scanner {
 }
 
 // ExecEach is store.Runner.ExecEach.
-func (r *runner) ExecEach(text string, width int, args []any) ([]int64, error) {
-	changed := make([]int64, 0, len(args)/width)
-	for ; len(args) > 0; args = args[width:] {
-		n, err := r.Exec(text, args[:width])
-		if err != nil {
-			return nil, err
-		}
-		changed = append(changed, n)
+func (r *runner) ExecEach(text string, width int, args []any) (changed []int64, err error) {
+	if len(args) == 0 {
+		return nil, nil
 	}
-	return changed, nil
+	changed = make([]int64, 0, len(args)/width)
+	each := func(exec func(text string, args []any) (int64, error)) error {
+		for ; len(args) > 0; args = args[width:] {
+			n, err := exec(text, args[:width])
+			if err != nil {
+				return err
+			}
+			changed = append(changed, n)
+		}
+		return nil
+	}
+	if r.statement(text) == nil {
+		err = each(r.Plain.Exec)
+	} else {
+		err = r.conn.Raw(func(c any) error {
+			return each(func(text string, args []any) (int64, error) { return r.stmts.bulk.exec(r.Ctx, c, text, args) })
+		})
+	}
+	return changed, err
 }
 
 // RowEach is store.Runner.RowEach.
@@ -118,8 +128,16 @@ func (r *runner) Insert(into *store.Table, rows int, row func([]any, int) []any)
 			return err
 		})
 	}
+	all := r.stmts.inserts[into]
+	if all == nil {
+		all = insertMany(into)
+		r.stmts.inserts[into] = all
+	}
 	return r.conn.Raw(func(c any) error {
-		return r.stmts.inserts[into.Name].insert(rows, row, func(text string, args []any) error { return r.stmts.bulk.exec(r.Ctx, c, text, args) })
+		return all.insert(rows, row, func(text string, args []any) error {
+			_, err := r.stmts.bulk.exec(r.Ctx, c, text, args)
+			return err
+		})
 	})
 }
 
@@ -135,7 +153,7 @@ func insertMany(t *store.Table) *many {
 	m := &many{width: len(t.Columns), sizes: []int{100, 25, 5, 1}}
 	row := "(" + strings.Repeat(",?", m.width)[1:] + ")"
 	for _, n := range m.sizes {
-		m.texts = append(m.texts, "INSERT OR FAIL INTO "+t.Name+" ("+strings.Join(t.Columns, ", ")+") VALUES "+strings.Repeat(","+row, n)[1:])
+		m.texts = append(m.texts, "INSERT OR FAIL INTO "+t.Name+" ("+strings.Join(t.Columns, ", ")+") VALUES "+strings.Repeat(","+row, n)[1:]+" "+t.Merge)
 	}
 	return m
 }
@@ -183,18 +201,21 @@ type bulkStatement interface {
 	stdsql.StmtExecContext
 }
 
-func (b *bulk) exec(ctx context.Context, conn any, text string, args []any) error {
+func (b *bulk) exec(ctx context.Context, conn any, text string, args []any) (changed int64, err error) {
 	st, err := b.prepare(ctx, conn, text)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	b.named = b.named[:0]
 	for i, a := range args {
 		b.named = append(b.named, stdsql.NamedValue{Ordinal: i + 1, Value: a})
 	}
-	_, err = st.ExecContext(ctx, b.named)
+	done, err := st.ExecContext(ctx, b.named)
 	clear(b.named) // nothing of the rows is kept
-	return err
+	if err != nil {
+		return 0, err
+	}
+	return done.RowsAffected()
 }
 
 func (b *bulk) prepare(ctx context.Context, conn any, text string) (bulkStatement, error) {
@@ -208,7 +229,7 @@ func (b *bulk) prepare(ctx context.Context, conn any, text string) (bulkStatemen
 	if !ok {
 		return nil, fmt.Errorf("%T does not prepare statements", conn)
 	}
-	made, err := preparer.PrepareContext(ctx, text)
+	made, err := preparer.PrepareContext(ctx, positional(text))
 	if err != nil {
 		return nil, err
 	}
