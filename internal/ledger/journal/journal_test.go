@@ -280,6 +280,72 @@ func TestTornAtEveryByte(t *testing.T) {
 	}
 }
 
+// A start reads the newest file in pieces, and copies none that has zeros alone. Records may be zeros, too, and lie across the edges of pieces.
+func TestRecordsOfZeros(t *testing.T) {
+	t.Parallel()
+	const piece = 128 << 10
+	o := journal.Options{SegmentBytes: 4 * piece, Sync: journal.Never}
+	for _, size := range []int{piece - 88, piece - 87, piece - 80, piece, 2 * piece, 3*piece - 100} {
+		dir := t.TempDir()
+		j := open(t, dir, o)
+		want := []string{string(make([]byte, size)), "last"}
+		if err := j.Append([]byte(want[0])); err != nil {
+			t.Fatal(err)
+		}
+		zerosEnd := j.End()
+		if err := j.Append([]byte(want[1])); err != nil {
+			t.Fatal(err)
+		}
+		end := j.End()
+		if err := j.Close(); err != nil {
+			t.Fatal(err)
+		}
+		name := files(t, dir)[0]
+		whole, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []struct {
+			how    string
+			change func(b []byte)
+			want   []string
+			torn   int
+			hole   bool
+		}{
+			{"whole", func([]byte) {}, want, 0, false},
+			{"without the last record", func(b []byte) { clear(b[zerosEnd:]) }, want[:1], 0, false},
+			{"the last record is torn", func(b []byte) { clear(b[end-1:]) }, want[:1], int(end - 1 - zerosEnd), false},
+			{"rubbish far behind", func(b []byte) { b[4*piece-1] = 1 }, want, 4*piece - int(end), false},
+			{"a byte is lost before a record", func(b []byte) { b[90] = 1 }, nil, 0, true},
+		} {
+			b := slices.Clone(whole)
+			c.change(b)
+			sub := t.TempDir()
+			if err := os.WriteFile(filepath.Join(sub, filepath.Base(name)), b, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			torn := 0
+			o.OnTorn = func(_ string, bytes int64) { torn = int(bytes) }
+			j, err := journal.Open(sub, o)
+			if c.hole {
+				if err == nil || !strings.Contains(err.Error(), "weir ledger journal repair") {
+					t.Errorf("%d zeros, %s: %v", size, c.how, err)
+				}
+				continue
+			}
+			if err != nil {
+				t.Fatalf("%d zeros, %s: %v", size, c.how, err)
+			}
+			if got := all(t, j, 0); !slices.Equal(got, c.want) || torn != c.torn {
+				t.Errorf("%d zeros, %s: %d records, %d bytes torn; want %d and %d", size, c.how, len(got), torn, len(c.want), c.torn)
+			}
+			if err := j.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
 func TestDamageInTheMiddleIsAnError(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -60,8 +60,8 @@ func examine(path string, base, next int64) (s Segment, err error) {
 	if err != nil {
 		return s, err
 	}
-	b := make([]byte, info.Size())
-	if _, err := io.ReadFull(f, b); err != nil {
+	b, written, err := content(f, info.Size())
+	if err != nil {
 		return s, err
 	}
 	h, err := readHeader(f, base)
@@ -77,11 +77,33 @@ func examine(path string, base, next int64) (s Segment, err error) {
 	if err != nil {
 		h.size = oldHead // look for records from where they can be
 	}
-	s.scan(b, base+h.size, min(limit, base+int64(len(b))), must)
+	s.scan(b, base+h.size, base+written, min(limit, base+int64(len(b))), must)
 	if next == 0 {
-		s.Torn = int64(len(bytes.TrimRight(b[min(s.End-base, int64(len(b))):], "\x00")))
+		s.Torn = max(0, base+written-s.End)
 	}
 	return s, nil
+}
+
+// unwritten is what a file has before something is written to it.
+var unwritten [128 << 10]byte
+
+// content reads a file of that size, of which most may be zeros still. These are not copied, so that they take no memory. What was written has
+// the first bytes, up to the last that is not zero.
+func content(f io.Reader, size int64) (b []byte, written int64, err error) {
+	b = make([]byte, size)
+	chunk := make([]byte, min(size, int64(len(unwritten))))
+	for at := int64(0); at < size; {
+		chunk = chunk[:min(int64(len(chunk)), size-at)]
+		if _, err := io.ReadFull(f, chunk); err != nil {
+			return nil, 0, err
+		}
+		if !bytes.Equal(chunk, unwritten[:len(chunk)]) {
+			copy(b[at:], chunk)
+			written = at + int64(len(bytes.TrimRight(chunk, "\x00")))
+		}
+		at += int64(len(chunk))
+	}
+	return b, written, nil
 }
 
 // headOf is examine of the head alone.
@@ -118,8 +140,8 @@ func observe(path string, base, next int64) (Segment, error) {
 	return s, err
 }
 
-// scan finds the records of a file whose bytes are b, and the holes between them.
-func (s *Segment) scan(b []byte, pos, limit, must int64) {
+// scan finds the records of a file whose bytes are b, written up to a position, and the holes between them.
+func (s *Segment) scan(b []byte, pos, written, limit, must int64) {
 	s.End = pos
 	for pos < limit {
 		rest := b[pos-s.Base : limit-s.Base]
@@ -137,7 +159,7 @@ func (s *Segment) scan(b []byte, pos, limit, must int64) {
 			s.End = pos
 			continue
 		}
-		again := search(rest, pos)
+		again := search(rest, pos, written)
 		if again == 0 {
 			break
 		}
@@ -152,9 +174,9 @@ func (s *Segment) scan(b []byte, pos, limit, must int64) {
 	}
 }
 
-// search finds the next whole record after the start of b, which is at pos, and returns its position; 0 when there is none.
-func search(b []byte, pos int64) int64 {
-	for i := 1; i+frameBytes < len(b); {
+// search finds the next whole record after the start of b, which is at pos and written up to a position, and returns its position; 0 when there is none.
+func search(b []byte, pos, written int64) int64 {
+	for i := 1; i+frameBytes < len(b) && pos+int64(i) < written; {
 		if i+8 <= len(b) && binary.LittleEndian.Uint64(b[i:]) == 0 {
 			i += 6 // a length has three bytes, and none of these six begins one
 			continue
@@ -296,7 +318,7 @@ func firstRecord(b []byte, base int64) int64 {
 	if len(b) < oldHead {
 		return 0
 	}
-	return search(b[oldHead-1:], base+oldHead-1)
+	return search(b[oldHead-1:], base+oldHead-1, base+int64(len(b)))
 }
 
 // Tail is the result of Inspect.
