@@ -81,9 +81,6 @@ type Table struct {
 	Merge   string // the end of an INSERT that merges a row with one that is there; "": there must be none
 }
 
-// Add is the statement that puts one row into the table.
-func (t *Table) Add() string { return insertRow(t.Name, t.Columns, t.Merge) }
-
 // Runner runs statements in a transaction. Parameters are $1, $2, ... Where args hold several rows, they follow one another,
 // each of the same width.
 type Runner interface {

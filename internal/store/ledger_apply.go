@@ -242,12 +242,9 @@ func (t *tx) consume(node string, uses map[leaseUse]money.Nano) error {
 }
 
 func (t *tx) chargeKeys(keys map[ledger.Fund]money.Nano) error {
-	args := make([]any, 0, 5*len(keys))
-	for _, k := range inOrder(keys, fundOrder) {
-		args = append(args, k.Wallet, k.Key, k.Period.Kind, k.Period.Start, int64(keys[k]))
-	}
-	_, err := t.ExecEach(keyCharge, 5, args)
-	return err
+	return merge(t, &keySpending, keys, fundOrder, func(k ledger.Fund, args []any, spent money.Nano) []any {
+		return append(args, k.Wallet, k.Key, k.Period.Kind, k.Period.Start, int64(spent))
+	})
 }
 
 func (t *tx) rollUp(s *tally) error {
@@ -264,8 +261,8 @@ func (t *tx) rollUp(s *tally) error {
 	return err
 }
 
-// merge adds figures to the rows of a roll-up, in the order of their keys.
-func merge[K comparable, S any](t *tx, into *Table, rows map[K]*S, order func(K, K) int, row func(K, []any, *S) []any) error {
+// merge adds figures to the rows of a table, in the order of their keys.
+func merge[K comparable, F any](t *tx, into *Table, rows map[K]F, order func(K, K) int, row func(K, []any, F) []any) error {
 	keys := inOrder(rows, order)
 	return t.Insert(into, len(keys), func(args []any, i int) []any { return row(keys[i], args, rows[keys[i]]) })
 }

@@ -58,9 +58,7 @@ const (
 	keyFund    = `SELECT spent + leased, recall FROM key_spend WHERE wallet = $1 AND key_id = $2 AND period = $3 AND start = $4`
 	keyLease   = `UPDATE key_spend SET leased = leased + $5 WHERE wallet = $1 AND key_id = $2 AND period = $3 AND start = $4`
 	keyRecall  = `UPDATE key_spend SET recall = recall + 1 WHERE wallet = $1 AND key_id = $2 AND period = $3 AND start = $4`
-	keyCharge  = `INSERT INTO key_spend (wallet, key_id, period, start, spent) VALUES ($1, $2, $3, $4, $5)
-		ON CONFLICT (key_id, period, start, wallet) DO UPDATE SET spent = key_spend.spent + excluded.spent`
-	keySpend = `SELECT COALESCE(SUM(spent), 0) FROM key_spend WHERE key_id = $1 AND period = $2 AND start = $3`
+	keySpend   = `SELECT COALESCE(SUM(spent), 0) FROM key_spend WHERE key_id = $1 AND period = $2 AND start = $3`
 
 	generationKnown = `SELECT COUNT(*) FROM generations WHERE wallet = $1 AND id = $2`
 	transactionAdd  = `INSERT INTO transactions (kind, ref, at, actor, reason) VALUES ($1, $2, $3, $4, $5) RETURNING id`
@@ -90,6 +88,9 @@ const (
 )
 
 var entries = Table{"entries", []string{"account", "ref", "transaction_id", "line", "amount"}, ""}
+
+var keySpending = Table{"key_spend", []string{"wallet", "key_id", "period", "start", "spent"},
+	"ON CONFLICT (key_id, period, start, wallet) DO UPDATE SET spent = key_spend.spent + excluded.spent"}
 
 // maxEntries is how many entries a transaction may have: an entry's id is its transaction's times that, and its line.
 const maxEntries = 10_000
@@ -121,6 +122,6 @@ const (
 var Hot = []string{
 	nodeEpoch, nodeBeat, nodeOthers, nodeAdvance,
 	leaseFind, leaseAdd, leaseExtend, leaseReturn, leaseConsume, leaseTell, leaseAnswer, leaseRemove,
-	walletFund, walletLease, walletCharge, keyFundAdd, keyFund, keyLease, keyCharge,
+	walletFund, walletLease, walletCharge, keyFundAdd, keyFund, keyLease,
 	transactionAdd, chainLock, chainLast, chainAdd,
 }

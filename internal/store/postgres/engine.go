@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -156,12 +158,7 @@ func (r *runner) batch(text string, width int, args []any, read func(results pgx
 // Insert is store.Runner.Insert: by COPY where nothing is merged.
 func (r *runner) Insert(into *store.Table, rows int, row func([]any, int) []any) error {
 	if into.Merge != "" {
-		var args []any
-		for i := range rows {
-			args = row(args, i)
-		}
-		_, err := r.ExecEach(into.Add(), len(into.Columns), args)
-		return err
+		return r.merge(into, rows, row)
 	}
 	return r.raw(func(conn *pgx.Conn) error {
 		args := make([]any, 0, len(into.Columns))
@@ -171,4 +168,43 @@ func (r *runner) Insert(into *store.Table, rows int, row func([]any, int) []any)
 		}))
 		return err
 	})
+}
+
+// merge is Insert for rows that may be there, by one statement that takes an array for each column. It locks rows in their order.
+func (r *runner) merge(into *store.Table, rows int, row func([]any, int) []any) error {
+	if rows == 0 {
+		return nil
+	}
+	columns := make([]struct {
+		numbers []int64
+		texts   []string
+	}, len(into.Columns))
+	var args []any
+	for i := range rows {
+		args = row(args[:0], i)
+		for c, v := range args {
+			switch v := v.(type) {
+			case int64:
+				columns[c].numbers = append(columns[c].numbers, v)
+			case string:
+				columns[c].texts = append(columns[c].texts, v)
+			default:
+				return fmt.Errorf("%s.%s: %T cannot be merged", into.Name, into.Columns[c], v)
+			}
+		}
+	}
+	arrays := make([]string, len(columns))
+	args = args[:0]
+	for c := range columns {
+		arrays[c] = "$" + strconv.Itoa(c+1)
+		if texts := columns[c].texts; texts != nil {
+			arrays[c] += "::text[]"
+			args = append(args, texts)
+		} else {
+			arrays[c] += "::bigint[]"
+			args = append(args, columns[c].numbers)
+		}
+	}
+	_, err := r.Exec("INSERT INTO "+into.Name+" ("+strings.Join(into.Columns, ", ")+") SELECT * FROM unnest("+strings.Join(arrays, ", ")+") "+into.Merge, args)
+	return err
 }
