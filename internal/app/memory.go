@@ -22,7 +22,8 @@ const (
 	// mostGarbage is how much more than what is in use the heap may grow before it is collected.
 	mostGarbage = 64 << 20
 	leastGOGC   = 25
-	leastUse    = 2 << 20 // that garbage is measured by
+	// leastUse is what garbage is measured by at the least: large buffers that are newer than the collection are no part of what it found in use.
+	leastUse = 2 << 20
 	// keptFree is how much an idle node keeps of what it does not use.
 	keptFree = 12 << 20
 	// afterStart is when the first round gives back what the start has left behind, which is more than an idle node has. No figure shows how

@@ -52,6 +52,20 @@ func tryAll(j *journal.Journal, from int64) ([]string, error) {
 	return recs, nil
 }
 
+// closed closes a journal, and returns its first file and what that has.
+func closed(t testing.TB, j *journal.Journal, dir string) (name string, b []byte) {
+	t.Helper()
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	name = files(t, dir)[0]
+	b, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return name, b
+}
+
 func record(i int) []byte { return []byte(fmt.Sprintf("record %d %s", i, strings.Repeat("x", i%90))) }
 
 func files(t testing.TB, dir string) []string {
@@ -215,14 +229,7 @@ func TestTornAtEveryByte(t *testing.T) {
 		}
 		ends = append(ends, j.End())
 	}
-	if err := j.Close(); err != nil {
-		t.Fatal(err)
-	}
-	name := files(t, dir)[0]
-	whole, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	name, whole := closed(t, j, dir)
 	for cut := range int(ends[5]) + 1 {
 		want := 0
 		for want < 6 && ends[want] <= int64(cut) {
@@ -297,14 +304,7 @@ func TestRecordsOfZeros(t *testing.T) {
 			t.Fatal(err)
 		}
 		end := j.End()
-		if err := j.Close(); err != nil {
-			t.Fatal(err)
-		}
-		name := files(t, dir)[0]
-		whole, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		name, whole := closed(t, j, dir)
 		for _, c := range []struct {
 			how    string
 			change func(b []byte)
@@ -387,14 +387,7 @@ func TestRecordsBelongToTheirPosition(t *testing.T) {
 		t.Fatal(err)
 	}
 	end := j.End()
-	if err := j.Close(); err != nil {
-		t.Fatal(err)
-	}
-	name := files(t, dir)[0]
-	b, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	name, b := closed(t, j, dir)
 	const size = 8 + 3
 	copy(b[end:], b[end-size:end])
 	if err := os.WriteFile(name, b, 0o600); err != nil {
