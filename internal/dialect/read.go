@@ -61,14 +61,18 @@ var (
 	errNoAnswer = errors.New("upstream: neither JSON nor an event stream")
 	errNotJSON  = errors.New("upstream: the answer is not JSON")
 	errFrame    = errors.New("upstream: a frame is not a JSON object")
+
+	errMark = errors.New("upstream: the end mark of a stream")
+	errDone = errors.New("upstream: the last event was yielded")
 )
 
 const keepBuffer = 64 << 10 // a larger buffer is left to the collector
 
 // reader is the state of reading one answer.
 type reader struct {
-	sse  sse.Reader
-	body []byte
+	sse    sse.Reader
+	body   []byte
+	halves halves
 }
 
 var readers = sync.Pool{New: func() any { return new(reader) }}
@@ -76,7 +80,7 @@ var readers = sync.Pool{New: func() any { return new(reader) }}
 // Read decodes an answer, whole or streamed, by its form and not by the form that was requested: some servers answer a stream request
 // with one JSON object and the other way round. It yields what d yields, or one error.
 func Read(a *Answer, d Decoder, yield Yield) {
-	if err := read(a, d); err != nil && !errors.Is(err, errStopped) {
+	if err := read(a, d); err != nil && err != errDone && !errors.Is(err, errStopped) {
 		yield(nil, Broken(a.Endpoint, err))
 	}
 }
@@ -99,13 +103,16 @@ func read(a *Answer, d Decoder) error {
 		if !rawjson.Valid(r.body) {
 			return errNotJSON
 		}
+		if mayHaveHalf(r.body) {
+			mendHalves(r.body)
+		}
 		return d.Whole(r.body)
 	case 'd', 'e', 'i', 'r', ':': // data, event, id, retry, comment
 		r.sse.Reset(a.Body, sse.Limits{Line: int64(a.Limits.Line), Total: a.Limits.Stream})
-		return stream(a, d, events{&r.sse})
+		return r.stream(a, d, events{&r.sse})
 	case 0:
 		if f, ok := d.(Framer); ok {
-			return stream(a, d, f.Frames(a))
+			return r.stream(a, d, f.Frames(a))
 		}
 	}
 	return errNoAnswer
@@ -113,6 +120,7 @@ func read(a *Answer, d Decoder) error {
 
 func (r *reader) free() {
 	r.sse.Reset(nil, sse.Limits{})
+	r.halves = halves{}
 	if cap(r.body) > keepBuffer {
 		r.body = nil
 	}
@@ -120,18 +128,18 @@ func (r *reader) free() {
 }
 
 // stream decodes a stream.
-func stream(a *Answer, d Decoder, frames Source) error {
+func (r *reader) stream(a *Answer, d Decoder, frames Source) error {
 	for {
 		event, data, err := frames.Next()
 		if err != nil {
-			return finish(a, d, err)
+			return r.ended(a, d, err)
 		}
 		data = bytes.TrimSpace(data)
 		switch {
 		case len(data) == 0:
 			continue
 		case string(data) == "[DONE]":
-			return d.End()
+			return r.ended(a, d, errMark)
 		case !rawjson.Valid(data):
 			return errFrame
 		}
@@ -140,14 +148,43 @@ func stream(a *Answer, d Decoder, frames Source) error {
 		} else if kind != rawjson.Object {
 			return errFrame
 		}
-		progress, err := d.Frame(event, data)
-		if err != nil || progress == Done {
+		if r.halves.waiting != nil || mayHaveHalf(data) {
+			err = r.halves.add(a, d, event, data)
+		} else {
+			err = pass(a, d, event, data)
+		}
+		if err != nil {
 			return err
 		}
-		if progress == Said {
-			a.Finished()
-		}
 	}
+}
+
+// pass decodes a frame. It fails with errDone after the last.
+func pass(a *Answer, d Decoder, event, data []byte) error {
+	progress, err := d.Frame(event, data)
+	switch {
+	case err != nil:
+		return err
+	case progress == Done:
+		return errDone
+	case progress == Said:
+		a.Finished()
+	}
+	return nil
+}
+
+// ended ends a stream that returned err, errMark for its end mark, after the frames that wait. It is no part of the stack of a stream that
+// is read.
+//
+//go:noinline
+func (r *reader) ended(a *Answer, d Decoder, err error) error {
+	if late := r.halves.flush(a, d); late != nil {
+		return late
+	}
+	if err == errMark {
+		return d.End()
+	}
+	return finish(a, d, err)
 }
 
 // refused is the fault of an error that is one string. It is no part of the stack of a stream that is read.
