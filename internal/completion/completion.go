@@ -129,7 +129,7 @@ const (
 	HasThoughtSignature                   // a tool call with a reasoning_signature
 	HasOldVideo                           // a content part of the older type input_video
 	HasBareFunction                       // a function without parameters, in tools or functions
-	HasNulls                              // an optional field of a message that is null
+	HasNulls                              // an optional field of a message that is null, or an empty answer
 	HasGatewayFields                      // images, annotations or other fields that only gateways and the helpers of client libraries write
 )
 

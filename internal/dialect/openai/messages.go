@@ -74,7 +74,7 @@ func (e *encoder) messages(m *completion.Member, value []byte) {
 func (w *rewriter) message(v []byte) {
 	role, _ := rawjson.Unquote(rawjson.Find(v, "role"))
 	var text, details, call []byte
-	calls := false
+	calls, content, spoken := false, false, false
 	for m := rawjson.MembersOf(v); m.Next(); {
 		switch string(m.Name) {
 		case "reasoning_content", "reasoning":
@@ -86,19 +86,27 @@ func (w *rewriter) message(v []byte) {
 		case "function_call":
 			call = m.Value
 		case "tool_calls":
-			calls = rawjson.KindOf(m.Value) == rawjson.Array
+			calls = list(m.Value) != nil
+		case "content":
+			content = string(m.Value) != "null"
+		case "refusal", "audio":
+			spoken = spoken || string(m.Value) != "null"
 		}
 	}
+	silent := string(role) == "assistant" && !content && !spoken && !calls && rawjson.IsNull(call)
 	w.Object()
 	for m := rawjson.MembersOf(v); m.Next(); {
 		raw := v[m.Start:m.End]
-		if w.nulls && string(m.Value) == "null" && optional(m.Name) {
+		if w.nulls && optional(m.Name) && (string(m.Value) == "null" || emptyCalls(m.Name, m.Value)) {
 			continue
 		}
 		switch string(m.Name) {
 		case "role":
 			raw = w.role(role, raw)
 		case "content":
+			if silent {
+				continue
+			}
 			w.Name("content")
 			w.content(role, m.Value)
 			continue
@@ -144,6 +152,9 @@ func (w *rewriter) message(v []byte) {
 		}
 		w.Member(raw)
 	}
+	if silent { // servers require content of a message without calls
+		w.Name("content").Text("")
+	}
 	if w.reasons && w.reasoning != "" {
 		w.reason(text, details)
 	}
@@ -162,6 +173,11 @@ func optional(name []byte) bool {
 		return true
 	}
 	return false
+}
+
+// emptyCalls reports a list of tool calls without any, which some servers refuse.
+func emptyCalls(name, value []byte) bool {
+	return string(name) == "tool_calls" && rawjson.KindOf(value) == rawjson.Array && list(value) == nil
 }
 
 // reason writes the reasoning of an assistant message under the server's name for it. Where a client sends only the details, their plain

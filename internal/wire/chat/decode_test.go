@@ -407,7 +407,7 @@ func TestDecodeMessages(t *testing.T) {
 		{"number as role", msgs(`{"role":1,"content":"a"}`), fault.Invalid, "messages[0].role"},
 		{"no content", msgs(`{"role":"user"}`), fault.InvalidPrompt, "messages[0].content"},
 		{"null content", msgs(`{"role":"system","content":null}`), fault.InvalidPrompt, "messages[0].content"},
-		{"assistant without anything", msgs(`{"role":"assistant","content":null,"tool_calls":[]}`), fault.InvalidPrompt, "messages[0].content"},
+		{"assistant without anything", msgs(`{"role":"assistant","tool_calls":[]}`), fault.InvalidPrompt, "messages[0].content"},
 		{"number as content", msgs(`{"role":"user","content":5}`), fault.Invalid, "messages[0].content"},
 		{"object as content", msgs(`{"content":{},"role":"user"}`), fault.Invalid, "messages[0].content"},
 		{"no parts", msgs(`{"role":"user","content":[]}`), fault.InvalidPrompt, "messages[0].content"},
@@ -474,6 +474,8 @@ func TestDecodeWhatOccurs(t *testing.T) {
 		{"a tool without a function", with(`"tools":[{"type":"custom","custom":{"name":"c"}}]`), 0},
 		{"no content", msgs(`{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]}`), 0},
 		{"an answer as it was given", msgs(`{"role":"assistant","content":"hi","refusal":null}`), completion.HasNulls},
+		{"an empty answer as it was given", msgs(`{"role":"assistant","content":null,"annotations":[]}`), completion.HasNulls | completion.HasGatewayFields},
+		{"reasoning alone as it was given", msgs(`{"role":"assistant","content":null,"reasoning":"hm"}`), completion.HasNulls | completion.HasReasoning},
 		{"a video", msgs(`{"role":"user","content":[{"type":"video_url","video_url":{"url":"https://x/y.mp4"}}]}`), 0},
 		{"a video under its older name", msgs(`{"role":"user","content":[{"type":"input_video","video_url":{"url":"https://x/y.mp4"}}]}`), completion.HasOldVideo},
 	} {

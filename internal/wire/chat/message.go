@@ -38,7 +38,9 @@ var roles = [...]string{"", "system", "developer", "user", "assistant", "tool", 
 type message struct {
 	role       role
 	hasContent bool // neither absent nor null
+	hasNull    bool // content is null: an empty answer, as it was given
 	stands     bool // an assistant message that needs no content
+	spoken     bool // it stands, and other servers know so: it has calls, a refusal or sound
 	toolCallID []byte
 	name       bool
 }
@@ -99,6 +101,7 @@ func (d *decoder) message() (m message) {
 		case "content":
 			// content usually comes after the role and is then read at once; otherwise it is read later
 			m.hasContent = d.present()
+			m.hasNull = !m.hasContent
 			if m.role != noRole {
 				d.content(m.role)
 			} else {
@@ -149,16 +152,20 @@ func (d *decoder) assistantField(name []byte, m *message) {
 	switch string(name) {
 	case "tool_calls":
 		if d.toolCalls() {
-			m.stands = true
+			m.stands, m.spoken = true, true
+		} else {
+			*has |= completion.HasNulls
 		}
 	case "function_call":
 		if d.present() {
 			*has |= completion.HasFunctionRole
-			m.stands = true
+			m.stands, m.spoken = true, true
 		}
 		d.calledFunction()
 	case "refusal":
-		m.stands = m.stands || d.present()
+		if d.present() {
+			m.stands, m.spoken = true, true
+		}
 		d.text(len(d.RawString()))
 	case "reasoning", "reasoning_content":
 		if d.present() {
@@ -177,7 +184,9 @@ func (d *decoder) assistantField(name []byte, m *message) {
 		}
 		d.text(len(details))
 	case "audio":
-		m.stands = m.stands || d.present()
+		if d.present() {
+			m.stands, m.spoken = true, true
+		}
 		d.Free(rawjson.Object)
 	case "images":
 		if d.present() {
@@ -211,7 +220,13 @@ func (d *decoder) judge(m *message) {
 		d.FailIn(fault.InvalidPrompt, "role", "A message needs a role.")
 		return
 	}
-	if !m.hasContent && (m.role != assistant || !m.stands) {
+	switch {
+	case m.hasContent:
+	case m.role == assistant && (m.hasNull || m.stands):
+		if !m.spoken {
+			d.req.HasRoles |= completion.HasNulls
+		}
+	default:
 		d.FailIn(fault.InvalidPrompt, "content", "A message of role %s needs content.", roles[m.role])
 		return
 	}
