@@ -1,5 +1,7 @@
 package completion
 
+import "weir/internal/encoded"
+
 // Prompt is the content of a request in the form that all wires share. A dialect encodes it when its wire is not the client's.
 // It is made from the body on demand, because most requests go upstream on the wire they arrived on.
 //
@@ -94,12 +96,12 @@ func (p *Prompt) Marks() (n int) {
 
 // Media is content other than text, given by value or by address.
 type Media struct {
-	Type   string // media type such as "image/png", "" unknown
-	Base64 []byte // standard base64 without line ends; nil when only an address or id is given
-	URL    string // address, when not given by value
-	FileID string // a provider's own id
-	Name   string // file name
-	Detail string // of an image: "", "auto", "low", "high", "original"
+	Type   string         // media type such as "image/png", "" unknown
+	Base64 encoded.Base64 // none when only an address or id is given
+	URL    string         // address, when not given by value
+	FileID string         // a provider's own id
+	Name   string         // file name
+	Detail string         // of an image: "", "auto", "low", "high", "original"
 }
 
 // Call is a tool call by the assistant.

@@ -112,6 +112,19 @@ func Plain(mediaType string) string {
 	return strings.ToLower(strings.TrimSpace(mediaType))
 }
 
+const maxLen = 127 // bytes of a type and its parameters
+
+// Valid reports whether a text has only what media types and their parameters have. Of a comma or a quote the rest of a data URL would be made.
+func Valid(mediaType string) bool {
+	for i := range len(mediaType) {
+		c := mediaType[i]
+		if (c|0x20 < 'a' || c|0x20 > 'z') && (c < '0' || c > '9') && strings.IndexByte("!#$&^_.+-/*;= ", c) < 0 {
+			return false
+		}
+	}
+	return mediaType != "" && len(mediaType) <= maxLen
+}
+
 func find(mediaType string) *format {
 	mediaType = Plain(mediaType)
 	at := slices.IndexFunc(formats, func(f format) bool { return slices.Contains(f.types, mediaType) })

@@ -1,17 +1,15 @@
 package plugin
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/hex"
 	"errors"
-	"io"
 	"strings"
 
 	"weir/internal/catalog"
 	"weir/internal/completion"
+	"weir/internal/encoded"
 	"weir/internal/fault"
 	"weir/internal/plugin/pdf"
 	"weir/internal/plugin/pdftext"
@@ -101,25 +99,20 @@ func (r *reader) file(ctx context.Context, m *completion.Media) {
 		name = "file"
 	}
 	name = strings.ToValidUTF8(name[:min(len(name), 200)], "")
-	data := encoded(bytes.TrimRight(m.Base64, "="))
 	switch {
 	case len(r.texts) >= maxFiles:
 		r.fail(name, "a request may have at most 32 files")
 		return
-	case m.Base64 == nil:
+	case m.Base64.None():
 		r.fail(name, "it is given by URL or id, not as data")
 		return
-	case data.most() > r.left.Bytes+4:
+	case m.Base64.Size() > r.left.Bytes:
 		r.fail(name, pdf.ErrTooLarge.Error())
 		return
 	}
-	size, hash, err := data.sum(ctx)
-	if ctx.Err() != nil {
-		r.err = overdue(ctx)
-		return
-	}
+	size, hash, err := sum(ctx, m.Base64)
 	if err != nil {
-		r.fail(name, "its data is not valid base64")
+		r.err = overdue(ctx)
 		return
 	}
 	r.left.Bytes -= size
@@ -129,7 +122,7 @@ func (r *reader) file(ctx context.Context, m *completion.Media) {
 		return
 	}
 	if !known {
-		if text, err = r.text(ctx, m.Type, data, size); err != nil {
+		if text, err = r.text(ctx, m.Type, m.Base64, size); err != nil {
 			if r.err = overdue(ctx); r.err == nil {
 				r.refuse(name, err)
 			}
@@ -163,17 +156,13 @@ func (r *reader) before(hash string) (text string, known bool) {
 }
 
 // text returns the text of a file.
-func (r *reader) text(ctx context.Context, kind string, data encoded, size int) (string, error) {
+func (r *reader) text(ctx context.Context, kind string, data encoded.Base64, size int) (string, error) {
 	kind, _, _ = strings.Cut(kind, ";")
 	if strings.HasPrefix(kind, "text/") || kind == "application/json" || kind == "application/xml" || kind == "application/yaml" {
 		if size > r.left.Text {
 			return "", pdf.ErrTooLarge
 		}
-		plain, err := io.ReadAll(data.reader())
-		if err != nil {
-			return "", err
-		}
-		if valid := strings.ToValidUTF8(string(plain), "\uFFFD"); len(valid) <= r.left.Text {
+		if valid := strings.ToValidUTF8(string(data.File()), "\uFFFD"); len(valid) <= r.left.Text {
 			return valid, nil
 		}
 		return "", pdf.ErrTooLarge
@@ -183,7 +172,7 @@ func (r *reader) text(ctx context.Context, kind string, data encoded, size int) 
 	}
 	lim := r.left
 	lim.Bytes = size
-	out, err := r.read(ctx, data.reader(), size, pdftext.Limits{Memory: r.cfg.Memory, CPU: r.cpu, PDF: lim})
+	out, err := r.read(ctx, data.Reader(), size, pdftext.Limits{Memory: r.cfg.Memory, CPU: r.cpu, PDF: lim})
 	r.cpu -= out.CPU
 	r.left.Work -= out.Work
 	if out.Cut && err == nil {
@@ -205,27 +194,15 @@ func (r *reader) tell(hash, name, text string) {
 	r.reported = append(b, "}]}}"...)
 }
 
-// encoded is a file as a request has it: base64 without its padding.
-type encoded []byte
-
-func (e encoded) most() int { return base64.RawStdEncoding.DecodedLen(len(e)) }
-
-func (e encoded) reader() io.Reader {
-	return base64.NewDecoder(base64.RawStdEncoding, bytes.NewReader(e))
-}
-
-// sum is how many bytes the file has, and its hash.
-func (e encoded) sum(ctx context.Context) (size int, hash string, err error) {
-	h, from, part := sha256.New(), e.reader(), make([]byte, 64<<10)
+// sum is how many bytes a file has, and its hash. It fails when the time is over.
+func sum(ctx context.Context, data encoded.Base64) (size int, hash string, err error) {
+	h, from, part := sha256.New(), data.Reader(), make([]byte, 64<<10)
 	for ctx.Err() == nil {
 		n, err := from.Read(part)
 		h.Write(part[:n])
 		size += n
-		if err == io.EOF {
+		if err != nil { // the end
 			return size, hex.EncodeToString(h.Sum(nil)), nil
-		}
-		if err != nil {
-			return 0, "", err
 		}
 	}
 	return 0, "", ctx.Err()

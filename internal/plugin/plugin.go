@@ -86,7 +86,7 @@ func media(parts []completion.Part) (n int64) {
 		if m := parts[i].Media; m != nil {
 			n += tokensPerMedia
 			if parts[i].Kind != completion.ImagePart {
-				n += int64(len(m.Base64)) / bytesPerToken
+				n += int64(m.Base64.Len()) / bytesPerToken
 			}
 		}
 		if r := parts[i].Result; r != nil {

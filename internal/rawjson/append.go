@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"math/bits"
 	"unicode/utf8"
+
+	"weir/internal/encoded"
 )
 
 const (
@@ -69,6 +71,11 @@ func AppendText(dst []byte, s string) []byte {
 	}
 	dst = append(dst, s...)
 	return append(dst, '"')
+}
+
+// AppendBase64 appends data as a JSON string, without looking at it: package encoded has checked it.
+func AppendBase64(dst []byte, data encoded.Base64) []byte {
+	return append(append(append(dst, '"'), data.Text()...), '"')
 }
 
 // AppendEscaped is AppendString without the quotes.

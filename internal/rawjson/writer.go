@@ -1,6 +1,10 @@
 package rawjson
 
-import "strconv"
+import (
+	"strconv"
+
+	"weir/internal/encoded"
+)
 
 // Writer appends JSON to B and places the commas. It allocates nothing but what B needs to grow, and the zero Writer is ready.
 //
@@ -20,7 +24,7 @@ import "strconv"
 type Writer struct {
 	B []byte
 
-	Long  int // Raw, Member, Quoted and Verbatim keep a view of so many bytes or more instead of a copy; 0: they always copy
+	Long  int // Raw, Member, Base64, DataURL and Verbatim keep a view of so many bytes or more instead of a copy; 0: they always copy
 	views []view
 }
 
@@ -143,13 +147,20 @@ func (w *Writer) Bytes(s []byte) {
 	w.B = AppendString(w.B, s)
 }
 
-// Quoted writes a string from pieces that need no escape, such as base64, without looking at them.
-func (w *Writer) Quoted(pieces ...[]byte) {
+// Base64 writes data as a string, without looking at it: package encoded has checked it.
+func (w *Writer) Base64(data encoded.Base64) {
 	w.separate()
 	w.B = append(w.B, '"')
-	for _, p := range pieces {
-		w.add(p)
-	}
+	w.add(data.Text())
+	w.B = append(w.B, '"')
+}
+
+// DataURL is Base64 for a data: URL.
+func (w *Writer) DataURL(mediaType string, data encoded.Base64) {
+	w.separate()
+	w.B = append(w.B, `"data:`...)
+	w.B = append(AppendEscaped(w.B, []byte(mediaType)), ";base64,"...)
+	w.add(data.Text())
 	w.B = append(w.B, '"')
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"weir/internal/encoded"
 	"weir/internal/rawjson"
 )
 
@@ -33,7 +34,8 @@ func TestWriter(t *testing.T) {
 	before := len(w.B)
 	w.Text("taken back")
 	w.B = w.B[:before]
-	w.Quoted([]byte("data:"), []byte("AAAA"))
+	w.DataURL("a\"b", encoded.Of([]byte{0, 0, 0}))
+	w.Base64(encoded.Of([]byte{0, 0, 0}))
 	w.EndArray()
 	at := len(w.B)
 	w.Name("none").Array()
@@ -57,7 +59,7 @@ func TestWriter(t *testing.T) {
 	w.Close("]}]")
 	w.Name("n").Literal("1.50")
 	w.EndObject()
-	const want = `{"model":"a\"b","empty":{},"list":[-1,true,null,null,null,[],{"in":"x\ny"},"data:AAAA"],"one":["["],"some":{"x":1},"raw":{"x":[1]} ,"as" : "it is","texts":["a","b"],"ints":[1,-2],"deep":[{"x":[]}],"n":1.50}`
+	const want = `{"model":"a\"b","empty":{},"list":[-1,true,null,null,null,[],{"in":"x\ny"},"data:a\"b;base64,AAAA","AAAA"],"one":["["],"some":{"x":1},"raw":{"x":[1]} ,"as" : "it is","texts":["a","b"],"ints":[1,-2],"deep":[{"x":[]}],"n":1.50}`
 	if string(w.B) != want {
 		t.Errorf("written:\n%s\nwant:\n%s", w.B, want)
 	}
@@ -193,7 +195,7 @@ func TestPieces(t *testing.T) {
 			case 0:
 				both(func(w *rawjson.Writer) { w.Raw(v) })
 			case 1:
-				both(func(w *rawjson.Writer) { w.Quoted([]byte("data:"), v[:len(v)/2], v) })
+				both(func(w *rawjson.Writer) { w.Base64(encoded.Of(v)); w.DataURL("image/png", encoded.Of(v)) })
 			case 2:
 				both(func(w *rawjson.Writer) { w.Object(); w.Member(append([]byte(`"name":`), v...)); w.EndObject() })
 			case 3:

@@ -38,9 +38,10 @@ var rules = map[string]rule{
 	"internal/oneline":   {layer: foundation},
 	"internal/cli":       {layer: foundation, beside: []string{"internal/spelling"}, users: []layer{command}},
 	"internal/mediatype": {layer: foundation},
+	"internal/encoded":   {layer: foundation},
 	"internal/money":     {layer: foundation, beside: []string{"internal/fault"}},
 	// The domain passes bodies on as bytes; only edges use the names of their members.
-	"internal/rawjson": {layer: foundation, beside: []string{"internal/fault"}, users: []layer{edge, wiring, command}},
+	"internal/rawjson": {layer: foundation, beside: []string{"internal/encoded", "internal/fault"}, users: []layer{edge, wiring, command}},
 	"internal/redact":  {layer: foundation, users: []layer{edge, wiring, command}},
 	"internal/seal":    {layer: foundation, beside: []string{"internal/fault"}},
 	// Formats of recordings and subtitles: functions over bytes, for wires and dialects.

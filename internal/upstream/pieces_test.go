@@ -29,7 +29,7 @@ func (passing) Request(_ *catalog.Endpoint, req *completion.Request) (dialect.Ca
 	w.Array()
 	for rest := req.Body; len(rest) > 0; {
 		n := min(len(rest), 1<<20)
-		w.Quoted(rest[:n])
+		w.Verbatim(rest[:n])
 		rest = rest[n:]
 	}
 	w.EndArray()

@@ -4,23 +4,61 @@ import (
 	"bytes"
 
 	"weir/internal/completion"
+	"weir/internal/encoded"
+	"weir/internal/fault"
+	"weir/internal/mediatype"
 	"weir/internal/rawjson"
 )
 
-// MediaFrom reads an address from a JSON string: a data URL becomes its bytes and type, anything else stays an address. Data that is not
-// base64 stays an address too, for the provider to check.
-func MediaFrom(raw []byte) *completion.Media {
+// MediaFrom reads an address from a JSON string: a data URL becomes its bytes and type, anything else stays an address. What is wrong with a data URL
+// becomes a fault in bad, unless there is one already; path is the member that has it.
+func MediaFrom(bad **fault.Error, path string, raw []byte) *completion.Media {
 	text, _ := rawjson.Unquote(raw)
-	if len(text) < 5 || !bytes.EqualFold(text[:5], []byte("data:")) {
+	if !isData(text) {
 		return &completion.Media{URL: string(text)}
 	}
-	head, data, ok := bytes.Cut(text[5:], []byte(","))
+	head, data, ok := bytes.Cut(text[len(dataScheme):], []byte(","))
 	kind, encoding, _ := bytes.Cut(head, []byte(";"))
 	for bytes.IndexByte(encoding, ';') >= 0 { // parameters of the type, such as a character set
 		_, encoding, _ = bytes.Cut(encoding, []byte(";"))
 	}
-	if !ok || !bytes.EqualFold(encoding, []byte("base64")) {
-		return &completion.Media{URL: string(text)}
+	if !ok || !bytes.EqualFold(bytes.TrimSpace(encoding), []byte("base64")) {
+		return badMedia(bad, path, "must be a data URL in base64, such as data:image/png;base64,...")
 	}
-	return &completion.Media{Type: string(bytes.ToLower(kind)), Base64: data}
+	return mediaOf(bad, path, string(bytes.ToLower(bytes.TrimSpace(kind))), data)
+}
+
+// DataFrom reads base64 from a JSON string. Its faults are as MediaFrom's.
+func DataFrom(bad **fault.Error, path, kind string, raw []byte) *completion.Media {
+	text, _ := rawjson.Unquote(raw)
+	if isData(text) {
+		return badMedia(bad, path, "must be base64 alone: leave out the beginning of the data URL, up to its comma.")
+	}
+	return mediaOf(bad, path, kind, text)
+}
+
+const dataScheme = "data:"
+
+func isData(text []byte) bool {
+	return len(text) >= len(dataScheme) && bytes.EqualFold(text[:len(dataScheme)], []byte(dataScheme))
+}
+
+func mediaOf(bad **fault.Error, path, kind string, text []byte) *completion.Media {
+	data, err := encoded.Parse(text)
+	switch {
+	case err != nil:
+		return badMedia(bad, path, "is not base64: "+err.Error()+". Encode the bytes of the file as standard base64.")
+	case kind != "" && !mediatype.Valid(kind):
+		return badMedia(bad, path, "has no valid media type. It must be one such as image/png.")
+	}
+	return &completion.Media{Type: kind, Base64: data}
+}
+
+// badMedia returns a medium without content, for callers that go on until they look at the fault.
+func badMedia(bad **fault.Error, path, problem string) *completion.Media {
+	if *bad == nil {
+		*bad = fault.New(fault.InvalidPrompt, "wire.Media", path+" "+problem)
+		(*bad).Param = path
+	}
+	return &completion.Media{}
 }

@@ -279,14 +279,14 @@ func (e *encoder) content(part *completion.Part) (written bool, err error) {
 
 func (e *encoder) source(m *completion.Media, kind string) {
 	switch {
-	case m.Base64 != nil:
+	case !m.Base64.None():
 		if m.Type != "" {
 			kind = m.Type
 		}
 		e.Name("source").Object()
 		e.Name("type").Text("base64")
 		e.Name("media_type").Text(kind)
-		e.Name("data").Quoted(m.Base64)
+		e.Name("data").Base64(m.Base64)
 	case m.FileID != "":
 		e.Name("source").Object()
 		e.Name("type").Text("file")

@@ -1,7 +1,6 @@
 package bedrock
 
 import (
-	"bytes"
 	"cmp"
 	"path"
 	"slices"
@@ -40,12 +39,12 @@ func formatOf(kind mediatype.Kind, m *completion.Media) string {
 	}
 	if kind == mediatype.Image {
 		for _, b := range beginnings {
-			if bytes.HasPrefix(m.Base64, []byte(b.letters)) {
+			if m.Base64.Begins(b.letters) {
 				return b.format
 			}
 		}
 	}
-	if kind == mediatype.Document && bytes.HasPrefix(m.Base64, []byte("JVBERi")) { // "%PDF-"
+	if kind == mediatype.Document && m.Base64.Begins("JVBERi") { // "%PDF-"
 		return "pdf"
 	}
 	return ""

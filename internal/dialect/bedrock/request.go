@@ -354,7 +354,7 @@ func (e *encoder) block(part *completion.Part) error {
 func (e *encoder) media(kind mediatype.Kind, m *completion.Media) error {
 	format := formatOf(kind, m)
 	switch {
-	case m.Base64 == nil:
+	case m.Base64.None():
 		return dialect.Cannot("messages", "a file by URL or by another provider's id; send its data")
 	case format == "":
 		return dialect.Cannot("messages", "files of type "+m.Type)
@@ -367,7 +367,7 @@ func (e *encoder) media(kind mediatype.Kind, m *completion.Media) error {
 		e.Name("name").Text(documentName(m.Name, e.documents))
 	}
 	e.Name("source").Object()
-	e.Name("bytes").Quoted(m.Base64)
+	e.Name("bytes").Base64(m.Base64)
 	e.Close("}}}")
 	return nil
 }

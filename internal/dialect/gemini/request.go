@@ -179,11 +179,11 @@ func (e *encoder) media(m *completion.Media, kind string) error {
 		kind = "audio/L16"
 	}
 	switch {
-	case m.Base64 != nil:
+	case !m.Base64.None():
 		e.Object()
 		e.Name("inlineData").Object()
 		e.Name("mimeType").Text(kind)
-		e.Name("data").Quoted(m.Base64)
+		e.Name("data").Base64(m.Base64)
 		e.Close("}}")
 	case m.URL != "" && (completion.PrivateFile(m.URL) || e.ownHost(m.URL)):
 		return dialect.Cannot("messages", "addresses of files that belong to the account of its key")

@@ -120,7 +120,7 @@ func (w *writer) user(t *completion.Turn) error {
 		return nil
 	}
 	for i := range said {
-		if m := said[i].Media; m != nil && m.Base64 == nil && m.URL == "" && said[i].Kind != completion.FilePart {
+		if m := said[i].Media; m != nil && m.Base64.None() && m.URL == "" && said[i].Kind != completion.FilePart {
 			return dialect.Cannot("messages", "media by another provider's id")
 		}
 	}
@@ -198,7 +198,7 @@ func (w *writer) part(part *completion.Part) {
 	case completion.AudioPart:
 		w.Name("type").Text("input_audio")
 		w.Name("input_audio").Object()
-		w.Name("data").Quoted(m.Base64)
+		w.Name("data").Base64(m.Base64)
 		w.Name("format").Text(strings.TrimPrefix(m.Type, "audio/"))
 		w.EndObject()
 	case completion.FilePart:
@@ -230,14 +230,14 @@ func (w *writer) part(part *completion.Part) {
 }
 
 func (w *writer) address(name string, m *completion.Media, kind string) {
-	if m.Base64 == nil {
+	if m.Base64.None() {
 		w.Name(name).Text(m.URL)
 		return
 	}
 	if m.Type != "" {
 		kind = m.Type
 	}
-	w.Name(name).Quoted([]byte("data:"), rawjson.AppendEscaped(nil, []byte(kind)), []byte(";base64,"), m.Base64)
+	w.Name(name).DataURL(kind, m.Base64)
 }
 
 func (w *writer) mark(c completion.Cache) {

@@ -190,14 +190,12 @@ func (w *rewriter) reason(text, details []byte) {
 	if w.details { // the details are sent unchanged
 		return
 	}
-	var pieces [][]byte
+	var whole []byte
 	for el := rawjson.ElementsOf(details); el.Next(); {
-		if piece := plainReasoning(el.Value); len(piece) > 2 {
-			pieces = append(pieces, piece[1:len(piece)-1])
-		}
+		whole = rawjson.AppendMended(whole, plainReasoning(el.Value))
 	}
-	if pieces != nil {
-		w.Name(w.reasoning).Quoted(pieces...)
+	if len(whole) > 0 {
+		w.Name(w.reasoning).Bytes(whole)
 	}
 }
 
@@ -306,16 +304,15 @@ func newVideo(part []byte) []byte {
 // joined writes the texts of content parts as one string. A part that is no text is sent as its JSON, so that the model gets the whole
 // result of a tool.
 func (w *rewriter) joined(parts []byte) {
-	var pieces [][]byte
+	var whole []byte
 	for el := rawjson.ElementsOf(parts); el.Next(); {
-		text := rawjson.Find(el.Value, "text")
-		if rawjson.KindOf(text) == rawjson.String {
-			pieces = append(pieces, text[1:len(text)-1])
+		if text := rawjson.Find(el.Value, "text"); rawjson.KindOf(text) == rawjson.String {
+			whole = rawjson.AppendMended(whole, text)
 		} else {
-			pieces = append(pieces, rawjson.AppendEscaped(nil, el.Value))
+			whole = append(whole, el.Value...)
 		}
 	}
-	w.Quoted(pieces...)
+	w.Bytes(whole)
 }
 
 // toolCalls writes the calls of an assistant message with their signatures in the place where the server reads them.

@@ -136,12 +136,12 @@ func (e *encoder) content(kind string, parts []completion.Part) error {
 				e.Name("filename").Text(part.Media.Name)
 			}
 		case completion.AudioPart:
-			if part.Media.Base64 == nil {
+			if part.Media.Base64.None() {
 				return dialect.Cannot("messages", "audio by URL")
 			}
 			e.Name("type").Text("input_audio")
 			e.Name("input_audio").Object()
-			e.Name("data").Quoted(part.Media.Base64)
+			e.Name("data").Base64(part.Media.Base64)
 			_, format, _ := bytes.Cut([]byte(part.Media.Type), []byte("/"))
 			e.Name("format").Text(string(format))
 			e.EndObject()
@@ -165,12 +165,12 @@ func (e *encoder) media(byValue, byAddress string, m *completion.Media) {
 	switch {
 	case m.FileID != "":
 		e.Name("file_id").Text(m.FileID)
-	case m.Base64 != nil:
+	case !m.Base64.None():
 		kind := m.Type
 		if kind == "" {
 			kind = "application/octet-stream"
 		}
-		e.Name(byValue).Quoted([]byte("data:"), rawjson.AppendEscaped(nil, []byte(kind)), []byte(";base64,"), m.Base64)
+		e.Name(byValue).DataURL(kind, m.Base64)
 	default:
 		e.Name(byAddress).Text(m.URL)
 	}

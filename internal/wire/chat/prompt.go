@@ -1,10 +1,12 @@
 package chat
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
 	"weir/internal/completion"
+	"weir/internal/fault"
 	"weir/internal/rawjson"
 	"weir/internal/wire"
 )
@@ -12,7 +14,8 @@ import (
 // source makes the canonical form of chat requests.
 type source struct{}
 
-// Prompt reads the body again, which Decode has checked: the values have the right types.
+// Prompt reads the body again, which Decode has checked: the values have the right types. Data of files is checked here: a provider of this wire
+// gets it as it was written, and checks it itself.
 func (source) Prompt(req *completion.Request) (*completion.Prompt, error) {
 	b := promptBuilder{p: &completion.Prompt{}, names: map[string]string{}}
 	for _, m := range req.Members {
@@ -22,6 +25,9 @@ func (source) Prompt(req *completion.Request) (*completion.Prompt, error) {
 		}
 	}
 	b.conversation(req.Body, req.MessagesAt)
+	if b.err != nil {
+		return nil, b.err
+	}
 	return b.p, nil
 }
 
@@ -32,6 +38,13 @@ type promptBuilder struct {
 	talking bool              // the conversation has begun: later system messages stay in their places
 	called  string            // id of the last deprecated function call
 	calls   int               // number of such calls
+	at      int               // index of the message
+	err     *fault.Error
+}
+
+// path is the path of a member of an element of the message.
+func (b *promptBuilder) path(list string, index int, member string) string {
+	return fmt.Sprintf("messages[%d].%s[%d].%s", b.at, list, index, member)
 }
 
 func (b *promptBuilder) setting(name string, v []byte) bool {
@@ -112,7 +125,7 @@ func numberOf(s *completion.Sampling, name string) *string {
 }
 
 func (b *promptBuilder) conversation(body []byte, at completion.Span) {
-	for e := rawjson.ElementsOf(body[at.Start:at.End]); e.Next(); {
+	for e := rawjson.ElementsOf(body[at.Start:at.End]); e.Next(); b.at++ {
 		turns := len(b.p.Turns)
 		b.message(e.Value)
 		if len(b.p.Turns) > turns {
@@ -126,7 +139,7 @@ func (b *promptBuilder) message(v []byte) {
 	turn := completion.Turn{Name: rawjson.TextAt(v, "name")}
 	switch rawjson.TextAt(v, "role") {
 	case "system", "developer":
-		parts := marked(contentOf(content), cache)
+		parts := marked(b.content(content), cache)
 		if !b.talking {
 			b.p.System = append(b.p.System, parts...)
 			return
@@ -143,7 +156,7 @@ func (b *promptBuilder) message(v []byte) {
 		turn.Name = ""
 		turn.Parts = []completion.Part{b.result(b.called, rawjson.TextAt(v, "name"), content)}
 	default:
-		turn.Parts = marked(contentOf(content), cache)
+		turn.Parts = marked(b.content(content), cache)
 	}
 	b.talking = true
 	b.p.Turns = append(b.p.Turns, turn)
@@ -166,22 +179,23 @@ func (b *promptBuilder) files(annotations []byte) {
 }
 
 func (b *promptBuilder) result(id, name string, content []byte) completion.Part {
-	return completion.Part{Kind: completion.ResultPart, Result: &completion.Result{CallID: id, Name: name, Parts: contentOf(content)}}
+	return completion.Part{Kind: completion.ResultPart, Result: &completion.Result{CallID: id, Name: name, Parts: b.content(content)}}
 }
 
 // assistant makes the parts of an assistant message: reasoning first, then text and images, then the calls.
 func (b *promptBuilder) assistant(v, content []byte) []completion.Part {
-	parts := append(reasoning(v), contentOf(content)...)
+	parts := append(reasoning(v), b.content(content)...)
 	if text := rawjson.TextAt(v, "refusal"); text != "" {
 		parts = append(parts, completion.Part{Kind: completion.RefusalPart, Text: text})
 	}
-	for e := rawjson.ElementsOf(rawjson.Find(v, "images")); e.Next(); {
+	at := 0
+	for e := rawjson.ElementsOf(rawjson.Find(v, "images")); e.Next(); at++ {
 		url := rawjson.FindPath(e.Value, "image_url", "url")
 		if url == nil {
 			url = rawjson.Find(e.Value, "url")
 		}
 		if rawjson.KindOf(url) == rawjson.String {
-			parts = append(parts, completion.Part{Kind: completion.ImagePart, Media: wire.MediaFrom(url)})
+			parts = append(parts, completion.Part{Kind: completion.ImagePart, Media: wire.MediaFrom(&b.err, b.path("images", at, "image_url.url"), url)})
 		}
 	}
 	for e := rawjson.ElementsOf(rawjson.Find(v, "tool_calls")); e.Next(); {
@@ -239,8 +253,8 @@ func argumentsOf(f []byte) []byte {
 	return []byte("{}")
 }
 
-// contentOf are the parts of a message's content.
-func contentOf(v []byte) []completion.Part {
+// content reads the parts of a message's content.
+func (b *promptBuilder) content(v []byte) []completion.Part {
 	if rawjson.KindOf(v) == rawjson.String {
 		if text := rawjson.Text(v); text != "" {
 			return []completion.Part{{Text: text}}
@@ -249,12 +263,12 @@ func contentOf(v []byte) []completion.Part {
 	}
 	var parts []completion.Part
 	for e := rawjson.ElementsOf(v); e.Next(); {
-		parts = append(parts, partOf(e.Value))
+		parts = append(parts, b.part(len(parts), e.Value))
 	}
 	return parts
 }
 
-func partOf(v []byte) completion.Part {
+func (b *promptBuilder) part(at int, v []byte) completion.Part {
 	part := completion.Part{Cache: cacheOf(rawjson.Find(v, "cache_control"))}
 	if part.Cache == "" && !rawjson.IsNull(rawjson.Find(v, "prompt_cache_breakpoint")) {
 		part.Cache = "5m"
@@ -266,28 +280,28 @@ func partOf(v []byte) completion.Part {
 		part.Kind, part.Text = completion.RefusalPart, rawjson.TextAt(v, "refusal")
 	case "image_url":
 		image := rawjson.Find(v, "image_url")
-		part.Kind, part.Media = completion.ImagePart, wire.MediaFrom(rawjson.Find(image, "url"))
+		part.Kind, part.Media = completion.ImagePart, wire.MediaFrom(&b.err, b.path("content", at, "image_url.url"), rawjson.Find(image, "url"))
 		part.Media.Detail = rawjson.TextAt(image, "detail")
 	case "input_audio":
 		audio := rawjson.Find(v, "input_audio")
-		data, _ := rawjson.Unquote(rawjson.Find(audio, "data"))
-		part.Kind, part.Media = completion.AudioPart, &completion.Media{Type: "audio/" + rawjson.TextAt(audio, "format"), Base64: data}
+		part.Kind = completion.AudioPart
+		part.Media = wire.DataFrom(&b.err, b.path("content", at, "input_audio.data"), "audio/"+rawjson.TextAt(audio, "format"), rawjson.Find(audio, "data"))
 	case "file":
-		part.Kind, part.Media = completion.FilePart, fileOf(rawjson.Find(v, "file"))
+		part.Kind, part.Media = completion.FilePart, b.file(at, rawjson.Find(v, "file"))
 	default:
-		video := rawjson.Find(v, "video_url")
+		member, video := "video_url", rawjson.Find(v, "video_url")
 		if video == nil {
-			video = rawjson.Find(v, "input_video")
+			member, video = "input_video", rawjson.Find(v, "input_video")
 		}
-		part.Kind, part.Media = completion.VideoPart, wire.MediaFrom(rawjson.Find(video, "url"))
+		part.Kind, part.Media = completion.VideoPart, wire.MediaFrom(&b.err, b.path("content", at, member+".url"), rawjson.Find(video, "url"))
 	}
 	return part
 }
 
-func fileOf(v []byte) *completion.Media {
+func (b *promptBuilder) file(at int, v []byte) *completion.Media {
 	media := &completion.Media{}
 	if data := rawjson.Find(v, "file_data"); !rawjson.IsNull(data) {
-		media = wire.MediaFrom(data)
+		media = wire.MediaFrom(&b.err, b.path("content", at, "file.file_data"), data)
 	}
 	media.FileID, media.Name = rawjson.TextAt(v, "file_id"), rawjson.TextAt(v, "filename")
 	return media

@@ -7,6 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	c "weir/internal/completion"
+	"weir/internal/encoded"
+	"weir/internal/fault"
 	"weir/internal/wire/chat"
 )
 
@@ -45,8 +47,8 @@ func TestPromptTurns(t *testing.T) {
 			{"type":"input_audio","input_audio":{"data":"QUJD","format":"wav"}},{"type":"file","file":{"filename":"a.pdf","file_data":"data:application/pdf;name=a;base64,QUJD"}},
 			{"type":"file","file":{"file_id":"file-1"}},{"type":"input_video","input_video":{"url":"https://a.test/b.mp4"}}]}`, nil,
 			[]c.Turn{{Parts: []c.Part{
-				media(c.ImagePart, c.Media{Type: "image/png", Base64: []byte("QUJD"), Detail: "low"}), media(c.ImagePart, c.Media{URL: "https://a.test/b.png"}),
-				media(c.AudioPart, c.Media{Type: "audio/wav", Base64: []byte("QUJD")}), media(c.FilePart, c.Media{Type: "application/pdf", Base64: []byte("QUJD"), Name: "a.pdf"}),
+				media(c.ImagePart, c.Media{Type: "image/png", Base64: encoded.Of([]byte("ABC")), Detail: "low"}), media(c.ImagePart, c.Media{URL: "https://a.test/b.png"}),
+				media(c.AudioPart, c.Media{Type: "audio/wav", Base64: encoded.Of([]byte("ABC"))}), media(c.FilePart, c.Media{Type: "application/pdf", Base64: encoded.Of([]byte("ABC")), Name: "a.pdf"}),
 				media(c.FilePart, c.Media{FileID: "file-1"}), {Kind: c.VideoPart, Media: &c.Media{URL: "https://a.test/b.mp4"}, Cache: "1h"}}}}},
 		{"tools there and back", `{"role":"user","content":"q"},{"role":"assistant","content":null,"tool_calls":[
 				{"id":"1","type":"function","function":{"name":"f","arguments":"{\"a\":1}","thought_signature":"sig"}},{"id":"2","type":"function","function":{"name":"g","arguments":""}},
@@ -56,7 +58,7 @@ func TestPromptTurns(t *testing.T) {
 				{Role: c.Assistant, Parts: []c.Part{call(c.Call{ID: "1", Name: "f", Arguments: []byte(`{"a":1}`), Signature: "sig"}), call(c.Call{ID: "2", Name: "g", Arguments: []byte("{}")}),
 					call(c.Call{ID: "3", Name: "h", Arguments: []byte("free"), Custom: true})}},
 				{Parts: []c.Part{{Kind: c.ResultPart, Result: &c.Result{CallID: "2", Name: "g", Parts: []c.Part{textPart("two")}}}}},
-				{Parts: []c.Part{{Kind: c.ResultPart, Result: &c.Result{CallID: "1", Name: "f", Parts: []c.Part{textPart("one"), media(c.ImagePart, c.Media{Type: "image/png", Base64: []byte("QQ==")})}}}}}}},
+				{Parts: []c.Part{{Kind: c.ResultPart, Result: &c.Result{CallID: "1", Name: "f", Parts: []c.Part{textPart("one"), media(c.ImagePart, c.Media{Type: "image/png", Base64: encoded.Of([]byte("A"))})}}}}}}},
 		{"reasoning in entries and fragments", `{"role":"user","content":"q"},{"role":"assistant","content":"a","reasoning":"ignored","reasoning_details":[
 				{"type":"reasoning.text","index":0,"format":"anthropic-claude-v1","text":"one ","signature":null},{"type":"reasoning.text","index":0,"text":"two"},
 				{"type":"reasoning.text","index":0,"text":"","signature":"s"},{"type":"reasoning.encrypted","index":1,"format":"google-gemini-v1","id":"c1","data":"g"},
@@ -72,7 +74,7 @@ func TestPromptTurns(t *testing.T) {
 			[]c.Turn{{Parts: []c.Part{textPart("q")}}, {Role: c.Assistant, Parts: []c.Part{call(c.Call{ID: "call_1", Name: "f", Arguments: []byte("{}")})}},
 				{Parts: []c.Part{{Kind: c.ResultPart, Result: &c.Result{CallID: "call_1", Name: "f", Parts: []c.Part{textPart("r")}}}}}}},
 		{"images of an answer", `{"role":"user","content":"q"},{"role":"assistant","content":"","images":[{"type":"image_url","image_url":{"url":"data:image/png;base64,QQ=="}},{"url":"https://a.test/i"}]}`, nil,
-			[]c.Turn{{Parts: []c.Part{textPart("q")}}, {Role: c.Assistant, Parts: []c.Part{media(c.ImagePart, c.Media{Type: "image/png", Base64: []byte("QQ==")}), media(c.ImagePart, c.Media{URL: "https://a.test/i"})}}}},
+			[]c.Turn{{Parts: []c.Part{textPart("q")}}, {Role: c.Assistant, Parts: []c.Part{media(c.ImagePart, c.Media{Type: "image/png", Base64: encoded.Of([]byte("A"))}), media(c.ImagePart, c.Media{URL: "https://a.test/i"})}}}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -162,6 +164,9 @@ func FuzzPrompt(f *testing.F) {
 			return
 		}
 		p, err := req.Prompt()
+		if bad := fault.From(err); bad != nil && bad.Op == "wire.Media" && bad.Param != "" { // only data is read that Decode has not checked
+			return
+		}
 		if err != nil {
 			t.Fatalf("decoded but not canonical: %v", err)
 		}
@@ -178,4 +183,28 @@ func FuzzPrompt(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A provider of another wire gets data as base64 or not at all.
+func TestPromptMedia(t *testing.T) {
+	t.Parallel()
+	const bad = `AAAA\",\"x\":\"`
+	for path, message := range map[string]string{
+		"content[0].image_url.url":    `{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,` + bad + `"}}]}`,
+		"content[1].input_audio.data": `{"role":"user","content":[{"type":"text","text":"a"},{"type":"input_audio","input_audio":{"data":"` + strings.Repeat("A", 64) + bad + `","format":"wav"}}]}`,
+		"content[0].file.file_data":   `{"role":"user","content":[{"type":"file","file":{"file_data":"data:application/pdf;base64,` + bad + `"}}]}`,
+		"content[0].video_url.url":    `{"role":"user","content":[{"type":"video_url","video_url":{"url":"data:video/mp4;base64,` + bad + `"}}]}`,
+		"content[0].input_video.url":  `{"role":"user","content":[{"type":"input_video","input_video":{"url":"data:video/mp4;base64,` + bad + `"}}]}`,
+		"images[0].image_url.url":     `{"role":"assistant","content":"a","images":[{"type":"image_url","image_url":{"url":"data:image/png;base64,` + bad + `"}}]}`,
+	} {
+		req, err := chat.Decode([]byte(`{"model":"v/m","messages":[{"role":"user","content":"q"},` + message + `]}`))
+		if err != nil {
+			t.Errorf("%s: %v", path, err)
+			continue
+		}
+		_, err = req.Prompt()
+		if f := fault.From(err); f == nil || f.Kind != fault.InvalidPrompt || f.Param != "messages[1]."+path {
+			t.Errorf("%s: got %v", path, err)
+		}
+	}
 }

@@ -9,6 +9,8 @@ import (
 
 	"weir/internal/catalog"
 	"weir/internal/completion"
+	"weir/internal/encoded"
+	"weir/internal/fault"
 	"weir/internal/rawjson"
 	"weir/internal/relay"
 	"weir/internal/usage"
@@ -34,8 +36,10 @@ type output struct {
 	text      []byte
 	thought   bool
 	call      *completion.ToolCall
-	mime      string // of media
-	data, uri []byte // of media: base64, or an address
+	mime      string         // of media
+	data      encoded.Base64 // of media
+	sound     []byte         // of media, in place of data: a JSON string, as its provider wrote it
+	uri       []byte         // of media elsewhere: its address
 	signature string
 }
 
@@ -54,7 +58,13 @@ func (p *output) append(b []byte) []byte {
 		b = append(rawjson.AppendString(append(b, `{"fileData":{"mimeType":"image/png","fileUri":`...), p.uri), '}')
 	case p.mime != "":
 		b = rawjson.AppendText(append(b, `{"inlineData":{"mimeType":`...), p.mime)
-		b = append(append(append(b, `,"data":"`...), p.data...), `"}`...)
+		b = append(b, `,"data":`...)
+		if p.sound != nil {
+			b = append(b, p.sound...)
+		} else {
+			b = rawjson.AppendBase64(b, p.data)
+		}
+		b = append(b, '}')
 	default:
 		b = rawjson.AppendString(append(b, `{"text":`...), p.text)
 		if p.thought {
@@ -210,9 +220,10 @@ const pcm = "audio/L16;codec=pcm;rate=24000"
 
 func (c *composer) media(ev *completion.Event) {
 	for e := rawjson.ElementsOf(ev.Images); e.Next(); {
-		m := wire.MediaFrom(rawjson.FindPath(e.Value, "image_url", "url"))
+		var bad *fault.Error // of a provider's image: it has no address then, and is left out
+		m := wire.MediaFrom(&bad, "", rawjson.FindPath(e.Value, "image_url", "url"))
 		switch {
-		case m.Base64 != nil:
+		case !m.Base64.None():
 			c.endCall()
 			c.put(&output{mime: m.Type, data: m.Base64, signature: c.signature("")})
 		case m.URL != "":
@@ -221,7 +232,7 @@ func (c *composer) media(ev *completion.Event) {
 		}
 	}
 	if data := rawjson.Find(ev.Audio, "data"); rawjson.KindOf(data) == rawjson.String && len(data) > 2 {
-		c.put(&output{mime: pcm, data: data[1 : len(data)-1], signature: c.signature("")})
+		c.put(&output{mime: pcm, sound: data, signature: c.signature("")})
 	}
 }
 

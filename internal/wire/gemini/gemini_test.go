@@ -106,7 +106,12 @@ func TestPromptRefuses(t *testing.T) {
 		"audio by address":   {`{"contents":[{"parts":[{"fileData":{"mimeType":"audio/wav","fileUri":"https://a.test/a"}}]}]}`, "contents[0].parts[0].fileData.fileUri", true},
 		"an enum":            {`{` + asked + `,"generationConfig":{"responseMimeType":"text/x.enum","responseSchema":{"type":"STRING","enum":["a"]}}}`, "generationConfig.responseMimeType", true},
 		"no data":            {`{"contents":[{"parts":[{"inlineData":{"mimeType":"image/png"}}]}]}`, "contents[0].parts[0].inlineData.data", false},
-		"a mode":             {`{` + asked + `,"toolConfig":{"functionCallingConfig":{"mode":"MAYBE"}}}`, "toolConfig.functionCallingConfig.mode", false},
+		"no base64":          {`{"contents":[{"parts":[{"inlineData":{"mimeType":"image/png","data":"AAAA\",\"x\":\""}}]}]}`, "contents[0].parts[0].inlineData.data", false},
+		"no media type":      {`{"contents":[{"parts":[{"inlineData":{"mimeType":"image/png\",\"x\":\"y","data":"AAAA"}}]}]}`, "contents[0].parts[0].inlineData.data", false},
+		"a text, no base64":  {`{"contents":[{"parts":[{"inlineData":{"mimeType":"text/plain","data":"AAAA\",\"x\":\""}}]}]}`, "contents[0].parts[0].inlineData.data", false},
+		"a result's image": {`{"contents":[{"role":"model","parts":[{"functionCall":{"name":"f"}}]},{"parts":[{"functionResponse":{"name":"f","response":{},"parts":[{"inlineData":{"mimeType":"image/png","data":"AAAA\",\"x\":\""}}]}}]}]}`,
+			"contents[1].parts[0].functionResponse.parts[0].inlineData.data", false},
+		"a mode": {`{` + asked + `,"toolConfig":{"functionCallingConfig":{"mode":"MAYBE"}}}`, "toolConfig.functionCallingConfig.mode", false},
 	} {
 		_, err := decoded(t, tt.body).Prompt()
 		var f *fault.Error
@@ -134,7 +139,7 @@ func TestPrompt(t *testing.T) {
 		for _, part := range turn.Parts {
 			fmt.Fprintf(&b, "%d/%d %s", turn.Role, part.Kind, part.Text)
 			if m := part.Media; m != nil {
-				fmt.Fprintf(&b, "%s %s %s", m.Type, m.Base64, m.URL)
+				fmt.Fprintf(&b, "%s %s %s", m.Type, m.Base64.Text(), m.URL)
 			}
 			if c := part.Call; c != nil {
 				fmt.Fprintf(&b, "%s %s %s %s", c.ID, c.Name, c.Arguments, c.Signature)

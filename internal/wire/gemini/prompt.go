@@ -2,7 +2,6 @@ package gemini
 
 import (
 	"bytes"
-	"encoding/base64"
 	"strconv"
 	"strings"
 
@@ -417,25 +416,16 @@ func resultText(v []byte) (text string, failed bool) {
 }
 
 func (b *builder) inline(path string, v []byte) completion.Part {
-	data, ok := rawjson.Unquote(rawjson.Find(v, "data"))
 	mime := mediatype.Plain(rawjson.TextAt(v, "mimeType"))
-	switch {
-	case !ok || len(data) == 0:
-		b.fail(path+".data", "data is required: base64.")
-	case mime == "":
+	if mime == "" {
 		b.fail(path+".mimeType", "mimeType is required, such as image/png.")
 	}
-	if bytes.ContainsAny(data, "-_") { // the wire takes both alphabets, others only one
-		data = bytes.ReplaceAll(bytes.ReplaceAll(data, []byte("-"), []byte("+")), []byte("_"), []byte("/"))
+	m := wire.DataFrom(&b.err, path+".data", mime, rawjson.Find(v, "data"))
+	if isText(m.Type) {
+		return completion.Part{Text: string(bytes.ToValidUTF8(m.Base64.File(), []byte("\uFFFD")))}
 	}
-	if isText(mime) {
-		text, err := base64.StdEncoding.DecodeString(string(data))
-		if err != nil {
-			b.fail(path+".data", "data is not valid base64.")
-		}
-		return completion.Part{Text: string(bytes.ToValidUTF8(text, []byte("\uFFFD")))}
-	}
-	return mediaPart(&completion.Media{Type: mime, Base64: data, Name: rawjson.TextAt(v, "displayName")})
+	m.Name = rawjson.TextAt(v, "displayName")
+	return mediaPart(m)
 }
 
 // remote is a file by address. Other wires take audio as data only.

@@ -10,6 +10,7 @@ import (
 
 	"weir/internal/catalog"
 	c "weir/internal/completion"
+	"weir/internal/encoded"
 	"weir/internal/fault"
 	"weir/internal/rawjson"
 	"weir/internal/relay"
@@ -112,7 +113,7 @@ func TestPrompt(t *testing.T) {
 		Format: c.Format{Kind: c.FormatSchema, Name: "answer", Schema: []byte(`{"type":"object"}`)}, Search: &c.Search{MaxResults: 3, Include: []string{"a.test"}},
 		Tools: []c.Tool{{Name: "f", Description: "d", Parameters: []byte(`{"type":"object"}`), Cache: "1h"}, {Name: "bash", HostedType: "bash_20250124", Hosted: []byte(`{"type":"bash_20250124","name":"bash"}`)}},
 		Turns: []c.Turn{
-			{Parts: []c.Part{{Text: "q"}, {Kind: c.ImagePart, Media: &c.Media{Type: "image/png", Base64: []byte("QQ==")}}, {Kind: c.FilePart, Media: &c.Media{URL: "u", Name: "t"}}, {Text: "plain"}}},
+			{Parts: []c.Part{{Text: "q"}, {Kind: c.ImagePart, Media: &c.Media{Type: "image/png", Base64: encoded.Of([]byte("A"))}}, {Kind: c.FilePart, Media: &c.Media{URL: "u", Name: "t"}}, {Text: "plain"}}},
 			{Role: c.Assistant, Parts: []c.Part{reasoning(c.ReasoningDetail{Format: c.FormatAnthropic, Text: "own", Signature: "s"}), reasoning(c.ReasoningDetail{Format: "unknown", Text: "other"}),
 				reasoning(c.ReasoningDetail{Kind: c.ReasoningEncrypted, Format: c.FormatAnthropic, Data: "r"}), {Kind: c.CallPart, Call: &c.Call{ID: "1", Name: "f", Arguments: []byte(`{"a":1}`), Signature: "g"}}}},
 			{Parts: []c.Part{{Kind: c.ResultPart, Result: &c.Result{CallID: "1", Name: "f", Failed: true, Parts: []c.Part{{Text: "no"}}}}}},
@@ -154,8 +155,15 @@ func TestPromptFaults(t *testing.T) {
 		`{"role":"assistant","content":[{"type":"tool_use","id":"1","input":{}}]}`:                                                    "messages[1].content[0].name",
 		`{"role":"user","content":[{"type":"tool_result","content":"x"}]}`:                                                            "messages[1].content[0].tool_use_id",
 		`{"role":"user","content":[{"type":"tool_result","tool_use_id":"1","content":[{"type":"text","text":"x"},{"type":"text"}]}]}`: "messages[1].content[0].content[1].text",
-		`{"role":"user","content":[{"type":"document","source":{"type":"content","content":[{"type":"image","source":{"type":"url","url":"u"}},{"type":7}]}}]}`: "messages[1].content[0].source.content[1].type",
+		`{"role":"user","content":[{"type":"document","source":{"type":"content","content":[{"type":"image","source":{"type":"url","url":"u"}},{"type":7}]}}]}`:                    "messages[1].content[0].source.content[1].type",
+		`{"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"%s"}}]}`:                                                             "messages[1].content[0].source.data",
+		`{"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/png\",\"x\":\"y","data":"AAAA"}}]}`:                                               "messages[1].content[0].source.data",
+		`{"role":"user","content":[{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"%s"}}]}`:                                                    "messages[1].content[0].source.data",
+		`{"role":"user","content":[{"type":"image","source":{"type":"url","url":"data:image/png;base64,%s"}}]}`:                                                                    "messages[1].content[0].source.url",
+		`{"role":"user","content":[{"type":"tool_result","tool_use_id":"1","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"%s"}}]}]}`:        "messages[1].content[0].content[0].source.data",
+		`{"role":"user","content":[{"type":"document","source":{"type":"content","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"%s"}}]}}]}`: "messages[1].content[0].source.content[0].source.data",
 	} {
+		message = strings.ReplaceAll(message, "%s", `AAAA\",\"x\":\"`)
 		if f := prompt(`{"model":"m","max_tokens":5,"messages":[{"role":"user","content":"x"},` + message + `]}`); f == nil || f.Param != param {
 			t.Errorf("%s: %+v", message, f)
 		}

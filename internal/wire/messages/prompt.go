@@ -311,10 +311,9 @@ func (b *builder) media(path string, v []byte) *completion.Media {
 	source := rawjson.Find(v, "source")
 	switch rawjson.TextAt(source, "type") {
 	case "base64":
-		data, _ := rawjson.Unquote(rawjson.Find(source, "data"))
-		return &completion.Media{Type: rawjson.TextAt(source, "media_type"), Base64: data}
+		return wire.DataFrom(&b.err, path+".source.data", rawjson.TextAt(source, "media_type"), rawjson.Find(source, "data"))
 	case "url":
-		return &completion.Media{URL: rawjson.TextAt(source, "url")}
+		return wire.MediaFrom(&b.err, path+".source.url", rawjson.Find(source, "url"))
 	case "file":
 		return &completion.Media{FileID: rawjson.TextAt(source, "file_id")}
 	}

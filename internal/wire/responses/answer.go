@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"weir/internal/completion"
+	"weir/internal/fault"
 	"weir/internal/rawjson"
 	"weir/internal/relay"
 	"weir/internal/wire"
@@ -428,7 +429,8 @@ func (c *composer) image(v []byte) {
 	}
 	c.close("completed")
 	c.begin(&item{kind: imageItem})
-	c.open.text = wire.MediaFrom(url).Base64
+	var bad *fault.Error // of a provider's image: the item is then empty, as that of an image elsewhere
+	c.open.text = wire.MediaFrom(&bad, "", url).Base64.Text()
 	c.close("completed")
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"weir/internal/catalog"
 	c "weir/internal/completion"
+	"weir/internal/encoded"
 	"weir/internal/fault"
 	"weir/internal/wire/pack"
 	"weir/internal/wire/responses"
@@ -139,8 +140,8 @@ func TestPrompt(t *testing.T) {
 			c.Prompt{System: []c.Part{text("D")}, Turns: []c.Turn{{Parts: []c.Part{text("U")}}, {Role: c.Assistant, Parts: []c.Part{text("A"), {Kind: c.RefusalPart, Text: "R"}, text("B")}}, {Role: c.System, Parts: []c.Part{text("S")}}}}},
 		"instructions in items": {`{"model":"m","instructions":[{"role":"system","content":"S"}],"input":"Hi"}`, c.Prompt{System: []c.Part{text("S")}, Turns: []c.Turn{{Parts: []c.Part{text("Hi")}}}}},
 		"media": {`{"model":"m","input":[{"role":"user","content":[{"type":"input_image","image_url":"data:image/png;base64,aW1n","detail":"low"},{"type":"input_image","file_id":"file_1"},{"type":"input_file","filename":"a.pdf","file_data":"cGRm"},{"type":"input_file","file_url":"https://x/y"},{"type":"input_audio","input_audio":{"data":"c25k","format":"wav"}},{"type":"input_video","video_url":"https://v"}]}]}`,
-			c.Prompt{Turns: []c.Turn{{Parts: []c.Part{{Kind: c.ImagePart, Media: &c.Media{Type: "image/png", Base64: []byte("aW1n"), Detail: "low"}}, {Kind: c.ImagePart, Media: &c.Media{FileID: "file_1"}}, {Kind: c.FilePart, Media: &c.Media{Name: "a.pdf", Base64: []byte("cGRm")}}, {Kind: c.FilePart, Media: &c.Media{URL: "https://x/y"}},
-				{Kind: c.AudioPart, Media: &c.Media{Type: "audio/wav", Base64: []byte("c25k")}}, {Kind: c.VideoPart, Media: &c.Media{URL: "https://v"}}}}}}},
+			c.Prompt{Turns: []c.Turn{{Parts: []c.Part{{Kind: c.ImagePart, Media: &c.Media{Type: "image/png", Base64: encoded.Of([]byte("img")), Detail: "low"}}, {Kind: c.ImagePart, Media: &c.Media{FileID: "file_1"}}, {Kind: c.FilePart, Media: &c.Media{Name: "a.pdf", Base64: encoded.Of([]byte("pdf"))}}, {Kind: c.FilePart, Media: &c.Media{URL: "https://x/y"}},
+				{Kind: c.AudioPart, Media: &c.Media{Type: "audio/wav", Base64: encoded.Of([]byte("snd"))}}, {Kind: c.VideoPart, Media: &c.Media{URL: "https://v"}}}}}}},
 		"calls": {`{"model":"m","input":[{"type":"reasoning","summary":[{"type":"summary_text","text":"Hm."}]},{"type":"function_call","call_id":"1","name":"f","arguments":""},{"type":"custom_tool_call","call_id":"2","name":"g","input":"free"},{"type":"function_call_output","call_id":"1","output":"ok"},{"type":"custom_tool_call_output","call_id":"2","output":[{"type":"input_text","text":"fine"}]}]}`,
 			c.Prompt{Turns: []c.Turn{{Role: c.Assistant, Parts: []c.Part{{Kind: c.ReasoningPart, Reasoning: &c.ReasoningDetail{Text: "Hm."}}, {Kind: c.CallPart, Call: &c.Call{ID: "1", Name: "f", Arguments: []byte("{}")}}, {Kind: c.CallPart, Call: &c.Call{ID: "2", Name: "g", Arguments: []byte("free"), Custom: true}}}},
 				{Parts: []c.Part{{Kind: c.ResultPart, Result: &c.Result{CallID: "1", Name: "f", Parts: []c.Part{text("ok")}}}}}, {Parts: []c.Part{{Kind: c.ResultPart, Result: &c.Result{CallID: "2", Name: "g", Parts: []c.Part{text("fine")}}}}}}}},
@@ -170,14 +171,23 @@ func TestPrompt(t *testing.T) {
 func TestPromptFaults(t *testing.T) {
 	t.Parallel()
 	for item, param := range map[string]string{
-		`{"role":"narrator","content":"x"}`:                       "input[1].role",
-		`{"type":"message","content":"x"}`:                        "input[1].role",
-		`{"type":"function_call","name":"f"}`:                     "input[1]",
-		`{"type":"computer_call_output","call_id":"1"}`:           "input[1]",
-		`{"type":"item_reference","id":"msg_1"}`:                  "input[1]",
-		`{"role":"user","content":[{"type":"input_smell"}]}`:      "input[1].content[0].type",
-		`{"type":"function_call_output","output":[{"type":"x"}]}`: "input[1].output[0].type",
+		`{"role":"narrator","content":"x"}`:                                                         "input[1].role",
+		`{"type":"message","content":"x"}`:                                                          "input[1].role",
+		`{"type":"function_call","name":"f"}`:                                                       "input[1]",
+		`{"type":"computer_call_output","call_id":"1"}`:                                             "input[1]",
+		`{"type":"item_reference","id":"msg_1"}`:                                                    "input[1]",
+		`{"role":"user","content":[{"type":"input_smell"}]}`:                                        "input[1].content[0].type",
+		`{"type":"function_call_output","output":[{"type":"x"}]}`:                                   "input[1].output[0].type",
+		`{"role":"user","content":[{"type":"input_image","image_url":"data:image/png;base64,%s"}]}`: "input[1].content[0].image_url",
+		`{"type":"function_call_output","call_id":"1","output":[{"type":"input_image","image_url":"data:image/png;base64,%s"}]}`: "input[1].output[0].image_url",
+		`{"role":"system","content":[{"type":"input_file","filename":"a.pdf","file_data":"data:application/pdf;base64,%s"}]}`:    "input[1].content[0].file_data",
+		`{"role":"user","content":[{"type":"input_file","filename":"a.pdf","file_data":"%s"}]}`:                                  "input[1].content[0].file_data",
+		`{"role":"user","content":[{"type":"input_file","file_url":"data:application/pdf;base64,%s"}]}`:                          "input[1].content[0].file_url",
+		`{"role":"user","content":[{"type":"input_audio","input_audio":{"data":"%s","format":"wav"}}]}`:                          "input[1].content[0].input_audio.data",
+		`{"role":"user","content":[{"type":"input_audio","input_audio":{"data":"AAAA","format":"wav\",\"x\":\"y"}}]}`:            "input[1].content[0].input_audio.data",
+		`{"role":"user","content":[{"type":"input_video","video_url":"data:video/mp4;base64,%s"}]}`:                              "input[1].content[0].video_url",
 	} {
+		item = strings.ReplaceAll(item, "%s", `AAAA\",\"x\":\"`)
 		_, err := decode(t, `{"model":"m","input":[{"role":"user","content":"x"},`+item+`]}`).Prompt()
 		var f *fault.Error
 		if !errors.As(err, &f) || f.Kind != fault.InvalidPrompt || f.Param != param {

@@ -239,33 +239,33 @@ func (b *builder) part(path string, v []byte) (part completion.Part, ok bool) {
 	case "input_image":
 		media := &completion.Media{}
 		if url := rawjson.Find(v, "image_url"); !rawjson.IsNull(url) {
-			media = wire.MediaFrom(url)
+			media = wire.MediaFrom(&b.err, path+".image_url", url)
 		}
 		media.FileID, media.Detail = rawjson.TextAt(v, "file_id"), rawjson.TextAt(v, "detail")
 		return completion.Part{Kind: completion.ImagePart, Media: media}, true
 	case "input_file":
-		return completion.Part{Kind: completion.FilePart, Media: fileOf(v)}, true
+		return completion.Part{Kind: completion.FilePart, Media: b.file(path, v)}, true
 	case "input_audio":
 		audio := rawjson.Find(v, "input_audio")
-		data, _ := rawjson.Unquote(rawjson.Find(audio, "data"))
-		return completion.Part{Kind: completion.AudioPart, Media: &completion.Media{Type: "audio/" + rawjson.TextAt(audio, "format"), Base64: data}}, true
+		media := wire.DataFrom(&b.err, path+".input_audio.data", "audio/"+rawjson.TextAt(audio, "format"), rawjson.Find(audio, "data"))
+		return completion.Part{Kind: completion.AudioPart, Media: media}, true
 	case "input_video":
-		return completion.Part{Kind: completion.VideoPart, Media: wire.MediaFrom(rawjson.Find(v, "video_url"))}, true
+		return completion.Part{Kind: completion.VideoPart, Media: wire.MediaFrom(&b.err, path+".video_url", rawjson.Find(v, "video_url"))}, true
 	default:
 		b.fail(path+".type", "The provider of this model does not take content of type %q.", kind[:min(len(kind), 64)])
 	}
 	return part, false
 }
 
-func fileOf(v []byte) *completion.Media {
+func (b *builder) file(path string, v []byte) *completion.Media {
 	media := &completion.Media{}
 	if data := rawjson.Find(v, "file_data"); !rawjson.IsNull(data) {
-		media = wire.MediaFrom(data)
-		if media.Base64 == nil && media.URL != "" && !strings.Contains(media.URL, "://") { // bare base64 is usual here
-			media.Base64, media.URL = []byte(media.URL), ""
+		media = wire.MediaFrom(&b.err, path+".file_data", data)
+		if media.URL != "" && !strings.Contains(media.URL, "://") { // bare base64 is usual here
+			media = wire.DataFrom(&b.err, path+".file_data", "", data)
 		}
 	} else if url := rawjson.Find(v, "file_url"); !rawjson.IsNull(url) {
-		media = wire.MediaFrom(url)
+		media = wire.MediaFrom(&b.err, path+".file_url", url)
 	}
 	media.FileID, media.Name = rawjson.TextAt(v, "file_id"), rawjson.TextAt(v, "filename")
 	return media
