@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"weir/internal/apikey"
 	"weir/internal/app/apptest"
 	"weir/internal/catalog/builtin"
 	"weir/internal/config"
@@ -103,11 +104,9 @@ func startStage(t *testing.T, declare func(address string) string) *stage {
 		set.Video.Keep = config.KeepFolder
 		set.Video.FirstPoll, set.Video.MostPoll = 10*time.Millisecond, 20*time.Millisecond
 	})
-	s.Account = gw.Open(t, apptest.Opening{Amount: 1_000_000 * money.Ruble, Keys: oneKey})[0]
+	s.Account = gw.Open(t, apptest.Opening{Amount: 1_000_000 * money.Ruble, Keys: []*apikey.Limit{nil}})[0]
 	return s
 }
-
-var oneKey = slices.Grow(apptest.Opening{}.Keys, 1)[:1]
 
 // declared are the providers that most cases name.
 func declared(t *testing.T) func(address string) string {

@@ -38,6 +38,13 @@ func TestPageIsTrue(t *testing.T) {
 			}
 		}
 	}
+	_, shapes, _ := strings.Cut(page, "\n## Shapes\n")
+	shapes, _, _ = strings.Cut(shapes, "\n## ")
+	for i := range kit.Shapes {
+		if !strings.Contains(shapes, "`"+kit.Shapes[i].Name+"`") {
+			t.Errorf("the shape %s is not on the page", kit.Shapes[i].Name)
+		}
+	}
 	settings := 0
 	for _, part := range strings.Split(page, "`") {
 		key, value, ok := strings.Cut(part, "=")

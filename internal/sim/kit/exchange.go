@@ -24,6 +24,8 @@ type Frame struct {
 	Event string // "": the wire has no event names
 	Data  []byte
 	Kind  FrameKind
+
+	Comment string // instead of an event: a comment of the event stream
 }
 
 // FrameKind is what a frame of a stream is for. Faults count and choose frames by it.
@@ -60,6 +62,7 @@ type Exchange struct {
 	aborted bool // the server ended the answer
 	timer   *time.Timer
 	Buf     []byte
+	dressed *Shape
 	sent    int // content frames
 	events  int // frames of all kinds
 }
@@ -138,6 +141,9 @@ func (x *Exchange) stall() {
 func (x *Exchange) Play(r *Reply) {
 	if !x.Wait(x.Knobs.Delay) {
 		return
+	}
+	if x.dressed = x.shape(r); x.dressed != nil {
+		r = x.dressed.dress(r)
 	}
 	if f := Faults[x.Knobs.Fault]; f.play != nil && x.s.turns.due(x.Knobs) {
 		x.c.faults.Add(1)
@@ -232,7 +238,10 @@ func (x *Exchange) pace(kind FrameKind) bool {
 }
 
 func (x *Exchange) send(f Frame) bool {
-	x.Buf = x.wire.Frame(x.Buf[:0], f)
+	x.Buf = x.wire.append(x.Buf[:0], f)
+	if x.dressed != nil && x.dressed.split > 0 {
+		return x.dressed.pieces(x, x.Buf)
+	}
 	return x.Put(x.Buf)
 }
 

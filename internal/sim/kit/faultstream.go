@@ -17,7 +17,7 @@ func badGzip(x *Exchange, r *Reply) {
 	if r.Stream {
 		body = nil
 		for f := range r.Frames {
-			body = x.wire.Frame(body, f)
+			body = x.wire.append(body, f)
 		}
 	}
 	var packed bytes.Buffer
@@ -406,7 +406,7 @@ func topComma(data []byte) int {
 // inPieces is oddStream for a stream without lines: events are split at any byte.
 func (o *oddities) inPieces(r *Reply) {
 	for f := range r.Frames {
-		if !o.x.pace(f.Kind) || !o.split(o.x.wire.Frame(nil, f)) {
+		if !o.x.pace(f.Kind) || !o.split(o.x.wire.append(nil, f)) {
 			return
 		}
 	}

@@ -24,6 +24,8 @@ type Config struct {
 	KlingAccessKey, KlingSecretKey string        // for tokens on Kling's wire; "": the constants of these names
 	JobTime                        time.Duration // duration of jobs whose request sets none; 0: they end at the second poll
 
+	Shapes uint64 // seed by which answers are dressed as those of real providers, where the request sets no shape; 0: they are not
+
 	// The defaults for requests that set none: before the head, before the first content, between content frames.
 	Delay, First, Gap time.Duration
 }

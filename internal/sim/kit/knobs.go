@@ -3,6 +3,7 @@ package kit
 import (
 	"encoding/base64"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -36,8 +37,9 @@ type Knobs struct {
 	Usage             string
 	Finish            string
 	Seed              uint64
-	Redact            bool // thinking is kept from the caller
-	Stamp             bool // bench: each frame reports when it was written
+	Redact            bool   // thinking is kept from the caller
+	Stamp             bool   // bench: each frame reports when it was written
+	Shape             string // how the answer is dressed: a name of Shapes, "any", "none"; "": as the server is set
 	Job               jobKnobs
 }
 
@@ -104,6 +106,8 @@ func (k *Knobs) Set(key, value string) error {
 		k.Seed, err = strconv.ParseUint(value, 10, 64)
 	case "redact":
 		k.Redact, err = strconv.ParseBool(value)
+	case "shape":
+		err = k.setShape(value)
 	case "stamp":
 		k.Stamp, err = strconv.ParseBool(value)
 	default:
@@ -131,6 +135,14 @@ func (k *Knobs) setFault(value string) error {
 	if how != "" {
 		k.how = how
 	}
+	return nil
+}
+
+func (k *Knobs) setShape(value string) error {
+	if value != "any" && value != "none" && !slices.ContainsFunc(Shapes, func(s Shape) bool { return s.Name == value }) {
+		return fmt.Errorf("unknown shape")
+	}
+	k.Shape = value
 	return nil
 }
 

@@ -37,6 +37,14 @@ func SSE(dst []byte, f Frame) []byte {
 	return append(append(append(dst, "data: "...), f.Data...), "\n\n"...)
 }
 
+// append appends a frame, which may be a comment.
+func (w *Wire) append(dst []byte, f Frame) []byte {
+	if f.Comment != "" {
+		return append(append(append(dst, ':'), f.Comment...), "\n\n"...)
+	}
+	return w.Frame(dst, f)
+}
+
 // flood returns what precedes and follows that many bytes of filler in one event.
 func (w *Wire) flood(filler int64) (before, after []byte) {
 	if w.Raw {
