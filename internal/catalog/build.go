@@ -20,6 +20,7 @@ type Declared struct {
 	Providers []Provider
 	Models    []ModelInfo // facts about models beyond their offers; a model without an entry here is described by its offers
 	Offers    []Offer
+	Families  []Family // facts of families of models; a later one counts before an earlier one
 
 	Aliases    map[string]string    // other slugs of models -> their own
 	Retired    map[string]time.Time // slugs of offers that are left out because they have retired -> the last of their days
@@ -32,6 +33,7 @@ func (d *Declared) Append(more Declared) {
 	d.Providers = append(d.Providers, more.Providers...)
 	d.Models = append(d.Models, more.Models...)
 	d.Offers = append(d.Offers, more.Offers...)
+	d.Families = append(d.Families, more.Families...)
 	if d.Aliases == nil {
 		d.Aliases = more.Aliases
 	}
@@ -73,6 +75,7 @@ type Offer struct {
 	ContextLength int64
 	MaxCompletion int64
 	Params        Params   // 0: AllParams
+	Facts         Facts    // what it has counts before those of its family and provider
 	Input         Modality // 0: AllModalities
 	Output        Modality // 0: the default of its type: Text, Image, Audio or Video
 	MaxN          int
@@ -107,6 +110,7 @@ func Build(d Declared) (*Snapshot, error) {
 		ids:   map[string]bool{},
 		wires: map[string]*Provider{},
 	}
+	b.known(d.Families)
 	for i := range d.Providers {
 		b.provider(d.Providers[i])
 	}
@@ -150,7 +154,10 @@ type builder struct {
 	names map[string]string    // lower-case id or display name of a provider -> its id
 	ids   map[string]bool      // of endpoints
 	wires map[string]*Provider // by Provider.Wire: those other than the main ones
-	errs  []error
+
+	families []Family
+
+	errs []error
 }
 
 func (b *builder) fail(where, format string, args ...any) {
@@ -197,6 +204,7 @@ func (b *builder) provider(p Provider) {
 		b.fail(what, "the data policy %q is not one of zero, transient, retained, training, unknown", p.DataPolicy)
 	}
 	b.checkQuirks(what, &p.Quirks)
+	b.checkFacts(what, &p.Facts)
 	b.checkWires(what, p.Wires)
 	b.snap.Providers[p.ID] = &p
 }
@@ -306,6 +314,8 @@ func (b *builder) offer(o *Offer) {
 	if ep.Output == 0 {
 		ep.Output = outputOf(m.Type)
 	}
+	b.checkFacts(what, &o.Facts)
+	ep.Facts = b.facts(ep, &o.Facts)
 	ep.Tag, ep.ID = tagAndID(o, ep)
 	if p.Simulated && m.Vendor != SimulatedVendor {
 		b.fail(what, "the simulator may serve only models named %s/...", SimulatedVendor)

@@ -234,6 +234,8 @@ type Provider struct {
 	CA         string // certificate authorities in PEM, trusted in addition to the system's; "" none
 	DataPolicy DataPolicy
 	Quirks     Quirks
+	Facts      Facts           // of all its models
+	Like       string          // the known server that it is declared to be like, for facts of families; ""
 	Simulated  bool            // the built-in simulator
 	Wires      map[string]Wire // by model type, for those that are served over another wire or at another address
 
@@ -281,6 +283,7 @@ type Endpoint struct {
 	ContextLength int64  // tokens; 0 unknown
 	MaxCompletion int64  // tokens; 0 unknown
 	Params        Params // request parameters it understands; AllParams when not declared
+	Facts         Facts  // how it takes them
 	Input         Modality
 	Output        Modality
 	Tier          string // "default", "flex", "priority", BatchTier

@@ -20,6 +20,8 @@ var (
 	imageUnits    = []string{UnitTokens, UnitImage, UnitMegapixel}
 	bases         = []string{BasisSupplier, BasisFixed}
 	frames        = []string{"first_frame", "last_frame"}
+
+	reasoningRequests = []string{"effort", "object", "enable_thinking", "thinking", "adaptive", "none"}
 )
 
 // UsualDialect is the wire that most providers have.
@@ -44,7 +46,7 @@ func (b *builder) oneOf(where, what, word string, known []string) {
 
 func (b *builder) checkQuirks(where string, q *Quirks) {
 	b.oneOf(where, "max_tokens_field", q.MaxTokensField, []string{"max_tokens", "max_completion_tokens"})
-	b.oneOf(where, "reasoning_request", q.ReasoningRequest, []string{"effort", "object", "enable_thinking", "thinking", "adaptive", "none"})
+	b.oneOf(where, "reasoning_request", q.ReasoningRequest, reasoningRequests)
 	b.oneOf(where, "reasoning_reply", q.ReasoningReply, []string{"reasoning_content", "reasoning", "none"})
 	b.oneOf(where, "reasoning_count", q.ReasoningCount, []string{"inside", "outside", "total"})
 	b.oneOf(where, "images_wire", q.ImagesWire, []string{"openrouter", "chat"})

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 
 	"weir/internal/money"
@@ -16,7 +17,7 @@ func version(s *Snapshot) string {
 	b := make(digest, 0, 512*len(s.ordered)+512*len(s.Providers))
 	for _, id := range slices.Sorted(maps.Keys(s.Providers)) {
 		p := s.Providers[id]
-		b.text(p.ID, p.Name, p.Dialect, p.BaseURL, string(p.DataPolicy), fmt.Sprintf("%+v", p.Quirks))
+		b.text(p.ID, p.Name, p.Dialect, p.BaseURL, string(p.DataPolicy), fmt.Sprintf("%+v", p.Quirks), fmt.Sprintf("%+v", p.Facts))
 		for _, kind := range slices.Sorted(maps.Keys(p.Wires)) {
 			b.text(kind, p.Wires[kind].Dialect, p.Wires[kind].BaseURL)
 		}
@@ -32,6 +33,9 @@ func version(s *Snapshot) string {
 			}
 			b.number(ep.ContextLength, ep.MaxCompletion, int64(ep.Params), int64(ep.Input), int64(ep.Output), int64(ep.MaxN), ep.MaxInFlight)
 			b.flags(ep.ImplicitCache)
+			if !reflect.ValueOf(ep.Facts).IsZero() {
+				b.text(fmt.Sprintf("%+v", ep.Facts))
+			}
 			b.pricing(&ep.Pricing)
 		}
 	}

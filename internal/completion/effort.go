@@ -1,6 +1,10 @@
 package completion
 
-import "math"
+import (
+	"math"
+
+	"weir/internal/catalog"
+)
 
 // Budgets of reasoning, in tokens.
 const (
@@ -51,6 +55,35 @@ func (r *Reasoning) EffortOf(answerCap int64) string {
 	}
 	return ""
 }
+
+// EffortFor is EffortOf in a word that a model takes. still reports that the client switched reasoning off, which the model cannot: the word
+// is then the model's least, or "".
+func (r *Reasoning) EffortFor(f *catalog.Facts, answerCap int64) (word string, still bool) {
+	if word = r.EffortOf(answerCap); word == "" {
+		return "", false
+	}
+	fit := f.Effort(word)
+	return fit, word == "none" && fit != "none"
+}
+
+// BudgetFor is BudgetOf within the range that a model has. Where the client left the budget to the gateway, it stays below the cap that the
+// client set on the answer, if the model's range allows that.
+func (r *Reasoning) BudgetFor(f *catalog.Facts, req *Request, endpointCap int64) int64 {
+	budget := r.BudgetOf(req.AnswerCap(endpointCap))
+	if budget == 0 {
+		return 0
+	}
+	if r.MaxTokens == 0 && req.MaxTokens > 0 && budget >= req.MaxTokens && f.BudgetLeast > 0 {
+		budget = req.MaxTokens / 2
+	}
+	return f.Budget(budget)
+}
+
+// NoticeForced says that reasoning was left out, because a call of a tool is required.
+const NoticeForced = "Reasoning was left out, because the provider does not support it together with a required tool call."
+
+// NoticeStill says that a model reasons although the client switched that off.
+const NoticeStill = "Reasoning is set to its least, because this model cannot be asked without."
 
 // BudgetOf returns the reasoning budget in tokens, for models that accept only a budget; 0 when the client left it to the model.
 func (r *Reasoning) BudgetOf(answerCap int64) int64 {

@@ -15,40 +15,41 @@ import (
 // Config is the whole configuration. Its yaml names are the keys of the file; see weir.example.yaml for their meaning. The tag reload says
 // whether a running node applies a changed value (live) or not (restart), for a field and all fields in it.
 type Config struct {
-	Server      Server      `yaml:"server" reload:"restart"`
-	EnvFile     string      `yaml:"environment_file" reload:"restart"` // see TakeEnvironment
-	DataDir     string      `yaml:"data_dir" reload:"restart"`
-	Store       Store       `yaml:"store" reload:"restart"`
-	Journal     Journal     `yaml:"journal" reload:"restart"`
-	Ledger      Ledger      `yaml:"ledger" reload:"restart"`
-	Upstream    Upstream    `yaml:"upstream" reload:"restart"`
-	Stream      Stream      `yaml:"stream" reload:"restart"`
-	Relay       Relay       `yaml:"relay" reload:"restart"`
-	Shaping     Shaping     `yaml:"shaping" reload:"restart"`
-	Health      Health      `yaml:"health" reload:"restart"`
-	Keys        Keys        `yaml:"keys" reload:"restart"`
-	SignIn      SignIn      `yaml:"sign_in" reload:"restart"`
-	Mail        Mail        `yaml:"mail" reload:"restart"`
-	Notify      Notify      `yaml:"notifications" reload:"restart"`
-	Payments    Payments    `yaml:"payments" reload:"restart"`
-	Invoices    Invoices    `yaml:"invoices" reload:"restart"`
-	OwnKeys     OwnKeys     `yaml:"own_keys" reload:"restart"`
-	Web         Web         `yaml:"web" reload:"restart"`
-	Idempotency Idempotency `yaml:"idempotency" reload:"restart"`
-	Responses   Responses   `yaml:"responses" reload:"restart"`
-	Fetch       Fetch       `yaml:"fetch" reload:"restart"`
-	Video       VideoJobs   `yaml:"video" reload:"restart"`
-	Batch       Batches     `yaml:"batch" reload:"restart"`
-	Export      Export      `yaml:"export" reload:"restart"`
-	Pricing     Pricing     `yaml:"pricing"`
-	PriceLists  PriceLists  `yaml:"price_lists" reload:"restart"`
-	Sealing     Sealing     `yaml:"secrets" reload:"restart"`
-	Builtin     Builtin     `yaml:"builtin" reload:"live"`
-	Providers   []Provider  `yaml:"providers" reload:"live"`
-	Models      []Model     `yaml:"models" reload:"live"`
-	Log         Log         `yaml:"log"`
-	Tracing     Tracing     `yaml:"tracing" reload:"restart"`
-	Runtime     Runtime     `yaml:"runtime" reload:"restart"`
+	Server      Server           `yaml:"server" reload:"restart"`
+	EnvFile     string           `yaml:"environment_file" reload:"restart"` // see TakeEnvironment
+	DataDir     string           `yaml:"data_dir" reload:"restart"`
+	Store       Store            `yaml:"store" reload:"restart"`
+	Journal     Journal          `yaml:"journal" reload:"restart"`
+	Ledger      Ledger           `yaml:"ledger" reload:"restart"`
+	Upstream    Upstream         `yaml:"upstream" reload:"restart"`
+	Stream      Stream           `yaml:"stream" reload:"restart"`
+	Relay       Relay            `yaml:"relay" reload:"restart"`
+	Shaping     Shaping          `yaml:"shaping" reload:"restart"`
+	Health      Health           `yaml:"health" reload:"restart"`
+	Keys        Keys             `yaml:"keys" reload:"restart"`
+	SignIn      SignIn           `yaml:"sign_in" reload:"restart"`
+	Mail        Mail             `yaml:"mail" reload:"restart"`
+	Notify      Notify           `yaml:"notifications" reload:"restart"`
+	Payments    Payments         `yaml:"payments" reload:"restart"`
+	Invoices    Invoices         `yaml:"invoices" reload:"restart"`
+	OwnKeys     OwnKeys          `yaml:"own_keys" reload:"restart"`
+	Web         Web              `yaml:"web" reload:"restart"`
+	Idempotency Idempotency      `yaml:"idempotency" reload:"restart"`
+	Responses   Responses        `yaml:"responses" reload:"restart"`
+	Fetch       Fetch            `yaml:"fetch" reload:"restart"`
+	Video       VideoJobs        `yaml:"video" reload:"restart"`
+	Batch       Batches          `yaml:"batch" reload:"restart"`
+	Export      Export           `yaml:"export" reload:"restart"`
+	Pricing     Pricing          `yaml:"pricing"`
+	PriceLists  PriceLists       `yaml:"price_lists" reload:"restart"`
+	Sealing     Sealing          `yaml:"secrets" reload:"restart"`
+	Builtin     Builtin          `yaml:"builtin" reload:"live"`
+	Providers   []Provider       `yaml:"providers" reload:"live"`
+	Families    []catalog.Family `yaml:"families" reload:"live"` // facts of families of models, over the built-in ones
+	Models      []Model          `yaml:"models" reload:"live"`
+	Log         Log              `yaml:"log"`
+	Tracing     Tracing          `yaml:"tracing" reload:"restart"`
+	Runtime     Runtime          `yaml:"runtime" reload:"restart"`
 
 	list    *builtin.List // prices of built-in models; nil: those of the program
 	places  places        // where values were set, for messages
@@ -551,6 +552,7 @@ type Provider struct {
 	HTTP2      bool              `yaml:"http2"`
 	CAFile     string            `yaml:"ca_file"` // certificate authorities in PEM, trusted for this provider in addition to the system's
 	Quirks     catalog.Quirks    `yaml:"quirks"`
+	Facts      catalog.Facts     `yaml:"facts"` // of all its models
 	Wires      map[string]Wire   `yaml:"wires"` // by model type
 	Models     []Offer           `yaml:"models"`
 }
@@ -563,27 +565,28 @@ type Wire struct {
 
 // Offer is a model that a provider serves.
 type Offer struct {
-	ID            string      `yaml:"id"` // vendor/model
-	UpstreamID    string      `yaml:"upstream_id"`
-	UpstreamModel string      `yaml:"upstream_model"` // the maker's name of the model, where upstream_id is a name of the operator's own
-	Prices        Prices      `yaml:"prices"`         // rubles per 1000 tokens, or per request, image and so on
-	PriceUSD      Prices      `yaml:"price_usd"`      // dollars per 1,000,000 tokens, or per request, image and so on
-	Thresholds    []Threshold `yaml:"thresholds"`
-	Hours         []Hours     `yaml:"hours"`
-	Images        []Image     `yaml:"images"` // for image models
-	Video         []Video     `yaml:"video"`  // for video models
-	ContextLength int64       `yaml:"context_length"`
-	MaxOutput     int64       `yaml:"max_output"`
-	Params        []string    `yaml:"params"`
-	Input         []string    `yaml:"input"`
-	Output        []string    `yaml:"output"`
-	Quantization  string      `yaml:"quantization"`
-	Region        string      `yaml:"region"`
-	Tier          string      `yaml:"tier"`
-	Variant       string      `yaml:"variant"`
-	MaxN          int64       `yaml:"max_n"`
-	MaxInFlight   int64       `yaml:"max_in_flight"`
-	ImplicitCache bool        `yaml:"implicit_cache"`
+	ID            string        `yaml:"id"` // vendor/model
+	UpstreamID    string        `yaml:"upstream_id"`
+	UpstreamModel string        `yaml:"upstream_model"` // the maker's name of the model, where upstream_id is a name of the operator's own
+	Prices        Prices        `yaml:"prices"`         // rubles per 1000 tokens, or per request, image and so on
+	PriceUSD      Prices        `yaml:"price_usd"`      // dollars per 1,000,000 tokens, or per request, image and so on
+	Thresholds    []Threshold   `yaml:"thresholds"`
+	Hours         []Hours       `yaml:"hours"`
+	Images        []Image       `yaml:"images"` // for image models
+	Video         []Video       `yaml:"video"`  // for video models
+	ContextLength int64         `yaml:"context_length"`
+	MaxOutput     int64         `yaml:"max_output"`
+	Params        []string      `yaml:"params"`
+	Input         []string      `yaml:"input"`
+	Output        []string      `yaml:"output"`
+	Quantization  string        `yaml:"quantization"`
+	Region        string        `yaml:"region"`
+	Tier          string        `yaml:"tier"`
+	Variant       string        `yaml:"variant"`
+	MaxN          int64         `yaml:"max_n"`
+	MaxInFlight   int64         `yaml:"max_in_flight"`
+	ImplicitCache bool          `yaml:"implicit_cache"`
+	Facts         catalog.Facts `yaml:"facts"` // how the model takes requests
 }
 
 // Prices are decimal texts; "": not set.

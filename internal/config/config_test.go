@@ -130,12 +130,13 @@ func collect(into map[string]bool, v any, path string) {
 	}
 }
 
-// keys lists the paths of a struct. List items share one path. Prices are listed once, under prices.
+// keys lists the paths of a struct. List items share one path. Prices are listed once, under prices, and facts of models under families.
 func keys(t reflect.Type, path string) []string {
 	for t.Kind() == reflect.Slice {
 		t = t.Elem()
 	}
-	if t.Kind() != reflect.Struct || t == reflect.TypeFor[config.Secret]() || t == reflect.TypeFor[config.Builtin]() || t == reflect.TypeFor[config.Prices]() && path != "providers.models.prices" {
+	if t.Kind() != reflect.Struct || t == reflect.TypeFor[config.Secret]() || t == reflect.TypeFor[config.Builtin]() || t == reflect.TypeFor[config.Prices]() && path != "providers.models.prices" ||
+		t == reflect.TypeFor[catalog.Facts]() && path != "families.facts" {
 		return nil
 	}
 	var out []string

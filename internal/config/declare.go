@@ -73,6 +73,7 @@ func (c *Config) declared(env Lookup, rate builtin.Rate, more map[string]string)
 		return i >= 0
 	})
 	d.out.Append(known)
+	d.out.Families = append(d.out.Families, c.Families...) // what the operator says counts before what is built in
 	d.out.KnownSince = list.AsOf
 	return d.out, nil
 }
@@ -93,6 +94,7 @@ func (c *Config) amend(p *catalog.Provider) {
 		if !reflect.ValueOf(own.Quirks).IsZero() {
 			p.Quirks = own.Quirks
 		}
+		p.Facts = p.Facts.Over(&own.Facts)
 	}
 }
 
@@ -279,7 +281,7 @@ func (d *declaring) provider(i int) {
 		return
 	}
 	provider := catalog.Provider{ID: p.ID, Name: p.Name, Dialect: dialect, BaseURL: p.BaseURL, Key: key, Keys: keys, Headers: reveal(p.Headers), CA: ca,
-		DataPolicy: catalog.DataPolicy(p.DataPolicy), Quirks: p.Quirks, Wires: d.wires(path, p.Wires)}
+		DataPolicy: catalog.DataPolicy(p.DataPolicy), Quirks: p.Quirks, Facts: p.Facts, Like: p.Like, Wires: d.wires(path, p.Wires)}
 	d.try(path, provider)
 	d.out.Providers = append(d.out.Providers, provider)
 	for j := range p.Models {
@@ -350,7 +352,7 @@ func headerName(s string) bool {
 func (d *declaring) offer(provider, path string, o *Offer) {
 	out := catalog.Offer{
 		Provider: provider, Model: o.ID, UpstreamID: o.UpstreamID, UpstreamModel: o.UpstreamModel, Region: o.Region, Tier: o.Tier, Variant: o.Variant, Quantization: o.Quantization,
-		ContextLength: o.ContextLength, MaxCompletion: o.MaxOutput, MaxN: int(o.MaxN), MaxInFlight: o.MaxInFlight, ImplicitCache: o.ImplicitCache,
+		ContextLength: o.ContextLength, MaxCompletion: o.MaxOutput, MaxN: int(o.MaxN), MaxInFlight: o.MaxInFlight, ImplicitCache: o.ImplicitCache, Facts: o.Facts,
 		UpdatedAt: d.c.written,
 		Input:     d.modalities(path+".input", o.Input), Output: d.modalities(path+".output", o.Output), Where: d.c.places.of(path),
 	}

@@ -57,6 +57,7 @@ func (k *checker) like(p *Provider, path string, env Lookup) {
 	if reflect.ValueOf(p.Quirks).IsZero() {
 		p.Quirks = known.Quirks
 	}
+	p.Facts = known.Facts.Over(&p.Facts)
 	for kind, w := range known.Wires {
 		if _, own := p.Wires[kind]; !own && p.Wires == nil {
 			p.Wires = map[string]Wire{}

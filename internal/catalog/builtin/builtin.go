@@ -39,6 +39,11 @@ var hostedJSON []byte
 //go:embed capabilities.json
 var capabilitiesJSON []byte
 
+// factsJSON reports how families of models take what requests ask for, each with where it was read.
+//
+//go:embed facts.json
+var factsJSON []byte
+
 // byhand has documents like catalog.json for what no open price list has, one for each type of model. Each names its sources.
 //
 //go:embed byhand
@@ -167,7 +172,7 @@ func documents(imported []byte) ([][]byte, error) {
 
 // declare trusts the documents to be valid JSON: a test checks the embedded files, so that no start has to.
 func declare(documents [][]byte, keys map[string]string, rate Rate, day time.Time) (catalog.Declared, error) {
-	var d catalog.Declared
+	d := catalog.Declared{Families: Families()}
 	if len(keys) == 0 {
 		return d, nil
 	}
@@ -577,6 +582,7 @@ func parseProvider(v []byte) (Provider, error) {
 		Provider: catalog.Provider{
 			ID: text("id"), Name: text("name"), Dialect: cmp.Or(text("dialect"), catalog.UsualDialect), BaseURL: text("base_url"),
 			DataPolicy: cmp.Or(catalog.DataPolicy(text("data_policy")), catalog.PolicyUnknown), Quirks: parseQuirks(rawjson.Find(v, "quirks")),
+			Facts: parseFacts(rawjson.Find(v, "facts")),
 		},
 		KeyVariables: texts(rawjson.Find(v, "keys")), UpstreamID: text("upstream_id"),
 	}
@@ -622,6 +628,29 @@ func parseQuirks(v []byte) catalog.Quirks {
 		MaxInputs: count("max_inputs"), MaxInputTokens: count("max_input_tokens"), TokenInput: flag("token_input"), ReasoningInSight: flag("reasoning_in_sight"),
 	}
 }
+
+func parseFacts(v []byte) catalog.Facts {
+	text := func(name string) string { return rawjson.TextAt(v, name) }
+	count := func(name string) int { n, _ := rawjson.Int(rawjson.Find(v, name)); return int(n) }
+	list := func(name string) []string { return texts(rawjson.Find(v, name)) }
+	return catalog.Facts{
+		Efforts: list("efforts"), BudgetLeast: count("budget_least"), BudgetMost: count("budget_most"), ReasoningOff: text("reasoning_off"),
+		ReasoningRequest: text("reasoning_request"), ReasoningBack: text("reasoning_back"), Excludes: list("excludes"), JSONSchema: text("json_schema"),
+		CallIDs: text("call_ids"), SystemMessages: text("system_messages"), InputType: text("input_type"),
+		ImageRatios: list("image_ratios"), ImageResolutions: list("image_resolutions"), Source: text("source"),
+	}
+}
+
+var families = sync.OnceValue(func() (out []catalog.Family) {
+	for e := rawjson.ElementsOf(rawjson.Find(factsJSON, "families")); e.Next(); {
+		list := func(name string) []string { return texts(rawjson.Find(e.Value, name)) }
+		out = append(out, catalog.Family{Providers: list("providers"), Models: list("models"), But: list("but"), Facts: parseFacts(rawjson.Find(e.Value, "facts"))})
+	}
+	return out
+})
+
+// Families lists what is known of families of models. The caller must not change the result.
+func Families() []catalog.Family { return families() }
 
 func parseMap(v []byte) map[string]string {
 	var out map[string]string

@@ -372,12 +372,25 @@ func TestProvidersFileHasNoUnknownNames(t *testing.T) {
 	if err := yaml.Unmarshal(data, &list); err != nil { // JSON is YAML
 		t.Fatal(err)
 	}
-	known := []string{"id", "name", "dialect", "base_url", "keys", "data_policy", "template", "upstream_id", "max_n", "implicit_cache", "params", "quirks", "wires"}
+	known := []string{"id", "name", "dialect", "base_url", "keys", "data_policy", "template", "upstream_id", "max_n", "implicit_cache", "params", "quirks", "facts", "wires"}
 	var quirks []string
 	for i := range reflect.TypeFor[catalog.Quirks]().NumField() {
 		quirks = append(quirks, reflect.TypeFor[catalog.Quirks]().Field(i).Tag.Get("yaml"))
 	}
+	var facts []string
+	for i := range reflect.TypeFor[catalog.Facts]().NumField() {
+		facts = append(facts, reflect.TypeFor[catalog.Facts]().Field(i).Tag.Get("yaml"))
+	}
 	for _, p := range list {
+		its, _ := p["facts"].(map[string]any)
+		for name := range its {
+			if !slices.Contains(facts, name) {
+				t.Errorf("%s: there is no fact %s", p["id"], name)
+			}
+		}
+		if its != nil && its["source"] == nil {
+			t.Errorf("%s has facts without a source", p["id"])
+		}
 		for name := range p {
 			if !slices.Contains(known, name) {
 				t.Errorf("%s: %s is not read", p["id"], name)

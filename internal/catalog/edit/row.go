@@ -38,6 +38,8 @@ func (s Spec) overProvider(p *catalog.Provider) error {
 			err = setHeader(p, header, s[name])
 		} else if quirk, ok := strings.CutPrefix(name, "quirks."); ok {
 			s.setQuirk(&p.Quirks, quirk)
+		} else if fact, ok := strings.CutPrefix(name, "facts."); ok {
+			s.setField(reflect.ValueOf(&p.Facts).Elem(), factIndex, "facts.", fact)
 		} else if wire, ok := strings.CutPrefix(name, "wires."); ok {
 			setWire(p, wire, s[name])
 		}
@@ -99,12 +101,17 @@ func (s Spec) setQuirk(q *catalog.Quirks, name string) {
 		q.Rename[renamed] = s["quirks."+name]
 		return
 	}
-	i, known := quirkIndex[name]
+	s.setField(reflect.ValueOf(q).Elem(), quirkIndex, "quirks.", name)
+}
+
+// setField sets the field of that name in a struct.
+func (s Spec) setField(of reflect.Value, index map[string]int, group, name string) {
+	i, known := index[name]
 	if !known {
 		return
 	}
-	full := "quirks." + name
-	switch field := reflect.ValueOf(q).Elem().Field(i); field.Kind() {
+	full := group + name
+	switch field := of.Field(i); field.Kind() {
 	case reflect.Bool:
 		field.SetBool(s[full] == "true")
 	case reflect.Int:
@@ -148,6 +155,11 @@ func (s Spec) overOffer(o *catalog.Offer, r rate.Effective, version int64) error
 	}
 	if _, ok := s["params"]; ok {
 		o.Params = 0
+	}
+	for name := range s {
+		if fact, ok := strings.CutPrefix(name, "facts."); ok {
+			s.setField(reflect.ValueOf(&o.Facts).Elem(), factIndex, "facts.", fact)
+		}
 	}
 	for _, name := range s.words("params") {
 		bit := catalog.ParamNamed(name)

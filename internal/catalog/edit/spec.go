@@ -66,6 +66,9 @@ var endpointFields = map[string]Type{
 // quirkIndex finds a field of catalog.Quirks by its name in files.
 var quirkIndex = map[string]int{}
 
+// factIndex is the same of catalog.Facts.
+var factIndex = map[string]int{}
+
 func init() {
 	for _, name := range catalog.PriceNames() {
 		for _, group := range []string{"prices.", "price_usd.", "thresholds.#.prices.", "thresholds.#.price_usd.", "hours.#.prices.", "hours.#.price_usd."} {
@@ -75,21 +78,26 @@ func init() {
 	for _, kind := range catalog.Types() {
 		providerFields["wires."+kind+".dialect"], providerFields["wires."+kind+".base_url"] = Text, Text
 	}
-	quirks := reflect.TypeFor[catalog.Quirks]()
-	for i := range quirks.NumField() {
-		name := quirks.Field(i).Tag.Get("yaml")
-		quirkIndex[name] = i
-		switch quirks.Field(i).Type.Kind() {
+	fields(reflect.TypeFor[catalog.Quirks](), quirkIndex, func(name string, t Type) { providerFields["quirks."+name] = t })
+	fields(reflect.TypeFor[catalog.Facts](), factIndex, func(name string, t Type) { providerFields["facts."+name], endpointFields["facts."+name] = t, t })
+}
+
+// fields declares the fields of a struct by their names in files.
+func fields(of reflect.Type, index map[string]int, declare func(name string, t Type)) {
+	for i := range of.NumField() {
+		name := of.Field(i).Tag.Get("yaml")
+		index[name] = i
+		switch of.Field(i).Type.Kind() {
 		case reflect.Bool:
-			providerFields["quirks."+name] = Boolean
+			declare(name, Boolean)
 		case reflect.Int:
-			providerFields["quirks."+name] = Integer
+			declare(name, Integer)
 		case reflect.Slice:
-			providerFields["quirks."+name] = List
+			declare(name, List)
 		case reflect.Map:
-			providerFields["quirks."+name+".*"] = Text
+			declare(name+".*", Text)
 		default:
-			providerFields["quirks."+name] = Text
+			declare(name, Text)
 		}
 	}
 }

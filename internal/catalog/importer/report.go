@@ -146,7 +146,7 @@ func variables(p *builtin.Provider) string {
 }
 
 func templates(b *bytes.Buffer, providers []builtin.Provider) {
-	b.WriteString("\n## Known without prices\n\nA declaration with `like:` takes address, key variable and quirks from these and brings the models.\n\n")
+	b.WriteString("\n## Known without prices\n\nA declaration with `like:` takes address, key variable, quirks and facts from these and brings the models.\n\n")
 	b.WriteString("| like | name | address | variables |\n|---|---|---|---|\n")
 	for i := range providers {
 		if p := &providers[i]; p.Template {

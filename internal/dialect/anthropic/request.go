@@ -361,17 +361,18 @@ func (e *encoder) reasoningDetail(t *completion.ReasoningDetail) (written bool) 
 func (e *encoder) sampling() {
 	s := &e.p.Sampling
 	if !e.reasoning.On {
-		if s.Temperature != "" && e.lists(catalog.ParamTemperature) {
+		sampled := claude.Sampled(e.ep, s)
+		if sampled&catalog.ParamTemperature != 0 {
 			value, clipped := claude.Share(s.Temperature)
 			e.sent.Note(clipped)
 			e.sent.Has(dialect.FieldTemperature)
 			e.Name("temperature").Literal(value)
 		}
-		if s.TopP != "" && e.lists(catalog.ParamTopP) {
+		if sampled&catalog.ParamTopP != 0 {
 			e.sent.Has(dialect.FieldTopP)
 			e.Name("top_p").Literal(s.TopP)
 		}
-		if s.TopK != "" && s.TopK != "0" && e.lists(catalog.ParamTopK) {
+		if s.TopK != "0" && sampled&catalog.ParamTopK != 0 {
 			e.sent.Has(dialect.FieldTopK)
 			e.Name("top_k").Literal(s.TopK)
 		}
@@ -387,8 +388,6 @@ func (e *encoder) sampling() {
 	}
 	e.EndArrayOrDrop(at)
 }
-
-func (e *encoder) lists(p catalog.Params) bool { return e.ep.Params&p != 0 }
 
 func (e *encoder) rest() {
 	at := len(e.B)

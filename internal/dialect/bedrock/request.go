@@ -97,7 +97,11 @@ func (e *encoder) reasoning() error {
 	switch e.family {
 	case openAI:
 		e.sent.Has(dialect.FieldReasoning)
-		if effort := r.EffortOf(e.req.AnswerCap(e.ep.MaxCompletion)); effort != "" {
+		effort, still := r.EffortFor(&e.ep.Facts, e.req.AnswerCap(e.ep.MaxCompletion))
+		if still {
+			e.sent.Explain(dialect.FieldReasoning, "reasoning", completion.NoticeStill)
+		}
+		if effort != "" {
 			e.more.Name("reasoning_effort").Text(leveled(effort))
 		}
 		return nil
@@ -440,13 +444,14 @@ func (e *encoder) inference() {
 	}
 	s := &e.p.Sampling
 	if !e.thinking { // a model that reasons accepts none of them
-		if s.Temperature != "" && e.ep.Params&catalog.ParamTemperature != 0 {
+		sampled := claude.Sampled(e.ep, s)
+		if sampled&catalog.ParamTemperature != 0 {
 			value, clipped := claude.Share(s.Temperature)
 			e.sent.Note(clipped)
 			e.sent.Has(dialect.FieldTemperature)
 			e.Name("temperature").Literal(value)
 		}
-		if s.TopP != "" && e.ep.Params&catalog.ParamTopP != 0 {
+		if sampled&catalog.ParamTopP != 0 {
 			e.sent.Has(dialect.FieldTopP)
 			e.Name("topP").Literal(s.TopP)
 		}

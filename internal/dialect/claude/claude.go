@@ -26,14 +26,23 @@ const UsualCap = 8192
 
 // Adaptive reports whether a model takes an effort and decides itself how long it reasons. Other models take a budget.
 func Adaptive(ep *catalog.Endpoint) bool {
-	switch ep.Provider.Quirks.ReasoningRequest {
+	switch ep.ReasoningRequest() {
 	case "adaptive":
 		return true
 	case "thinking":
 		return false
 	}
+	switch f := &ep.Facts; {
+	case len(f.Efforts) > 0:
+		return true
+	case f.BudgetLeast > 0:
+		return false
+	}
 	return ep.Params != catalog.AllParams && ep.Params&catalog.ParamReasoningEffort != 0
 }
+
+// leastBudget is the smallest budget of reasoning, in tokens (Extended thinking).
+const leastBudget = 1024
 
 // Reasoning is the reasoning setting of one request.
 type Reasoning struct {
@@ -55,27 +64,34 @@ func Decide(ep *catalog.Endpoint, req *completion.Request, p *completion.Prompt)
 	if !r.Chosen() || ep.Params&(catalog.ParamReasoning|catalog.ParamReasoningEffort) == 0 {
 		return out, nil
 	}
-	if r.Off() {
+	if r.Off() && ep.Facts.CanStop() {
 		out.Off = true
 		return out, nil
 	}
 	if m := p.Choice.Mode; m == completion.ChoiceRequired || m == completion.ChoiceTool {
-		out.Notice = "Reasoning was left out, because the provider does not support it together with a required tool call."
+		out.Notice = completion.NoticeForced
 		return out, nil
 	}
 	usual := req.AnswerCap(ep.MaxCompletion)
 	if Adaptive(ep) {
-		out.On, out.Adaptive, out.Effort = true, true, r.EffortOf(usual)
-		if out.Effort == "minimal" { // these models' lowest effort
-			out.Effort = "low"
+		effort, still := r.EffortFor(&ep.Facts, usual)
+		if still {
+			out.Notice = completion.NoticeStill
 		}
+		if effort == "minimal" || effort == "none" { // these models' lowest effort
+			effort = "low"
+		}
+		out.On, out.Adaptive, out.Effort = true, true, effort
 		return out, nil
 	}
 	if p.Orphaned(completion.FormatAnthropic) {
 		out.Notice = "Reasoning is off in this answer, because another provider began this turn."
 		return out, nil
 	}
-	out.On, out.Budget = true, r.BudgetOf(usual)
+	out.On, out.Budget = true, r.BudgetFor(&ep.Facts, req, ep.MaxCompletion)
+	if r.Off() {
+		out.Budget, out.Notice = max(int64(ep.Facts.BudgetLeast), leastBudget), completion.NoticeStill
+	}
 	switch {
 	case req.MaxTokens > out.Budget:
 	case req.MaxTokens > 0:
@@ -84,6 +100,20 @@ func Decide(ep *catalog.Endpoint, req *completion.Request, p *completion.Prompt)
 		out.Cap = out.Budget + UsualCap
 	}
 	return out, nil
+}
+
+// Sampled are the parameters of sampling that a request sends: not those that the endpoint lacks or that another one excludes.
+func Sampled(ep *catalog.Endpoint, s *completion.Sampling) catalog.Params {
+	var has catalog.Params
+	for _, x := range [...]struct {
+		value string
+		param catalog.Params
+	}{{s.Temperature, catalog.ParamTemperature}, {s.TopP, catalog.ParamTopP}, {s.TopK, catalog.ParamTopK}} {
+		if x.value != "" {
+			has |= ep.Params & x.param
+		}
+	}
+	return has &^ ep.Facts.Excluded(has)
 }
 
 // Share returns a temperature in the scale of these wires, which ends at 1, and a notice where it was above.

@@ -448,15 +448,26 @@ func (e *encoder) thinking() error {
 	if !r.Exclude && !r.Off() {
 		e.Name("includeThoughts").Bool(true)
 	}
-	answerCap := e.req.AnswerCap(e.ep.MaxCompletion)
+	budget := r.BudgetFor(&e.ep.Facts, e.req, e.ep.MaxCompletion)
 	switch {
 	case !r.Chosen():
 	case e.leveled():
-		e.Name("thinkingLevel").Text(level(r.EffortOf(answerCap)))
-	case r.Off():
+		effort, still := r.EffortFor(&e.ep.Facts, e.req.AnswerCap(e.ep.MaxCompletion))
+		if still {
+			e.stillReasons()
+		}
+		if len(e.ep.Facts.Efforts) == 0 {
+			effort = level(effort)
+		}
+		e.Name("thinkingLevel").Text(effort)
+	case r.Off() && e.ep.Facts.CanStop():
 		e.Name("thinkingBudget").Int(0)
-	case r.BudgetOf(answerCap) > 0:
-		budget := r.BudgetOf(answerCap)
+	case r.Off():
+		e.stillReasons()
+		if least := e.ep.Facts.BudgetLeast; least > 0 {
+			e.Name("thinkingBudget").Int(int64(least))
+		}
+	case budget > 0:
 		if e.req.MaxTokens > 0 && budget >= e.req.MaxTokens {
 			return fault.Field("gemini.Request", "max_tokens", "The longest answer (%d tokens) must be above the reasoning budget (%d tokens).", e.req.MaxTokens, budget)
 		}
@@ -466,11 +477,22 @@ func (e *encoder) thinking() error {
 	return nil
 }
 
+// stillReasons says that reasoning is not off, which the client wanted.
+func (e *encoder) stillReasons() {
+	e.sent.Explain(dialect.FieldReasoning, "reasoning", completion.NoticeStill)
+}
+
 func (e *encoder) leveled() bool {
-	switch e.ep.Provider.Quirks.ReasoningRequest {
+	switch e.ep.ReasoningRequest() {
 	case "effort":
 		return true
 	case "thinking":
+		return false
+	}
+	switch f := &e.ep.Facts; {
+	case len(f.Efforts) > 0:
+		return true
+	case f.BudgetMost > 0:
 		return false
 	}
 	return e.ep.Params != catalog.AllParams && e.ep.Params&catalog.ParamReasoningEffort != 0

@@ -55,6 +55,8 @@ type writer struct {
 	p   *completion.Prompt
 	has completion.Roles
 	rawjson.Writer
+
+	begun bool // a message is written
 }
 
 func (w *writer) write() error {
@@ -80,6 +82,9 @@ func (w *writer) messages() error {
 	}
 	for i := range w.p.Turns {
 		t := &w.p.Turns[i]
+		if t.Role != completion.System {
+			w.begun = true
+		}
 		switch t.Role {
 		case completion.System:
 			w.message("system", t.Parts)
@@ -96,6 +101,10 @@ func (w *writer) messages() error {
 }
 
 func (w *writer) message(role string, parts []completion.Part) {
+	if w.begun {
+		w.has |= completion.HasLateSystem
+	}
+	w.begun = true
 	w.Object()
 	w.Name("role").Text(role)
 	w.content(parts)

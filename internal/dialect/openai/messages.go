@@ -2,9 +2,13 @@ package openai
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
 	"slices"
 	"strconv"
+	"strings"
 
+	"weir/internal/catalog"
 	"weir/internal/completion"
 	"weir/internal/rawjson"
 )
@@ -29,6 +33,11 @@ type rewriter struct {
 	lastFn      string
 	keepImages  bool
 	keepAnnotes bool
+	first       bool   // there is one system message, at the beginning: later ones become the user's
+	late        bool   // the beginning is over
+	ids         bool   // ids of calls become nine letters and digits
+	back        bool   // messages with calls have their reasoning, at least an empty one
+	instruction string // goes into the system message
 }
 
 // messages writes the messages member.
@@ -47,7 +56,14 @@ func (e *encoder) messages(m *completion.Member, value []byte) {
 		oldVideo:   has&completion.HasOldVideo != 0,
 	}
 	cached := has&completion.HasCacheControl != 0
-	if !(w.developer || w.functions || w.flatTools || w.signatures || w.bare || w.gateway || w.reasons || w.nulls || w.oldVideo || cached) {
+	if f := &e.ep.Facts; f.SystemMessages != "" || f.CallIDs != "" || f.ReasoningBack != "" || f.JSONSchema != "" {
+		calls := (f.CallIDs != "" || f.ReasoningBack != "") && bytes.Contains(value, []byte(`tool_call`))
+		w.first = f.SystemMessages == catalog.First && has&completion.HasLateSystem != 0
+		w.ids = f.CallIDs == catalog.Alphanumeric9 && (calls || w.functions)
+		w.back = f.ReasoningBack == catalog.WithCalls && calls && !e.req.Reasoning.Off() && e.without&catalog.ParamReasoning == 0
+		w.instruction = e.instruction()
+	}
+	if !(w.first || w.ids || w.back || w.instruction != "" || w.developer || w.functions || w.flatTools || w.signatures || w.bare || w.gateway || w.reasons || w.nulls || w.oldVideo || cached) {
 		e.keep(m)
 		return
 	}
@@ -64,10 +80,100 @@ func (e *encoder) messages(m *completion.Member, value []byte) {
 	}
 	w.Writer = e.name("messages")
 	w.Array()
+	if w.first || w.instruction != "" {
+		w.beginning(value)
+	}
 	for el := rawjson.ElementsOf(value); el.Next(); {
+		if (w.first || w.instruction != "") && !w.late {
+			if instructs(el.Value) {
+				continue
+			}
+			w.late = true
+		}
 		w.message(el.Value)
 	}
 	w.EndArray()
+}
+
+// instruction describes the format of the answer to the model, "" where the server does.
+func (e *encoder) instruction() string {
+	format := e.find("response_format")
+	if format == nil || !e.described(format) {
+		return ""
+	}
+	text := "Answer with one JSON object and nothing else: no prose, no code fence."
+	if schema := rawjson.FindPath(format, "json_schema", "schema"); rawjson.KindOf(schema) == rawjson.Object {
+		text += " It must conform to this JSON schema: " + string(schema)
+	}
+	return text
+}
+
+// instructs reports whether a message is of the operator of the conversation.
+func instructs(message []byte) bool {
+	role := rawjson.TextAt(message, "role")
+	return role == "system" || role == "developer"
+}
+
+// beginning writes the system messages before the conversation as one, with the instruction at its end.
+func (w *rewriter) beginning(messages []byte) {
+	var list [][]byte
+	plain := true
+	for el := rawjson.ElementsOf(messages); el.Next() && instructs(el.Value); {
+		list = append(list, el.Value)
+		plain = plain && rawjson.KindOf(rawjson.Find(el.Value, "content")) != rawjson.Array
+	}
+	if w.instruction == "" && len(list) <= 1 {
+		for _, v := range list {
+			w.message(v)
+		}
+		return
+	}
+	w.Object()
+	w.Name("role").Text("system")
+	w.Name("content")
+	if plain {
+		var texts []string
+		for _, v := range list {
+			texts = append(texts, rawjson.TextAt(v, "content"))
+		}
+		if w.instruction != "" {
+			texts = append(texts, w.instruction)
+		}
+		w.Text(strings.Join(texts, "\n\n"))
+		w.EndObject()
+		return
+	}
+	w.Array()
+	for _, v := range list {
+		w.parts(rawjson.Find(v, "content"))
+	}
+	if w.instruction != "" {
+		w.textPart(w.instruction)
+	}
+	w.EndArray()
+	w.EndObject()
+}
+
+func (w *rewriter) textPart(text string) {
+	w.Object()
+	w.Name("type").Text("text")
+	w.Name("text").Text(text)
+	w.EndObject()
+}
+
+// parts writes a content as the parts of a longer one.
+func (w *rewriter) parts(content []byte) {
+	if rawjson.KindOf(content) != rawjson.Array {
+		w.textPart(rawjson.Text(content))
+		return
+	}
+	for el := rawjson.ElementsOf(content); el.Next(); {
+		if w.cache != nil {
+			w.cache.object(w.Writer, el.Value, &w.cache.skipMessages)
+		} else {
+			w.Raw(el.Value)
+		}
+	}
 }
 
 // message writes one message.
@@ -78,7 +184,7 @@ func (w *rewriter) message(v []byte) {
 	for m := rawjson.MembersOf(v); m.Next(); {
 		switch string(m.Name) {
 		case "reasoning_content", "reasoning":
-			if text == nil && rawjson.KindOf(m.Value) == rawjson.String && len(m.Value) > 2 {
+			if len(text) <= len(`""`) && rawjson.KindOf(m.Value) == rawjson.String {
 				text = m.Value
 			}
 		case "reasoning_details":
@@ -138,13 +244,18 @@ func (w *rewriter) message(v []byte) {
 			if w.gateway && !w.keepAnnotes {
 				continue
 			}
+		case "tool_call_id":
+			if w.ids {
+				w.Name("tool_call_id").Text(shortID(rawjson.Text(m.Value)))
+				continue
+			}
 		case "cache_control", "prompt_cache_breakpoint":
 			if w.cache != nil {
 				w.cache.marker(w.Writer, m.Name, raw, &w.cache.skipMessages)
 				continue
 			}
 		case "tool_calls":
-			if w.signatures || w.bare || w.gateway {
+			if w.signatures || w.bare || w.gateway || w.ids {
 				w.Name("tool_calls")
 				w.toolCalls(m.Value, details)
 				continue
@@ -155,8 +266,9 @@ func (w *rewriter) message(v []byte) {
 	if silent { // servers require content of a message without calls
 		w.Name("content").Text("")
 	}
-	if w.reasons && w.reasoning != "" {
-		w.reason(text, details)
+	reasoned := w.reasons && w.reasoning != "" && w.reason(text, details)
+	if !reasoned && w.back && calls && w.reasoning != "" {
+		w.Name(w.reasoning).Text("")
 	}
 	if w.functions {
 		w.deprecated(role, call, calls)
@@ -181,22 +293,29 @@ func emptyCalls(name, value []byte) bool {
 }
 
 // reason writes the reasoning of an assistant message under the server's name for it. Where a client sends only the details, their plain
-// texts are the reasoning. Entries in the format of another model family are left out, because this wire cannot use them.
-func (w *rewriter) reason(text, details []byte) {
-	if text != nil {
+// texts are the reasoning. Entries in the format of another model family are left out, because this wire cannot use them. An empty text is
+// sent, too: some servers require one.
+func (w *rewriter) reason(text, details []byte) (written bool) {
+	if len(text) > len(`""`) {
 		w.Name(w.reasoning).Raw(text)
-		return
+		return true
 	}
-	if w.details { // the details are sent unchanged
-		return
+	if w.details && details != nil { // the details are sent unchanged
+		return false
 	}
 	var whole []byte
 	for el := rawjson.ElementsOf(details); el.Next(); {
 		whole = rawjson.AppendMended(whole, plainReasoning(el.Value))
 	}
-	if len(whole) > 0 {
+	switch {
+	case len(whole) > 0:
 		w.Name(w.reasoning).Bytes(whole)
+	case text != nil:
+		w.Name(w.reasoning).Raw(text)
+	default:
+		return false
 	}
+	return true
 }
 
 // plainReasoning is the raw text of a reasoning detail without a family, nil for any other detail.
@@ -220,6 +339,8 @@ func plainReasoning(entry []byte) []byte {
 
 func (w *rewriter) role(role, raw []byte) []byte {
 	switch {
+	case w.first && w.late && (string(role) == "system" || string(role) == "developer"):
+		return []byte(`"role":"user"`)
 	case w.developer && string(role) == "developer":
 		return []byte(`"role":"system"`)
 	case w.functions && string(role) == "function":
@@ -231,7 +352,7 @@ func (w *rewriter) role(role, raw []byte) []byte {
 // deprecated writes the replacement of a function_call, or links a function's result to the call before it.
 func (w *rewriter) deprecated(role, call []byte, hasCalls bool) {
 	if string(role) == "function" {
-		w.Name("tool_call_id").Text(w.lastFn)
+		w.Name("tool_call_id").Text(w.id(w.lastFn))
 		return
 	}
 	if rawjson.KindOf(call) != rawjson.Object || hasCalls {
@@ -241,10 +362,34 @@ func (w *rewriter) deprecated(role, call []byte, hasCalls bool) {
 	w.lastFn = "call_fn" + strconv.Itoa(w.calls)
 	w.Name("tool_calls").Array()
 	w.Object()
-	w.Name("id").Text(w.lastFn)
+	w.Name("id").Text(w.id(w.lastFn))
 	w.Name("type").Text("function")
 	w.Name("function").Raw(call)
 	w.Close("}]")
+}
+
+// id is an id of a call as the server takes it.
+func (w *rewriter) id(text string) string {
+	if w.ids {
+		return shortID(text)
+	}
+	return text
+}
+
+// shortID returns an id of nine letters and digits: the client's own, or one that is made from it and is the same in each turn.
+func shortID(id string) string {
+	const length, letters = 9, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+	if len(id) == length && strings.Trim(id, letters) == "" {
+		return id
+	}
+	sum := sha256.Sum256([]byte(id))
+	n := binary.BigEndian.Uint64(sum[:])
+	var out [length]byte
+	for i := range out {
+		out[i] = letters[n%uint64(len(letters))]
+		n /= uint64(len(letters))
+	}
+	return string(out[:])
 }
 
 // content writes a message's content.
@@ -337,6 +482,11 @@ func (w *rewriter) toolCall(v, details []byte) {
 	w.Object()
 	for m := rawjson.MembersOf(v); m.Next(); {
 		switch string(m.Name) {
+		case "id":
+			if w.ids {
+				w.Name("id").Text(shortID(rawjson.Text(m.Value)))
+				continue
+			}
 		case "index":
 			if w.gateway {
 				continue

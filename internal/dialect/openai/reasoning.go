@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"weir/internal/catalog"
+	"weir/internal/completion"
 	"weir/internal/dialect"
 	"weir/internal/fault"
 	"weir/internal/rawjson"
@@ -25,6 +26,8 @@ func (e *encoder) reasoning() error {
 	case !can && r.Off():
 	case !can || e.dropped(field):
 		e.leaveReasoning()
+	case e.without&catalog.ParamReasoning != 0:
+		return e.excludeReasoning(field)
 	default:
 		e.sent.Has(dialect.FieldReasoning)
 		return e.askReasoning(field)
@@ -34,13 +37,13 @@ func (e *encoder) reasoning() error {
 
 // reasoningField is the member with which the server is asked to reason, "" when there is none.
 func (e *encoder) reasoningField() string {
-	switch e.q.ReasoningRequest {
+	switch how := e.ep.ReasoningRequest(); how {
 	case "", "effort":
 		return "reasoning_effort"
 	case "object":
 		return "reasoning"
 	case "enable_thinking", "thinking":
-		return e.q.ReasoningRequest
+		return how
 	}
 	return ""
 }
@@ -79,13 +82,41 @@ func (e *encoder) reasoningEffort() {
 	e.name("reasoning_effort").Text(effort)
 }
 
-// effort is the requested effort; a budget becomes the nearest one. It is "" when the client left it to the model.
+// effort is the requested effort in a word of the model; a budget becomes the nearest one. It is "" when the client left it to the model.
 func (e *encoder) effort() string {
-	effort := e.req.Reasoning.EffortOf(e.req.AnswerCap(e.ep.MaxCompletion))
-	if effort == "max" { // only gateways have this effort
+	effort, still := e.req.Reasoning.EffortFor(&e.ep.Facts, e.req.AnswerCap(e.ep.MaxCompletion))
+	if still {
+		e.stillReasons()
+	}
+	if effort == "max" && len(e.ep.Facts.Efforts) == 0 { // few servers have this effort
 		return "xhigh"
 	}
 	return effort
+}
+
+// stillReasons says that reasoning is not off, which the client wanted.
+func (e *encoder) stillReasons() {
+	e.sent.Explain(dialect.FieldReasoning, e.reasoningName(), completion.NoticeStill)
+}
+
+// reasoningName is the member in which the client set reasoning.
+func (e *encoder) reasoningName() string {
+	if e.has("reasoning_effort") {
+		return "reasoning_effort"
+	}
+	return "reasoning"
+}
+
+// excludeReasoning leaves out reasoning that another parameter of the request excludes. Servers that reason unasked are told not to.
+func (e *encoder) excludeReasoning(field string) error {
+	e.sent.Explain(dialect.FieldReasoning, e.reasoningName(), completion.NoticeForced)
+	off := *e.req
+	off.Reasoning = completion.Reasoning{Set: true, Disabled: true}
+	e.req = &off
+	if (field == "thinking" || field == "enable_thinking") && e.ep.Facts.CanStop() {
+		return e.askReasoning(field)
+	}
+	return nil
 }
 
 // reasoningObject sends the client's own object where there is one, so that its unknown members are sent too.
@@ -93,6 +124,20 @@ func (e *encoder) reasoningObject() {
 	r := &e.req.Reasoning
 	w := e.name("reasoning")
 	raw := e.find("reasoning")
+	if effort, still := r.EffortFor(&e.ep.Facts, e.req.AnswerCap(e.ep.MaxCompletion)); still || r.Effort != "" && effort != r.Effort {
+		if still {
+			e.stillReasons()
+		}
+		w.Object()
+		w.Name("effort").Text(effort)
+		for m := rawjson.MembersOf(raw); m.Next(); {
+			if name := string(m.Name); name != "effort" && name != "enabled" && name != "max_tokens" {
+				w.Member(raw[m.Start:m.End])
+			}
+		}
+		w.EndObject()
+		return
+	}
 	if rawjson.KindOf(raw) == rawjson.Object {
 		if on, given := rawjson.Bool(rawjson.Find(raw, "enabled")); !r.Enabled || on || given {
 			w.Raw(raw)
@@ -124,6 +169,10 @@ func (e *encoder) enableThinking() error {
 		return nil
 	}
 	if e.req.Reasoning.Off() {
+		if !e.ep.Facts.CanStop() {
+			e.stillReasons()
+			return nil
+		}
 		e.name("enable_thinking").Bool(false)
 		return nil
 	}
@@ -143,7 +192,16 @@ func (e *encoder) thinking() error {
 		return nil
 	}
 	if e.req.Reasoning.Off() {
+		if !e.ep.Facts.CanStop() {
+			e.stillReasons()
+			return nil
+		}
 		e.name("thinking").Literal(`{"type":"disabled"}`)
+		return nil
+	}
+	if len(e.ep.Facts.Efforts) > 0 { // it takes an effort beside the switch
+		e.name("thinking").Literal(`{"type":"enabled"}`)
+		e.reasoningEffort()
 		return nil
 	}
 	budget, err := e.budget()
@@ -167,7 +225,7 @@ func (e *encoder) budget() (int64, error) {
 	if r.MaxTokens == 0 && r.Effort == "" {
 		return 0, nil
 	}
-	budget := r.BudgetOf(e.req.AnswerCap(e.ep.MaxCompletion))
+	budget := r.BudgetFor(&e.ep.Facts, e.req, e.ep.MaxCompletion)
 	if e.req.MaxTokens > 0 && budget >= e.req.MaxTokens {
 		return 0, fault.Field("openai.Request", "max_tokens",
 			"The longest answer (%d tokens) must be above the reasoning budget (%d tokens).", e.req.MaxTokens, budget)

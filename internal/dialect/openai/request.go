@@ -19,7 +19,8 @@ type encoder struct {
 	rawjson.Writer
 
 	sent       dialect.Sent
-	translated bool // the client wrote a request of another style: the members are not its own
+	translated bool           // the client wrote a request of another style: the members are not its own
+	without    catalog.Params // left out, because another parameter of the request excludes them
 
 	hasModel, hasCap, hasOptions, hasTools bool
 }
@@ -30,6 +31,9 @@ func (e *encoder) encode() error {
 	e.Object()
 	for i := range req.Members {
 		e.hasTools = e.hasTools || req.Members[i].Name == "tools"
+	}
+	if len(e.ep.Facts.Excludes) > 0 {
+		e.without = e.ep.Facts.Excluded(e.asked())
 	}
 	for i := range req.Members {
 		if err := e.member(&req.Members[i]); err != nil {
@@ -53,6 +57,43 @@ func (e *encoder) encode() error {
 	}
 	e.EndObject()
 	return nil
+}
+
+const noticeDescribed = "The JSON schema was put into the instructions, because the provider of this model takes none."
+
+// described reports whether a response format goes into the instructions: the server has only a mode for JSON.
+func (e *encoder) described(format []byte) bool {
+	return e.ep.Facts.JSONSchema == catalog.Described && rawjson.TextAt(format, "type") == "json_schema" && e.takes("response_format")
+}
+
+// asked are the parameters that the client set: a tool choice only where it requires a call, reasoning only where it is wanted.
+func (e *encoder) asked() (out catalog.Params) {
+	for i := range e.req.Members {
+		switch m := &e.req.Members[i]; m.Name {
+		case "tool_choice", "function_call", "reasoning", "reasoning_effort":
+		default:
+			if !rawjson.IsNull(e.req.Body[m.Value:m.End]) {
+				out |= catalog.ParamNamed(m.Name)
+			}
+		}
+	}
+	if forced(e.find("tool_choice")) || forced(e.find("function_call")) {
+		out |= catalog.ParamToolChoice
+	}
+	if r := &e.req.Reasoning; r.Chosen() && !r.Off() {
+		out |= catalog.ParamReasoning
+	}
+	return out
+}
+
+// forced reports whether a tool choice requires a call.
+func forced(choice []byte) bool {
+	if rawjson.KindOf(choice) == rawjson.Object {
+		mode := rawjson.TextAt(rawjson.Find(choice, "allowed_tools"), "mode")
+		return mode == "" || mode == "required"
+	}
+	word := rawjson.Text(choice)
+	return word == "required" || word == "any"
 }
 
 // name begins a member, under the name that the server knows it by.
@@ -92,7 +133,18 @@ func (e *encoder) member(m *completion.Member) error {
 	if string(value) == "null" && known(m.Name) {
 		return nil
 	}
+	if e.without != 0 && e.without&catalog.ParamNamed(m.Name) != 0 {
+		e.leave(m)
+		return nil
+	}
 	switch m.Name {
+	case "response_format":
+		if e.described(value) {
+			e.sent.Explain(dialect.FieldFormat, m.Name, noticeDescribed)
+			e.name(m.Name).Literal(`{"type":"json_object"}`)
+			return nil
+		}
+		e.keep(m)
 	case "store", "metadata":
 		if e.ep.Provider.ID == "openai" || slices.Contains(e.q.ForwardExtra, m.Name) {
 			e.metadata(m, value)

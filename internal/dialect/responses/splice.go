@@ -252,8 +252,11 @@ func (e *encoder) reasoning(object []byte) {
 		return
 	}
 	e.sent.Has(dialect.FieldReasoning)
-	effort := r.EffortOf(e.req.AnswerCap(e.ep.MaxCompletion))
-	if effort == "max" {
+	effort, still := r.EffortFor(&e.ep.Facts, e.req.AnswerCap(e.ep.MaxCompletion))
+	if still {
+		e.sent.Explain(dialect.FieldReasoning, "reasoning", completion.NoticeStill)
+	}
+	if effort == "max" && len(e.ep.Facts.Efforts) == 0 {
 		effort = "xhigh"
 	}
 	e.Name("reasoning").Object()

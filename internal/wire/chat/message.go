@@ -77,6 +77,9 @@ func (d *decoder) open(r role, at completion.Span) {
 	which := 1
 	if r == system || r == developer {
 		which = 0
+		if d.req.Opening[0].End != 0 || d.req.Opening[1].End != 0 {
+			d.req.HasRoles |= completion.HasLateSystem
+		}
 	}
 	if d.req.Opening[which].End == 0 {
 		d.req.Opening[which] = at
