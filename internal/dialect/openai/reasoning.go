@@ -107,7 +107,7 @@ func (e *encoder) reasoningName() string {
 	return "reasoning"
 }
 
-// excludeReasoning leaves out reasoning that another parameter of the request excludes. Servers that reason unasked are told not to.
+// excludeReasoning leaves out reasoning that another parameter of the request excludes. Servers that reason unasked get a request not to.
 func (e *encoder) excludeReasoning(field string) error {
 	e.sent.Explain(dialect.FieldReasoning, e.reasoningName(), completion.NoticeForced)
 	off := *e.req
