@@ -131,15 +131,16 @@ func contains(v, part any) bool {
 	return among(list, part)
 }
 
-// complaints are what of a check does not hold for a document.
+// complaints are what of a check does not hold for a document. A value must be at one of its pointers.
 func (c *check) complaints(doc any) (out []string) {
+	some := slices.ContainsFunc(c.At, func(pointer string) bool { return len(at(doc, pointer)) > 0 })
 	for _, pointer := range c.At {
 		values := at(doc, pointer)
 		switch {
 		case c.Absent && len(values) > 0:
 			out = append(out, fmt.Sprintf("%s is %.200s and must be absent", pointer, text(values[0])))
 			continue
-		case len(values) == 0 && !c.Optional && !c.Absent:
+		case !some && !c.Optional && !c.Absent:
 			out = append(out, pointer+" is absent")
 		}
 		for _, v := range values {
