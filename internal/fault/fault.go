@@ -140,7 +140,15 @@ type Upstream struct {
 
 	Silent           bool // whether or not there was a connection, no byte of an answer arrived: the same endpoint may be tried again
 	Unreachable      bool // no connection could be made
+	OfAccount        bool // it refused the operator's credential or account, whatever was asked
 	RefusedReasoning bool // it refused reasoning of earlier turns, because another provider made it or it was altered: without it the request may succeed
+}
+
+// Overflow is by how much a request was too long, in tokens. Zero numbers are unknown.
+type Overflow struct {
+	Prompt int64 // of the request
+	Output int64 // that it asked for
+	Limit  int64 // for both, or for the prompt where Output is 0
 }
 
 // Error is the one error type that crosses package borders.
@@ -152,6 +160,7 @@ type Error struct {
 	RetryAfter time.Duration  // zero: unknown
 	Next       Next           // what may be tried after it
 	Upstream   *Upstream      // nil unless a provider failed
+	Overflow   Overflow       // of a ContextLength
 	Details    map[string]any // further public facts, such as required and available
 	Cause      error          // logged, never sent
 }

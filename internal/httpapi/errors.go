@@ -195,7 +195,7 @@ func MessagesErrorBody(e *fault.Error, requestID string) []byte {
 		kind = "api_error"
 	}
 	o.text("type", kind)
-	o.text("message", message(e, e.Param)) // this envelope has no other place for the path
+	o.text("message", messagesMessage(e))
 	o.text("error_type", e.Kind.String())
 	appendErrorCode(&o, e)
 	o.EndObject()
@@ -204,6 +204,27 @@ func MessagesErrorBody(e *fault.Error, requestID string) []byte {
 	}
 	o.EndObject()
 	return redact.Redact(o.B)
+}
+
+// messagesMessage is the sentence for clients of the messages style. This envelope has no other place for the path of a field. Of a request
+// that is too long it begins with Anthropic's own words: coding agents know no others, and shorten the conversation at the first form, the
+// answer they ask for at the second.
+func messagesMessage(e *fault.Error) string {
+	said := message(e, e.Param)
+	if e.Kind != fault.ContextLength {
+		return said
+	}
+	const tooLong, together = "prompt is too long: ", "input length and `max_tokens` exceed context limit: "
+	o := e.Overflow
+	switch {
+	case strings.HasPrefix(said, tooLong) && len(said) > len(tooLong) && said[len(tooLong)] >= '0' && said[len(tooLong)] <= '9', strings.HasPrefix(said, together):
+		return said
+	case o.Output > 0 && o.Prompt <= o.Limit:
+		return fmt.Sprintf("%s%d + %d > %d, decrease input length or `max_tokens` and try again. %s", together, o.Prompt, o.Output, o.Limit, said)
+	case o.Prompt > 0:
+		return fmt.Sprintf("%s%d tokens > %d maximum. %s", tooLong, o.Prompt, o.Limit, said)
+	}
+	return tooLong + said
 }
 
 // appendErrorCode writes the details of an error that clients of the messages style recognise by its code, and recover from.

@@ -136,7 +136,7 @@ func describesObject(s []byte) bool {
 	return kind == nil && rawjson.Find(s, "properties") != nil || rawjson.Text(kind) == "object"
 }
 
-func refused(kind fault.Kind, format string, args ...any) error {
+func refused(kind fault.Kind, format string, args ...any) *fault.Error {
 	f := fault.Newf(kind, "plugin.Shape", format, args...)
 	f.Param, f.Next = "messages", fault.NextModel
 	return f

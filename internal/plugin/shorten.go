@@ -34,8 +34,10 @@ func (s *shaping) shorten(ctx context.Context, ep *catalog.Endpoint, req *comple
 		return nil, err
 	}
 	if c.excess > 0 || room == 0 {
-		return nil, refused(fault.ContextLength, "This model's maximum context length is %d tokens. The request has about %d, and %d of them cannot be left out: "+
+		f := refused(fault.ContextLength, "This model's maximum context length is %d tokens. The request has about %d, and %d of them cannot be left out: "+
 			"the instructions, the first and the last messages.", ep.ContextLength, size, room+max(c.excess, 0))
+		f.Overflow = fault.Overflow{Prompt: size, Limit: ep.ContextLength}
+		return nil, f
 	}
 	out := req.Revise(completion.RevisedTurns, c.apply)
 	out.Needs.PromptTokens = room - min(-c.excess, room)

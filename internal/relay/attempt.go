@@ -161,7 +161,7 @@ func (x *run) worthAnother(ctx context.Context, err *fault.Error, rest []routing
 // elsewhere reports whether one of these attempts could be made.
 func (x *run) elsewhere(rest []routing.Attempt) bool {
 	return slices.ContainsFunc(rest, func(at routing.Attempt) bool {
-		return !slices.Contains(x.refused, at.Endpoint.Model) && (at.Endpoint.Own != nil || x.health() == nil || !x.health()(at.Endpoint.ID).Ejected)
+		return !x.hopeless(at.Endpoint) && (at.Endpoint.Own != nil || x.health() == nil || !x.health()(at.Endpoint.ID).Ejected)
 	})
 }
 
@@ -187,6 +187,9 @@ func (x *run) try(ctx context.Context, at *routing.Attempt) *fault.Error {
 		if err.Upstream != nil && err.Upstream.Status != 0 {
 			rec.Status = err.Upstream.Status
 		}
+	}
+	if err != nil && err.Kind == fault.ContextLength {
+		measure(err, at.Endpoint, &x.req.Needs)
 	}
 	x.ended(err, rec)
 	if at.Endpoint.Own != nil {

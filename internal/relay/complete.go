@@ -142,16 +142,16 @@ type run struct {
 	head       completion.Head
 	notice     string // that every answer has in front of its own, with a space after it; "" none
 	meter      meter
-	most       usage.Usage      // that the attempt can consume: no report is believed beyond it
-	held       usage.Usage      // what the hold covers of it, apart from the answer
-	covered    int64            // answer tokens that the hold covers
-	bound      int64            // most answer tokens there should be
-	unseen     int64            // answer tokens that may be reasoned in silence
-	dry        bool             // the last attempt to hold more failed
-	recount    int64            // from how many tokens on the answer is counted again before the next attempt
-	promptMost int64            // tokens that the prompt has at most, by count; 0: it was not counted
-	errs       []failure        // of the attempts that failed, and of those that were too dear
-	refused    []*catalog.Model // whose other endpoints would refuse the request, too
+	most       usage.Usage // that the attempt can consume: no report is believed beyond it
+	held       usage.Usage // what the hold covers of it, apart from the answer
+	covered    int64       // answer tokens that the hold covers
+	bound      int64       // most answer tokens there should be
+	unseen     int64       // answer tokens that may be reasoned in silence
+	dry        bool        // the last attempt to hold more failed
+	recount    int64       // from how many tokens on the answer is counted again before the next attempt
+	promptMost int64       // tokens that the prompt has at most, by count; 0: it was not counted
+	errs       []failure   // of the attempts that failed, and of those that were too dear
+	refused    []refusal   // whose other endpoints would refuse the request, too
 }
 
 // failure is why one attempt did not serve.
@@ -204,7 +204,7 @@ func (x *run) do(ctx context.Context) *fault.Error {
 	}
 	for i := range plan.Attempts {
 		at := &plan.Attempts[i]
-		if slices.Contains(x.refused, at.Endpoint.Model) {
+		if x.hopeless(at.Endpoint) {
 			continue
 		}
 		if ctx.Err() != nil {
@@ -269,7 +269,39 @@ func (x *run) serve(ctx context.Context, at *routing.Attempt, rest []routing.Att
 func (x *run) failed(at *routing.Attempt, err *fault.Error) {
 	x.errs = append(x.errs, failure{err, at.Slug})
 	if err.Next == fault.NextModel {
-		x.refused = append(x.refused, at.Endpoint.Model)
+		x.refused = append(x.refused, refusal{at.Endpoint.Model, err.Overflow})
+	}
+}
+
+// refusal is why a model's other endpoints are not tried.
+type refusal struct {
+	model   *catalog.Model
+	tooLong fault.Overflow // zero: the request was refused for another reason
+}
+
+// hopeless reports whether an endpoint would refuse the request as another one of its model did. One with a longer context may take what was
+// too long there.
+func (x *run) hopeless(ep *catalog.Endpoint) bool {
+	return slices.ContainsFunc(x.refused, func(r refusal) bool {
+		return r.model == ep.Model && (r.tooLong.Limit == 0 || ep.ContextLength <= r.tooLong.Limit || ep.ContextLength < r.tooLong.Prompt+r.tooLong.Output)
+	})
+}
+
+// measure completes what is known about a request that was too long: clients that shorten their conversation want to know by how much, and
+// some providers do not say.
+func measure(err *fault.Error, ep *catalog.Endpoint, needs *routing.Needs) {
+	o := &err.Overflow
+	if o.Limit == 0 {
+		o.Limit = ep.ContextLength
+	}
+	if o.Prompt == 0 {
+		o.Prompt = max(needs.PromptTokens, 1)
+	}
+	switch {
+	case o.Limit == 0:
+		o.Limit = o.Prompt - 1 // all that is known of it
+	case o.Output == 0 && o.Prompt <= o.Limit:
+		o.Prompt = o.Limit + 1 // the provider counts otherwise
 	}
 }
 
@@ -479,6 +511,9 @@ func (x *run) event(ctx context.Context, ev *completion.Event, rec *record.Attem
 			return err
 		}
 	}
+	if ev.Finish == completion.Failed && x.req.Style == completion.Messages {
+		return x.brokeOff(ctx, ev) // this style has no stop reason for it
+	}
 	err := x.sink.Event(ev)
 	if err == nil && !x.req.Chats() {
 		err = x.flush() // the parts of a task are few
@@ -487,6 +522,22 @@ func (x *run) event(ctx context.Context, ev *completion.Event, rec *record.Attem
 		return gone(ctx, err)
 	}
 	return nil
+}
+
+// brokeOff delivers the content of an event with which the provider ends an answer that is not complete, and returns the fault of that.
+//
+//go:noinline
+func (x *run) brokeOff(ctx context.Context, ev *completion.Event) *fault.Error {
+	native := ev.NativeFinish
+	content := *ev
+	content.Finish, content.NativeFinish, content.Frames = "", "", nil
+	if content.HasContent() {
+		if err := x.sink.Event(&content); err != nil {
+			return gone(ctx, err)
+		}
+	}
+	return &fault.Error{Kind: fault.ProviderUnavailable, Op: "relay.stream", Public: "The provider's answer broke off.", Next: fault.NextEndpoint,
+		Upstream: &fault.Upstream{Provider: x.serving.Endpoint.Provider.Name, Status: 200, Code: native}}
 }
 
 // heard keeps the head of an answer. It and start are not inlined: see open.

@@ -784,11 +784,13 @@ func (p *planner) tooLong(details map[string]any) error {
 	if p.q.Type != "" {
 		err := fault.Newf(fault.ContextLength, "routing.Choose", "This model's maximum context length is %d tokens. The request has about %d.", longest, cmp.Or(n.Longest, n.PromptTokens))
 		err.Param, err.Details = cmp.Or(inputs[p.q.Type], "input"), details
+		err.Overflow = fault.Overflow{Prompt: cmp.Or(n.Longest, n.PromptTokens), Limit: longest}
 		return err
 	}
 	err := fault.Newf(fault.ContextLength, "routing.Choose",
 		"This model's maximum context length is %d tokens. The request needs about %d: %d in the messages and %d for the answer.",
 		longest, n.PromptTokens+n.MaxTokens, n.PromptTokens, n.MaxTokens)
 	err.Param, err.Details = "messages", details
+	err.Overflow = fault.Overflow{Prompt: n.PromptTokens, Output: n.MaxTokens, Limit: longest}
 	return err
 }

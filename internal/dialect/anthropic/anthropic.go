@@ -156,10 +156,7 @@ func forwarded(req *completion.Request) http.Header {
 
 // Failure classifies an answer that is not 2xx.
 func (d *Dialect) Failure(ep *catalog.Endpoint, status int, header http.Header, body []byte) *fault.Error {
-	r := dialect.Refusal{}
-	if rawjson.Valid(body) {
-		r = readRefusal(body)
-	}
+	r := readRefusal(body)
 	r.Status, r.Header = status, header
 	f := r.Fault(ep)
 	f.Upstream.RefusedReasoning = status == http.StatusBadRequest && reasoningRefused(r.Message)
@@ -172,8 +169,12 @@ func reasoningRefused(message string) bool {
 	return strings.Contains(message, "`signature` in `thinking`") || strings.Contains(message, "`redacted_thinking`")
 }
 
-// readRefusal reads {"type":"error","error":{"type":...,"message":...}}.
+// readRefusal reads {"type":"error","error":{"type":...,"message":...}}, or what compatible servers send instead. Where there is a code beside
+// the type, the type is the better word.
 func readRefusal(body []byte) dialect.Refusal {
-	inner := rawjson.Find(body, "error")
-	return dialect.Refusal{Code: rawjson.TextAt(inner, "type"), Message: rawjson.TextAt(inner, "message"), Raw: string(body)}
+	r := dialect.ReadRefusal(body)
+	if r.Kind != "" && r.Kind != "error" {
+		r.Code, r.Kind = r.Kind, r.Code
+	}
+	return r
 }

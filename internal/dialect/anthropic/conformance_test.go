@@ -25,7 +25,7 @@ func TestConformance(t *testing.T) {
 		},
 		Finishes: map[string]completion.FinishReason{
 			"end_turn": completion.Stop, "stop_sequence": completion.Stop, "pause_turn": completion.Stop, "max_tokens": completion.Length, "model_context_window_exceeded": completion.Length,
-			"tool_use": completion.ToolCalls, "refusal": completion.ContentFilter, "whatever": completion.Stop,
+			"tool_use": completion.ToolCalls, "refusal": completion.ContentFilter, "whatever": completion.Failed,
 		},
 		Request: func(t testing.TB, stream bool) *completion.Request {
 			req, err := chat.Decode([]byte(`{"model":"x/y","stream":` + strconv.FormatBool(stream) + `,"messages":[{"role":"user","content":"hi"}]}`))

@@ -107,9 +107,6 @@ func (dec *decoder) Frame(_, data []byte) (_ dialect.Progress, err error) {
 	case "error":
 		r := readRefusal(data)
 		r.Status = 200
-		if r.Code == "overloaded_error" {
-			r.Code = "503"
-		}
 		return dialect.Done, r.Fault(dec.ep)
 	}
 	if err != nil {
@@ -372,6 +369,8 @@ func finishReason(native string) (completion.FinishReason, string) {
 		return completion.ToolCalls, native
 	case "refusal":
 		return completion.ContentFilter, native
+	case "end_turn", "stop_sequence", "pause_turn", "compaction", "stop":
+		return completion.Stop, native
 	}
-	return completion.Stop, native
+	return completion.Failed, native // an unknown word is no good end
 }

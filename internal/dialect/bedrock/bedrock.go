@@ -12,7 +12,6 @@ import (
 	"weir/internal/dialect"
 	"weir/internal/dialect/auth"
 	"weir/internal/fault"
-	"weir/internal/rawjson"
 )
 
 // Dialect implements dialect.Dialect and dialect.Authorizer. It is safe for concurrent use.
@@ -110,10 +109,7 @@ func familyOf(ep *catalog.Endpoint) family {
 
 // Failure classifies an answer that is not 2xx.
 func (d *Dialect) Failure(ep *catalog.Endpoint, status int, header http.Header, body []byte) *fault.Error {
-	var r dialect.Refusal
-	if rawjson.Valid(body) {
-		r = readRefusal(body)
-	}
+	r := readRefusal(body)
 	r.Status, r.Header = status, header
 	// The header has the exception's name, and an address after a colon.
 	if name, _, _ := strings.Cut(header.Get("X-Amzn-Errortype"), ":"); name != "" {
@@ -132,10 +128,8 @@ func reasoningRefused(message string) bool {
 
 // readRefusal reads {"message":...}, in which some services name the exception as "namespace#Name".
 func readRefusal(body []byte) dialect.Refusal {
-	r := dialect.Refusal{Code: rawjson.TextAt(body, "__type"), Message: rawjson.TextAt(body, "message"), Raw: string(body)}
-	if r.Message == "" {
-		r.Message = rawjson.TextAt(body, "Message")
-	}
+	r := dialect.ReadRefusal(body)
+	r.Code, r.Kind = r.Kind, r.Code
 	if _, name, found := strings.Cut(r.Code, "#"); found {
 		r.Code = name
 	}

@@ -29,7 +29,7 @@ func TestConformance(t *testing.T) {
 		Finishes: map[string]completion.FinishReason{
 			"end_turn": completion.Stop, "stop_sequence": completion.Stop, "max_tokens": completion.Length, "model_context_window_exceeded": completion.Length,
 			"tool_use": completion.ToolCalls, "guardrail_intervened": completion.ContentFilter, "content_filtered": completion.ContentFilter,
-			"malformed_tool_use": completion.Failed, "malformed_model_output": completion.Failed, "whatever": completion.Stop,
+			"malformed_tool_use": completion.Failed, "malformed_model_output": completion.Failed, "whatever": completion.Failed,
 		},
 		Request: func(t testing.TB, stream bool) *completion.Request {
 			req, err := chat.Decode([]byte(`{"model":"x/y","stream":` + strconv.FormatBool(stream) + `,"messages":[{"role":"user","content":"hi"}]}`))

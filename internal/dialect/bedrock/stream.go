@@ -105,10 +105,7 @@ func (dec *decoder) End() error {
 
 // exception is the fault of a stream that was broken off.
 func (dec *decoder) exception(f *frame) error {
-	var r dialect.Refusal
-	if rawjson.Valid(f.payload) {
-		r = readRefusal(f.payload)
-	}
+	r := readRefusal(f.payload)
 	if r.Status, r.Code = 200, f.name; r.Message == "" {
 		r.Message = f.text
 	}
@@ -319,8 +316,8 @@ func finishReason(native string) completion.FinishReason {
 		return completion.ToolCalls
 	case "guardrail_intervened", "content_filtered", "refusal":
 		return completion.ContentFilter
-	case "malformed_model_output", "malformed_tool_use":
-		return completion.Failed
+	case "end_turn", "stop_sequence", "pause_turn":
+		return completion.Stop
 	}
-	return completion.Stop
+	return completion.Failed // malformed_model_output, malformed_tool_use, or a word to come
 }

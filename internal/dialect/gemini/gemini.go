@@ -69,10 +69,7 @@ func textPath(ep *catalog.Endpoint, req *completion.Request) string {
 
 // Failure classifies an answer that is not 2xx.
 func (d *Dialect) Failure(ep *catalog.Endpoint, status int, header http.Header, body []byte) *fault.Error {
-	var r dialect.Refusal
-	if rawjson.Valid(body) {
-		r = readRefusal(body)
-	}
+	r := readRefusal(body)
 	r.Status, r.Header = status, header
 	if status == http.StatusBadRequest && blocked(r.Message) {
 		r.Code = "content_policy_violation"
@@ -91,14 +88,9 @@ func (d *Dialect) Failure(ep *catalog.Endpoint, status int, header http.Header, 
 
 // readRefusal reads {"error":{"code":429,"message":...,"status":"RESOURCE_EXHAUSTED"}}, or a list with one of these.
 func readRefusal(body []byte) dialect.Refusal {
-	v := body
-	if el := rawjson.ElementsOf(v); el.Next() {
-		v = el.Value
-	}
-	v = rawjson.Find(v, "error")
-	r := dialect.Refusal{Code: rawjson.TextAt(v, "status"), Message: rawjson.TextAt(v, "message"), Raw: string(body)}
-	if r.Code == "" {
-		r.Code = string(rawjson.Find(v, "code"))
+	r := dialect.ReadRefusal(body)
+	if r.Kind != "" {
+		r.Code, r.Kind = r.Kind, r.Code
 	}
 	return r
 }

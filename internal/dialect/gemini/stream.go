@@ -419,10 +419,10 @@ func finishReason(native string) completion.FinishReason {
 	switch native {
 	case "MAX_TOKENS":
 		return completion.Length
-	case "SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE", "IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION":
+	case "SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE", "IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION", "MODEL_ARMOR":
 		return completion.ContentFilter
-	case "MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS", "OTHER", "IMAGE_OTHER", "NO_IMAGE":
-		return completion.Failed
+	case "STOP", "FINISH_REASON_UNSPECIFIED":
+		return completion.Stop
 	}
-	return completion.Stop
+	return completion.Failed // MALFORMED_FUNCTION_CALL, OTHER, or a word to come
 }

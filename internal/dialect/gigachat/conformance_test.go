@@ -26,7 +26,7 @@ func TestConformance(t *testing.T) {
 		Error:       renderError,
 		StreamError: func(code, message string) string { return "data: " + renderError(code, message) + "\n\n" },
 		Finishes: map[string]completion.FinishReason{
-			"stop": completion.Stop, "length": completion.Length, "function_call": completion.ToolCalls, "blacklist": completion.ContentFilter, "error": completion.Failed, "whatever": completion.Stop,
+			"stop": completion.Stop, "length": completion.Length, "function_call": completion.ToolCalls, "blacklist": completion.ContentFilter, "error": completion.Failed, "whatever": completion.Failed,
 		},
 		Request: func(t testing.TB, stream bool) *completion.Request {
 			req, err := chat.Decode([]byte(`{"model":"x/y","stream":` + strconv.FormatBool(stream) + `,"messages":[{"role":"user","content":"hi"}]}`))

@@ -135,21 +135,9 @@ func session(ep *catalog.Endpoint, req *completion.Request, p *completion.Prompt
 
 // Failure classifies an answer that is not 2xx.
 func (d *Dialect) Failure(ep *catalog.Endpoint, status int, header http.Header, body []byte) *fault.Error {
-	var r dialect.Refusal
-	if rawjson.Valid(body) {
-		r = readRefusal(body)
-	}
+	r := dialect.ReadRefusal(body) // {"status":422,"message":"..."}
 	r.Status, r.Header = status, header
 	f := r.Fault(ep)
 	f.Upstream.RefusedReasoning = status >= 400 && status <= 499 && strings.Contains(r.Message, "functions_state_id")
 	return f
-}
-
-// readRefusal reads {"status":422,"message":"..."}.
-func readRefusal(body []byte) dialect.Refusal {
-	r := dialect.Refusal{Code: string(rawjson.Find(body, "status")), Message: rawjson.TextAt(body, "message"), Raw: string(body)}
-	if strings.Contains(r.Message, "Tokens limit exceeded") {
-		r.Code = "context_length_exceeded"
-	}
-	return r
 }

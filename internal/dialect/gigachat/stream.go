@@ -97,7 +97,7 @@ func (dec *decoder) frame(raw []byte, member string) error {
 	dec.reset()
 	choices := rawjson.Find(raw, "choices")
 	if choices == nil && rawjson.Find(raw, "message") != nil {
-		r := readRefusal(raw)
+		r := dialect.ReadRefusal(raw)
 		r.Status = 200
 		return r.Fault(dec.ep)
 	}
@@ -185,10 +185,10 @@ func finishReason(native string) completion.FinishReason {
 		return completion.ToolCalls
 	case "blacklist":
 		return completion.ContentFilter
-	case "error":
-		return completion.Failed
+	case "stop":
+		return completion.Stop
 	}
-	return completion.Stop
+	return completion.Failed // error, or a word to come
 }
 
 // readUsage reads the usage, where prompt_tokens do not include cached tokens; nil when there is none.

@@ -24,7 +24,7 @@ func TestConformance(t *testing.T) {
 		},
 		Finishes: map[string]completion.FinishReason{
 			"stop": completion.Stop, "end_turn": completion.Stop, "STOP": completion.Stop, "eos": completion.Stop, "length": completion.Length, "max_tokens": completion.Length, "tool_calls": completion.ToolCalls,
-			"function_call": completion.ToolCalls, "content_filter": completion.ContentFilter, "SAFETY": completion.ContentFilter, "error": completion.Failed, "whatever": completion.Stop,
+			"function_call": completion.ToolCalls, "content_filter": completion.ContentFilter, "SAFETY": completion.ContentFilter, "error": completion.Failed, "whatever": completion.Failed,
 		},
 		Request: func(t testing.TB, stream bool) *completion.Request {
 			return request(t, []byte(`{"model":"x/y","stream":`+strconv.FormatBool(stream)+`,"messages":[{"role":"user","content":"hi"}]}`))

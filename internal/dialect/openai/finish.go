@@ -1,9 +1,13 @@
 package openai
 
-import "weir/internal/completion"
+import (
+	"strings"
 
-// finishReason maps a server's finish reason; an unknown one counts as "stop". A known word is returned as a constant, so that frames
-// cost no allocation.
+	"weir/internal/completion"
+)
+
+// finishReason maps a server's finish reason; an unknown one is no good end. A known word is returned as a constant, so that frames cost no
+// allocation.
 func finishReason(native []byte) (completion.FinishReason, string) {
 	switch string(native) {
 	case "stop":
@@ -14,17 +18,17 @@ func finishReason(native []byte) (completion.FinishReason, string) {
 		return completion.Length, "length"
 	}
 	word := string(native)
-	switch word {
-	case "end_turn", "stop_sequence", "STOP", "eos", "eos_token", "complete", "COMPLETE", "pause_turn":
+	switch strings.ToLower(word) { // gateways pass on the words of other wires, which are written large
+	case "stop", "end_turn", "stop_sequence", "eos", "eos_token", "end", "end_of_text", "complete", "completed", "finish", "finished", "done", "pause_turn":
 		return completion.Stop, word
-	case "max_tokens", "MAX_TOKENS", "max_output_tokens", "model_context_window_exceeded":
+	case "length", "max_tokens", "max_output_tokens", "max_length", "model_length", "context_length", "model_context_window_exceeded", "incomplete":
 		return completion.Length, word
-	case "tool_use", "function_call", "TOOL_CALL":
+	case "tool_calls", "tool_call", "tool_use", "function_call", "function_calls":
 		return completion.ToolCalls, word
-	case "content_filter", "SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY", "refusal", "sensitive":
+	case "content_filter", "content_filtered", "safety", "recitation", "blocklist", "prohibited_content", "spii", "image_safety", "language", "model_armor", "refusal",
+		"sensitive", "guardrail_intervened", "blacklist":
 		return completion.ContentFilter, word
-	case "error", "MALFORMED_FUNCTION_CALL", "OTHER", "abort", "aborted":
-		return completion.Failed, word
 	}
-	return completion.Stop, word
+	// error, abort, insufficient_system_resource (DeepSeek), network_error (Z.AI), MALFORMED_FUNCTION_CALL (Google), and what is to come
+	return completion.Failed, word
 }

@@ -318,7 +318,7 @@ func costText(value []byte) string {
 //
 //go:noinline
 func (dec *decoder) refusal(raw []byte) *fault.Error {
-	r := readRefusal(raw)
+	r := dialect.ReadRefusal(raw)
 	r.Status = 200
 	return r.Fault(dec.ep)
 }

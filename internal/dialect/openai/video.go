@@ -224,9 +224,8 @@ func videoFailure(ep *catalog.Endpoint, status string, body []byte) video.Progre
 		reason.State = video.Expired
 	}
 	if said := rawjson.Find(body, "error"); !rawjson.IsNull(said) {
-		r := readRefusal(said)
-		reason.Code, reason.Message = r.Code, r.Message
-		reason.Blocked = blocked(r.Code + " " + r.Message)
+		r := dialect.ReadRefusal(said)
+		reason.Code, reason.Message, reason.Blocked = r.Code, r.Message, r.Blocked()
 	}
 	return reason.Ended(ep)
 }

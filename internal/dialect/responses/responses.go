@@ -4,7 +4,6 @@
 package responses
 
 import (
-	"cmp"
 	"net/http"
 	"strings"
 
@@ -12,7 +11,6 @@ import (
 	"weir/internal/completion"
 	"weir/internal/dialect"
 	"weir/internal/fault"
-	"weir/internal/rawjson"
 )
 
 const path = "/responses"
@@ -61,25 +59,7 @@ func originOf(ep *catalog.Endpoint) string { return ep.Provider.ID + "/" + ep.Up
 
 // Failure classifies an answer that is not 2xx.
 func (d *Dialect) Failure(ep *catalog.Endpoint, status int, header http.Header, body []byte) *fault.Error {
-	r := dialect.Refusal{}
-	if rawjson.Valid(body) {
-		r = refusalOf(rawjson.Find(body, "error"))
-		if r.Message == "" {
-			r.Message = rawjson.TextAt(body, "error")
-		}
-		r.Raw = string(body)
-	}
+	r := dialect.ReadRefusal(body)
 	r.Status, r.Header = status, header
 	return r.Fault(ep)
-}
-
-// refusalOf reads {"code","type","message"}; the code may be absent or a number.
-func refusalOf(v []byte) dialect.Refusal {
-	code := rawjson.Find(v, "code")
-	r := dialect.Refusal{Code: rawjson.Text(code), Message: rawjson.TextAt(v, "message"), Raw: string(v)}
-	if rawjson.KindOf(code) == rawjson.Number {
-		r.Code = string(code)
-	}
-	r.Code = cmp.Or(r.Code, rawjson.TextAt(v, "type"))
-	return r
 }

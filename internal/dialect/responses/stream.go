@@ -100,7 +100,7 @@ func (dec *decoder) Frame(_, data []byte) (_ dialect.Progress, err error) {
 
 // refused is the fault of a failure inside a 2xx answer.
 func (dec *decoder) refused(v []byte) *fault.Error {
-	r := refusalOf(v)
+	r := dialect.ReadRefusal(v)
 	r.Status = 200
 	return r.Fault(dec.ep)
 }

@@ -449,11 +449,12 @@ func statusFaults(w Wire) []failing {
 		{name: "U12 unknown model", whole: refuse(400, "model_not_found", "no such model"), kind: fault.Invalid, next: endpoint},
 		{name: "U12 secrets", whole: refuse(400, "bad", "see http://127.0.0.1:9/x with acme-secret-key at 127.0.0.1:80"), kind: fault.Invalid, next: fault.NextModel},
 		{name: "U16 503", whole: refuse(503, "x", "busy", "Retry-After: 3"), kind: fault.ProviderOverloaded, next: endpoint, check: wait(3 * time.Second)},
+		{name: "U16 529", whole: refuse(529, "x", "busy", "Retry-After: 3"), kind: fault.ProviderOverloaded, next: endpoint, check: wait(3 * time.Second)},
 		{name: "U16 503 without a time", whole: refuse(503, "x", "busy"), kind: fault.ProviderOverloaded, next: endpoint, check: chosen},
 		{name: "U17 redirect", whole: Send(Sized(302, "text/html", "", "Location: http://127.0.0.1:1/")), kind: fault.ProviderUnavailable, next: endpoint},
 		{name: "U17 redirect that keeps the method", whole: Send(Sized(307, "text/html", "", "Location: http://127.0.0.1:1/")), kind: fault.ProviderUnavailable, next: endpoint},
 	}
-	for _, status := range []int{401, 402, 403, 404, 500, 502, 504, 520, 526, 529} {
+	for _, status := range []int{401, 402, 403, 404, 500, 502, 504, 520, 526} {
 		list = append(list, failing{name: fmt.Sprintf("U13 to U15 %d", status), whole: refuse(status, "x", "account acme-secret-key"), kind: fault.ProviderUnavailable, next: endpoint,
 			check: func(t *testing.T, f *fault.Error) {
 				if f.Upstream.Status != status {

@@ -247,7 +247,7 @@ func videosSubmit(t *testing.T, x *videoRun) {
 	}{
 		{"job=refuse", fault.ContentPolicy, true}, {"fault=u9", fault.RateLimited, true}, {"fault=u12", fault.Invalid, true}, {"fault=u13", fault.ProviderUnavailable, true},
 		{"fault=u15", fault.ProviderUnavailable, false}, {"fault=u15,status=501", fault.ProviderUnavailable, false}, {"fault=u15,status=502", fault.ProviderUnavailable, false},
-		{"fault=u15,status=504", fault.ProviderUnavailable, false}, {"fault=u15,status=529", fault.ProviderUnavailable, false}, {"fault=u16", fault.ProviderOverloaded, false},
+		{"fault=u15,status=504", fault.ProviderUnavailable, false}, {"fault=u15,status=529", fault.ProviderOverloaded, false}, {"fault=u16", fault.ProviderOverloaded, false},
 		{"fault=u2", fault.ProviderUnavailable, false}, {"fault=u17", fault.ProviderUnavailable, false}, {"fault=u18", fault.ProviderUnavailable, false},
 		{"fault=u18-html", fault.ProviderUnavailable, false}, {"fault=u18-object", fault.ProviderUnavailable, false}, {"fault=u18-array", fault.ProviderUnavailable, false}, {"fault=u18-null", fault.ProviderUnavailable, false},
 		{"fault=u7", fault.ProviderUnavailable, false}, {"fault=u6", fault.ProviderUnavailable, false}, {"fault=u20-html", fault.ProviderUnavailable, false}, {"fault=u21-truncated", fault.ProviderUnavailable, false}, {"fault=u24", fault.ProviderUnavailable, false},
