@@ -44,5 +44,5 @@ func ObjectArguments(c *completion.Call) ([]byte, error) {
 		return nil, fault.Field("upstream.Request", "messages",
 			"The arguments of the tool call %q must be a JSON object for the provider of this model.", c.ID[:min(len(c.ID), maxShownID)])
 	}
-	return bytes.TrimSpace(c.Arguments), nil
+	return rawjson.Mended(bytes.TrimSpace(c.Arguments)), nil
 }

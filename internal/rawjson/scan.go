@@ -397,6 +397,52 @@ func AppendMended(dst, v []byte) []byte {
 	}
 }
 
+// Mended is the valid JSON v in the form that Check takes: of equal names in an object the last stays, as parsers have it, and half a surrogate pair
+// becomes U+FFFD. What has that form is returned as it is.
+func Mended(v []byte) []byte {
+	if scan(v, true, Defaults).bad == valid {
+		return v
+	}
+	w := Writer{B: make([]byte, 0, len(v))}
+	mend(&w, v)
+	return w.B
+}
+
+func mend(w *Writer, v []byte) {
+	switch KindOf(v) {
+	case Object:
+		last := map[string][]byte{}
+		var order []string
+		c := At(v, 0)
+		c.Enter()
+		for c.next('}') { // not Member, which stops at a name with half a pair
+			end := stringEnd(v, c.i)
+			name := string(AppendMended(nil, v[c.i:end]))
+			if _, known := last[name]; !known {
+				order = append(order, name)
+			}
+			c.i = skipSpace(v, skipSpace(v, end)+1)
+			last[name] = c.Skip()
+		}
+		w.Object()
+		for _, name := range order {
+			w.Name(name)
+			mend(w, last[name])
+		}
+		w.EndObject()
+	case Array:
+		w.Array()
+		for e := ElementsOf(v); e.Next(); {
+			mend(w, e.Value)
+		}
+		w.EndArray()
+	case String:
+		w.Bytes(AppendMended(nil, v))
+	default:
+		w.Raw(v)
+	}
+}
+
 // escaped reads what follows \u, with the second half of a pair when there is one.
 func escaped(v []byte) (rune, []byte) {
 	r := hex4(v)

@@ -64,3 +64,23 @@ func BenchmarkValid(b *testing.B) {
 		}
 	}
 }
+
+func TestMended(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ in, want string }{
+		{`{"a": 1, "b":[true,null]}`, `{"a": 1, "b":[true,null]}`},
+		{`{"a":1,"b":2,"a":{"c":3}}`, `{"a":{"c":3},"b":2}`},
+		{`{"a":1,"\u0061":2}`, `{"a":2}`},
+		{`[{"a":1,"a":-1.5e3},"x\ud83dy",{}]`, `[{"a":-1.5e3},"x` + "\uFFFD" + `y",{}]`},
+		{`{ "\ud83d" : 1 , "b" : "\"" }`, `{"` + "\uFFFD" + `":1,"b":"\""}`},
+		{`"\ude00"`, `"` + "\uFFFD" + `"`},
+	} {
+		got := rawjson.Mended([]byte(tt.in))
+		if string(got) != tt.want {
+			t.Errorf("%s became %s, want %s", tt.in, got, tt.want)
+		}
+		if err := rawjson.Check(got, rawjson.Defaults); err != nil {
+			t.Errorf("%s: %v", got, err)
+		}
+	}
+}

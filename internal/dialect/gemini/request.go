@@ -253,7 +253,7 @@ func (e *encoder) result(r *completion.Result) error {
 		e.Name("error").Bytes(said)
 		e.EndObject()
 	case rawjson.Valid(said) && rawjson.KindOf(said) == rawjson.Object:
-		e.Raw(said)
+		e.Raw(rawjson.Mended(said))
 	default:
 		e.Object()
 		e.Name("result").Bytes(said)
