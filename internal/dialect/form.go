@@ -8,7 +8,9 @@ import (
 	"mime/multipart"
 	"net/http"
 	"net/textproto"
+	"net/url"
 	"strings"
+	"unicode"
 
 	"weir/internal/task"
 )
@@ -38,7 +40,23 @@ func NewForm() *Form {
 }
 
 // Field adds a field.
-func (f *Form) Field(name, value string) { _ = f.w.WriteField(name, value) } // a buffer never fails
+func (f *Form) Field(name, value string) { _ = f.w.WriteField(FormName(name), value) } // a buffer never fails
+
+// FormName is the name of a field as a part's header can have it: package multipart writes control characters as they are.
+func FormName(name string) string {
+	if !strings.ContainsFunc(name, unicode.IsControl) {
+		return name
+	}
+	var b strings.Builder
+	for _, r := range name {
+		if unicode.IsControl(r) {
+			b.WriteString(url.PathEscape(string(r)))
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
 
 var quotes = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\r", "%0D", "\n", "%0A")
 

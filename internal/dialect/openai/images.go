@@ -287,7 +287,10 @@ func (p *painter) form(m *dialect.Members, call dialect.Call) (dialect.Call, err
 		if rawjson.KindOf(value) == rawjson.String {
 			value = rawjson.AppendMended(nil, value)
 		}
-		part, _ := w.CreateFormField(name) // writing to a buffer does not fail
+		if isFilePart(name) {
+			return
+		}
+		part, _ := w.CreateFormField(dialect.FormName(name)) // writing to a buffer does not fail
 		_, _ = part.Write(value)
 	})
 	name := "image"
@@ -308,6 +311,9 @@ func (p *painter) form(m *dialect.Members, call dialect.Call) (dialect.Call, err
 	call.Body, call.Header = b.Bytes(), http.Header{"Content-Type": {w.FormDataContentType()}}
 	return call, nil
 }
+
+// isFilePart reports whether the parts of that name are the images of a form, so that a client's own member must not be another one.
+func isFilePart(name string) bool { return name == "image" || name == "image[]" || name == "mask" }
 
 // file adds an image to a form.
 func file(w *multipart.Writer, name, address string) error {

@@ -95,7 +95,10 @@ func videoForm(m *dialect.Members, still string, call dialect.Call) (dialect.Cal
 		if rawjson.KindOf(value) == rawjson.String {
 			value = rawjson.AppendMended(nil, value)
 		}
-		part, _ := w.CreateFormField(name) // writing to a buffer does not fail
+		if name == "input_reference" {
+			return
+		}
+		part, _ := w.CreateFormField(dialect.FormName(name)) // writing to a buffer does not fail
 		_, _ = part.Write(value)
 	})
 	if err := file(w, "input_reference", still); err != nil {

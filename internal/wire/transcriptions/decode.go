@@ -123,6 +123,8 @@ func (d *decoder) field(f *task.Field) {
 	case "model", "language", "prompt", "response_format", "temperature", "stream", "chunking_strategy", "provider", "user":
 		d.once(name)
 		d.single(name, f.Value)
+	case "file":
+		d.fail(f.Name, "Send one file, as file.")
 	default:
 		if !completion.GatewayOnly(name) {
 			d.t.Extra = append(d.t.Extra, *f)
