@@ -35,7 +35,12 @@ func (r *Reader) imageAddress() string {
 	}
 	for _, scheme := range [...]string{"https://", "http://", "data:image/"} {
 		if len(text) > len(scheme) && strings.EqualFold(string(text[:len(scheme)]), scheme) {
-			return string(text)
+			var bad *fault.Error
+			m := mediaIn(&bad, r.Path(), text)
+			if bad != nil {
+				r.Fail(fault.Invalid, "%s", bad.Public)
+			}
+			return addressOf(m)
 		}
 	}
 	r.Fail(fault.Invalid, "%s must be a URL such as https://... or data:image/...", r.Path())

@@ -14,6 +14,10 @@ import (
 // becomes a fault in bad, unless there is one already; path is the member that has it.
 func MediaFrom(bad **fault.Error, path string, raw []byte) *completion.Media {
 	text, _ := rawjson.Unquote(raw)
+	return mediaIn(bad, path, text)
+}
+
+func mediaIn(bad **fault.Error, path string, text []byte) *completion.Media {
 	if !isData(text) {
 		return &completion.Media{URL: string(text)}
 	}
@@ -35,6 +39,19 @@ func DataFrom(bad **fault.Error, path, kind string, raw []byte) *completion.Medi
 		return badMedia(bad, path, "must be base64 alone: leave out the beginning of the data URL, up to its comma.")
 	}
 	return mediaOf(bad, path, kind, text)
+}
+
+// DataURL is an image that was given as base64, as an address for wires that have it so; "" when it is refused, for a reason that bad has then.
+func DataURL(bad **fault.Error, path, kind string, raw []byte) string {
+	return addressOf(DataFrom(bad, path, kind, raw))
+}
+
+// addressOf is the address of a medium: its own, or a data URL of what was checked.
+func addressOf(m *completion.Media) string {
+	if m.Base64.None() {
+		return m.URL
+	}
+	return dataScheme + m.Type + ";base64," + string(m.Base64.Text())
 }
 
 const dataScheme = "data:"

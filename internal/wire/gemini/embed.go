@@ -169,7 +169,7 @@ func (d *embedDecoder) input() {
 			p, ok := embedPart(d.Skip())
 			switch {
 			case !ok:
-				d.FailAt(fault.Invalid, at, "%s must have a text that is not empty, or an image in inlineData.", at)
+				d.FailAt(fault.Invalid, at, "%s must have a text that is not empty, or an image in inlineData, as base64.", at)
 				return
 			case p.ImageURL != "":
 				d.req.Needs.Input |= catalog.Image
@@ -201,9 +201,11 @@ func embedPart(v []byte) (p task.Part, ok bool) {
 		return p, p.Text != ""
 	}
 	inline := rawjson.Find(v, "inlineData")
-	mime, data := rawjson.TextAt(inline, "mimeType"), rawjson.TextAt(inline, "data")
-	if kindOf(mime) != mediatype.Image || mime == "" || data == "" {
+	mime := rawjson.TextAt(inline, "mimeType")
+	if kindOf(mime) != mediatype.Image || mime == "" {
 		return p, false
 	}
-	return task.Part{ImageURL: "data:" + mediatype.Plain(mime) + ";base64," + data}, true
+	var bad *fault.Error
+	p.ImageURL = wire.DataURL(&bad, "", mediatype.Plain(mime), rawjson.Find(inline, "data"))
+	return p, p.ImageURL != ""
 }
