@@ -98,7 +98,7 @@ func TestWires(t *testing.T) {
 	}
 }
 
-func fixtures(t *testing.T, name string) []string {
+func fixtures(t testing.TB, name string) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("..", name, "testdata", "wire", "*.txtar"))
 	if err != nil {
@@ -223,7 +223,7 @@ func wave() []byte {
 	return append(binary.LittleEndian.AppendUint32(b, uint32(len(data))), data...)
 }
 
-func endpoint(t *testing.T, name, origin, declared string) *catalog.Endpoint {
+func endpoint(t testing.TB, name, origin, declared string) *catalog.Endpoint {
 	t.Helper()
 	var more struct {
 		catalog.Quirks `yaml:",inline"`
