@@ -128,7 +128,7 @@ const (
 	HasCacheControl                       // a cache_control or prompt_cache_breakpoint marker
 	HasThoughtSignature                   // a tool call with a reasoning_signature
 	HasOldVideo                           // a content part of the older type input_video
-	HasBareFunction                       // a function without parameters, in tools or functions
+	HasBareFunction                       // a function whose parameters are missing or have no type, in tools or functions
 	HasNulls                              // an optional field of a message that is null, or an empty answer
 	HasLateSystem                         // a system or developer message after another message
 	HasGatewayFields                      // images, annotations or other fields that only gateways and the helpers of client libraries write

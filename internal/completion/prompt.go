@@ -23,6 +23,9 @@ type Prompt struct {
 	Files    []ReadFile
 }
 
+// Filler is the text of a message that would be empty, which most wires refuse.
+const Filler = "..."
+
 // Role is the author of a turn.
 type Role uint8
 

@@ -1,6 +1,10 @@
 package dialect
 
-import "weir/internal/rawjson"
+import (
+	"bytes"
+
+	"weir/internal/rawjson"
+)
 
 // unsupported are the schema keywords that services refuse which generate by a schema. They only narrow what is allowed; an answer for
 // which the client asked strict checking is checked against the whole schema afterwards.
@@ -67,4 +71,33 @@ func appendClosed(out, v []byte, schema bool) []byte {
 		out = append(out, `"additionalProperties":false`...)
 	}
 	return append(out, '}')
+}
+
+const noParameters = `{"type":"object","properties":{}}`
+
+// ObjectSchema is a schema of a function's parameters with type object, which most services require: one without a type gets it, and none is
+// that of an object without members.
+func ObjectSchema(schema []byte) []byte {
+	schema = bytes.TrimSpace(schema)
+	switch {
+	case rawjson.KindOf(schema) != rawjson.Object:
+		return []byte(noParameters)
+	case !rawjson.IsNull(rawjson.Find(schema, "type")):
+		return schema
+	}
+	var w rawjson.Writer
+	w.Object()
+	w.Name("type").Text("object")
+	properties := false
+	for m := rawjson.MembersOf(schema); m.Next(); {
+		if name := string(m.Name); name != "type" {
+			w.Member(schema[m.Start:m.End])
+			properties = properties || name == "properties"
+		}
+	}
+	if !properties {
+		w.Name("properties").Literal("{}")
+	}
+	w.EndObject()
+	return w.B
 }

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"strings"
 
 	"weir/internal/completion"
 	"weir/internal/encoded"
@@ -67,6 +68,9 @@ func mediaOf(bad **fault.Error, path, kind string, text []byte) *completion.Medi
 		return badMedia(bad, path, "is not base64: "+err.Error()+". Encode the bytes of the file as standard base64.")
 	case kind != "" && !mediatype.Valid(kind):
 		return badMedia(bad, path, "has no valid media type. It must be one such as image/png.")
+	}
+	if strings.HasPrefix(kind, "image/") { // image/jpg and other names that some providers refuse
+		kind = mediatype.Registered(kind)
 	}
 	return &completion.Media{Type: kind, Base64: data}
 }

@@ -3,6 +3,7 @@ package anthropic
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"weir/internal/catalog"
 	"weir/internal/completion"
@@ -156,12 +157,7 @@ func (e *encoder) tool(t *completion.Tool) {
 	if t.Description != "" {
 		e.Name("description").Text(t.Description)
 	}
-	e.Name("input_schema")
-	if t.Parameters != nil {
-		e.Raw(t.Parameters)
-	} else {
-		e.Literal(`{"type":"object","properties":{}}`)
-	}
+	e.Name("input_schema").Raw(dialect.ObjectSchema(t.Parameters))
 	if t.Strict != nil && *t.Strict {
 		e.Name("strict").Bool(true)
 	}
@@ -202,7 +198,9 @@ func (e *encoder) system() {
 	at := len(e.B)
 	e.Name("system").Array()
 	for part := range claude.System(e.p) {
-		e.textBlock(part)
+		if strings.TrimSpace(part.Text) != "" {
+			e.textBlock(part)
+		}
 	}
 	e.EndArrayOrDrop(at)
 }
@@ -228,7 +226,7 @@ func (e *encoder) messages() error {
 			}
 		}
 		if len(e.B) == begin {
-			e.textBlock(&completion.Part{Text: claude.Filler})
+			e.textBlock(&completion.Part{Text: completion.Filler})
 		}
 		e.Close("]}")
 	}
@@ -251,7 +249,7 @@ func (e *encoder) block(part *completion.Part) error {
 func (e *encoder) content(part *completion.Part) (written bool, err error) {
 	switch part.Kind {
 	case completion.TextPart, completion.RefusalPart:
-		if part.Text == "" {
+		if strings.TrimSpace(part.Text) == "" { // the wire refuses texts of white space
 			return false, nil
 		}
 		e.Object()

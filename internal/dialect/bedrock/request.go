@@ -1,7 +1,6 @@
 package bedrock
 
 import (
-	"bytes"
 	"slices"
 	"strings"
 
@@ -231,31 +230,13 @@ func (e *encoder) tool(t *completion.Tool) {
 		e.Name("description").Text(t.Description)
 	}
 	e.Name("inputSchema").Object()
-	e.Name("json")
-	e.objectSchema(t.Parameters)
+	e.Name("json").Raw(dialect.ObjectSchema(t.Parameters))
 	e.EndObject()
 	if t.Strict != nil && *t.Strict && e.family == anthropic {
 		e.Name("strict").Bool(true)
 	}
 	e.Close("}}")
 	e.point(t.Cache)
-}
-
-// objectSchema writes a schema with type object, which this wire requires.
-func (e *encoder) objectSchema(schema []byte) {
-	switch {
-	case rawjson.KindOf(schema) != rawjson.Object:
-		e.Literal(`{"type":"object","properties":{}}`)
-	case rawjson.Find(schema, "type") != nil:
-		e.Raw(bytes.TrimSpace(schema))
-	default:
-		e.Object()
-		e.Name("type").Text("object")
-		if members := bytes.TrimSpace(bytes.TrimSpace(schema)[1:]); members[0] != '}' {
-			e.Raw(members[:len(members)-1])
-		}
-		e.EndObject()
-	}
 }
 
 func (e *encoder) choice() {
@@ -320,7 +301,7 @@ func (e *encoder) message(m *claude.Message) error {
 		}
 	}
 	if len(e.B) == begin || e.documents > documents && !said { // a document requires a text in the same message
-		e.textBlock(claude.Filler)
+		e.textBlock(completion.Filler)
 	}
 	if m.Last {
 		e.point(e.p.Cache)
@@ -406,7 +387,7 @@ func (e *encoder) result(r *completion.Result) error {
 		}
 	}
 	if len(e.B) == begin {
-		e.textBlock(claude.Filler)
+		e.textBlock(completion.Filler)
 	}
 	e.EndArray()
 	if r.Failed && marked {

@@ -15,9 +15,6 @@ import (
 	"weir/internal/rawjson"
 )
 
-// Filler is the text of a message that would be empty, which these wires refuse.
-const Filler = "..."
-
 // JSONInstruction replaces a request for a JSON object, which these wires have no field for.
 const JSONInstruction = "Answer with one JSON object and nothing else: no prose, no code fence."
 
@@ -193,7 +190,7 @@ func Messages(p *completion.Prompt) iter.Seq[Message] {
 	return func(yield func(Message) bool) {
 		turns := p.Spoken()
 		if len(turns) == 0 || turns[0].Role == completion.Assistant {
-			turns = slices.Insert(slices.Clone(turns), 0, completion.Turn{Parts: []completion.Part{{Text: Filler}}})
+			turns = slices.Insert(slices.Clone(turns), 0, completion.Turn{Parts: []completion.Part{{Text: completion.Filler}}})
 		}
 		for len(turns) > 0 {
 			n := 1

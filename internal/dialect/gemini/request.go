@@ -57,18 +57,20 @@ func (e *encoder) encode() error {
 	return nil
 }
 
-// contents writes the conversation; consecutive turns of one role become one content.
+// contents writes the conversation; consecutive turns of one role become one content. The wire refuses a content without parts: an answer of
+// which nothing can go back is left out, and an empty turn of the user has a filler.
 func (e *encoder) contents() error {
 	e.Name("contents").Array()
 	var open completion.Role
-	some := false
+	some, begin := false, 0
 	for i := range e.p.Turns {
 		t := &e.p.Turns[i]
-		if t.Role == completion.System || len(t.Parts) == 0 {
+		if t.Role == completion.System || t.Role == completion.Assistant && silent(t) {
 			continue
 		}
 		if !some || t.Role != open {
 			if some {
+				e.fill(begin)
 				e.Close("]}")
 			}
 			role := "user"
@@ -76,7 +78,7 @@ func (e *encoder) contents() error {
 				role = "model"
 			}
 			e.content(role)
-			some, open = true, t.Role
+			some, open, begin = true, t.Role, len(e.B)
 		}
 		if err := e.turn(t); err != nil {
 			return err
@@ -84,10 +86,39 @@ func (e *encoder) contents() error {
 	}
 	if !some {
 		e.content("user")
-		e.Literal(`{"text":""}`)
+		begin = len(e.B)
 	}
+	e.fill(begin)
 	e.Close("]}]")
 	return nil
+}
+
+// fill writes a part into a content that has none.
+func (e *encoder) fill(begin int) {
+	if len(e.B) == begin {
+		e.Object()
+		e.Name("text").Text(completion.Filler)
+		e.EndObject()
+	}
+}
+
+// silent reports whether a turn has nothing that the wire takes: text of white space, or reasoning that is not signed.
+func silent(t *completion.Turn) bool {
+	for i := range t.Parts {
+		switch part := &t.Parts[i]; part.Kind {
+		case completion.TextPart, completion.RefusalPart:
+			if strings.TrimSpace(part.Text) != "" {
+				return false
+			}
+		case completion.ReasoningPart:
+			if signatureOf(part.Reasoning) != "" {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
 }
 
 // content begins the parts of one role.
@@ -150,7 +181,7 @@ func (e *encoder) signed(text, signature string) {
 func (e *encoder) part(part *completion.Part) error {
 	switch part.Kind {
 	case completion.TextPart, completion.RefusalPart:
-		if part.Text != "" {
+		if strings.TrimSpace(part.Text) != "" {
 			e.Object()
 			e.Name("text").Text(part.Text)
 			e.EndObject()
@@ -312,7 +343,7 @@ func (e *encoder) tools() {
 				e.Name("description").Text(t.Description)
 			}
 			if t.Parameters != nil {
-				e.Name("parametersJsonSchema").Raw(t.Parameters)
+				e.Name("parametersJsonSchema").Raw(dialect.ObjectSchema(t.Parameters))
 			}
 			e.EndObject()
 		}

@@ -80,8 +80,8 @@ func (e *encoder) messages() error {
 			return err
 		}
 	}
-	if len(e.p.Turns) == 0 {
-		e.say("user", "")
+	if len(e.p.Spoken()) == 0 {
+		e.say("user", completion.Filler)
 		e.EndObject()
 	}
 	e.EndArray()
@@ -253,11 +253,7 @@ func (e *encoder) functions() {
 		if t.Description != "" {
 			e.Name("description").Text(t.Description)
 		}
-		if parameters := string(t.Parameters); parameters != "" {
-			e.Name("parameters").Literal(parameters)
-		} else {
-			e.Name("parameters").Literal(`{"type":"object","properties":{}}`)
-		}
+		e.Name("parameters").Raw(dialect.ObjectSchema(t.Parameters))
 		e.EndObject()
 	}
 	e.EndArray()

@@ -401,10 +401,8 @@ func (w *writer) tools() error {
 		if t.Description != "" {
 			w.Name("description").Text(t.Description)
 		}
-		if t.Parameters != nil {
-			w.Name("parameters").Raw(t.Parameters)
-		} else if !t.Custom {
-			w.has |= completion.HasBareFunction
+		if !t.Custom {
+			w.Name("parameters").Raw(dialect.ObjectSchema(t.Parameters))
 		}
 		if t.Strict != nil {
 			w.Name("strict").Bool(*t.Strict)

@@ -38,6 +38,8 @@ type rewriter struct {
 	ids         bool   // ids of calls become nine letters and digits
 	back        bool   // messages with calls have their reasoning, at least an empty one
 	instruction string // goes into the system message
+	shows       bool   // media in the results of tools go into a message of the user after them: tool messages have only text
+	shown       [][]byte
 }
 
 // messages writes the messages member.
@@ -48,6 +50,7 @@ func (e *encoder) messages(m *completion.Member, value []byte) {
 		developer:  q.SystemRole && has&completion.HasDeveloper != 0,
 		functions:  has&completion.HasFunctionRole != 0,
 		flatTools:  q.StringToolResult && has&completion.HasToolParts != 0,
+		shows:      has&completion.HasToolParts != 0 && media(value),
 		signatures: q.ThoughtSignature && has&(completion.HasThoughtSignature|completion.HasReasoning) != 0,
 		bare:       !q.ThoughtSignature && has&completion.HasThoughtSignature != 0,
 		gateway:    has&completion.HasGatewayFields != 0,
@@ -63,7 +66,7 @@ func (e *encoder) messages(m *completion.Member, value []byte) {
 		w.back = f.ReasoningBack == catalog.WithCalls && calls && !e.req.Reasoning.Off() && e.without&catalog.ParamReasoning == 0
 		w.instruction = e.instruction()
 	}
-	if !(w.first || w.ids || w.back || w.instruction != "" || w.developer || w.functions || w.flatTools || w.signatures || w.bare || w.gateway || w.reasons || w.nulls || w.oldVideo || cached) {
+	if !(w.first || w.ids || w.back || w.instruction != "" || w.shows || w.developer || w.functions || w.flatTools || w.signatures || w.bare || w.gateway || w.reasons || w.nulls || w.oldVideo || cached) {
 		e.keep(m)
 		return
 	}
@@ -90,9 +93,75 @@ func (e *encoder) messages(m *completion.Member, value []byte) {
 			}
 			w.late = true
 		}
+		if len(w.shown) > 0 && rawjson.TextAt(el.Value, "role") != "tool" {
+			w.show()
+		}
 		w.message(el.Value)
 	}
+	w.show()
 	w.EndArray()
+}
+
+// media reports whether messages may have parts other than text.
+func media(messages []byte) bool {
+	return bytes.Contains(messages, []byte(`_url"`)) || bytes.Contains(messages, []byte(`"input_audio"`)) || bytes.Contains(messages, []byte(`"file"`))
+}
+
+// show writes the media of the tool results before it.
+func (w *rewriter) show() {
+	if len(w.shown) == 0 {
+		return
+	}
+	w.Object()
+	w.Name("role").Text("user")
+	w.Name("content").Array()
+	for _, part := range w.shown {
+		if w.cache != nil {
+			w.cache.object(w.Writer, part, &w.cache.skipMessages)
+		} else {
+			w.Raw(part)
+		}
+	}
+	w.Close("]}")
+	w.shown = nil
+}
+
+// spoken takes the media out of a tool's content, which is then shown after it.
+func (w *rewriter) spoken(content []byte) []byte {
+	some := false
+	for el := rawjson.ElementsOf(content); el.Next(); {
+		some = some || isMedia(el.Value)
+	}
+	if !some {
+		return content
+	}
+	rest := rawjson.Writer{B: make([]byte, 0, 64)}
+	rest.Array()
+	begin := len(rest.B)
+	for el := rawjson.ElementsOf(content); el.Next(); {
+		if isMedia(el.Value) {
+			if w.oldVideo {
+				w.shown = append(w.shown, newVideo(el.Value))
+			} else {
+				w.shown = append(w.shown, el.Value)
+			}
+			continue
+		}
+		rest.Raw(el.Value)
+	}
+	if len(rest.B) == begin {
+		rest.Literal(`{"type":"text","text":"` + completion.Filler + `"}`)
+	}
+	rest.EndArray()
+	return rest.B
+}
+
+func isMedia(part []byte) bool {
+	switch rawjson.TextAt(part, "type") {
+	case "image_url", "input_audio", "file", "video_url", "input_video":
+		return true
+	}
+	return false
 }
 
 // instruction describes the format of the answer to the model, "" where the server does.
@@ -397,6 +466,9 @@ func (w *rewriter) content(role, v []byte) {
 	if rawjson.KindOf(v) != rawjson.Array {
 		w.Raw(v)
 		return
+	}
+	if w.shows && string(role) == "tool" {
+		v = w.spoken(v)
 	}
 	if w.flatTools && (string(role) == "tool" || string(role) == "function") {
 		w.joined(v)

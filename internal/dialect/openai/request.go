@@ -335,8 +335,8 @@ func swapCap(name string) string {
 	return "max_tokens"
 }
 
-// tools keeps the tools. Cache markers are removed where the server does not know them. A function without parameters gets an empty
-// schema, because some servers require one.
+// tools keeps the tools. Cache markers are removed where the server does not know them. A function without parameters, or with a
+// schema without a type, gets that of an object, because servers require one.
 func (e *encoder) tools(m *completion.Member, value []byte) {
 	marked, bare := bytes.Contains(value, []byte(`cache_`)), e.req.HasRoles&completion.HasBareFunction != 0
 	if !marked && !bare {
@@ -372,15 +372,16 @@ func withFunction(tool []byte) []byte {
 	return tool
 }
 
-// withParameters returns a function with an empty schema as its parameters; one that has parameters is returned unchanged.
+// withParameters returns a function whose parameters are a schema of an object; one that has such a schema is returned unchanged.
 func withParameters(function []byte) []byte {
-	if rawjson.KindOf(function) != rawjson.Object || !rawjson.IsNull(rawjson.Find(function, "parameters")) {
+	parameters := rawjson.Find(function, "parameters")
+	if rawjson.KindOf(function) != rawjson.Object || !rawjson.IsNull(rawjson.Find(parameters, "type")) {
 		return function
 	}
 	var w rawjson.Writer
 	w.Object()
 	without(&w, function, "parameters")
-	w.Name("parameters").Literal(`{"type":"object","properties":{}}`)
+	w.Name("parameters").Raw(dialect.ObjectSchema(parameters))
 	w.EndObject()
 	return w.B
 }

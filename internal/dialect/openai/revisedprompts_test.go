@@ -25,7 +25,7 @@ func TestRevised(t *testing.T) {
 	ep := &catalog.Endpoint{Provider: &catalog.Provider{ID: "p", Dialect: "openai"}, UpstreamID: "up", Params: catalog.AllParams, Input: catalog.AllModalities}
 	body := `{"model":"v/m","x": [1, 2],"messages":[ {"role":"system","content":"s", "y":0},{"role":"user","content":"one" ,"y":1},
 		{"role":"assistant","content":"two","y":2},{"role":"user","content":"three","y":3},{"role":"assistant","content":"four"},{"role":"user","content":"five","y":5}],
-		"tool_choice":"auto","tools":[{"type":"function","function":{"name":"f","parameters":{}},"y":6}],"parallel_tool_calls":true,"response_format":{"type":"json_object"},"seed":7}`
+		"tool_choice":"auto","tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object"}},"y":6}],"parallel_tool_calls":true,"response_format":{"type":"json_object"},"seed":7}`
 	decoded := func() *completion.Request {
 		req, err := chat.Decode([]byte(body))
 		if err != nil {
@@ -43,7 +43,7 @@ func TestRevised(t *testing.T) {
 		want := `"messages":[{"role":"system","content":"s", "y":0},{"role":"system","content":"new"},{"role":"user","content":"one" ,"y":1},` +
 			`{"role":"user","content":"3"},{"role":"assistant","content":"four"},{"role":"user","content":"five","y":5}]`
 		got := sentBody(t, ep, req)
-		for _, part := range []string{want, `"x": [1, 2]`, `"tools":[{"type":"function","function":{"name":"f","parameters":{}},"y":6}]`, `"seed":7`, `"model":"up"`, `"parallel_tool_calls":true`} {
+		for _, part := range []string{want, `"x": [1, 2]`, `"tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object"}},"y":6}]`, `"seed":7`, `"model":"up"`, `"parallel_tool_calls":true`} {
 			if !strings.Contains(got, part) {
 				t.Errorf("%s\nhas no %s", got, part)
 			}

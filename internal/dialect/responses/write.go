@@ -281,11 +281,7 @@ func (e *encoder) tool(t *completion.Tool) {
 	case t.Custom:
 		e.grammar(rawjson.FindPath(t.Hosted, "custom", "format"))
 	default:
-		parameters := t.Parameters
-		if parameters == nil {
-			parameters = []byte(`{"type":"object","properties":{}}`)
-		}
-		e.Name("parameters").Raw(parameters)
+		e.Name("parameters").Raw(dialect.ObjectSchema(t.Parameters))
 		e.Name("strict").Bool(t.Strict != nil && *t.Strict) // true is the default of this wire and false that of others
 	}
 	e.EndObject()

@@ -467,7 +467,10 @@ func TestDecodeWhatOccurs(t *testing.T) {
 		name, body string
 		want       completion.Roles
 	}{
-		{"nothing special", with(`"tools":[{"type":"function","function":{"name":"f","parameters":{}}}]`), 0},
+		{"nothing special", with(`"tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object"}}}]`), 0},
+		{"a function with a schema without a type", with(`"tools":[{"type":"function","function":{"name":"f","parameters":{"properties":{}}}}]`), completion.HasBareFunction},
+		{"a later system message", msgs(`{"role":"user","content":"a"},{"role":"system","content":"b"}`), completion.HasLateSystem},
+		{"two system messages", msgs(`{"role":"system","content":"a"},{"role":"developer","content":"b"}`), completion.HasLateSystem | completion.HasDeveloper},
 		{"a function without parameters", with(`"tools":[{"type":"function","function":{"name":"f"}}]`), completion.HasBareFunction},
 		{"a function with null parameters", with(`"tools":[{"type":"function","function":{"name":"f","parameters":null}}]`), completion.HasBareFunction},
 		{"the same in the older form", with(`"functions":[{"name":"f"}]`), completion.HasBareFunction | completion.HasFunctionRole},

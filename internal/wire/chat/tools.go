@@ -109,8 +109,8 @@ func (d *decoder) function() {
 		case "description":
 			d.RawString()
 		case "parameters":
-			parameters = d.present()
-			d.Free(rawjson.Object)
+			schema := d.Free(rawjson.Object)
+			parameters = !rawjson.IsNull(rawjson.Find(schema, "type"))
 		case "strict":
 			d.Bool()
 		default:
