@@ -3,6 +3,9 @@ package builtin
 // ParseQuirks reads a quirks object of providers.json.
 var ParseQuirks = parseQuirks
 
+// ParseFacts reads a facts object of providers.json and facts.json.
+var ParseFacts = parseFacts
+
 // ParseProviders reads a file like providers.json.
 var ParseProviders = parseProviders
 

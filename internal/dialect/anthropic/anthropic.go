@@ -5,7 +5,6 @@ package anthropic
 import (
 	"cmp"
 	"net/http"
-	"slices"
 	"strings"
 
 	"weir/internal/catalog"
@@ -45,12 +44,15 @@ func (d *Dialect) Header(p *catalog.Provider) http.Header {
 func (d *Dialect) Request(ep *catalog.Endpoint, req *completion.Request) (dialect.Call, error) {
 	if req.Style == completion.Messages && req.Revised == 0 && req.Search == nil {
 		edits, lost := req.Edits()
-		call := dialect.Call{Path: path + req.Query, Header: forwarded(req)}
-		call.Body, call.More = spliced(ep, req, edits)
+		f := fitted(ep, req, edits)
 		if lost {
-			call.Notice = completion.NoticeReasoning
+			f.sent.Note(completion.NoticeReasoning)
 		}
-		return call, nil
+		call := dialect.Call{Path: path + req.Query, Header: forwarded(req)}
+		call.Body, call.More = spliced(ep, req, &f)
+		var err error
+		call.Notice, err = f.sent.Left(req)
+		return call, err
 	}
 	p, err := req.Prompt()
 	if err != nil {
@@ -77,15 +79,16 @@ func (d *Dialect) CountRequest(ep *catalog.Endpoint, req *completion.Request) (c
 		return call, false
 	}
 	edits, _ := req.Edits()
+	f := fitted(ep, req, edits)
 	call = dialect.Call{Path: path + "/count_tokens" + req.Query, Header: forwarded(req)}
-	call.Body, call.More = spliced(ep, req, edits)
+	call.Body, call.More = spliced(ep, req, &f)
 	return call, true
 }
 
 // spliced is the client's body with the value of model replaced, the gateway's own members removed, and the edits of the client's style
-// made. All other bytes stay the same, because signatures and cached prefixes depend on them.
-func spliced(ep *catalog.Endpoint, req *completion.Request, edits []completion.Edit) (first []byte, more [][]byte) {
-	edits = slices.Clone(edits)
+// and of the model's facts made. All other bytes stay the same, because signatures and cached prefixes depend on them.
+func spliced(ep *catalog.Endpoint, req *completion.Request, f *fit) (first []byte, more [][]byte) {
+	edits := f.edits
 	for i := 0; i < len(req.Members); i++ {
 		m := &req.Members[i]
 		if m.Name == "model" {
@@ -94,11 +97,11 @@ func spliced(ep *catalog.Endpoint, req *completion.Request, edits []completion.E
 		if value := req.Body[m.Value:m.End]; m.Name == "service_tier" && foreignTier(value) {
 			edits = append(edits, completion.Edit{Span: completion.Span{Start: m.Value, End: m.End}, With: tierOfEndpoint(ep)})
 		}
-		if !completion.GatewayOnly(m.Name) {
+		if !f.leaves(m.Name) {
 			continue
 		}
 		first := i
-		for i+1 < len(req.Members) && completion.GatewayOnly(req.Members[i+1].Name) {
+		for i+1 < len(req.Members) && f.leaves(req.Members[i+1].Name) {
 			i++
 		}
 		out := completion.Edit{Span: completion.Span{Start: m.Start, End: req.Members[i].End}}

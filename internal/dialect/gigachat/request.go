@@ -1,6 +1,7 @@
 package gigachat
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -107,11 +108,11 @@ func (e *encoder) system() {
 	}
 }
 
-// joined is the text of parts.
+// joined is the text of parts, without those of white space.
 func joined(parts []completion.Part) string {
 	var text []string
 	for i := range parts {
-		if k := parts[i].Kind; (k == completion.TextPart || k == completion.RefusalPart) && parts[i].Text != "" {
+		if k := parts[i].Kind; (k == completion.TextPart || k == completion.RefusalPart) && strings.TrimSpace(parts[i].Text) != "" {
 			text = append(text, parts[i].Text)
 		}
 	}
@@ -159,7 +160,7 @@ func (e *encoder) user(parts []completion.Part) error {
 	if !said {
 		return nil
 	}
-	e.say("user", joined(parts))
+	e.say("user", cmp.Or(joined(parts), completion.Filler))
 	if len(files) > 0 {
 		e.Name("attachments").Texts(files)
 	}
