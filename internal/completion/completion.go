@@ -208,6 +208,7 @@ type Event struct {
 	Signature string       // signature by which the provider recognises its reasoning in a later request, "" none
 	Called    *usage.Usage // calls so far of tools that the provider runs; nil: none, or reported in Usage only
 	Usage     *usage.Usage // cumulative: a later one replaces an earlier one
+	Replaces  bool         // counts of Usage may be lower than earlier ones: the last report of this wire is that of the whole answer
 	Opening   bool         // Usage was reported before the content of this event
 
 	// Frames are the upstream's own events, or its whole answer, where the endpoint uses the client's wire: the client gets them as they

@@ -70,7 +70,7 @@ func (m *meter) count(ev *completion.Event) {
 		m.fresh = false
 	}
 	if ev.Usage != nil {
-		m.usage.Follow(ev.Usage)
+		m.usage.Follow(ev.Usage, ev.Replaces)
 		reported := ev.Usage.Completion
 		m.fresh = m.fresh || reported.Valid() && !ev.Opening && (reported.N > 0 || m.delivered.nothing())
 	}

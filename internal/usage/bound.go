@@ -186,11 +186,12 @@ func (u *Usage) Cut(most, to *Usage) bool {
 	return cut
 }
 
-// Follow makes u what is known after a further report of the same call, where counts never fall: each count is the higher one.
-func (u *Usage) Follow(next *Usage) {
+// Follow makes u what is known after a further report of the same call. On most wires counts never fall, and each count is the higher one;
+// where a report replaces those before it, each count is the later one.
+func (u *Usage) Follow(next *Usage, replaces bool) {
 	reported := next.Counts()
 	for i, old := range u.Counts() {
-		if c := reported[i]; !old.Reported || c.Reported && c.N >= old.N {
+		if c := reported[i]; !old.Reported || c.Reported && (replaces || c.N >= old.N) {
 			*old = *c
 		}
 	}

@@ -77,14 +77,20 @@ func (u *Usage) fitParts() {
 }
 
 // IncludeParts adds parts to their whole that the report left out of it: cached tokens that are more than the prompt, and reasoning that is more than
-// the answer, cannot be parts of them.
-func (u *Usage) IncludeParts() {
-	if cached := Sum(u.CacheRead, u.Written()); u.Prompt.Reported && cached.N > u.Prompt.N {
+// the answer, cannot be parts of them. Where total, the reported sum of prompt and answer, shows that the prompt is complete, the same tokens were
+// counted as read and as written: each of the two is a part of the prompt, and what was read was not written.
+func (u *Usage) IncludeParts(total Count) {
+	if cached := Sum(u.CacheRead, u.Written()); u.Prompt.Reported && cached.N > u.Prompt.N && !u.twice(total) {
 		u.Prompt = Sum(u.Prompt, cached)
 	}
 	if u.Completion.Reported && u.Reasoning.N > u.Completion.N {
 		u.Completion = Sum(u.Completion, u.Reasoning)
 	}
+}
+
+// twice reports whether the report counts tokens of the prompt as read and as written.
+func (u *Usage) twice(total Count) bool {
+	return total.Reported && max(u.CacheRead.N, u.Written().N) <= u.Prompt.N && total == Sum(u.Prompt, u.Completion)
 }
 
 // Written is what was written to the provider's cache, for whatever time.

@@ -139,7 +139,7 @@ func TestLaterReports(t *testing.T) {
 	t.Parallel()
 	of := usage.Of
 	u := usage.Usage{Prompt: of(10), Completion: of(500), Reasoning: of(3)}
-	u.Follow(&usage.Usage{Prompt: of(12), Completion: of(1), CacheRead: of(2), Tier: "flex"})
+	u.Follow(&usage.Usage{Prompt: of(12), Completion: of(1), CacheRead: of(2), Tier: "flex"}, false)
 	want := usage.Usage{Prompt: of(12), Completion: of(500), Reasoning: of(3), CacheRead: of(2), Tier: "flex"}
 	if u != want {
 		t.Errorf("%+v, want %+v", u, want)

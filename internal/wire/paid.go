@@ -14,7 +14,7 @@ var clientTools = map[string]bool{"": true, "function": true, "custom": true, "n
 
 // hostedTools are types of tools that providers run, in the spellings of all wires, without a date.
 var hostedTools = map[string]catalog.Paid{
-	"web_search": catalog.PaidWebSearch, "web_search_preview": catalog.PaidWebSearch, "google_search": catalog.PaidWebSearch, "googleSearch": catalog.PaidWebSearch, "google_search_retrieval": catalog.PaidWebSearch,
+	"web_search": catalog.PaidWebSearch, "openrouter:web_search": catalog.PaidWebSearch, "web_search_preview": catalog.PaidWebSearch, "google_search": catalog.PaidWebSearch, "googleSearch": catalog.PaidWebSearch, "google_search_retrieval": catalog.PaidWebSearch,
 	"web_fetch": catalog.PaidWebFetch, "url_context": catalog.PaidWebFetch, "urlContext": catalog.PaidWebFetch,
 	"file_search": catalog.PaidFileSearch, "collections_search": catalog.PaidFileSearch,
 	"code_interpreter": catalog.PaidCodeExecution, "code_execution": catalog.PaidCodeExecution, "codeExecution": catalog.PaidCodeExecution, "shell": catalog.PaidCodeExecution,

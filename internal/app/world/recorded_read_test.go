@@ -341,6 +341,20 @@ func (r *responsesReader) outcome() *outcome {
 				name = within + "__" + name
 			}
 			out.called(name, item["arguments"])
+		case "local_shell_call": // these are functions of other styles, of the tool's name
+			out.called("local_shell", item["action"])
+		case "apply_patch_call":
+			out.called("apply_patch", item["operation"])
+		case "computer_call":
+			out.called("computer", item["action"])
+		case "shell_call":
+			if where := str(obj(item["environment"])["type"]); where == "" || where == "local" {
+				out.called("shell", item["action"])
+			}
+		case "tool_search_call":
+			if str(item["execution"]) == "client" {
+				out.called("tool_search", item["arguments"])
+			}
 		case "custom_tool_call":
 			out.called(str(item["name"]), item["input"])
 		}

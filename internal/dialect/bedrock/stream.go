@@ -48,6 +48,7 @@ type decoder struct {
 	calls   int
 	details int
 	ended   bool // messageStop was seen
+	counted bool // metadata was seen
 
 	text []byte // decoded texts of the message; events hold views
 	raw  []byte // reasoning details of the message
@@ -164,12 +165,11 @@ func (dec *decoder) event(name string, data []byte) error {
 		}
 		dec.ended = true
 		dec.ev.Finish, dec.ev.NativeFinish = finishReason(reason), reason
-	case "metadata":
-		if !dec.ended {
-			return dialect.Ended(dec.ep)
-		}
+		dec.ev.Done = dec.counted
+	case "metadata": // nearly always the last message
+		dec.counted = true
 		dec.ev.Usage = readUsage(data, familyOf(dec.ep) == openAI)
-		dec.ev.Done = true
+		dec.ev.Done = dec.ended
 	}
 	return dec.send()
 }

@@ -117,7 +117,7 @@ func (dec *decoder) send() error {
 	if dec.ev.Usage != nil && dec.called.WebSearches.N > 0 {
 		dec.ev.Usage.WebSearches = dec.called.WebSearches
 	}
-	dec.ev.Called = &dec.called
+	dec.ev.Called, dec.ev.Replaces = &dec.called, true
 	return dec.yield.Send(&dec.ev)
 }
 

@@ -155,6 +155,8 @@ func (e *encoder) reasoningObject() {
 		w.Name("effort").Text("none")
 	case r.Effort != "":
 		w.Name("effort").Text(r.Effort)
+	case r.MaxTokens > 0:
+		w.Name("max_tokens").Int(r.MaxTokens)
 	case r.Enabled:
 		w.Name("enabled").Bool(true)
 	}

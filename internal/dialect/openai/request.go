@@ -171,6 +171,12 @@ func (e *encoder) member(m *completion.Member) error {
 			return nil
 		}
 		e.tools(m, value)
+	case "tool_choice":
+		if !e.takes(m.Name) {
+			e.leave(m)
+			return nil
+		}
+		e.toolChoice(m, value)
 	case "functions":
 		if e.hasTools || !e.takes("tools") {
 			e.leave(m)
@@ -362,8 +368,12 @@ func (e *encoder) tools(m *completion.Member, value []byte) {
 	e.EndArray()
 }
 
-// withFunction returns a tool whose function has parameters.
+// withFunction returns a tool that says its type and whose function has parameters.
 func withFunction(tool []byte) []byte {
+	if rawjson.Find(tool, "type") == nil && rawjson.Find(tool, "function") != nil {
+		at := bytes.IndexByte(tool, '{') + 1
+		tool = slices.Concat(tool[:at], []byte(`"type":"function",`), tool[at:])
+	}
 	for m := rawjson.MembersOf(tool); m.Next(); {
 		if string(m.Name) == "function" {
 			return slices.Concat(tool[:m.At], withParameters(m.Value), tool[m.End:])
@@ -396,6 +406,18 @@ func (e *encoder) functions(value []byte) {
 		e.EndObject()
 	}
 	e.EndArray()
+}
+
+// toolChoice keeps the choice, in the spelling that all servers know.
+func (e *encoder) toolChoice(m *completion.Member, value []byte) {
+	switch {
+	case string(value) == `"any"`:
+		e.name(m.Name).Text("required")
+	case rawjson.KindOf(value) == rawjson.Object && rawjson.Find(value, "type") == nil:
+		e.functionCall(rawjson.Find(value, "function"))
+	default:
+		e.keep(m)
+	}
 }
 
 // functionCall writes the deprecated function_call as tool_choice.

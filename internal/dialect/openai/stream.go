@@ -45,6 +45,9 @@ type decoder struct {
 	text  []byte // decoded texts of the frame; events hold views
 	extra []byte // unknown members of the frame; events hold views
 
+	sources []byte // annotations of the pages that the answer names beside its choices, until an event has them
+	cited   bool   // an event has had them
+
 	form form // of the last frame
 }
 
@@ -194,6 +197,9 @@ func (dec *decoder) members(raw []byte) error {
 			if rawjson.KindOf(value) == rawjson.String && string(value[1:len(value)-1]) != dec.tier {
 				dec.tier = rawjson.Text(value)
 			}
+		case "citations", "search_results": // Perplexity repeats them in each frame
+			dec.sourced(string(name), value)
+			dec.extra = appendMember(dec.extra, 0, raw[at:cur.Pos()])
 		case "id":
 			dec.tell(&dec.head.ID, value)
 		case "model":
@@ -234,6 +240,9 @@ func (dec *decoder) events(choices, usage []byte) error {
 		}
 		if !some {
 			some = true
+			if len(dec.sources) > 0 && dec.ev.Annotations == nil {
+				dec.ev.Annotations, dec.sources, dec.cited = dec.sources, nil, true
+			}
 			if usage == nil || string(usage) == "null" {
 				usage = inner
 			}
@@ -252,6 +261,41 @@ func (dec *decoder) events(choices, usage []byte) error {
 		return nil
 	}
 	return dec.send()
+}
+
+// sourced makes annotations of the pages on which an answer is based, once. search_results also have titles.
+//
+//go:noinline
+func (dec *decoder) sourced(member string, list []byte) {
+	if dec.cited || member == "citations" && dec.sources != nil {
+		return
+	}
+	var w rawjson.Writer
+	w.Array()
+	some := false
+	for e := rawjson.ElementsOf(list); e.Next(); {
+		url, title := rawjson.Text(e.Value), ""
+		if rawjson.KindOf(e.Value) == rawjson.Object {
+			url, title = rawjson.TextAt(e.Value, "url"), rawjson.TextAt(e.Value, "title")
+		}
+		if url == "" {
+			continue
+		}
+		some = true
+		w.Object()
+		w.Name("type").Text("url_citation")
+		w.Name("url_citation").Object()
+		w.Name("url").Text(url)
+		w.Name("title").Text(title)
+		w.Name("start_index").Int(0)
+		w.Name("end_index").Int(0)
+		w.EndObject()
+		w.EndObject()
+	}
+	w.EndArray()
+	if some {
+		dec.sources = w.B
+	}
 }
 
 // beside stores the members of a frame outside the choices. Implausible usage counts as missing: the gateway counts the tokens itself

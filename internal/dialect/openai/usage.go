@@ -32,7 +32,7 @@ func parseUsage(raw []byte, q *catalog.Quirks) (*usage.Usage, error) {
 	t.addUpPrompt()
 	t.addUpCompletion()
 	u := t.Usage
-	u.IncludeParts()
+	u.IncludeParts(t.total)
 	return &u, nil
 }
 

@@ -119,7 +119,7 @@ func (e *encoder) dropped(name string) bool {
 
 // input writes the earlier conversation and the input.
 func (e *encoder) input(v []byte) {
-	packed := bytes.Contains(v, []byte(`"reasoning"`))
+	packed := bytes.Contains(v, []byte(`"reasoning"`)) || bytes.Contains(v, []byte(`"compaction"`))
 	parsed := bytes.Contains(v, []byte(parsedPrefix))
 	if len(e.req.History) == 0 && !packed && !parsed {
 		e.Name("input").Raw(v)
@@ -140,9 +140,15 @@ func (e *encoder) input(v []byte) {
 
 func (e *encoder) items(list []byte) {
 	for el := rawjson.ElementsOf(list); el.Next(); {
-		if rawjson.TextAt(el.Value, "type") == "reasoning" {
+		switch rawjson.TextAt(el.Value, "type") {
+		case "reasoning":
 			e.reasoningDetail(el.Value)
 			continue
+		case "compaction":
+			if _, packed := pack.Unpack(rawjson.TextAt(el.Value, "encrypted_content")); packed {
+				e.reasoningDetail(el.Value)
+				continue
+			}
 		}
 		if bytes.Contains(el.Value, []byte(parsedPrefix)) {
 			e.unparsed(el.Value)

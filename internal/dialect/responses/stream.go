@@ -225,9 +225,23 @@ func (dec *decoder) close(it *item, v []byte) {
 		dec.arguments(it, rawjson.Find(v, member))
 	case it.drawing:
 		dec.image(rawjson.Find(v, "result"))
+	case dec.builtIn(it, v):
 	default:
 		dec.sealed(v)
 	}
+}
+
+// builtIn makes a call of a tool that the vendor defines and the client runs, and reports whether the item is one. Other styles know it as a
+// function of that name.
+func (dec *decoder) builtIn(it *item, v []byte) bool {
+	name, arguments := pack.BuiltIn(v)
+	if name == "" {
+		return false
+	}
+	it.call, it.argued = dec.calls, true
+	dec.calls++
+	dec.ev.ToolCalls = append(dec.ev.ToolCalls, completion.ToolCall{Index: it.call, ID: rawjson.TextAt(v, "call_id"), Name: name, Arguments: arguments})
+	return true
 }
 
 // sealed makes a reasoning_details entry of encrypted reasoning.
@@ -339,7 +353,7 @@ func (dec *decoder) end(response []byte) error {
 func (dec *decoder) conclude(response []byte) error {
 	dec.start(response)
 	dec.ev.Finish, dec.ev.NativeFinish = dec.finish(response)
-	if !dec.content && (dec.ev.Finish == completion.Stop || len(bytes.TrimSpace(rawjson.Find(response, "output"))) <= 2) {
+	if !dec.content && !acts(response) && (dec.ev.Finish == completion.Stop || len(bytes.TrimSpace(rawjson.Find(response, "output"))) <= 2) {
 		return dialect.Empty(dec.ep)
 	}
 	if dec.ev.Usage = usageOf(response); dec.ev.Usage != nil { // the final response may leave out earlier items
@@ -348,6 +362,16 @@ func (dec *decoder) conclude(response []byte) error {
 	}
 	dec.ev.Done = true
 	return nil
+}
+
+// acts reports whether a response has items other than what the model says and thinks: calls of tools, and what a client must keep.
+func acts(response []byte) bool {
+	for e := rawjson.ElementsOf(rawjson.Find(response, "output")); e.Next(); {
+		if kind := rawjson.TextAt(e.Value, "type"); kind != "message" && kind != "reasoning" {
+			return true
+		}
+	}
+	return false
 }
 
 // finish is the reason why a response ended.

@@ -17,8 +17,7 @@ func (dec *decoder) Whole(body []byte) error {
 		return errShape
 	}
 	switch rawjson.TextAt(body, "status") {
-	case "completed", "incomplete":
-	default:
+	case "failed", "cancelled", "queued", "in_progress":
 		return dialect.Ended(dec.ep)
 	}
 	dec.start(body)
@@ -104,7 +103,7 @@ func usageOf(response []byte) *usage.Usage {
 	if !u.Prompt.Reported && !u.Completion.Reported {
 		return nil
 	}
-	u.IncludeParts()
+	u.IncludeParts(countAt(v, "total_tokens"))
 	return &u
 }
 

@@ -64,7 +64,7 @@ func counted(t *testing.T, d dialect.Texter, ep *catalog.Endpoint, body []byte) 
 			break
 		}
 		if ev.Usage != nil {
-			reported.Follow(ev.Usage)
+			reported.Follow(ev.Usage, ev.Replaces)
 		}
 		if ev.Called != nil {
 			called = ev.Called.Hosted()

@@ -4,6 +4,7 @@ package chat
 
 import (
 	"math"
+	"slices"
 
 	"weir/internal/catalog"
 	"weir/internal/completion"
@@ -30,7 +31,8 @@ const (
 
 var (
 	verbosities  = []string{"low", "medium", "high", "xhigh", "max"}
-	tiers        = []string{"auto", "default", "flex", "priority", "fast", "scale"}
+	tiers        = []string{"auto", "default", "flex", "priority", "fast", "scale", "on_demand"} // the last one is Groq's default
+	shortEfforts = append(slices.Clone(wire.Efforts), "default")                                 // Groq's word for what the model does unasked
 	modalities   = []string{"text", "image", "audio"}
 	audioFormats = []string{"wav", "mp3", "flac", "opus", "aac", "pcm16"}
 	contextSizes = []string{"low", "medium", "high"}
@@ -226,7 +228,9 @@ func (d *decoder) field(name []byte) string {
 		d.Reasoning(&d.reasoning)
 		return "reasoning"
 	case "reasoning_effort":
-		d.reasoning.ShortForm, _ = d.Enum(wire.Efforts)
+		if d.reasoning.ShortForm, _ = d.Enum(shortEfforts); d.reasoning.ShortForm == "default" {
+			d.reasoning.ShortForm = ""
+		}
 		d.needs(catalog.ParamReasoningEffort, d.reasoning.ShortForm != "")
 		return "reasoning_effort"
 	case "include_reasoning":

@@ -340,6 +340,7 @@ const (
 	imagePart
 	audioPart
 	filePart
+	documentPart // a file as Mistral's clients write it
 	videoPart
 	refusalPart
 )
@@ -397,7 +398,7 @@ func (d *decoder) latePayload(start wire.Mark, kind partKind) (read bool) {
 	return read
 }
 
-var payloadName = [...]string{textPart: "text", imagePart: "image_url", audioPart: "input_audio", filePart: "file", videoPart: "video_url", refusalPart: "refusal"}
+var payloadName = [...]string{textPart: "text", imagePart: "image_url", audioPart: "input_audio", filePart: "file", documentPart: "document_url", videoPart: "video_url", refusalPart: "refusal"}
 
 func isPayload(kind partKind, name []byte) bool {
 	return string(name) == payloadName[kind] || kind == videoPart && string(name) == "input_video"
@@ -418,6 +419,9 @@ func (d *decoder) partKind(r role) partKind {
 		d.req.Needs.Input |= catalog.Audio
 	case "file":
 		kind, fits = filePart, r == user
+		d.req.Needs.Input |= catalog.File
+	case "document_url":
+		kind, fits = documentPart, r == user
 		d.req.Needs.Input |= catalog.File
 	case "video_url", "input_video":
 		kind, fits = videoPart, r == user
@@ -447,6 +451,9 @@ func (d *decoder) payload(kind partKind) {
 		d.inputAudio()
 	case filePart:
 		d.file()
+	case documentPart:
+		size, _ := d.url()
+		wire.TakeFile(&d.req.Needs, size)
 	case videoPart:
 		d.video()
 	}

@@ -288,6 +288,9 @@ func (b *promptBuilder) part(at int, v []byte) completion.Part {
 		part.Media = wire.DataFrom(&b.err, b.path("content", at, "input_audio.data"), "audio/"+rawjson.TextAt(audio, "format"), rawjson.Find(audio, "data"))
 	case "file":
 		part.Kind, part.Media = completion.FilePart, b.file(at, rawjson.Find(v, "file"))
+	case "document_url":
+		part.Kind, part.Media = completion.FilePart, wire.MediaFrom(&b.err, b.path("content", at, "document_url"), rawjson.Find(v, "document_url"))
+		part.Media.Name = rawjson.TextAt(v, "document_name")
 	default:
 		member, video := "video_url", rawjson.Find(v, "video_url")
 		if video == nil {
@@ -311,7 +314,7 @@ func toolOf(v []byte) completion.Tool {
 	kind := rawjson.TextAt(v, "type")
 	var tool completion.Tool
 	switch kind {
-	case "function":
+	case "function", "":
 		tool = functionOf(rawjson.Find(v, "function"))
 	case "custom":
 		custom := rawjson.Find(v, "custom")
@@ -335,7 +338,7 @@ func choiceOf(v []byte) completion.Choice {
 		return completion.Choice{Mode: completion.ChoiceNone}
 	case "auto":
 		return completion.Choice{Mode: completion.ChoiceAuto}
-	case "required":
+	case "required", "any":
 		return completion.Choice{Mode: completion.ChoiceRequired}
 	}
 	switch rawjson.TextAt(v, "type") {
@@ -355,8 +358,10 @@ func choiceOf(v []byte) completion.Choice {
 		return c
 	case "custom":
 		return completion.Choice{Mode: completion.ChoiceTool, Name: rawjson.Text(rawjson.FindPath(v, "custom", "name")), Custom: true}
-	case "function":
-		v = rawjson.Find(v, "function")
+	default: // the older function_call has the name at its top
+		if f := rawjson.Find(v, "function"); f != nil {
+			v = f
+		}
 	}
 	return completion.Choice{Mode: completion.ChoiceTool, Name: rawjson.TextAt(v, "name")}
 }

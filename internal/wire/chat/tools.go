@@ -13,7 +13,7 @@ import (
 const maxFunctionName = 64
 
 var (
-	choices     = []string{"none", "auto", "required"}
+	choices     = []string{"none", "auto", "required", "any"} // Mistral's clients say "any" for required
 	oldChoices  = []string{"none", "auto"}
 	choiceTypes = []string{"function", "allowed_tools", "custom"}
 	allowModes  = []string{"auto", "required"}
@@ -68,7 +68,7 @@ func (d *decoder) readTools() {
 
 // tool reads one tool. Types other than function are passed to endpoints that support them.
 func (d *decoder) tool() {
-	kind, defined := "", false
+	kind, defined, function := "", false, false
 	for name, ok := d.Member(); ok; name, ok = d.Member() {
 		switch string(name) {
 		case "type":
@@ -76,6 +76,7 @@ func (d *decoder) tool() {
 			kind = string(text)
 		case "function":
 			defined = d.present()
+			function = defined
 			d.function()
 		case "custom":
 			defined = d.present()
@@ -89,6 +90,8 @@ func (d *decoder) tool() {
 		}
 	}
 	switch {
+	case kind == "" && function: // Mistral's clients leave the type out
+		d.req.HasRoles |= completion.HasBareFunction
 	case kind == "":
 		d.FailIn(fault.Invalid, "type", "A tool needs a type.")
 	case (kind == "function" || kind == "custom") && !defined:
@@ -175,6 +178,7 @@ func (d *decoder) toolChoice() {
 		}
 	}
 	switch {
+	case kind == "" && payload == "function": // as Hugging Face's clients write it
 	case kind == "":
 		d.FailIn(fault.Invalid, "type", "tool_choice needs a type.")
 	case kind != payload:

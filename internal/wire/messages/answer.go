@@ -48,6 +48,7 @@ type page interface {
 	begin(b *block)
 	text(delta []byte) // of the open block: text, thinking or the arguments of a call
 	sign(signature string)
+	cite(citation []byte) // JSON object, of the open text
 	end()
 }
 
@@ -62,6 +63,8 @@ type composer struct {
 	format  string // origin of the thinking
 	calls   int    // number of tool calls
 	bare    bool   // the last of them has no arguments so far
+	said    bool   // a text has begun
+	sources []byte // citations that wait for a text, separated by commas
 	refused bool   // the model refused, in a field of its wire for that
 	finish  completion.FinishReason
 	native  string
@@ -74,6 +77,9 @@ func (c *composer) event(ev *completion.Event) {
 			c.in(textBlock)
 			c.page.text(text)
 		}
+	}
+	if len(ev.Annotations) > 0 {
+		c.cite(ev.Annotations)
 	}
 	c.refused = c.refused || len(ev.Refusal) > 0
 	for i := range ev.ToolCalls {
@@ -96,6 +102,37 @@ func (c *composer) begin(b *block) {
 	c.seal()
 	c.open, c.signed, c.format = b.kind, false, ""
 	c.page.begin(b)
+	if b.kind == textBlock {
+		c.said = true
+		for e := rawjson.ElementsOf(append(append([]byte{'['}, c.sources...), ']')); len(c.sources) > 0 && e.Next(); {
+			c.page.cite(e.Value)
+		}
+		c.sources = nil
+	}
+}
+
+// cite makes citations of the web pages on which an answer is based. They belong to the open text; those that come before it wait, and those that
+// come after it has ended have no place on this wire.
+func (c *composer) cite(list []byte) {
+	for e := rawjson.ElementsOf(list); e.Next(); {
+		note := rawjson.Find(e.Value, "url_citation")
+		if rawjson.KindOf(note) != rawjson.Object {
+			continue
+		}
+		b := rawjson.AppendText([]byte(`{"type":"web_search_result_location","url":`), rawjson.TextAt(note, "url"))
+		b = rawjson.AppendText(append(b, `,"title":`...), rawjson.TextAt(note, "title"))
+		b = rawjson.AppendText(append(b, `,"cited_text":`...), rawjson.TextAt(note, "content"))
+		b = append(b, `,"encrypted_index":""}`...) // only its own wire has one
+		switch {
+		case c.open == textBlock:
+			c.page.cite(b)
+		case !c.said:
+			if len(c.sources) > 0 {
+				c.sources = append(c.sources, ',')
+			}
+			c.sources = append(c.sources, b...)
+		}
+	}
 }
 
 // seal makes a block of the signature of a text. The block comes before the next one, which is that text where both arrived together.
@@ -214,7 +251,7 @@ func (c *composer) stopReason() string {
 	switch {
 	case c.finish == completion.Length:
 		return "max_tokens"
-	case c.finish == completion.ContentFilter:
+	case c.finish == completion.ContentFilter || c.finish == completion.Failed: // this wire has no other word for an answer that is not whole
 		return "refusal"
 	case c.finish == completion.ToolCalls || c.calls > 0:
 		return "tool_use"

@@ -390,6 +390,11 @@ func (d *decoder) count(content []byte) {
 			if s := signatureOf(e.Value, kind); s != "" {
 				d.req.Signature = s
 			}
+		case "text":
+			n.PromptTokens += int64(len(e.Value))/bytesPerToken + 1
+			if cites(e.Value) {
+				d.req.HasRoles |= completion.HasReasoning
+			}
 		default:
 			n.PromptTokens += int64(len(e.Value))/bytesPerToken + 1
 		}

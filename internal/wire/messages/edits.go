@@ -9,7 +9,8 @@ import (
 // placeholder replaces the content of a message that has become empty: the wire requires content in every message.
 const placeholder = `{"type":"text","text":"..."}`
 
-// Edits removes thinking of providers with other wires, which this style had packed, or, after an upstream has refused it, all thinking.
+// Edits removes thinking of providers with other wires, which this style had packed, or, after an upstream has refused it, all thinking; and
+// citations that this style had made, which lack what only this wire's providers write.
 func (source) Edits(req *completion.Request) (list []completion.Edit, lost bool) {
 	x := editor{req: req}
 	for e := rawjson.ElementsOf(req.Body[req.MessagesAt.Start:req.MessagesAt.End]); e.Next(); {
@@ -32,6 +33,7 @@ type editor struct {
 type placed struct {
 	start, end int
 	drop       bool
+	with       string // what replaces it, "" nothing
 }
 
 func (x *editor) message(at int, v []byte) {
@@ -46,25 +48,33 @@ func (x *editor) message(at int, v []byte) {
 
 func (x *editor) content(at int, v []byte) {
 	var blocks []placed
-	some, thinks, calls := false, false, false
+	some, dropped, thinks, calls := false, false, false, false
 	for e := rawjson.ElementsOf(v); e.Next(); {
 		b := placed{start: at + e.At, end: at + e.At + len(e.Value)}
 		switch kind := rawjson.TextAt(e.Value, "type"); kind {
 		case "thinking", "redacted_thinking":
 			b.drop = x.req.WithoutReasoning || foreign(e.Value, kind)
 			x.lost = x.lost || b.drop && signatureOf(e.Value, kind) != ""
-			some, thinks = some || b.drop, thinks || !b.drop
+			dropped, thinks = dropped || b.drop, thinks || !b.drop
+		case "text":
+			b.with = withoutMade(e.Value)
 		case "tool_use":
 			calls = true
 		}
+		some = some || b.drop || b.with != ""
 		blocks = append(blocks, b)
 	}
 	if !some {
 		return
 	}
-	x.orphaned = calls && !thinks
+	if dropped {
+		x.orphaned = calls && !thinks
+	}
 	for i := 0; i < len(blocks); i++ {
 		if !blocks[i].drop {
+			if b := &blocks[i]; b.with != "" {
+				x.edits = append(x.edits, completion.Edit{Span: completion.Span{Start: b.start, End: b.end}, With: b.with})
+			}
 			continue
 		}
 		first := i
@@ -82,6 +92,29 @@ func (x *editor) content(at int, v []byte) {
 		}
 		x.edits = append(x.edits, edit)
 	}
+}
+
+// withoutMade is a block of text without citations that this style had made, "" when it has none.
+func withoutMade(block []byte) string {
+	if !cites(block) {
+		return ""
+	}
+	for m := rawjson.MembersOf(block); m.Next(); {
+		if string(m.Name) == "citations" {
+			return string(block[:m.At]) + "null" + string(block[m.End:])
+		}
+	}
+	return ""
+}
+
+// cites reports whether a block of text has citations that this style had made.
+func cites(block []byte) bool {
+	for e := rawjson.ElementsOf(rawjson.Find(block, "citations")); e.Next(); {
+		if rawjson.TextAt(e.Value, "type") == "web_search_result_location" && rawjson.TextAt(e.Value, "encrypted_index") == "" {
+			return true
+		}
+	}
+	return false
 }
 
 // foreign reports whether a block of thinking was packed for a client of this style.

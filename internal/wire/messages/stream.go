@@ -177,6 +177,13 @@ func (s *Stream) text(delta []byte) {
 
 func (s *Stream) sign(signature string) { s.delta("signature_delta", "signature", []byte(signature)) }
 
+// cite writes a citation of the open text.
+func (s *Stream) cite(citation []byte) {
+	f := append(s.frame("content_block_delta"), `,"index":`...)
+	f = append(strconv.AppendInt(f, int64(s.index), 10), `,"delta":{"type":"citations_delta","citation":`...)
+	s.close(append(append(f, citation...), '}'))
+}
+
 func (s *Stream) delta(kind, member string, text []byte) {
 	f := append(s.frame("content_block_delta"), `,"index":`...)
 	f = append(strconv.AppendInt(f, int64(s.index), 10), `,"delta":{"type":"`...)

@@ -21,6 +21,7 @@ type Whole struct {
 	block  block
 	piece  []byte // of the open block
 	signed string
+	cited  []byte // citations of the open block, separated by commas
 }
 
 var _ relay.Sink = (*Whole)(nil)
@@ -48,12 +49,19 @@ func (x *Whole) Event(ev *completion.Event) error {
 }
 
 func (x *Whole) begin(b *block) {
-	x.block, x.piece, x.signed = *b, x.piece[:0], ""
+	x.block, x.piece, x.signed, x.cited = *b, x.piece[:0], "", x.cited[:0]
 }
 
 func (x *Whole) text(delta []byte) { x.piece = append(x.piece, delta...) }
 
 func (x *Whole) sign(signature string) { x.signed += signature }
+
+func (x *Whole) cite(citation []byte) {
+	if len(x.cited) > 0 {
+		x.cited = append(x.cited, ',')
+	}
+	x.cited = append(x.cited, citation...)
+}
 
 // end writes the open block.
 func (x *Whole) end() {
@@ -78,6 +86,9 @@ func (x *Whole) end() {
 		}
 	default:
 		b = rawjson.AppendString(append(b, `{"type":"text","text":`...), x.piece)
+		if len(x.cited) > 0 {
+			b = append(append(append(b, `,"citations":[`...), x.cited...), ']')
+		}
 	}
 	x.out = append(b, '}')
 }

@@ -175,6 +175,8 @@ type composer struct {
 	calls  int
 	finish completion.FinishReason
 	buf    []byte
+
+	sources []byte // annotations that wait for a text, separated by commas
 }
 
 func (c *composer) event(ev *completion.Event) {
@@ -190,6 +192,10 @@ func (c *composer) event(ev *completion.Event) {
 			logprobs = nil // they are those of the text
 		}
 		c.inPart(messageItem, "output_text", false)
+		if len(c.sources) > 0 {
+			c.annotations(Join(c.sources))
+			c.sources = nil
+		}
 		c.delta("response.output_text.delta", text, logprobs)
 		c.said = append(c.said, text...)
 	}
@@ -333,7 +339,18 @@ func (c *composer) delta(event string, text, logprobs []byte) {
 	c.send(event, b)
 }
 
+// annotations adds the sources of an answer to its text. Those that come before the text wait for it; those that come when the message has
+// ended are left out: a second message would be a second answer to clients.
 func (c *composer) annotations(list []byte) {
+	if c.open.kind != messageItem {
+		if len(c.said) == 0 {
+			if len(c.sources) > 0 {
+				c.sources = append(c.sources, ',')
+			}
+			c.sources = append(c.sources, bytes.TrimSpace(list)[1:len(bytes.TrimSpace(list))-1]...)
+		}
+		return
+	}
 	c.inPart(messageItem, "output_text", false)
 	for e := rawjson.ElementsOf(list); e.Next(); {
 		note := flat(e.Value)
@@ -660,7 +677,7 @@ func (c *composer) native(object []byte) *ending {
 
 // appendShown writes an upstream's item in the form for the client.
 func (c *composer) appendShown(b, v []byte) []byte {
-	if c.o.encrypted || rawjson.Find(v, "encrypted_content") == nil {
+	if c.o.encrypted || rawjson.TextAt(v, "type") != "reasoning" || rawjson.Find(v, "encrypted_content") == nil { // of other items it is all that they are
 		return rawjson.AppendOneLine(b, v)
 	}
 	first := len(b) + 1

@@ -183,11 +183,37 @@ func (b *builder) item(path string, v []byte) {
 		b.reasoning(v)
 	case "item_reference":
 		b.fail(path, "There is no stored item %q.", rawjson.TextAt(v, "id"))
-	case "web_search_call", "file_search_call", "computer_call", "image_generation_call", "code_interpreter_call", "local_shell_call", "mcp_list_tools", "mcp_call", "mcp_approval_request", "compaction":
+	case "local_shell_call", "shell_call", "apply_patch_call", "computer_call", "tool_search_call":
+		if name, arguments := pack.BuiltIn(v); name != "" && rawjson.TextAt(v, "call_id") != "" {
+			b.call(path, &completion.Call{ID: rawjson.TextAt(v, "call_id"), Name: name, Arguments: arguments})
+		}
+	case "local_shell_call_output", "shell_call_output", "apply_patch_call_output", "computer_call_output", "tool_search_output":
+		b.builtInOutput(path, v)
+	case "web_search_call", "file_search_call", "image_generation_call", "code_interpreter_call", "mcp_list_tools", "mcp_call", "mcp_approval_request", "mcp_approval_response", "compaction", "program", "program_output":
 		// calls of another provider's own tools mean nothing to this one
 	default:
 		b.fail(path, "The provider of this model does not take items of type %q.", kind[:min(len(kind), 64)])
 	}
+}
+
+// builtInOutput reads the result of a call that pack.BuiltIn has read: its text, or what it has instead.
+func (b *builder) builtInOutput(path string, v []byte) {
+	id := rawjson.TextAt(v, "call_id")
+	if b.names[id] == "" {
+		return // the provider ran it
+	}
+	output := rawjson.Find(v, "output")
+	if output == nil {
+		output = rawjson.Find(v, "tools")
+	}
+	part := completion.Part{Text: rawjson.Text(output)}
+	switch image := rawjson.Find(output, "image_url"); {
+	case image != nil: // a screenshot
+		part = completion.Part{Kind: completion.ImagePart, Media: wire.MediaFrom(&b.err, path+".output.image_url", image)}
+	case rawjson.KindOf(output) != rawjson.String:
+		part.Text = string(output)
+	}
+	b.add(completion.User, completion.Part{Kind: completion.ResultPart, Result: &completion.Result{CallID: id, Name: b.names[id], Parts: []completion.Part{part}}})
 }
 
 func (b *builder) call(path string, call *completion.Call) {
