@@ -154,7 +154,7 @@ func reported(t *testing.T, d dialect.Dialect, quirks catalog.Quirks, body strin
 			t.Fatal(err)
 		}
 		if ev.Usage != nil {
-			u.Follow(ev.Usage)
+			u.Follow(ev.Usage, ev.Replaces)
 		}
 	}
 	counts := u.Counts()

@@ -114,7 +114,7 @@ func TestReportsThatGrow(t *testing.T) {
 					t.Fatal(err)
 				}
 				if ev.Usage != nil {
-					u.Follow(ev.Usage)
+					u.Follow(ev.Usage, false)
 				}
 			}
 			if u.CacheWrite.N != c.written || u.CacheWrite1h.N != c.hour || u.Prompt.N != c.prompt || u.Completion.N != 7 {

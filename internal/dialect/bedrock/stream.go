@@ -10,6 +10,7 @@ import (
 	"weir/internal/completion"
 	"weir/internal/dialect"
 	"weir/internal/rawjson"
+	"weir/internal/usage"
 )
 
 var errShape = errors.New("bedrock: not an answer")
@@ -49,6 +50,7 @@ type decoder struct {
 	details int
 	ended   bool // messageStop was seen
 	counted bool // metadata was seen
+	usage   *usage.Usage
 
 	text []byte // decoded texts of the message; events hold views
 	raw  []byte // reasoning details of the message
@@ -165,11 +167,12 @@ func (dec *decoder) event(name string, data []byte) error {
 		}
 		dec.ended = true
 		dec.ev.Finish, dec.ev.NativeFinish = finishReason(reason), reason
-		dec.ev.Done = dec.counted
+		dec.ev.Usage, dec.ev.Done = dec.usage, dec.counted
 	case "metadata": // nearly always the last message
-		dec.counted = true
-		dec.ev.Usage = readUsage(data, familyOf(dec.ep) == openAI)
-		dec.ev.Done = dec.ended
+		dec.counted, dec.usage = true, readUsage(data, familyOf(dec.ep) == openAI)
+		if dec.ended {
+			dec.ev.Usage, dec.ev.Done = dec.usage, true
+		}
 	}
 	return dec.send()
 }

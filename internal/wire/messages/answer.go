@@ -251,7 +251,7 @@ func (c *composer) stopReason() string {
 	switch {
 	case c.finish == completion.Length:
 		return "max_tokens"
-	case c.finish == completion.ContentFilter || c.finish == completion.Failed: // this wire has no other word for an answer that is not whole
+	case c.finish == completion.ContentFilter:
 		return "refusal"
 	case c.finish == completion.ToolCalls || c.calls > 0:
 		return "tool_use"

@@ -174,7 +174,7 @@ func TestPromptFaults(t *testing.T) {
 		`{"role":"narrator","content":"x"}`:                                                         "input[1].role",
 		`{"type":"message","content":"x"}`:                                                          "input[1].role",
 		`{"type":"function_call","name":"f"}`:                                                       "input[1]",
-		`{"type":"unheard_of_output","call_id":"1"}`:                                             "input[1]",
+		`{"type":"unheard_of_output","call_id":"1"}`:                                                "input[1]",
 		`{"type":"item_reference","id":"msg_1"}`:                                                    "input[1]",
 		`{"role":"user","content":[{"type":"input_smell"}]}`:                                        "input[1].content[0].type",
 		`{"type":"function_call_output","output":[{"type":"x"}]}`:                                   "input[1].output[0].type",
