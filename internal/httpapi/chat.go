@@ -68,6 +68,7 @@ func (x *exchange) readChat() (*completion.Request, error) {
 }
 
 func (x *exchange) completeStream(call *relay.Call, o chat.Options) error {
+	o.BareErrors = chat.NoChoices(x.header("User-Agent"))
 	s := x.openStream(ErrorObject, func(w *frameWriter) frames { return chat.NewStream(w, o) })
 	defer s.silence() // also when the relay panics
 	err := x.api.Relay.Complete(x.context(), call, s.sink())

@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -195,16 +194,13 @@ func TestErrorsAfterTheFirstFrame(t *testing.T) {
 			}), nil)
 			r := n.do("POST", "/v1/chat/completions", chatBody(true))
 			f := frames(r.body)
-			var m, bare map[string]any
-			if err := errors.Join(json.Unmarshal([]byte(f[len(f)-3]), &m), json.Unmarshal([]byte(f[len(f)-2]), &bare)); err != nil || f[len(f)-1] != "[DONE]" {
+			var m map[string]any
+			if err := json.Unmarshal([]byte(f[len(f)-2]), &m); err != nil || f[len(f)-1] != "[DONE]" {
 				t.Fatalf("frames %q: %v", f, err)
 			}
 			if r.StatusCode != 200 || at(m, "error", "code") != c.code || at(m, "error", "metadata", "error_type") != c.kind.String() ||
 				at(m, "choices", 0, "finish_reason") != "error" {
-				t.Fatalf("last chunk %s", f[len(f)-3])
-			}
-			if len(bare) != 1 || !reflect.DeepEqual(bare["error"], m["error"]) {
-				t.Fatalf("the frame for clients that look for choices first: %s", f[len(f)-2])
+				t.Fatalf("last chunk %s", f[len(f)-2])
 			}
 			if strings.Contains(n.logged()+string(r.body), "canary") {
 				t.Error("the panic's value is shown")
@@ -286,7 +282,7 @@ func TestErrorAfterAKeepAlive(t *testing.T) {
 	}), func(c *httpapi.Config) { c.KeepAliveAfter, c.KeepAliveEvery = 10*time.Millisecond, time.Hour })
 	resp, rest := streamed(t, n, ": keep-alive\n", func() { close(proceed) })
 	f := frames(rest)
-	if resp.StatusCode != 200 || len(f) != 3 || !strings.Contains(f[0], `"code":402`) || !strings.HasPrefix(f[1], `{"error":{"code":402`) || f[2] != "[DONE]" {
+	if resp.StatusCode != 200 || len(f) != 2 || !strings.Contains(f[0], `"error":{"code":402`) || f[1] != "[DONE]" {
 		t.Fatalf("status %d, %q", resp.StatusCode, rest)
 	}
 }

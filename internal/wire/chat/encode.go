@@ -3,7 +3,9 @@ package chat
 import (
 	"encoding/base64"
 	"math/rand/v2"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	"weir/internal/completion"
@@ -20,6 +22,7 @@ type Options struct {
 	IncludeUsage     bool   // stream_options.include_usage
 	ExcludeReasoning bool   // the model reasons, but the answer contains none of it
 	N                int    // answers requested
+	BareErrors       bool   // an error in a stream has no choices beside it: see NoChoices
 	Model            string // slug requested: the model of frames that are sent before the first attempt succeeds
 }
 
@@ -27,6 +30,15 @@ type Options struct {
 func OptionsOf(req *completion.Request, generation string, created int64, strict bool) Options {
 	return Options{Generation: generation, Created: created, Strict: strict, IncludeUsage: req.IncludeUsage,
 		ExcludeReasoning: req.Reasoning.Exclude, N: req.N, Model: req.Models[0]}
+}
+
+// bare are clients, by a part of their User-Agent, that look for choices first and do not see an error beside them. All others end at an
+// error wherever it stands, and the SDK of OpenRouter takes a frame without choices for a broken one.
+var bare = []string{"ai-sdk/"} // Vercel's and OpenRouter's providers for its AI SDK: z.union([chunk, error])
+
+// NoChoices reports whether a client with this User-Agent sees an error in a stream only where it is all that a frame has.
+func NoChoices(userAgent string) bool {
+	return slices.ContainsFunc(bare, func(part string) bool { return strings.Contains(userAgent, part) })
 }
 
 var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 1<<10); return &b }}

@@ -279,6 +279,27 @@ func TestStreamState(t *testing.T) {
 	}
 }
 
+// A broken stream has one error, in a frame that the client understands.
+func TestOneError(t *testing.T) {
+	t.Parallel()
+	for agent, choices := range map[string]bool{
+		"": true, "OpenAI/Python 2.7.1": true, "OpenAI/JS 6.9.0": true, "OpenAI/Go 3.43.0": true, "speakeasy-sdk/typescript 0.1.2 2.753.6 1.0.0 @openrouter/sdk": true,
+		"ai/5.0.99 ai-sdk/openai-compatible/1.0.27 ai-sdk/provider-utils/3.0.17 runtime/node.js/22": false, "ai-sdk/openrouter/1.2.3": false,
+	} {
+		var out bytes.Buffer
+		s := chat.NewStream(&out, chat.Options{N: 1, BareErrors: chat.NoChoices(agent)})
+		_ = s.Start(relay.Served{Endpoint: &catalog.Endpoint{Provider: &catalog.Provider{}}})
+		_ = s.Event(textEvent("a"))
+		_ = s.Fail([]byte(`{"code":502}`))
+		s.Close()
+		frames := strings.Split(strings.TrimSpace(out.String()), "\n\n")
+		last := frames[len(frames)-2]
+		if strings.Count(out.String(), `"error":`) != 1 || !strings.Contains(last, `"error":{"code":502}`) || strings.Contains(last, `"choices"`) != choices || frames[len(frames)-1] != "data: [DONE]" {
+			t.Errorf("%s: %s", agent, out.String())
+		}
+	}
+}
+
 type brokenPipe struct{ after int }
 
 var errGone = errors.New("gone")

@@ -392,7 +392,7 @@ func (s *Stream) done() error {
 	return s.err
 }
 
-// Fail ends the stream with an error. envelope is the JSON value of the member error. After End it does nothing.
+// Fail ends the stream with one error, which every client raises once. envelope is the JSON value of the member error. After End it does nothing.
 func (s *Stream) Fail(envelope []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -404,11 +404,12 @@ func (s *Stream) Fail(envelope []byte) error {
 	}
 	s.held = s.held[:0] // an answer that failed has not finished
 	b := (*s.buf)[:s.prefix]
-	b = append(b, `,"choices":[{"index":0,"delta":{"content":""},"finish_reason":"error","native_finish_reason":null,"logprobs":null}],"error":`...)
+	if s.o.BareErrors {
+		b = append(b[:0], `data: {"error":`...)
+	} else {
+		b = append(b, `,"choices":[{"index":0,"delta":{"content":""},"finish_reason":"error","native_finish_reason":null,"logprobs":null}],"error":`...)
+	}
 	b = rawjson.AppendOneLine(b, envelope)
-	s.send(append(b, "}\n\n"...))
-	// Clients that look for choices first do not see the error beside them. Others have ended at the first frame.
-	b = rawjson.AppendOneLine(append((*s.buf)[:0], `data: {"error":`...), envelope)
 	s.out(append(b, "}\n\n"...))
 	return s.done()
 }
