@@ -12,6 +12,7 @@ import (
 	"os"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"time"
 
 	"weir/internal/accesslog"
@@ -157,10 +158,10 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 	g.onClose(func(context.Context) { g.remember() })
 	g.hours = health.NewHistory(g.health, g.store, g.book.Node(), cfg.Health.KeepHours)
 	g.onClose(within(hoursGrace, g.saveHours))
-	g.upstream = upstream.New(upstreamConfig(cfg, g.redactor))
+	metrics := httpapi.NewMetrics()
+	g.upstream = g.makeUpstream(cfg, metrics)
 	g.onClose(func(context.Context) { g.upstream.Close() })
 
-	metrics := httpapi.NewMetrics()
 	metrics.WatchHealth(g.health)
 	metrics.WatchAside(g.book)
 	metrics.WatchJournal(g.book)
@@ -301,6 +302,19 @@ func (g *Gateway) reload(cfg config.Config) error {
 		g.slog.Warn("some of the changes need a restart: a running node applies only providers, models, prices and log.level", "keys", keys)
 	}
 	return nil
+}
+
+// makeUpstream makes the transport, which says and counts which credentials were refused.
+func (g *Gateway) makeUpstream(cfg config.Config, metrics *httpapi.Metrics) *upstream.Client {
+	var count func(provider, status string)
+	to := upstreamConfig(cfg, g.redactor)
+	to.Resting = func(r upstream.Rest) {
+		g.slog.Warn("a credential was refused and rests", "provider", r.Provider, "credential", r.Key, "model", r.Model, "all_models", r.Whole, "status", r.Status, "for", r.For.String())
+		count(r.Provider, strconv.Itoa(r.Status))
+	}
+	client := upstream.New(to)
+	count = metrics.WatchCredentials(client)
+	return client
 }
 
 // publish makes a catalog the current one. The log redacts its credentials before the first request uses them.

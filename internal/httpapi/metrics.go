@@ -120,6 +120,17 @@ func (m *Metrics) WatchHealth(e Ejections) {
 		func() float64 { return float64(e.CountEjected()) })
 }
 
+// Credentials reports how many credentials rest after refusals. *upstream.Client is one.
+type Credentials interface{ CountResting() int }
+
+// WatchCredentials exports how many credentials rest, and returns what counts each that begins to.
+func (m *Metrics) WatchCredentials(c Credentials) func(provider, status string) {
+	m.Registry.Watch("weir_credentials_resting", "Credentials of providers with several that are not used at present, for some model or for all, because they were refused.",
+		func() float64 { return float64(c.CountResting()) })
+	rests := m.Registry.Counters("weir_credentials_refused_total", "Refusals after which a credential was not used for a while, by provider and status.", "provider", "status")
+	return func(provider, status string) { rests.With(provider, status).Inc() }
+}
+
 // WatchCertificate exports from when until when a certificate of the listener is good. validity returns zero times while there is none.
 func (m *Metrics) WatchCertificate(name string, validity func() (from, until time.Time)) {
 	const zero = "; 0 when there is none yet. Only with server.tls."

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -156,24 +157,34 @@ func (a *attempt) ask(t *target, req *completion.Request, call *dialect.Call) (*
 
 // askAny is ask that also returns the accepted credential.
 func (a *attempt) askAny(t *target, req *completion.Request, call *dialect.Call) (*dialect.Answer, *credential, error) {
-	var refusal error
+	var (
+		refusal error
+		tried   []*credential
+		now     = a.client.cfg.Now
+		model   = a.ep.UpstreamID
+	)
 	for {
-		key, out := t.keys.pick(a.client.cfg.Now)
+		key := t.keys.pick(model, tried, now)
 		if key == nil {
-			if refusal == nil {
-				refusal = out
+			if f := fault.From(refusal); f.Kind == fault.RateLimited {
+				f.RetryAfter = dialect.ClampRetry(t.keys.soonest(model, now).Seconds())
 			}
 			return nil, nil, refusal
 		}
 		answer, err := a.askWith(t, key, req, call)
 		if err == nil {
-			t.keys.accept(key)
+			t.keys.accept(key, model)
 			return answer, key, nil
 		}
-		if !t.keys.refuse(key, fault.From(err), a.client.cfg.Now) {
+		refused, rest := t.keys.refuse(key, model, fault.From(err), now)
+		if !refused {
 			return nil, nil, err
 		}
-		refusal = err
+		if rest.For > 0 && a.client.cfg.Resting != nil {
+			rest.Provider, rest.Key = t.provider.ID, 1+slices.Index(t.keys.all, key)
+			a.client.cfg.Resting(rest)
+		}
+		refusal, tried = err, append(tried, key)
 		if a.again(); a.why() != nil {
 			return nil, nil, refusal
 		}

@@ -32,10 +32,7 @@ func (c *Client) CountTokens(ctx context.Context, ep *catalog.Endpoint, req *com
 	if !ok {
 		return 0, cannotCount()
 	}
-	key, refused := t.keys.pick(c.cfg.Now)
-	if key == nil {
-		return 0, c.polish(ep, refused)
-	}
+	key := t.keys.pick(ep.UpstreamID, nil, c.cfg.Now)
 	a := c.newAttempt(ctx, ep, texter, false, t.group.standard)
 	a.limit = maxCountBytes
 	defer a.end()

@@ -26,11 +26,20 @@ type credential struct {
 	method        auth.Method // gives further header fields for each request; nil: those of the lanes are enough
 
 	// guarded by credentials.mu
-	refused time.Time     // time of the last refusal; zero: never, or accepted since
-	until   time.Time     // not used before
-	ban     time.Duration // length of the last ban for a refusal of the key itself
-	fault   *fault.Error  // of the last refusal
+	rest                    // for all models
+	models map[string]*rest // for one, by its id at the provider
 }
+
+// rest is how long a credential is not used, or not for one model: limits and permissions of providers are mostly by model.
+type rest struct {
+	refused time.Time     // time of the last refusal; zero: never
+	until   time.Time     // not used before
+	ban     time.Duration // length of the last rest that the provider did not choose
+	status  int           // of the last refusal
+}
+
+// several is for how many models a credential is refused at a time before it rests for all.
+const several = 3
 
 // lane is the request header for one credential and one kind of answer.
 type lane struct {
@@ -109,60 +118,164 @@ func (l *lane) with(own http.Header, host string) (*lane, error) {
 	return &lane{h, fields}, err
 }
 
-// pick returns the credential whose last refusal is the longest ago, or that was never refused. When all are out of use it returns nil
-// and the fault of the one that becomes available first.
-func (s *credentials) pick(now func() time.Time) (*credential, *fault.Error) {
-	if len(s.all) == 1 {
-		return s.all[0], nil
+// pick returns the credential whose last refusal for a model is the longest ago, or that was never refused, leaving out those that were
+// tried. When all rest it is the one that is free first: no provider is given up without being asked. It is nil when one was tried already.
+func (s *credentials) pick(model string, tried []*credential, now func() time.Time) *credential {
+	if len(s.all) == 1 && len(tried) == 0 {
+		return s.all[0]
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	at := now()
 	var best, soonest *credential
+	var longest, first time.Time
 	for _, c := range s.all {
-		if !at.Before(c.until) && (best == nil || c.refused.Before(best.refused)) {
-			best = c
+		if slices.Contains(tried, c) {
+			continue
 		}
-		if soonest == nil || c.until.Before(soonest.until) {
-			soonest = c
+		refused, until := c.resting(model)
+		if !at.Before(until) && (best == nil || refused.Before(longest)) {
+			best, longest = c, refused
+		}
+		if soonest == nil || until.Before(first) {
+			soonest, first = c, until
 		}
 	}
-	if best != nil {
-		return best, nil
+	if best == nil && len(tried) == 0 {
+		return soonest
 	}
-	f, reported := *soonest.fault, *soonest.fault.Upstream // copies, because a caller may change its fault
-	f.Upstream = &reported
-	if f.Kind == fault.RateLimited {
-		f.RetryAfter = dialect.ClampRetry(soonest.until.Sub(at).Seconds())
-	}
-	return nil, &f
+	return best
 }
 
-// refuse takes c out of use for a while if f says that the refusal was about the credential, and reports whether it was.
-func (s *credentials) refuse(c *credential, f *fault.Error, now func() time.Time) bool {
+// resting returns when c was last refused for a model, and until when it rests. The lock is held.
+func (c *credential) resting(model string) (refused, until time.Time) {
+	refused, until = c.refused, c.until
+	if m := c.models[model]; m != nil {
+		if m.refused.After(refused) {
+			refused = m.refused
+		}
+		if m.until.After(until) {
+			until = m.until
+		}
+	}
+	return refused, until
+}
+
+// refuse lets c rest if f says that the refusal was about the credential, and reports whether it was: for the model, or for all where the
+// credential itself is unknown or several models are refused. begun is how long it rests if it did not rest before.
+func (s *credentials) refuse(c *credential, model string, f *fault.Error, now func() time.Time) (was bool, begun Rest) {
 	if len(s.all) == 1 || !againstKey(f) {
-		return false
+		return false, Rest{}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c.refused, c.fault = now(), f
-	if f.Kind == fault.RateLimited {
-		c.until = c.refused.Add(min(max(f.RetryAfter, time.Second), dialect.MaxRetryAfter))
-		return true
+	at := now()
+	_, before := c.resting(model)
+	r := c.models[model]
+	if r == nil {
+		if c.models == nil {
+			c.models = map[string]*rest{}
+		}
+		r = new(rest)
+		c.models[model] = r
 	}
-	c.ban = min(max(2*c.ban, firstBan), maxBan)
-	c.until = c.refused.Add(c.ban)
-	return true
+	r.begin(f, at)
+	whole := f.Upstream.Status == http.StatusUnauthorized || c.refusals(at, f.Upstream.Status) >= several
+	if whole {
+		c.rest.begin(f, at)
+		if f.Upstream.Status != http.StatusUnauthorized {
+			c.until = r.until // as long as the models, and not longer
+		}
+	}
+	if before.After(at) {
+		return true, Rest{}
+	}
+	_, until := c.resting(model)
+	return true, Rest{Model: model, Whole: whole, Status: f.Upstream.Status, For: until.Sub(at)}
 }
 
-// accept records that c works.
-func (s *credentials) accept(c *credential) {
+// begin lets something rest for as long as the provider asks, or longer each time where it does not.
+func (r *rest) begin(f *fault.Error, at time.Time) {
+	r.refused, r.status = at, f.Upstream.Status
+	if f.Kind == fault.RateLimited {
+		r.until = at.Add(min(max(f.RetryAfter, time.Second), dialect.MaxRetryAfter))
+		return
+	}
+	r.ban = min(max(2*r.ban, firstBan), maxBan)
+	r.until = at.Add(r.ban)
+}
+
+// refusals counts the models that rest for a status. The lock is held.
+func (c *credential) refusals(at time.Time, status int) (n int) {
+	for _, r := range c.models {
+		if at.Before(r.until) && r.status == status {
+			n++
+		}
+	}
+	return n
+}
+
+// accept records that c works for a model.
+func (s *credentials) accept(c *credential, model string) {
 	if len(s.all) == 1 {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c.ban = 0
+	c.ban, c.until = 0, time.Time{}
+	if r := c.models[model]; r != nil {
+		r.ban, r.until = 0, time.Time{}
+	}
+}
+
+// soonest returns how long it takes until a credential is free for a model.
+func (s *credentials) soonest(model string, now func() time.Time) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at, least := now(), time.Duration(-1)
+	for _, c := range s.all {
+		_, until := c.resting(model)
+		if d := max(until.Sub(at), 0); least < 0 || d < least {
+			least = d
+		}
+	}
+	return least
+}
+
+// countResting is how many credentials rest, for some model or for all.
+func (s *credentials) countResting(at time.Time) (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.all {
+		resting := at.Before(c.until)
+		for _, r := range c.models {
+			resting = resting || at.Before(r.until)
+		}
+		if resting {
+			n++
+		}
+	}
+	return n
+}
+
+// Rest is that a credential is not used for a while, after the provider refused it.
+type Rest struct {
+	Provider string
+	Key      int    // which credential, from 1
+	Model    string // the model's id at the provider
+	Whole    bool   // it is not used for other models, either
+	Status   int    // of the refusal
+	For      time.Duration
+}
+
+// CountResting is how many credentials of providers with several are not used at present, for some model or for all.
+func (c *Client) CountResting() (n int) {
+	at := c.cfg.Now()
+	c.targets.Range(func(_, t any) bool {
+		n += t.(*target).keys.countResting(at)
+		return true
+	})
+	return n
 }
 
 // againstKey reports whether another credential might be accepted. A dialect may classify a 403 as one that does not depend on the

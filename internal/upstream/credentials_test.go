@@ -47,13 +47,13 @@ func TestCredentials(t *testing.T) {
 		{"a rate limit rests for as long as it says", []string{"key-a", "key-b"}, []step{
 			{refuses: map[string]int{"key-a": 429}, wait: "Retry-After: 60", keys: []string{"key-a", "key-b"}},
 			{after: 59 * time.Second, keys: []string{"key-b"}},
-			{refuses: map[string]int{"key-b": 429}, keys: []string{"key-b"}, wait: "Retry-After: 20", fault: limited, retry: 20 * time.Second},
+			{refuses: map[string]int{"key-b": 429}, keys: []string{"key-b"}, wait: "Retry-After: 20", fault: limited, retry: time.Second}, // when the other is free
 			{after: 2 * time.Second, refuses: map[string]int{"key-a": 0}, keys: []string{"key-a"}},
 		}},
 		{"ten seconds when it does not say", []string{"key-a", "key-b"}, []step{
 			{refuses: map[string]int{"key-a": 429, "key-b": 429}, keys: []string{"key-a", "key-b"}, fault: limited, retry: 10 * time.Second},
-			{after: 4 * time.Second, fault: limited, retry: 6 * time.Second},
-			{after: 6 * time.Second, refuses: map[string]int{"key-a": 0}, keys: []string{"key-a"}},
+			{after: 4 * time.Second, keys: []string{"key-a"}, fault: limited, retry: 6 * time.Second}, // the first that is free, before its time
+			{after: 6 * time.Second, refuses: map[string]int{"key-b": 0}, keys: []string{"key-b"}},
 		}},
 		{"an hour at most", []string{"key-a", "key-b"}, []step{
 			{refuses: map[string]int{"key-a": 429}, wait: "Retry-After: 999999", keys: []string{"key-a", "key-b"}},
@@ -61,7 +61,8 @@ func TestCredentials(t *testing.T) {
 		}},
 		{"all are out", []string{"key-a", "key-b", "key-c"}, []step{
 			{refuses: map[string]int{"key-a": 401, "key-b": 402, "key-c": 403}, keys: []string{"key-a", "key-b", "key-c"}, fault: auth},
-			{after: time.Minute, fault: auth},
+			{after: time.Minute, keys: []string{"key-a"}, fault: auth},
+			{after: time.Minute, refuses: map[string]int{"key-b": 0}, keys: []string{"key-b"}}, // free first by now
 		}},
 		{"another failure is not the key's", []string{"key-a", "key-b"}, []step{
 			{refuses: map[string]int{"key-a": 500}, keys: []string{"key-a"}, fault: auth},
@@ -116,6 +117,62 @@ func TestCredentials(t *testing.T) {
 					}
 				}
 			})
+		})
+	}
+}
+
+// A credential that is refused for one model is used for others, until it is refused for several or is unknown.
+func TestCredentialsByModel(t *testing.T) {
+	t.Parallel()
+	type step struct {
+		model string
+		asks  string // keys that the provider sees
+	}
+	for name, c := range map[string]struct {
+		status int
+		steps  []step
+		rests  []string // that are told
+	}{
+		"a rate limit of one model": {429, []step{{"one", "a b"}, {"one", "b"}, {"fine", "a"}, {"fine", "a"}, {"one", "b"}}, []string{"1 one false 429 1h0m0s"}},
+		"no permission for a model": {403, []step{{"one", "a b"}, {"fine", "a"}, {"one", "b"}}, []string{"1 one false 403 5m0s"}},
+		"no money, as it turns out": {402, []step{{"one", "a b"}, {"two", "a b"}, {"fine", "a"}, {"three", "a b"}, {"fine", "b"}, {"other", "b"}},
+			[]string{"1 one false 402 5m0s", "1 two false 402 5m0s", "1 three true 402 5m0s"}},
+		"an unknown key": {401, []step{{"one", "a b"}, {"fine", "b"}}, []string{"1 one true 401 5m0s"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := upstreamtest.NewProvider(t, func(conn *upstreamtest.Conn) {
+				body := conn.Body
+				if conn.Request.Header.Get("Authorization") == "Bearer key-a" && !strings.Contains(string(body), `"fine"`) && !strings.Contains(string(body), `"other"`) {
+					conn.Send(upstreamtest.Sized(c.status, "application/json", `{"error":{"message":"no"}}`, "Retry-After: 3600"))
+					return
+				}
+				conn.Send(upstreamtest.JSON(whole))
+			})
+			now, rests := time.Now(), []string(nil)
+			client := client(t, upstream.Config{Now: func() time.Time { return now }, Resting: func(r upstream.Rest) {
+				rests = append(rests, fmt.Sprintf("%d %s %t %d %v", r.Key, r.Model, r.Whole, r.Status, r.For))
+			}})
+			first := endpoint(p.URL)
+			first.Provider.Key, first.Provider.Keys = "key-a", []string{"key-b"}
+			for i, s := range c.steps {
+				ep := *first
+				ep.UpstreamID = s.model
+				before := len(p.Seen())
+				if got := upstreamtest.Collect(client.Complete(t.Context(), &ep, request(false), nil)); got.Err != nil {
+					t.Fatalf("step %d: %v", i, got.Err)
+				}
+				var asks []string
+				for _, seen := range p.Seen()[before:] {
+					asks = append(asks, strings.TrimPrefix(seen.Header.Get("Authorization"), "Bearer key-"))
+				}
+				if got := strings.Join(asks, " "); got != s.asks {
+					t.Fatalf("step %d, %s: asked with %q, want %q", i, s.model, got, s.asks)
+				}
+			}
+			if !slices.Equal(rests, c.rests) || client.CountResting() != 1 {
+				t.Errorf("told %q, want %q; %d rest", rests, c.rests, client.CountResting())
+			}
 		})
 	}
 }

@@ -203,10 +203,7 @@ func keyTag(key string) string {
 func (k *asking) credentials(path string) (http.Header, error) {
 	key := k.key
 	if key == nil {
-		var refused *fault.Error
-		if key, refused = k.target.keys.pick(k.client.cfg.Now); key == nil {
-			return nil, refused
-		}
+		key = k.target.keys.pick(k.ep.UpstreamID, nil, k.client.cfg.Now)
 	}
 	h := make(http.Header)
 	for name, values := range key.whole.header {
