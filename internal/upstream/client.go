@@ -42,7 +42,7 @@ type Config struct {
 	Redactor *redact.Redactor // removes the configured secrets; nil: only text that looks like a secret
 	Standard bool             // use net/http's client instead of our own
 	Fetcher  Fetcher          // reads the addresses in answers; nil: they are not read
-	Resting  func(Rest)       // is told of each credential that begins to rest; may be nil
+	Resting  func(Rest)       // gets each credential that begins to rest; may be nil
 	Now      func() time.Time // for the time that credentials are out of use; nil: the system's clock
 
 	Wait func(ctx context.Context, d time.Duration) error // between polls of a task at the provider; fails when ctx ends first; nil: with a timer
