@@ -21,6 +21,7 @@ var (
 	bases         = []string{BasisSupplier, BasisFixed}
 	frames        = []string{"first_frame", "last_frame"}
 
+	imageResolutions  = []string{"512", "1k", "2k", "4k"}
 	reasoningRequests = []string{"effort", "object", "enable_thinking", "thinking", "adaptive", "none"}
 )
 

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -22,7 +23,7 @@ type Facts struct {
 	SystemMessages   string   `yaml:"system_messages"`   // "first": it takes one system message, at the beginning; "anywhere"
 	InputType        string   `yaml:"input_type"`        // "prefix": it reads the purpose of a text from its beginning; "field"
 	ImageRatios      []string `yaml:"image_ratios"`      // aspect ratios of its images, where it takes these and no sizes in pixels
-	ImageResolutions []string `yaml:"image_resolutions"` // its words for resolutions, such as "2k", in the same case
+	ImageResolutions []string `yaml:"image_resolutions"` // its words for resolutions: "512", "1k", "2k" or "4k"
 	Source           string   `yaml:"source"`            // where this was read
 }
 
@@ -254,13 +255,11 @@ func (b *builder) checkFacts(where string, f *Facts) {
 		}
 	}
 	for _, ratio := range f.ImageRatios {
-		if !pairOf(ratio, ":") && ratio != "auto" && !strings.Contains(ratio, ".") {
+		if !pairOf(strings.Replace(ratio, ".", "", 1), ":") && ratio != "auto" {
 			b.fail(where, "the aspect ratio %q is not written like 16:9", ratio)
 		}
 	}
 	for _, word := range f.ImageResolutions {
-		if strings.TrimSpace(word) == "" {
-			b.fail(where, "a resolution of its images is empty")
-		}
+		b.oneOf(where, "image resolution", cmp.Or(strings.ToLower(word), " "), imageResolutions)
 	}
 }

@@ -54,7 +54,7 @@ var update = flag.Bool("update", false, "write what is got into the golden files
 // TestWires runs the fixtures in testdata/wire of every dialect through the client that the gateway uses. A fixture is a txtar file:
 //
 //	A sentence: what happens.
-//	-- endpoint.yaml --   quirks of the provider, and model, key, without, tier, max_completion; may be missing
+//	-- endpoint.yaml --   quirks of the provider, and model, key, without, tier, max_completion, facts; may be missing
 //	-- chat.json --       what the client sends; the name of the section is that of the wire, see the table decoders
 //	-- do --              for a video: submit, poll, open, cancel, recover, in this order; otherwise missing
 //	-- 200 json --        what the provider answers, in order: a status, a kind of body (see answer), header fields such as Retry-After=7
@@ -227,11 +227,12 @@ func endpoint(t testing.TB, name, origin, declared string) *catalog.Endpoint {
 	t.Helper()
 	var more struct {
 		catalog.Quirks `yaml:",inline"`
-		Model          string   `yaml:"model"`
-		Key            string   `yaml:"key"`
-		Without        []string `yaml:"without"`
-		Tier           string   `yaml:"tier"`
-		MaxCompletion  int64    `yaml:"max_completion"`
+		Model          string        `yaml:"model"`
+		Key            string        `yaml:"key"`
+		Without        []string      `yaml:"without"`
+		Tier           string        `yaml:"tier"`
+		MaxCompletion  int64         `yaml:"max_completion"`
+		Facts          catalog.Facts `yaml:"facts"`
 	}
 	dec := yaml.NewDecoder(strings.NewReader(strings.ReplaceAll(declared, "{origin}", origin)))
 	dec.KnownFields(true)
@@ -245,7 +246,7 @@ func endpoint(t testing.TB, name, origin, declared string) *catalog.Endpoint {
 		more.Key = "acme-secret-key"
 	}
 	p := &catalog.Provider{ID: "acme", Name: "Acme", Dialect: name, BaseURL: origin, Key: more.Key, Quirks: more.Quirks}
-	ep := &catalog.Endpoint{ID: "acme/m", Provider: p, UpstreamID: more.Model, Params: catalog.AllParams, Tier: more.Tier, MaxCompletion: more.MaxCompletion,
+	ep := &catalog.Endpoint{ID: "acme/m", Provider: p, UpstreamID: more.Model, Params: catalog.AllParams, Facts: more.Facts, Tier: more.Tier, MaxCompletion: more.MaxCompletion,
 		Model: &catalog.Model{Slug: "x/y", Video: &catalog.VideoFacts{Audio: true, Seed: true}}}
 	for _, param := range more.Without {
 		ep.Params &^= catalog.ParamNamed(param)

@@ -28,6 +28,13 @@ var taskTypes = map[string]string{
 	"retrieval_query": "RETRIEVAL_QUERY", "retrieval_document": "RETRIEVAL_DOCUMENT",
 }
 
+// taskPrefixes are the beginnings of texts by which some models know the purpose (Gemini API, Embeddings, task prefixes).
+var taskPrefixes = map[string]string{
+	"RETRIEVAL_QUERY": "task: search result | query: ", "RETRIEVAL_DOCUMENT": "title: none | text: ", "CLASSIFICATION": "task: classification | query: ",
+	"CLUSTERING": "task: clustering | query: ", "SEMANTIC_SIMILARITY": "task: sentence similarity | query: ", "QUESTION_ANSWERING": "task: question answering | query: ",
+	"FACT_VERIFICATION": "task: fact checking | query: ", "CODE_RETRIEVAL_QUERY": "task: code retrieval | query: ",
+}
+
 // embed requests vectors with batchEmbedContents. The wire does not scale vectors with fewer dimensions than the model's own to length 1:
 // this is done here, as for every other provider.
 func (d *Dialect) embed(ask dialect.Ask, ep *catalog.Endpoint, t *task.Embedding) iter.Seq2[*completion.Event, error] {
@@ -60,14 +67,21 @@ func encodeEmbeds(ep *catalog.Endpoint, t *task.Embedding, batch []task.Input) (
 	if err != nil {
 		return nil, err
 	}
+	word, prefix := taskTypes[strings.ToLower(t.InputType)], ""
+	if ep.Facts.InputType == catalog.Prefix {
+		word, prefix = "", taskPrefixes[word]
+	}
 	b := []byte(`{"requests":[`)
 	for i, text := range texts {
+		if !strings.HasPrefix(text, prefix) { // a client may have written it itself
+			text = prefix + text
+		}
 		if i > 0 {
 			b = append(b, ',')
 		}
 		b = rawjson.AppendText(append(b, `{"model":`...), "models/"+ep.UpstreamID)
 		b = append(rawjson.AppendText(append(b, `,"content":{"parts":[{"text":`...), text), "}]}"...)
-		if word := taskTypes[strings.ToLower(t.InputType)]; word != "" {
+		if word != "" {
 			b = rawjson.AppendText(append(b, `,"taskType":`...), word)
 		}
 		if t.Dimensions > 0 {

@@ -29,6 +29,23 @@ func TestEmbed(t *testing.T) {
 	})
 }
 
+// A model that knows no field for the purpose reads it from the beginning of each text, once.
+func TestEmbedPurposeAsPrefix(t *testing.T) {
+	t.Parallel()
+	declare := func(ep *catalog.Endpoint) { ep.Provider.Key, ep.Facts.InputType = "", catalog.Prefix }
+	upstreamtest.Exchanges(t, new(gemini.Dialect), declare, []upstreamtest.Exchange{
+		{Name: `query`, Task: &task.Embedding{Inputs: upstreamtest.Texts("a", "task: search result | query: b"), InputType: "search_query"}, Path: `/models/acme-large:batchEmbedContents`,
+			Request: `{"requests":[{"model":"models/acme-large","content":{"parts":[{"text":"task: search result | query: a"}]}},{"model":"models/acme-large","content":{"parts":[{"text":"task: search result | query: b"}]}}]}`,
+			Answer:  `{"embeddings":[{"values":[3,4]},{"values":[0,2]}]}`, Want: `[{0 [3 4]} {1 [0 2]}] [] {0 false} {0 false}`},
+		{Name: `document`, Task: &task.Embedding{Inputs: upstreamtest.Texts("a"), InputType: "document"}, Path: `/models/acme-large:batchEmbedContents`,
+			Request: `{"requests":[{"model":"models/acme-large","content":{"parts":[{"text":"title: none | text: a"}]}}]}`,
+			Answer:  `{"embeddings":[{"values":[3,4]}]}`, Want: `[{0 [3 4]}] [] {0 false} {0 false}`},
+		{Name: `no purpose`, Task: &task.Embedding{Inputs: upstreamtest.Texts("a")}, Path: `/models/acme-large:batchEmbedContents`,
+			Request: `{"requests":[{"model":"models/acme-large","content":{"parts":[{"text":"a"}]}}]}`,
+			Answer:  `{"embeddings":[{"values":[3,4]}]}`, Want: `[{0 [3 4]}] [] {0 false} {0 false}`},
+	})
+}
+
 // What this wire cannot do, and answers that are none.
 func TestEmbedRefuses(t *testing.T) {
 	t.Parallel()

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"iter"
+	"math"
 	"mime/multipart"
 	"net/http"
 	"net/textproto"
@@ -220,6 +221,10 @@ func (p *painter) size(m *dialect.Members) {
 	t, f := p.t, p.family
 	_, _, pixels := task.Dimensions(t.Size)
 	tier, ratio := imagefile.Tier(t), imagefile.RatioOf(t)
+	if facts := &p.ep.Facts; len(facts.ImageRatios)+len(facts.ImageResolutions) > 0 {
+		p.shape(m, ratio, imagefile.Side(tier))
+		return
+	}
 	if ratio == 0 {
 		ratio = 1
 	}
@@ -244,6 +249,25 @@ func (p *painter) size(m *dialect.Members) {
 	default:
 		m.Text("size", imagefile.Nearest(ratio, f.sizes))
 	}
+}
+
+// shape writes the aspect ratio and the resolution that are nearest to what the client wants, for models that take these words and no sizes in
+// pixels.
+func (p *painter) shape(m *dialect.Members, ratio float64, side int) {
+	f := &p.ep.Facts
+	switch {
+	case slices.Contains(f.ImageRatios, p.t.AspectRatio):
+		m.Text("aspect_ratio", p.t.AspectRatio)
+	case ratio > 0 && len(f.ImageRatios) > 0:
+		m.Text("aspect_ratio", imagefile.Nearest(ratio, f.ImageRatios))
+	}
+	best, least := "", math.Inf(1)
+	for _, word := range f.ImageResolutions {
+		if off := math.Abs(math.Log(float64(side) / float64(imagefile.Side(word)))); side > 0 && off < least {
+			best, least = word, off
+		}
+	}
+	m.Text("resolution", best)
 }
 
 // inline reports whether all input images are part of the request.
