@@ -32,11 +32,14 @@ func (d *Dialect) Header(p *catalog.Provider) http.Header {
 // Request encodes req for ep. It fails with fault.Invalid for a request that this wire cannot express.
 func (d *Dialect) Request(ep *catalog.Endpoint, req *completion.Request) (dialect.Call, error) {
 	if native(ep, req) {
+		var sent dialect.Sent
 		w := dialect.Writer(len(req.Body))
-		passed(&w, req, "")
+		passed(&w, req, "", fitted(ep, req, &sent))
 		call := dialect.Call{Path: textPath(ep, req)}
 		call.Body, call.More = w.Pieces()
-		return call, nil
+		var err error
+		call.Notice, err = sent.Left(req)
+		return call, err
 	}
 	p, err := req.Prompt()
 	if err != nil {

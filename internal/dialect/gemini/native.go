@@ -28,15 +28,80 @@ func ownOnly(name string) bool {
 
 // passed writes the client's body without the members that are for the gateway, after the members in first. The bytes of all others stay the same,
 // because signatures and cached prefixes depend on them.
-func passed(w *rawjson.Writer, req *completion.Request, first string) {
+// thinking replaces thinkingConfig, nil: it stays.
+func passed(w *rawjson.Writer, req *completion.Request, first string, thinking []byte) {
 	w.Object()
 	w.B = append(w.B, first...)
 	for i := range req.Members {
-		if m := &req.Members[i]; !ownOnly(m.Name) {
+		switch m := &req.Members[i]; {
+		case ownOnly(m.Name):
+		case m.Name == "generationConfig" && thinking != nil:
+			w.Name(m.Name).Object()
+			config := req.Body[m.Value:m.End]
+			for in := rawjson.MembersOf(config); in.Next(); {
+				if string(in.Name) == "thinkingConfig" {
+					w.Name("thinkingConfig").Raw(thinking)
+				} else {
+					w.Member(config[in.Start:in.End])
+				}
+			}
+			w.EndObject()
+		default:
 			w.Member(req.Body[m.Start:m.End])
 		}
 	}
 	w.EndObject()
+}
+
+// fitted is the client's thinkingConfig as the model takes it, nil where nothing is known to be refused: the nearest level, a budget in its range, and
+// a budget instead of a level where it has none.
+func fitted(ep *catalog.Endpoint, req *completion.Request, sent *dialect.Sent) []byte {
+	r, f := &req.Reasoning, &ep.Facts
+	leveled := len(f.Efforts) > 0
+	if !r.Chosen() || !leveled && f.BudgetMost == 0 {
+		return nil
+	}
+	var old []byte
+	for i := range req.Members {
+		if m := &req.Members[i]; m.Name == "generationConfig" {
+			old = rawjson.Find(req.Body[m.Value:m.End], "thinkingConfig")
+		}
+	}
+	var value int64
+	var level string
+	switch {
+	case r.Off() && !f.CanStop():
+		sent.Explain(dialect.FieldReasoning, "generationConfig.thinkingConfig", completion.NoticeStill)
+		if level = f.Effort("none"); !leveled {
+			value = int64(f.BudgetLeast)
+		}
+	case leveled && r.Effort != "":
+		if level = f.Effort(r.Effort); level == r.Effort {
+			return nil
+		}
+	case leveled: // these models take budgets, too
+		return nil
+	case r.Effort != "":
+		value = r.BudgetFor(f, req, ep.MaxCompletion)
+	default:
+		if value = f.Budget(r.MaxTokens); r.MaxTokens == 0 || value == r.MaxTokens {
+			return nil
+		}
+	}
+	var w rawjson.Writer
+	w.Object()
+	for in := rawjson.MembersOf(old); in.Next(); {
+		if kind := string(in.Name); kind != "thinkingBudget" && kind != "thinkingLevel" {
+			w.Member(old[in.Start:in.End])
+		}
+	}
+	if leveled {
+		w.Name("thinkingLevel").Text(level)
+	} else {
+		w.Name("thinkingBudget").Int(value)
+	}
+	w.EndObject()
+	return w.B
 }
 
 // CountRequest encodes a request that counts the tokens of a prompt, which only clients of this wire send. AI Studio counts contents alone unless
@@ -49,10 +114,10 @@ func (d *Dialect) CountRequest(ep *catalog.Endpoint, req *completion.Request) (c
 	call.Path = call.Path[:len(call.Path)-len("generateContent")] + "countTokens"
 	w := dialect.Writer(len(req.Body))
 	if vertex(ep) {
-		passed(&w, req, "")
+		passed(&w, req, "", fitted(ep, req, new(dialect.Sent)))
 	} else {
 		w.Object()
-		passed(w.Name("generateContentRequest"), req, string(rawjson.AppendText([]byte(`"model":`), "models/"+ep.UpstreamID)))
+		passed(w.Name("generateContentRequest"), req, string(rawjson.AppendText([]byte(`"model":`), "models/"+ep.UpstreamID)), fitted(ep, req, new(dialect.Sent)))
 		w.EndObject()
 	}
 	call.Body, call.More = w.Pieces()

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"slices"
 	"strings"
 
 	"weir/internal/catalog"
@@ -317,8 +318,10 @@ func (w *writer) reasoning(parts []completion.Part) {
 	for i := range parts {
 		text.WriteString(parts[i].Reasoning.Text)
 	}
-	if text.Len() > 0 {
-		w.Name("reasoning").Text(text.String())
+	if text.Len() > 0 || slices.ContainsFunc(parts, func(p completion.Part) bool {
+		return p.Reasoning.Kind == completion.ReasoningText && p.Reasoning.Signature == ""
+	}) {
+		w.Name("reasoning").Text(text.String()) // some servers need it back even if it is empty
 	}
 	w.Name("reasoning_details").Array()
 	for i := range parts {
