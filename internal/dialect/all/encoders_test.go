@@ -44,7 +44,7 @@ type letter struct {
 	ep      *catalog.Endpoint
 	dialect dialect.Dialect
 	revised bool   // a plugin has changed the prompt: the dialect writes it from the canonical form, whatever its wire is
-	spots   []span // its strings, names included
+	spots   []span // its strings, names included, and other scalars
 }
 
 type span struct{ from, to int }
@@ -132,7 +132,7 @@ var rich = map[string][]string{
 func letters(t testing.TB, quirks bool) (list []letter) {
 	t.Helper()
 	add := func(l letter) {
-		l.spots = stringsIn(l.body)
+		l.spots = scalars(l.body)
 		list = append(list, l)
 	}
 	dialects := all.Dialects()
@@ -182,11 +182,19 @@ func isText(kind string) bool {
 	return kind == "chat" || kind == "messages" || kind == "responses" || kind == "gemini"
 }
 
-// stringsIn are the strings of a body, quotes included.
-func stringsIn(body []byte) (spots []span) {
+// scalars are the strings of a body, quotes included, and its numbers, true, false and null: a client may write a string there, too.
+func scalars(body []byte) (spots []span) {
 	for i := 0; i < len(body); i++ {
-		if body[i] == '"' {
+		switch c := body[i]; {
+		case c == '"':
 			end := rawjson.StringEnd(body, i)
+			spots = append(spots, span{i, end})
+			i = end - 1
+		case c == '-' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z':
+			end := i
+			for end < len(body) && !bytes.ContainsRune([]byte(",]} \t\r\n"), rune(body[end])) {
+				end++
+			}
 			spots = append(spots, span{i, end})
 			i = end - 1
 		}
