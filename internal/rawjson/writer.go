@@ -164,7 +164,8 @@ func (w *Writer) DataURL(mediaType string, data encoded.Base64) {
 	w.B = append(w.B, '"')
 }
 
-// Raw writes v, which is JSON, as it is. Empty is null.
+// Raw writes v as it is, without looking at it. It must be one JSON value: of a body that Check has passed, of an answer that Valid has, or made by
+// this package. Empty is null.
 func (w *Writer) Raw(v []byte) {
 	w.separate()
 	if len(v) == 0 {
@@ -174,7 +175,7 @@ func (w *Writer) Raw(v []byte) {
 	w.add(v)
 }
 
-// Member writes a member of the innermost object, its name and its value, as it is.
+// Member writes a member of the innermost object, its name and its value, as it is. It must come from where Raw's values come from.
 func (w *Writer) Member(m []byte) {
 	w.separate()
 	w.add(m)
@@ -183,7 +184,7 @@ func (w *Writer) Member(m []byte) {
 // Verbatim writes bytes as they are, without a comma.
 func (w *Writer) Verbatim(v []byte) { w.add(v) }
 
-// Literal is Raw for a Go string.
+// Literal is Raw for a Go string: a constant, or a value such as a number that is kept as it was written.
 func (w *Writer) Literal(v string) {
 	w.separate()
 	if v == "" {
