@@ -35,14 +35,22 @@ func (r *Reader) imageAddress() string {
 	}
 	for _, scheme := range [...]string{"https://", "http://", "data:image/"} {
 		if len(text) > len(scheme) && strings.EqualFold(string(text[:len(scheme)]), scheme) {
-			var bad *fault.Error
-			m := mediaIn(&bad, r.Path(), text)
-			if bad != nil {
-				r.Fail(fault.Invalid, "%s", bad.Public)
-			}
-			return addressOf(m)
+			return r.Address(text)
 		}
 	}
 	r.Fail(fault.Invalid, "%s must be a URL such as https://... or data:image/...", r.Path())
 	return ""
+}
+
+// Address is an address that was read, its data checked if it is a data URL. It is "" with a fault.
+func (r *Reader) Address(text []byte) string {
+	if !isData(text) {
+		return string(text)
+	}
+	var bad *fault.Error
+	m := mediaIn(&bad, r.Path(), text)
+	if bad != nil {
+		r.Fail(fault.Invalid, "%s", bad.Public)
+	}
+	return addressOf(m)
 }

@@ -3,6 +3,7 @@
 package videos
 
 import (
+	"bytes"
 	"net/url"
 	"slices"
 	"strconv"
@@ -241,11 +242,16 @@ func (d *decoder) address() (text string) {
 }
 
 func (d *decoder) plainAddress() string {
-	text, ok := d.Stored(1 << 26)
-	if ok && !strings.HasPrefix(text, "https://") && !strings.HasPrefix(text, "http://") && !strings.HasPrefix(text, "data:") {
+	text, ok := d.Text(1 << 26)
+	switch {
+	case !ok:
+		return ""
+	case bytes.IndexByte(text, 0) >= 0:
+		d.Fail(fault.Invalid, "%s contains a NUL character.", d.Path())
+	case !bytes.HasPrefix(text, []byte("https://")) && !bytes.HasPrefix(text, []byte("http://")) && !bytes.HasPrefix(text, []byte("data:")):
 		d.Fail(fault.Invalid, "%s must be an https:// or data: URL.", d.Path())
 	}
-	return text
+	return d.Address(text)
 }
 
 func (d *decoder) callback() {
