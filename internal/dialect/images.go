@@ -216,8 +216,15 @@ func (m *Members) Drop(names []string) (dropped []string) {
 	return dropped
 }
 
-// Rename changes the names of members.
+// Rename changes the names of members. A client's own member that already has the new name is dropped.
 func (m *Members) Rename(names map[string]string) {
+	taken := map[string]bool{}
+	for i := range m.list {
+		if other, ok := names[m.list[i].Name]; ok {
+			taken[other] = true
+		}
+	}
+	m.list = slices.DeleteFunc(m.list, func(x task.Extra) bool { return taken[x.Name] && names[x.Name] == "" })
 	for i := range m.list {
 		if other, ok := names[m.list[i].Name]; ok {
 			m.list[i].Name = other

@@ -59,7 +59,7 @@ var rich = map[string][]string{
 			{"role":"tool","tool_call_id":"call_1","content":[{"type":"text","text":"{\"t\":1}"}]},{"role":"user","content":"and now?"}],
 			"tools":[{"type":"function","function":{"name":"get_weather","description":"weather","parameters":{"type":"object","properties":{"city":{"type":"string","description":"a city","enum":["Oslo","Rome"]}},"required":["city"]},"strict":true}}],
 			"tool_choice":{"type":"function","function":{"name":"get_weather"}},"response_format":{"type":"json_schema","json_schema":{"name":"answer","description":"an answer","schema":{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false},"strict":true}},
-			"stop":["END"],"user":"ann","metadata":{"team":"blue"},"logit_bias":{"50256":-100},"seed":7,"temperature":0.5,"reasoning":{"effort":"low"},"prompt_cache_key":"k","verbosity":"low","max_tokens":100}`,
+			"stop":["END"],"user":"ann","metadata":{"team":"blue"},"logit_bias":{"50256":-100},"seed":7,"temperature":0.5,"reasoning":{"effort":"low"},"prompt_cache_key":"k","verbosity":"low","max_tokens":100,"some_extra":"b"}`,
 		`{"model":"x/y","messages":[{"role":"user","content":[{"type":"file","file":{"filename":"a.pdf","file_data":"data:application/pdf;base64,JVBERi0x"}},{"type":"text","text":"read"}]}],
 			"web_search_options":{"search_context_size":"low","user_location":{"type":"approximate","approximate":{"city":"Oslo","country":"NO"}}},"modalities":["text"],"some_extra":{"a":["b"]}}`,
 		`{"model":"x/y","messages":[{"role":"user","content":[{"type":"input_audio","input_audio":{"data":"UklGRg==","format":"wav"}},{"type":"text","text":"hear"}]}]}`,
@@ -127,6 +127,9 @@ var rich = map[string][]string{
 	},
 }
 
+// renames are those of a server that has its own words.
+const renames = "rename: {seed: random_seed, top_p: nucleus, user: end_user, dimensions: output_dimension, encoding_format: output_dtype, size: image_size, output_format: format}"
+
 // letters are those of all fixtures, each to its own endpoint, and the rich ones to a plain endpoint of every dialect; with quirks, to the endpoints of
 // its fixtures, too.
 func letters(t testing.TB, quirks bool) (list []letter) {
@@ -138,6 +141,9 @@ func letters(t testing.TB, quirks bool) (list []letter) {
 	dialects := all.Dialects()
 	for _, name := range slices.Sorted(maps.Keys(dialects)) {
 		d, declared := dialects[name], []string{""}
+		if quirks && name == "openai" {
+			declared = append(declared, renames)
+		}
 		for _, file := range fixtures(t, name) {
 			a, err := txtar.ParseFile(file)
 			if err != nil {
@@ -446,7 +452,10 @@ func TestStringsStayStrings(t *testing.T) {
 // A member that the gateway does not know, under a name that the encoder writes itself: it is there once, as the encoder wrote it.
 func TestExtraMembersDoNotCollide(t *testing.T) {
 	t.Parallel()
-	for _, l := range letters(t, false) {
+	for _, l := range letters(t, true) {
+		if !bytes.Contains(l.body, []byte(`"some_extra"`)) && !bytes.Contains(l.body, []byte(`"own"`)) {
+			continue
+		}
 		t.Run(l.name, func(t *testing.T) {
 			t.Parallel()
 			for i, s := range l.spots {

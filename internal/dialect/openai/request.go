@@ -197,7 +197,7 @@ func (e *encoder) member(m *completion.Member) error {
 
 // keep copies a member, unless the server does not take it.
 func (e *encoder) keep(m *completion.Member) {
-	if e.dropped(m.Name) || e.ep.Params != catalog.AllParams && !e.lists(catalog.ParamNamed(m.Name)) {
+	if e.dropped(m.Name) || e.ep.Params != catalog.AllParams && !e.lists(catalog.ParamNamed(m.Name)) || e.shadowed(m.Name) {
 		e.leave(m)
 		return
 	}
@@ -208,6 +208,16 @@ func (e *encoder) keep(m *completion.Member) {
 		}
 	}
 	e.Member(e.req.Body[m.Start:m.End])
+}
+
+// shadowed reports whether another member of the body is sent under this name: clients of a server with its own words may send both.
+func (e *encoder) shadowed(name string) bool {
+	for general, own := range e.q.Rename {
+		if own == name && general != name && !rawjson.IsNull(e.find(general)) {
+			return true
+		}
+	}
+	return name == e.q.MaxTokensField && (e.has("max_tokens") || e.has("max_completion_tokens"))
 }
 
 // leave records that a member is left out.
