@@ -42,7 +42,8 @@ func upstreamConfig(cfg config.Config, r *redact.Redactor) upstream.Config {
 		Dialects: all.Dialects(),
 		Timeouts: upstream.Timeouts{
 			Connect: u.ConnectTimeout, TLS: u.TLSTimeout, FirstByte: u.FirstByteTimeout, StreamFirstByte: u.StreamFirstByteTimeout,
-			Idle: u.IdleTimeout, Linger: u.LingerTimeout, Total: u.TotalTimeout, StreamTotal: u.StreamTotalTimeout, Connection: u.ConnectionAge,
+			Leave: upstream.Leave(u.LeaveAfter),
+			Idle:  u.IdleTimeout, Linger: u.LingerTimeout, Total: u.TotalTimeout, StreamTotal: u.StreamTotalTimeout, Connection: u.ConnectionAge,
 		},
 		Limits: dialect.Limits{
 			Whole: int64(u.MaxResponseBytes), Stream: int64(u.MaxStreamBytes), Line: int(u.SSEMaxLineBytes), Headers: int64(u.MaxHeaderBytes), Requests: int(u.ConnectionRequests),

@@ -58,6 +58,7 @@ type Request struct {
 	Needs       routing.Needs
 
 	Unknown          []string // members of a task's body that no provider gets
+	Elsewhere        bool     // another endpoint can be asked when this one is silent; set for each attempt
 	Stream           bool
 	IncludeUsage     bool  // stream_options.include_usage
 	N                int   // number of answers requested, at least 1

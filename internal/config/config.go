@@ -179,6 +179,7 @@ type Upstream struct {
 	TLSTimeout             time.Duration `yaml:"tls_timeout"`
 	FirstByteTimeout       time.Duration `yaml:"first_byte_timeout"`
 	StreamFirstByteTimeout time.Duration `yaml:"stream_first_byte_timeout"`
+	LeaveAfter             LeaveAfter    `yaml:"leave_after"`
 	IdleTimeout            time.Duration `yaml:"idle_timeout"`
 	LingerTimeout          time.Duration `yaml:"linger_timeout"`
 	TotalTimeout           time.Duration `yaml:"total_timeout"`
@@ -207,6 +208,16 @@ type Shaping struct {
 	MaxTime              time.Duration `yaml:"max_time"`
 	MaxCPU               time.Duration `yaml:"max_cpu"`          // of the processes that read the files of one call
 	MaxMemoryBytes       Size          `yaml:"max_memory_bytes"` // of one such process
+}
+
+// LeaveAfter is after which silence a provider is left while another endpoint can be asked.
+type LeaveAfter struct {
+	Stream          time.Duration `yaml:"stream"`
+	StreamReasoning time.Duration `yaml:"stream_reasoning"`
+	Whole           time.Duration `yaml:"whole"`
+	WholeReasoning  time.Duration `yaml:"whole_reasoning"`
+	Quick           time.Duration `yaml:"quick"`
+	Media           time.Duration `yaml:"media"`
 }
 
 // Relay bounds one call.
@@ -728,6 +739,7 @@ func Default() Config {
 		},
 		Upstream: Upstream{
 			ConnectTimeout: 5 * time.Second, TLSTimeout: 5 * time.Second, FirstByteTimeout: 300 * time.Second, StreamFirstByteTimeout: 120 * time.Second,
+			LeaveAfter:  LeaveAfter{Stream: 30 * time.Second, StreamReasoning: 90 * time.Second, Whole: 120 * time.Second, WholeReasoning: 240 * time.Second, Quick: 30 * time.Second, Media: 180 * time.Second},
 			IdleTimeout: 120 * time.Second, LingerTimeout: 2 * time.Second, TotalTimeout: 600 * time.Second, StreamTotalTimeout: 1800 * time.Second,
 			MaxResponseBytes: 16 << 20, MaxStreamBytes: 256 << 20, SSEMaxLineBytes: 4 << 20, MaxHeaderBytes: 64 << 10,
 			ConnectionRequests: 1000, ConnectionAge: 10 * time.Minute,
@@ -735,7 +747,7 @@ func Default() Config {
 		},
 		Stream: Stream{CommitAfter: 10 * time.Second, KeepaliveInterval: 10 * time.Second, WriteStallTimeout: 30 * time.Second},
 		Relay: Relay{
-			MaxAttempts: 6, AttemptBudget: 120 * time.Second, MaxInFlight: 1024, RetryPercent: 20, StickyFor: 10 * time.Minute,
+			MaxAttempts: 6, AttemptBudget: 360 * time.Second, MaxInFlight: 1024, RetryPercent: 20, StickyFor: 10 * time.Minute,
 			SliceTokens: 2048, HostedCalls: 3, DefaultOutputTokens: 16384,
 		},
 		Shaping: Shaping{MaxConcurrent: 4, MaxConcurrentPerUser: 2, MaxWait: 2 * time.Second, MaxTime: 20 * time.Second, MaxCPU: 10 * time.Second, MaxMemoryBytes: 256 << 20},

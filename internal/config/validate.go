@@ -98,6 +98,9 @@ func (c *Config) Validate() error {
 	k.fetch()
 	k.video()
 	k.batch()
+	if longest := max(c.Upstream.FirstByteTimeout, c.Upstream.StreamFirstByteTimeout); c.Relay.AttemptBudget <= longest {
+		k.fail("relay.attempt_budget", "it must be longer than upstream.first_byte_timeout and stream_first_byte_timeout (%s), or no other provider is asked after one that is silent", longest)
+	}
 	if c.Ledger.LapseAfter <= c.Ledger.LeaseFor {
 		k.fail("ledger.lapse_after", "it must be longer than lease_for (%s), or a lease could be used after it was taken back", c.Ledger.LeaseFor)
 	}
@@ -495,6 +498,9 @@ func (k *checker) durations() {
 		{"ledger.store_for", int64(c.Ledger.StoreFor)}, {"ledger.apply_every", int64(c.Ledger.ApplyEvery)},
 		{"upstream.connect_timeout", int64(c.Upstream.ConnectTimeout)}, {"upstream.tls_timeout", int64(c.Upstream.TLSTimeout)},
 		{"upstream.first_byte_timeout", int64(c.Upstream.FirstByteTimeout)}, {"upstream.stream_first_byte_timeout", int64(c.Upstream.StreamFirstByteTimeout)},
+		{"upstream.leave_after.stream", int64(c.Upstream.LeaveAfter.Stream)}, {"upstream.leave_after.stream_reasoning", int64(c.Upstream.LeaveAfter.StreamReasoning)},
+		{"upstream.leave_after.whole", int64(c.Upstream.LeaveAfter.Whole)}, {"upstream.leave_after.whole_reasoning", int64(c.Upstream.LeaveAfter.WholeReasoning)},
+		{"upstream.leave_after.quick", int64(c.Upstream.LeaveAfter.Quick)}, {"upstream.leave_after.media", int64(c.Upstream.LeaveAfter.Media)},
 		{"upstream.idle_timeout", int64(c.Upstream.IdleTimeout)}, {"upstream.linger_timeout", int64(c.Upstream.LingerTimeout)}, {"upstream.total_timeout", int64(c.Upstream.TotalTimeout)}, {"upstream.connection_requests", c.Upstream.ConnectionRequests}, {"upstream.connection_age", int64(c.Upstream.ConnectionAge)},
 		{"upstream.stream_total_timeout", int64(c.Upstream.StreamTotalTimeout)}, {"upstream.max_response_bytes", int64(c.Upstream.MaxResponseBytes)},
 		{"upstream.max_stream_bytes", int64(c.Upstream.MaxStreamBytes)}, {"upstream.sse_max_line_bytes", int64(c.Upstream.SSEMaxLineBytes)},

@@ -19,6 +19,7 @@ const (
 	Refused                   // it refused with another 4xx that the request did not cause: our account, a model that no longer exists
 	Failed                    // it broke, timed out or was invalid
 	Unreachable               // no connection could be made
+	Abandoned                 // the client left after a long silence: counted as a failure, but not one for which an endpoint gets no calls
 )
 
 // Judge returns what an attempt's error shows about its endpoint; content reports whether an answer had begun.
@@ -68,7 +69,7 @@ func (r Result) ofEndpoint() verdict {
 // ofHost: any answer over a connection shows that the host works.
 func (r Result) ofHost() verdict {
 	switch r {
-	case Neutral:
+	case Neutral, Abandoned:
 		return silent
 	case Unreachable:
 		return failure

@@ -105,6 +105,7 @@ func roundUp(d time.Duration) time.Duration { return (d + time.Second - 1).Trunc
 // attempt makes the admitted attempt and, where that is allowed, one more at the same endpoint: without the reasoning of earlier turns
 // where the provider refused that, else because it may well succeed. rest are the attempts planned after it.
 func (x *run) attempt(ctx context.Context, at *routing.Attempt, rest []routing.Attempt) *fault.Error {
+	x.req.Elsewhere = x.elsewhere(rest) && len(x.rec.Attempts)+1 < x.relay.cfg.MaxAttempts
 	err := x.try(ctx, at)
 	if err == nil || x.started {
 		return err
@@ -216,6 +217,9 @@ func (x *run) note(at *routing.Attempt) *record.Attempt {
 	return &x.rec.Attempts[len(x.rec.Attempts)-1]
 }
 
+// longSilence is after what time without any content a client that leaves is a sign of an endpoint that does not answer.
+const longSilence = 20 * time.Second
+
 // ended reports to the gate what the attempt shows about its endpoint.
 //
 //go:noinline
@@ -226,6 +230,9 @@ func (x *run) ended(err *fault.Error, rec *record.Attempt) {
 	}
 	if rec.FirstContent > 0 {
 		s.Latency = rec.FirstContent - rec.Started
+	}
+	if err != nil && err.Kind == fault.Canceled && rec.FirstContent == 0 && s.Took >= longSilence {
+		s.Result = health.Abandoned
 	}
 	if n := x.meter.usage.Completion; n.Reported && n.N > 0 && n.N <= x.most.Completion.N {
 		s.Tokens = n.N

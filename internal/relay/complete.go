@@ -34,7 +34,7 @@ type Config struct {
 
 // Default is the configuration of a node without one.
 func Default() Config {
-	return Config{MaxAttempts: 6, AttemptBudget: 2 * time.Minute, RetryPercent: 20, StickyFor: 10 * time.Minute, HostedCalls: 3, SliceTokens: 2048, DefaultOutput: 16384}
+	return Config{MaxAttempts: 6, AttemptBudget: 6 * time.Minute, RetryPercent: 20, StickyFor: 10 * time.Minute, HostedCalls: 3, SliceTokens: 2048, DefaultOutput: 16384}
 }
 
 // Observer counts events for metrics. Its methods must be quick and safe for concurrent use.

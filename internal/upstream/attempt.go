@@ -55,8 +55,10 @@ type attempt struct {
 	start          time.Time
 	headersBy      time.Duration // since start
 	idle           time.Duration
-	waiting        atomic.Int64 // when the current read began, nanoseconds since start; 0: no read
+	firstBy        time.Duration // idle, until the first byte of the body
+	waiting        atomic.Int64  // when the current read began, nanoseconds since start; 0: no read
 	headersArrived atomic.Bool
+	bodyArrived    atomic.Bool
 	lingering      atomic.Bool // lingerBy is set
 
 	mu       sync.Mutex // guards the fields below
@@ -101,7 +103,7 @@ func (c *Client) open(ctx context.Context, ep *catalog.Endpoint, req *completion
 		return nil, nil, nil, err
 	}
 	call.Header = traced(call.Header, req)
-	a := c.newAttempt(ctx, ep, texter, req.Stream, t.group.standard)
+	a := c.newAttempt(ctx, ep, texter, req, req.Stream, t.group.standard)
 	answer, err := a.ask(t, req, &call)
 	if err != nil {
 		a.end()
@@ -124,7 +126,7 @@ func traced(h http.Header, req *completion.Request) http.Header {
 
 // newAttempt begins an attempt over a transport of the standard library, or over our own client where that is nil. From then on the caller's leaving
 // aborts it.
-func (c *Client) newAttempt(caller context.Context, ep *catalog.Endpoint, d dialect.Dialect, stream bool, over *http.Transport) *attempt {
+func (c *Client) newAttempt(caller context.Context, ep *catalog.Endpoint, d dialect.Dialect, req *completion.Request, stream bool, over *http.Transport) *attempt {
 	a, ok := c.attempts.Get().(*attempt)
 	if !ok {
 		a = &attempt{client: c}
@@ -137,13 +139,17 @@ func (c *Client) newAttempt(caller context.Context, ep *catalog.Endpoint, d dial
 		a.x = &standard{transport: over}
 	}
 	total := c.cfg.Timeouts.Total
-	a.idle, a.headersBy = c.cfg.Timeouts.Idle, c.cfg.Timeouts.FirstByte
+	a.idle, a.headersBy = c.cfg.Timeouts.Idle, c.cfg.Timeouts.patience(ep, req, stream)
 	if stream {
-		total, a.headersBy = c.cfg.Timeouts.StreamTotal, c.cfg.Timeouts.StreamFirstByte
+		total = c.cfg.Timeouts.StreamTotal
+	}
+	a.firstBy = a.idle
+	if req != nil && req.Elsewhere {
+		a.firstBy = min(a.idle, a.headersBy)
 	}
 	a.mu.Lock()
 	a.over, a.cause, a.totalBy, a.lingerBy = false, nil, total, 0
-	a.timer.Reset(min(a.headersBy, a.idle, total))
+	a.timer.Reset(min(a.headersBy, a.firstBy, total))
 	a.mu.Unlock()
 	a.leave = context.AfterFunc(caller, a.gone)
 	return a
@@ -219,6 +225,7 @@ func (a *attempt) askOver(t *target, l *lane, req *completion.Request, call *dia
 func (a *attempt) again() {
 	a.x.Close()
 	a.headersArrived.Store(false)
+	a.bodyArrived.Store(false)
 	a.raw, a.body = watched{}, dialect.Body{}
 }
 
@@ -281,18 +288,22 @@ func (a *attempt) look(now time.Duration) (next time.Duration, late error) {
 			next = min(next, max(a.lingerBy, now+lingerGrace))
 		}
 	}
+	idle := a.idle
+	if !a.bodyArrived.Load() {
+		idle = a.firstBy
+	}
 	switch {
 	case !a.headersArrived.Load():
 		if now >= a.headersBy {
 			return 0, &expired{"response headers", a.headersBy}
 		}
-		next = min(next, a.headersBy, now+a.idle) // the first read may begin at any time
+		next = min(next, a.headersBy, now+idle) // the first read may begin at any time
 	case waiting == 0: // the consumer is busy: a read that begins now is late after one idle time
-		next = min(next, now+a.idle)
-	case now >= waiting+a.idle:
-		return 0, &expired{"further bytes", a.idle}
+		next = min(next, now+idle)
+	case now >= waiting+idle:
+		return 0, &expired{"further bytes", idle}
 	default:
-		next = min(next, waiting+a.idle)
+		next = min(next, waiting+idle)
 	}
 	return next, nil
 }
@@ -399,13 +410,15 @@ func (a *attempt) forget() {
 	a.reported, a.reader = nil, nil
 	a.waiting.Store(0)
 	a.headersArrived.Store(false)
+	a.bodyArrived.Store(false)
 	a.lingering.Store(false)
 }
 
 // watched reads the body, records for the watchdog when it waits, and counts bytes.
 type watched struct {
-	a    *attempt
-	left int64
+	a     *attempt
+	left  int64
+	begun bool // something was read
 }
 
 func (w *watched) Read(p []byte) (int, error) {
@@ -415,6 +428,10 @@ func (w *watched) Read(p []byte) (int, error) {
 	w.a.waiting.Store(max(1, int64(time.Since(w.a.start))))
 	n, err := w.a.x.Read(p)
 	w.a.waiting.Store(0)
+	if n > 0 && !w.begun {
+		w.begun = true
+		w.a.bodyArrived.Store(true)
+	}
 	if w.left -= int64(n); w.left < 0 {
 		return 0, dialect.TooLarge(w.a.ep, nil)
 	}

@@ -25,11 +25,51 @@ type Timeouts struct {
 	TLS             time.Duration // handshake; 5 s
 	FirstByte       time.Duration // until the response headers of a whole answer; 300 s
 	StreamFirstByte time.Duration // the same for a stream; 120 s
+	Leave           Leave         // when a provider is left for another
 	Idle            time.Duration // while waiting for the next bytes of a body; 120 s
 	Total           time.Duration // a whole answer from start to end; 600 s
 	StreamTotal     time.Duration // the same for a stream; 1800 s
 	Linger          time.Duration // for usage and the end mark, once every choice of a stream has ended; 2 s
 	Connection      time.Duration // age at which a connection of our own client is no longer used; 10 min
+}
+
+// Leave is after which silence, from the beginning of an attempt to the first byte of its body, a provider is left while another endpoint can
+// be asked. It never lasts longer than the time-outs that hold for the last one. A field that is zero takes the default.
+type Leave struct {
+	Stream          time.Duration // 30 s
+	StreamReasoning time.Duration // of a model that is silent while it reasons; 90 s
+	Whole           time.Duration // an answer that comes in one piece, once it is made; 120 s
+	WholeReasoning  time.Duration // 240 s
+	Quick           time.Duration // vectors, rankings, moderations; 30 s
+	Media           time.Duration // images, speech, transcriptions; 180 s
+}
+
+// patience is how long a provider may be silent.
+func (t *Timeouts) patience(ep *catalog.Endpoint, req *completion.Request, stream bool) time.Duration {
+	most := t.FirstByte
+	if stream {
+		most = t.StreamFirstByte
+	}
+	if req == nil || !req.Elsewhere {
+		return most
+	}
+	l := &t.Leave
+	if !req.Chats() {
+		switch ep.Model.Type {
+		case catalog.TypeEmbedding, catalog.TypeRerank, catalog.TypeModeration:
+			return min(l.Quick, most)
+		}
+		return min(l.Media, most)
+	}
+	switch {
+	case stream && !ep.ReasonsInSight():
+		return min(l.StreamReasoning, most)
+	case stream:
+		return min(l.Stream, most)
+	case ep.Params&(catalog.ParamReasoning|catalog.ParamReasoningEffort) != 0:
+		return min(l.WholeReasoning, most)
+	}
+	return min(l.Whole, most)
 }
 
 // Config configures a Client. Every field but Dialects may be zero.
@@ -154,6 +194,12 @@ func (t Timeouts) withDefaults() Timeouts {
 	set(&t.TLS, 5*time.Second)
 	set(&t.FirstByte, 300*time.Second)
 	set(&t.StreamFirstByte, 120*time.Second)
+	set(&t.Leave.Stream, 30*time.Second)
+	set(&t.Leave.StreamReasoning, 90*time.Second)
+	set(&t.Leave.Whole, 120*time.Second)
+	set(&t.Leave.WholeReasoning, 240*time.Second)
+	set(&t.Leave.Quick, 30*time.Second)
+	set(&t.Leave.Media, 180*time.Second)
 	set(&t.Idle, 120*time.Second)
 	set(&t.Total, 600*time.Second)
 	set(&t.StreamTotal, 1800*time.Second)

@@ -33,7 +33,7 @@ func (c *Client) CountTokens(ctx context.Context, ep *catalog.Endpoint, req *com
 		return 0, cannotCount()
 	}
 	key := t.keys.pick(ep.UpstreamID, nil, c.cfg.Now)
-	a := c.newAttempt(ctx, ep, texter, false, t.group.standard)
+	a := c.newAttempt(ctx, ep, texter, nil, false, t.group.standard)
 	a.limit = maxCountBytes
 	defer a.end()
 	answer, err := a.askWith(t, key, req, &call)

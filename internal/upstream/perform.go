@@ -129,7 +129,7 @@ func (k *asking) Do(call dialect.Call) (*dialect.Answer, error) {
 	if call.Content != nil || call.URL != "" {
 		over = k.client.plainTransport(k.target.group)
 	}
-	a := k.client.newAttempt(k.ctx, k.ep, k.target.dialect, call.Stream, over)
+	a := k.client.newAttempt(k.ctx, k.ep, k.target.dialect, k.req, call.Stream, over)
 	a.limit, a.reported = k.client.cfg.Limits.Media, k.reported
 	answer, err := k.ask(a, &call)
 	if err != nil {
