@@ -76,6 +76,7 @@ type Request struct {
 	Query            string   // query of the client's URL with its question mark, where it is forwarded: "?beta=true"
 	Version          string   // version of the wire that the client sent in a header, "" none
 	Betas            []string // beta features that the client requested in headers, as written
+	Unpermitted      []string // members of Body that only features can permit that were left out; nil: no feature was left out
 	HasRoles         Roles    // what occurs in the messages: a dialect decides by it whether to rewrite them
 	Signature        string   // newest provider signature on reasoning or a tool call in the conversation, "" none: its issuer recognises it
 	WithoutReasoning bool     // leave out reasoning of earlier turns, because the upstream refused it

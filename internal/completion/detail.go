@@ -20,7 +20,7 @@ type Editor interface {
 
 // Edits returns the changes that the request's style makes in Body for an upstream of the same wire. See Editor.
 func (r *Request) Edits() (list []Edit, lost bool) {
-	if e, ok := r.Source.(Editor); ok && r.HasRoles&HasReasoning != 0 {
+	if e, ok := r.Source.(Editor); ok && (r.HasRoles&HasReasoning != 0 || r.Unpermitted != nil) {
 		return e.Edits(r)
 	}
 	return nil, false

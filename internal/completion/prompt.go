@@ -1,6 +1,10 @@
 package completion
 
-import "weir/internal/encoded"
+import (
+	"slices"
+
+	"weir/internal/encoded"
+)
 
 // Prompt is the content of a request in the form that all wires share. A dialect encodes it when its wire is not the client's.
 // It is made from the body on demand, because most requests go upstream on the wire they arrived on.
@@ -145,6 +149,19 @@ const (
 	FormatGigaChat  = "gigachat-v1"
 )
 
+// listedFormats are the formats that clients know. They drop details of any other, and encrypted reasoning with them.
+// Source: OpenRouter's description of reasoning_details and its official client.
+var listedFormats = []string{FormatUnknown, FormatOpenAI, FormatAzure, "bedrock-openai-responses-v1", "bedrock-xai-responses-v1", FormatXAI, "meta-responses-v1", FormatAnthropic, FormatGoogle}
+
+// ShownFormat is the format that clients read in reasoning_details: the format itself if they know it, else FormatUnknown. What comes back
+// under FormatUnknown and must go to its own provider only is packed with its true format.
+func ShownFormat(format string) string {
+	if slices.Contains(listedFormats, format) {
+		return format
+	}
+	return FormatUnknown
+}
+
 // ReasoningDetail is a piece of reasoning of an answer. The client sends it back with the conversation.
 type ReasoningDetail struct {
 	Kind      ReasoningKind
@@ -162,10 +179,17 @@ type Tool struct {
 	Description string
 	Parameters  []byte // JSON schema, nil: none
 	Strict      *bool
-	Custom      bool // takes free text
+	Custom      bool     // takes free text
+	Grammar     *Grammar // of a custom tool's text, nil: any text
 	Cache       Cache
 	Hosted      []byte // the whole declaration of a tool that the provider runs itself, as the client wrote it; else nil
 	HostedType  string // its type
+}
+
+// Grammar is the form that the text of a custom tool must have.
+type Grammar struct {
+	Syntax     string // "lark", "regex"
+	Definition string
 }
 
 // ChoiceMode says whether the model may or must call tools.

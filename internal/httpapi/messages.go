@@ -66,6 +66,7 @@ func (x *exchange) readMessages(decode func([]byte) (*completion.Request, error)
 	req.Betas, left = messages.Betas(slices.Concat(x.r.Header["Anthropic-Beta"], x.r.Header["X-Anthropic-Beta"]))
 	if len(left) > 0 {
 		x.w.Header()["X-Left-Out-Betas"] = []string{cutList(left)}
+		messages.Unpermitted(req, left)
 	}
 	if x.r.URL.Query().Get("beta") == "true" {
 		req.Query = "?beta=true"

@@ -24,6 +24,11 @@ func Reasoning(list []byte) []completion.ReasoningDetail {
 		}
 		out, last = append(out, t), here
 	}
+	for i := range out {
+		if t, ok := pack.Unpack(out[i].Data); ok {
+			out[i] = t
+		}
+	}
 	return out
 }
 

@@ -60,6 +60,9 @@ const maxUses = 1_000_000
 
 // OfferTool records what a tool of a request costs, and how often it may be used.
 func OfferTool(needs *routing.Needs, tool []byte) {
+	for e := rawjson.ElementsOf(rawjson.Find(tool, "tools")); e.Next(); { // of a namespace
+		OfferTool(needs, e.Value)
+	}
 	paid := PaidTool(tool)
 	if paid == 0 {
 		return

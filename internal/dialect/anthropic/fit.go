@@ -13,17 +13,18 @@ import (
 type fit struct {
 	edits   []completion.Edit
 	without catalog.Params // members that are left out, because another one excludes them
+	barred  []string       // members that only features can permit that were left out
 	sent    dialect.Sent
 }
 
 // leaves reports whether a member of the body is left out.
 func (f *fit) leaves(name string) bool {
-	return completion.GatewayOnly(name) || f.without != 0 && f.without&catalog.ParamNamed(name) != 0
+	return completion.GatewayOnly(name) || f.without != 0 && f.without&catalog.ParamNamed(name) != 0 || slices.Contains(f.barred, name)
 }
 
 // fitted compares a body with the facts of the model. Only what the model is known to refuse is changed. edits are those of the client's style.
 func fitted(ep *catalog.Endpoint, req *completion.Request, edits []completion.Edit) fit {
-	f := fit{edits: slices.Clone(edits)}
+	f := fit{edits: slices.Clone(edits), barred: req.Unpermitted}
 	facts := &ep.Facts
 	if len(facts.Excludes) > 0 {
 		var has catalog.Params

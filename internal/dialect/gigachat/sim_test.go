@@ -67,7 +67,7 @@ func TestSimulator(t *testing.T) {
 	}
 	for _, stream := range []string{`"stream":true,`, ""} {
 		got, details := complete(stream + functions + `"messages":[{"role":"system","content":"be kind"},{"role":"user","content":"weather"}]`)
-		if len(got.Calls) != 1 || got.Calls[0].Name != "weather" || got.Finish != completion.ToolCalls || !strings.Contains(details, `"format":"gigachat-v1"`) {
+		if len(got.Calls) != 1 || got.Calls[0].Name != "weather" || got.Finish != completion.ToolCalls || !strings.Contains(details, `"data":"weir.1.`) {
 			t.Fatalf("%+v %s", got, details)
 		}
 		got, _ = complete(stream + functions + `"messages":[{"role":"system","content":"be kind"},{"role":"user","content":"weather"},{"role":"assistant","reasoning_details":` + details +

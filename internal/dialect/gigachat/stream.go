@@ -10,6 +10,7 @@ import (
 	"weir/internal/dialect"
 	"weir/internal/rawjson"
 	"weir/internal/usage"
+	"weir/internal/wire/pack"
 )
 
 var errShape = errors.New("gigachat: not an answer")
@@ -153,7 +154,8 @@ func (dec *decoder) message(v []byte) {
 		}
 		dec.raw = append(dec.raw, `{"type":"reasoning.encrypted","index":`...)
 		dec.raw = strconv.AppendInt(dec.raw, int64(index), 10)
-		dec.raw = append(append(append(dec.raw, `,"format":"`+completion.FormatGigaChat+`","data":`...), state...), "}]"...)
+		bound := pack.Pack(&completion.ReasoningDetail{Kind: completion.ReasoningEncrypted, Format: completion.FormatGigaChat, Data: rawjson.Text(state)})
+		dec.raw = append(rawjson.AppendText(append(dec.raw, `,"format":"`+completion.FormatUnknown+`","data":`...), bound), "}]"...)
 		dec.ev.ReasoningDetails = dec.raw
 		dec.ev.Signature = rawjson.Text(state)
 	}

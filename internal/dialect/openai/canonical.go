@@ -9,6 +9,7 @@ import (
 	"weir/internal/dialect"
 	"weir/internal/mediatype"
 	"weir/internal/rawjson"
+	"weir/internal/wire/pack"
 )
 
 // asChat writes a request that came by another wire as a chat request, which is then sent like any chat request: with every quirk of the
@@ -330,7 +331,11 @@ func (w *writer) reasoning(parts []completion.Part) {
 		switch t.Kind {
 		case completion.ReasoningEncrypted:
 			w.Name("type").Text("reasoning.encrypted")
-			w.Name("data").Text(t.Data)
+			data := t.Data
+			if t.Origin != "" || completion.ShownFormat(t.Format) != t.Format {
+				data = pack.Pack(t) // only this gateway knows who reads it
+			}
+			w.Name("data").Text(data)
 		case completion.ReasoningSummary:
 			w.Name("type").Text("reasoning.summary")
 			w.Name("summary").Text(t.Text)
@@ -345,7 +350,7 @@ func (w *writer) reasoning(parts []completion.Part) {
 			w.Name("id").Text(t.ID)
 		}
 		if t.Format != "" {
-			w.Name("format").Text(t.Format)
+			w.Name("format").Text(completion.ShownFormat(t.Format))
 		}
 		w.Name("index").Int(int64(i))
 		w.EndObject()
@@ -409,6 +414,14 @@ func (w *writer) tools() error {
 		}
 		if t.Strict != nil {
 			w.Name("strict").Bool(*t.Strict)
+		}
+		if g := t.Grammar; g != nil {
+			w.Name("format").Object()
+			w.Name("type").Text("grammar")
+			w.Name("grammar").Object()
+			w.Name("syntax").Text(g.Syntax)
+			w.Name("definition").Text(g.Definition)
+			w.Close("}}")
 		}
 		w.EndObject()
 		w.mark(t.Cache)

@@ -170,7 +170,7 @@ func (dec *decoder) delta(c *choice, raw []byte, whole bool) {
 		case "reasoning_content":
 			spare = m.Value
 		case "reasoning_details":
-			ev.ReasoningDetails = list(m.Value)
+			ev.ReasoningDetails = shown(list(m.Value))
 		case "refusal":
 			ev.Refusal = dec.unquoted(m.Value)
 		case "tool_calls":
@@ -268,4 +268,36 @@ func (dec *decoder) image(part []byte) {
 	}
 	dec.text = append(append(dec.text, part...), ']')
 	dec.ev.Images = dec.text[at:len(dec.text):len(dec.text)]
+}
+
+// shown is a list of reasoning details in formats that clients know.
+func shown(list []byte) []byte {
+	for e := rawjson.ElementsOf(list); e.Next(); {
+		if f := rawjson.Find(e.Value, "format"); rawjson.KindOf(f) == rawjson.String && completion.ShownFormat(rawjson.Text(f)) != rawjson.Text(f) {
+			return reformatted(list)
+		}
+	}
+	return list
+}
+
+func reformatted(list []byte) []byte {
+	w := rawjson.Writer{B: make([]byte, 0, len(list))}
+	w.Array()
+	for e := rawjson.ElementsOf(list); e.Next(); {
+		if rawjson.KindOf(e.Value) != rawjson.Object {
+			w.Raw(e.Value)
+			continue
+		}
+		w.Object()
+		for m := rawjson.MembersOf(e.Value); m.Next(); {
+			if string(m.Name) == "format" && rawjson.KindOf(m.Value) == rawjson.String {
+				w.Name("format").Text(completion.ShownFormat(rawjson.Text(m.Value)))
+			} else {
+				w.Member(e.Value[m.Start:m.End])
+			}
+		}
+		w.EndObject()
+	}
+	w.EndArray()
+	return w.B
 }

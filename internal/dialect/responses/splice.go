@@ -121,7 +121,7 @@ func (e *encoder) dropped(name string) bool {
 func (e *encoder) input(v []byte) {
 	packed := bytes.Contains(v, []byte(`"reasoning"`)) || bytes.Contains(v, []byte(`"compaction"`))
 	parsed := bytes.Contains(v, []byte(parsedPrefix))
-	if len(e.req.History) == 0 && !packed && !parsed {
+	if len(e.req.History) == 0 && !packed && !parsed && !hasTextParts(v) {
 		e.Name("input").Raw(v)
 		return
 	}
@@ -150,8 +150,8 @@ func (e *encoder) items(list []byte) {
 				continue
 			}
 		}
-		if bytes.Contains(el.Value, []byte(parsedPrefix)) {
-			e.unparsed(el.Value)
+		if bytes.Contains(el.Value, []byte(parsedPrefix)) || hasTextParts(el.Value) {
+			e.mended(el.Value)
 			continue
 		}
 		e.Raw(el.Value)
@@ -162,8 +162,28 @@ func (e *encoder) items(list []byte) {
 // parsed in texts. Applications send these items back, and the wire's inventor refuses the members.
 const parsedPrefix = `"parsed`
 
-// unparsed writes an item without what helpers of client libraries have added.
-func (e *encoder) unparsed(v []byte) {
+// hasTextParts reports whether some value in v is "text": the type that parts have on the chat wire, and that clients write here, too.
+func hasTextParts(v []byte) bool {
+	const word = `"text"`
+	for at := bytes.Index(v, []byte(word)); at >= 0; {
+		if before := bytes.TrimRight(v[:at], " \t\r\n"); len(before) > 0 && before[len(before)-1] == ':' {
+			return true
+		}
+		next := bytes.Index(v[at+len(word):], []byte(word))
+		if next < 0 {
+			return false
+		}
+		at += len(word) + next
+	}
+	return false
+}
+
+// mended writes an item without what helpers of client libraries have added, and with the types of this wire for parts of text.
+func (e *encoder) mended(v []byte) {
+	text := "input_text"
+	if rawjson.TextAt(v, "role") == "assistant" {
+		text = "output_text"
+	}
 	e.Object()
 	for m := rawjson.MembersOf(v); m.Next(); {
 		switch name := string(m.Name); {
@@ -171,13 +191,18 @@ func (e *encoder) unparsed(v []byte) {
 		case name == "content" && rawjson.KindOf(m.Value) == rawjson.Array:
 			e.Name(name).Array()
 			for part := rawjson.ElementsOf(m.Value); part.Next(); {
-				if rawjson.Find(part.Value, "parsed") == nil {
+				plain := rawjson.TextAt(part.Value, "type") == "text"
+				if rawjson.Find(part.Value, "parsed") == nil && !plain {
 					e.Raw(part.Value)
 					continue
 				}
 				e.Object()
 				for in := rawjson.MembersOf(part.Value); in.Next(); {
-					if string(in.Name) != "parsed" {
+					switch name := string(in.Name); {
+					case name == "parsed":
+					case name == "type" && plain:
+						e.Name(name).Text(text)
+					default:
 						e.Member(part.Value[in.Start:in.End])
 					}
 				}

@@ -275,7 +275,7 @@ func (dec *decoder) detail(kind string, index int, id []byte) {
 	}
 	dec.raw = append(append(append(dec.raw, `{"type":"reasoning.`...), kind...), `","index":`...)
 	dec.raw = strconv.AppendInt(dec.raw, int64(index), 10)
-	dec.raw = rawjson.AppendText(append(dec.raw, `,"format":`...), dec.format)
+	dec.raw = rawjson.AppendText(append(dec.raw, `,"format":`...), completion.ShownFormat(dec.format))
 	if rawjson.KindOf(id) == rawjson.String {
 		dec.raw = append(append(dec.raw, `,"id":`...), id...)
 	}

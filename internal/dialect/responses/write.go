@@ -6,8 +6,6 @@ import (
 	"weir/internal/catalog"
 	"weir/internal/completion"
 	"weir/internal/dialect"
-	"weir/internal/rawjson"
-	"weir/internal/wire/pack"
 )
 
 // write writes a request that came by another wire.
@@ -224,9 +222,6 @@ func wordsOf(parts []completion.Part) (string, bool) {
 
 // reasoned writes reasoning that the endpoint can read.
 func (e *encoder) reasoned(t *completion.ReasoningDetail) {
-	if packed, ok := pack.Unpack(t.Data); ok {
-		t = &packed
-	}
 	if !e.own(t) {
 		e.foreign = e.foreign || t.Kind == completion.ReasoningEncrypted || t.Signature != ""
 		return
@@ -248,7 +243,7 @@ func (e *encoder) tools(p *completion.Prompt) error {
 	e.Name("tools").Array()
 	for i := range p.Tools {
 		t := &p.Tools[i]
-		if t.Hosted != nil && !t.Custom {
+		if t.Hosted != nil {
 			return dialect.Cannot("tools", "tools of type "+t.HostedType)
 		}
 		e.tool(t)
@@ -279,28 +274,16 @@ func (e *encoder) tool(t *completion.Tool) {
 	}
 	switch {
 	case t.Custom:
-		e.grammar(rawjson.FindPath(t.Hosted, "custom", "format"))
+		if g := t.Grammar; g != nil {
+			e.Name("format").Object()
+			e.Name("type").Text("grammar")
+			e.Name("syntax").Text(g.Syntax)
+			e.Name("definition").Text(g.Definition)
+			e.EndObject()
+		}
 	default:
 		e.Name("parameters").Raw(dialect.ObjectSchema(t.Parameters))
 		e.Name("strict").Bool(t.Strict != nil && *t.Strict) // true is the default of this wire and false that of others
-	}
-	e.EndObject()
-}
-
-// grammar writes the format of a custom tool, which the chat wire writes one level deeper.
-func (e *encoder) grammar(v []byte) {
-	if rawjson.KindOf(v) != rawjson.Object {
-		return
-	}
-	e.Name("format").Object()
-	for m := rawjson.MembersOf(v); m.Next(); {
-		if string(m.Name) == "grammar" {
-			for in := rawjson.MembersOf(m.Value); in.Next(); {
-				e.Name(string(in.Name)).Raw(in.Value)
-			}
-			continue
-		}
-		e.Name(string(m.Name)).Raw(m.Value)
 	}
 	e.EndObject()
 }

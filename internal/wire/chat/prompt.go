@@ -318,7 +318,11 @@ func toolOf(v []byte) completion.Tool {
 		tool = functionOf(rawjson.Find(v, "function"))
 	case "custom":
 		custom := rawjson.Find(v, "custom")
-		tool = completion.Tool{Name: rawjson.TextAt(custom, "name"), Description: rawjson.TextAt(custom, "description"), Custom: true, Hosted: v, HostedType: kind}
+		tool = completion.Tool{Name: rawjson.TextAt(custom, "name"), Description: rawjson.TextAt(custom, "description"), Custom: true, HostedType: kind}
+		if format := rawjson.Find(custom, "format"); rawjson.TextAt(format, "type") == "grammar" {
+			grammar := rawjson.Find(format, "grammar")
+			tool.Grammar = &completion.Grammar{Syntax: rawjson.TextAt(grammar, "syntax"), Definition: rawjson.TextAt(grammar, "definition")}
+		}
 	default:
 		tool = completion.Tool{Hosted: v, HostedType: kind}
 	}

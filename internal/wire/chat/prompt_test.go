@@ -137,7 +137,7 @@ func TestPromptFields(t *testing.T) {
 			c.Prompt{Stop: []string{"a", "b"}, Audio: &c.AudioOutput{Voice: "v", Format: "mp3"}, Search: &c.Search{ContextSize: "high", Location: []byte(`{"a":1}`)}}},
 		{`"tools":[{"type":"function","function":{"name":"f","description":"d","parameters":{"type":"object"},"strict":true},"cache_control":{"type":"ephemeral"}},{"type":"custom","custom":{"name":"g"}},{"type":"web_search"}],"tool_choice":"required"`,
 			c.Prompt{Choice: c.Choice{Mode: c.ChoiceRequired}, Tools: []c.Tool{{Name: "f", Description: "d", Parameters: []byte(`{"type":"object"}`), Strict: &yes, Cache: "5m"},
-				{Name: "g", Custom: true, Hosted: []byte(`{"type":"custom","custom":{"name":"g"}}`), HostedType: "custom"}, {Hosted: []byte(`{"type":"web_search"}`), HostedType: "web_search"}}}},
+				{Name: "g", Custom: true, HostedType: "custom"}, {Hosted: []byte(`{"type":"web_search"}`), HostedType: "web_search"}}}},
 		{`"functions":[{"name":"f"}],"function_call":{"name":"f"}`, c.Prompt{Tools: []c.Tool{{Name: "f"}}, Choice: c.Choice{Mode: c.ChoiceTool, Name: "f"}}},
 		{`"tool_choice":{"type":"function","function":{"name":"f"}}`, c.Prompt{Choice: c.Choice{Mode: c.ChoiceTool, Name: "f"}}},
 		{`"tool_choice":{"type":"custom","custom":{"name":"f"}}`, c.Prompt{Choice: c.Choice{Mode: c.ChoiceTool, Name: "f", Custom: true}}},

@@ -4,21 +4,65 @@ import (
 	_ "embed"
 	"slices"
 	"strings"
+
+	"weir/internal/completion"
+	"weir/internal/rawjson"
 )
 
 //go:embed betas.txt
 var betasText string
 
-// freeBetas are the features without a price of their own, without their dates.
-var freeBetas = func() map[string]bool {
-	free := map[string]bool{}
+// anyFeature is the line of the members that need no feature.
+const anyFeature = "*"
+
+// freeBetas are the features without a price of their own, without their dates. permitted are the members of a request that they permit, and
+// those that need no feature, such as "thinking" and "tools[].strict".
+var freeBetas, permitted = func() (free, members map[string]bool) {
+	free, members = map[string]bool{}, map[string]bool{}
 	for line := range strings.Lines(betasText) {
-		if words := strings.Fields(line); len(words) > 0 && words[0] != "#" {
-			free[words[0]] = true
+		words := strings.Fields(line)
+		if len(words) < 3 || words[0] == "#" {
+			continue
+		}
+		free[words[0]] = words[0] != anyFeature
+		for name := range strings.SplitSeq(words[1], ",") {
+			members[name] = true
 		}
 	}
-	return free
+	return free, members
 }()
+
+// Unpermitted has the request go without the members that only features which were left out can permit: a feature and its members go
+// together, or neither goes. Without any left out, members that are unknown here are the client's and its provider's business.
+func Unpermitted(req *completion.Request, left []string) {
+	if len(left) == 0 {
+		return
+	}
+	req.Unpermitted = []string{}
+	for i := range req.Members {
+		if name := req.Members[i].Name; !permitted[name] && !completion.GatewayOnly(name) {
+			req.Unpermitted = append(req.Unpermitted, name)
+		}
+	}
+}
+
+// unpermitted removes the members of messages and tools that no feature permits.
+func unpermitted(req *completion.Request) (list []completion.Edit) {
+	for i := range req.Members {
+		m := &req.Members[i]
+		if m.Name != "messages" && m.Name != "tools" {
+			continue
+		}
+		for e := rawjson.ElementsOf(req.Body[m.Value:m.End]); e.Next(); {
+			var members []placed
+			for in, at := rawjson.MembersOf(e.Value), m.Value+e.At; in.Next(); {
+				members = append(members, placed{start: at + in.Start, end: at + in.End, drop: !permitted[m.Name+"[]."+string(in.Name)]})
+			}
+			list = append(list, removed(members, "")...)
+		}
+	}
+	return list
+}
 
 // Betas splits the features that a client requests in header fields: kept are those known to be free, left are all others. Lines without
 // a change stay as written.

@@ -1,6 +1,8 @@
 package messages
 
 import (
+	"slices"
+
 	"weir/internal/completion"
 	"weir/internal/rawjson"
 	"weir/internal/wire/pack"
@@ -10,15 +12,22 @@ import (
 const placeholder = `{"type":"text","text":"..."}`
 
 // Edits removes thinking of providers with other wires, which this style had packed, or, after an upstream has refused it, all thinking; and
-// citations that this style had made, which lack what only this wire's providers write.
+// citations that this style had made, which lack what only this wire's providers write; and what only features could permit that were left out.
 func (source) Edits(req *completion.Request) (list []completion.Edit, lost bool) {
 	x := editor{req: req}
+	if req.Unpermitted != nil {
+		x.edits = unpermitted(req)
+	}
+	if req.HasRoles&completion.HasReasoning == 0 {
+		return x.edits, false
+	}
 	for e := rawjson.ElementsOf(req.Body[req.MessagesAt.Start:req.MessagesAt.End]); e.Next(); {
 		x.message(req.MessagesAt.Start+e.At, e.Value)
 	}
 	if x.orphaned {
 		x.withoutThinking()
 	}
+	slices.SortFunc(x.edits, func(a, b completion.Edit) int { return a.Start - b.Start })
 	return x.edits, x.lost
 }
 
@@ -29,7 +38,7 @@ type editor struct {
 	orphaned bool // the model's last answer has lost the thinking at its beginning, and its turn continues
 }
 
-// placed is the position of a content block in the body, and whether it is removed.
+// placed is the position of a content block or a member in the body, and whether it is removed.
 type placed struct {
 	start, end int
 	drop       bool
@@ -70,28 +79,34 @@ func (x *editor) content(at int, v []byte) {
 	if dropped {
 		x.orphaned = calls && !thinks
 	}
-	for i := 0; i < len(blocks); i++ {
-		if !blocks[i].drop {
-			if b := &blocks[i]; b.with != "" {
-				x.edits = append(x.edits, completion.Edit{Span: completion.Span{Start: b.start, End: b.end}, With: b.with})
+	x.edits = append(x.edits, removed(blocks, placeholder)...)
+}
+
+// removed takes pieces of a list or an object out, each with the comma beside it, or replaces them. Where none stays, instead takes their place.
+func removed(pieces []placed, instead string) (list []completion.Edit) {
+	for i := 0; i < len(pieces); i++ {
+		if p := &pieces[i]; !p.drop {
+			if p.with != "" {
+				list = append(list, completion.Edit{Span: completion.Span{Start: p.start, End: p.end}, With: p.with})
 			}
 			continue
 		}
 		first := i
-		for i+1 < len(blocks) && blocks[i+1].drop {
+		for i+1 < len(pieces) && pieces[i+1].drop {
 			i++
 		}
-		edit := completion.Edit{Span: completion.Span{Start: blocks[first].start, End: blocks[i].end}}
+		edit := completion.Edit{Span: completion.Span{Start: pieces[first].start, End: pieces[i].end}}
 		switch {
-		case i+1 < len(blocks): // up to the next block, with the comma between
-			edit.End = blocks[i+1].start
+		case i+1 < len(pieces): // up to the next piece, with the comma between
+			edit.End = pieces[i+1].start
 		case first > 0:
-			edit.Start = blocks[first-1].end
+			edit.Start = pieces[first-1].end
 		default:
-			edit.With = placeholder
+			edit.With = instead
 		}
-		x.edits = append(x.edits, edit)
+		list = append(list, edit)
 	}
+	return list
 }
 
 // withoutMade is a block of text without citations that this style had made, "" when it has none.

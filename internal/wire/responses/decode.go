@@ -499,6 +499,14 @@ func (d *decoder) estimate(item []byte) {
 			}
 		}
 	}
+	if kind := rawjson.TextAt(item, "type"); kind == "additional_tools" || kind == "tool_search_output" { // offered in the conversation, as in the member tools
+		list := rawjson.Find(item, "tools")
+		d.count(len(list))
+		for e := rawjson.ElementsOf(list); e.Next(); {
+			wire.OfferTool(needs, e.Value)
+			needs.Params |= catalog.ParamTools
+		}
+	}
 	for _, name := range [...]string{"arguments", "input", "summary", "encrypted_content"} {
 		if v := rawjson.Find(item, name); v != nil {
 			d.count(len(v))

@@ -1,6 +1,8 @@
 package responses
 
 import (
+	"bytes"
+
 	"weir/internal/rawjson"
 )
 
@@ -23,10 +25,24 @@ func flatName(namespace, name string) string {
 func spacesOf(req *Request) (spaces map[string]space) {
 	for i := range req.Members {
 		if m := &req.Members[i]; m.Name == "tools" {
-			for e := rawjson.ElementsOf(req.Body[m.Value:m.End]); e.Next(); {
-				spaces = addSpace(spaces, e.Value)
+			spaces = addSpaces(spaces, req.Body[m.Value:m.End])
+		}
+	}
+	if input := req.Body[req.Input.Start:req.Input.End]; bytes.Contains(input, []byte(`"namespace"`)) || bytes.Contains(req.History, []byte(`"namespace"`)) {
+		for _, list := range [...][]byte{req.History, input} {
+			for e := rawjson.ElementsOf(list); e.Next(); {
+				if rawjson.TextAt(e.Value, "type") == "additional_tools" {
+					spaces = addSpaces(spaces, rawjson.Find(e.Value, "tools"))
+				}
 			}
 		}
+	}
+	return spaces
+}
+
+func addSpaces(spaces map[string]space, tools []byte) map[string]space {
+	for e := rawjson.ElementsOf(tools); e.Next(); {
+		spaces = addSpace(spaces, e.Value)
 	}
 	return spaces
 }

@@ -91,7 +91,11 @@ func (b *builder) tool(v []byte) {
 		b.p.Tools = append(b.p.Tools, completion.Tool{Name: rawjson.TextAt(v, "name"), Description: rawjson.TextAt(v, "description"),
 			Parameters: wire.Present(rawjson.Find(v, "parameters")), Strict: wire.Truth(rawjson.Find(v, "strict"))})
 	case kind == "custom":
-		b.p.Tools = append(b.p.Tools, completion.Tool{Name: rawjson.TextAt(v, "name"), Description: rawjson.TextAt(v, "description"), Custom: true, HostedType: kind})
+		tool := completion.Tool{Name: rawjson.TextAt(v, "name"), Description: rawjson.TextAt(v, "description"), Custom: true, HostedType: kind}
+		if format := rawjson.Find(v, "format"); rawjson.TextAt(format, "type") == "grammar" {
+			tool.Grammar = &completion.Grammar{Syntax: rawjson.TextAt(format, "syntax"), Definition: rawjson.TextAt(format, "definition")}
+		}
+		b.p.Tools = append(b.p.Tools, tool)
 	case kind == "namespace":
 		b.namespace(v)
 	case isSearch(kind):
@@ -181,6 +185,10 @@ func (b *builder) item(path string, v []byte) {
 		b.add(completion.User, completion.Part{Kind: completion.ResultPart, Result: &completion.Result{CallID: id, Name: b.names[id], Parts: b.content(path+".output", rawjson.Find(v, "output"))}})
 	case "reasoning":
 		b.reasoning(v)
+	case "additional_tools":
+		for e := rawjson.ElementsOf(rawjson.Find(v, "tools")); e.Next(); {
+			b.tool(e.Value)
+		}
 	case "item_reference":
 		b.fail(path, "There is no stored item %q.", rawjson.TextAt(v, "id"))
 	case "local_shell_call", "shell_call", "apply_patch_call", "computer_call", "tool_search_call":
