@@ -20,6 +20,7 @@ type Facts struct {
 	Excludes         []string `yaml:"excludes"`          // pairs like "temperature/top_p": of two parameters that exclude each other the second is left out; tool_choice is one that requires a call
 	JSONSchema       string   `yaml:"json_schema"`       // "described": it has JSON mode only, so that the schema goes into the instructions; "native"
 	CallIDs          string   `yaml:"call_ids"`          // "alphanumeric9": ids of tool calls are nine letters and digits; "any"
+	CustomTools      string   `yaml:"custom_tools"`      // "functions": its tools are functions, so that one that takes free text becomes a function with one text; "native"
 	SystemMessages   string   `yaml:"system_messages"`   // "first": it takes one system message, at the beginning; "anywhere"
 	InputType        string   `yaml:"input_type"`        // "prefix": it reads the purpose of a text from its beginning; "field"
 	ImageRatios      []string `yaml:"image_ratios"`      // aspect ratios of its images, where it takes these and no sizes in pixels
@@ -33,6 +34,7 @@ const (
 	WithCalls     = "with_calls"
 	Described     = "described"
 	Alphanumeric9 = "alphanumeric9"
+	Functions     = "functions"
 	First         = "first"
 	Prefix        = "prefix"
 )
@@ -60,6 +62,8 @@ func FactWords(name string) []string {
 		return []string{Described, "native"}
 	case "call_ids":
 		return []string{Alphanumeric9, "any"}
+	case "custom_tools":
+		return []string{Functions, "native"}
 	case "system_messages":
 		return []string{First, "anywhere"}
 	case "input_type":

@@ -280,3 +280,9 @@ func (r *Request) Prompt() (*Prompt, error) {
 	}
 	return p, nil
 }
+
+// FreeText is the name of the one argument of a function that stands for a tool that takes free text.
+const FreeText = "input"
+
+// NoticeGrammar says that a grammar does not bind the model.
+const NoticeGrammar = "The provider does not enforce the grammar of a tool's text: it is a part of the tool's description."

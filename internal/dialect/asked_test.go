@@ -79,6 +79,8 @@ var fields = map[string]field{
 	"Tools.Parameters":           {chat: one("", chatTools), responses: one("", responsesTools), messages: one("", messagesTools), gemini: one("", geminiTools)},
 	"Tools.Strict":               {why: "a promise of some providers on the arguments; a client must check them anyway"},
 	"Tools.Custom":               {chat: one("", `"tools":[{"type":"custom","custom":{"name":"f"}}]`), responses: one("", `"tools":[{"type":"custom","name":"f"}]`)},
+	"Tools.Grammar.Syntax":       {why: "part of the definition"},
+	"Tools.Grammar.Definition":   {chat: one("", `"tools":[{"type":"custom","custom":{"name":"f","format":{"type":"grammar","grammar":{"syntax":"lark","definition":"start: NUMBER"}}}}]`), responses: one("", `"tools":[{"type":"custom","name":"f","format":{"type":"grammar","syntax":"lark","definition":"start: NUMBER"}}]`)},
 	"Tools.Cache":                {why: "a hint that makes calls cheaper"},
 	"Tools.Hosted":               {chat: one("", `"tools":[{"type":"code_interpreter"}]`), responses: one("", `"tools":[{"type":"code_interpreter","container":{"type":"auto"}}]`), messages: one("", `"tools":[{"type":"code_execution_20250825","name":"code_execution"}]`), gemini: one("", `"tools":[{"codeExecution":{}}]`)},
 	"Tools.HostedType":           {why: "part of Hosted"},

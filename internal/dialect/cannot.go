@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"bytes"
+	"strings"
 
 	"weir/internal/completion"
 	"weir/internal/fault"
@@ -24,15 +25,47 @@ func OneAnswer(req *completion.Request) error {
 	return nil
 }
 
-// OnlyFunctions fails when there is a tool that is no function: a hosted one, or one whose input has a grammar.
-func OnlyFunctions(tools []completion.Tool) error {
-	for i := range tools {
-		if t := &tools[i]; t.Custom || t.Hosted != nil {
+// OnlyFunctions turns tools that take free text into functions, and notes a grammar that is not enforced. It fails when there is a hosted tool.
+func (s *Sent) OnlyFunctions(p *completion.Prompt) error {
+	for i := range p.Tools {
+		if t := &p.Tools[i]; t.Hosted != nil {
 			return Cannot("tools", "tools of type "+t.HostedType)
 		}
 	}
+	s.AsFunctions(p)
 	return nil
 }
+
+// AsFunctions turns tools that take free text into functions with one text, for wires and models that have functions only, and the calls of
+// earlier turns with them. The grammar of such a text becomes a part of the description, with a notice: no provider enforces it then.
+func (s *Sent) AsFunctions(p *completion.Prompt) {
+	lost := false
+	for i := range p.Tools {
+		t := &p.Tools[i]
+		if !t.Custom {
+			continue
+		}
+		t.Custom, t.Parameters = false, []byte(freeText)
+		if g := t.Grammar; g != nil {
+			lost, t.Grammar = true, nil
+			t.Description = strings.TrimSpace(t.Description + "\n\nThe text in " + completion.FreeText + " must match this grammar (" + g.Syntax + "):\n" + g.Definition)
+		}
+	}
+	for i := range p.Turns {
+		for j := range p.Turns[i].Parts {
+			if c := p.Turns[i].Parts[j].Call; c != nil && c.Custom {
+				c.Custom, c.Arguments = false, append(rawjson.AppendText([]byte(`{"`+completion.FreeText+`":`), string(c.Arguments)), '}')
+			}
+		}
+	}
+	p.Choice.Custom = false
+	if lost {
+		s.Note(completion.NoticeGrammar)
+	}
+}
+
+// freeText is the schema of a function that stands for a tool that takes free text.
+const freeText = `{"type":"object","properties":{"` + completion.FreeText + `":{"type":"string"}},"required":["` + completion.FreeText + `"],"additionalProperties":false}`
 
 // maxShownID is how much of a call's id an error shows, in bytes.
 const maxShownID = 64

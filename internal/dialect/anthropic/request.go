@@ -63,7 +63,7 @@ func (e *encoder) check() error {
 	if err := dialect.OneAnswer(e.req); err != nil {
 		return err
 	}
-	if err := dialect.OnlyFunctions(e.p.Tools); err != nil {
+	if err := e.sent.OnlyFunctions(e.p); err != nil {
 		return err
 	}
 	return nil

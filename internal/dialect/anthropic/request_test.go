@@ -130,7 +130,6 @@ func TestRequestRefuses(t *testing.T) {
 		{"several answers", `"n":2,"messages":[{"role":"user","content":"q"}]`, "n"},
 		{"sound", `"messages":[{"role":"user","content":[{"type":"input_audio","input_audio":{"data":"QQ==","format":"wav"}}]}]`, "messages"},
 		{"video", `"messages":[{"role":"user","content":[{"type":"video_url","video_url":{"url":"https://a.test/v"}}]}]`, "messages"},
-		{"free text tools", `"tools":[{"type":"custom","custom":{"name":"f"}}],"messages":[{"role":"user","content":"q"}]`, "tools"},
 		{"arguments that are no object", `"messages":[{"role":"user","content":"q"},{"role":"assistant","tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"[1]"}}]}]`, "messages"},
 		{"a budget above the cap", `"max_tokens":1000,"reasoning":{"effort":"low"},"messages":[{"role":"user","content":"q"}]`, "max_tokens"},
 	} {

@@ -190,7 +190,6 @@ func TestRequestRefuses(t *testing.T) {
 	for _, tc := range []struct{ name, body, param string }{
 		{"several answers", `"n":2,` + ask, "n"},
 		{"a search by the plugin", `"plugins":[{"id":"web"}],` + ask, "plugins"},
-		{"free text tools", `"tools":[{"type":"custom","custom":{"name":"f"}}],` + ask, "tools"},
 		{"a picture by its address", `"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"https://a.test/i.png"}}]}]`, "messages"},
 		{"another provider's file", `"messages":[{"role":"user","content":[{"type":"file","file":{"file_id":"x"}}]}]`, "messages"},
 		{"a picture of a kind that is not taken", `"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/tiff;base64,QQ=="}}]}]`, "messages"},

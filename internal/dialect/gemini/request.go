@@ -25,7 +25,7 @@ type encoder struct {
 }
 
 func (e *encoder) encode() error {
-	if err := dialect.OnlyFunctions(e.p.Tools); err != nil {
+	if err := e.sent.OnlyFunctions(e.p); err != nil {
 		return err
 	}
 	if e.req.WithoutReasoning || e.p.Foreign(completion.FormatGoogle) {

@@ -98,7 +98,6 @@ func TestRequestFromChat(t *testing.T) {
 func TestRequestRefuses(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ name, body, param string }{
-		{"free text tools", `"tools":[{"type":"custom","custom":{"name":"f"}}],"messages":[{"role":"user","content":"q"}]`, "tools"},
 		{"another provider's file", `"messages":[{"role":"user","content":[{"type":"file","file":{"file_id":"x"}}]}]`, "messages"},
 		{"arguments that are no object", `"messages":[{"role":"user","content":"q"},{"role":"assistant","tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"[1]"}}]}]`, "messages"},
 		{"a budget above the cap", `"max_tokens":1000,"reasoning":{"effort":"low"},"messages":[{"role":"user","content":"q"}]`, "max_tokens"},

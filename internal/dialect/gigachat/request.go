@@ -56,7 +56,7 @@ func (e *encoder) check() error {
 	case e.p.Search != nil:
 		e.sent.Explain(dialect.FieldSearch, "tools", completion.NoticeSearch)
 	}
-	if err := dialect.OnlyFunctions(e.p.Tools); err != nil {
+	if err := e.sent.OnlyFunctions(e.p); err != nil {
 		return err
 	}
 	return nil

@@ -113,7 +113,6 @@ func TestRequestRefuses(t *testing.T) {
 	for _, tc := range []struct{ name, body, param string }{
 		{"several answers", `"n":2,` + ask, "n"},
 		{"a search by the plugin", `"plugins":[{"id":"web"}],` + ask, "plugins"},
-		{"free text tools", `"tools":[{"type":"custom","custom":{"name":"f"}}],` + ask, "tools"},
 		{"a picture that was not uploaded", `"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,QQ=="}}]}]`, "messages"},
 		{"arguments that are no object", `"messages":[{"role":"user","content":"q"},{"role":"assistant","tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"[1]"}}]}]`, "messages"},
 	} {

@@ -31,6 +31,9 @@ func asChat(ep *catalog.Endpoint, req *completion.Request, sent *dialect.Sent) (
 	if p.Search != nil {
 		sent.Domains(req, p.Search, false, false)
 	}
+	if ep.Facts.CustomTools == catalog.Functions {
+		sent.AsFunctions(p)
+	}
 	out := *req
 	if most := ep.MaxCompletion; most > 0 {
 		out.MaxTokens = min(out.MaxTokens, most)
