@@ -79,7 +79,11 @@ func (r *recording) slug() string {
 	return r.provider() + "/m-" + strings.Trim(notInSlugs.ReplaceAllString(strings.ToLower(r.Model), "-"), "-.") + "--" + r.ID
 }
 
+// provider is the id of the provider of a recording: that of OpenAI and Azure says whose reasoning it can read.
 func (r *recording) provider() string {
+	if r.Wire == "responses" && (r.Vendor == "openai" || r.Vendor == "azure") {
+		return r.Vendor
+	}
 	return "on-" + notInSlugs.ReplaceAllString(r.Vendor, "-") + "-" + r.Wire
 }
 
@@ -196,6 +200,9 @@ func (r *recording) declared(origin string) object {
 		return p
 	case "gemini", "gemini-embed":
 		p["like"], p["base_url"] = "google", origin+"/v1beta"
+		if r.Vendor == "vertex" {
+			p["base_url"] = origin + "/v1/projects/project/locations/global/publishers/google"
+		}
 		return p
 	case "bedrock":
 		p["like"], p["base_url"], p["quirks"] = "bedrock", origin, object{"region": "us-east-1"}
@@ -364,6 +371,7 @@ var refusals = []struct{ says, why string }{
 	{"uses stores, servers or credentials of the gateway's own account", "stores of the account of whoever recorded"},
 	{"conversation is not supported", "conversations are kept by OpenAI, for the account of whoever recorded"},
 	{"There is no response with this id", "responses are kept by Weir, by ids of its own"},
+	{"has a price for a hosted tool that is not known", "an advisor is another model: its tokens have a price that the endpoint does not have"},
 	{"has a price for image_generation", "images inside a conversation have no price in this test"},
 }
 

@@ -34,7 +34,7 @@ func (d *Dialect) Request(ep *catalog.Endpoint, req *completion.Request) (dialec
 	if native(ep, req) {
 		var sent dialect.Sent
 		w := dialect.Writer(len(req.Body))
-		passed(&w, req, "", fitted(ep, req, &sent))
+		passed(&w, ep, req, "", fitted(ep, req, &sent))
 		call := dialect.Call{Path: textPath(ep, req)}
 		call.Body, call.More = w.Pieces()
 		var err error

@@ -1,6 +1,8 @@
 package gemini
 
 import (
+	"strings"
+
 	"weir/internal/catalog"
 	"weir/internal/completion"
 	"weir/internal/dialect"
@@ -9,7 +11,17 @@ import (
 
 // native reports whether a request is sent as its client wrote it: it came by this wire, and the gateway has nothing to change in it.
 func native(ep *catalog.Endpoint, req *completion.Request) bool {
-	return req.Style == completion.Gemini && !req.Translate && req.Revised == 0 && req.Search == nil && !req.WithoutReasoning && !req.Heal && !refusedSearch(ep, req)
+	return req.Style == completion.Gemini && !req.Translate && req.Revised == 0 && req.Search == nil && !req.WithoutReasoning && !req.Heal && !refusedSearch(ep, req) && takesTools(ep, req)
+}
+
+// takesTools reports whether a model takes the tools of a request together: models before Gemini 3 take either a search or functions, and the
+// search is left out. A client that knows better says so in the request.
+func takesTools(ep *catalog.Endpoint, req *completion.Request) bool {
+	if !req.Needs.Web || req.Needs.Params&catalog.ParamTools == 0 || strings.HasPrefix(ep.MakersID(), "gemini-") && !byPrompt(ep.MakersID()) {
+		return true
+	}
+	beside, _ := rawjson.Bool(rawjson.FindPath(req.Body, "toolConfig", "includeServerSideToolInvocations"))
+	return beside
 }
 
 // refusedSearch reports whether a search that is merely offered could not be billed: it must be left out.
@@ -17,10 +29,13 @@ func refusedSearch(ep *catalog.Endpoint, req *completion.Request) bool {
 	return req.Needs.Web && !ep.Pricing.Base.WebSearch.Set
 }
 
-// ownOnly are the members of this style's requests that are for the gateway: a provider does not know them, or must not obey them.
-func ownOnly(name string) bool {
+// ownOnly are the members of this style's requests that are for the gateway: a provider does not know them, or must not obey them. Labels are
+// Vertex' own.
+func ownOnly(ep *catalog.Endpoint, name string) bool {
 	switch name {
-	case "model", "labels", "serviceTier", "store", "metadata":
+	case "labels":
+		return !vertex(ep)
+	case "model", "serviceTier", "store", "metadata":
 		return true
 	}
 	return completion.GatewayOnly(name)
@@ -29,12 +44,12 @@ func ownOnly(name string) bool {
 // passed writes the client's body without the members that are for the gateway, after the members in first. The bytes of all others stay the same,
 // because signatures and cached prefixes depend on them.
 // thinking replaces thinkingConfig, nil: it stays.
-func passed(w *rawjson.Writer, req *completion.Request, first string, thinking []byte) {
+func passed(w *rawjson.Writer, ep *catalog.Endpoint, req *completion.Request, first string, thinking []byte) {
 	w.Object()
 	w.B = append(w.B, first...)
 	for i := range req.Members {
 		switch m := &req.Members[i]; {
-		case ownOnly(m.Name):
+		case ownOnly(ep, m.Name):
 		case m.Name == "generationConfig" && thinking != nil:
 			w.Name(m.Name).Object()
 			config := req.Body[m.Value:m.End]
@@ -114,10 +129,10 @@ func (d *Dialect) CountRequest(ep *catalog.Endpoint, req *completion.Request) (c
 	call.Path = call.Path[:len(call.Path)-len("generateContent")] + "countTokens"
 	w := dialect.Writer(len(req.Body))
 	if vertex(ep) {
-		passed(&w, req, "", fitted(ep, req, new(dialect.Sent)))
+		passed(&w, ep, req, "", fitted(ep, req, new(dialect.Sent)))
 	} else {
 		w.Object()
-		passed(w.Name("generateContentRequest"), req, string(rawjson.AppendText([]byte(`"model":`), "models/"+ep.UpstreamID)), fitted(ep, req, new(dialect.Sent)))
+		passed(w.Name("generateContentRequest"), ep, req, string(rawjson.AppendText([]byte(`"model":`), "models/"+ep.UpstreamID)), fitted(ep, req, new(dialect.Sent)))
 		w.EndObject()
 	}
 	call.Body, call.More = w.Pieces()

@@ -190,6 +190,9 @@ func (e *encoder) enableThinking() error {
 }
 
 func (e *encoder) thinking() error {
+	if e.has("thinking") && e.has("reasoning_effort") { // a client may use the server's own spelling: it takes an effort beside the switch
+		e.reasoningEffort()
+	}
 	if e.has("thinking") || !e.req.Reasoning.Chosen() {
 		return nil
 	}

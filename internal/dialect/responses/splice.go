@@ -224,6 +224,12 @@ func (e *encoder) reasoningDetail(v []byte) {
 	if ok {
 		t = packed
 	}
+	if data == "" && e.format != completion.FormatOpenAI && e.format != completion.FormatAzure && !e.req.WithoutReasoning {
+		if said := rawjson.ElementsOf(rawjson.Find(v, "content")); said.Next() { // DeepSeek and servers of open models read the text itself
+			e.Raw(v)
+			return
+		}
+	}
 	if data == "" || e.req.WithoutReasoning || !e.own(&t) {
 		e.foreign = e.foreign || t.Data != "" || t.Signature != ""
 		return

@@ -87,13 +87,12 @@ type decoder struct {
 	models   []string
 	contents bool
 	labels   []byte
-	beside   bool // tools of the provider may be used beside functions
 }
 
 // members of a request that a provider of this wire gets as they are. Requests with others are translated, so that no unknown member makes a
 // provider do something else, or something that costs more.
 var (
-	passed       = set("contents", "systemInstruction", "tools", "toolConfig", "generationConfig", "safetySettings", "model", "labels", "serviceTier", "store", "metadata")
+	passed       = set("contents", "systemInstruction", "tools", "toolConfig", "generationConfig", "safetySettings", "modelArmorConfig", "model", "labels", "serviceTier", "store", "metadata")
 	passedConfig = set("temperature", "topP", "topK", "candidateCount", "maxOutputTokens", "stopSequences", "responseMimeType", "responseSchema", "responseJsonSchema", "_responseJsonSchema",
 		"responseModalities", "responseLogprobs", "logprobs", "presencePenalty", "frequencyPenalty", "seed", "speechConfig", "thinkingConfig", "imageConfig", "mediaResolution",
 		"enableEnhancedCivicAnswers", "audioTimestamp")
@@ -157,9 +156,6 @@ func (d *decoder) finish() {
 	n.PromptTokens += tokensPerRequest
 	n.Dense = bytesPerToken
 	n.Wire = ownWire
-	if n.Web && n.Params&catalog.ParamTools != 0 && !d.beside { // most models take only one of them: the search is left out
-		req.Translate = true
-	}
 	if !req.Translate {
 		n.Passed = ownWire
 	}
@@ -215,7 +211,6 @@ func (d *decoder) field(name string) {
 		if !rawjson.IsNull(v) {
 			d.needs(catalog.ParamToolChoice)
 		}
-		d.beside, _ = rawjson.Bool(rawjson.Find(v, "includeServerSideToolInvocations"))
 	case "generationConfig":
 		d.config()
 	case "serviceTier":
