@@ -15,6 +15,7 @@ type Facts struct {
 	BudgetLeast      int      `yaml:"budget_least"`      // tokens: the smallest budget of its reasoning
 	BudgetMost       int      `yaml:"budget_most"`       // tokens: the largest
 	ReasoningOff     string   `yaml:"reasoning_off"`     // "refused": it always reasons; "allowed"
+	ReasoningWhole   string   `yaml:"reasoning_whole"`   // "refused": it reasons in streams only, and must be asked not to for a whole answer; "allowed"
 	ReasoningRequest string   `yaml:"reasoning_request"` // how it is asked to reason, in place of the provider's quirk
 	ReasoningBack    string   `yaml:"reasoning_back"`    // "with_calls": messages with tool calls must have their reasoning, at least an empty one; "optional"
 	Excludes         []string `yaml:"excludes"`          // pairs like "temperature/top_p": of two parameters that exclude each other the second is left out; tool_choice is one that requires a call
@@ -52,7 +53,7 @@ type Family struct {
 // FactWords are the values that a fact may have, by its name in files; none: it is free.
 func FactWords(name string) []string {
 	switch name {
-	case "reasoning_off":
+	case "reasoning_off", "reasoning_whole":
 		return []string{Refused, "allowed"}
 	case "reasoning_request":
 		return slices.Clone(reasoningRequests)

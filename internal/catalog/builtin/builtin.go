@@ -635,6 +635,7 @@ func parseFacts(v []byte) catalog.Facts {
 	list := func(name string) []string { return texts(rawjson.Find(v, name)) }
 	return catalog.Facts{
 		Efforts: list("efforts"), BudgetLeast: count("budget_least"), BudgetMost: count("budget_most"), ReasoningOff: text("reasoning_off"),
+		ReasoningWhole:   text("reasoning_whole"),
 		ReasoningRequest: text("reasoning_request"), ReasoningBack: text("reasoning_back"), Excludes: list("excludes"), JSONSchema: text("json_schema"),
 		CallIDs: text("call_ids"), CustomTools: text("custom_tools"), SystemMessages: text("system_messages"), InputType: text("input_type"),
 		ImageRatios: list("image_ratios"), ImageResolutions: list("image_resolutions"), Source: text("source"),

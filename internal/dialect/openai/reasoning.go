@@ -21,6 +21,8 @@ func (e *encoder) reasoning() error {
 	field := e.reasoningField()
 	can := field != "" && e.ep.Params&(catalog.ParamReasoning|catalog.ParamReasoningEffort|catalog.ParamIncludeReasoning) != 0
 	switch {
+	case can && !e.req.Stream && e.ep.Facts.ReasoningWhole == catalog.Refused:
+		return e.streamOnly(field)
 	case !r.Set:
 		return nil
 	case !can && r.Off():
@@ -33,6 +35,20 @@ func (e *encoder) reasoning() error {
 		return e.askReasoning(field)
 	}
 	return nil
+}
+
+// streamOnly asks a model not to reason, which does so in streams only and refuses to for a whole answer, even where the client is silent about it.
+func (e *encoder) streamOnly(field string) error {
+	r := &e.req.Reasoning
+	if r.Chosen() && !r.Off() {
+		e.sent.Explain(dialect.FieldReasoning, e.reasoningName(), "Reasoning was left out, because this model reasons only in streams.")
+	} else {
+		e.sent.Has(dialect.FieldReasoning)
+	}
+	off := *e.req
+	off.Reasoning = completion.Reasoning{Set: true, Disabled: true}
+	e.req = &off
+	return e.askReasoning(field)
 }
 
 // reasoningField is the member with which the server is asked to reason, "" when there is none.
