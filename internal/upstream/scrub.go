@@ -25,6 +25,7 @@ func scrub(r *redact.Redactor, p *catalog.Provider, secrets []string, text strin
 	b := []byte(strings.ToValidUTF8(text, "\uFFFD"))
 	b = withoutSecrets(p, secrets, b)
 	b = r.Redact(b)
+	b = withoutAccounts(b)
 	b = withoutURLs(b)
 	if host := hostOf(p.BaseURL); host != "" {
 		b = bytes.ReplaceAll(b, []byte(host), []byte("[host]"))
@@ -74,6 +75,36 @@ func withoutFetched(cause error, secrets []string) error {
 		}
 	}
 	return cause
+}
+
+// accountMarks begin the ids of the operator's accounts, as OpenAI, Groq, Moonshot and OpenRouter write them.
+var accountMarks = []string{"org-", "org_", "proj_", "user_", "acct_", "ak-"}
+
+// leastAccount is how long an id of an account is at least, after its mark: words such as user_input are shorter, or have more parts.
+const leastAccount = 10
+
+// withoutAccounts replaces ids of the operator's accounts.
+func withoutAccounts(b []byte) []byte {
+	for _, mark := range accountMarks {
+		for from := 0; ; {
+			at := bytes.Index(b[from:], []byte(mark))
+			if at < 0 {
+				break
+			}
+			at += from
+			end := at + len(mark)
+			for end < len(b) && (b[end] >= '0' && b[end] <= '9' || b[end]|0x20 >= 'a' && b[end]|0x20 <= 'z') {
+				end++
+			}
+			if from = end; end-at-len(mark) < leastAccount || at > 0 && (b[at-1]|0x20 >= 'a' && b[at-1]|0x20 <= 'z' || b[at-1] == '_') {
+				continue
+			}
+			const hidden = "[account]"
+			b = append(append(append([]byte(nil), b[:at]...), hidden...), b[end:]...)
+			from = at + len(hidden)
+		}
+	}
+	return b
 }
 
 // withoutURLs replaces every URL, also one whose slashes are escaped as JSON.
