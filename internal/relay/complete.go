@@ -374,7 +374,7 @@ func (x *run) plan(ctx context.Context) (routing.Plan, *fault.Error) {
 		MaxAttempts: x.relay.cfg.MaxAttempts, Own: own, Explain: true,
 	}
 	if !req.Chats() {
-		query.Type = req.Task.Type()
+		query.Type, query.Price = req.Task.Type(), x.usual
 	} else {
 		query.Prefer = x.relay.sticky.preferred(x.call)
 	}

@@ -2,6 +2,7 @@ package relay
 
 import (
 	"context"
+	"math"
 	"strings"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"weir/internal/ledger"
 	"weir/internal/money"
 	"weir/internal/routing"
+	"weir/internal/task"
 	"weir/internal/usage"
 )
 
@@ -102,6 +104,23 @@ func keyLimit(l *apikey.Limit) *ledger.KeyLimit {
 
 // slice is how many answer tokens a stream's hold covers at first, and grows by.
 func (x *run) slice() int64 { return x.relay.cfg.SliceTokens * int64(x.req.N) }
+
+// usual is what the task usually costs at an endpoint. Routing compares endpoints by it: by what they charge for an image, a minute or a
+// character, and not by their price of tokens alone.
+func (x *run) usual(ep *catalog.Endpoint) money.Nano {
+	t, prompt := x.call.Request.Task, x.call.Request.Needs.PromptTokens
+	made := &task.Made{Done: true}
+	u, _ := t.Consumed(made)
+	if !u.Prompt.Reported {
+		u.Prompt = usage.Of(prompt)
+	}
+	tariff := t.Tariff(ep.Pricing.At(x.call.At), u.Prompt.N, made)
+	_, cost, err := usage.TaskCost(&u, &tariff)
+	if err != nil {
+		return math.MaxInt64
+	}
+	return cost
+}
 
 // asked has the request's bounds on its usage.
 func (x *run) asked() usage.Ask {

@@ -128,6 +128,45 @@ func TestTaskMoney(t *testing.T) {
 	}
 }
 
+// Providers are compared by what the task costs there, in whatever unit they charge for it: the cheaper of two is asked.
+func TestTaskPricesOrder(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		task        task.Task
+		dear, cheap catalog.Pricing
+		answer      step
+	}{
+		"images": {&task.Image{N: 1}, perImage([3]string{"", "", "20"}), perImage([3]string{"", "", "2"}), image("", "")},
+		"images of a size": {&task.Image{N: 1, Size: "1024x1024", Quality: "low"}, perImage([3]string{"low", "1024x1024", "3"}, [3]string{"high", "", "4"}), perImage([3]string{"low", "1024x1024", "2"}, [3]string{"high", "", "9"}),
+			image("", "")},
+		"an image or tokens": {&task.Image{N: 1}, catalog.Pricing{Base: catalog.Prices{ImageOutput: price("5")}}, perImage([3]string{"", "", "2"}), image("", "")},
+		"minutes":            {&task.Transcription{Duration: time.Minute, Measured: true}, catalog.Pricing{Minute: price("3")}, catalog.Pricing{Minute: price("0.3")}, said("a")},
+		"characters": {&task.Speech{Input: "hello"}, catalog.Pricing{Characters: price("3")}, catalog.Pricing{Characters: price("0.3")},
+			gives(task.Result{Audio: &task.AudioPiece{Data: []byte{1}}})},
+		"requests": {&task.Rerank{Documents: make([]string, 1)}, catalog.Pricing{Base: catalog.Prices{Request: price("3")}}, catalog.Pricing{Base: catalog.Prices{Request: price("1")}},
+			gives(task.Result{Ranks: make([]task.Rank, 1)})},
+		"tokens": {&task.Embedding{Inputs: make([]task.Input, 1)}, catalog.Pricing{Base: catalog.Prices{Prompt: price("3")}}, catalog.Pricing{Base: catalog.Prices{Prompt: price("1")}}, vectors},
+	} {
+		for _, by := range []string{"", "price"} {
+			t.Run(name+"/"+by, func(t *testing.T) {
+				t.Parallel()
+				w := tasked(t, c.task, c.cheap, "beta")
+				m, _ := w.snap.Model("v/m")
+				for _, ep := range m.Endpoints {
+					if ep.Provider.ID == "alpha" {
+						ep.Pricing = c.dear
+					}
+				}
+				w.plays("beta/v/m", script{c.answer, done()})
+				call := w.call(asks(c.task), func(x *relay.Call) { x.Request.Preferences.Sort = by })
+				if err := w.relay.Complete(t.Context(), call, &sink{}); err != nil || call.Record.Provider != "beta" {
+					t.Errorf("%s served: %v", call.Record.Provider, err)
+				}
+			})
+		}
+	}
+}
+
 // Audio by the minute is held for and charged in the units in which the provider bills, whether the provider or the gateway measured it.
 func TestAudioUnits(t *testing.T) {
 	t.Parallel()

@@ -31,7 +31,8 @@ const (
 	ReasonEjected    = "ejected"         // gets no calls at present, unless every other is ejected too; score: price
 )
 
-// candidate is one endpoint on its way through the pipeline. Price is prompt plus completion, nano-rubles per 1000 tokens.
+// candidate is one endpoint on its way through the pipeline. Price is in nano-rubles: Query.Price, or prompt plus completion per
+// 1000 tokens.
 type candidate struct {
 	ep      *catalog.Endpoint
 	model   int // index into Query.Models
@@ -312,8 +313,12 @@ func (p *planner) measure(group []*candidate) {
 	pref := &p.q.Preferences
 	cut := pref.MinThroughput != Cutoffs{} || pref.MaxLatency != Cutoffs{}
 	for _, c := range group {
-		prices := p.prices(c.ep)
-		c.price = prices.Prompt.Nano + prices.Completion.Nano
+		if p.q.Price != nil {
+			c.price = int64(p.q.Price(c.ep))
+		} else {
+			prices := p.prices(c.ep)
+			c.price = prices.Prompt.Nano + prices.Completion.Nano
+		}
 		if p.q.Health != nil && len(p.cands) > 1 && c.ep.Own == nil {
 			c.health = p.q.Health(c.ep.ID)
 		}

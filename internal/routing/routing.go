@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"weir/internal/catalog"
+	"weir/internal/money"
 )
 
 // Preferences is the request field provider: what the caller requires of the providers.
@@ -152,6 +153,10 @@ type Query struct {
 	At          time.Time                    // when the call begins, for prices that depend on the hour
 	Own         []Own                        // the caller's own keys, at most one of a provider
 	Explain     bool                         // fill Plan.Candidates, with sentences for what was dropped
+
+	// Price is what the request usually costs at an endpoint, to compare endpoints of what is not priced by tokens alone. nil: the price of
+	// 1000 tokens of the prompt and 1000 of the answer.
+	Price func(ep *catalog.Endpoint) money.Nano
 }
 
 // DefaultMaxAttempts is how many upstream tries a call may make when the query does not say.

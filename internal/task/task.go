@@ -31,6 +31,9 @@ type Embedding struct {
 	Dimensions int    // 0: the model's own
 	InputType  string // what the vectors are for, in the client's words: "search_query", "search_document", ...; "" missing
 	Base64     bool   // the client asked for base64; the upstream may be asked for something else
+	Numbers    string // quantized numbers that the client asked for: "int8", "uint8", "binary", "ubinary"; "" floats
+	Asked      Extra  // the member that has Numbers
+	Extra      []Extra
 }
 
 // Input is one thing to embed: Tokens, or else Parts.
@@ -57,6 +60,7 @@ type Part struct {
 type Moderation struct {
 	Inputs []ModerationInput
 	Single bool // the client sent one bare string
+	Extra  []Extra
 }
 
 // ModerationInput is judged as a whole. Typed reports that the client wrote its parts as objects.
@@ -116,7 +120,8 @@ type Image struct {
 	Options     []Extra // provider.options: by provider id, a JSON object of its parameters
 }
 
-// Extra is a member of a JSON object: its decoded name and its raw value.
+// Extra is a member of a request without a place in the canonical form: its decoded name and its raw value. Lists of them are in the client's
+// order.
 type Extra struct {
 	Name  string
 	Value []byte
@@ -141,6 +146,7 @@ type Rerank struct {
 	TopN      int  // 0: all
 	Return    bool // the client asked for the documents back
 	Chunks    int  // documents as providers count them: a long one is several
+	Extra     []Extra
 }
 
 // Type is catalog.TypeEmbedding.

@@ -1,6 +1,7 @@
 package video
 
 import (
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,7 +36,7 @@ func (x *Router) Plan(r *Request, defaults *routing.Preferences, own []routing.O
 		pref = routing.Merge(*defaults, pref)
 	}
 	plan, err := routing.Choose(routing.Query{Models: []string{r.Model}, Type: catalog.TypeVideo, Preferences: pref, Health: x.Health, Rand: x.Rand,
-		Needs: routing.Needs{Input: r.input(), Output: catalog.Video}, MaxAttempts: maxOffers, Own: own}, snap)
+		Needs: routing.Needs{Input: r.input(), Output: catalog.Video}, MaxAttempts: maxOffers, Own: own, Price: r.price}, snap)
 	if err != nil {
 		return Plan{}, err
 	}
@@ -58,6 +59,16 @@ func offerOf(ep *catalog.Endpoint, r *Request) Offer {
 	}
 	return Offer{OwnKey: key, Endpoint: ep.ID, Provider: ep.Provider.ID, ProviderName: ep.Provider.Name, UpstreamModel: ep.UpstreamID,
 		Second: price.SecondOf(r.Resolution, r.WithAudio()), Request: price.Base.Request, List: price.List, Rate: price.Rate, Source: price.Source}
+}
+
+// price is what the job costs at an endpoint, for routing to compare.
+func (r *Request) price(ep *catalog.Endpoint) money.Nano {
+	o := offerOf(ep, r)
+	_, cost, err := o.cost(r.Seconds, max(r.Outputs, 1))
+	if err != nil {
+		return math.MaxInt64
+	}
+	return cost
 }
 
 // input returns the kinds of content of the references. Which frames a model takes follows from its facts, not from its modalities.

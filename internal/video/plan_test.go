@@ -21,12 +21,14 @@ func videos(t *testing.T) *catalog.Snapshot {
 		Models: []catalog.ModelInfo{
 			{Slug: "v/film", Type: catalog.TypeVideo, Video: &catalog.VideoFacts{Resolutions: []string{"720p", "1080p"}, AspectRatios: []string{"16:9", "9:16"},
 				Sizes: []string{"1280x720", "1920x1080"}, Durations: []int{4, 8}, FrameImages: []string{video.FirstFrame}, Passthrough: []string{"style"}, Audio: true, Seed: true}},
-			{Slug: "v/plain", Type: catalog.TypeVideo}, {Slug: "v/chat"},
+			{Slug: "v/plain", Type: catalog.TypeVideo}, {Slug: "v/pair", Type: catalog.TypeVideo}, {Slug: "v/chat"},
 		},
 		Offers: []catalog.Offer{
 			{Provider: "one", Model: "v/film", Pricing: catalog.Pricing{Video: []catalog.VideoRule{second("720p", false, 1), second("720p", true, 2), second("", false, 3), second("", true, 4)}}},
 			{Provider: "two", Model: "v/film", Pricing: catalog.Pricing{Video: []catalog.VideoRule{second("", false, 5), second("", true, 5)}}},
 			{Provider: "two", Model: "v/plain", Pricing: catalog.Pricing{Video: []catalog.VideoRule{second("", false, 1)}}},
+			{Provider: "one", Model: "v/pair", Pricing: catalog.Pricing{Video: []catalog.VideoRule{second("720p", false, 1), second("", false, 30)}}},
+			{Provider: "two", Model: "v/pair", Pricing: catalog.Pricing{Video: []catalog.VideoRule{second("", false, 3)}}},
 			{Provider: "two", Model: "v/chat", Pricing: catalog.Pricing{Base: catalog.Prices{Prompt: money.Price{Set: true}, Completion: money.Price{Set: true}}}},
 		},
 	})
@@ -81,6 +83,20 @@ func TestPlanDropsAndPrefers(t *testing.T) {
 	}
 	if len(r.Params) != 1 || r.Params[0].Name != "style" || len(r.References) != 0 || len(given) != 2 || given[1].Name != "secret" {
 		t.Errorf("%+v, given %+v", r, given)
+	}
+}
+
+// Providers are compared by the price of the video that was asked for.
+func TestPlanOrdersByPrice(t *testing.T) {
+	t.Parallel()
+	router := &video.Router{Rand: func() float64 { return 0 }}
+	for _, pref := range []routing.Preferences{{}, {Sort: "price"}} {
+		for resolution, want := range map[string]string{"720p": "one", "1080p": "two"} {
+			p, err := router.Plan(&video.Request{Model: "v/pair", Resolution: resolution, Preferences: pref}, nil, nil, videos(t))
+			if err != nil || len(p.Offers) != 2 || p.Offers[0].Provider != want {
+				t.Errorf("%q, %s: %+v, %v", pref.Sort, resolution, p, err)
+			}
+		}
 	}
 }
 

@@ -2,7 +2,9 @@ package wire
 
 import (
 	"math"
+	"slices"
 
+	"weir/internal/completion"
 	"weir/internal/fault"
 	"weir/internal/rawjson"
 	"weir/internal/task"
@@ -31,6 +33,14 @@ func (r *Reader) Members(field func(name string)) {
 	for name, ok := r.Member(); ok; name, ok = r.Member() {
 		field(string(name))
 	}
+}
+
+// Extra appends the current member, which has no place in the canonical form, unless it is null or for this gateway.
+func (r *Reader) Extra(list []task.Extra, name string) []task.Extra {
+	if v := r.Skip(); !rawjson.IsNull(v) && !completion.GatewayOnly(name) {
+		list = append(list, task.Extra{Name: name, Value: slices.Clone(v)})
+	}
+	return list
 }
 
 // Filled reads a string that must not be empty; ok is false when it is absent.

@@ -2,6 +2,7 @@ package cohere
 
 import (
 	"iter"
+	"slices"
 	"strings"
 
 	"weir/internal/catalog"
@@ -21,11 +22,11 @@ func (d *Dialect) embedding(ask dialect.Ask, ep *catalog.Endpoint, t *task.Embed
 	limits := embed.Limits{Inputs: limit(ep.Provider.Quirks.MaxInputs, maxInputs), Tokens: int64(ep.Provider.Quirks.MaxInputTokens)}
 	return embed.Perform(ask, ep, t, limits, func(batch []task.Input) (out embed.Answer, err error) {
 		packed := d.forms.Packed(ask, t)
-		body, err := encodeEmbed(ep, t, batch, packed)
+		body, unsent, err := encodeEmbed(ep, t, batch, packed)
 		if err != nil {
 			return out, err
 		}
-		doc, err := embed.Get(ask, dialect.Call{Path: "/v2/embed", Body: body}, len(batch))
+		doc, err := embed.Get(ask, dialect.Call{Path: "/v2/embed", Body: body, Unsent: unsent}, len(batch))
 		if err != nil {
 			return out, err
 		}
@@ -62,32 +63,38 @@ func inputType(ep *catalog.Endpoint, t *task.Embedding) (string, error) {
 	return "", f
 }
 
-func encodeEmbed(ep *catalog.Endpoint, t *task.Embedding, batch []task.Input, packed bool) ([]byte, error) {
+func encodeEmbed(ep *catalog.Endpoint, t *task.Embedding, batch []task.Input, packed bool) (body []byte, unsent []string, err error) {
 	word, err := inputType(ep, t)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var w rawjson.Writer
 	w.Object()
 	w.Name("model").Text(ep.UpstreamID)
 	w.Name("input_type").Text(word)
-	if packed {
-		w.Name("embedding_types").Literal(`["base64"]`)
-	} else {
-		w.Name("embedding_types").Literal(`["float"]`)
+	w.Name("embedding_types").Array()
+	switch {
+	case t.Numbers != "":
+		w.Text(t.Numbers)
+	case packed:
+		w.Text("base64")
+	default:
+		w.Text("float")
 	}
+	w.EndArray()
 	if t.Dimensions > 0 {
 		w.Name("output_dimension").Int(int64(t.Dimensions))
 	}
+	unsent = dialect.WriteExtra(&w, t.Extra, &ep.Provider.Quirks, "input_type", "embedding_types", "output_dimension", "texts", "inputs", "images")
 	if texts, err := embed.Texts(ep, batch); err == nil {
 		w.Name("texts").Texts(texts)
 		w.EndObject()
-		return w.B, nil
+		return w.B, unsent, nil
 	}
 	w.Name("inputs").Array()
 	for i := range batch {
 		if batch[i].Tokens != nil {
-			return nil, embed.NoTokens(ep)
+			return nil, nil, embed.NoTokens(ep)
 		}
 		w.Object()
 		w.Name("content").Array()
@@ -97,15 +104,18 @@ func encodeEmbed(ep *catalog.Endpoint, t *task.Embedding, batch []task.Input, pa
 		w.Close("]}")
 	}
 	w.Close("]}")
-	return w.B, nil
+	return w.B, unsent, nil
 }
+
+// types are the forms of vectors in an answer; one of them is asked for.
+var types = []string{"base64", "float", "int8", "uint8", "binary", "ubinary"}
 
 // readEmbed reads {"embeddings":{"base64":[...]},"meta":{"billed_units":{...}}}. A server that does not support base64 answers with
 // floats.
 func readEmbed(ep *catalog.Endpoint, d *embed.Document) (out embed.Answer, err error) {
 	out.ID = rawjson.TextAt(d.JSON, "id")
 	for m := rawjson.MembersOf(rawjson.Find(d.JSON, "embeddings")); m.Next(); {
-		if name := string(m.Name); name != "base64" && name != "float" || out.Vectors != nil {
+		if !slices.Contains(types, string(m.Name)) || out.Vectors != nil {
 			continue
 		}
 		for e := rawjson.ElementsOf(m.Value); e.Next(); {

@@ -22,8 +22,9 @@ func rank(ask dialect.Ask, ep *catalog.Endpoint, t *task.Rerank) iter.Seq2[*comp
 		if t.TopN > 0 {
 			w.Name("top_n").Int(int64(t.TopN))
 		}
+		unsent := dialect.WriteExtra(&w, t.Extra, &ep.Provider.Quirks, "query", "documents", "top_n", "return_documents")
 		w.EndObject()
-		body, err := dialect.Object(ask, dialect.Call{Path: "/v2/rerank", Body: w.B})
+		body, err := dialect.Object(ask, dialect.Call{Path: "/v2/rerank", Body: w.B, Unsent: unsent})
 		if err != nil {
 			yield(nil, err)
 			return

@@ -178,10 +178,29 @@ func join(ep *catalog.Endpoint, t *task.Embedding, answers []Answer) (*completio
 			return nil, dialect.Broken(ep, errors.New("a vector is missing, or of another size than the others"))
 		}
 	}
-	if t.Dimensions > 0 && t.Dimensions != size {
+	if t.Dimensions > 0 && t.Dimensions != size && t.Dimensions != bits(t)*size {
 		return nil, NoDimensions(ep) // some servers ignore the requested size
 	}
 	return &completion.Event{Head: head, Choice: -1, Result: &task.Result{Vectors: vectors}, Usage: &used, Done: true}, nil
+}
+
+// Others lists the client's members that a wire with none but the canonical ones leaves out.
+func Others(t *task.Embedding) (names []string) {
+	if t.Numbers != "" {
+		names = append(names, t.Asked.Name)
+	}
+	for i := range t.Extra {
+		names = append(names, t.Extra[i].Name)
+	}
+	return names
+}
+
+// bits is how many dimensions a number of the answer holds.
+func bits(t *task.Embedding) int {
+	if t.Numbers == "binary" || t.Numbers == "ubinary" {
+		return 8
+	}
+	return 1
 }
 
 // most is a bound above any task's tokens; sums of such counts do not overflow.

@@ -25,7 +25,7 @@ const (
 
 // Packed reports whether to ask for base64.
 func (f *Forms) Packed(ask dialect.Ask, t *task.Embedding) bool {
-	if !t.Base64 {
+	if !t.Base64 || t.Numbers != "" { // base64 of other numbers than floats would be read as floats
 		return false
 	}
 	known := f.numbers.Load()

@@ -46,7 +46,7 @@ func (d *Dialect) embed(ask dialect.Ask, ep *catalog.Endpoint, t *task.Embedding
 			return out, err
 		}
 		path := "/models/" + url.PathEscape(ep.UpstreamID) + ":batchEmbedContents"
-		d, err := embed.Get(ask, dialect.Call{Path: path, Body: body, Unsent: embed.Purpose(t, taskTypes)}, len(batch))
+		d, err := embed.Get(ask, dialect.Call{Path: path, Body: body, Unsent: append(embed.Purpose(t, taskTypes), embed.Others(t)...)}, len(batch))
 		if err != nil {
 			return out, err
 		}

@@ -33,7 +33,7 @@ func embedding(ask dialect.Ask, ep *catalog.Endpoint, t *task.Embedding) iter.Se
 		w.Name("model").Text(ep.UpstreamID)
 		w.Name("input").Texts(texts)
 		w.EndObject()
-		d, err := embed.Get(ask, dialect.Call{Path: "/embeddings", Body: w.B, Unsent: embed.Purpose(t, nil)}, len(batch))
+		d, err := embed.Get(ask, dialect.Call{Path: "/embeddings", Body: w.B, Unsent: append(embed.Purpose(t, nil), embed.Others(t)...)}, len(batch))
 		if err != nil {
 			return out, err
 		}

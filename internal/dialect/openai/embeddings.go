@@ -24,13 +24,10 @@ const (
 func (d *Dialect) embed(ask dialect.Ask, ep *catalog.Endpoint, req *completion.Request, t *task.Embedding) iter.Seq2[*completion.Event, error] {
 	q := &ep.Provider.Quirks
 	limits := embed.Limits{Inputs: cmp.Or(q.MaxInputs, maxInputs), Tokens: cmp.Or(int64(q.MaxInputTokens), maxInputTokens)}
-	var unsent []string
-	if t.InputType != "" && !slices.Contains(q.ForwardExtra, "input_type") {
-		unsent = []string{"input_type"}
-	}
 	return embed.Perform(ask, ep, t, limits, func(batch []task.Input) (embed.Answer, error) {
 		packed := d.forms.Packed(ask, t)
-		doc, err := embed.Get(ask, dialect.Call{Path: "/embeddings", Body: encodeEmbedding(ep, req, t, batch, packed), Unsent: unsent}, len(batch))
+		body, unsent := encodeEmbedding(ep, req, t, batch, packed)
+		doc, err := embed.Get(ask, dialect.Call{Path: "/embeddings", Body: body, Unsent: unsent}, len(batch))
 		if err != nil {
 			return embed.Answer{}, err
 		}
@@ -40,7 +37,7 @@ func (d *Dialect) embed(ask dialect.Ask, ep *catalog.Endpoint, req *completion.R
 	})
 }
 
-func encodeEmbedding(ep *catalog.Endpoint, req *completion.Request, t *task.Embedding, batch []task.Input, packed bool) []byte {
+func encodeEmbedding(ep *catalog.Endpoint, req *completion.Request, t *task.Embedding, batch []task.Input, packed bool) (body []byte, unsent []string) {
 	q := &ep.Provider.Quirks
 	named := func(name string) string { return cmp.Or(q.Rename[name], name) }
 	w := rawjson.Writer{B: make([]byte, 0, 256+sizeOf(batch))}
@@ -61,14 +58,21 @@ func encodeEmbedding(ep *catalog.Endpoint, req *completion.Request, t *task.Embe
 	if t.Dimensions > 0 {
 		w.Name(named("dimensions")).Int(int64(t.Dimensions))
 	}
-	if name := "input_type"; t.InputType != "" && slices.Contains(q.ForwardExtra, name) {
+	if name := "input_type"; slices.Contains(q.Drop, name) {
+		unsent = embed.Purpose(t, nil)
+	} else if t.InputType != "" {
 		w.Name(named(name)).Text(t.InputType)
 	}
 	if req.User != "" && !slices.Contains(q.Drop, "user") {
 		w.Name("user").Text(dialect.HashUser(req.Account, []byte(req.User)))
 	}
+	extra := t.Extra
+	if t.Numbers != "" { // the server's own name is what its clients write
+		extra = append(slices.Clip(extra), t.Asked)
+	}
+	unsent = append(unsent, dialect.WriteExtra(&w, extra, q, "input", named("encoding_format"), named("dimensions"), named("input_type"))...)
 	w.EndObject()
-	return w.B
+	return w.B, unsent
 }
 
 func sizeOf(batch []task.Input) (n int) {

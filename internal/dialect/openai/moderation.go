@@ -16,7 +16,8 @@ import (
 // moderate requests verdicts at /moderations.
 func (d *Dialect) moderate(ask dialect.Ask, ep *catalog.Endpoint, t *task.Moderation) iter.Seq2[*completion.Event, error] {
 	return func(yield func(*completion.Event, error) bool) {
-		body, err := dialect.Object(ask, dialect.Call{Path: "/moderations", Body: encodeModeration(ep, t)})
+		request, unsent := encodeModeration(ep, t)
+		body, err := dialect.Object(ask, dialect.Call{Path: "/moderations", Body: request, Unsent: unsent})
 		if err != nil {
 			yield(nil, err)
 			return
@@ -32,28 +33,33 @@ func (d *Dialect) moderate(ask dialect.Ask, ep *catalog.Endpoint, t *task.Modera
 	}
 }
 
-func encodeModeration(ep *catalog.Endpoint, t *task.Moderation) []byte {
+func encodeModeration(ep *catalog.Endpoint, t *task.Moderation) (body []byte, unsent []string) {
 	w := rawjson.Writer{B: make([]byte, 0, 512)}
 	w.Object()
 	w.Name("model").Text(ep.UpstreamID)
 	w.Name("input")
 	if t.Single {
 		w.Text(t.Inputs[0].Parts[0].Text)
-		w.EndObject()
-		return w.B
+	} else {
+		writeJudged(&w, t)
 	}
+	unsent = dialect.WriteExtra(&w, t.Extra, &ep.Provider.Quirks, "input")
+	w.EndObject()
+	return w.B, unsent
+}
+
+func writeJudged(w *rawjson.Writer, t *task.Moderation) {
 	w.Array()
 	for i := range t.Inputs {
 		for j := range t.Inputs[i].Parts {
 			if part := &t.Inputs[i].Parts[j]; t.Inputs[i].Typed {
-				embed.WritePart(&w, part)
+				embed.WritePart(w, part)
 			} else {
 				w.Text(part.Text)
 			}
 		}
 	}
-	w.Close("]}")
-	return w.B
+	w.EndArray()
 }
 
 // readVerdicts reads {"results":[...]}: one for each input.

@@ -23,8 +23,9 @@ func (d *Dialect) rerank(ask dialect.Ask, ep *catalog.Endpoint, t *task.Rerank) 
 			w.Name("top_n").Int(int64(t.TopN))
 		}
 		w.Name("return_documents").Bool(false)
+		unsent := dialect.WriteExtra(&w, t.Extra, &ep.Provider.Quirks, "query", "documents", "top_n", "return_documents")
 		w.EndObject()
-		body, err := dialect.Object(ask, dialect.Call{Path: "/rerank", Body: w.B})
+		body, err := dialect.Object(ask, dialect.Call{Path: "/rerank", Body: w.B, Unsent: unsent})
 		if err != nil {
 			yield(nil, err)
 			return

@@ -34,12 +34,15 @@ func TestPerform(t *testing.T) {
 		path, request string
 		answer, want  string // the result as Go prints it
 	}{
-		{"vectors in any order and form", &task.Embedding{Inputs: texts("a", "b"), InputType: "search_query", Base64: true}, catalog.Quirks{}, "/embeddings",
+		{"vectors in any order and form", &task.Embedding{Inputs: texts("a", "b"), InputType: "search_query", Base64: true}, catalog.Quirks{Drop: []string{"input_type"}}, "/embeddings",
 			`{"model":"acme-large","input":["a","b"],"encoding_format":"base64"}`, vectors, "[{0 [1 2]} {1 [3 4]}]"},
 		{"tokens and parts", &task.Embedding{Inputs: []task.Input{{Tokens: []int32{1, 2}}, {Parts: []task.Part{{Text: "a"}, {ImageURL: "https://x.y/z"}}}}, Dimensions: 2}, catalog.Quirks{}, "/embeddings",
 			`{"model":"acme-large","input":[[1,2],{"content":[{"type":"text","text":"a"},{"type":"image_url","image_url":{"url":"https://x.y/z"}}]}],"encoding_format":"float","dimensions":2}`, vectors, "[{0 [1 2]} {1 [3 4]}]"},
-		{"a server with names of its own", &task.Embedding{Inputs: texts("a", "b"), InputType: "passage", Dimensions: 2}, catalog.Quirks{Drop: []string{"encoding_format"}, Rename: map[string]string{"dimensions": "output_dimension"}, ForwardExtra: []string{"input_type"}}, "/embeddings",
+		{"a server with names of its own", &task.Embedding{Inputs: texts("a", "b"), InputType: "passage", Dimensions: 2}, catalog.Quirks{Drop: []string{"encoding_format"}, Rename: map[string]string{"dimensions": "output_dimension"}}, "/embeddings",
 			`{"model":"acme-large","input":["a","b"],"output_dimension":2,"input_type":"passage"}`, vectors, "[{0 [1 2]} {1 [3 4]}]"},
+		{"members of its own", &task.Embedding{Inputs: texts("a", "b"), Numbers: "int8", Base64: true, Asked: task.Extra{Name: "embedding_type", Value: []byte(`"int8"`)},
+			Extra: []task.Extra{{Name: "late_chunking", Value: []byte("true")}, {Name: "task", Value: []byte(`"text-matching"`)}}}, catalog.Quirks{}, "/embeddings",
+			`{"model":"acme-large","input":["a","b"],"encoding_format":"float","late_chunking":true,"task":"text-matching","embedding_type":"int8"}`, vectors, "[{0 [1 2]} {1 [3 4]}]"},
 		{"one bare text to judge", &task.Moderation{Inputs: []task.ModerationInput{{Parts: []task.Part{{Text: "a"}}}}, Single: true}, catalog.Quirks{}, "/moderations",
 			`{"model":"acme-large","input":"a"}`, `{"id":"modr-1","results":[{"categories":{"violence":true,"hate":null},"category_scores":{"violence":0.9}}]}`,
 			"[{true [false false false false false false false false false false false true false] [0 0 0 0 0 0 0 0 0 0 0 0.9 0] [false false false false false false false false false false false true false] [false false false false false false false false false false false false false]}]"},

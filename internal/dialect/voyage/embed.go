@@ -34,11 +34,11 @@ func (d *Dialect) embedding(ask dialect.Ask, ep *catalog.Endpoint, t *task.Embed
 	limits := embed.Limits{Inputs: cmp.Or(q.MaxInputs, maxInputs), Tokens: cmp.Or(int64(q.MaxInputTokens), maxTokens(ep.MakersID()))}
 	return embed.Perform(ask, ep, t, limits, func(batch []task.Input) (out embed.Answer, err error) {
 		packed := d.forms.Packed(ask, t)
-		body, err := encodeEmbed(ep, t, batch, packed)
+		body, unsent, err := encodeEmbed(ep, t, batch, packed)
 		if err != nil {
 			return out, err
 		}
-		doc, err := embed.Get(ask, dialect.Call{Path: "/embeddings", Body: body, Unsent: embed.Purpose(t, inputTypes)}, len(batch))
+		doc, err := embed.Get(ask, dialect.Call{Path: "/embeddings", Body: body, Unsent: append(unsent, embed.Purpose(t, inputTypes)...)}, len(batch))
 		if err != nil {
 			return out, err
 		}
@@ -51,10 +51,10 @@ func (d *Dialect) embedding(ask dialect.Ask, ep *catalog.Endpoint, t *task.Embed
 // inputTypes maps the purposes that clients name to the wire's words. It has none for other purposes.
 var inputTypes = map[string]string{"search_query": "query", "query": "query", "search_document": "document", "document": "document", "passage": "document"}
 
-func encodeEmbed(ep *catalog.Endpoint, t *task.Embedding, batch []task.Input, packed bool) ([]byte, error) {
+func encodeEmbed(ep *catalog.Endpoint, t *task.Embedding, batch []task.Input, packed bool) (body []byte, unsent []string, err error) {
 	texts, err := embed.Texts(ep, batch)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var w rawjson.Writer
 	w.Object()
@@ -62,7 +62,12 @@ func encodeEmbed(ep *catalog.Endpoint, t *task.Embedding, batch []task.Input, pa
 	if packed { // numbers have no name there
 		w.Name("encoding_format").Text("base64")
 	}
-	w.Name("truncation").Bool(false)
+	if t.Numbers != "" {
+		w.Name("output_dtype").Text(t.Numbers)
+	}
+	if !dialect.HasExtra(t.Extra, "truncation") { // a text that is too long is refused, as by every other wire
+		w.Name("truncation").Bool(false)
+	}
 	if t.Dimensions > 0 {
 		w.Name("output_dimension").Int(int64(t.Dimensions))
 	}
@@ -70,8 +75,9 @@ func encodeEmbed(ep *catalog.Endpoint, t *task.Embedding, batch []task.Input, pa
 		w.Name("input_type").Text(word)
 	}
 	w.Name("input").Texts(texts)
+	unsent = dialect.WriteExtra(&w, t.Extra, &ep.Provider.Quirks, "input", "encoding_format", "output_dtype", "output_dimension", "input_type")
 	w.EndObject()
-	return w.B, nil
+	return w.B, unsent, nil
 }
 
 // readEmbed reads {"data":[{"embedding":"...","index":0}],"model":"...","usage":{"total_tokens":9}}.

@@ -21,9 +21,12 @@ func rank(ask dialect.Ask, ep *catalog.Endpoint, t *task.Rerank) iter.Seq2[*comp
 		if t.TopN > 0 {
 			w.Name("top_k").Int(int64(t.TopN))
 		}
-		w.Name("truncation").Bool(true)
+		if !dialect.HasExtra(t.Extra, "truncation") {
+			w.Name("truncation").Bool(true)
+		}
+		unsent := dialect.WriteExtra(&w, t.Extra, &ep.Provider.Quirks, "query", "documents", "top_k", "return_documents")
 		w.EndObject()
-		body, err := dialect.Object(ask, dialect.Call{Path: "/rerank", Body: w.B})
+		body, err := dialect.Object(ask, dialect.Call{Path: "/rerank", Body: w.B, Unsent: unsent})
 		if err != nil {
 			yield(nil, err)
 			return

@@ -28,7 +28,7 @@ func embedding(ask dialect.Ask, ep *catalog.Endpoint, t *task.Embedding) iter.Se
 			b = strconv.AppendInt(append(b, `,"dim":"`...), int64(t.Dimensions), 10) // JSON of protocol buffers has 64-bit numbers as strings
 			b = append(b, '"')
 		}
-		d, err := embed.Get(ask, dialect.Call{Path: "/foundationModels/v1/textEmbedding", Body: append(b, '}'), Unsent: purpose(ep, t)}, 1)
+		d, err := embed.Get(ask, dialect.Call{Path: "/foundationModels/v1/textEmbedding", Body: append(b, '}'), Unsent: append(purpose(ep, t), embed.Others(t)...)}, 1)
 		if err != nil {
 			return out, err
 		}

@@ -5,6 +5,8 @@ package embeddings
 import (
 	"iter"
 	"math"
+	"slices"
+	"strings"
 
 	"weir/internal/catalog"
 	"weir/internal/completion"
@@ -24,10 +26,13 @@ const (
 	maxParts     = 256 // of one input
 )
 
-var encodings = []string{"float", "base64"}
+var (
+	encodings = []string{"float", "base64"}
+	kinds     = []string{"float", "base64", "int8", "uint8", "binary", "ubinary"}
+)
 
 // Decode reads the body of an embeddings request and keeps no view into it. It fails with fault.Invalid, StringTooLong, DuplicateKey or
-// TooDeep; the error's Param is the path of the offending field. Unknown fields are skipped.
+// TooDeep; the error's Param is the path of the offending field. Unknown fields go to the provider.
 func Decode(body []byte) (*completion.Request, error) {
 	if err := rawjson.Check(body, rawjson.Defaults); err != nil {
 		return nil, err
@@ -83,10 +88,15 @@ func (d *decoder) field(name string) {
 	case "encoding_format":
 		format, _ := d.Enum(encodings)
 		d.task.Base64 = format == "base64"
-	case "dimensions":
+	case "dimensions", "output_dimension": // Cohere's and Voyage's name of it
 		if n, ok := d.Int(1, math.MaxInt32); ok {
+			if was := d.task.Dimensions; was > 0 && was != int(n) {
+				d.FailAt(fault.Invalid, name, "dimensions and output_dimension contradict each other: send one of them.")
+			}
 			d.task.Dimensions = int(n)
 		}
+	case "embedding_types", "embedding_type", "output_dtype": // Cohere's, Jina's and Voyage's name of it
+		d.numbers(name)
 	case "input_type":
 		d.task.InputType, _ = d.Stored(maxInputType)
 	case "user":
@@ -94,9 +104,22 @@ func (d *decoder) field(name string) {
 	case "provider":
 		d.req.Preferences = d.Preferences()
 	default:
-		if v := d.Skip(); !rawjson.IsNull(v) && !completion.GatewayOnly(name) {
-			d.req.Unknown = append(d.req.Unknown, name)
-		}
+		d.task.Extra = d.Extra(d.task.Extra, name)
+	}
+}
+
+// numbers reads the kind of numbers in the vectors, as one word or as a list of one. An answer has one vector for each input, in one kind.
+func (d *decoder) numbers(name string) {
+	at, value := d.Path(), d.Skip()
+	words := wire.Texts(value)
+	switch {
+	case rawjson.IsNull(value):
+	case len(words) != 1 || !slices.Contains(kinds, words[0]):
+		d.FailAt(fault.Invalid, at, "%s must be one of %s.", at, strings.Join(kinds, ", "))
+	case words[0] == "base64":
+		d.task.Base64 = true
+	case words[0] != "float":
+		d.task.Numbers, d.task.Asked = words[0], task.Extra{Name: name, Value: slices.Clone(value)}
 	}
 }
 

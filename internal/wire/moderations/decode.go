@@ -28,7 +28,7 @@ const defaultModel = "omni-moderation-latest"
 
 // Decode reads the body of a moderations request and keeps no view into it. A model's name without a vendor gets the given vendor. It
 // fails with fault.Invalid, StringTooLong, DuplicateKey or TooDeep; the error's Param is the path of the offending field. Unknown fields
-// are skipped.
+// go to the provider.
 func Decode(body []byte, vendor string) (*completion.Request, error) {
 	if err := rawjson.Check(body, rawjson.Defaults); err != nil {
 		return nil, err
@@ -87,9 +87,7 @@ func (d *decoder) field(name string) {
 	case "provider":
 		d.req.Preferences = d.Preferences()
 	default:
-		if v := d.Skip(); !rawjson.IsNull(v) && !completion.GatewayOnly(name) {
-			d.req.Unknown = append(d.req.Unknown, name)
-		}
+		d.task.Extra = d.Extra(d.task.Extra, name)
 	}
 }
 

@@ -25,7 +25,7 @@ const (
 const chunkTokens = 500 // a longer document is billed as several
 
 // Decode reads the body of a rerank request and keeps no view into it. It fails with fault.Invalid, StringTooLong, DuplicateKey or
-// TooDeep; the error's Param is the path of the offending field. Unknown fields are skipped.
+// TooDeep; the error's Param is the path of the offending field. Unknown fields go to the provider.
 func Decode(body []byte) (*completion.Request, error) {
 	if err := rawjson.Check(body, rawjson.Defaults); err != nil {
 		return nil, err
@@ -99,9 +99,7 @@ func (d *decoder) field(name string) {
 	case "provider":
 		d.req.Preferences = d.Preferences()
 	default:
-		if v := d.Skip(); !rawjson.IsNull(v) && !completion.GatewayOnly(name) {
-			d.req.Unknown = append(d.req.Unknown, name)
-		}
+		d.task.Extra = d.Extra(d.task.Extra, name)
 	}
 }
 

@@ -4,7 +4,6 @@ package speech
 
 import (
 	"iter"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -116,9 +115,7 @@ func (d *decoder) field(name string) {
 	case "provider":
 		d.req.Preferences = d.Preferences()
 	default:
-		if v := d.Skip(); !rawjson.IsNull(v) && !completion.GatewayOnly(name) {
-			d.t.Extra = append(d.t.Extra, task.Extra{Name: name, Value: slices.Clone(v)})
-		}
+		d.t.Extra = d.Extra(d.t.Extra, name)
 	}
 }
 
