@@ -68,20 +68,23 @@ var kinds = []struct {
 	decode func([]byte) (*completion.Request, error)
 	plain  map[string]string
 	fields map[string]taskField
-	more   []sample
 }{
 	{"embeddings", &task.Embedding{}, embeddings.Decode, map[string]string{"model": `"x/y"`, "input": `"q"`}, map[string]taskField{
 		"Inputs": {why: "content"}, "Base64": {why: "the gateway writes the vectors"},
 		"Dimensions": {with: one("", `"dimensions":8`)},
 		"InputType":  {with: one("", `"input_type":"search_query"`, `"input_type":"classification"`, `"input_type":"odd"`)},
-	}, one("", `"odd":1`)},
+		"Numbers":    {with: one("", `"embedding_types":["int8"]`, `"output_dtype":"binary"`)}, "Asked": {why: "the name of Numbers"},
+		"Extra": {with: one("", `"odd":1`)},
+	}},
 	{"rerank", &task.Rerank{}, rerank.Decode, map[string]string{"model": `"x/y"`, "query": `"q"`, "documents": `["a","b"]`}, map[string]taskField{
 		"Query": {why: "content"}, "Documents": {why: "content"}, "Return": {why: "the gateway has the documents"}, "Chunks": {why: "a count"},
-		"TopN": {with: one("", `"top_n":1`)},
-	}, one("", `"odd":1`)},
+		"TopN":  {with: one("", `"top_n":1`)},
+		"Extra": {with: one("", `"odd":1`)},
+	}},
 	{"moderations", &task.Moderation{}, func(b []byte) (*completion.Request, error) { return moderations.Decode(b, "x") }, map[string]string{"model": `"x/y"`, "input": `"q"`}, map[string]taskField{
 		"Inputs": {why: "content"}, "Single": {why: "content"},
-	}, one("", `"odd":1`)},
+		"Extra": {with: one("", `"odd":1`)},
+	}},
 	{"speech", &task.Speech{}, speech.Decode, map[string]string{"model": `"x/y"`, "input": `"q"`, "voice": `"Rachel"`}, map[string]taskField{
 		"Input": {why: "content"}, "SSE": {why: "the gateway writes the stream"}, "VoiceID": {why: "part of the voice"},
 		"Voice":        {with: one(`"voice":"a"`, `"voice":"Adam"`)},
@@ -89,7 +92,7 @@ var kinds = []struct {
 		"Format":       {with: one("", `"response_format":"wav"`)},
 		"Speed":        {with: one("", `"speed":1.1`)},
 		"Extra":        {with: one("", `"odd":1`)},
-	}, nil},
+	}},
 	{"transcription", &task.Transcription{}, form, map[string]string{"model": `"x/y"`}, map[string]taskField{
 		"File": {why: "content"}, "MediaType": {why: "content"}, "Duration": {why: "content"}, "Measured": {why: "content"},
 		"Response": {why: "the gateway writes the answer"}, "Format": {why: "content"}, "SpeakerNames": {why: "part of the references"},
@@ -101,9 +104,9 @@ var kinds = []struct {
 		"Chunking":    {with: one("", `"chunking_strategy":"auto"`)},
 		"SpeakerRefs": {with: one("", `"response_format":"diarized_json","known_speaker_names[]":"a","known_speaker_references[]":"data:audio/wav;base64,`+base64.StdEncoding.EncodeToString(wave())+`"`)},
 		"Extra":       {with: one("", `"odd":"1"`)},
-	}, nil},
+	}},
 	{"images", &task.Image{}, func(b []byte) (*completion.Request, error) { return images.Decode(b, false) }, map[string]string{"model": `"x/y"`, "prompt": `"q"`}, map[string]taskField{
-		"Prompt": {why: "content"}, "Edit": {why: "the gateway writes the answer"}, "Options": {why: "each provider gets its own"}, "Mask": {why: "content of edits"},
+		"Prompt": {why: "content"}, "Edit": {why: "the gateway writes the answer"}, "URL": {why: "the gateway writes the answer"}, "Options": {why: "each provider gets its own"}, "Mask": {why: "content of edits"},
 		"N":           {why: "the gateway calls as often as needed"},
 		"Size":        {with: one("", `"size":"1024x1536"`)},
 		"Resolution":  {with: one("", `"resolution":"4K"`)},
@@ -118,7 +121,7 @@ var kinds = []struct {
 		"Moderation":  {with: one("", `"moderation":"low"`)},
 		"Style":       {with: one("", `"style":"vivid"`)},
 		"Extra":       {with: one("", `"odd":1`)},
-	}, nil},
+	}},
 }
 
 type taskField struct {
@@ -154,7 +157,7 @@ func TestNoTaskIsCutInSilence(t *testing.T) {
 		}
 		for i := range kinds {
 			kind := &kinds[i]
-			samples := slices.Clone(kind.more)
+			var samples []sample
 			for _, f := range kind.fields {
 				samples = append(samples, f.with...)
 			}

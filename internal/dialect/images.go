@@ -175,18 +175,22 @@ func (m *Members) Has(name string) bool {
 	return slices.ContainsFunc(m.list, func(x task.Extra) bool { return x.Name == name })
 }
 
-// Extra adds members of the client that the gateway does not know, except those that choose the model, the number of answers or the user.
-func (m *Members) Extra(extras []task.Extra) {
+// Extra adds members of the client that the gateway does not know, except those that choose the model, the number of answers, their size or
+// the user. It returns the names of those that it leaves out.
+func (m *Members) Extra(extras []task.Extra) (unsent []string) {
 	for i := range extras {
-		if name := strings.ToLower(extras[i].Name); slices.Contains(reserved, name) || completion.Diverts(name) {
+		if name := strings.ToLower(extras[i].Name); slices.Contains(reserved, name) || completion.Diverts(name) || m.Has(extras[i].Name) {
+			unsent = append(unsent, extras[i].Name)
 			continue
 		}
 		m.Raw(extras[i].Name, extras[i].Value)
 	}
+	return unsent
 }
 
 // reserved are the names of members that set the model, the number of answers, their form or their size.
-var reserved = []string{"model", "models", "modeluri", "model_uri", "prompt", "n", "num_images", "numberofimages", "samplecount", "stream", "sync_mode", "response_format", "user",
+var reserved = []string{"model", "models", "modeluri", "model_uri", "prompt", "n", "num_images", "num_outputs", "num_images_per_prompt", "batch_size", "number_of_images", "numberofimages", "samplecount", "samples",
+	"n_images", "max_images", "sequential_image_generation_options", "stream", "sync_mode", "response_format", "user",
 	"storageuri", "provider", "messages", "modalities", "plugins", "web_search_options", "service_tier", "tools",
 	"image_size", "width", "height", "megapixels"}
 

@@ -243,6 +243,7 @@ func (a *API) declare() []*Route {
 		{Method: "POST", Pattern: "/v1/audio/transcriptions", access: inference, body: atMost(maxRecordingForm), handle: (*exchange).postTranscriptions},
 		{Method: "POST", Pattern: "/v1/audio/speech", access: inference, body: atMost(maxSpeechBody), handle: (*exchange).postSpeech},
 		{Method: "POST", Pattern: "/v1/moderations", access: inference, body: atMost(maxModerationBody), handle: postModerations},
+		{Method: "POST", Pattern: "/v2/rerank", access: inference, body: atMost(maxRerankBody), handle: postRerank}, // Cohere's clients
 		{Method: "POST", Pattern: "/v1/rerank", access: inference, body: atMost(maxRerankBody), handle: postRerank},
 		{Method: "GET", Pattern: "/v1/models", access: public, handle: (*exchange).getModels},
 		{Method: "GET", Pattern: "/v1/models/{vendor}/{model}", access: public, handle: (*exchange).getModel},

@@ -192,6 +192,8 @@ var homes = []home{
 	{"golang.org/x/crypto/acme", []string{"internal/certificate"}, "only this package knows how certificates are got"},
 	{"github.com/go-webauthn/webauthn", []string{"internal/person"}, "answers of passkeys are checked in one place"},
 	{"github.com/minio/minio-go/v7", []string{"internal/blob/s3"}, "only the blob store in S3 knows how it is spoken to"},
+	{"github.com/klauspost/compress", []string{"internal/upstream", "internal/upstream/upstreamtest"}, "only the transport reads compressed answers; elsewhere gzip of the standard library does"},
+	{"github.com/andybalholm/brotli", []string{"internal/upstream", "internal/upstream/upstreamtest"}, "likewise"},
 	{"database/sql", []string{"internal/store", "internal/store/..."}, "declare an interface next to its use and let a store satisfy it"},
 	{"github.com/tiktoken-go/tokenizer", nil, "its vocabulary is source code that makes the program 5 MB larger: tests compare internal/usage/o200k with it"},
 	{"golang.org/x/sys", []string{"internal/sim/kit", "internal/httpapi", "internal/rawjson"}, "only the simulator looks into sockets, to reset them, and the server, to lose none when it ends; only the JSON scanner asks what the processor can do"},

@@ -114,6 +114,7 @@ type Image struct {
 	Mask        string   // address of an image, transparent where the first reference is to change; ""
 	Partial     int      // previews wanted while streaming, 0 to 3
 	Edit        bool     // the client asked for an edit: names of events differ
+	URL         bool     // the client asked for addresses: it gets data URLs beside the base64
 	Moderation  string   // "auto", "low"; ""
 	Style       string
 	Extra       []Extra // properties without a place in the canonical form, in the client's order

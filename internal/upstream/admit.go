@@ -62,7 +62,7 @@ func (c *Client) fetch(ctx context.Context, p *catalog.Provider, call *auth.Call
 		return 0, nil, errors.New("upstream: there is no address to fetch a token from") // the address comes from a configuration that Parse has checked
 	}
 	t := &target{provider: &catalog.Provider{BaseURL: u.Scheme + "://" + u.Host}, host: u.Host, group: c.groups.get(groupKey{u.Scheme, u.Host, p.CA, false}, c)}
-	l, err := newLane(call.Header, u.Host, "application/json")
+	l, err := newLane(call.Header, u.Host, "application/json", "identity")
 	if err != nil {
 		return 0, nil, err
 	}

@@ -1,7 +1,6 @@
 package upstream
 
 import (
-	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -9,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -342,13 +340,13 @@ func (a *attempt) accept(req *completion.Request, call *dialect.Call) (*dialect.
 	if a.reported != nil {
 		a.reported(a.x.Header())
 	}
-	switch encoding := strings.ToLower(a.head.Encoding); encoding {
-	case "", "identity":
-	case "gzip", "x-gzip":
-		a.body.Reset(&unzipped{a: a, src: &a.raw, left: limit})
+	how, known := encodingOf(a.head.Encoding)
+	switch {
+	case !known:
+		return nil, dialect.Unavailable(a.ep, dialect.Unreadable, fmt.Errorf("content encoding %q", a.head.Encoding))
+	case how != nil:
+		a.body.Reset(&decoded{a: a, src: &a.raw, how: how, left: limit})
 		length = -1
-	default:
-		return nil, dialect.Unavailable(a.ep, dialect.Unreadable, fmt.Errorf("content encoding %q", encoding))
 	}
 	if !fine {
 		// The body may be cut off or fail: the status alone is enough.
@@ -442,53 +440,6 @@ func (w *watched) Read(p []byte) (int, error) {
 		err = w.a.readFault(err)
 	}
 	return n, err
-}
-
-var gzipReaders sync.Pool
-
-// unzipped decompresses an answer for which no compression was requested. Its output is counted too: a decompression bomb ends at the
-// limit.
-type unzipped struct {
-	a    *attempt
-	src  io.Reader
-	gz   *gzip.Reader
-	left int64
-}
-
-func (u *unzipped) Read(p []byte) (int, error) {
-	n, err := u.read(p)
-	if u.left -= int64(n); u.left < 0 {
-		return 0, dialect.TooLarge(u.a.ep, nil)
-	}
-	if err != nil && u.gz != nil {
-		gzipReaders.Put(u.gz)
-		u.gz = nil
-	}
-	if err != nil && err != io.EOF {
-		var f *fault.Error
-		if !errors.As(err, &f) {
-			err = dialect.Unavailable(u.a.ep, dialect.Unreadable, err)
-		}
-	}
-	return n, err
-}
-
-func (u *unzipped) read(p []byte) (int, error) {
-	if u.gz == nil {
-		gz, ok := gzipReaders.Get().(*gzip.Reader)
-		if !ok {
-			gz = new(gzip.Reader)
-		}
-		if err := gz.Reset(u.src); err != nil {
-			gzipReaders.Put(gz)
-			if err == io.EOF {
-				err = io.ErrUnexpectedEOF
-			}
-			return 0, err
-		}
-		u.gz = gz
-	}
-	return u.gz.Read(p)
 }
 
 // interrupted is the fault of an attempt that the gateway ended, nil for any other.

@@ -70,7 +70,7 @@ func testRequestOnTheWire(t *testing.T, standard bool) {
 		t.Errorf("%s %s", seen.Path, seen.Body)
 	}
 	for name, want := range map[string]string{"Authorization": "Bearer acme-secret-key", "Content-Type": "application/json", "Accept": "application/json",
-		"X-Team": "blue", "User-Agent": "weir", "Accept-Encoding": ""} {
+		"X-Team": "blue", "User-Agent": "weir", "Accept-Encoding": "gzip, deflate, br, zstd"} {
 		if got := seen.Header.Get(name); got != want {
 			t.Errorf("%s: %q want %q", name, got, want)
 		}

@@ -66,10 +66,10 @@ func newCredentials(d dialect.Dialect, p *catalog.Provider, host string, deps au
 		if c.method != nil {
 			keyed.Key = ""
 		}
-		if c.whole, err = newLane(d.Header(&keyed), host, "application/json"); err != nil {
+		if c.whole, err = newLane(d.Header(&keyed), host, "application/json", accepted); err != nil {
 			return nil, err
 		}
-		if c.stream, err = newLane(d.Header(&keyed), host, "text/event-stream"); err != nil {
+		if c.stream, err = newLane(d.Header(&keyed), host, "text/event-stream", "identity"); err != nil {
 			return nil, err
 		}
 		list.all = append(list.all, c)
@@ -91,12 +91,12 @@ func keysOf(p *catalog.Provider) []string {
 	return list
 }
 
-func newLane(header http.Header, host, accept string) (lane, error) {
+func newLane(header http.Header, host, accept, encodings string) (lane, error) {
 	h := header.Clone()
 	if h == nil {
 		h = make(http.Header)
 	}
-	for name, value := range map[string]string{"Accept": accept, "Content-Type": "application/json", "User-Agent": "weir"} {
+	for name, value := range map[string]string{"Accept": accept, "Accept-Encoding": encodings, "Content-Type": "application/json", "User-Agent": "weir"} {
 		if h.Get(name) == "" {
 			h.Set(name, value)
 		}

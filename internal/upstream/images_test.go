@@ -169,7 +169,7 @@ func TestImages(t *testing.T) {
 			name: "gpt", dialect: "openai", model: "gpt-image-1", answers: map[string]string{"POST /images/generations": gpt}, want: one, prompt: 9, output: 40,
 			task:   task.Image{Prompt: "p", N: 1, AspectRatio: "16:9", Quality: "hd", Background: "opaque", Output: "webp", Compression: 80, Moderation: "low", Style: "vivid", Seed: &seed, Extra: []task.Extra{{Name: "x", Value: []byte("[1]")}, {Name: "webhook_url", Value: []byte(`"https://a.test"`)}}, Options: []task.Extra{{Name: "studio", Value: []byte(`{"y":2,"n":10}`)}, {Name: "other", Value: []byte(`{"z":3}`)}}},
 			asked:  []string{`POST /images/generations {"model":"gpt-image-1","prompt":"p","n":1,"size":"1536x1024","quality":"high","background":"opaque","output_format":"webp","output_compression":80,"moderation":"low","y":2,"x":[1]}`},
-			notice: "The provider of this model does not take seed, style: the answer was made without.",
+			notice: "The provider of this model does not take seed, style, webhook_url: the answer was made without.",
 		},
 		{
 			name: "gpt of any size", dialect: "openai", model: "gpt-image-2", answers: map[string]string{"POST /images/generations": gpt}, want: one, prompt: 9, output: 40,
@@ -236,8 +236,9 @@ func TestImages(t *testing.T) {
 				"POST /fal-ai/flux/dev": `{"request_id":"r","status_url":"HOST/r/status","response_url":"HOST/r","cancel_url":"HOST/r/cancel"}`,
 				"GET /r/status":         "202 {\"status\":\"IN_QUEUE\"}\x00{\"status\":\"COMPLETED\"}", "GET /r": `{"images":[{"url":"https://files.test/a"},{"url":"https://files.test/b"}],"has_nsfw_concepts":[true,false]}`,
 			},
-			task:  task.Image{Prompt: "p", N: 1, Size: "1024x768", Seed: &seed, Compression: -1, References: []string{"https://a.test/b"}, Extra: []task.Extra{{Name: "num_inference_steps", Value: []byte("4")}, {Name: "num_images", Value: []byte("4")}}},
-			asked: []string{`POST /fal-ai/flux/dev {"prompt":"p","num_images":1,"image_size":{"width":1024,"height":768},"seed":5,"image_url":"https://a.test/b","image_urls":["https://a.test/b"],"num_inference_steps":4}`, "GET /r/status", "GET /r/status", "GET /r"},
+			task:   task.Image{Prompt: "p", N: 1, Size: "1024x768", Seed: &seed, Compression: -1, References: []string{"https://a.test/b"}, Extra: []task.Extra{{Name: "num_inference_steps", Value: []byte("4")}, {Name: "num_images", Value: []byte("4")}}},
+			notice: "The provider of this model does not take num_images: the answer was made without.",
+			asked:  []string{`POST /fal-ai/flux/dev {"prompt":"p","num_images":1,"image_size":{"width":1024,"height":768},"seed":5,"image_url":"https://a.test/b","image_urls":["https://a.test/b"],"num_inference_steps":4}`, "GET /r/status", "GET /r/status", "GET /r"},
 		},
 		{
 			name: "bfl", dialect: "bfl", model: "flux-2-pro", want: one, answers: map[string]string{"POST /flux-2-pro": `{"id":"i","polling_url":"HOST/get?id=i"}`, "GET /get?id=i": "{\"status\":\"Pending\"}\x00{\"status\":\"Ready\",\"result\":{\"sample\":\"https://files.test/a\"}}"},

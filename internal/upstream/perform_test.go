@@ -321,11 +321,13 @@ func TestUnsentPartsOfATask(t *testing.T) {
 	t.Cleanup(srv.Close)
 	c := upstream.New(upstream.Config{Dialects: map[string]dialect.Dialect{"openai": &openai.Dialect{}}})
 	t.Cleanup(c.Close)
+	ep := endpoint(srv.URL)
+	ep.Provider.Quirks.Drop = []string{"input_type"}
 	for _, strict := range []bool{false, true} {
 		req := &completion.Request{N: 1, Unknown: []string{"truncate"}, Preferences: routing.Preferences{RequireParameters: strict},
 			Task: &task.Embedding{InputType: "search_query", Inputs: []task.Input{{Parts: []task.Part{{Text: "q"}}}}}}
 		notice, refused := "", (*fault.Error)(nil)
-		for ev, err := range c.Complete(t.Context(), endpoint(srv.URL), req, nil) {
+		for ev, err := range c.Complete(t.Context(), ep, req, nil) {
 			if err != nil {
 				refused = fault.From(err)
 				continue

@@ -216,7 +216,7 @@ func newTransport(http2 bool, cfg *Config) *http.Transport {
 		MaxIdleConnsPerHost:    maxIdleConnections,
 		IdleConnTimeout:        idleConnection,
 		MaxResponseHeaderBytes: cfg.Limits.Headers,
-		DisableCompression:     true, // a stream must not wait in a decompressor, and gzip is not requested
+		DisableCompression:     true, // attempts say themselves which encodings they take, and decode them
 		Protocols:              new(http.Protocols),
 	}
 	// A server that is configured for HTTP/2 but has none is refused: falling back would keep connections of HTTP/1.1, see below.

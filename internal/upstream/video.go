@@ -208,7 +208,7 @@ func (k *asking) credentials(path string) (http.Header, error) {
 	h := make(http.Header)
 	for name, values := range key.whole.header {
 		switch name {
-		case "Accept", "Content-Type", "User-Agent":
+		case "Accept", "Accept-Encoding", "Content-Type", "User-Agent":
 		default:
 			h[name] = values
 		}

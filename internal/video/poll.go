@@ -104,6 +104,9 @@ func (s *Service) complete(ctx context.Context, j *Job, p *Progress) (copying fu
 			if over, err := s.copied(ctx, j); over || err != nil {
 				return err
 			}
+			if p.Outputs = j.Outputs; len(p.Outputs) == 0 {
+				return s.end(ctx, j, Failed, "The provider reported a video, and does not have it.", fault.ProviderUnavailable.String())
+			}
 			return s.completed(ctx, j, p)
 		})
 	}, nil
@@ -125,8 +128,19 @@ func (s *Service) copied(ctx context.Context, j *Job) (over bool, err error) {
 		s.cfg.Report("a video cannot be copied from its provider", j, err)
 		return true, s.again(ctx, j, s.pause(s.cfg.FirstPoll, s.cfg.MostPoll, j.Failures))
 	}
+	if absent(err) { // it was never there, or is gone: it is not charged for
+		s.cfg.Report("a provider does not have a video that it reported", j, err)
+		j.Outputs = slices.DeleteFunc(j.Outputs, func(o Output) bool { return o.Kept == "" })
+		return false, nil
+	}
 	s.cfg.Report("a video stays with its provider, because it cannot be copied", j, err)
 	return false, nil
+}
+
+// absent reports whether a provider answered that a video's content does not exist.
+func absent(err error) bool {
+	f := fault.From(err)
+	return f != nil && f.Upstream != nil && (f.Upstream.Status == 404 || f.Upstream.Status == 410)
 }
 
 // completed ends a job with its charge.
@@ -156,7 +170,7 @@ func (j *Job) outputs(outputs []Output) {
 }
 
 // keepOutputs copies the videos that are not in the blob store yet. It stores the job after each copy, so that none is made twice.
-func (s *Service) keepOutputs(ctx context.Context, j *Job) error {
+func (s *Service) keepOutputs(ctx context.Context, j *Job) (missing error) {
 	ep, err := s.endpoint(ctx, j)
 	if err != nil {
 		return err
@@ -165,7 +179,10 @@ func (s *Service) keepOutputs(ctx context.Context, j *Job) error {
 		if j.Outputs[i].Kept != "" {
 			continue
 		}
-		if err := s.copyOutput(ctx, ep, j, i); err != nil {
+		if err := s.copyOutput(ctx, ep, j, i); absent(err) { // the others may be there
+			missing = err
+			continue
+		} else if err != nil {
 			return err
 		}
 		if err := s.keep(ctx, j, false); err != nil {
@@ -175,7 +192,7 @@ func (s *Service) keepOutputs(ctx context.Context, j *Job) error {
 			return err
 		}
 	}
-	return nil
+	return missing
 }
 
 // contentKey returns the key of a copy. It contains the fence, so that a worker that lost the job can delete its own copies only.

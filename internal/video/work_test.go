@@ -574,6 +574,31 @@ func TestCopies(t *testing.T) {
 	}
 }
 
+// A video that its provider reports and does not have fails its job, which costs nothing. Of several, those that exist are charged for.
+func TestAbsentContent(t *testing.T) {
+	t.Parallel()
+	for name, have := range map[string]int{"none": 0, "one of two": 1} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				two := video.Progress{State: video.Completed, Outputs: []video.Output{{URL: "https://one.test/a.mp4"}, {URL: "https://one.test/b.mp4"}}}
+				left := have
+				r := newRig(t, &provider{poll: func(*video.Job) (video.Progress, error) { return two, nil }, open: func() (*video.Content, error) {
+					if left--; left < 0 {
+						return nil, &fault.Error{Kind: fault.ProviderUnavailable, Upstream: &fault.Upstream{Status: 404}}
+					}
+					return &video.Content{Body: io.NopCloser(strings.NewReader("movie")), Size: 5, Length: 5}, nil
+				}}, func(d *video.Deps, _ *video.Config) { d.Contents = &shelf{kept: map[string]string{}} })
+				r.mustSubmit()
+				j := r.within(20 * time.Minute)
+				if want := map[bool]video.State{true: video.Completed, false: video.Failed}[have > 0]; j.State != want || (j.Ended == video.Settled) != (have > 0) || (j.Cost > 0) != (have > 0) {
+					t.Errorf("%s, %v, cost %s", j.State, j.Ended, j.Cost)
+				}
+			})
+		})
+	}
+}
+
 // The store takes a job's end, and its answer is lost: what was copied belongs to the job. When another has the job, it does not.
 func TestCopiesAfterAnUnreportedEnd(t *testing.T) {
 	t.Parallel()

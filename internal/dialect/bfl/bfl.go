@@ -160,8 +160,7 @@ func encode(ep *catalog.Endpoint, t *task.Image, index int) (m *dialect.Members,
 		unsent = append(unsent, "output_compression")
 	}
 	m.Options(t, ep.Provider.ID)
-	m.Extra(t.Extra)
-	return m, unsent
+	return m, append(unsent, m.Extra(t.Extra)...)
 }
 
 func size(m *dialect.Members, model string, t *task.Image) {

@@ -92,8 +92,7 @@ func encode(ep *catalog.Endpoint, t *task.Image, count int) (body []byte, unsent
 	}
 	m.Text("mask_url", t.Mask)
 	m.Options(t, ep.Provider.ID)
-	m.Extra(t.Extra)
-	unsent = dialect.Previews(t)
+	unsent = append(m.Extra(t.Extra), dialect.Previews(t)...)
 	if t.Compression >= 0 {
 		unsent = append(unsent, "output_compression")
 	}

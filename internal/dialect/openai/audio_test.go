@@ -103,6 +103,29 @@ func answerOf(body string) *dialect.Answer {
 	return &dialect.Answer{Endpoint: hearing, Length: -1, Limits: dialect.Limits{Whole: 1 << 20, Stream: 1 << 20, Line: 1 << 16}, Body: dialect.NewBody(strings.NewReader(body))}
 }
 
+// vLLM streams chunks like those of chat; whisper.cpp puts the words into their segments.
+func TestTranscriptsOfOtherServers(t *testing.T) {
+	t.Parallel()
+	chunk := func(text, finish string) string {
+		return `data: {"id":"trsc-1","object":"transcription.chunk","created":1,"model":"whisper","choices":[{"delta":{"content":"` + text + `"},"finish_reason":` + finish + "}]}\n\n"
+	}
+	d := new(Dialect)
+	whole := chunk("Is ", "null") + chunk("it?", "null") + chunk("", `"stop"`)
+	all, err := collect(func(yield func(*completion.Event, error) bool) { d.streamTranscript(answerOf(whole+"data: [DONE]\n\n"), yield) })
+	if err != nil || len(all) != 3 || all[0].Head == nil || all[1].Result.Transcript.Delta != "it?" || !all[2].Done || all[2].Result.Transcript.Text != "Is it?" {
+		t.Errorf("%+v, %v", all, err)
+	}
+	for _, broken := range []string{whole, chunk("Is ", "null") + "data: [DONE]\n\n", chunk("Is ", "null") + "data: {\"error\":{\"message\":\"no\"}}\n\n"} {
+		if _, err := collect(func(yield func(*completion.Event, error) bool) { d.streamTranscript(answerOf(broken), yield) }); err == nil {
+			t.Errorf("%s is whole", broken)
+		}
+	}
+	nested := readTranscript([]byte(`{"text":"Is it?","segments":[{"id":0,"text":"Is","words":[{"word":"Is","start":0,"end":0.5}]},{"id":1,"text":"it?","words":[{"word":"it?","start":0.5,"end":1}]}]}`))
+	if len(nested.Words) != 2 || nested.Words[1].Text != "it?" || nested.Words[1].End.Seconds() != 1 {
+		t.Errorf("%+v", nested.Words)
+	}
+}
+
 func TestTranscriptStream(t *testing.T) {
 	t.Parallel()
 	const stream = "data: {\"type\":\"transcript.text.delta\",\"delta\":\"Is\",\"logprobs\":[{\"token\":\"Is\"}]}\n\n: idle\n\ndata: {\"type\":\"transcript.text.unknown\"}\n\n" +

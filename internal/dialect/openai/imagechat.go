@@ -102,7 +102,7 @@ func (p *painter) conversation(index int) (m *dialect.Members, unsent []string) 
 		m.Text("user", dialect.HashUser(p.req.Account, []byte(p.req.User)))
 	}
 	m.Options(t, p.ep.Provider.ID)
-	m.Extra(t.Extra)
+	unsent = append(unsent, m.Extra(t.Extra)...)
 	return m, unsent
 }
 

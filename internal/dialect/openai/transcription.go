@@ -132,16 +132,25 @@ func (d *Dialect) wholeTranscript(answer *dialect.Answer) (*completion.Event, er
 // readTranscript reads {"text", "language", "duration", "segments", "words", "logprobs"}.
 func readTranscript(body []byte) *task.Transcript {
 	t := &task.Transcript{Final: true, Text: text(rawjson.Find(body, "text")), Language: text(rawjson.Find(body, "language")), Duration: dialect.RecordedSeconds(rawjson.Find(body, "duration"))}
+	t.Words = readWords(nil, rawjson.Find(body, "words"))
+	apart := len(t.Words) > 0
 	for e := rawjson.ElementsOf(rawjson.Find(body, "segments")); e.Next(); {
 		t.Segments = append(t.Segments, readSegment(e.Value))
-	}
-	for e := rawjson.ElementsOf(rawjson.Find(body, "words")); e.Next(); {
-		t.Words = append(t.Words, task.Word{Text: text(rawjson.Find(e.Value, "word")), Start: dialect.RecordedSeconds(rawjson.Find(e.Value, "start")), End: dialect.RecordedSeconds(rawjson.Find(e.Value, "end"))})
+		if !apart { // whisper.cpp has the words inside their segments
+			t.Words = readWords(t.Words, rawjson.Find(e.Value, "words"))
+		}
 	}
 	if v := rawjson.Find(body, "logprobs"); rawjson.KindOf(v) == rawjson.Array {
 		t.Logprobs = v
 	}
 	return t
+}
+
+func readWords(to []task.Word, list []byte) []task.Word {
+	for e := rawjson.ElementsOf(list); e.Next(); {
+		to = append(to, task.Word{Text: text(rawjson.Find(e.Value, "word")), Start: dialect.RecordedSeconds(rawjson.Find(e.Value, "start")), End: dialect.RecordedSeconds(rawjson.Find(e.Value, "end"))})
+	}
+	return to
 }
 
 func readSegment(v []byte) task.Segment {
@@ -185,6 +194,7 @@ func transcriptUsage(body []byte) (u usage.Usage) {
 func (d *Dialect) streamTranscript(answer *dialect.Answer, yield func(*completion.Event, error) bool) {
 	frames := sse.NewReader(answer.Body, sse.Limits{Line: int64(answer.Limits.Line), Total: answer.Limits.Stream})
 	head := new(completion.Head)
+	var chunks chunked
 	for {
 		frame, err := frames.Next()
 		if err != nil {
@@ -192,8 +202,23 @@ func (d *Dialect) streamTranscript(answer *dialect.Answer, yield func(*completio
 			return
 		}
 		if string(frame.Data) == "[DONE]" {
-			yield(nil, dialect.Ended(answer.Endpoint))
+			if chunks.finished {
+				ev := chunks.end()
+				ev.Head = head
+				yield(ev, nil)
+			} else {
+				yield(nil, dialect.Ended(answer.Endpoint))
+			}
 			return
+		}
+		if ev, is := chunks.read(frame.Data); is {
+			if ev != nil {
+				ev.Head, head = head, nil
+				if !yield(ev, nil) {
+					return
+				}
+			}
+			continue
 		}
 		ev, err := d.transcriptEvent(answer, frame.Data)
 		if err != nil {
@@ -208,6 +233,42 @@ func (d *Dialect) streamTranscript(answer *dialect.Answer, yield func(*completio
 			return
 		}
 	}
+}
+
+// chunked reads the stream of vLLM (OpenAI-compatible server, Transcriptions API): chunks like those of chat, whose text adds up. The last
+// choice has a finish_reason, the usage may follow, and [DONE] ends it.
+type chunked struct {
+	all      strings.Builder
+	usage    usage.Usage
+	finished bool
+}
+
+// read takes in a chunk; is reports that the frame was one.
+func (c *chunked) read(data []byte) (ev *completion.Event, is bool) {
+	if !rawjson.Valid(data) || !rawjson.IsNull(rawjson.Find(data, "error")) {
+		return nil, false
+	}
+	if object := text(rawjson.Find(data, "object")); object != "transcription.chunk" && object != "translation.chunk" {
+		return nil, false
+	}
+	if v := rawjson.Find(data, "usage"); !rawjson.IsNull(v) {
+		set(&c.usage.Prompt, rawjson.Find(v, "prompt_tokens"))
+		set(&c.usage.Completion, rawjson.Find(v, "completion_tokens"))
+	}
+	said := ""
+	for e := rawjson.ElementsOf(rawjson.Find(data, "choices")); e.Next(); {
+		said += text(rawjson.FindPath(e.Value, "delta", "content"))
+		c.finished = c.finished || !rawjson.IsNull(rawjson.Find(e.Value, "finish_reason"))
+	}
+	if said == "" {
+		return nil, true
+	}
+	c.all.WriteString(said)
+	return &completion.Event{Choice: -1, Result: &task.Result{Transcript: &task.Transcript{Delta: said}}}, true
+}
+
+func (c *chunked) end() *completion.Event {
+	return &completion.Event{Choice: -1, Result: &task.Result{Transcript: &task.Transcript{Final: true, Text: c.all.String()}}, Usage: &c.usage, Done: true}
 }
 
 // cut is the fault of a stream that was cut off.

@@ -32,6 +32,20 @@ func appendBase64(b []byte, p *task.MadeImage) []byte {
 	return append(b, '"')
 }
 
+// appendImage appends the file and its type, and the file as a data URL where the client asked for addresses: the gateway stores no images.
+func appendImage(b []byte, p *task.MadeImage, t *task.Image) []byte {
+	b = appendType(appendBase64(b, p), p)
+	if t == nil || !t.URL {
+		return b
+	}
+	media := "application/octet-stream"
+	if imagefile.Known(p.MediaType) {
+		media = p.MediaType
+	}
+	b = append(append(append(b, `,"url":"data:`...), media...), `;base64,`...)
+	return append(base64.StdEncoding.AppendEncode(b, p.Data), '"')
+}
+
 func appendType(b []byte, p *task.MadeImage) []byte {
 	if imagefile.Known(p.MediaType) {
 		b = append(append(append(b, `,"media_type":"`...), p.MediaType...), '"')

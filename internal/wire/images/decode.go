@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"weir/internal/catalog"
@@ -71,6 +72,9 @@ type decoder struct {
 	model  string
 	models []string
 	prompt bool
+
+	counted       string // name of the field that had the number of images, "" none
+	width, height int    // 0: missing
 }
 
 func newDecoder(r wire.Reader, edit bool) *decoder {
@@ -89,16 +93,17 @@ func (d *decoder) field(name string) {
 		d.provider()
 	case "prompt":
 		d.text()
-	case "n":
-		if n, ok := d.Int(1, maxImages); ok {
-			t.N, d.req.N = int(n), int(n)
-		}
+	case "n", "num_images", "num_outputs", "num_images_per_prompt", "batch_size", "number_of_images", "numberOfImages", "sampleCount", "samples", "n_images", "max_images":
+		d.count(name)
+	case "width", "height":
+		d.side(name)
 	case "stream":
 		d.req.Stream, _ = d.Bool()
 	case "user":
 		d.req.User, _ = d.Stored(maxUser)
 	case "response_format":
-		d.Enum(formats) // the answer always has base64
+		format, _ := d.Enum(formats)
+		t.URL = format == "url"
 	case "input_references":
 		d.references()
 	case "images":
@@ -115,6 +120,43 @@ func (d *decoder) field(name string) {
 		t.Mask = d.image()
 	default:
 		d.setting(name)
+	}
+}
+
+// count reads the number of images, under the name of any wire: each of them multiplies the bill, so that it must be held for and charged.
+func (d *decoder) count(name string) {
+	n, ok := d.Int(1, maxImages)
+	switch {
+	case !ok:
+	case d.counted != "" && int(n) != d.task.N:
+		d.FailAt(fault.Invalid, name, "%s contradicts %s: send one of them.", name, d.counted)
+	default:
+		d.counted, d.task.N, d.req.N = name, int(n), int(n)
+	}
+}
+
+// side reads a side of the image in pixels.
+func (d *decoder) side(name string) {
+	n, ok := d.Int(1, maxSide)
+	if ok && name == "width" {
+		d.width = int(n)
+	} else if ok {
+		d.height = int(n)
+	}
+}
+
+// sides makes width and height the size.
+func (d *decoder) sides() {
+	switch size := strconv.Itoa(d.width) + "x" + strconv.Itoa(d.height); {
+	case d.width == 0 && d.height == 0:
+	case d.width == 0:
+		d.FailAt(fault.Invalid, "height", "height needs a width. Or send size, such as 1024x1024.")
+	case d.height == 0:
+		d.FailAt(fault.Invalid, "width", "width needs a height. Or send size, such as 1024x1024.")
+	case d.task.Size != "" && d.task.Size != "auto" && d.task.Size != size:
+		d.FailAt(fault.Invalid, "width", "width and height contradict size %s: send one of them.", d.task.Size)
+	default:
+		d.task.Size = size
 	}
 }
 
@@ -354,6 +396,7 @@ func (d *decoder) finish() (*completion.Request, error) {
 			req.Models = append(req.Models, slug)
 		}
 	}
+	d.sides()
 	d.settings()
 	switch {
 	case len(req.Models) == 0:

@@ -27,7 +27,8 @@ func DecodeForm(body []byte, boundary string) (*completion.Request, error) {
 
 // numbers, flags and objects are the fields that are not strings in JSON.
 var (
-	numbers = map[string]bool{"n": true, "seed": true, "output_compression": true, "partial_images": true}
+	numbers = map[string]bool{"n": true, "num_images": true, "num_outputs": true, "num_images_per_prompt": true, "batch_size": true, "number_of_images": true,
+		"numberOfImages": true, "sampleCount": true, "samples": true, "n_images": true, "max_images": true, "width": true, "height": true, "seed": true, "output_compression": true, "partial_images": true}
 	flags   = map[string]bool{"stream": true}
 	objects = map[string]bool{"provider": true, "models": true, "input_references": true}
 )

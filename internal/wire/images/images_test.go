@@ -36,6 +36,7 @@ func TestDecode(t *testing.T) {
 	}
 	seed := int64(-7)
 	want := &task.Image{
+		URL:    true,
 		Prompt: "A weir", N: 2, Size: "2K", Resolution: "2K", AspectRatio: "16:9", Quality: "hd", Background: "transparent", Output: "webp", Compression: 80, Seed: &seed,
 		Moderation: "low", Style: "vivid", Partial: 3, References: []string{"https://a.test/b.png", tiny},
 		Extra:   []task.Extra{{Name: "guidance", Value: []byte("3.5")}, {Name: "mask", Value: []byte(`"kept as it is"`)}},
@@ -104,6 +105,39 @@ func TestDecodeFails(t *testing.T) {
 				t.Errorf("%v (param %q), want param %q", err, f.Param, x.param)
 			}
 		})
+	}
+}
+
+// Whatever it is called, the number of images and their size are read: they multiply the bill.
+func TestDecodeOtherNames(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"n", "num_images", "num_outputs", "batch_size", "sampleCount", "num_images_per_prompt"} {
+		req, err := images.Decode([]byte(`{"model":"a/b","prompt":"p","width":512,"height":768,"response_format":"url","`+name+`":4}`), false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i, _ := req.Task.(*task.Image); i.N != 4 || req.N != 4 || i.Size != "512x768" || !i.URL || len(i.Extra) != 0 {
+			t.Errorf("%s: %+v", name, i)
+		}
+	}
+	for settings, param := range map[string]string{`"n":1,"num_images":4`: "num_images", `"batch_size":11`: "batch_size", `"width":512`: "width", `"size":"1024x1024","width":512,"height":512`: "width"} {
+		_, err := images.Decode([]byte(`{"model":"a/b","prompt":"p",`+settings+`}`), false)
+		if f := fault.From(err); f == nil || f.Param != param {
+			t.Errorf("%s: %v", settings, err)
+		}
+	}
+}
+
+// Who asks for addresses gets data URLs beside the base64.
+func TestWholeWithURL(t *testing.T) {
+	t.Parallel()
+	var out frames
+	w := images.NewWhole(&out, images.Options{Task: &task.Image{URL: true}})
+	if err := errors.Join(w.Start(relay.Served{}), w.Event(made(0, false)), w.End(receipt)); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(out[0], `"b64_json":"YWJj","media_type":"image/png","url":"data:image/png;base64,YWJj"`) {
+		t.Error(out[0])
 	}
 }
 

@@ -75,7 +75,7 @@ func (s *Stream) text(phase string, text []byte) {
 
 // completed writes a finished image. The last one has the receipt.
 func (s *Stream) completed(p *task.MadeImage, receipt *relay.Receipt) {
-	b := appendType(appendBase64(s.begin("completed", len(p.Data)*4/3), p), p)
+	b := appendImage(s.begin("completed", len(p.Data)*4/3), p, s.o.Task)
 	b = strconv.AppendInt(append(b, `,"created":`...), s.o.Created, 10)
 	b = strconv.AppendInt(append(b, `,"created_at":`...), s.o.Created, 10)
 	b = appendSettings(b, p)

@@ -54,7 +54,7 @@ func (x *Whole) End(receipt relay.Receipt) error {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = appendType(appendBase64(append(b, '{'), p), p)
+		b = appendImage(append(b, '{'), p, x.o.Task)
 		if p.Revised != "" {
 			b = rawjson.AppendText(append(b, `,"revised_prompt":`...), p.Revised)
 		}

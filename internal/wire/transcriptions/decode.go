@@ -302,7 +302,7 @@ func (d *decoder) check() {
 	}
 	if d.t.SpeakerNames == nil {
 		for i := range d.t.SpeakerRefs {
-			d.t.SpeakerNames = append(d.t.SpeakerNames, string(rune('A'+i))) // the names that the provider gives speakers without one
+			d.t.SpeakerNames = append(d.t.SpeakerNames, "speaker_"+strconv.Itoa(i+1)) // strangers get letters, which must not be those of a reference
 		}
 	}
 	if d.t.Response == formatVerbose && !d.t.Words {

@@ -55,7 +55,7 @@ func TestDecode(t *testing.T) {
 		},
 		"references without names": {
 			parts: []string{field("model", "gpt-4o-transcribe-diarize"), field("known_speaker_references", refs[0]), field("known_speaker_references", refs[1])},
-			model: "openai/gpt-4o-transcribe-diarize", want: task.Transcription{Response: "json", Chunking: "auto", SpeakerNames: []string{"A", "B"}, SpeakerRefs: refs},
+			model: "openai/gpt-4o-transcribe-diarize", want: task.Transcription{Response: "json", Chunking: "auto", SpeakerNames: []string{"speaker_1", "speaker_2"}, SpeakerRefs: refs},
 		},
 		"fields of its own": {
 			parts: []string{field("model", "a/b"), field("vad[]", "x"), field("vad[]", "y")}, model: "a/b", want: task.Transcription{Response: "json", Extra: []task.Field{{Name: "vad[]", Value: "x"}, {Name: "vad[]", Value: "y"}}},
