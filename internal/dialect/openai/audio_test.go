@@ -111,7 +111,9 @@ func TestTranscriptsOfOtherServers(t *testing.T) {
 	}
 	d := new(Dialect)
 	whole := chunk("Is ", "null") + chunk("it?", "null") + chunk("", `"stop"`)
-	all, err := collect(func(yield func(*completion.Event, error) bool) { d.streamTranscript(answerOf(whole+"data: [DONE]\n\n"), yield) })
+	all, err := collect(func(yield func(*completion.Event, error) bool) {
+		d.streamTranscript(answerOf(whole+"data: [DONE]\n\n"), yield)
+	})
 	if err != nil || len(all) != 3 || all[0].Head == nil || all[1].Result.Transcript.Delta != "it?" || !all[2].Done || all[2].Result.Transcript.Text != "Is it?" {
 		t.Errorf("%+v, %v", all, err)
 	}
