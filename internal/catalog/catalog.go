@@ -270,6 +270,17 @@ func (ep *Endpoint) Streams() bool {
 	return false
 }
 
+// unknownToResponses are parameters of other wires that the responses wire does not have.
+const unknownToResponses = ParamTopK | ParamMinP | ParamTopA | ParamFrequencyPenalty | ParamPresencePenalty | ParamRepetitionPenalty | ParamLogitBias | ParamSeed | ParamStop
+
+// Carried are the parameters of the endpoint that its wire carries.
+func (ep *Endpoint) Carried() Params {
+	if ep.Provider.Dialect == "responses" {
+		return ep.Params &^ unknownToResponses
+	}
+	return ep.Params
+}
+
 // Endpoint is one provider's offer of one model.
 type Endpoint struct {
 	ID            string // stable: "provider/model-slug[/tag...]"

@@ -416,7 +416,7 @@ func TestModels(t *testing.T) {
 			t.Errorf("%s: %s; want %s", query, got, want)
 		}
 	}
-	for _, query := range []string{"page=0&per_page=1", "page=x", "per_page=101", "per_page=0", "page=9223372036854775808", "sort_by=x", "sort_order=up", "model_type=embedding",
+	for _, query := range []string{"page=0&per_page=1", "page=x&per_page=1", "page=1&per_page=101", "page=1&per_page=0", "page=9223372036854775808&per_page=1", "sort_by=x", "sort_order=up", "model_type=embedding",
 		"search=" + strings.Repeat("x", 201), "search=%00", "search=%ff", "%zz=1"} {
 		wantError(t, n.do("GET", "/v1/models?"+query, ""), 400, fault.Invalid)
 	}
@@ -437,7 +437,7 @@ func TestModelItem(t *testing.T) {
 		{[]any{"id"}, "acme/small"}, {[]any{"object"}, "model"}, {[]any{"owned_by"}, "acme"}, {[]any{"vendor"}, "acme"}, {[]any{"name"}, "Small"},
 		{[]any{"model_type"}, "chat"}, {[]any{"created"}, 1000.}, {[]any{"context_length"}, 8000.}, {[]any{"max_completion_tokens"}, 4000.},
 		{[]any{"price_in_per_1k"}, "0.05"}, {[]any{"price_out_per_1k"}, "0.1"}, {[]any{"pricing", "prompt"}, "0.00005"}, {[]any{"pricing", "completion"}, "0.0001"},
-		{[]any{"pricing", "request"}, "0"}, {[]any{"pricing", "input_cache_read"}, "0"}, {[]any{"pricing", "currency"}, "RUB"}, {[]any{"pricing", "unit"}, "token"},
+		{[]any{"pricing", "request"}, "0"}, {[]any{"pricing", "input_cache_read"}, "0.00005"}, {[]any{"pricing", "currency"}, "RUB"}, {[]any{"pricing", "unit"}, "token"},
 		{[]any{"architecture", "input_modalities", 0}, "text"},
 	} {
 		if got := at(m, c.path...); got != c.want {

@@ -480,6 +480,9 @@ func (x *exchange) serve() error {
 		return x.preflight()
 	}
 	route, values, allow := x.table.find(x.r.Method, x.r.URL)
+	if route != nil && route.envelope == messagesEnvelope || route == nil && ofMessages(x.r) {
+		x.w.Header()["Request-Id"] = x.idHeader[:] // the name that SDKs of this style read
+	}
 	if route == nil {
 		if h, cheap := x.openPage(); h != nil {
 			return x.servePage(h, cheap)
@@ -490,9 +493,6 @@ func (x *exchange) serve() error {
 		return x.noRoute(allow)
 	}
 	x.route, x.values = route, values
-	if route.envelope == messagesEnvelope {
-		x.w.Header()["Request-Id"] = x.idHeader[:] // the name that SDKs of this style read
-	}
 	if route.access == inference {
 		x.startGeneration()
 	}

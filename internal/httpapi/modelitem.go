@@ -87,18 +87,21 @@ func appendVideoModel(b []byte, it *listing.Offer) []byte {
 	o.boolean("seed", facts.Seed)
 	o.null("creativity") // of models that enlarge videos; there are none, but OpenRouter's SDK requires the field
 	o.null("upscale_factor")
-	appendSKUs(o, it.Pricing())
+	appendSKUs(o, it.Pricing(), facts.Audio)
 	o.EndObject()
 	return o.B
 }
 
-// appendSKUs writes what a video costs; of several keys that match, the most specific one holds.
-func appendSKUs(o *object, p *catalog.Pricing) {
+// appendSKUs writes what a video costs; of several keys that match, the most specific one holds. A model without sound has no price with it.
+func appendSKUs(o *object, p *catalog.Pricing, sound bool) {
 	o.Name("pricing_skus").Object()
 	if p.Base.Request.Set {
 		o.price("per-video", p.Base.Request)
 	}
 	for i := range p.Video {
+		if p.Video[i].WithAudio && !sound {
+			continue
+		}
 		key := "per-video-second"
 		if r := p.Video[i].Resolution; r != "" {
 			key += "-" + r
@@ -123,7 +126,7 @@ func appendCreated(o *object, m *catalog.Model) {
 // appendDescription writes what is declared of a model, or a sentence of its facts in English and in Russian.
 func appendDescription(o *object, m *catalog.Model) {
 	o.text("description", cmp.Or(m.Description, m.Summary))
-	o.text("description_ru", cmp.Or(m.DescriptionRU, m.Description, m.SummaryRU))
+	o.text("description_ru", cmp.Or(m.DescriptionRU, m.SummaryRU, m.Description))
 }
 
 // baseModel is the slug without a date at its end, as in "vendor/model-2026-01-31" or "vendor/model-20260131".
@@ -160,8 +163,8 @@ func appendTokenPricing(o *object, pricing *catalog.Pricing) {
 	o.Name("pricing").Object()
 	perToken("prompt", p.Prompt)
 	perToken("completion", p.Completion)
-	perToken("input_cache_read", p.CacheRead)
-	perToken("input_cache_write", p.CacheWrite)
+	perToken("input_cache_read", orPrice(p.CacheRead, p.Prompt)) // what has no price of its own costs what the prompt does
+	perToken("input_cache_write", orPrice(p.CacheWrite, p.Prompt))
 	perToken("internal_reasoning", p.Reasoning)
 	perToken("audio_output", p.AudioOutput)
 	if pricing.Minute.Set { // transcription by time
@@ -176,6 +179,13 @@ func appendTokenPricing(o *object, pricing *catalog.Pricing) {
 	o.text("currency", "RUB")
 	o.text("unit", "token")
 	o.EndObject()
+}
+
+func orPrice(p, usual money.Price) money.Price {
+	if p.Set {
+		return p
+	}
+	return usual
 }
 
 // appendAbilities writes what at least one endpoint can do.
@@ -205,5 +215,5 @@ func paramsOf(e *catalog.Endpoint) catalog.Params {
 	if e.Params == catalog.AllParams && e.Model.Type != catalog.TypeChat {
 		return 0
 	}
-	return e.Params
+	return e.Carried()
 }

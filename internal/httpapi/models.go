@@ -47,17 +47,15 @@ func parseListQuery(q url.Values, types ...string) (listing.Query, error) {
 	default:
 		return l, fault.Field("httpapi.models", "sort_order", "sort_order must be asc or desc.")
 	}
+	if q.Get("page") == "" || q.Get("per_page") == "" { // pages only with both: one alone has no meaning
+		return l, nil
+	}
 	var err error
 	if l.Page, err = queryInt(q, "page", math.MaxInt32); err != nil {
 		return l, err
 	}
-	if l.PerPage, err = queryInt(q, "per_page", 100); err != nil {
-		return l, err
-	}
-	if l.Page == 0 || l.PerPage == 0 { // pages only with both
-		l.Page, l.PerPage = 0, 0
-	}
-	return l, nil
+	l.PerPage, err = queryInt(q, "per_page", 100)
+	return l, err
 }
 
 // queryInt reads a number from 1 to most; 0 when the parameter is absent.

@@ -140,6 +140,9 @@ func (t *routeTable) search(method, path string, escaped bool) (*Route, [2]strin
 			return nil, values, nil
 		}
 	}
+	if escaped {
+		segments = splitSlug(segments)
+	}
 	var same []*Route
 	for _, r := range t.variable {
 		if _, ok := r.match(segments); ok {
@@ -157,6 +160,19 @@ func (t *routeTable) search(method, path string, escaped bool) (*Route, [2]strin
 		values, _ = found.match(segments)
 	}
 	return found, values, allow
+}
+
+// splitSlug makes two segments of a model's slug that came as one, with an escaped slash.
+func splitSlug(segments []string) []string {
+	at := slices.Index(segments, "models") + 1
+	if at == 0 || at == len(segments) {
+		return segments
+	}
+	vendor, name, ok := strings.Cut(segments[at], "/")
+	if !ok || vendor == "" || name == "" {
+		return segments
+	}
+	return slices.Concat(segments[:at], []string{vendor, name}, segments[at+1:])
 }
 
 func (r *Route) match(segments []string) (values [2]string, ok bool) {

@@ -713,7 +713,7 @@ func (p *planner) nothingLeft(models []asked) error {
 func (p *planner) missing() (all catalog.Params) {
 	for i := range p.cands {
 		if c := &p.cands[i]; c.dropped == RequireParameters {
-			all |= p.q.Needs.Params &^ c.ep.Params
+			all |= p.q.Needs.Params &^ c.ep.Carried()
 		}
 	}
 	return all

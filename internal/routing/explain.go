@@ -58,7 +58,7 @@ func (p *planner) detail(c *candidate, v catalog.Variant) string {
 	case NFilter:
 		return fmt.Sprintf("The request asks for %d answers at once, and this endpoint allows at most %d.", needs.N, ep.MaxN)
 	case RequireParameters:
-		return fmt.Sprintf("The request requires its parameters, and this endpoint lacks %s.", needs.Params&^ep.Params)
+		return fmt.Sprintf("The request requires its parameters, and this endpoint lacks %s.", needs.Params&^ep.Carried())
 	case VariantFilter:
 		return variantDetail(ep, v)
 	case TierFilter:

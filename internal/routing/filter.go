@@ -125,7 +125,7 @@ func (p *planner) drop(ep *catalog.Endpoint, variant catalog.Variant) Filter {
 		return TokenizerFilter
 	case ep.MaxN > 0 && needs.N > ep.MaxN:
 		return NFilter
-	case pref.RequireParameters && needs.Params&^ep.Params != 0:
+	case pref.RequireParameters && needs.Params&^ep.Carried() != 0:
 		return RequireParameters
 	case !serves(ep.Variant, variant):
 		return VariantFilter

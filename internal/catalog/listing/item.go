@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"strings"
 
+	"weir/internal/catalog"
 	"weir/internal/sorting"
 )
 
@@ -13,8 +14,9 @@ type item struct {
 	name, vendor string // case folded
 	words        string // case folded, for the search
 	pairs        pairs  // of words
-	created      int64  // Unix seconds; 0 unknown
-	in, out      int64  // rubles x 10^9 per 1000 tokens
+	created      int64  // as it is shown: Unix seconds; 0 unknown
+	in, out      int64  // rubles x 10^9 per 1000 tokens; missing: it is not priced by tokens
+	sum          int64  // of both or, where it is not priced by tokens, its other price
 	rank         int    // 1: the most used; 0: not used
 	json         []byte // part of the whole list's body
 	hash         uint64 // of json
@@ -23,13 +25,19 @@ type item struct {
 func newItem(o Offer, r Ranks) item {
 	m := o.Model
 	it := item{Offer: o, name: Fold(m.Name), vendor: Fold(m.Vendor), rank: r[o.ID]}
-	if !m.Created.IsZero() {
-		it.created = m.Created.Unix()
+	if !m.KnownSince.IsZero() {
+		it.created = m.KnownSince.Unix()
 	}
+	it.in, it.out, it.sum = missing, missing, missing
 	if e := Cheapest(o.Endpoints); e != nil {
-		it.in, it.out = e.Pricing.Base.Prompt.Nano, e.Pricing.Base.Completion.Nano
+		p := &e.Pricing.Base
+		if p.Prompt.Set || p.Completion.Set {
+			it.in, it.out, it.sum = p.Prompt.Nano, p.Completion.Nano, p.Prompt.Nano+p.Completion.Nano
+		} else if m.Type != catalog.TypeTranscription { // a list of images compares them; minutes and tokens do not compare
+			it.sum = orMissing(Headline(e))
+		}
 	}
-	it.words = Fold(o.ID + "\n" + m.Name + "\n" + m.Vendor + "\n" + m.Description)
+	it.words = Fold(strings.Join([]string{o.ID, m.Name, m.Vendor, catalog.VendorName(m.Vendor), cmp.Or(m.Description, m.Summary), cmp.Or(m.DescriptionRU, m.SummaryRU)}, "\n"))
 	it.pairs.add(it.words)
 	return it
 }
@@ -95,7 +103,7 @@ func (it *item) figure(by SortKey) int64 {
 	case ByOutput:
 		return it.out
 	case ByPrice:
-		return it.in + it.out
+		return it.sum
 	}
 	return 0
 }
