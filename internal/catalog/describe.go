@@ -1,8 +1,10 @@
 package catalog
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // vendorNames are the names of vendors where capitals do not make them.
@@ -94,6 +96,14 @@ func (m *Model) describe() (en, ru string) {
 		enParts, ruParts = append(enParts, "reasons before it answers"), append(ruParts, "рассуждает перед ответом")
 	}
 	return en + " that " + joined(enParts, " and ") + ".", ru + ": " + joined(ruParts, " и ") + "."
+}
+
+// Russian is the description for Russian readers: what was declared in Russian, else a sentence of the model's facts.
+func (m *Model) Russian() string {
+	if m.DescriptionRU == "" && strings.ContainsFunc(m.Description, func(r rune) bool { return unicode.Is(unicode.Cyrillic, r) }) {
+		return m.Description
+	}
+	return cmp.Or(m.DescriptionRU, m.SummaryRU, m.Description)
 }
 
 // codes reports whether the maker names the model for programming.

@@ -126,7 +126,7 @@ func appendCreated(o *object, m *catalog.Model) {
 // appendDescription writes what is declared of a model, or a sentence of its facts in English and in Russian.
 func appendDescription(o *object, m *catalog.Model) {
 	o.text("description", cmp.Or(m.Description, m.Summary))
-	o.text("description_ru", cmp.Or(m.DescriptionRU, m.SummaryRU, m.Description))
+	o.text("description_ru", m.Russian())
 }
 
 // baseModel is the slug without a date at its end, as in "vendor/model-2026-01-31" or "vendor/model-20260131".

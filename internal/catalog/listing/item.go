@@ -37,7 +37,7 @@ func newItem(o Offer, r Ranks) item {
 			it.sum = orMissing(Headline(e))
 		}
 	}
-	it.words = Fold(strings.Join([]string{o.ID, m.Name, m.Vendor, catalog.VendorName(m.Vendor), cmp.Or(m.Description, m.Summary), cmp.Or(m.DescriptionRU, m.SummaryRU)}, "\n"))
+	it.words = Fold(strings.Join([]string{o.ID, m.Name, m.Vendor, catalog.VendorName(m.Vendor), cmp.Or(m.Description, m.Summary), m.Russian()}, "\n"))
 	it.pairs.add(it.words)
 	return it
 }
