@@ -46,13 +46,17 @@ type check struct {
 	Optional bool `json:"optional"`
 }
 
+// steps are the parts of a pointer. The value of a choice of items may have slashes.
+var steps = regexp.MustCompile(`/\[[^\]]*=[^\]]*\]|/[^/]*`)
+
 // at returns the values at a pointer.
 func at(v any, pointer string) []any {
 	if pointer == "" {
 		return []any{v}
 	}
 	list := []any{v}
-	for _, step := range strings.Split(strings.TrimPrefix(pointer, "/"), "/") {
+	for _, step := range steps.FindAllString(pointer, -1) {
+		step = step[1:]
 		step = strings.ReplaceAll(strings.ReplaceAll(step, "~1", "/"), "~0", "~")
 		var next []any
 		for _, v := range list {
