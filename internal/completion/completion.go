@@ -173,15 +173,21 @@ type Head struct {
 	Notice      string // sentences that say which parts of the request were not sent upstream
 }
 
-// ToolCall is a tool call or a fragment of one. Only the first fragment has ID, Name and Signature.
+// MaxCalls bounds the tool calls of a choice.
+const MaxCalls = 1024
+
+// ToolCall is a tool call or a fragment of one. Fragments of several calls may alternate; package calls brings them into the order of a style.
 type ToolCall struct {
-	Index     int // 0, 1, ... within the choice, without gaps, whatever numbers the upstream used
-	ID        string
-	Name      string
-	Arguments []byte // decoded text of this fragment
+	Index     int    // 0, 1, ... within the choice, in the order in which the calls began, whatever numbers the upstream used
+	ID        string // in one fragment, mostly the first; "" where the upstream wrote none
+	Name      string // may come late, and in pieces
+	Arguments []byte // decoded text of this fragment. An object without members is the same as no arguments
 	Signature string // thought signature, complete
 	Custom    bool   // type "custom": Arguments is its free-form input
 	Extra     []byte // raw `"name":value,...` members that the canonical form has no field for
+
+	First bool // the call begins here: set by package calls
+	Last  bool // the call ends here. A dialect whose wire says so sets it; where none is, the call ends with the choice
 }
 
 // Event is one piece of an answer: the content of one upstream frame for one choice.

@@ -48,8 +48,11 @@ type Source interface {
 // Yield passes on an event, and reports whether more are requested.
 type Yield func(*completion.Event, error) bool
 
-// Send yields an event. It fails when the reader of events has stopped; Decoders return that error.
+// Send yields an event. It fails when the reader of events has stopped, or the answer has too many calls; Decoders return that error.
 func (y Yield) Send(ev *completion.Event) error {
+	if n := len(ev.ToolCalls); n > 0 && ev.ToolCalls[n-1].Index >= completion.MaxCalls {
+		return errCalls
+	}
 	if !y(ev, nil) {
 		return errStopped
 	}
@@ -58,6 +61,7 @@ func (y Yield) Send(ev *completion.Event) error {
 
 var (
 	errStopped  = errors.New("upstream: the reader of events has stopped")
+	errCalls    = errors.New("upstream: too many tool calls")
 	errNoAnswer = errors.New("upstream: neither JSON nor an event stream")
 	errNotJSON  = errors.New("upstream: the answer is not JSON")
 	errFrame    = errors.New("upstream: a frame is not a JSON object")

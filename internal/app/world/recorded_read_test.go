@@ -219,7 +219,7 @@ func (r *chatReader) content(v any) {
 
 func (r *chatReader) call(c object, i int) {
 	f := obj(c["function"])
-	if custom := obj(c["custom"]); custom != nil && str(custom["name"]) != "" {
+	if custom := obj(c["custom"]); custom != nil && (str(custom["name"]) != "" || str(custom["input"]) != "") {
 		f = object{"name": custom["name"], "arguments": custom["input"]}
 	}
 	key := fmt.Sprint(c["index"])

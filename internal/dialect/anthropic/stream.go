@@ -6,6 +6,7 @@ import (
 	"iter"
 	"slices"
 	"strconv"
+	"strings"
 
 	"weir/internal/catalog"
 	"weir/internal/completion"
@@ -31,9 +32,10 @@ func (d *Dialect) Events(a *dialect.Answer) iter.Seq2[*completion.Event, error] 
 // block is a content block that has begun.
 type block struct {
 	kind   kind
-	call   int  // index among the tool calls
-	detail int  // index among the reasoning details
-	argued bool // a tool call that has arguments
+	index  int64  // the server's; of two that are equal, the later block has it
+	call   int    // index among the tool calls
+	detail int    // index among the reasoning details
+	input  []byte // arguments that the beginning of a tool call had: those of a server that sends no pieces of them
 }
 
 type kind uint8
@@ -68,6 +70,8 @@ type decoder struct {
 	text []byte // decoded texts of the frame; events hold views
 	raw  []byte // reasoning details or annotations of the frame
 	held []completion.Frame
+
+	renamed bool // some block has an index that does not count
 }
 
 // Complete reports whether only message_stop is missing.
@@ -111,6 +115,9 @@ func (dec *decoder) Frame(_, data []byte) (_ dialect.Progress, err error) {
 	}
 	if err != nil {
 		return dialect.Done, err
+	}
+	if dec.pass && strings.HasPrefix(name, "content_block_") {
+		data = dec.mended(name, data)
 	}
 	switch err = dec.send(name, data); {
 	case dec.ev.Done:
@@ -180,15 +187,21 @@ const maxBlocks = 10_000
 
 func (dec *decoder) blockStart(data []byte) error {
 	index, ok := rawjson.Int(rawjson.Find(data, "index"))
-	if !ok || index != int64(len(dec.blocks)) || index >= maxBlocks {
+	if !ok || len(dec.blocks) >= maxBlocks {
 		return errShape
 	}
-	dec.open(rawjson.Find(data, "content_block"))
+	b := dec.open(rawjson.Find(data, "content_block"))
+	b.index = index
+	dec.renamed = dec.renamed || index != int64(len(dec.blocks)-1)
+	if n := len(dec.ev.ToolCalls); n > 0 {
+		call := &dec.ev.ToolCalls[n-1]
+		b.input, call.Arguments = slices.Clone(call.Arguments), nil
+	}
 	return nil
 }
 
 // open decodes a block: its beginning in a stream, all of it in a whole answer.
-func (dec *decoder) open(v []byte) {
+func (dec *decoder) open(v []byte) *block {
 	b := block{}
 	switch rawjson.TextAt(v, "type") {
 	case "text":
@@ -224,10 +237,26 @@ func (dec *decoder) open(v []byte) {
 		call := completion.ToolCall{Index: b.call, ID: rawjson.TextAt(v, "id"), Name: rawjson.TextAt(v, "name")}
 		if input := rawjson.Find(v, "input"); rawjson.KindOf(input) == rawjson.Object && len(bytes.Trim(input, "{} \t\r\n")) > 0 {
 			call.Arguments = input
+		} else if rawjson.KindOf(input) == rawjson.String { // as some servers of this wire write it
+			call.Arguments = dec.unquoted(input)
 		}
 		dec.ev.ToolCalls = append(dec.ev.ToolCalls, call)
 	}
 	dec.blocks = append(dec.blocks, b)
+	return &dec.blocks[len(dec.blocks)-1]
+}
+
+// block returns the place of the block that an event names, -1 for none. Indexes are names: some servers leave some out, or use one again.
+func (dec *decoder) block(data []byte) int {
+	index, ok := rawjson.Int(rawjson.Find(data, "index"))
+	if !ok {
+		return -1
+	}
+	at := len(dec.blocks) - 1
+	for at >= 0 && dec.blocks[at].index != index {
+		at--
+	}
+	return at
 }
 
 // failed takes back the count of a call that ended in an error: the provider does not bill it (web search tool, "Errors").
@@ -273,11 +302,11 @@ func (dec *decoder) detail(kind string, index int) {
 }
 
 func (dec *decoder) delta(data []byte) error {
-	index, ok := rawjson.Int(rawjson.Find(data, "index"))
-	if !ok || index < 0 || index >= int64(len(dec.blocks)) {
+	at := dec.block(data)
+	if at < 0 {
 		return errShape
 	}
-	b, v := &dec.blocks[index], rawjson.Find(data, "delta")
+	b, v := &dec.blocks[at], rawjson.Find(data, "delta")
 	switch rawjson.TextAt(v, "type") {
 	case "text_delta":
 		dec.ev.Text = dec.unquoted(rawjson.Find(v, "text"))
@@ -288,7 +317,7 @@ func (dec *decoder) delta(data []byte) error {
 	case "input_json_delta":
 		if b.kind == toolBlock {
 			if text := dec.unquoted(rawjson.Find(v, "partial_json")); len(text) > 0 {
-				b.argued = true
+				b.input = nil
 				dec.ev.ToolCalls = append(dec.ev.ToolCalls, completion.ToolCall{Index: b.call, Arguments: text})
 			}
 		}
@@ -298,15 +327,53 @@ func (dec *decoder) delta(data []byte) error {
 	return nil
 }
 
-// blockStop gives a call without arguments the empty object.
-func (dec *decoder) blockStop(data []byte) {
-	index, ok := rawjson.Int(rawjson.Find(data, "index"))
-	if !ok || index < 0 || index >= int64(len(dec.blocks)) {
-		return
+// mended is an event of a block as the SDKs of this wire take it: indexes count, because they use them as places in a list, and the arguments of
+// a call come in pieces only, because they add pieces to what they have.
+func (dec *decoder) mended(name string, data []byte) []byte {
+	at := len(dec.blocks) - 1
+	if name != "content_block_start" {
+		if !dec.renamed && name == "content_block_delta" {
+			return data
+		}
+		at = dec.block(data)
 	}
-	if b := &dec.blocks[index]; b.kind == toolBlock && !b.argued {
-		b.argued = true
-		dec.ev.ToolCalls = append(dec.ev.ToolCalls, completion.ToolCall{Index: b.call, Arguments: []byte("{}")})
+	if at < 0 {
+		return data
+	}
+	b := &dec.blocks[at]
+	if name == "content_block_stop" && b.input != nil {
+		piece := strconv.AppendInt([]byte(`{"type":"content_block_delta","index":`), int64(at), 10)
+		piece = rawjson.AppendString(append(piece, `,"delta":{"type":"input_json_delta","partial_json":`...), b.input)
+		dec.held = append(dec.held, completion.Frame{Name: "content_block_delta", Data: append(piece, "}}"...)})
+	}
+	start := name == "content_block_start" && b.input != nil
+	if !start && b.index == int64(at) {
+		return data
+	}
+	out, from := make([]byte, 0, len(data)+8), 0
+	for m := rawjson.MembersOf(data); m.Next(); {
+		switch {
+		case string(m.Name) == "index":
+			out = strconv.AppendInt(append(out, data[from:m.At]...), int64(at), 10)
+			from = m.End
+		case start && string(m.Name) == "content_block":
+			for in := rawjson.MembersOf(m.Value); in.Next(); {
+				if string(in.Name) == "input" {
+					out = append(append(out, data[from:m.At+in.At]...), "{}"...)
+					from = m.At + in.End
+				}
+			}
+		}
+	}
+	return append(out, data[from:]...)
+}
+
+// blockStop ends a call.
+func (dec *decoder) blockStop(data []byte) {
+	if at := dec.block(data); at >= 0 && dec.blocks[at].kind == toolBlock {
+		b := &dec.blocks[at]
+		dec.ev.ToolCalls = append(dec.ev.ToolCalls, completion.ToolCall{Index: b.call, Arguments: b.input, Last: true})
+		b.kind = otherBlock
 	}
 }
 

@@ -29,9 +29,7 @@ func (dec *decoder) Whole(body []byte) error {
 		dec.reset()
 		dec.open(e.Value)
 		for i := range dec.ev.ToolCalls {
-			if call := &dec.ev.ToolCalls[i]; call.Arguments == nil {
-				call.Arguments = []byte("{}")
-			}
+			dec.ev.ToolCalls[i].Last = true
 		}
 		if dec.ev.HasContent() {
 			if err := dec.tell(nil); err != nil {

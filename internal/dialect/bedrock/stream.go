@@ -30,8 +30,7 @@ const maxBlocks = 10_000
 // block is a content block that has begun.
 type block struct {
 	tool      bool
-	call      int  // index among the tool calls
-	argued    bool // a tool call that has arguments
+	call      int // index among the tool calls
 	reasoning bool
 	detail    int // index among the reasoning details
 }
@@ -156,9 +155,8 @@ func (dec *decoder) event(name string, data []byte) error {
 		if err != nil {
 			return err
 		}
-		if b.tool && !b.argued {
-			b.argued = true
-			dec.ev.ToolCalls = append(dec.ev.ToolCalls, completion.ToolCall{Index: b.call, Arguments: []byte("{}")})
+		if b.tool {
+			dec.ev.ToolCalls = append(dec.ev.ToolCalls, completion.ToolCall{Index: b.call, Last: true})
 		}
 	case "messageStop":
 		reason := rawjson.TextAt(data, "stopReason")
@@ -204,7 +202,6 @@ func (dec *decoder) delta(b *block, v []byte) {
 			dec.ev.Text = dec.unquoted(m.Value)
 		case "toolUse":
 			if text := dec.unquoted(rawjson.Find(m.Value, "input")); b.tool && len(text) > 0 {
-				b.argued = true
 				dec.ev.ToolCalls = append(dec.ev.ToolCalls, completion.ToolCall{Index: b.call, Arguments: text})
 			}
 		case "reasoningContent":
@@ -296,7 +293,7 @@ func (dec *decoder) content(b *block, v []byte) {
 		case "toolUse":
 			dec.openCall(b, m.Value)
 			call := &dec.ev.ToolCalls[len(dec.ev.ToolCalls)-1]
-			call.Arguments = []byte("{}")
+			call.Last = true
 			if input := rawjson.Find(m.Value, "input"); rawjson.KindOf(input) == rawjson.Object {
 				call.Arguments = input
 			}

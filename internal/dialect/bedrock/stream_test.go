@@ -50,7 +50,7 @@ func TestStream(t *testing.T) {
 `},
 		{"a call without arguments", event("contentBlockStart", `{"contentBlockIndex":0,"start":{"toolUse":{"toolUseId":"t","name":"f"}}}`) + event("contentBlockStop", `{"contentBlockIndex":0}`) + event("messageStop", `{"stopReason":"tool_use"}`),
 			`[0] head{   } call0{t f ""}
-[0] call0{  "{}"}
+[0] call0{  "" last}
 [0] finish=tool_calls/tool_use
 [0] done
 `},

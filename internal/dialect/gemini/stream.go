@@ -296,7 +296,7 @@ func (dec *decoder) detail(c *candidate, kind string) {
 }
 
 func (dec *decoder) call(c *candidate, v, signature []byte) {
-	call := completion.ToolCall{Index: c.calls, ID: rawjson.TextAt(v, "id"), Name: rawjson.TextAt(v, "name"), Arguments: []byte("{}")}
+	call := completion.ToolCall{Index: c.calls, ID: rawjson.TextAt(v, "id"), Name: rawjson.TextAt(v, "name"), Last: true}
 	if args := rawjson.Find(v, "args"); rawjson.KindOf(args) == rawjson.Object {
 		call.Arguments = args
 	}

@@ -188,17 +188,17 @@ func TestStream(t *testing.T) {
 	for _, tc := range []struct{ name, body, want string }{
 		{"a call with the state of it", "data: " + frame("delta", `"content":"","function_call":{"name":"f","arguments":{"a":1}},"functions_state_id":"s"`, "", "") + "\n\ndata: " +
 			frame("delta", `"content":""`, `,"finish_reason":"function_call"`, `,"usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3,"precached_prompt_tokens":37}`) + "\n\ndata: [DONE]\n\n",
-			`[0] head{ GigaChat:2.0  } details=[{"type":"reasoning.encrypted","index":0,"format":"unknown","data":"weir.1.eyJraW5kIjoiZW5jcnlwdGVkIiwiZm9ybWF0IjoiZ2lnYWNoYXQtdjEiLCJkYXRhIjoicyJ9"}] call0{  f "{\"a\":1}"}
+			`[0] head{ GigaChat:2.0  } details=[{"type":"reasoning.encrypted","index":0,"format":"unknown","data":"weir.1.eyJraW5kIjoiZW5jcnlwdGVkIiwiZm9ybWF0IjoiZ2lnYWNoYXQtdjEiLCJkYXRhIjoicyJ9"}] call0{ f "{\"a\":1}" last}
 [0] finish=tool_calls/function_call usage{prompt=38 cached=37 completion=2}
 [0] done
 `},
 		{"a whole answer that has thought before its call", frame("message", `"content":"","reasoning_content":"h\nm","function_call":{"name":"f","arguments":{}},"functions_state_id":"s"`, `,"finish_reason":"function_call"`, ""),
-			`[0] head{ GigaChat:2.0  } reasoning="h\nm" details=[{"type":"reasoning.text","index":0,"format":"unknown","text":"h\nm"},{"type":"reasoning.encrypted","index":1,"format":"unknown","data":"weir.1.eyJraW5kIjoiZW5jcnlwdGVkIiwiZm9ybWF0IjoiZ2lnYWNoYXQtdjEiLCJkYXRhIjoicyJ9"}] call0{ f "{}"} finish=tool_calls/function_call done
+			`[0] head{ GigaChat:2.0  } reasoning="h\nm" details=[{"type":"reasoning.text","index":0,"format":"unknown","text":"h\nm"},{"type":"reasoning.encrypted","index":1,"format":"unknown","data":"weir.1.eyJraW5kIjoiZW5jcnlwdGVkIiwiZm9ybWF0IjoiZ2lnYWNoYXQtdjEiLCJkYXRhIjoicyJ9"}] call0{ f "{}" last} finish=tool_calls/function_call done
 `},
 		{"a function of the service's own", "data: " + frame("delta", `"role":"function_in_progress","content":"drawing"`, "", "") + "\n\ndata: " + frame("delta", `"content":"a"`, `,"finish_reason":"stop"`, "") + "\n\n",
 			"[0] head{ GigaChat:2.0  } text=\"a\" finish=stop/stop\n[0] done\n"},
 		{"arguments in a string", "data: " + frame("delta", `"function_call":{"name":"f","arguments":"{\"a\":1}"}`, `,"finish_reason":"stop"`, "") + "\n\ndata: [DONE]\n\n",
-			"[0] head{ GigaChat:2.0  } call0{ f \"{\\\"a\\\":1}\"} finish=tool_calls/stop\n[0] done\n"},
+			"[0] head{ GigaChat:2.0  } call0{ f \"{\\\"a\\\":1}\" last} finish=tool_calls/stop\n[0] done\n"},
 		{"broken off", "data: " + frame("delta", `"content":"a"`, "", "") + "\n\ndata: {\"status\":500,\"message\":\"x\"}\n\n", "[0] head{ GigaChat:2.0  } text=\"a\"\nfault provider_unavailable next=1: The provider failed.\n"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -165,12 +165,15 @@ func (dec *decoder) call(v []byte) {
 	if rawjson.KindOf(v) != rawjson.Object {
 		return
 	}
-	call := completion.ToolCall{Index: dec.calls, Name: rawjson.TextAt(v, "name"), Arguments: []byte("{}")}
+	call := completion.ToolCall{Index: dec.calls, Name: rawjson.TextAt(v, "name"), Last: true}
 	switch args := rawjson.Find(v, "arguments"); rawjson.KindOf(args) {
 	case rawjson.Object:
 		call.Arguments = args
 	case rawjson.String: // as some servers of this wire write it
 		call.Arguments = dec.unquoted(args)
+	}
+	if call.Name == "" && len(call.Arguments) == 0 {
+		return // an empty member is no call
 	}
 	dec.calls++
 	dec.ev.ToolCalls = append(dec.ev.ToolCalls, call)

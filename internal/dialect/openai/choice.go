@@ -2,6 +2,7 @@ package openai
 
 import (
 	"bytes"
+	"math"
 
 	"weir/internal/completion"
 	"weir/internal/rawjson"
@@ -15,8 +16,34 @@ type choice struct {
 	begun    bool
 	finished bool
 	content  bool
+	had      kinds // of content, so far
+	told     int   // bytes of text that messages had so far; more than any has where deltas had some
 	calls    []call
 	think    think
+}
+
+// kinds is a set of kinds of content besides text.
+type kinds uint8
+
+const (
+	hasReasoning kinds = 1 << iota
+	hasRefusal
+	hasCalls
+	hasImages
+	hasAudio
+	hasAnnotations
+)
+
+// kindsOf are the kinds of content that an event has.
+func kindsOf(ev *completion.Event) (k kinds) {
+	for i, some := range [...]bool{
+		len(ev.Reasoning) > 0 || len(ev.ReasoningDetails) > 0, len(ev.Refusal) > 0, len(ev.ToolCalls) > 0, len(ev.Images) > 0, len(ev.Audio) > 0, len(ev.Annotations) > 0,
+	} {
+		if some {
+			k |= 1 << i
+		}
+	}
+	return k
 }
 
 // choice decodes one element of choices into dec.ev. It returns the usage that some servers write inside it.
@@ -24,8 +51,7 @@ func (dec *decoder) choice(raw []byte) (usage []byte, err error) {
 	if rawjson.KindOf(raw) != rawjson.Object {
 		return nil, errShape
 	}
-	var delta, finish, native, logprobs []byte
-	whole := false
+	var delta, message, finish, native, logprobs []byte
 	index := int64(0)
 	extraAt := len(dec.extra)
 	for m := rawjson.MembersOf(raw); m.Next(); {
@@ -35,13 +61,9 @@ func (dec *decoder) choice(raw []byte) (usage []byte, err error) {
 				index = n
 			}
 		case "delta":
-			if !whole {
-				delta = m.Value
-			}
+			delta = m.Value
 		case "message":
-			if rawjson.KindOf(m.Value) == rawjson.Object {
-				delta, whole = m.Value, true
-			}
+			message = m.Value
 		case "finish_reason":
 			finish = m.Value
 		case "native_finish_reason":
@@ -75,14 +97,30 @@ func (dec *decoder) choice(raw []byte) (usage []byte, err error) {
 	}
 	switch rawjson.KindOf(delta) {
 	case rawjson.Object:
-		dec.delta(c, delta, whole)
+		dec.delta(c, delta, false)
 	case rawjson.Null, rawjson.Invalid:
 	default:
 		return nil, errShape
 	}
+	if rawjson.KindOf(message) == rawjson.Object {
+		dec.message(c, message)
+	}
 	dec.ending(c, finish, native)
-	c.content = c.content || dec.ev.HasContent()
+	if dec.ev.HasContent() {
+		c.content = true
+		c.had |= kindsOf(&dec.ev)
+	}
 	return usage, nil
+}
+
+// message decodes a whole message. Inside a stream it repeats what came before it and beside it: of each kind of content it counts only where
+// there was none, and of text what it has more.
+func (dec *decoder) message(c *choice, v []byte) {
+	if c.finished {
+		return
+	}
+	c.had |= kindsOf(&dec.ev)
+	dec.delta(c, v, true)
 }
 
 // ending stores the finish reason. Some servers write an empty one into every frame, some repeat it.
@@ -97,8 +135,8 @@ func (dec *decoder) ending(c *choice, finish, native []byte) {
 	dec.finish(c, reason, word)
 }
 
-// finish closes a choice: it releases text that was held back, gives calls without arguments an empty object, and makes the finish reason
-// tool_calls when the answer calls tools, whatever the server wrote, because tool loops look only at that.
+// finish closes a choice: it releases text that was held back, and makes the finish reason tool_calls when the answer calls tools, whatever the
+// server wrote, because tool loops look only at that.
 func (dec *decoder) finish(c *choice, reason completion.FinishReason, native string) {
 	c.finished = true
 	if held := c.think.flush(); len(held) > 0 {
@@ -108,28 +146,10 @@ func (dec *decoder) finish(c *choice, reason completion.FinishReason, native str
 			dec.ev.Text = dec.joined(dec.ev.Text, held)
 		}
 	}
-	for i := range c.calls {
-		if call := &c.calls[i]; !call.arguments && !call.custom {
-			call.arguments = true
-			dec.noArguments(i)
-		}
-	}
-	if reason == completion.Stop && len(c.calls) > 0 {
+	if reason == completion.Stop && c.called() {
 		reason = completion.ToolCalls
 	}
 	dec.ev.Finish, dec.ev.NativeFinish = reason, native
-}
-
-// noArguments gives call i an empty object: an empty text is no JSON and breaks clients that parse it.
-func (dec *decoder) noArguments(i int) {
-	empty := []byte("{}")
-	for j := range dec.ev.ToolCalls {
-		if call := &dec.ev.ToolCalls[j]; call.Index == i {
-			call.Arguments = empty
-			return
-		}
-	}
-	dec.ev.ToolCalls = append(dec.ev.ToolCalls, completion.ToolCall{Index: i, Arguments: empty})
 }
 
 // joined appends b to a; it returns b when a is empty.
@@ -160,6 +180,10 @@ func (dec *decoder) delta(c *choice, raw []byte, whole bool) {
 	var content, reasoning, spare, calls, call []byte
 	extraAt := len(dec.extra)
 	ev := &dec.ev
+	had := c.had
+	if !whole {
+		had = 0
+	}
 	for m := rawjson.MembersOf(raw); m.Next(); {
 		switch string(m.Name) {
 		case "role":
@@ -170,24 +194,32 @@ func (dec *decoder) delta(c *choice, raw []byte, whole bool) {
 		case "reasoning_content":
 			spare = m.Value
 		case "reasoning_details":
-			ev.ReasoningDetails = shown(list(m.Value))
+			if had&hasReasoning == 0 {
+				ev.ReasoningDetails = shown(list(m.Value))
+			}
 		case "refusal":
-			ev.Refusal = dec.unquoted(m.Value)
+			if had&hasRefusal == 0 {
+				ev.Refusal = dec.unquoted(m.Value)
+			}
 		case "tool_calls":
 			calls = m.Value
 		case "function_call":
 			call = m.Value
 		case "images":
-			ev.Images = list(m.Value)
-			for el := rawjson.ElementsOf(ev.Images); el.Next(); {
-				ev.ImageCount++
+			if had&hasImages == 0 {
+				ev.Images = list(m.Value)
+				for el := rawjson.ElementsOf(ev.Images); el.Next(); {
+					ev.ImageCount++
+				}
 			}
 		case "audio":
-			if rawjson.KindOf(m.Value) == rawjson.Object {
+			if had&hasAudio == 0 && rawjson.KindOf(m.Value) == rawjson.Object {
 				ev.Audio = m.Value
 			}
 		case "annotations":
-			ev.Annotations = list(m.Value)
+			if had&hasAnnotations == 0 {
+				ev.Annotations = list(m.Value)
+			}
 		default:
 			dec.extra = appendMember(dec.extra, extraAt, raw[m.Start:m.End])
 		}
@@ -195,16 +227,37 @@ func (dec *decoder) delta(c *choice, raw []byte, whole bool) {
 	if len(dec.extra) > extraAt {
 		ev.DeltaExtra = dec.extra[extraAt:len(dec.extra):len(dec.extra)]
 	}
-	dec.toolCalls(c, calls, whole) // after the loop: unknown members in them must not mix with unknown members next to them
-	dec.functionCall(c, call, whole)
-	// Servers that know both spellings write the same text twice.
-	if ev.Reasoning = dec.unquoted(reasoning); ev.Reasoning == nil {
-		ev.Reasoning = dec.unquoted(spare)
+	if had&hasCalls == 0 { // after the loop: unknown members in them must not mix with unknown members next to them
+		dec.toolCalls(c, calls, whole)
+		dec.functionCall(c, call, whole)
 	}
+	if had&hasReasoning == 0 {
+		// Servers that know both spellings write the same text twice.
+		if ev.Reasoning = dec.unquoted(reasoning); ev.Reasoning == nil {
+			ev.Reasoning = dec.unquoted(spare)
+		}
+	}
+	dec.said(c, content, whole)
+}
+
+// said decodes the content of a delta or a message.
+func (dec *decoder) said(c *choice, content []byte, whole bool) {
+	ev := &dec.ev
+	before := ev.Text
 	if rawjson.KindOf(content) == rawjson.Array {
-		dec.parts(content)
+		if ev.Text = nil; !whole || c.told == 0 {
+			dec.parts(content)
+		}
 	} else {
 		ev.Text = dec.unquoted(content)
+	}
+	switch {
+	case whole:
+		n := len(ev.Text)
+		ev.Text = ev.Text[min(c.told, n):]
+		c.told = max(c.told, n)
+	case len(ev.Text) > 0:
+		c.told = math.MaxInt
 	}
 	if dec.q.ThinkTags && len(ev.Text) > 0 {
 		reasoning, plain := dec.split(&c.think, ev.Text)
@@ -212,6 +265,9 @@ func (dec *decoder) delta(c *choice, raw []byte, whole bool) {
 		if len(reasoning) > 0 {
 			ev.Reasoning = dec.joined(ev.Reasoning, reasoning)
 		}
+	}
+	if whole && len(before) > 0 {
+		ev.Text = dec.joined(before, ev.Text)
 	}
 }
 

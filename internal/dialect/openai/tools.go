@@ -2,20 +2,26 @@ package openai
 
 import (
 	"bytes"
-	"math/rand/v2"
+	"slices"
 
 	"weir/internal/completion"
+	"weir/internal/completion/calls"
 	"weir/internal/rawjson"
 )
 
 // call is one tool call of a choice; its place in the list is its canonical index.
 type call struct {
-	upstream  int64 // the server's index, -1 when it wrote none
-	id        string
-	name      string
-	arguments bool // some were already yielded
-	custom    bool
-	json      jsonDepth
+	upstream int64 // the server's index, -1 when it wrote none
+	id       string
+	name     string
+	argued   bool // it has arguments
+	custom   bool
+	json     calls.Scanner
+}
+
+// called reports whether the choice has a call that is more than an id.
+func (c *choice) called() bool {
+	return slices.ContainsFunc(c.calls, func(k call) bool { return k.name != "" || k.argued })
 }
 
 // fragment is one element of tool_calls as the server wrote it.
@@ -38,19 +44,22 @@ func (dec *decoder) toolCalls(c *choice, v []byte, whole bool) {
 	}
 }
 
-// functionCall decodes the deprecated form: one call without an id.
+// functionCall decodes the deprecated form: one call without an id. Servers that know both forms write the same call twice.
 func (dec *decoder) functionCall(c *choice, v []byte, whole bool) {
-	if rawjson.KindOf(v) != rawjson.Object {
+	if rawjson.KindOf(v) != rawjson.Object || len(c.calls) > 0 && c.calls[0].upstream != deprecated {
 		return
 	}
-	f := fragment{index: 0}
+	f := fragment{index: deprecated}
 	dec.readFunction(&f, v)
 	dec.fragment(c, f, whole)
 }
 
+// deprecated is the index of a call in the deprecated form.
+const deprecated = -2
+
 func (dec *decoder) readFragment(v []byte) fragment {
 	f := fragment{index: -1}
-	extraAt := len(dec.extra)
+	extraAt, some := len(dec.extra), false
 	for m := rawjson.MembersOf(v); m.Next(); {
 		switch string(m.Name) {
 		case "index":
@@ -61,11 +70,10 @@ func (dec *decoder) readFragment(v []byte) fragment {
 			f.id = dec.unquoted(m.Value)
 		case "type":
 			f.custom = f.custom || string(m.Value) == `"custom"`
-		case "function":
+		case "function", "custom": // some servers write both, and leave one empty
 			dec.readFunction(&f, m.Value)
-		case "custom":
-			f.custom = true
-			dec.readFunction(&f, m.Value)
+			f.custom = f.custom || string(m.Name) == "custom" && (len(f.name) > 0 || len(f.arguments) > 0) && !some
+			some = some || len(f.name) > 0 || len(f.arguments) > 0
 		case "extra_content":
 			if dec.q.ThoughtSignature {
 				f.signature = dec.unquoted(rawjson.FindPath(m.Value, "google", "thought_signature"))
@@ -87,13 +95,17 @@ func (dec *decoder) readFunction(f *fragment, v []byte) {
 	for m := rawjson.MembersOf(v); m.Next(); {
 		switch string(m.Name) {
 		case "name":
-			f.name = dec.unquoted(m.Value)
+			if name := dec.unquoted(m.Value); len(name) > 0 {
+				f.name = name
+			}
 		case "thought_signature":
 			f.signature = dec.unquoted(m.Value)
 		case "arguments", "input":
 			switch rawjson.KindOf(m.Value) {
 			case rawjson.String:
-				f.arguments = dec.unquoted(m.Value)
+				if text := dec.unquoted(m.Value); len(text) > 0 {
+					f.arguments = text
+				}
 			case rawjson.Object, rawjson.Array: // some servers write the object instead of a string
 				f.arguments = m.Value
 			}
@@ -107,98 +119,74 @@ func (dec *decoder) fragment(c *choice, f fragment, whole bool) {
 	if !whole {
 		i = c.belongs(&f)
 	}
-	out := completion.ToolCall{Index: i, Arguments: f.arguments, Custom: f.custom, Extra: f.extra}
 	if i < 0 {
+		if len(f.name) == 0 && len(f.arguments) == 0 && (len(f.id) == 0 || whole) {
+			return // an empty member is no call
+		}
 		i = len(c.calls)
-		out.Index, out.ID, out.Name, out.Signature = i, string(f.id), string(f.name), string(f.signature)
-		if out.ID == "" {
-			out.ID = newCallID()
-		}
-		c.calls = append(c.calls, call{upstream: f.index, id: out.ID, name: out.Name, custom: f.custom})
-	} else {
-		known := &c.calls[i]
-		out.Custom = known.custom
-		if known.name == "" && len(f.name) > 0 { // the name arrived after the call's beginning
-			out.Name = string(f.name)
-			known.name = out.Name
-		}
-		out.Signature = string(f.signature)
-		if len(f.arguments) == 0 && out.Name == "" && out.Signature == "" && out.Extra == nil {
-			return // the fragment adds nothing
-		}
+		c.calls = append(c.calls, call{upstream: f.index, custom: f.custom})
+	}
+	known := &c.calls[i]
+	out := completion.ToolCall{Index: i, Arguments: f.arguments, Signature: string(f.signature), Custom: known.custom, Extra: f.extra, Last: whole}
+	if known.id == "" && len(f.id) > 0 {
+		known.id = string(f.id)
+		out.ID = known.id
+	}
+	if len(f.name) > 0 {
+		more, _ := bytes.CutPrefix(f.name, []byte(known.name)) // some servers repeat the name
+		out.Name = string(more)
+		known.name += out.Name
 	}
 	if len(f.arguments) > 0 {
-		c.calls[i].arguments = true
-		c.calls[i].json.feed(f.arguments)
+		known.argued = true
+		known.json.Feed(f.arguments)
+	}
+	if out.ID == "" && out.Name == "" && len(out.Arguments) == 0 && out.Signature == "" && out.Extra == nil && !whole {
+		return // the fragment adds nothing
 	}
 	dec.ev.ToolCalls = append(dec.ev.ToolCalls, out)
 }
 
-// belongs finds the call that a fragment continues, -1 when it begins one. An id decides, since some servers write index 0 on every call
-// of a parallel set. Without an id the index decides, unless the call at that index is complete and the fragment has a name. Without
-// both, a name begins a call.
+// belongs finds the call that a fragment continues, -1 when it begins one. Calls have indexes; but some servers write one index for all calls, a
+// new index or id for each fragment, the same id for all calls, or none. So a name begins a call wherever the call at its place has one
+// already and has begun its arguments, and nothing else does where its place has no call and the last one waits for arguments.
 func (c *choice) belongs(f *fragment) int {
-	if len(f.id) > 0 {
-		for i := range c.calls {
-			if c.calls[i].id == string(f.id) {
-				return i
+	last := len(c.calls) - 1
+	at := last
+	if f.index != -1 {
+		for at >= 0 && c.calls[at].upstream != f.index {
+			at--
+		}
+	}
+	same := len(f.id) == 0
+	if !same {
+		for i := last; i >= 0; i-- {
+			if c.calls[i].id == string(f.id) && (f.index == c.calls[i].upstream || f.index == -1 || len(f.name) == 0) {
+				at, same = i, true
+				break
 			}
 		}
-		if len(f.name) > 0 || f.index < 0 {
-			return -1
-		}
 	}
-	last := len(c.calls) - 1
-	if f.index >= 0 {
-		for last >= 0 && c.calls[last].upstream != f.index {
-			last--
-		}
-	}
-	if last < 0 {
+	switch {
+	case at < 0 && same && len(f.name) == 0 && last >= 0 && !c.calls[last].json.Complete():
+		return last // another index for each fragment
+	case at < 0, f.index == -1 && !same && (len(f.name) > 0 || c.calls[at].json.Complete()):
 		return -1
 	}
-	known := &c.calls[last]
-	if len(f.name) > 0 && known.name != "" && (known.json.complete() || known.name != string(f.name) && !bytes.HasPrefix(f.name, []byte(known.name))) {
+	known := &c.calls[at]
+	if len(f.name) == 0 || known.name == "" {
+		return at
+	}
+	repeated := known.name == string(f.name) || bytes.HasPrefix(f.name, []byte(known.name))
+	switch {
+	case known.json.Complete():
 		return -1
-	}
-	return last
-}
-
-// jsonDepth scans JSON text in fragments far enough to see when its object is complete.
-type jsonDepth struct {
-	depth   int
-	opened  bool
-	quoted  bool
-	escaped bool
-}
-
-func (j *jsonDepth) feed(b []byte) {
-	for _, c := range b {
-		switch {
-		case j.escaped:
-			j.escaped = false
-		case j.quoted && c == '\\':
-			j.escaped = true
-		case c == '"':
-			j.quoted = !j.quoted
-		case j.quoted:
-		case c == '{' || c == '[':
-			j.opened = true
-			j.depth++
-		case c == '}' || c == ']':
-			j.depth--
+	case known.argued:
+		if repeated {
+			return at
 		}
+	case same && (f.index != -1 || repeated && len(f.id) > 0): // the name in pieces, or once more
+		return at
 	}
-}
-
-func (j *jsonDepth) complete() bool { return j.opened && j.depth <= 0 }
-
-// newCallID makes an id for a call to which the server gave none.
-func newCallID() string {
-	const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-	id := []byte("call_000000000000000000000000")
-	for i := len("call_"); i < len(id); i++ {
-		id[i] = digits[rand.IntN(len(digits))]
-	}
-	return string(id)
+	return -1
 }

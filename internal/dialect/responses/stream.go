@@ -31,8 +31,13 @@ func (d *Dialect) Events(a *dialect.Answer) iter.Seq2[*completion.Event, error] 
 
 // item is an output item that has begun.
 type item struct {
-	call    int // index among the tool calls, -1 for other items
-	argued  bool
+	kind    string // its type
+	index   int64  // the server's
+	id      string // the server's
+	call    int    // index among the tool calls, -1 for other items
+	callID  string
+	said    bool // there was text, reasoning or arguments of it
+	closed  bool
 	part    string // of reasoning: list and index of the current part
 	detail  int    // index among the reasoning details of that part
 	drawing bool   // an image
@@ -153,29 +158,40 @@ const maxItems = 10_000
 func (dec *decoder) piece(name string, data []byte) error {
 	if name == "output_item.added" {
 		index, ok := rawjson.Int(rawjson.Find(data, "output_index"))
-		if !ok || index != int64(len(dec.items)) || index >= maxItems {
+		if !ok || len(dec.items) >= maxItems {
 			return errShape
 		}
-		dec.open(rawjson.Find(data, "item"))
+		dec.open(rawjson.Find(data, "item")).index = index
 		return nil
 	}
-	index, ok := rawjson.Int(rawjson.Find(data, "output_index"))
-	if !ok || index < 0 || index >= int64(len(dec.items)) {
+	it := dec.at(data)
+	if it == nil {
+		if name == "output_item.done" && len(dec.items) < maxItems { // nothing has announced it
+			v := rawjson.Find(data, "item")
+			it = dec.item(v)
+			it.index, _ = rawjson.Int(rawjson.Find(data, "output_index"))
+			it.closed = true
+		}
 		return nil // the event belongs to no known item
 	}
-	it := &dec.items[index]
 	switch name {
 	case "output_text.delta":
 		dec.ev.Text = dec.unquoted(rawjson.Find(data, "delta"))
 		dec.logprobs(rawjson.Find(data, "logprobs"))
+		it.said = it.said || len(dec.ev.Text) > 0
 	case "refusal.delta":
 		dec.ev.Refusal = dec.unquoted(rawjson.Find(data, "delta"))
+		it.said = it.said || len(dec.ev.Refusal) > 0
 	case "reasoning_text.delta":
 		dec.thinking(it, "text", rawjson.Find(data, "content_index"), rawjson.Find(data, "delta"))
 	case "reasoning_summary_text.delta":
 		dec.thinking(it, "summary", rawjson.Find(data, "summary_index"), rawjson.Find(data, "delta"))
 	case "function_call_arguments.delta", "custom_tool_call_input.delta":
 		dec.arguments(it, rawjson.Find(data, "delta"))
+	case "function_call_arguments.done":
+		dec.whole(it, rawjson.Find(data, "arguments"))
+	case "custom_tool_call_input.done":
+		dec.whole(it, rawjson.Find(data, "input"))
 	case "output_text.annotation.added":
 		dec.annotation(rawjson.Find(data, "annotation"))
 	case "output_item.done":
@@ -186,8 +202,8 @@ func (dec *decoder) piece(name string, data []byte) error {
 
 // open begins an item.
 func (dec *decoder) open(v []byte) *item {
-	it := item{call: -1}
-	switch kind := rawjson.TextAt(v, "type"); kind {
+	it := item{kind: rawjson.TextAt(v, "type"), index: int64(len(dec.items)), id: rawjson.TextAt(v, "id"), callID: rawjson.TextAt(v, "call_id"), call: -1}
+	switch it.kind {
 	case "function_call", "custom_tool_call":
 		it.call = dec.calls
 		dec.calls++
@@ -195,7 +211,7 @@ func (dec *decoder) open(v []byte) *item {
 		if within := rawjson.TextAt(v, "namespace"); within != "" {
 			name = within + "__" + name
 		}
-		dec.ev.ToolCalls = append(dec.ev.ToolCalls, completion.ToolCall{Index: it.call, ID: rawjson.TextAt(v, "call_id"), Name: name, Custom: kind == "custom_tool_call"})
+		dec.ev.ToolCalls = append(dec.ev.ToolCalls, completion.ToolCall{Index: it.call, ID: it.callID, Name: name, Custom: it.kind == "custom_tool_call"})
 	case "image_generation_call":
 		it.drawing = true
 	}
@@ -205,24 +221,54 @@ func (dec *decoder) open(v []byte) *item {
 
 func (dec *decoder) arguments(it *item, v []byte) {
 	if text := dec.unquoted(v); it.call >= 0 && len(text) > 0 {
-		it.argued = true
+		it.said = true
 		dec.ev.ToolCalls = append(dec.ev.ToolCalls, completion.ToolCall{Index: it.call, Arguments: text})
 	}
 }
 
+// whole reads the whole arguments of a call that had no pieces of them. {} is none: some servers write it where they had others before.
+func (dec *decoder) whole(it *item, v []byte) {
+	if rawjson.KindOf(v) == rawjson.Object && it.call >= 0 && !it.said { // as some servers write it
+		it.said = true
+		dec.ev.ToolCalls = append(dec.ev.ToolCalls, completion.ToolCall{Index: it.call, Arguments: v})
+	} else if !it.said && (it.kind == "custom_tool_call" || string(dec.unquoted(v)) != "{}") {
+		dec.arguments(it, v)
+	}
+}
+
+// at is the item that an event names, nil none. Indexes are names: some servers leave some out.
+func (dec *decoder) at(data []byte) *item {
+	index, ok := rawjson.Int(rawjson.Find(data, "output_index"))
+	for i := len(dec.items) - 1; ok && i >= 0; i-- {
+		if it := &dec.items[i]; it.index == index {
+			return it
+		}
+	}
+	return nil
+}
+
 // close reads from a finished item what its pieces did not contain.
 func (dec *decoder) close(it *item, v []byte) {
+	if it.closed {
+		return
+	}
+	it.closed = true
 	if dec.ran == nil {
 		dec.ran = map[string]bool{}
 	}
 	countCall(&dec.called, v, dec.ran)
 	switch {
-	case it.call >= 0 && !it.argued:
+	case it.call >= 0:
 		member := "arguments"
-		if rawjson.TextAt(v, "type") == "custom_tool_call" {
+		if it.kind == "custom_tool_call" {
 			member = "input"
 		}
-		dec.arguments(it, rawjson.Find(v, member))
+		dec.whole(it, rawjson.Find(v, member))
+		dec.ev.ToolCalls = append(dec.ev.ToolCalls, completion.ToolCall{Index: it.call, Last: true})
+	case it.kind == "message" && !it.said:
+		dec.parts(v)
+	case it.kind == "reasoning" && !it.said:
+		dec.reasoningDetail(it, v)
 	case it.drawing:
 		dec.image(rawjson.Find(v, "result"))
 	case dec.builtIn(it, v):
@@ -238,9 +284,9 @@ func (dec *decoder) builtIn(it *item, v []byte) bool {
 	if name == "" {
 		return false
 	}
-	it.call, it.argued = dec.calls, true
+	it.call, it.said = dec.calls, true
 	dec.calls++
-	dec.ev.ToolCalls = append(dec.ev.ToolCalls, completion.ToolCall{Index: it.call, ID: rawjson.TextAt(v, "call_id"), Name: name, Arguments: arguments})
+	dec.ev.ToolCalls = append(dec.ev.ToolCalls, completion.ToolCall{Index: it.call, ID: rawjson.TextAt(v, "call_id"), Name: name, Arguments: arguments, Last: true})
 	return true
 }
 
@@ -291,7 +337,7 @@ func (dec *decoder) thinking(it *item, kind string, index, v []byte) {
 		it.part, it.detail = part, dec.details
 		dec.details++
 	}
-	dec.ev.Reasoning = text
+	it.said, dec.ev.Reasoning = true, text
 	dec.detail(kind, it.detail, nil)
 	dec.raw = append(append(append(dec.raw, `,"`...), kind...), `":`...)
 	dec.raw = append(rawjson.AppendString(dec.raw, text), "}]"...)
@@ -346,7 +392,62 @@ func (dec *decoder) end(response []byte) error {
 	if rawjson.KindOf(rawjson.Find(response, "output")) != rawjson.Array {
 		return errShape
 	}
+	at, none := int64(0), len(dec.items) == 0
+	for e := rawjson.ElementsOf(rawjson.Find(response, "output")); e.Next(); at++ {
+		switch rawjson.TextAt(e.Value, "type") {
+		case "message", "reasoning", "function_call", "custom_tool_call":
+		default:
+			if name, _ := pack.BuiltIn(e.Value); !none && name == "" {
+				continue // what the provider ran is counted, and some servers leave its events out
+			}
+		}
+		if err := dec.late(at, e.Value); err != nil {
+			return err
+		}
+	}
+	dec.reset()
 	return dec.conclude(response)
+}
+
+// late decodes an item of the finished response, if no event had it.
+func (dec *decoder) late(at int64, v []byte) error {
+	id, call, kind := rawjson.TextAt(v, "id"), rawjson.TextAt(v, "call_id"), rawjson.TextAt(v, "type")
+	for i := range dec.items {
+		it := &dec.items[i]
+		if it.id != id || id == "" {
+			if (it.index != at || it.kind != kind) && (call == "" || it.callID != call) {
+				continue
+			}
+		}
+		if it.said || it.closed {
+			return nil
+		}
+		dec.reset()
+		dec.close(it, v)
+		return dec.lateEvent("response.output_item.done", at, v)
+	}
+	if len(dec.items) >= maxItems {
+		return errShape
+	}
+	dec.reset()
+	dec.item(v).closed = true
+	if dec.pass {
+		dec.held = append(dec.held, completion.Frame{Name: "response.output_item.added", Data: dec.bound(itemEvent("response.output_item.added", at, v))})
+	}
+	return dec.lateEvent("response.output_item.done", at, v)
+}
+
+func (dec *decoder) lateEvent(name string, at int64, v []byte) error {
+	if !dec.pass && !dec.ev.HasContent() {
+		return nil
+	}
+	return dec.send(name, itemEvent(name, at, v))
+}
+
+// itemEvent is the event of an item that its server did not send.
+func itemEvent(name string, at int64, v []byte) []byte {
+	b := append(append([]byte(`{"type":"`), name...), `","output_index":`...)
+	return append(append(append(strconv.AppendInt(b, at, 10), `,"item":`...), v...), '}')
 }
 
 // conclude makes the last event. An empty response is a fault, unless it was cut off and has output items.

@@ -42,17 +42,23 @@ func (dec *decoder) Whole(body []byte) error {
 }
 
 // item decodes a whole item.
-func (dec *decoder) item(v []byte) {
+func (dec *decoder) item(v []byte) *item {
 	it := dec.open(v)
-	switch rawjson.TextAt(v, "type") {
+	switch it.kind {
 	case "message":
-		for e := rawjson.ElementsOf(rawjson.Find(v, "content")); e.Next(); {
-			dec.part(e.Value)
-		}
+		dec.parts(v)
 	case "reasoning":
 		dec.reasoningDetail(it, v)
 	default:
 		dec.close(it, v)
+	}
+	return it
+}
+
+// parts decodes the content of a whole message.
+func (dec *decoder) parts(v []byte) {
+	for e := rawjson.ElementsOf(rawjson.Find(v, "content")); e.Next(); {
+		dec.part(e.Value)
 	}
 }
 

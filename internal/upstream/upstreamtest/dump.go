@@ -3,9 +3,11 @@ package upstreamtest
 import (
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 
 	"weir/internal/completion"
+	"weir/internal/completion/calls"
 	"weir/internal/fault"
 	"weir/internal/usage"
 )
@@ -38,6 +40,9 @@ func Dump(ev *completion.Event) string {
 		}
 		if c.Custom {
 			s.WriteString(" custom")
+		}
+		if c.Last {
+			s.WriteString(" last")
 		}
 		if len(c.Extra) > 0 {
 			fmt.Fprintf(&s, " extra=%s", c.Extra)
@@ -117,14 +122,28 @@ type Sum struct {
 // Collect reads a sequence of an answer with one choice to its end.
 func Collect(events iter.Seq2[*completion.Event, error]) Sum {
 	var s Sum
+	all := calls.Assembler{Order: calls.Whole}
 	for ev, err := range events {
 		if err != nil {
 			s.Err = fault.From(err)
 			break
 		}
-		s.add(ev)
+		if ev.Choice < 0 {
+			s.add(ev)
+		} else {
+			all.Event(ev, s.add)
+		}
 	}
+	all.End(s.add)
 	return s
+}
+
+// given is the id of a call, "" where it is made.
+func given(id string) string {
+	if strings.HasPrefix(id, "call__") {
+		return ""
+	}
+	return id
 }
 
 func (s *Sum) add(ev *completion.Event) {
@@ -132,13 +151,7 @@ func (s *Sum) add(ev *completion.Event) {
 	s.Reasoning += string(ev.Reasoning)
 	s.Refusal += string(ev.Refusal)
 	for _, c := range ev.ToolCalls {
-		if c.Index == len(s.Calls) {
-			s.Calls = append(s.Calls, completion.ToolCall{Index: c.Index, ID: c.ID, Name: c.Name, Custom: c.Custom, Signature: c.Signature})
-		}
-		if c.Index < len(s.Calls) {
-			to := &s.Calls[c.Index]
-			to.Arguments = append(to.Arguments, c.Arguments...)
-		}
+		s.Calls = append(s.Calls, completion.ToolCall{Index: c.Index, ID: given(c.ID), Name: c.Name, Custom: c.Custom, Signature: c.Signature, Arguments: slices.Clone(c.Arguments)})
 	}
 	if ev.Finish != "" {
 		s.Finish = ev.Finish

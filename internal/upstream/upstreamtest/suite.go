@@ -471,6 +471,10 @@ func statusFaults(w Wire) []failing {
 func bodyFaults(w Wire) []failing {
 	frames := w.Stream(w.hello())
 	body := w.Whole(w.hello())
+	alone := frames[len(frames)-1]
+	if strings.Contains(alone, `"output":[`) { // the end of this wire repeats the answer
+		alone = ""
+	}
 	gone, endpoint := fault.ProviderUnavailable, fault.NextEndpoint
 	tooLarge := func(t *testing.T, f *fault.Error) {
 		if f.Details["reason"] != "upstream_too_large" {
@@ -496,7 +500,7 @@ func bodyFaults(w Wire) []failing {
 		{name: "U25 long line", cfg: small, stream: Send(Stream(then(frames, w.long(20<<10))...)), kind: gone, next: endpoint, text: true, check: tooLarge},
 		{name: "U27 bad frame", stream: Send(Stream(then(frames, w.wrong())...)), kind: gone, next: endpoint, text: true},
 		{name: "U29 empty stream", stream: Send(StreamHead() + StreamEnd), kind: gone, next: endpoint},
-		{name: "U29 stream of its end alone", stream: Send(Stream(frames[len(frames)-1])), kind: gone, next: endpoint},
+		{name: "U29 stream of its end alone", stream: Send(Stream(alone)), kind: gone, next: endpoint},
 		{name: "U19 error inside", whole: Send(JSON(w.Error("server_error", "oops"))), stream: Send(Stream(then(frames, w.StreamError("server_error", "oops"))...)),
 			kind: gone, next: endpoint, text: true},
 		{name: "U19 rate limit inside", whole: Send(JSON(w.Error("rate_limit_exceeded", "slow"))), stream: Send(Stream(then(frames, w.StreamError("rate_limit_exceeded", "slow"))...)),

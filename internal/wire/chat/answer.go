@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"slices"
 	"strconv"
 
 	"weir/internal/completion"
@@ -64,16 +65,10 @@ func opened(list []byte) []byte {
 	return list
 }
 
-func (a *answer) call(fragment *completion.ToolCall) {
-	if fragment.Index < len(a.calls) && fragment.Index >= 0 {
-		c := &a.calls[fragment.Index]
-		c.Arguments = append(c.Arguments, fragment.Arguments...)
-		c.Extra = replaceExtra(c.Extra, fragment.Extra)
-		return
-	}
-	c := *fragment
-	c.Arguments = append([]byte(nil), fragment.Arguments...)
-	c.Extra = append([]byte(nil), fragment.Extra...)
+// call adds a call, which is complete.
+func (a *answer) call(t *completion.ToolCall) {
+	c := *t
+	c.Arguments, c.Extra = slices.Clone(t.Arguments), slices.Clone(t.Extra)
 	a.calls = append(a.calls, c)
 }
 

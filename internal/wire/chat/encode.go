@@ -2,13 +2,13 @@ package chat
 
 import (
 	"encoding/base64"
-	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 
 	"weir/internal/completion"
+	"weir/internal/completion/calls"
 	"weir/internal/rawjson"
 	"weir/internal/relay"
 	"weir/internal/wire"
@@ -24,12 +24,18 @@ type Options struct {
 	N                int    // answers requested
 	BareErrors       bool   // an error in a stream has no choices beside it: see NoChoices
 	Model            string // slug requested: the model of frames that are sent before the first attempt succeeds
+	Memory           completion.Memory
+}
+
+// calls makes the assembler of a choice's calls.
+func (o *Options) calls(order calls.Order) calls.Assembler {
+	return calls.Assembler{Order: order, Answer: o.Generation, Memory: o.Memory}
 }
 
 // OptionsOf takes the options of an answer from its request.
 func OptionsOf(req *completion.Request, generation string, created int64, strict bool) Options {
 	return Options{Generation: generation, Created: created, Strict: strict, IncludeUsage: req.IncludeUsage,
-		ExcludeReasoning: req.Reasoning.Exclude, N: req.N, Model: req.Models[0]}
+		ExcludeReasoning: req.Reasoning.Exclude, N: req.N, Model: req.Models[0], Memory: req.Memory}
 }
 
 // bare are clients, by a part of their User-Agent, that look for choices first and do not see an error beside them. All others end at an
@@ -52,17 +58,6 @@ func putBuffer(b *[]byte) {
 		*b = (*b)[:0]
 		buffers.Put(b)
 	}
-}
-
-const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-
-// appendCallID writes an id for a tool call without one from its provider: call_ and 24 base62 characters.
-func appendCallID(b []byte) []byte {
-	b = append(b, "call_"...)
-	for range 24 {
-		b = append(b, base62[rand.IntN(len(base62))])
-	}
-	return b
 }
 
 // appendHead begins a reply or chunk, up to and without choices.
@@ -371,14 +366,14 @@ func appendElements(b, list []byte) []byte {
 }
 
 // appendSignature appends the reasoning detail that repeats a tool call's thought signature, to an open array.
-func appendSignature(b []byte, signature string, callID []byte, index int) []byte {
+func appendSignature(b []byte, signature, callID string, index int) []byte {
 	if b[len(b)-1] != '[' {
 		b = append(b, ',')
 	}
 	b = append(b, `{"type":"reasoning.encrypted","data":`...)
 	b = rawjson.AppendText(b, signature)
 	b = append(b, `,"format":"google-gemini-v1","id":`...)
-	b = rawjson.AppendString(b, callID)
+	b = rawjson.AppendText(b, callID)
 	b = append(b, `,"index":`...)
 	b = strconv.AppendInt(b, int64(index), 10)
 	return append(b, '}')
@@ -386,11 +381,11 @@ func appendSignature(b []byte, signature string, callID []byte, index int) []byt
 
 // appendFirst begins a tool call: everything except its arguments and their closing quote. The caller appends the escaped arguments and
 // closeCall.
-func appendFirst(b []byte, index int, id []byte, call *completion.ToolCall) []byte {
+func appendFirst(b []byte, call *completion.ToolCall) []byte {
 	b = append(b, `{"index":`...)
-	b = strconv.AppendInt(b, int64(index), 10)
+	b = strconv.AppendInt(b, int64(call.Index), 10)
 	b = append(b, `,"id":`...)
-	b = rawjson.AppendString(b, id)
+	b = rawjson.AppendText(b, call.ID)
 	if call.Custom {
 		b = append(b, `,"type":"custom"`...)
 	} else {

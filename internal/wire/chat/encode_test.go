@@ -223,12 +223,13 @@ func textEvent(s string) *completion.Event { return &completion.Event{Text: []by
 func TestStreamMakesCallIDs(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	s := chat.NewStream(&out, chat.Options{N: 1})
+	o := chat.Options{N: 1, Generation: "gen-1700000000-abcdefghijklmnopqrst"}
+	s := chat.NewStream(&out, o)
 	_ = s.Start(served(nil))
 	_ = s.Event(&completion.Event{ToolCalls: []completion.ToolCall{{Name: "f", Signature: "sig"}}})
 	_ = s.Event(&completion.Event{ToolCalls: []completion.ToolCall{{Arguments: []byte("{}")}}})
 	whole := &bytes.Buffer{}
-	x := chat.NewWhole(whole, chat.Options{N: 1})
+	x := chat.NewWhole(whole, o)
 	_ = x.Start(served(nil))
 	_ = x.Event(&completion.Event{ToolCalls: []completion.ToolCall{{Name: "f", Signature: "sig"}}, Finish: completion.Stop})
 	_ = x.End(relay.Receipt{})
@@ -239,7 +240,7 @@ func TestStreamMakesCallIDs(t *testing.T) {
 			ids[id]++
 		}
 		for id, n := range ids {
-			if len(id) != 24 || n != 2 || len(ids) != 1 {
+			if id != "abcdefghijklmnopqrst_0" || n != 2 || len(ids) != 1 {
 				t.Errorf("made up ids are %v in %s", ids, text)
 			}
 		}

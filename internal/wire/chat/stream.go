@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"weir/internal/completion"
+	"weir/internal/completion/calls"
 	"weir/internal/rawjson"
 	"weir/internal/relay"
 	"weir/internal/wire"
@@ -36,9 +37,7 @@ type Stream struct {
 type streamChoice struct {
 	begun    bool
 	finished bool
-	calls    int  // tool calls begun
-	empty    bool // the last of them has no arguments so far
-	custom   bool // the last of them takes free text
+	calls    calls.Assembler
 	images   int
 	detail   int  // index for the gateway's next own reasoning detail
 	detailed bool // the upstream sends details itself
@@ -50,6 +49,9 @@ var _ relay.Sink = (*Stream)(nil)
 func NewStream(w io.Writer, o Options) *Stream {
 	s := &Stream{to: wire.NewOutput(w), o: o, buf: getBuffer()}
 	s.choices = make([]streamChoice, max(o.N, 1))
+	for i := range s.choices {
+		s.choices[i].calls = o.calls(calls.Mixed)
+	}
 	return s
 }
 
@@ -100,16 +102,17 @@ func (s *Stream) Event(ev *completion.Event) error {
 	if s.closed {
 		return s.err
 	}
-	extra := ev.FrameExtra
-	if ev.Choice < 0 || ev.Choice >= len(s.choices) {
-		s.keepExtra(extra)
+	if ev.Choice < 0 || ev.Choice >= len(s.choices) || s.choices[ev.Choice].finished {
+		s.keepExtra(ev.FrameExtra)
 		return s.err
 	}
-	c := &s.choices[ev.Choice]
-	if c.finished {
-		s.keepExtra(extra)
-		return s.err
-	}
+	s.choices[ev.Choice].calls.Event(ev, s.event)
+	return s.err
+}
+
+// event writes the content of an event whose calls are in order.
+func (s *Stream) event(ev *completion.Event) {
+	extra, c := ev.FrameExtra, &s.choices[ev.Choice]
 	if !c.begun && visible(ev, &s.o) {
 		c.begun = true
 		s.write(append(s.delta(ev.Choice, nil), `"role":"assistant","content":""`...), nil, nil)
@@ -122,7 +125,6 @@ func (s *Stream) Event(ev *completion.Event) error {
 		s.finish(ev, c, &extra)
 	}
 	s.keepExtra(extra)
-	return s.err
 }
 
 // keepExtra keeps members for the next chunk.
@@ -262,64 +264,43 @@ func (s *Stream) text(ev *completion.Event, extra *[]byte, done bool) {
 // toolCalls writes each fragment as one chunk, so that a call's id and name are in one frame only.
 func (s *Stream) toolCalls(ev *completion.Event, c *streamChoice, extra *[]byte) {
 	for i := range ev.ToolCalls {
-		call := &ev.ToolCalls[i]
-		if call.Index < c.calls {
+		if call := &ev.ToolCalls[i]; call.First {
+			s.firstFragment(ev.Choice, c, call, extra)
+		} else {
 			s.arguments(ev.Choice, call, extra)
-			if call.Index == c.calls-1 && len(call.Arguments) > 0 {
-				c.empty = false
-			}
-			continue
 		}
-		s.fillArguments(ev.Choice, c)
-		index := c.calls
-		c.calls++
-		c.empty, c.custom = len(call.Arguments) == 0, call.Custom
-		s.firstFragment(ev.Choice, c, index, call, extra)
 	}
 }
 
-func (s *Stream) firstFragment(choice int, c *streamChoice, index int, call *completion.ToolCall, extra *[]byte) {
-	var made [32]byte
-	id := append(made[:0], call.ID...)
-	if len(id) == 0 {
-		id = appendCallID(id)
-	}
+func (s *Stream) firstFragment(choice int, c *streamChoice, call *completion.ToolCall, extra *[]byte) {
 	b := append(s.delta(choice, extra), `"tool_calls":[`...)
-	b = appendFirst(b, index, id, call)
+	b = appendFirst(b, call)
 	b = rawjson.AppendEscaped(b, call.Arguments)
 	b = append(b, closeCall+"]"...)
 	if call.Signature != "" && !s.o.ExcludeReasoning {
 		b = append(b, `,"reasoning_details":[`...)
-		b = append(appendSignature(b, call.Signature, id, c.detail), ']')
+		b = append(appendSignature(b, call.Signature, call.ID, c.detail), ']')
 		c.detail++
 	}
 	s.write(b, nil, nil)
 }
 
-// arguments writes a further fragment of a call's arguments.
+// arguments writes a further fragment of a call: a piece of its arguments or, rarely, of its name.
 func (s *Stream) arguments(choice int, call *completion.ToolCall, extra *[]byte) {
-	if len(call.Arguments) == 0 && len(call.Extra) == 0 {
-		return
-	}
 	b := append(s.delta(choice, extra), `"tool_calls":[{"index":`...)
 	b = strconv.AppendInt(b, int64(call.Index), 10)
 	b = appendExtra(b, call.Extra, toolLevel)
+	member := `"arguments":"`
 	if call.Custom {
-		b = append(b, `,"custom":{"input":"`...)
+		b, member = append(b, `,"custom":{`...), `"input":"`
 	} else {
-		b = append(b, `,"function":{"arguments":"`...)
+		b = append(b, `,"function":{`...)
 	}
-	b = rawjson.AppendEscaped(b, call.Arguments)
+	if call.Name != "" {
+		b = append(rawjson.AppendText(append(b, `"name":`...), call.Name), ',')
+	}
+	b = rawjson.AppendEscaped(append(b, member...), call.Arguments)
 	s.write(append(b, closeCall+"]"...), nil, nil)
-}
-
-// fillArguments completes a call that ended without arguments: the empty text is no JSON, and tools fail on it.
-func (s *Stream) fillArguments(choice int, c *streamChoice) {
-	if c.calls == 0 || !c.empty || c.custom {
-		return
-	}
-	c.empty = false
-	s.arguments(choice, &completion.ToolCall{Index: c.calls - 1, Arguments: []byte("{}")}, nil)
 }
 
 func (s *Stream) media(ev *completion.Event, c *streamChoice, extra *[]byte) {
@@ -337,10 +318,9 @@ func (s *Stream) media(ev *completion.Event, c *streamChoice, extra *[]byte) {
 // finish ends a choice. Unless the usage has a separate chunk, it belongs in the last finish chunk. Which one is last is known only at
 // End, so each one waits for the next.
 func (s *Stream) finish(ev *completion.Event, c *streamChoice, extra *[]byte) {
-	s.fillArguments(ev.Choice, c)
 	c.finished = true
 	b := append(s.delta(ev.Choice, extra), '}')
-	b = appendFinish(b, ev.Finish, ev.NativeFinish, c.calls > 0)
+	b = appendFinish(b, ev.Finish, ev.NativeFinish, c.calls.Begun() > 0)
 	b = appendChoiceEnd(b, nil, ev.ChoiceExtra)
 	if s.o.IncludeUsage {
 		s.send(append(b, "}\n\n"...))
@@ -371,6 +351,7 @@ func (s *Stream) End(receipt relay.Receipt) error {
 	}
 	for i := range s.choices {
 		if c := &s.choices[i]; c.begun && !c.finished { // the upstream sent no finish reason
+			c.calls.End(s.event)
 			s.finish(&completion.Event{Choice: i, Finish: completion.Stop}, c, nil)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"weir/internal/completion"
+	"weir/internal/completion/calls"
 	"weir/internal/rawjson"
 	"weir/internal/relay"
 	"weir/internal/wire"
@@ -16,10 +17,11 @@ type Whole struct {
 	o Options
 
 	served relay.Served
-	buf    *[]byte   // finished choices, separated by commas
-	open   []*answer // choices that are being collected
-	seen   []bool    // choices that are in buf
-	extra  []byte    // unknown members of the whole reply
+	buf    *[]byte           // finished choices, separated by commas
+	open   []*answer         // choices that are being collected
+	seen   []bool            // choices that are in buf
+	calls  []calls.Assembler // of the choices; nil: there was none
+	extra  []byte            // unknown members of the whole reply
 }
 
 var _ relay.Sink = (*Whole)(nil)
@@ -44,7 +46,7 @@ func (x *Whole) Start(served relay.Served) error {
 	*x.buf = (*x.buf)[:0]
 	clear(x.open)
 	clear(x.seen)
-	x.extra = nil
+	x.calls, x.extra = nil, nil
 	return nil
 }
 
@@ -55,22 +57,40 @@ func (x *Whole) Event(ev *completion.Event) error {
 	if ev.Choice < 0 || ev.Choice >= len(x.open) || x.seen[ev.Choice] {
 		return nil
 	}
+	if x.calls == nil && len(ev.ToolCalls) > 0 {
+		x.calls = make([]calls.Assembler, len(x.open))
+		for i := range x.calls {
+			x.calls[i] = x.o.calls(calls.Whole)
+		}
+	}
+	if x.calls == nil {
+		x.event(ev)
+	} else {
+		x.calls[ev.Choice].Event(ev, x.event)
+	}
+	return nil
+}
+
+// event adds an event whose calls are in order.
+func (x *Whole) event(ev *completion.Event) {
 	a := x.open[ev.Choice]
 	if a == nil && ev.Finish != "" {
 		x.seen[ev.Choice] = true
 		x.encodeEvent(ev)
-		return nil
+		return
 	}
 	if a == nil {
 		a = new(answer)
 		x.open[ev.Choice] = a
 	}
 	a.add(ev)
-	return nil
 }
 
 // End writes the document.
 func (x *Whole) End(receipt relay.Receipt) error {
+	for i := range x.calls {
+		x.calls[i].End(x.event)
+	}
 	for i, a := range x.open {
 		if a != nil {
 			x.encodeAnswer(i, a)
@@ -140,17 +160,15 @@ func (x *Whole) encodeEvent(ev *completion.Event) {
 	if !x.o.ExcludeReasoning && len(ev.Reasoning) > 0 {
 		b = appendReasoning(b, ev.Reasoning, false)
 	}
-	var ids [][]byte
 	if len(ev.ToolCalls) > 0 {
-		ids = callIDs(ev.ToolCalls)
 		b = append(b, `,"tool_calls":[`...)
 		for i := range ev.ToolCalls {
-			b = appendWholeCall(b, i, ids[i], &ev.ToolCalls[i])
+			b = appendWholeCall(b, i, &ev.ToolCalls[i])
 		}
 		b = append(b, ']')
 	}
 	if !x.o.ExcludeReasoning {
-		b = appendDetails(b, ev, ids)
+		b = appendDetails(b, ev)
 	}
 	if len(ev.Images) > 0 {
 		b, _ = appendImages(append(b, `,"images":[`...), ev.Images, 0)
@@ -173,34 +191,18 @@ func (x *Whole) encodeEvent(ev *completion.Event) {
 	*x.buf = append(appendExtra(b, ev.ChoiceExtra, choiceLevel), '}')
 }
 
-// callIDs returns the ids of tool calls; it makes those that the provider left out.
-func callIDs(calls []completion.ToolCall) [][]byte {
-	ids := make([][]byte, len(calls))
-	for i := range calls {
-		if ids[i] = []byte(calls[i].ID); len(ids[i]) == 0 {
-			ids[i] = appendCallID(nil)
-		}
-	}
-	return ids
-}
-
-// appendWholeCall appends a complete tool call. Missing arguments become {}, because the empty text is no JSON.
-func appendWholeCall(b []byte, index int, id []byte, call *completion.ToolCall) []byte {
+// appendWholeCall appends a complete tool call.
+func appendWholeCall(b []byte, index int, call *completion.ToolCall) []byte {
 	if index > 0 {
 		b = append(b, ',')
 	}
-	b = appendFirst(b, index, id, call)
-	if len(call.Arguments) == 0 && !call.Custom {
-		b = append(b, "{}"...)
-	} else {
-		b = rawjson.AppendEscaped(b, call.Arguments)
-	}
-	return append(b, closeCall...)
+	b = appendFirst(b, call)
+	return append(rawjson.AppendEscaped(b, call.Arguments), closeCall...)
 }
 
 // appendDetails appends the reasoning details: those of the upstream or, when it has sent only the text, one with that text; after them
 // those that repeat thought signatures. It appends nothing when there is none.
-func appendDetails(b []byte, ev *completion.Event, ids [][]byte) []byte {
+func appendDetails(b []byte, ev *completion.Event) []byte {
 	start := len(b)
 	b = append(b, `,"reasoning_details":[`...)
 	empty := len(b)
@@ -212,7 +214,7 @@ func appendDetails(b []byte, ev *completion.Event, ids [][]byte) []byte {
 	}
 	for i := range ev.ToolCalls {
 		if call := &ev.ToolCalls[i]; call.Signature != "" {
-			b = appendSignature(b, call.Signature, ids[i], next)
+			b = appendSignature(b, call.Signature, call.ID, next)
 			next++
 		}
 	}

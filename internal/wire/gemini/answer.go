@@ -9,6 +9,7 @@ import (
 
 	"weir/internal/catalog"
 	"weir/internal/completion"
+	"weir/internal/completion/calls"
 	"weir/internal/encoded"
 	"weir/internal/fault"
 	"weir/internal/rawjson"
@@ -23,12 +24,13 @@ type Options struct {
 	Thoughts bool   // the client wants to see what was thought
 	Audio    bool   // the client asked for audio: it gets no transcript beside it
 	N        int    // candidates requested
+	Memory   completion.Memory
 }
 
 // OptionsOf are those of a request.
 func OptionsOf(req *completion.Request, id string) Options {
 	r := &req.Reasoning
-	return Options{ID: id, Thoughts: r.Set && !r.Exclude, Audio: req.Needs.Output&catalog.Audio != 0, N: max(req.N, 1)}
+	return Options{ID: id, Thoughts: r.Set && !r.Exclude, Audio: req.Needs.Output&catalog.Audio != 0, N: max(req.N, 1), Memory: req.Memory}
 }
 
 // output is one part of an answer. Of its content exactly one kind is set: a text, which may be empty, a call, or media.
@@ -80,8 +82,6 @@ func (p *output) append(b []byte) []byte {
 // appendArguments writes the arguments of a call. Where the model wrote no valid object, the tool gets the raw text.
 func appendArguments(b, args []byte) []byte {
 	switch {
-	case len(bytes.TrimSpace(args)) == 0:
-		return append(b, "{}"...)
 	case rawjson.Valid(args) && rawjson.KindOf(args) == rawjson.Object:
 		return rawjson.AppendOneLine(b, args)
 	}
@@ -95,9 +95,7 @@ type composer struct {
 
 	thought  []byte // entries of reasoning_details since the last part that can carry a signature, without brackets
 	sealed   string // signature of this wire for the next part
-	call     completion.ToolCall
-	calling  bool
-	calls    int
+	calls    calls.Assembler
 	refused  bool
 	finish   completion.FinishReason
 	native   string
@@ -107,33 +105,40 @@ type composer struct {
 	finished bool
 }
 
+func newComposer(o *Options, put func(*output)) composer {
+	return composer{put: put, o: o, calls: calls.Assembler{Order: calls.Whole, Answer: o.ID, Memory: o.Memory}}
+}
+
 func (c *composer) event(ev *completion.Event) {
-	if c.finished {
-		return
+	if !c.finished {
+		c.calls.Event(ev, c.ordered)
 	}
+}
+
+// ordered takes in an event whose calls are complete.
+func (c *composer) ordered(ev *completion.Event) {
 	c.reasoning(ev)
 	for _, text := range [...][]byte{ev.Text, c.transcript(ev.Audio), ev.Refusal} {
 		if len(text) > 0 {
-			c.endCall()
 			c.put(&output{text: text, signature: c.signature("")})
 		}
 	}
 	c.refused = c.refused || len(ev.Refusal) > 0
 	c.media(ev)
 	for i := range ev.ToolCalls {
-		c.toolCall(&ev.ToolCalls[i])
+		c.call(&ev.ToolCalls[i])
 	}
 	c.grounding(ev.Annotations)
 	c.logprobs(ev.Logprobs)
 	if ev.Finish != "" {
-		c.endCall()
 		c.finish, c.native, c.finished = ev.Finish, ev.NativeFinish, true
 		c.rest()
 	}
 }
 
-// rest writes a signature that no part followed.
+// rest writes what is left at the end: calls of an answer without a finish reason, and a signature that no part followed.
 func (c *composer) rest() {
+	c.calls.End(c.ordered)
 	if s := c.signature(""); s != "" {
 		c.put(&output{signature: s})
 	}
@@ -186,33 +191,12 @@ func (c *composer) gather(id string) {
 	c.sealed = seal(slices.DeleteFunc(list, func(t completion.ReasoningDetail) bool { return t.Format == completion.FormatGoogle }))
 }
 
-func (c *composer) toolCall(t *completion.ToolCall) {
-	if t.Index >= c.calls {
-		c.endCall()
-		id := t.ID
-		if id == "" {
-			id = "call_" + strings.TrimPrefix(c.o.ID, "gen-") + "_" + strconv.Itoa(t.Index) // different from all other ids of the conversation
-		}
-		c.call = completion.ToolCall{ID: id, Name: t.Name, Signature: t.Signature, Arguments: append(c.call.Arguments[:0], t.Arguments...)}
-		c.calling, c.calls = true, t.Index+1
-		return
+func (c *composer) call(t *completion.ToolCall) {
+	s := c.signature(t.ID)
+	if t.Signature != "" {
+		s = t.Signature
 	}
-	if c.calling {
-		c.call.Arguments = append(c.call.Arguments, t.Arguments...)
-	}
-}
-
-// endCall writes the open call, which this wire has only whole.
-func (c *composer) endCall() {
-	if !c.calling {
-		return
-	}
-	c.calling = false
-	s := c.signature(c.call.ID)
-	if c.call.Signature != "" {
-		s = c.call.Signature
-	}
-	c.put(&output{call: &c.call, signature: s})
+	c.put(&output{call: t, signature: s})
 }
 
 // pcm is the type of audio that models of this wire return.
@@ -224,10 +208,8 @@ func (c *composer) media(ev *completion.Event) {
 		m := wire.MediaFrom(&bad, "", rawjson.FindPath(e.Value, "image_url", "url"))
 		switch {
 		case !m.Base64.None():
-			c.endCall()
 			c.put(&output{mime: m.Type, data: m.Base64, signature: c.signature("")})
 		case m.URL != "":
-			c.endCall()
 			c.put(&output{uri: []byte(m.URL), signature: c.signature("")})
 		}
 	}

@@ -64,7 +64,7 @@ func (s *Stream) pass(ev *completion.Event) {
 
 func (s *Stream) event(ev *completion.Event) {
 	for len(s.all) <= ev.Choice {
-		s.all = append(s.all, &composer{put: s.put, o: &s.o})
+		s.all = append(s.all, new(newComposer(&s.o, s.put)))
 	}
 	s.parts = s.parts[:0]
 	s.all[ev.Choice].event(ev)
@@ -132,7 +132,6 @@ func (s *Stream) end(receipt *relay.Receipt) {
 	b := append(s.begin(), `{"candidates":[`...)
 	for i, c := range s.all {
 		s.parts = s.parts[:0]
-		c.endCall()
 		c.rest()
 		if len(s.parts) == 0 {
 			s.put(&output{})

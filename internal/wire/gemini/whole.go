@@ -52,7 +52,7 @@ func (x *Whole) Event(ev *completion.Event) error {
 func (x *Whole) candidate(index int) *collected {
 	for len(x.all) <= index {
 		c := &collected{}
-		c.composer = composer{put: c.put, o: &x.o}
+		c.composer = newComposer(&x.o, c.put)
 		x.all = append(x.all, c)
 	}
 	return x.all[index]
@@ -96,7 +96,6 @@ func (x *Whole) End(receipt relay.Receipt) error {
 	}
 	n := 1024
 	for _, c := range x.all {
-		c.composer.endCall()
 		c.composer.rest()
 		c.end()
 		n += len(c.out)

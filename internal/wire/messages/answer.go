@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"weir/internal/completion"
+	"weir/internal/completion/calls"
 	"weir/internal/rawjson"
 	"weir/internal/relay"
 	"weir/internal/wire"
@@ -55,22 +56,31 @@ type page interface {
 // composer makes content blocks from events.
 type composer struct {
 	page    page
-	id      string // of the answer
 	agent   bool
 	sealed  string // the packed signature of a text, not yet in a block
 	open    kind
 	signed  bool   // the thinking block has its signature
 	format  string // origin of the thinking
-	calls   int    // number of tool calls
-	bare    bool   // the last of them has no arguments so far
 	said    bool   // a text has begun
 	sources []byte // citations that wait for a text, separated by commas
-	refused bool   // the model refused, in a field of its wire for that
+	calls   calls.Assembler
+	refused bool // the model refused, in a field of its wire for that
 	finish  completion.FinishReason
 	native  string
 }
 
-func (c *composer) event(ev *completion.Event) {
+func newComposer(p page, o *Options) composer {
+	c := composer{page: p, agent: o.Agent, calls: calls.Assembler{Order: calls.InTurn, Answer: o.ID}}
+	if o.Request != nil {
+		c.calls.Memory = o.Request.Memory
+	}
+	return c
+}
+
+func (c *composer) event(ev *completion.Event) { c.calls.Event(ev, c.ordered) }
+
+// ordered takes in an event whose calls are in order.
+func (c *composer) ordered(ev *completion.Event) {
 	c.reasoning(ev)
 	for _, text := range [...][]byte{ev.Text, wire.Transcript(ev.Audio), wire.AppendPictured(nil, ev.Images), ev.Refusal} {
 		if len(text) > 0 {
@@ -147,24 +157,21 @@ func (c *composer) seal() {
 
 // close ends the answer.
 func (c *composer) close() {
+	c.calls.End(c.ordered)
 	c.end()
 	if !c.agent {
 		c.seal()
 	}
 }
 
-// end closes the open block. A call without arguments gets {}; unsigned thinking is marked as foreign, so that it is not
-// taken for this wire's own when a client sends it back.
+// end closes the open block. Unsigned thinking is marked as foreign, so that it is not taken for this wire's own when a client sends it back.
 func (c *composer) end() {
 	switch {
 	case c.open == noBlock:
 		return
-	case c.open == toolBlock && c.bare:
-		c.page.text([]byte("{}"))
 	case c.open == thinkingBlock && !c.signed && c.format != completion.FormatAnthropic:
 		c.page.sign(pack.Pack(&completion.ReasoningDetail{Format: c.format}))
 	}
-	c.bare = false
 	c.open = noBlock
 	c.page.end()
 }
@@ -222,20 +229,17 @@ func (c *composer) reasoningDetail(t *completion.ReasoningDetail) {
 }
 
 func (c *composer) call(t *completion.ToolCall) {
-	if t.Index >= c.calls {
-		id := t.ID
-		if id == "" {
-			id = "toolu_" + strings.TrimPrefix(c.id, "msg_") + "_" + strconv.Itoa(t.Index) // different from all other ids of the conversation
-		}
+	if t.First {
 		if t.Signature != "" { // the call itself has no field for it
-			c.begin(&block{kind: redactedBlock, data: pack.Pack(&completion.ReasoningDetail{Kind: completion.ReasoningEncrypted, Format: completion.FormatGoogle, ID: id, Data: t.Signature})})
+			c.begin(&block{kind: redactedBlock, data: pack.Pack(&completion.ReasoningDetail{Kind: completion.ReasoningEncrypted, Format: completion.FormatGoogle, ID: t.ID, Data: t.Signature})})
 		}
-		c.begin(&block{kind: toolBlock, id: id, name: t.Name})
-		c.calls, c.bare = t.Index+1, true
+		c.begin(&block{kind: toolBlock, id: t.ID, name: t.Name})
 	}
-	if len(t.Arguments) > 0 && c.open == toolBlock {
-		c.bare = false
+	if len(t.Arguments) > 0 {
 		c.page.text(t.Arguments)
+	}
+	if t.Last {
+		c.end()
 	}
 }
 
@@ -253,7 +257,7 @@ func (c *composer) stopReason() string {
 		return "max_tokens"
 	case c.finish == completion.ContentFilter:
 		return "refusal"
-	case c.finish == completion.ToolCalls || c.calls > 0:
+	case c.finish == completion.ToolCalls || c.calls.Begun() > 0:
 		return "tool_use"
 	}
 	return "end_turn"

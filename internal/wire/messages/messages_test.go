@@ -384,14 +384,14 @@ data: {"type":"content_block_stop","index":4}
 event: content_block_start
 data: {"type":"content_block_start","index":5,"content_block":{"type":"tool_use","id":"c2","name":"g","input":{}}}
 
-event: ping
-data: {"type":"ping"}
-
 event: content_block_delta
 data: {"type":"content_block_delta","index":5,"delta":{"type":"input_json_delta","partial_json":"{}"}}
 
 event: content_block_stop
 data: {"type":"content_block_stop","index":5}
+
+event: ping
+data: {"type":"ping"}
 
 event: message_delta
 data: {"type":"message_delta","delta":{"stop_reason":"tool_use","stop_sequence":null},"usage":{"input_tokens":30,"cache_creation_input_tokens":10,"cache_read_input_tokens":60,"output_tokens":7}}
@@ -621,7 +621,7 @@ func TestCallsWithoutIDs(t *testing.T) {
 			ids[rawjson.TextAt(e.Value, "id")] = true
 		}
 	}
-	if len(ids) != 4 || !ids["toolu_1-a_0"] {
+	if len(ids) != 4 || !ids["call_a_0"] {
 		t.Errorf("%v", ids)
 	}
 }

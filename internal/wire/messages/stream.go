@@ -36,7 +36,7 @@ var _ relay.Sink = (*Stream)(nil)
 // NewStream writes to w.
 func NewStream(w io.Writer, o Options) *Stream {
 	s := &Stream{to: wire.NewOutput(w), o: o, index: -1}
-	s.c = composer{page: s, id: o.ID, agent: o.Agent}
+	s.c = newComposer(s, &s.o)
 	return s
 }
 

@@ -32,7 +32,7 @@ func NewWhole(w io.Writer, o Options) *Whole { return &Whole{w: w, o: o} }
 // Start begins an answer; data of an earlier attempt is dropped.
 func (x *Whole) Start(served relay.Served) error {
 	*x = Whole{w: x.w, o: x.o, served: served}
-	x.c = composer{page: x, id: x.o.ID, agent: x.o.Agent}
+	x.c = newComposer(x, &x.o)
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"weir/internal/completion"
+	"weir/internal/completion/calls"
 	"weir/internal/fault"
 	"weir/internal/rawjson"
 	"weir/internal/relay"
@@ -30,6 +31,7 @@ type Options struct {
 	exclude   bool   // reasoning is not shown
 	summed    bool   // reasoning is shown as a summary, as the client asked
 	spaces    map[string]space
+	memory    completion.Memory
 	echo      []byte // members that repeat the request
 	metadata  int    // where in echo those of the object metadata begin
 }
@@ -45,7 +47,7 @@ type Kept struct {
 // OptionsOf adds what an answer repeats of the request.
 func OptionsOf(req *Request, o Options) Options {
 	o.model, o.encrypted, o.exclude, o.summed = req.Models[0], req.Encrypted, req.Reasoning.Exclude, req.Reasoning.Summary != ""
-	o.spaces = spacesOf(req)
+	o.spaces, o.memory = spacesOf(req), req.Memory
 	o.echo = appendEcho(nil, req, &o)
 	o.metadata = bytes.Index(o.echo, []byte(metadataBegins)) + len(metadataBegins)
 	return o
@@ -172,14 +174,21 @@ type composer struct {
 	ids    []string
 	count  int
 	said   []byte // all visible text
-	calls  int
+	calls  calls.Assembler
 	finish completion.FinishReason
 	buf    []byte
 
 	sources []byte // annotations that wait for a text, separated by commas
 }
 
-func (c *composer) event(ev *completion.Event) {
+func newComposer(o *Options, served relay.Served) composer {
+	return composer{o: o, served: served, calls: calls.Assembler{Order: calls.InTurn, Answer: o.ID, Memory: o.memory}}
+}
+
+func (c *composer) event(ev *completion.Event) { c.calls.Event(ev, c.ordered) }
+
+// ordered takes in an event whose calls are in order.
+func (c *composer) ordered(ev *completion.Event) {
 	if !c.o.exclude {
 		c.reasoning(ev)
 	}
@@ -384,26 +393,27 @@ func flat(v []byte) []byte {
 }
 
 func (c *composer) call(t *completion.ToolCall) {
-	if t.Index >= c.calls {
+	if t.First {
 		c.close("completed")
-		c.calls = t.Index + 1
-		id := t.ID
-		if id == "" {
-			id = c.o.NewID("call_")
-		}
 		if t.Signature != "" { // the call itself has no field for it
-			c.sign(id, t.Signature)
+			c.sign(t.ID, t.Signature)
 		}
 		k := callItem
 		if t.Custom {
 			k = customItem
 		}
-		c.begin(&item{kind: k, callID: id, name: t.Name})
+		c.begin(&item{kind: k, callID: t.ID, name: t.Name})
 	}
-	if len(t.Arguments) == 0 || t.Index != c.calls-1 || c.open.kind != callItem && c.open.kind != customItem {
-		return
+	if len(t.Arguments) > 0 {
+		c.arguments(t.Arguments)
 	}
-	c.open.text = append(c.open.text, t.Arguments...)
+	if t.Last {
+		c.close("completed")
+	}
+}
+
+func (c *composer) arguments(b []byte) {
+	c.open.text = append(c.open.text, b...)
 	if c.tell == nil {
 		return
 	}
@@ -411,7 +421,7 @@ func (c *composer) call(t *completion.ToolCall) {
 	if c.open.kind == customItem {
 		event = "response.custom_tool_call_input.delta"
 	}
-	c.send(event, rawjson.AppendString(append(c.named(), `,"delta":`...), t.Arguments))
+	c.send(event, rawjson.AppendString(append(c.named(), `,"delta":`...), b))
 }
 
 // sign makes an item of a call's signature, which the client gets if it must send it back.
@@ -524,12 +534,6 @@ func (c *composer) close(status string) {
 		return
 	}
 	c.closePart()
-	if it.kind == callItem && len(it.text) == 0 {
-		it.text = append(it.text, "{}"...)
-		if c.tell != nil {
-			c.send("response.function_call_arguments.delta", append(c.named(), `,"delta":"{}"`...))
-		}
-	}
 	if c.tell != nil {
 		switch it.kind {
 		case callItem:
@@ -642,6 +646,7 @@ func (c *composer) end() *ending {
 	if e.status != "completed" {
 		last = "incomplete"
 	}
+	c.calls.End(c.ordered)
 	c.close(last)
 	e.output, e.kept, e.ids = c.items, c.kept, c.ids
 	return e

@@ -33,7 +33,7 @@ var _ relay.Sink = (*Stream)(nil)
 // NewStream writes to w.
 func NewStream(w io.Writer, o Options) *Stream {
 	s := &Stream{to: wire.NewOutput(w), o: o}
-	s.c.o = &s.o
+	s.c = newComposer(&s.o, relay.Served{})
 	s.c.tell = s.event
 	return s
 }

@@ -23,7 +23,7 @@ func NewWhole(w io.Writer, o Options) *Whole { return &Whole{w: w, o: o} }
 
 // Start begins an answer; data of an earlier attempt is dropped.
 func (x *Whole) Start(served relay.Served) error {
-	x.c, x.native = composer{o: &x.o, served: served}, nil
+	x.c, x.native = newComposer(&x.o, served), nil
 	return nil
 }
 
