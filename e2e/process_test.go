@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -74,7 +75,9 @@ type demo struct {
 // startDemo returns when the demo is ready. Its environment has only these variables, so that no real provider is enabled.
 func startDemo(data string) (*demo, error) {
 	d := &demo{exited: make(chan error, 1)}
-	d.cmd = exec.Command(program, "demo", "--json", "--listen", "127.0.0.1:0", "--data", data)
+	shapes := strconv.FormatInt(rand.Int64()|1, 10)
+	fmt.Println("the demo's answers are dressed by --shapes", shapes)
+	d.cmd = exec.Command(program, "demo", "--json", "--listen", "127.0.0.1:0", "--data", data, "--shapes", shapes)
 	d.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Dir(data), "TZ=UTC"}
 	d.cmd.Stderr = &d.log
 	stdout, err := d.cmd.StdoutPipe()

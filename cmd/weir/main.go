@@ -160,21 +160,23 @@ type demoCmd struct {
 	Data    string `help:"Data directory (${default})." default:"weir-data" placeholder:"DIR"`
 	JSON    bool   `name:"json" help:"Print addresses and keys as one JSON line, for scripts."`
 	Balance string `help:"Rubles to top the demo user up to (${default})." default:"1000" placeholder:"RUBLES"`
+	Shapes  int64  `help:"Seed by which the simulator dresses its answers as real providers do; 0: not at all." default:"0" placeholder:"SEED"`
 }
 
 func (c *demoCmd) Run(ctx context.Context) error {
 	return app.Demo(ctx, app.DemoOptions{
-		Version: app.Version, Listen: c.Listen, Data: c.Data, JSON: c.JSON, Balance: c.Balance, Out: os.Stdout, Signals: signals(),
+		Version: app.Version, Listen: c.Listen, Data: c.Data, JSON: c.JSON, Balance: c.Balance, Shapes: uint64(c.Shapes), Out: os.Stdout, Signals: signals(),
 	})
 }
 
 type simCmd struct {
 	Listen string `help:"Address to serve on (${default})." default:"127.0.0.1:8081" placeholder:"HOST:PORT"`
 	Key    string `help:"API key that clients must present; none by default." placeholder:"KEY"`
+	Shapes int64  `help:"Seed by which answers are dressed as those of real providers; 0: not at all." default:"0" placeholder:"SEED"`
 }
 
 func (c *simCmd) Run(ctx context.Context) error {
-	return app.Simulate(ctx, app.SimOptions{Listen: c.Listen, Key: c.Key, Out: os.Stdout, Signals: signals()})
+	return app.Simulate(ctx, app.SimOptions{Listen: c.Listen, Key: c.Key, Shapes: uint64(c.Shapes), Out: os.Stdout, Signals: signals()})
 }
 
 // signals delivers the signals that a running node handles: TERM and INT drain, HUP reloads.

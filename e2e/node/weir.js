@@ -15,7 +15,9 @@ export const program = process.env.WEIR_BIN ?? new URL('../../bin/weir', import.
 export async function demo() {
   const dir = await mkdtemp(join(tmpdir(), 'weir-e2e-node-'));
   const data = join(dir, 'data');
-  const child = spawn(program, ['demo', '--json', '--listen', '127.0.0.1:0', '--data', data], {
+  const shapes = process.env.SHAPES ?? String(1 + Math.floor(Math.random() * 1e9));
+  console.log(`the demo's answers are dressed by SHAPES=${shapes}`);
+  const child = spawn(program, ['demo', '--json', '--listen', '127.0.0.1:0', '--data', data, '--shapes', shapes], {
     env: { PATH: process.env.PATH, HOME: dir, TZ: 'UTC' }, // no variable that would switch a real provider on
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -29,6 +29,7 @@ type DemoOptions struct {
 	Data    string
 	JSON    bool
 	Balance string // the least balance of the demo user, in rubles
+	Shapes  uint64 // seed for the shapes of the simulator's answers, 0 none
 	Out     io.Writer
 	Signals <-chan os.Signal
 }
@@ -65,7 +66,7 @@ func Demo(ctx context.Context, o DemoOptions) error {
 	if err != nil {
 		return err
 	}
-	simulator, address, err := startSim("127.0.0.1:0", "")
+	simulator, address, err := startSim("127.0.0.1:0", sim.Config{Shapes: o.Shapes})
 	if err != nil {
 		return err
 	}
@@ -223,13 +224,14 @@ func (g *Gateway) announceJSON(w io.Writer, a demoAccess) error {
 type SimOptions struct {
 	Listen  string
 	Key     string
+	Shapes  uint64 // seed for the shapes of answers, 0 none
 	Out     io.Writer
 	Signals <-chan os.Signal
 }
 
 // Simulate runs only the provider simulator, until a signal ends it.
 func Simulate(ctx context.Context, o SimOptions) error {
-	s, address, err := startSim(o.Listen, o.Key)
+	s, address, err := startSim(o.Listen, sim.Config{Key: o.Key, Shapes: o.Shapes})
 	if err != nil {
 		return notListening("--listen", err, "another address, or port 0 for any free one")
 	}
@@ -251,12 +253,12 @@ func Simulate(ctx context.Context, o SimOptions) error {
 	return nil
 }
 
-func startSim(listen, key string) (*sim.Server, string, error) {
+func startSim(listen string, c sim.Config) (*sim.Server, string, error) {
 	l, err := net.Listen("tcp", listen)
 	if err != nil {
 		return nil, "", err
 	}
-	s := sim.New(sim.Config{Key: key})
+	s := sim.New(c)
 	go func() { _ = s.Serve(l) }() // returns after Close
 	return s, l.Addr().String(), nil
 }

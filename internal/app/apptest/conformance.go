@@ -63,7 +63,7 @@ type Sent struct {
 // StartConformer starts a conformer. Models are named by dialect and persona, for example "gemini/echo".
 func StartConformer(t *testing.T, change ...func(*Setup)) *Conformer {
 	t.Helper()
-	c := &Conformer{Upstream: sim.New(sim.Config{})}
+	c := &Conformer{Upstream: sim.New(sim.Config{Shapes: shapes(t)})}
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {

@@ -3,6 +3,8 @@ package apptest
 import (
 	"bytes"
 	"context"
+	"flag"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"strconv"
@@ -74,7 +76,7 @@ type Setup struct {
 // and test/next, which works.
 func StartGateway(t *testing.T, change ...func(*Setup)) *Gateway {
 	t.Helper()
-	simulator := sim.New(sim.Config{})
+	simulator := sim.New(sim.Config{Shapes: shapes(t)})
 	simListener := Listen(t)
 	go func() { _ = simulator.Serve(simListener) }()
 	refusing, err := simulator.RefusingAddr()
@@ -124,6 +126,15 @@ func StartGateway(t *testing.T, change ...func(*Setup)) *Gateway {
 		_ = simulator.Close(context.Background())
 	})
 	return gw
+}
+
+var shapesFlag = flag.Uint64("shapes", rand.Uint64()|1, "seed by which the simulator dresses its answers as real providers do")
+
+// shapes is that seed, which the log of each test has.
+func shapes(t *testing.T) uint64 {
+	t.Helper()
+	t.Logf("the simulator's answers are dressed by -shapes=%d", *shapesFlag)
+	return *shapesFlag
 }
 
 // Patient lets calls wait: many tests share a slow disk and few processors. Other tests cover a missing store and answers that wait.
