@@ -250,20 +250,20 @@ func doors() []badRequest {
 // queries are wrong query values and management bodies.
 func queries() (all []badRequest) {
 	for param, values := range map[string][]string{
-		"/v1/activity?date":         {"x", "2026-13-01", "2026-02-30", "20260101", "2026-1-1", "1999-01-01", "2999-01-01", "2026-01-01T00:00:00Z", "%00", "-1"},
-		"/v1/models?page":           {"0", "-1", "x", "1.5", "2147483648", "9223372036854775807", "99999999999999999999", "%00", "%FF"},
-		"/v1/models?per_page":       {"0", "-1", "101", "x"},
-		"/v1/models?sort_by":        {"luck", "%27%3B--"},
-		"/v1/models?sort_order":     {"up"},
-		"/v1/models?model_type":     {"smell"},
-		"/v1/models?search":         {strings.Repeat("s", 300), "%00", "%FF"},
-		"/v1/generation?id":         {""},
-		"/v1/keys?offset":           {"-1", "x", "99999999999999999999"},
-		"/v1/keys?include_disabled": {"maybe"},
+		"/v1/activity?date":          {"x", "2026-13-01", "2026-02-30", "20260101", "2026-1-1", "1999-01-01", "2999-01-01", "2026-01-01T00:00:00Z", "%00", "-1"},
+		"/v1/models?per_page=5&page": {"0", "-1", "x", "1.5", "2147483648", "9223372036854775807", "99999999999999999999", "%00", "%FF"},
+		"/v1/models?page=1&per_page": {"0", "-1", "101", "x"},
+		"/v1/models?sort_by":         {"luck", "%27%3B--"},
+		"/v1/models?sort_order":      {"up"},
+		"/v1/models?model_type":      {"smell"},
+		"/v1/models?search":          {strings.Repeat("s", 300), "%00", "%FF"},
+		"/v1/generation?id":          {""},
+		"/v1/keys?offset":            {"-1", "x", "99999999999999999999"},
+		"/v1/keys?include_disabled":  {"maybe"},
 	} {
 		for _, v := range values {
 			all = append(all, badRequest{name: param + "=" + v[:min(len(v), 30)], method: "GET", path: param + "=" + v, status: 400,
-				param: param[strings.Index(param, "?")+1:], management: strings.HasPrefix(param, "/v1/keys")})
+				param: param[strings.LastIndexAny(param, "?&")+1:], management: strings.HasPrefix(param, "/v1/keys")})
 		}
 	}
 	for param, bodies := range map[string][]string{

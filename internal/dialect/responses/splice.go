@@ -3,6 +3,7 @@ package responses
 import (
 	"bytes"
 	"slices"
+	"strings"
 
 	"weir/internal/catalog"
 	"weir/internal/completion"
@@ -224,7 +225,8 @@ func (e *encoder) reasoningDetail(v []byte) {
 	if ok {
 		t = packed
 	}
-	if data == "" && e.format != completion.FormatOpenAI && e.format != completion.FormatAzure && !e.req.WithoutReasoning {
+	// an id of OpenAI's form may be this gateway's own, for the text of another provider
+	if foreignID := !strings.HasPrefix(rawjson.TextAt(v, "id"), "rs_"); data == "" && foreignID && e.format != completion.FormatOpenAI && e.format != completion.FormatAzure && !e.req.WithoutReasoning {
 		if said := rawjson.ElementsOf(rawjson.Find(v, "content")); said.Next() { // DeepSeek and servers of open models read the text itself
 			e.Raw(v)
 			return

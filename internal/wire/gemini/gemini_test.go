@@ -416,7 +416,7 @@ func TestFail(t *testing.T) {
 func TestEmbed(t *testing.T) {
 	t.Parallel()
 	req, err := gemini.DecodeEmbed([]byte(`{"requests":[{"model":"models/x/y","content":{"parts":[{"text":"a"},{"inline_data":{"mime_type":"image/png","data":"QQ=="}}]},"task_type":"RETRIEVAL_QUERY","title":"t","outputDimensionality":3},{"content":{"parts":{"text":"b"}},"taskType":"RETRIEVAL_QUERY","outputDimensionality":3}],"provider":{"only":["p"]}}`), "x/y", true)
-	if err != nil || fmt.Sprintf("%+v", req.Task) != `&{Inputs:[{Parts:[{Text:a ImageURL:} {Text: ImageURL:data:image/png;base64,QQ==}] Tokens:[]} {Parts:[{Text:b ImageURL:}] Tokens:[]}] Dimensions:3 InputType:search_query Base64:false}` ||
+	if err != nil || fmt.Sprintf("%+v", req.Task) != `&{Inputs:[{Parts:[{Text:a ImageURL:} {Text: ImageURL:data:image/png;base64,QQ==}] Tokens:[]} {Parts:[{Text:b ImageURL:}] Tokens:[]}] Dimensions:3 InputType:search_query Base64:false Numbers: Asked:{Name: Value:[]} Extra:[]}` ||
 		fmt.Sprint(req.Unknown) != "[title]" || req.Preferences.Only[0] != "p" || req.Models[0] != "x/y" {
 		t.Errorf("%+v %v, %v", req, req.Task, err)
 	}
