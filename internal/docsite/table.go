@@ -114,6 +114,7 @@ var groups = []group{
 		{"docs/decisions/tracing.md", "Spans are written by a package of our own."},
 		{"docs/decisions/unclear-submissions.md", "A video is never submitted twice."},
 		{"docs/decisions/video-shapes.md", "A video job has two shapes."},
+		{"docs/decisions/wire-reports.md", "Wires follow recordings and bug reports."},
 		{"docs/decisions/vulnerabilities.md", "Known vulnerabilities are looked up live, or not at all."},
 	}},
 }

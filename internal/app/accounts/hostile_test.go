@@ -348,7 +348,7 @@ func (p *plot) owes(body int) (prompt, answer between, owed bool) {
 	if p.most > 0 {
 		bound = p.most
 	}
-	// The highest count reported so far, and whether the last report came after the whole answer.
+	// The highest count reported so far, on Gemini's wire the last one, and whether the last report came after the whole answer.
 	reported, last := claim{missing, missing}, false
 	take := func(at int, behind bool) {
 		c, ok := p.claims[at]
@@ -356,7 +356,16 @@ func (p *plot) owes(body int) (prompt, answer between, owed bool) {
 			return
 		}
 		c.prompt, c.answer = p.counts(c.prompt), p.counts(c.answer)
-		reported.prompt, reported.answer = max(reported.prompt, c.prompt), max(reported.answer, c.answer)
+		replaces := p.dialect == "gemini" && p.stream
+		if replaces && c.prompt != missing || c.prompt > reported.prompt {
+			reported.prompt = c.prompt
+		}
+		if replaces && c.answer != missing || c.answer > reported.answer {
+			reported.answer = c.answer
+		}
+		if replaces && c.answer == missing { // what would be the last count is none
+			last = false
+		}
 		if c.answer > 0 { // a report of zero with an answer does not count
 			last = behind
 		}

@@ -40,7 +40,7 @@ func (w *Wired) Slug(fault string) string {
 }
 
 var Embedders = []Wired{
-	{kind: catalog.TypeEmbedding, Dialect: "openai", base: "/v1", model: "embed", quirks: catalog.Quirks{TokenInput: true}, images: true},
+	{kind: catalog.TypeEmbedding, Dialect: "openai", base: "/v1", model: "embed", quirks: catalog.Quirks{TokenInput: true, Drop: []string{"input_type"}}, images: true},
 	{kind: catalog.TypeEmbedding, Dialect: "gemini", base: "/v1beta", model: "embed"},
 	{kind: catalog.TypeEmbedding, Dialect: "cohere", base: "/cohere", model: "embed"},
 	{kind: catalog.TypeEmbedding, Dialect: "voyage", base: "/voyage/v1", model: "embed"},

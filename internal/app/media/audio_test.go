@@ -49,7 +49,7 @@ func TestTranscriptionOptions(t *testing.T) {
 	}
 	reference := "data:audio/wav;base64," + base64.StdEncoding.EncodeToString(apptest.Wave(3*time.Second))
 	for name, more := range map[string][]string{
-		"Agent": {"known_speaker_names[]", "Agent", "known_speaker_references[]", reference}, "A": {"known_speaker_references", reference},
+		"Agent": {"known_speaker_names[]", "Agent", "known_speaker_references[]", reference}, "speaker_1": {"known_speaker_references", reference},
 	} {
 		got := a.Transcribe(t, diarize.At(""), append(more, "response_format", "diarized_json")...)
 		if is := got.Transcript(t); is.Segments[0].Speaker != name {

@@ -12,6 +12,7 @@ type call struct {
 	ID        string
 	Name      string
 	Arguments string // JSON
+	custom    bool   // it takes free text
 }
 
 // said is what a client of a style puts together from an answer or a stream.
@@ -141,7 +142,7 @@ func chatWhole(v object) (out said, err error) {
 			if custom := obj(obj(c)["custom"]); custom != nil {
 				name, arguments = str(custom["name"]), quoted(str(custom["input"]))
 			}
-			out.Calls = append(out.Calls, call{str(obj(c)["id"]), name, arguments})
+			out.Calls = append(out.Calls, call{ID: str(obj(c)["id"]), Name: name, Arguments: arguments})
 		}
 		for _, a := range list(m["annotations"]) {
 			out.Sources = append(out.Sources, str(obj(obj(a)["url_citation"])["url"]))
@@ -188,7 +189,7 @@ func chatStream(list_ []frame) (out said, err error) {
 				f := obj(obj(c)["function"])
 				is.Arguments += str(f["arguments"])
 				if custom := obj(obj(c)["custom"]); custom != nil {
-					f = custom
+					f, is.custom = custom, true
 					is.Arguments += str(custom["input"])
 				}
 				for _, once := range []struct {
@@ -207,6 +208,9 @@ func chatStream(list_ []frame) (out said, err error) {
 		}
 	}
 	for _, c := range calls {
+		if c.custom {
+			c.Arguments = quoted(c.Arguments)
+		}
 		out.Calls = append(out.Calls, *c)
 	}
 	return out, nil
@@ -238,7 +242,7 @@ func messagesBlock(out *said, b object) error {
 		if obj(b["input"]) == nil {
 			return fmt.Errorf("the input of a call is %v", b["input"])
 		}
-		out.Calls = append(out.Calls, call{str(b["id"]), str(b["name"]), text(b["input"])})
+		out.Calls = append(out.Calls, call{ID: str(b["id"]), Name: str(b["name"]), Arguments: text(b["input"])})
 	}
 	return nil
 }
@@ -342,9 +346,9 @@ func responsesItem(out *said, item object) {
 			out.Reasoning += str(obj(p)["text"])
 		}
 	case "function_call":
-		out.Calls = append(out.Calls, call{str(item["call_id"]), str(item["name"]), str(item["arguments"])})
+		out.Calls = append(out.Calls, call{ID: str(item["call_id"]), Name: str(item["name"]), Arguments: str(item["arguments"])})
 	case "custom_tool_call":
-		out.Calls = append(out.Calls, call{str(item["call_id"]), str(item["name"]), quoted(str(item["input"]))})
+		out.Calls = append(out.Calls, call{ID: str(item["call_id"]), Name: str(item["name"]), Arguments: quoted(str(item["input"]))})
 	}
 }
 
@@ -430,7 +434,7 @@ func geminiStream(list_ []frame) (out said, err error) {
 					if arguments == nil {
 						arguments = object{}
 					}
-					out.Calls = append(out.Calls, call{str(call_["id"]), str(call_["name"]), text(arguments)})
+					out.Calls = append(out.Calls, call{ID: str(call_["id"]), Name: str(call_["name"]), Arguments: text(arguments)})
 				case part["thought"] == true:
 					out.Reasoning += str(part["text"])
 				default:

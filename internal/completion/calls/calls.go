@@ -31,6 +31,9 @@ type Assembler struct {
 	Answer string            // id of the answer, of which ids are made for calls that have none
 	Memory completion.Memory // counts what is held back; nil: it is not counted
 
+	FreeText map[string]bool                               // names of the client's tools that take free text: a function of such a name stands for one
+	Text     func(arguments []byte) (text []byte, ok bool) // the free text in the arguments of such a function
+
 	calls  []call
 	queue  []piece // what the client does not have yet, in order
 	out    []completion.ToolCall
@@ -55,6 +58,7 @@ type call struct {
 	begun     bool   // the client has its beginning
 	last      bool   // the provider has ended it
 	ended     bool   // the client has its end
+	whole     bool   // its free text is complete
 	json      Scanner
 }
 
@@ -151,7 +155,7 @@ func (a *Assembler) fragment(t *completion.ToolCall) {
 		return
 	}
 	c.last = c.last || t.Last
-	args := c.more(t.Arguments, a.Order != Mixed)
+	args := c.more(t.Arguments, a.Order != Mixed || a.FreeText != nil)
 	if c.begun {
 		if len(args) > 0 || len(t.Extra) > 0 || t.Name != "" && a.Order == Mixed {
 			a.out = append(a.out, completion.ToolCall{Index: c.index, Name: t.Name, Custom: c.custom, Arguments: args, Extra: t.Extra})
@@ -209,7 +213,7 @@ func (c *call) more(args []byte, scan bool) []byte {
 }
 
 // complete reports whether the arguments are an object that has ended, so that something else may begin.
-func (c *call) complete() bool { return !c.custom && (c.bare || c.json.Complete()) }
+func (c *call) complete() bool { return c.whole || !c.custom && (c.bare || c.json.Complete()) }
 
 // keep makes a copy of arguments that are a view.
 func (c *call) keep() {
@@ -284,6 +288,9 @@ func (a *Assembler) piece(p *piece, over, behind bool, put func(*completion.Even
 // ready reports whether a call can begin that may not be complete. Names come in pieces: where one cannot be added to later, arguments show that
 // it is whole.
 func (a *Assembler) ready(c *call, behind bool) bool {
+	if a.freeText(c) {
+		return behind && c.complete()
+	}
 	switch a.Order {
 	case Mixed:
 		return c.name != ""
@@ -297,9 +304,18 @@ func (a *Assembler) begin(c *call) {
 	c.begun, c.index = true, a.begun
 	a.begun++
 	c.id = a.unique(c)
+	if a.freeText(c) {
+		c.custom, c.whole = true, true
+		if text, ok := a.Text(c.held); ok {
+			c.held = text
+		}
+	}
 	a.out = append(a.out, completion.ToolCall{Index: c.index, ID: c.id, Name: c.name, Signature: c.signature, Custom: c.custom, Extra: c.extra, Arguments: c.held, First: true})
 	c.held, c.viewed, c.extra = nil, false, nil
 }
+
+// freeText reports whether a call of a function stands for a tool that takes free text.
+func (a *Assembler) freeText(c *call) bool { return !c.custom && a.FreeText[c.name] }
 
 // unique is the id of a call, or another one where an earlier call has that id: no call of any answer has it. It is short, because some providers
 // accept no long ids.

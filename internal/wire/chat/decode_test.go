@@ -643,7 +643,7 @@ func TestOptionsOf(t *testing.T) {
 	t.Parallel()
 	req := decode(t, with(`"stream_options":{"include_usage":true},"include_reasoning":false,"n":3`))
 	want := chat.Options{Generation: "gen-1", Created: 5, Strict: true, IncludeUsage: true, ExcludeReasoning: true, N: 3, Model: "acme/one"}
-	if got := chat.OptionsOf(req, "gen-1", 5, true); got != want {
+	if got := chat.OptionsOf(req, "gen-1", 5, true); !cmp.Equal(got, want) {
 		t.Errorf("got %+v", got)
 	}
 }

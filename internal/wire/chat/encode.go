@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"bytes"
 	"encoding/base64"
 	"slices"
 	"strconv"
@@ -25,17 +26,36 @@ type Options struct {
 	BareErrors       bool   // an error in a stream has no choices beside it: see NoChoices
 	Model            string // slug requested: the model of frames that are sent before the first attempt succeeds
 	Memory           completion.Memory
+	FreeText         map[string]bool // names of the request's tools that take free text
 }
 
 // calls makes the assembler of a choice's calls.
 func (o *Options) calls(order calls.Order) calls.Assembler {
-	return calls.Assembler{Order: order, Answer: o.Generation, Memory: o.Memory}
+	return calls.Assembler{Order: order, Answer: o.Generation, Memory: o.Memory, FreeText: o.FreeText, Text: wire.FreeText}
 }
 
 // OptionsOf takes the options of an answer from its request.
 func OptionsOf(req *completion.Request, generation string, created int64, strict bool) Options {
 	return Options{Generation: generation, Created: created, Strict: strict, IncludeUsage: req.IncludeUsage,
-		ExcludeReasoning: req.Reasoning.Exclude, N: req.N, Model: req.Models[0], Memory: req.Memory}
+		ExcludeReasoning: req.Reasoning.Exclude, N: req.N, Model: req.Models[0], Memory: req.Memory, FreeText: freeText(req)}
+}
+
+// freeText are the names of the tools that take free text, nil: none.
+func freeText(req *completion.Request) (names map[string]bool) {
+	for i := range req.Members {
+		m := &req.Members[i]
+		if v := req.Body[m.Value:m.End]; m.Name == "tools" && bytes.Contains(v, []byte(`"custom"`)) {
+			for e := rawjson.ElementsOf(v); e.Next(); {
+				if rawjson.TextAt(e.Value, "type") == "custom" {
+					if names == nil {
+						names = map[string]bool{}
+					}
+					names[rawjson.TextAt(rawjson.Find(e.Value, "custom"), "name")] = true
+				}
+			}
+		}
+	}
+	return names
 }
 
 // bare are clients, by a part of their User-Agent, that look for choices first and do not see an error beside them. All others end at an

@@ -31,6 +31,7 @@ type Options struct {
 	exclude   bool   // reasoning is not shown
 	summed    bool   // reasoning is shown as a summary, as the client asked
 	spaces    map[string]space
+	freeText  map[string]bool // names of tools that take free text, as other wires have them
 	memory    completion.Memory
 	echo      []byte // members that repeat the request
 	metadata  int    // where in echo those of the object metadata begin
@@ -47,7 +48,7 @@ type Kept struct {
 // OptionsOf adds what an answer repeats of the request.
 func OptionsOf(req *Request, o Options) Options {
 	o.model, o.encrypted, o.exclude, o.summed = req.Models[0], req.Encrypted, req.Reasoning.Exclude, req.Reasoning.Summary != ""
-	o.spaces, o.memory = spacesOf(req), req.Memory
+	o.spaces, o.freeText, o.memory = spacesOf(req), freeTextOf(req), req.Memory
 	o.echo = appendEcho(nil, req, &o)
 	o.metadata = bytes.Index(o.echo, []byte(metadataBegins)) + len(metadataBegins)
 	return o
@@ -182,7 +183,7 @@ type composer struct {
 }
 
 func newComposer(o *Options, served relay.Served) composer {
-	return composer{o: o, served: served, calls: calls.Assembler{Order: calls.InTurn, Answer: o.ID, Memory: o.memory}}
+	return composer{o: o, served: served, calls: calls.Assembler{Order: calls.InTurn, Answer: o.ID, Memory: o.memory, FreeText: o.freeText, Text: wire.FreeText}}
 }
 
 func (c *composer) event(ev *completion.Event) { c.calls.Event(ev, c.ordered) }

@@ -83,3 +83,35 @@ func (b *builder) namespace(v []byte) {
 		}
 	}
 }
+
+// freeTextOf are the flat names of the tools that take free text, nil: none.
+func freeTextOf(req *Request) map[string]bool {
+	if !bytes.Contains(req.Body, []byte(`"custom"`)) && !bytes.Contains(req.History, []byte(`"custom"`)) {
+		return nil
+	}
+	names := map[string]bool{}
+	for i := range req.Members {
+		if m := &req.Members[i]; m.Name == "tools" {
+			addFreeText(names, "", req.Body[m.Value:m.End])
+		}
+	}
+	for _, list := range [...][]byte{req.History, req.Body[req.Input.Start:req.Input.End]} {
+		for e := rawjson.ElementsOf(list); e.Next(); {
+			if rawjson.TextAt(e.Value, "type") == "additional_tools" {
+				addFreeText(names, "", rawjson.Find(e.Value, "tools"))
+			}
+		}
+	}
+	return names
+}
+
+func addFreeText(names map[string]bool, within string, tools []byte) {
+	for e := rawjson.ElementsOf(tools); e.Next(); {
+		switch name := rawjson.TextAt(e.Value, "name"); rawjson.TextAt(e.Value, "type") {
+		case "custom":
+			names[flatName(within, name)] = true
+		case "namespace":
+			addFreeText(names, name, rawjson.Find(e.Value, "tools"))
+		}
+	}
+}
