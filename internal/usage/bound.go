@@ -187,11 +187,11 @@ func (u *Usage) Cut(most, to *Usage) bool {
 }
 
 // Follow makes u what is known after a further report of the same call. On most wires counts never fall, and each count is the higher one;
-// where a report replaces those before it, each count is the later one that is valid.
+// where a report replaces those before it, each count is the later one that is above zero.
 func (u *Usage) Follow(next *Usage, replaces bool) {
 	reported := next.Counts()
 	for i, old := range u.Counts() {
-		if c := reported[i]; !old.Reported || c.Reported && (replaces && c.Valid() || c.N >= old.N) {
+		if c := reported[i]; !old.Reported || c.Reported && (replaces && c.N > 0 || c.N >= old.N) {
 			*old = *c
 		}
 	}

@@ -357,14 +357,11 @@ func (p *plot) owes(body int) (prompt, answer between, owed bool) {
 		}
 		c.prompt, c.answer = p.counts(c.prompt), p.counts(c.answer)
 		replaces := p.dialect == "gemini" && p.stream
-		if replaces && c.prompt != missing || c.prompt > reported.prompt {
+		if replaces && c.prompt > 0 || c.prompt > reported.prompt {
 			reported.prompt = c.prompt
 		}
-		if replaces && c.answer != missing || c.answer > reported.answer {
+		if replaces && c.answer > 0 || c.answer > reported.answer {
 			reported.answer = c.answer
-		}
-		if replaces && c.answer == missing { // what would be the last count is none
-			last = false
 		}
 		if c.answer > 0 { // a report of zero with an answer does not count
 			last = behind
