@@ -77,7 +77,7 @@ func TestCatalogsArePublic(t *testing.T) {
 			}
 		}
 	}
-	for _, query := range []string{"page=0&per_page=1", "per_page=101", "sort_by=size", "sort_order=up", "model_type=video", "search=" + strings.Repeat("x", 201), "search=%00"} {
+	for _, query := range []string{"page=0&per_page=1", "page=1&per_page=101", "sort_by=size", "sort_order=up", "model_type=video", "search=" + strings.Repeat("x", 201), "search=%00"} {
 		for _, list := range []string{"/v1/models?", "/v1/embeddings/models?"} {
 			if response, body := theDemo.fetch(sendingWrong(t.Context()), t, "GET", list+query, ""); response.StatusCode != 400 {
 				t.Errorf("%s%s: %s %s", list, query, response.Status, body)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -315,6 +316,9 @@ func simDeclared(origin string) catalog.Declared {
 	for i := range simWires {
 		w := &simWires[i]
 		p := catalog.Provider{ID: w.id, Name: w.name, Dialect: w.dialect, BaseURL: origin + w.path, Key: w.key, Quirks: w.quirks, DataPolicy: catalog.PolicyZero, Simulated: true}
+		if w.dialect == "openai" { // the simulator refuses the field, as OpenAI does
+			p.Quirks.Drop = append(slices.Clone(p.Quirks.Drop), "input_type")
+		}
 		if w.oauth != "" {
 			p.Quirks.AuthURL = origin + w.oauth
 		}
