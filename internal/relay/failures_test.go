@@ -51,7 +51,7 @@ func TestTooLongForOneEndpoint(t *testing.T) {
 	}
 }
 
-// Whoever shortens a conversation learns by how much, also where the provider does not say.
+// An error for a prompt that is too long has the numbers of tokens, also where the provider reports none.
 func TestTooLongByHowMuch(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

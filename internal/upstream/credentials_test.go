@@ -131,7 +131,7 @@ func TestCredentialsByModel(t *testing.T) {
 	for name, c := range map[string]struct {
 		status int
 		steps  []step
-		rests  []string // that are told
+		rests  []string // reports of credentials that rest
 	}{
 		"a rate limit of one model": {429, []step{{"one", "a b"}, {"one", "b"}, {"fine", "a"}, {"fine", "a"}, {"one", "b"}}, []string{"1 one false 429 1h0m0s"}},
 		"no permission for a model": {403, []step{{"one", "a b"}, {"fine", "a"}, {"one", "b"}}, []string{"1 one false 403 5m0s"}},

@@ -1,6 +1,7 @@
 package world_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -15,7 +16,7 @@ import (
 var differences = []struct{ wire, path, why string }{
 	{"", `\.model`, "the upstream's own name"},
 	{"", `\.service_tier|\.background|\.usage|\.transforms`, "the gateway's own: endpoints have tiers, jobs and counts are kept here"},
-	{"openai", `\.max_tokens|\.max_completion_tokens`, "sent under the name that the server knows, which TestRecordedCaps checks"},
+	{"openai", `\.max_tokens|\.max_completion_tokens`, "sent under the name that the server knows: see capOf"},
 	{"openai", `\.messages\[\]\.tool_calls\[\]\.index|\.messages\[\]\.tool_calls`, "numbers of deltas and an empty list say nothing"},
 	{"openai", `\.reasoning|\.messages\[\]\.reasoning`, "servers of no known kind get reasoning in OpenAI's words"},
 	{"openai", `\.tool_choice`, "any is required, and a choice says its type"},
@@ -54,6 +55,16 @@ func TestRecordedRequests(t *testing.T) {
 			if json.Unmarshal(body, &want) != nil || json.Unmarshal(sent.Body, &have) != nil {
 				t.Fatalf("%s\n%s", body, sent.Body)
 			}
+			if w, h := capOf(want), capOf(have); is.Wire == "openai" && w != nil && !reflect.DeepEqual(w, h) {
+				t.Errorf("%s: the answer is limited to %v, the client wrote %v", is.ID, h, w)
+			}
+			if is.Vendor == "openai" && is.Wire == "responses" {
+				for _, item := range list(obj(want)["input"]) {
+					if data := str(obj(item)["encrypted_content"]); !bytes.Contains(sent.Body, []byte(data)) {
+						t.Errorf("%s: encrypted content of %v is missing", is.ID, obj(item)["type"])
+					}
+				}
+			}
 			if is.Wire == "gemini" { // Google takes both spellings of a member
 				want, have = camel(want), camel(have)
 				if tools := obj(obj(want)["tools"]); tools != nil {
@@ -70,6 +81,14 @@ func TestRecordedRequests(t *testing.T) {
 			})
 		})
 	}
+}
+
+// capOf is the limit of an answer in a chat request, under either of its names.
+func capOf(request any) any {
+	if n := obj(request)["max_completion_tokens"]; n != nil {
+		return n
+	}
+	return obj(request)["max_tokens"]
 }
 
 func styleOfWire(wire string) style {
@@ -104,7 +123,7 @@ func camel(v any) any {
 	return v
 }
 
-// missing tells what of want is not in have.
+// missing reports what want has and have lacks.
 func missing(path string, want, have any, tell func(path, how string)) {
 	switch want := want.(type) {
 	case object:

@@ -17,7 +17,7 @@ type choice struct {
 	finished bool
 	content  bool
 	had      kinds // of content, so far
-	told     int   // bytes of text that messages had so far; more than any has where deltas had some
+	sent     int   // bytes of text that messages have passed on, math.MaxInt once a delta has: the next message repeats them
 	calls    []call
 	think    think
 }
@@ -245,7 +245,7 @@ func (dec *decoder) said(c *choice, content []byte, whole bool) {
 	ev := &dec.ev
 	before := ev.Text
 	if rawjson.KindOf(content) == rawjson.Array {
-		if ev.Text = nil; !whole || c.told == 0 {
+		if ev.Text = nil; !whole || c.sent == 0 {
 			dec.parts(content)
 		}
 	} else {
@@ -254,10 +254,10 @@ func (dec *decoder) said(c *choice, content []byte, whole bool) {
 	switch {
 	case whole:
 		n := len(ev.Text)
-		ev.Text = ev.Text[min(c.told, n):]
-		c.told = max(c.told, n)
+		ev.Text = ev.Text[min(c.sent, n):]
+		c.sent = max(c.sent, n)
 	case len(ev.Text) > 0:
-		c.told = math.MaxInt
+		c.sent = math.MaxInt
 	}
 	if dec.q.ThinkTags && len(ev.Text) > 0 {
 		reasoning, plain := dec.split(&c.think, ev.Text)
