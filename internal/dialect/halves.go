@@ -14,6 +14,8 @@ const (
 	escapeLength  = 6        // of \ud83d
 	noCharacter   = `\ufffd`
 	deepestString = 32 // containers around a string that may be half a character
+	mostCut       = 16 // texts of one frame that wait: servers cut one
+	longestPlace  = 64 // bytes
 )
 
 // halves joins characters that a server has cut in two: some cut texts between UTF-16 code units, and one JSON string ends with \ud83d
@@ -78,7 +80,7 @@ func (h *halves) add(a *Answer, d Decoder, event, data []byte) error {
 	texts, place := textsOf(data)
 	h.cut = h.cut[:0]
 	for _, t := range texts {
-		if at := t.end - escapeLength; at >= t.start && isHalf(data[at:t.end], first) && !escapedAt(data[t.start:at]) {
+		if at := t.end - escapeLength; len(h.cut) < mostCut && at >= t.start && isHalf(data[at:t.end], first) && !escapedAt(data[t.start:at]) {
 			h.cut = append(h.cut, t)
 		}
 	}
@@ -180,22 +182,20 @@ func escapedAt(v []byte) bool {
 // textsOf returns the strings of a frame, and its place: the numbers and ids by which frames of the same text can be recognized, whatever
 // the wire is.
 func textsOf(data []byte) (texts []text, place string) {
+	named := map[string]int{} // how many strings of a name there were
 	var walk func(v []byte, at int, name string, depth int)
 	walk = func(v []byte, at int, name string, depth int) {
 		switch kind := rawjson.KindOf(v); {
 		case kind == rawjson.String:
-			t := text{name: name, start: at + 1, end: at + len(v) - 1}
-			for i := range texts {
-				if texts[i].name == name {
-					t.nth++
-				}
-			}
-			texts = append(texts, t)
+			texts = append(texts, text{name: name, nth: named[name], start: at + 1, end: at + len(v) - 1})
+			named[name]++
 		case kind == rawjson.Object && depth < deepestString:
 			for m := rawjson.MembersOf(v); m.Next(); {
 				switch string(m.Name) {
 				case "index", "output_index", "content_index", "summary_index", "contentBlockIndex":
-					place += " " + string(m.Name[:1]) + string(m.Value)
+					if len(place)+len(m.Value) < longestPlace {
+						place += " " + string(m.Name[:1]) + string(m.Value)
+					}
 				}
 				walk(m.Value, at+m.At, string(m.Name), depth+1)
 			}

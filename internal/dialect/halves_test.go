@@ -99,7 +99,7 @@ func read(t *testing.T, name, begin string, frames []string, end string) string 
 		}
 	}
 	ep := &catalog.Endpoint{ID: "acme/m", Provider: &catalog.Provider{ID: "acme", Name: "Acme", Dialect: name}, UpstreamID: "acme-large", Params: catalog.AllParams}
-	a := &dialect.Answer{Endpoint: ep, Length: -1, Limits: dialect.Limits{Whole: 1 << 20, Stream: 1 << 20, Line: 1 << 20}, Body: dialect.NewBody(strings.NewReader(body.String()))}
+	a := &dialect.Answer{Endpoint: ep, Length: -1, Limits: dialect.Limits{Whole: 1 << 20, Stream: 16 << 20, Line: 4 << 20}, Body: dialect.NewBody(strings.NewReader(body.String()))}
 	var got strings.Builder
 	for ev, err := range all.Dialects()[name].(dialect.Texter).Events(a) {
 		if err != nil {
@@ -114,4 +114,24 @@ func read(t *testing.T, name, begin string, frames []string, end string) string 
 		}
 	}
 	return got.String()
+}
+
+// A frame with very many strings, halves and indexes costs no more than reading it: each of them in turn with all others would take hours.
+func TestHalvesOfHostileFrames(t *testing.T) {
+	t.Parallel()
+	const n = 200_000
+	for name, inside := range map[string]string{
+		"strings": strings.Repeat(`"",`, n) + `"\ud83d"`,
+		"halves":  strings.Repeat(`"\ud83d",`, n) + `""`,
+		"indexes": strings.Repeat(`{"index":1},`, n) + `"\ud83d"`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := wires["chat, content"]
+			odd := `{"choices":[{"index":0,"delta":{"content":"a"}}],"odd":[` + inside + `]}`
+			if got := read(t, w.dialect, w.begin, []string{odd, odd, fmt.Sprintf(w.piece, "b")}, w.end); got != "aab" {
+				t.Errorf("got %.100q", got)
+			}
+		})
+	}
 }

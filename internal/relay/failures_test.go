@@ -87,7 +87,7 @@ func TestAbandoned(t *testing.T) {
 			<-ctx.Done()
 		}), text("a"), done()})
 		wantKind(t, w.relay.Complete(ctx, w.call(), &sink{}), fault.Canceled)
-		if f := w.relay.Gate.Window("alpha/v/m", health.FiveMinutes); int64(f.Failed) != failed || w.relay.Gate.CountEjected() != 0 {
+		if f := w.relay.Gate.Window("alpha/v/m", health.FiveMinutes); f.Failed != failed || w.relay.Gate.CountEjected() != 0 {
 			t.Errorf("after %v: %+v", waited, f)
 		}
 	}

@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"bytes"
 	"compress/flate"
 	"compress/gzip"
 	"compress/zlib"
@@ -11,6 +12,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"weir/internal/catalog"
+	"weir/internal/fault"
 )
 
 // flusher is an encoder that can give out what it has.
@@ -70,5 +72,31 @@ func TestEncodings(t *testing.T) {
 	}
 	if _, known := encodingOf("compress"); known {
 		t.Error("compress is known")
+	}
+}
+
+// What a few bytes unpack to is read up to the limit, in every encoding.
+func TestBombs(t *testing.T) {
+	t.Parallel()
+	const limit = 1 << 20
+	for name, encoder := range map[string]func(io.Writer) flusher{
+		"gzip":    func(w io.Writer) flusher { return gzip.NewWriter(w) },
+		"deflate": func(w io.Writer) flusher { return zlib.NewWriter(w) },
+		"br":      func(w io.Writer) flusher { return brotli.NewWriter(w) },
+		"zstd":    func(w io.Writer) flusher { z, _ := zstd.NewWriter(w); return z },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var packed bytes.Buffer
+			w := encoder(&packed)
+			_, _ = w.Write(make([]byte, 64*limit))
+			_ = w.Close()
+			how, _ := encodingOf(name)
+			in := &decoded{a: &attempt{ep: &catalog.Endpoint{Provider: &catalog.Provider{}}}, src: &packed, how: how, left: limit}
+			n, err := io.Copy(io.Discard, in)
+			if f := fault.From(err); err == nil || f.Upstream == nil || n > limit {
+				t.Errorf("%d bytes of %d, %v", n, packed.Len(), err)
+			}
+		})
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"maps"
 	"mime"
 	"mime/multipart"
-	"net/http"
 	"net/url"
 	"path/filepath"
 	"slices"
@@ -344,7 +343,7 @@ func paths(call *dialect.Call) (list []string, err error) {
 			return nil, err
 		}
 	}
-	kind, params, _ := mime.ParseMediaType(http.Header(call.Header).Get("Content-Type"))
+	kind, params, _ := mime.ParseMediaType(call.Header.Get("Content-Type"))
 	switch {
 	case kind == "multipart/form-data":
 		parts := multipart.NewReader(bytes.NewReader(body), params["boundary"])
