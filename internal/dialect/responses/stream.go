@@ -239,6 +239,9 @@ func (dec *decoder) whole(it *item, v []byte) {
 // at is the item that an event names, nil none. Indexes are names: some servers leave some out.
 func (dec *decoder) at(data []byte) *item {
 	index, ok := rawjson.Int(rawjson.Find(data, "output_index"))
+	if ok && index >= 0 && index < int64(len(dec.items)) && dec.items[index].index == index {
+		return &dec.items[index]
+	}
 	for i := len(dec.items) - 1; ok && i >= 0; i-- {
 		if it := &dec.items[i]; it.index == index {
 			return it
