@@ -73,3 +73,14 @@ func plainPart(s string) bool {
 	}
 	return s != ""
 }
+
+// ServedBy reports whether an endpoint that serves the variant own, "" the standard one, serves requests for v.
+func (v Variant) ServedBy(own string) bool {
+	switch v {
+	case Free, Extended:
+		return own == string(v)
+	case Thinking:
+		return own == string(v) || own == "standard" || own == ""
+	}
+	return own == "standard" || own == ""
+}

@@ -32,7 +32,7 @@ func appendModel(b []byte, it *listing.Offer) []byte {
 	o.integer("context_length", m.ContextLength)
 	o.price("price_in_per_1k", pricing.Base.Prompt)
 	o.price("price_out_per_1k", pricing.Base.Completion)
-	appendTokenPricing(o, pricing)
+	appendTokenPricing(o, pricing, it.Endpoints)
 	appendAbilities(o, it.Endpoints)
 	o.EndObject()
 	return o.B
@@ -150,7 +150,7 @@ func hasForm(s, form string) bool {
 }
 
 // appendTokenPricing writes the ten keys that clients multiply by tokens, and so per token, and what they are in.
-func appendTokenPricing(o *object, pricing *catalog.Pricing) {
+func appendTokenPricing(o *object, pricing *catalog.Pricing, endpoints []*catalog.Endpoint) {
 	p := &pricing.Base
 	perToken := func(name string, price money.Price) {
 		if !price.Set {
@@ -174,11 +174,23 @@ func appendTokenPricing(o *object, pricing *catalog.Pricing) {
 		perToken("audio", p.Audio)
 	}
 	o.price("image_output", p.ImageOutputEach)
-	o.price("web_search", p.WebSearch)
+	o.price("web_search", searchPrice(pricing, endpoints))
 	o.price("request", p.Request)
 	o.text("currency", "RUB")
 	o.text("unit", "token")
 	o.EndObject()
+}
+
+// searchPrice is the price of a web search: of the endpoint whose prices are shown or, since requests with a search go only to endpoints that have one,
+// the lowest of the others.
+func searchPrice(shown *catalog.Pricing, endpoints []*catalog.Endpoint) money.Price {
+	best := shown.Base.WebSearch
+	for _, e := range endpoints {
+		if p := e.Pricing.Base.WebSearch; !shown.Base.WebSearch.Set && p.Set && (!best.Set || p.Nano < best.Nano) {
+			best = p
+		}
+	}
+	return best
 }
 
 func orPrice(p, usual money.Price) money.Price {

@@ -54,7 +54,7 @@ type providing struct {
 func providersOf(m *catalog.Model, v catalog.Variant) []providing {
 	var all []providing
 	for _, e := range m.Endpoints {
-		if !servesVariant(e.Variant, v) {
+		if !v.ServedBy(e.Variant) {
 			continue
 		}
 		i := slices.IndexFunc(all, func(p providing) bool { return p.Provider == e.Provider })
@@ -70,19 +70,6 @@ func providersOf(m *catalog.Model, v catalog.Variant) []providing {
 		return cmp.Or(cmp.Compare(listing.Headline(a.best), listing.Headline(b.best)), strings.Compare(a.Name, b.Name))
 	})
 	return all
-}
-
-// servesVariant reports whether an endpoint of variant own is shown for a model named with a suffix. Without one all are.
-func servesVariant(own string, asked catalog.Variant) bool {
-	switch asked {
-	case catalog.NoVariant:
-		return true
-	case catalog.Free, catalog.Extended:
-		return own == string(asked)
-	case catalog.Thinking:
-		return own == "thinking" || own == "standard" || own == ""
-	}
-	return own == "standard" || own == ""
 }
 
 func (p *providing) append(o *object, stats Stats) {

@@ -127,7 +127,7 @@ func (p *planner) drop(ep *catalog.Endpoint, variant catalog.Variant) Filter {
 		return NFilter
 	case pref.RequireParameters && needs.Params&^ep.Carried() != 0:
 		return RequireParameters
-	case !serves(ep.Variant, variant):
+	case !variant.ServedBy(ep.Variant):
 		return VariantFilter
 	case tiered(ep) && !asked && !taggedBy(pref.Order, ep) && !taggedBy(pref.Only, ep):
 		return TierFilter
@@ -229,19 +229,6 @@ func (p *planner) asksForTier(ep *catalog.Endpoint, v catalog.Variant) bool {
 		return p.q.Needs.Batch
 	}
 	return true
-}
-
-// serves reports whether an endpoint of variant own may serve a request with that suffix.
-func serves(own string, asked catalog.Variant) bool {
-	switch asked {
-	case catalog.Free:
-		return own == "free"
-	case catalog.Extended:
-		return own == "extended"
-	case catalog.Thinking:
-		return own == "thinking" || own == "standard" || own == ""
-	}
-	return own == "standard" || own == ""
 }
 
 // namedBy reports whether any entry names the endpoint. A provider's id or display name means all its endpoints, those of a
