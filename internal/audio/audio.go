@@ -26,27 +26,42 @@ const (
 	M4A                    // ISO base media whose brand says that it has audio only
 	WAV                    // RIFF WAVE, also RF64
 	WebM                   // WebM, and other Matroska
+	FLAC                   // FLAC outside of other containers
+	OGG                    // Ogg with Opus, Vorbis, Speex or FLAC
 	formats
 )
 
-// known lists of each format its name and the media types that clients send; the first is the one that we send.
+// known lists of each format its name, the media types that clients send, of which the first is the one that we send, and what other
+// extensions its files have.
 var known = [formats]struct {
 	name  string
 	types []string
+	also  []string
 }{
-	MP3:  {"mp3", mediatype.Types(mediatype.Audio, "mp3")},
-	MPGA: {"mpga", mediatype.Types(mediatype.Audio, "mp3")[:1]},
-	MPEG: {"mpeg", mediatype.Types(mediatype.Video, "mpeg")},
-	MP4:  {"mp4", slices.Concat(mediatype.Types(mediatype.Video, "mp4"), mediatype.Types(mediatype.Audio, "mp4"))},
-	M4A:  {"m4a", slices.Concat(mediatype.Types(mediatype.Audio, "mp4"), mediatype.Types(mediatype.Audio, "m4a"))},
-	WAV:  {"wav", mediatype.Types(mediatype.Audio, "wav")},
-	WebM: {"webm", slices.Concat(mediatype.Types(mediatype.Audio, "webm"), mediatype.Types(mediatype.Video, "webm"))},
+	MP3:  {name: "mp3", types: mediatype.Types(mediatype.Audio, "mp3")},
+	MPGA: {name: "mpga", types: mediatype.Types(mediatype.Audio, "mp3")[:1]},
+	MPEG: {name: "mpeg", types: mediatype.Types(mediatype.Video, "mpeg")},
+	MP4:  {name: "mp4", types: slices.Concat(mediatype.Types(mediatype.Video, "mp4"), mediatype.Types(mediatype.Audio, "mp4"))},
+	M4A:  {name: "m4a", types: slices.Concat(mediatype.Types(mediatype.Audio, "mp4"), mediatype.Types(mediatype.Audio, "m4a"))},
+	WAV:  {name: "wav", types: mediatype.Types(mediatype.Audio, "wav")},
+	WebM: {name: "webm", types: slices.Concat(mediatype.Types(mediatype.Audio, "webm"), mediatype.Types(mediatype.Video, "webm"))},
+	FLAC: {name: "flac", types: mediatype.Types(mediatype.Audio, "flac")},
+	OGG:  {name: "ogg", types: slices.Concat(mediatype.Types(mediatype.Audio, "ogg"), mediatype.Types(mediatype.Audio, "opus")), also: []string{"oga", "opus"}},
 }
 
 // Formats lists all formats.
-func Formats() []Format { return []Format{MP3, MP4, MPEG, MPGA, M4A, WAV, WebM} }
+func Formats() []Format { return []Format{FLAC, MP3, MP4, MPEG, MPGA, M4A, OGG, WAV, WebM} }
 
-// String is the format's name, such as "mp3", which is also its file extension. It is empty for the zero value.
+// Names lists what files of the formats are named by: their extensions, without the dot.
+func Names() []string {
+	var names []string
+	for _, f := range Formats() {
+		names = append(append(names, known[f].name), known[f].also...)
+	}
+	return names
+}
+
+// String is the format's name, such as "mp3", which is also the file extension to send it with. It is empty for the zero value.
 func (f Format) String() string {
 	if f < formats {
 		return known[f].name
@@ -69,7 +84,7 @@ func ByFileName(name string) (Format, bool) {
 		return 0, false
 	}
 	for _, f := range Formats() {
-		if strings.EqualFold(name[dot+1:], f.String()) {
+		if extension := strings.ToLower(name[dot+1:]); extension == known[f].name || slices.Contains(known[f].also, extension) {
 			return f, true
 		}
 	}
@@ -86,6 +101,18 @@ func ByMIMEType(mediaType string) (Format, bool) {
 		}
 	}
 	return 0, false
+}
+
+// Names reports whether files with this content are also named by f, as those that have one container by two names.
+func (f Format) Names(content Format) bool {
+	switch content {
+	case MP3, MPGA:
+		return f == MP3 || f == MPGA || f == MPEG
+	case MP4, M4A:
+		return f == MP4 || f == M4A
+	default:
+		return f == content
+	}
 }
 
 // Info is what a file's bytes show.
@@ -149,11 +176,15 @@ func probe(s *source) (Info, error) {
 		return probeProgramStream(s)
 	case isMP4(head):
 		return probeMP4(s)
+	case isFLAC(head):
+		return probeFLAC(s)
+	case isOgg(head):
+		return probeOgg(s)
 	}
 	if start, ok := findMPEGAudio(s); ok {
 		return probeMPEGAudio(s, start)
 	}
-	return Info{}, refuse("The file is not audio in one of the formats mp3, mp4, mpeg, mpga, m4a, wav or webm.")
+	return Info{}, refuse("The file is not audio in one of the formats " + strings.Join(Names(), ", ") + ".")
 }
 
 func refuse(public string) error { return fault.Field(op, "file", "%s", public) }

@@ -86,6 +86,29 @@ var generated = []struct {
 	{"webm, no blocks: the claim", ebml(element(0x18538067, webmInfo(1e6, element(0x4489, float64Bytes(750))), webmTracks(audioTrack(1)), element(0xec, make([]byte, 200)))), audio.WebM, 750 * time.Millisecond, false},
 	{"webm, a claim of four bytes", ebml(element(0x18538067, webmInfo(1e6, element(0x4489, []byte{0x43, 0xfa, 0, 0})), webmTracks(audioTrack(1)), element(0xec, make([]byte, 200)))), audio.WebM, 500 * time.Millisecond, false},
 
+	{"flac, frames of all sizes and rates", join(flacHead(16000, 99, 0), []byte{0x81, 0, 1, 0}, make([]byte, 256),
+		flacFrame(0x10, 0x08, 0),                         // 192 samples
+		flacFrame(0x35, 0x08, 1),                         // 1152, of 16 kHz
+		flacFrame(0x64, 0x08, 2, 159),                    // 160, of 8 kHz
+		flacFrame(0x7d, 0x08, 3, 0x1f, 0x3f, 0x1f, 0x40), // 8000, of 8 kHz
+		flacFrame(0xcc, 0x08, 0xc4, 0x80, 16)),           // 4096, of 16 kHz; a number of two bytes
+		audio.FLAC, 12*time.Millisecond + 72*time.Millisecond + 20*time.Millisecond + time.Second + 256*time.Millisecond, true},
+	{"flac, bytes that look like frames and are none", join(flacHead(16000, 0, 0x80), flacFrame(0x35, 0x08, 0), []byte{0xff, 0xf8, 0x35, 0x08, 0, 1}, []byte{0xff, 0xf8}, flacFrame(0x35, 0x09, 0), flacFrame(0x35, 0xb8, 0), flacFrame(0x0d, 0x08, 0, 0, 1)), audio.FLAC, 72 * time.Millisecond, true},
+	{"flac, no frames: the claim", join(flacHead(16000, 8000, 0x80), make([]byte, 200)), audio.FLAC, 500 * time.Millisecond, false},
+	{"flac, nor that: what its size can bear", join(flacHead(16000, 0, 0x80), make([]byte, 208)), audio.FLAC, time.Second, false},
+
+	{"ogg, packets of Opus, whatever the pages claim", join(oggOpus(7), oggPage(0, 7, 5, opus(10)...), oggPage(4, 7, 6, opus(5)...)), audio.OGG, 300 * time.Millisecond, true},
+	{"ogg, a packet over the border of pages", join(oggOpus(7), oggPage(oggOpen, 7, 0, append(opus(2), make([]byte, 255))...), oggPage(oggRest, 7, 0, append([][]byte{make([]byte, 9)}, opus(2)...)...)), audio.OGG, 90 * time.Millisecond, true},
+	{"ogg, recordings one after the other, of streams at the same time", join(oggPage(oggBOS, 1, 0, []byte("\x80theora")), oggOpus(2), oggPage(0, 1, 9, make([]byte, 99)), oggPage(0, 2, 0, opus(10)...), oggOpus(2), oggPage(0, 2, 0, opus(20)...)), audio.OGG, 600 * time.Millisecond, true},
+	{"ogg, junk and a page that is broken between", join(oggOpus(7), oggPage(0, 7, 0, opus(10)...), []byte("OggS junk OggS"), broken(oggPage(0, 7, 0, opus(10)...)), oggPage(0, 7, 0, opus(10)...)), audio.OGG, 400 * time.Millisecond, true},
+	{"ogg, audio in a page that claims to be longer than it is", join(oggOpus(7), broken(oggPage(0, 7, 0, make([]byte, 150))[:28+150-41*3]), oggPage(0, 7, 0, opus(10)...)), audio.OGG, 200 * time.Millisecond, true},
+	{"ogg, cut", join(oggOpus(7), oggPage(0, 7, 0, opus(10)...), oggPage(0, 7, 0, opus(10)...)[:100]), audio.OGG, 200 * time.Millisecond, true},
+	{"ogg, Vorbis: the positions of pages", join(oggVorbis(7), oggPage(0, 7, 8000, opus(20)...)), audio.OGG, 500 * time.Millisecond, false},
+	{"ogg, Vorbis: less than its packets have", join(oggVorbis(7), oggPage(0, 7, 1, opus(20)...)), audio.OGG, 144 * time.Millisecond, false},
+	{"ogg, Vorbis: more than its packets can have", join(oggVorbis(7), oggPage(0, 7, 1, opus(1)...), oggPage(0, 7, 1<<62, opus(1)...)), audio.OGG, 128 * time.Millisecond, false},
+	{"ogg, Vorbis of a live recording", join(oggVorbis(7), oggPage(0, 7, 1_000_000, opus(10)...), oggPage(0, 7, 1_006_000, opus(10)...)), audio.OGG, 1015 * time.Millisecond, false},
+	{"ogg, a header and no audio: what its size can bear", join(oggOpus(7), make([]byte, 167)), audio.OGG, time.Second, false},
+
 	{"mpeg, frames over the borders of packets", join(pack(), packet(0xbb, nil, make([]byte, 6)), packet(0xe0, stamp(0), make([]byte, 50)), packet(0xc0, stamp(0), silentFrames(mpeg1Layer2, 10)[:500]), pack(), packet(0xc0, stamp(0), silentFrames(mpeg1Layer2, 10)[500:]), packet(0xc1, stamp(0), silentFrames(mpeg1Layer2, 10))), audio.MPEG, 240 * time.Millisecond, true},
 	{"mpeg, MPEG-1 with stuffing", join([]byte{0, 0, 1, 0xba, 0x21, 0, 1, 0, 1, 0x80, 0, 1}, packet(0xc0, join([]byte{0xff, 0xff, 0x40, 0x20}, stampBytes(2, 0)), silentFrames(mpeg1Layer2, 5)), packet(0xc0, join(stampBytes(3, 0), stampBytes(1, 0)), silentFrames(mpeg1Layer2, 5)), packet(0xc0, []byte{0x0f}, silentFrames(mpeg1Layer2, 5))), audio.MPEG, 360 * time.Millisecond, true},
 	{"mpeg, sound that only has stamps", join(pack(), packet(0xbd, stamp(1<<33-45000), join([]byte{0x80}, make([]byte, 100))), packet(0xbd, stamp(0), join([]byte{0x20}, make([]byte, 100))), packet(0xbd, stamp(0), join([]byte{0x80}, make([]byte, 200)))), audio.MPEG, time.Second, false},
@@ -129,6 +152,15 @@ func TestProbeRecordings(t *testing.T) {
 		"system.mpeg":    {Format: audio.MPEG, Duration: 1008 * time.Millisecond, Exact: true},
 		"pack.mpeg":      {Format: audio.MPEG, Duration: 1008 * time.Millisecond, Exact: true},
 		"ac3.mpeg":       {Format: audio.MPEG, Duration: 1024 * time.Millisecond},
+		"plain.flac":     {Format: audio.FLAC, Duration: 1500 * time.Millisecond, Exact: true},
+		"streamed.flac":  {Format: audio.FLAC, Duration: 500 * time.Millisecond, Exact: true},
+		"voice.ogg":      {Format: audio.OGG, Duration: 2040 * time.Millisecond, Exact: true},
+		"music.ogg":      {Format: audio.OGG, Duration: 1502500 * time.Microsecond, Exact: true},
+		"video.ogg":      {Format: audio.OGG, Duration: 1020 * time.Millisecond, Exact: true},
+		"speex.ogg":      {Format: audio.OGG, Duration: 1500 * time.Millisecond, Exact: true},
+		"flac.ogg":       {Format: audio.OGG, Duration: 1500 * time.Millisecond, Exact: true},
+		"vorbis.ogg":     {Format: audio.OGG, Duration: 1500 * time.Millisecond},
+		"chained.ogg":    {Format: audio.OGG, Duration: 4080 * time.Millisecond, Exact: true},
 	}
 	for name, file := range recordings(t) {
 		t.Run(name, func(t *testing.T) {
@@ -151,8 +183,11 @@ func TestProbeRefuses(t *testing.T) {
 		{"nothing", "empty", nil},
 		{"text", "formats", []byte("Once upon a time there was a river.")},
 		{"an unfinished header", "formats", []byte{0xff, 0xfb}},
-		{"flac", "formats", []byte("fLaC\x00\x00\x00\x22")},
-		{"ogg", "formats", []byte("OggS\x00\x02")},
+		{"flac that ends within its first block", "no audio", flacHead(16000, 0, 0x80)[:40]},
+		{"flac that begins with another block", "no audio", join([]byte("fLaC\x04\x00\x00\x22"), make([]byte, 34))},
+		{"flac without a rate", "no audio", join(flacHead(0, 0, 0x80), flacFrame(0x35, 0x08, 0))},
+		{"ogg with pictures only", "no audio", join(oggPage(oggBOS, 1, 0, []byte("\x80theora")), oggPage(0, 1, 9, make([]byte, 99)))},
+		{"ogg of nothing but pages that are none", "too many parts", bytes.Repeat(broken(oggPage(0, 1, 0, make([]byte, 300)))[:28], 3000)},
 		{"aac without a container", "formats", bytes.Repeat([]byte{0xff, 0xf1, 0x50, 0x80, 0x02, 0x1f, 0xfc}, 100)},
 		{"a tag and nothing behind", "formats", id3(500)},
 		{"a tag that claims to be longer than the file", "formats", id3(1 << 27)[:600]},
@@ -198,6 +233,14 @@ var hostile = []struct {
 	{"webm, a claim without end", ebml(element(0x18538067, webmInfo(1e6, element(0x4489, be64(0x7ff0000000000000))), webmTracks(audioTrack(1))))},
 	{"webm, elements of lengths past the file", join(ebml(nil), endless(0x18538067, webmTracks(audioTrack(1)), elementID(0x1f43b675), []byte{0x01, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xfe}))},
 	{"mp3, a tag of 256 MiB", join(id3(1 << 27)[:10], silentFrames(mpeg1Layer3, 3))},
+	{"flac, frames of all samples there can be", join(flacHead(1<<20-1, 1<<36-1, 0x80), bytes.Repeat(flacFrame(0x70, 0x08, 0, 0xff, 0xff), 99))},
+	{"flac, a claim at the lowest rate", flacHead(1, 1<<36-1, 0x80)},
+	{"flac, blocks of nothing", join(flacHead(16000, 0, 0), make([]byte, 1<<16))},
+	{"ogg, nothing but marks", bytes.Repeat([]byte("OggS"), 10_000)},
+	{"ogg, streams without end", bytes.Repeat(oggOpus(7), 1000)},
+	{"ogg, streams at the same time without end", join(bytes.Repeat(oggPage(oggBOS, 1, 0, []byte("OpusHead")), 1000), oggPage(0, 1, 0, opus(3)...))},
+	{"ogg, Vorbis of positions without end", join(oggVorbis(1), oggPage(0, 1, 1<<64-2, opus(200)...))},
+	{"ogg, Speex of frames without end", join(oggPage(oggBOS, 1, 0, join([]byte("Speex   "), make([]byte, 28), le32(1<<32-1), make([]byte, 24), le32(1<<32-1), le32(1<<32-1))), oggPage(0, 1, 0, opus(200)...))},
 	{"mpeg, a packet longer than the file", join(pack(), []byte{0, 0, 1, 0xc0, 0xff, 0xff, 0x80})},
 	{"mpeg, packets of nothing", join(pack(), bytes.Repeat([]byte{0, 0, 1, 0xbd, 0, 0}, 1000))},
 	{"mpeg, nothing but start codes", join(pack(), bytes.Repeat([]byte{0, 0, 1, 0}, 1000))},
@@ -243,6 +286,13 @@ func TestProbeAllocatesLittle(t *testing.T) {
 			t.Errorf("%s: %d bytes allocated, want at most %d", name, n, bound)
 		}
 	}
+}
+
+// broken is a page whose check sum is wrong.
+func broken(page []byte) []byte {
+	page = bytes.Clone(page)
+	page[22] ^= 1
+	return page
 }
 
 func slicesOf(n uint32, times int) []uint32 {
@@ -306,15 +356,20 @@ func TestFormats(t *testing.T) {
 			t.Errorf("%s of %s is %v", f.MIMEType(), f, got)
 		}
 	}
-	if got := strings.Join(names, " "); got != "mp3 mp4 mpeg mpga m4a wav webm" {
+	if got := strings.Join(names, " "); got != "flac mp3 mp4 mpeg mpga m4a ogg wav webm" {
 		t.Error(got)
 	}
-	for _, name := range []string{"", "mp3", "tape.", "tape.flac", "tape.ogg", ".mp3.txt"} {
+	for _, name := range []string{"", "mp3", "tape.", "tape.amr", "tape.aac", ".mp3.txt"} {
 		if got, ok := audio.ByFileName(name); ok {
 			t.Errorf("%q is %v", name, got)
 		}
 	}
-	for mediaType, want := range map[string]audio.Format{"Audio/X-M4A": audio.M4A, "audio/webm; codecs=opus": audio.WebM, "audio/flac": 0, "": 0} {
+	for _, name := range []string{"voice.oga", "voice.OPUS", "voice.ogg"} { // those of Telegram and WhatsApp
+		if got, ok := audio.ByFileName(name); !ok || got != audio.OGG {
+			t.Errorf("%q is %v", name, got)
+		}
+	}
+	for mediaType, want := range map[string]audio.Format{"Audio/X-M4A": audio.M4A, "audio/webm; codecs=opus": audio.WebM, "audio/flac": audio.FLAC, "audio/x-flac": audio.FLAC, "audio/ogg; codecs=opus": audio.OGG, "application/ogg": audio.OGG, "audio/opus": audio.OGG, "audio/amr": 0, "": 0} {
 		if got, _ := audio.ByMIMEType(mediaType); got != want {
 			t.Errorf("%q is %v, want %v", mediaType, got, want)
 		}

@@ -23,11 +23,14 @@ func TestProbeAgreesWithFFprobe(t *testing.T) {
 	files := recordings(t)
 	for _, c := range generated {
 		whole := c.format == audio.WAV || c.format == audio.MP3 || c.format == audio.MPGA || c.format == audio.MPEG // the others do not describe their audio
-		if whole && c.exact && c.want > 0 && !unlike[c.name] {
+		if whole && c.exact && c.want > 0 {
 			files[c.name] = c.file
 		}
 	}
 	for name, file := range files {
+		if unlike[name] {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), "file")
@@ -42,8 +45,9 @@ func TestProbeAgreesWithFFprobe(t *testing.T) {
 	}
 }
 
-// unlike are files that ffprobe takes for something else, or whose content around a gap it leaves out.
+// unlike are files that ffprobe takes for something else, or whose content around a gap or a border it leaves out or counts twice.
 var unlike = map[string]bool{
+	"chained.ogg":                          true,
 	"mp3, one frame":                       true,
 	"mp3, streams of two sampling rates":   true,
 	"mp3, junk before, between and behind": true,

@@ -174,6 +174,72 @@ func opusBlock(flags byte, packets ...byte) []byte {
 
 func simpleBlock(track byte, time int16) []byte { return element(0xa3, block(track, time)) }
 
+// FLAC
+
+// flacHead is a file's beginning: the rate, what it claims to last, and whether another block follows.
+func flacHead(rate, samples uint64, last byte) []byte {
+	return join([]byte("fLaC"), []byte{last, 0, 0, 34}, make([]byte, 10), be64(rate<<44|15<<36|samples), make([]byte, 16))
+}
+
+// flacFrame is a frame whose header has these bytes after its mark, and its sum.
+func flacFrame(header ...byte) []byte {
+	b := join([]byte{0xff, 0xf8}, header)
+	return join(b, []byte{crc(b, 8, byte(7))}, make([]byte, 20))
+}
+
+// crc is a check sum as FLAC and Ogg have it: bits from the highest on, begun with 0.
+func crc[T byte | uint32](b []byte, bits int, polynomial T) (sum T) {
+	for _, c := range b {
+		sum ^= T(c) << (bits - 8)
+		for range 8 {
+			high := sum>>(bits-1) != 0
+			if sum <<= 1; high {
+				sum ^= polynomial
+			}
+		}
+	}
+	return sum
+}
+
+// Ogg
+
+// oggPage is a page of whole packets, but for the last one with the flag "open": it goes on in the next page.
+func oggPage(flags byte, serial uint32, position uint64, packets ...[]byte) []byte {
+	var segments, body []byte
+	for i, p := range packets {
+		segments = append(segments, slices.Repeat([]byte{255}, len(p)/255)...)
+		if i < len(packets)-1 || flags&oggOpen == 0 {
+			segments = append(segments, byte(len(p)%255))
+		}
+		body = append(body, p...)
+	}
+	page := join([]byte("OggS\x00"), []byte{flags &^ oggOpen}, le64(position), le32(serial), le32(0), le32(0), []byte{byte(len(segments))}, segments, body)
+	copy(page[22:], le32(crc(page, 32, uint32(0x04c11db7))))
+	return page
+}
+
+const (
+	oggRest = 1
+	oggBOS  = 2
+	oggOpen = 128
+)
+
+func le64(n uint64) []byte { return binary.LittleEndian.AppendUint64(nil, n) }
+
+// oggOpus begins a stream of Opus.
+func oggOpus(serial uint32) []byte {
+	return join(oggPage(oggBOS, serial, 0, []byte("OpusHead\x01\x01\x38\x01\x80\xbb\x00\x00\x00\x00\x00")), oggPage(0, serial, 0, []byte("OpusTags")))
+}
+
+// opus is n packets of 20 ms.
+func opus(n int) [][]byte { return slices.Repeat([][]byte{join([]byte{0x78}, make([]byte, 40))}, n) }
+
+// oggVorbis begins a stream of Vorbis with 16,000 samples a second and blocks of 256 and 2048 samples.
+func oggVorbis(serial uint32) []byte {
+	head := join([]byte("\x01vorbis"), le32(0), []byte{1}, le32(16000), make([]byte, 12), []byte{0xb8, 1})
+	return join(oggPage(oggBOS, serial, 0, head), oggPage(0, serial, 0, []byte("\x03vorbis"), []byte("\x05vorbis")))
+}
+
 // MPEG program streams
 
 func pack() []byte { return []byte{0, 0, 1, 0xba, 0x44, 0, 4, 0, 4, 1, 0, 0, 3, 0xf8} }

@@ -72,7 +72,7 @@ type ModerationInput struct {
 // Transcription asks what is said in a recording.
 type Transcription struct {
 	File         File
-	Format       string        // of the recording: "mp3", "mp4", "mpeg", "mpga", "m4a", "wav" or "webm"
+	Format       string        // of the recording: the name of an audio.Format, such as "mp3"
 	MediaType    string        // of the recording, such as "audio/mpeg"
 	Duration     time.Duration // as measured, or the most that it can be
 	Measured     bool          // Duration is a measurement

@@ -31,3 +31,13 @@ ffmpeg -nostdin -v error -y -bitexact -f lavfi -i color=black:size=32x32:rate=25
 	-c:v mpeg1video -c:a mp2 -b:a 32k -ar 32000 -f mpeg system.mpeg
 ffmpeg -nostdin -v error -y -bitexact -f lavfi -i sine=duration=1 -c:a mp2 -b:a 32k -ar 32000 -f vob pack.mpeg
 ffmpeg -nostdin -v error -y -bitexact -f lavfi -i sine=duration=1 -c:a ac3 -b:a 64k -ar 48000 -f vob ac3.mpeg
+make plain.flac 1.5 -ar 16000
+ffmpeg -nostdin -v error -bitexact -f lavfi -i "anoisesrc=duration=0.5:seed=7" -ar 8000 -ac 2 -c:a flac -f flac - | cat >streamed.flac
+make voice.ogg 2 -ar 48000 -c:a libopus -b:a 16k -application voip -frame_duration 60
+make music.ogg 1.5 -ar 48000 -ac 2 -c:a libopus -b:a 48k -frame_duration 2.5
+make vorbis.ogg 1.5 -ar 16000 -c:a libvorbis -q:a 0
+make speex.ogg 1.5 -ar 16000 -c:a libspeex
+make flac.ogg 1.5 -ar 8000 -c:a flac
+ffmpeg -nostdin -v error -y -bitexact -f lavfi -i color=black:size=32x32:rate=10:duration=2 -f lavfi -i sine=duration=1 \
+	-ar 48000 -c:a libopus -b:a 16k -c:v libtheora -fflags +bitexact video.ogg
+cat voice.ogg voice.ogg >chained.ogg

@@ -27,14 +27,14 @@ const (
 )
 
 // containers are the file formats that SpeechKit takes, by our names of them.
-var containers = map[string]string{"wav": "WAV", "mp3": "MP3"}
+var containers = map[string]string{"wav": "WAV", "mp3": "MP3", "ogg": "OGG_OPUS"}
 
 // transcribe sends audio to SpeechKit v3's asynchronous API for files: it submits the audio, polls the operation, and reads and deletes
 // the text.
 func transcribe(ask dialect.Ask, ep *catalog.Endpoint, t *task.Transcription) iter.Seq2[*completion.Event, error] {
 	switch {
 	case containers[t.Format] == "":
-		return dialect.Fails(dialect.Unsupported(ep, "The provider of this model takes wav and mp3 files only."))
+		return dialect.Fails(dialect.Unsupported(ep, "The provider of this model takes files in wav, mp3 and ogg only."))
 	case t.Logprobs:
 		return dialect.Fails(dialect.Unsupported(ep, "The provider of this model does not return log probabilities."))
 	case len(t.SpeakerRefs) > 0:

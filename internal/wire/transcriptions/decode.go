@@ -345,7 +345,7 @@ func (d *decoder) recording() error {
 	if err != nil {
 		return err
 	}
-	if !known {
+	if !known || !named.Names(info.Format) { // providers that look at the name refuse a file whose name misleads
 		named = info.Format
 	}
 	d.t.Format, d.t.MediaType = named.String(), named.MIMEType()
@@ -358,10 +358,7 @@ func (d *decoder) recording() error {
 }
 
 func (d *decoder) unknownFormat(name string) error {
-	list := make([]string, 0, len(audio.Formats()))
-	for _, f := range audio.Formats() {
-		list = append(list, f.String())
-	}
+	list := audio.Names()
 	e := fault.Field(op, "file", "The format %q is not one of %s.", strings.ToValidUTF8(name[:min(len(name), 32)], ""), strings.Join(list, ", "))
 	e.Details = map[string]any{"allowed": list}
 	return e

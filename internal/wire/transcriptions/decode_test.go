@@ -2,6 +2,8 @@ package transcriptions_test
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -85,8 +87,13 @@ func TestDecodeFormat(t *testing.T) {
 		"name":                 {part("a.wav", "audio/mpeg", wave(1e9)), "wav"},
 		"type":                 {part("recording", "audio/x-wav", wave(1e9)), "wav"},
 		"bytes":                {part("recording", "application/octet-stream", wave(1e9)), "wav"},
-		"a name of no kind":    {part("a.ogg", "audio/wav", wave(1e9)), ""},
-		"a type of no kind":    {part("recording", "audio/flac", wave(1e9)), ""},
+		"a misleading name":    {part("a.mp3", "audio/mpeg", wave(1e9)), "wav"},
+		"a misleading type":    {part("recording", "audio/ogg", wave(1e9)), "wav"},
+		"two names of one":     {part("a.mpeg", "audio/mpeg", strings.Repeat("\xff\xf3\x84\xc4"+strings.Repeat("\x00", 188), 10)), "mpeg"},
+		"a voice message":      {part("voice.oga", "audio/ogg", voice(t)), "ogg"},
+		"another":              {part("PTT-20260101-WA0001.opus", "audio/ogg; codecs=opus", voice(t)), "ogg"},
+		"a name of no kind":    {part("a.amr", "audio/wav", wave(1e9)), ""},
+		"a type of no kind":    {part("recording", "audio/amr", wave(1e9)), ""},
 		"bytes of no kind":     {part("recording", "application/octet-stream", "fLaC and so on"), ""},
 		"a name that promises": {part("a.wav", "audio/wav", "fLaC and so on"), ""},
 		"nothing":              {part("a.wav", "audio/wav", ""), ""},
@@ -103,6 +110,16 @@ func TestDecodeFormat(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+}
+
+// voice is a voice message, in Opus.
+func voice(t *testing.T) string {
+	t.Helper()
+	file, err := os.ReadFile(filepath.Join("..", "..", "audio", "testdata", "voice.ogg"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(file)
 }
 
 func TestDecodeRefuses(t *testing.T) {

@@ -3386,7 +3386,7 @@ export interface components {
         TranscriptionRequest: {
             /**
              * Format: binary
-             * @description mp3, mp4, mpeg, mpga, m4a, wav or webm
+             * @description flac, mp3, mp4, mpeg, mpga, m4a, ogg (also oga and opus), wav or webm
              */
             file: string;
             /** @description A slug; the default vendor is openai */

@@ -18,7 +18,7 @@ const texts = /\.(txt|md|markdown|csv|tsv|json|jsonl|xml|ya?ml|toml|ini|log|sql|
 export function kindOf(file: { readonly name: string; readonly type: string }): FileKind | null {
   if (/^image\/(png|jpeg|webp|gif)$/.test(file.type)) return 'image'
   if (file.type === 'application/pdf' || /\.pdf$/i.test(file.name)) return 'pdf'
-  if (file.type.startsWith('audio/') || file.type === 'video/webm' || /\.(mp3|wav|m4a|ogg|opus|flac|aac|webm)$/i.test(file.name)) return 'audio'
+  if (file.type.startsWith('audio/') || file.type === 'video/webm' || /\.(mp3|wav|m4a|ogg|oga|opus|flac|aac|webm)$/i.test(file.name)) return 'audio'
   if ((file.type.startsWith('text/') || /^application\/(json|xml|yaml|toml|sql)/.test(file.type) || texts.test(file.name)) && !file.type.startsWith('image/')) return 'text'
   return null
 }

@@ -61,7 +61,7 @@ function Sounds({ me, models }: { me: Me; models: readonly Model[] }) {
   const take = (f: File | undefined) => {
     if (!f) return
     const name = shownName(f.name)
-    const wrong = !/^(audio\/|video\/(mp4|webm|mpeg))/.test(f.type) && !/\.(mp3|mp4|mpeg|mpga|m4a|wav|webm|ogg|opus|flac|aac)$/i.test(f.name) ? t('noSound', { name }) : f.size === 0 ? p('fileEmpty', { name }) : f.size > mostSound ? t('soundLarge', { name }) : null
+    const wrong = !/^(audio\/|video\/(mp4|webm|mpeg))/.test(f.type) && !/\.(mp3|mp4|mpeg|mpga|m4a|wav|webm|ogg|oga|opus|flac)$/i.test(f.name) ? t('noSound', { name }) : f.size === 0 ? p('fileEmpty', { name }) : f.size > mostSound ? t('soundLarge', { name }) : null
     refuse(wrong)
     if (!wrong) setFile(f)
   }
