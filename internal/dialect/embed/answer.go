@@ -3,6 +3,7 @@ package embed
 import (
 	"bytes"
 	"errors"
+	"math"
 	"net/http"
 	"strconv"
 
@@ -155,24 +156,14 @@ func (d *Document) Vector(value []byte) (vector.Vector, error) {
 // Indexed reads a list of {"index": 0, "embedding": ...}, in which the vectors may be in any order; without an index they are in order. each,
 // which may be nil, gets every element.
 func (d *Document) Indexed(list []byte, inputs int, each func(element []byte)) ([]vector.Vector, error) {
-	var out []vector.Vector
+	order, err := places(list, inputs)
+	if err != nil || len(order) == 0 {
+		return nil, err
+	}
+	out := make([]vector.Vector, inputs)
 	e := rawjson.ElementsOf(list)
-	for i := int64(0); e.Next(); i++ {
-		if out == nil {
-			out = make([]vector.Vector, inputs)
-		}
-		at := i
-		if v := rawjson.Find(e.Value, "index"); v != nil {
-			var ok bool
-			if at, ok = rawjson.Int(v); !ok {
-				return nil, errIndex
-			}
-		}
-		if at < 0 || at >= int64(inputs) || out[at].Len() > 0 {
-			return nil, errIndex
-		}
-		var err error
-		if out[at], err = d.Vector(rawjson.Find(e.Value, "embedding")); err != nil {
+	for i := 0; e.Next(); i++ {
+		if out[order[i]], err = d.Vector(rawjson.Find(e.Value, "embedding")); err != nil {
 			return nil, err
 		}
 		if each != nil {
@@ -180,6 +171,50 @@ func (d *Document) Indexed(list []byte, inputs int, each func(element []byte)) (
 		}
 	}
 	return out, nil
+}
+
+// places are the inputs of a list's elements. Some servers number none of them but 0 (ik_llama.cpp), or go on from those of another caller
+// whose inputs they embedded at the same time (Xinference): where there is one element for each input, such a list is in order.
+func places(list []byte, inputs int) ([]int, error) {
+	order := make([]int, 0, inputs)
+	named, zeros, run := true, true, true
+	for e := rawjson.ElementsOf(list); e.Next(); {
+		i := int64(len(order))
+		if v := rawjson.Find(e.Value, "index"); !rawjson.IsNull(v) {
+			var ok bool
+			if i, ok = rawjson.Int(v); !ok || i < 0 {
+				return nil, errIndex
+			}
+		}
+		if len(order) == inputs {
+			return nil, errIndex
+		}
+		zeros = zeros && i == 0
+		run = run && (len(order) == 0 || i == int64(order[len(order)-1])+1)
+		named = named && i < int64(inputs)
+		order = append(order, int(min(i, math.MaxInt32)))
+	}
+	if named && distinct(order, inputs) {
+		return order, nil
+	}
+	if len(order) < inputs || !zeros && !run {
+		return nil, errIndex
+	}
+	for i := range order {
+		order[i] = i
+	}
+	return order, nil
+}
+
+func distinct(order []int, inputs int) bool {
+	seen := make([]bool, inputs)
+	for _, i := range order {
+		if seen[i] {
+			return false
+		}
+		seen[i] = true
+	}
+	return true
 }
 
 var errIndex = errors.New("the vectors are not those of the inputs")

@@ -56,6 +56,13 @@ func TestRead(t *testing.T) {
 		"one of two":       {`{"data":[{"embedding":[1]}]}`, "[[1] []]"},
 		"no vectors":       {`{"data":[]}`, "[]"},
 
+		// Gemini's OpenAI interface leaves out an index of 0 (samfoy/pi-session-search#13), others say null or 0 for all (ik_llama.cpp#1303,
+		// BerriAI/litellm#25656), or number through the inputs of several callers (xorbitsai/inference#5240).
+		"no index of 0":     {`{"data":[{"embedding":[1,2]},{"index":1,"embedding":[3,4]}]}`, "[[1 2] [3 4]]"},
+		"nulls":             {`{"data":[{"index":null,"embedding":[1,2]},{"index":null,"embedding":[3,4]}]}`, "[[1 2] [3 4]]"},
+		"zeros":             {`{"data":[{"index":0,"embedding":[1,2]},{"index":0,"embedding":[3,4]}]}`, "[[1 2] [3 4]]"},
+		"of another caller": {`{"data":[{"index":1,"embedding":[1,2]},{"index":2,"embedding":[3,4]}]}`, "[[1 2] [3 4]]"},
+
 		"nothing": {``, ""}, "no object": {`[1,2]`, ""}, "cut in a number": {`{"data":[{"embedding":[1,`, ""}, "cut in a text": {`{"data":[{"embedding":"AACA`, ""}, "cut after a vector": {`{"data":[{"embedding":[1]`, ""},
 		"more after the end":          {`{"data":[{"embedding":[1]}]}}`, ""},
 		"no number":                   {`{"data":[{"embedding":[NaN]}]}`, ""},
@@ -68,7 +75,7 @@ func TestRead(t *testing.T) {
 		"a line break in base64":      {`{"data":[{"embedding":"` + pack(long...) + "\n" + `"}]}`, ""},
 		"a vector as a name":          {`{"` + pack(long...) + `":1,"data":[]}`, ""},
 		"null":                        {`{"data":[{"embedding":null}]}`, ""}, "an object is the vector": {`{"data":[{"embedding":{"0":1}}]}`, ""}, "an empty vector": {`{"data":[{"embedding":[]}]}`, ""}, "none": {`{"data":[{}]}`, ""},
-		"one twice": {`{"data":[{"index":1,"embedding":[1]},{"index":1,"embedding":[1]}]}`, ""}, "an index too large": {`{"data":[{"index":2,"embedding":[1]}]}`, ""},
+		"one twice": {`{"data":[{"index":1,"embedding":[1]},{"index":1,"embedding":[1]}]}`, ""}, "an index too large": {`{"data":[{"index":2,"embedding":[1]}]}`, ""}, "a gap": {`{"data":[{"index":0,"embedding":[1]},{"index":2,"embedding":[1]}]}`, ""},
 		"an index below": {`{"data":[{"index":-1,"embedding":[1]}]}`, ""}, "an index is text": {`{"data":[{"index":"0","embedding":[1]}]}`, ""}, "three": {`{"data":[{"embedding":[1]},{"embedding":[1]},{"embedding":[1]}]}`, ""},
 		"a thousand": {`{"data":[` + strings.Repeat(`{"embedding":[1]},`, 1000) + `{"embedding":[1]}]}`, ""},
 	} {

@@ -48,6 +48,8 @@ func TestPerform(t *testing.T) {
 			"[{true [false false false false false false false false false false false true false] [0 0 0 0 0 0 0 0 0 0 0 0.9 0] [false false false false false false false false false false false true false] [false false false false false false false false false false false false false]}]"},
 		{"ranks", &task.Rerank{Query: "q", Documents: []string{"a", "b", "c"}, TopN: 2}, catalog.Quirks{}, "/rerank",
 			`{"model":"acme-large","query":"q","documents":["a","b","c"],"top_n":2,"return_documents":false}`, `{"results":[{"index":0,"relevance_score":0.1},{"index":2,"relevance_score":0.7}],"usage":{"total_tokens":7}}`, "[{2 0.7} {0 0.1}]"},
+		{"ranks of a server that calls them scores", &task.Rerank{Query: "q", Documents: []string{"a", "b"}}, catalog.Quirks{}, "/rerank",
+			`{"model":"acme-large","query":"q","documents":["a","b"],"return_documents":false}`, `{"results":[{"index":0,"document":null,"score":-8.5},{"index":1,"document":null,"score":0.7}],"usage":{"total_tokens":7},"meta":{"billed_units":null}}`, "[{1 0.7} {0 -8.5}]"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -97,7 +99,7 @@ func TestPerformRefuses(t *testing.T) {
 		"no vectors":                  {embedding, `{"data":[]}`, fault.ProviderUnavailable},
 		"one vector too few":          {embedding, `{"data":[{"index":0,"embedding":[1]}]}`, fault.ProviderUnavailable},
 		"one vector too many":         {embedding, `{"data":[{"embedding":[1]},{"embedding":[1]},{"embedding":[1]}]}`, fault.ProviderUnavailable},
-		"one vector twice":            {embedding, `{"data":[{"index":0,"embedding":[1]},{"index":0,"embedding":[1]}]}`, fault.ProviderUnavailable},
+		"one vector twice":            {embedding, `{"data":[{"index":1,"embedding":[1]},{"index":1,"embedding":[1]}]}`, fault.ProviderUnavailable},
 		"vectors of two sizes":        {embedding, `{"data":[{"embedding":[1]},{"embedding":[1,2]}]}`, fault.ProviderUnavailable},
 		"another size than asked for": {&task.Embedding{Inputs: texts("a"), Dimensions: 2}, `{"data":[{"embedding":[1]}]}`, fault.Invalid},
 		"an error with status 200":    {embedding, `{"error":{"code":429,"message":"slow down"}}`, fault.RateLimited},

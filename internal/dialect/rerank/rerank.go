@@ -15,7 +15,7 @@ import (
 
 var errRanks = errors.New("the ranks are not those of the documents")
 
-// Read reads [{"index":0,"relevance_score":0.9}], best first and at most as many as the task requests. An invalid list is a fault of the
+// Read reads [{"index":0,"relevance_score":0.9}], or "score" as some servers name it, best first and at most as many as the task requests. An invalid list is a fault of the
 // provider.
 func Read(ep *catalog.Endpoint, list []byte, t *task.Rerank) ([]task.Rank, error) {
 	var out []task.Rank
@@ -23,6 +23,9 @@ func Read(ep *catalog.Endpoint, list []byte, t *task.Rerank) ([]task.Rank, error
 	for e := rawjson.ElementsOf(list); e.Next(); {
 		i, ok := rawjson.Int(rawjson.Find(e.Value, "index"))
 		score, reported := rawjson.Float(rawjson.Find(e.Value, "relevance_score"))
+		if !reported {
+			score, reported = rawjson.Float(rawjson.Find(e.Value, "score"))
+		}
 		if !ok || !reported || i < 0 || i >= int64(len(seen)) || seen[i] {
 			return nil, dialect.Broken(ep, errRanks)
 		}

@@ -38,6 +38,6 @@ func TestPerformRefuses(t *testing.T) {
 		"one vector too few":   {Task: &task.Embedding{Inputs: upstreamtest.Texts("a", "b")}, Answer: `{"data":[{"index":0,"embedding":[1]}]}`, Kind: fault.ProviderUnavailable},
 		"tokens":               {Task: &task.Embedding{Inputs: []task.Input{{Tokens: []int32{1}}}}, Answer: `{}`, Kind: fault.Invalid},
 		"another kind of task": {Task: &task.Speech{Input: "a"}, Answer: `{}`, Kind: fault.Invalid},
-		"one vector twice":     {Task: &task.Embedding{Inputs: upstreamtest.Texts("a", "b")}, Answer: `{"data":[{"index":0,"embedding":[1]},{"index":0,"embedding":[1]}]}`, Kind: fault.ProviderUnavailable},
+		"one vector twice":     {Task: &task.Embedding{Inputs: upstreamtest.Texts("a", "b")}, Answer: `{"data":[{"index":1,"embedding":[1]},{"index":1,"embedding":[1]}]}`, Kind: fault.ProviderUnavailable},
 	})
 }
