@@ -123,6 +123,13 @@ func TestTranscriptsOfOtherServers(t *testing.T) {
 		}
 	}
 	nested := readTranscript([]byte(`{"text":"Is it?","segments":[{"id":0,"text":"Is","words":[{"word":"Is","start":0,"end":0.5}]},{"id":1,"text":"it?","words":[{"word":"it?","start":0.5,"end":1}]}]}`))
+	// vLLM writes the length as a text (vllm-project/vllm#24209); OVH has the text alone (BerriAI/litellm#25633).
+	if is := readTranscript([]byte(`{"duration":"17.653125","language":"en","text":"Hey","segments":[{"id":42,"avg_logprob":-1.0,"end":11.54,"start":0.0,"text":"Hey","tokens":null}]}`)); is.Duration != 17653125*time.Microsecond || is.Segments[0].End != 11540*time.Millisecond {
+		t.Errorf("%+v", is)
+	}
+	if is := readTranscript([]byte(`{"text":"Hey","segments":null,"words":null,"duration":null,"usage":null}`)); is.Text != "Hey" || is.Duration != 0 || is.Segments != nil {
+		t.Errorf("%+v", is)
+	}
 	if len(nested.Words) != 2 || nested.Words[1].Text != "it?" || nested.Words[1].End.Seconds() != 1 {
 		t.Errorf("%+v", nested.Words)
 	}
@@ -143,8 +150,30 @@ func TestTranscriptStream(t *testing.T) {
 	if u := all[2].Usage; !all[2].Done || u.Prompt.N != 14 || u.PromptAudio.N != 10 || u.Completion.N != 2 || all[2].Result.Transcript.Text != "Is" {
 		t.Errorf("%+v", u)
 	}
-	for name, end := range map[string]string{"cut": "", "the mark alone": "data: [DONE]\n\n", "an error": "data: {\"error\":{\"message\":\"no\",\"code\":\"server_error\"}}\n\n", "no JSON": "data: {\n\n"} {
+	for name, end := range map[string]string{"cut": "", "the mark alone": "data: [DONE]\n\n", "an error": "data: {\"error\":{\"message\":\"no\",\"code\":\"server_error\"}}\n\n", "no JSON": "data: {\n\n", "an event of an error": "data: {\"type\":\"error\",\"message\":\"no\"}\n\n"} {
 		if _, err := collect(func(y func(*completion.Event, error) bool) { (&Dialect{}).streamTranscript(answerOf(stream+end), y) }); !fault.Is(err, fault.ProviderUnavailable) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// A stream of speech as OpenAI and vLLM-Omni send it (vllm-project/vllm-omni#4490): more members, and errors in the middle.
+func TestSpeechStream(t *testing.T) {
+	t.Parallel()
+	const stream = "event: speech.audio.delta\ndata: {\"type\":\"speech.audio.delta\",\"audio\":\"UklGRg==\",\"response_format\":\"wav\"}\n\n: idle\n\ndata: {\"type\":\"speech.audio.delta\",\"audio\":\"\"}\n\n"
+	speak := func(body string) ([]*completion.Event, error) {
+		a := answerOf(body)
+		return collect(func(y func(*completion.Event, error) bool) { new(Dialect).spoken(a, dialect.AudioReader(a), "audio/wav", y) })
+	}
+	all, err := speak(stream + "data: {\"type\":\"speech.audio.done\",\"usage\":{\"input_tokens\":14,\"output_tokens\":101,\"total_tokens\":115}}\n\n")
+	if err != nil || len(all) != 2 || string(all[0].Result.Audio.Data) != "RIFF" || !all[1].Done || all[1].Usage.Completion.N != 101 {
+		t.Errorf("%+v, %v", all, err)
+	}
+	for name, end := range map[string]string{
+		"cut": "", "the mark alone": "data: [DONE]\n\n", "an error": "data: {\"type\":\"speech.audio.error\",\"error\":{\"message\":\"no\"}}\n\n",
+		"an error that says no more": "data: {\"type\":\"speech.audio.error\",\"message\":\"no\"}\n\n", "no base64": "data: {\"type\":\"speech.audio.delta\",\"audio\":\"!\"}\n\n",
+	} {
+		if _, err := speak(stream + end); !fault.Is(err, fault.ProviderUnavailable) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -135,7 +135,7 @@ func (d *Dialect) speechEvent(answer *dialect.Answer, data []byte, media string)
 		u.OutputAudio = u.Completion
 		return &completion.Event{Choice: -1, Usage: &u, Done: true}, nil
 	}
-	if !rawjson.IsNull(rawjson.Find(data, "error")) {
+	if reportsError(data) {
 		return nil, d.Failure(answer.Endpoint, http.StatusOK, nil, data)
 	}
 	return nil, nil // an unknown event

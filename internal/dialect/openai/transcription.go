@@ -305,8 +305,14 @@ func (d *Dialect) transcriptEvent(answer *dialect.Answer, data []byte) (*complet
 		u := transcriptUsage(data)
 		return &completion.Event{Choice: -1, Result: &task.Result{Transcript: piece}, Usage: &u, Done: true}, nil
 	}
-	if !rawjson.IsNull(rawjson.Find(data, "error")) {
+	if reportsError(data) {
 		return nil, d.Failure(answer.Endpoint, http.StatusOK, nil, data)
 	}
 	return nil, nil // an unknown event
+}
+
+// reportsError reports whether an event of audio is of an error: it has one, or its type says so ("error", "speech.audio.error").
+func reportsError(data []byte) bool {
+	kind := rawjson.TextAt(data, "type")
+	return !rawjson.IsNull(rawjson.Find(data, "error")) || kind == "error" || strings.HasSuffix(kind, ".error")
 }
