@@ -26,6 +26,8 @@ type Declared struct {
 	Retired    map[string]time.Time // slugs of offers that are left out because they have retired -> the last of their days
 	PricesAsOf time.Time            // day of the built-in price list; zero without one
 	KnownSince time.Time            // a day on which models without a date of their own existed; zero: unknown
+
+	AttemptBudget time.Duration // what the time-outs among the facts must be shorter than; 0: unbounded
 }
 
 // Append adds another part's declarations, such as the built-in catalog's. What is declared twice, Build refuses.
@@ -109,6 +111,8 @@ func Build(d Declared) (*Snapshot, error) {
 		names: map[string]string{},
 		ids:   map[string]bool{},
 		wires: map[string]*Provider{},
+
+		budget: d.AttemptBudget,
 	}
 	b.known(d.Families)
 	for i := range d.Providers {
@@ -156,6 +160,7 @@ type builder struct {
 	wires map[string]*Provider // by Provider.Wire: those other than the main ones
 
 	families []Family
+	budget   time.Duration // Declared.AttemptBudget
 
 	errs []error
 }

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Facts are how a model takes what requests ask for, beyond which parameters it has. They are data: what the catalog knows of families of
@@ -27,6 +28,9 @@ type Facts struct {
 	ImageRatios      []string `yaml:"image_ratios"`      // aspect ratios of its images, where it takes these and no sizes in pixels
 	ImageResolutions []string `yaml:"image_resolutions"` // its words for resolutions: "512", "1k", "2k" or "4k"
 	Source           string   `yaml:"source"`            // where this was read
+
+	FirstByteTimeout time.Duration `yaml:"first_byte_timeout"` // how long it may be silent before it answers; 0: as usual
+	LeaveAfter       time.Duration `yaml:"leave_after"`        // the same while another endpoint can be asked
 }
 
 // The values of facts.
@@ -252,6 +256,12 @@ func (b *builder) checkFacts(where string, f *Facts) {
 	}
 	if f.BudgetLeast < 0 || f.BudgetMost < 0 || f.BudgetMost > 0 && f.BudgetMost < f.BudgetLeast {
 		b.fail(where, "budget_least %d and budget_most %d are no range of tokens", f.BudgetLeast, f.BudgetMost)
+	}
+	if f.FirstByteTimeout < 0 || f.LeaveAfter < 0 {
+		b.fail(where, "first_byte_timeout and leave_after must not be negative")
+	}
+	if longest := max(f.FirstByteTimeout, f.LeaveAfter); b.budget > 0 && longest >= b.budget {
+		b.fail(where, "first_byte_timeout and leave_after must be shorter than relay.attempt_budget (%s), or no other provider is asked after one that is silent; %s is not", b.budget, longest)
 	}
 	for _, pair := range f.Excludes {
 		stays, goes, _ := strings.Cut(pair, "/")

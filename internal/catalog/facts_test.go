@@ -3,6 +3,7 @@ package catalog_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"weir/internal/catalog"
 	"weir/internal/money"
@@ -118,12 +119,16 @@ func TestWrongFacts(t *testing.T) {
 		{catalog.Facts{InputType: "x"}, "input_type"},
 		{catalog.Facts{ImageRatios: []string{"wide"}}, "wide"},
 		{catalog.Facts{ImageResolutions: []string{" "}}, "resolution"},
+		{catalog.Facts{FirstByteTimeout: -time.Second}, "first_byte_timeout"},
+		{catalog.Facts{FirstByteTimeout: time.Minute}, "relay.attempt_budget (1m0s)"},
+		{catalog.Facts{LeaveAfter: 2 * time.Minute}, "2m0s is not"},
 	} {
 		for where, d := range map[string]catalog.Declared{
 			"family":   {Families: []catalog.Family{{Models: []string{"m"}, Facts: c.facts}}},
 			"provider": {Providers: []catalog.Provider{{ID: "p", Dialect: "openai", BaseURL: "https://p.example", Facts: c.facts}}},
 			"offer":    {Offers: []catalog.Offer{offered(catalog.Offer{Facts: c.facts})}, Providers: []catalog.Provider{factServer()}},
 		} {
+			d.AttemptBudget = time.Minute
 			if _, err := catalog.Build(d); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%s: %v, want %s", where, err, c.want)
 			}

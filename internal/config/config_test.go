@@ -229,6 +229,8 @@ func TestErrors(t *testing.T) {
 		{"no prefix", "server:\n  trusted_proxies: [home]", `weir.yaml:2: server.trusted_proxies: "home" is neither`},
 		{"another store", "store:\n  dsn: mysql://u:geheim@h/d", `weir.yaml:2: store.dsn: the store "mysql" is not supported`},
 		{"zero limit", "server:\n  limits: {max_headers: 0}", `server.limits.max_headers: it must be above 0`},
+		{"silence of a family", "families:\n  - models: [m]\n    facts: {first_byte_timeout: 360s}", `families[0]: first_byte_timeout and leave_after must be shorter than relay.attempt_budget (6m0s)`},
+		{"silence of a provider", "relay: {attempt_budget: 301s}\nproviders:\n  - id: p\n    base_url: http://localhost:1/v1\n    facts: {leave_after: 302s}\n    models: []", `providers[0]: provider "p": first_byte_timeout and leave_after must be shorter than relay.attempt_budget (5m1s)`},
 		{"lapse before lease", "ledger:\n  lapse_after: 10s", `weir.yaml:2: ledger.lapse_after: it must be longer`},
 		{"unknown built-in", "builtin: [opnai]", `weir.yaml:1: builtin: there is no built-in provider "opnai"; did you mean openai?`},
 		{"provider without id", "providers:\n- base_url: http://h", `weir.yaml:2: providers[0]: it has no id`},

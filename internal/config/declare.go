@@ -74,7 +74,7 @@ func (c *Config) declared(env Lookup, rate builtin.Rate, more map[string]string)
 	})
 	d.out.Append(known)
 	d.out.Families = append(d.out.Families, c.Families...) // what the operator says counts before what is built in
-	d.out.KnownSince = list.AsOf
+	d.out.KnownSince, d.out.AttemptBudget = list.AsOf, c.Relay.AttemptBudget
 	return d.out, nil
 }
 
@@ -306,7 +306,7 @@ func (d *declaring) wires(path string, list map[string]Wire) map[string]catalog.
 
 // try builds a provider alone, so that an error gets its position.
 func (d *declaring) try(path string, p catalog.Provider) {
-	if _, err := catalog.Build(catalog.Declared{Providers: []catalog.Provider{p}}); err != nil {
+	if _, err := catalog.Build(catalog.Declared{Providers: []catalog.Provider{p}, AttemptBudget: d.c.Relay.AttemptBudget}); err != nil {
 		d.fail(path, "%w", err)
 	}
 }

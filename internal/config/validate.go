@@ -519,6 +519,7 @@ func (k *checker) catalog() {
 	if len(k.errs) > 0 {
 		return
 	}
+	d.out.Families, d.out.AttemptBudget = k.c.Families, k.c.Relay.AttemptBudget
 	if _, err := catalog.Build(d.out); err != nil {
 		k.errs = append(k.errs, err)
 	}

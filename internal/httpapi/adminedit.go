@@ -157,7 +157,7 @@ func (c *changeReader) words(name string, v []byte) error {
 // scalar is the text of a value that a field of that type may have.
 func scalar(t edit.Type, kind rawjson.Kind, v []byte) (string, bool) {
 	switch {
-	case kind == rawjson.String && (t == edit.Text || t == edit.Decimal):
+	case kind == rawjson.String && (t == edit.Text || t == edit.Decimal || t == edit.Duration):
 		return rawjson.Text(v), true
 	case kind == rawjson.Number && t == edit.Decimal:
 		if n, err := money.ParseNumber(string(v)); err == nil && bytes.ContainsAny(v, "eE") {

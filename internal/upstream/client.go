@@ -50,8 +50,14 @@ func (t *Timeouts) patience(ep *catalog.Endpoint, req *completion.Request, strea
 	if stream {
 		most = t.StreamFirstByte
 	}
+	if own := ep.Facts.FirstByteTimeout; own > 0 {
+		most = own
+	}
 	if req == nil || !req.Elsewhere {
 		return most
+	}
+	if own := ep.Facts.LeaveAfter; own > 0 {
+		return min(own, most)
 	}
 	l := &t.Leave
 	if !req.Chats() {

@@ -21,19 +21,26 @@ func TestSilentProvidersAreLeft(t *testing.T) {
 	for name, k := range map[string]struct {
 		model   *catalog.Model
 		params  catalog.Params
+		facts   catalog.Facts
 		request completion.Request
 		leaves  time.Duration // with another endpoint
 		last    time.Duration // without one
 	}{
-		"stream":                {chat, 0, completion.Request{Stream: true}, 30 * time.Second, 120 * time.Second},
-		"stream with reasoning": {chat, reasons, completion.Request{Stream: true}, 90 * time.Second, 120 * time.Second},
-		"whole":                 {chat, 0, completion.Request{}, 120 * time.Second, 300 * time.Second},
-		"whole with reasoning":  {chat, reasons, completion.Request{}, 240 * time.Second, 300 * time.Second},
-		"vectors":               {&catalog.Model{Type: catalog.TypeEmbedding}, 0, completion.Request{Task: new(task.Embedding)}, 30 * time.Second, 300 * time.Second},
-		"an image":              {&catalog.Model{Type: catalog.TypeImage}, 0, completion.Request{Task: new(task.Image)}, 180 * time.Second, 300 * time.Second},
-		"a recording":           {&catalog.Model{Type: catalog.TypeTranscription}, 0, completion.Request{Task: new(task.Transcription)}, 180 * time.Second, 300 * time.Second},
+		"stream":                {chat, 0, catalog.Facts{}, completion.Request{Stream: true}, 30 * time.Second, 120 * time.Second},
+		"stream with reasoning": {chat, reasons, catalog.Facts{}, completion.Request{Stream: true}, 90 * time.Second, 120 * time.Second},
+		"whole":                 {chat, 0, catalog.Facts{}, completion.Request{}, 120 * time.Second, 300 * time.Second},
+		"whole with reasoning":  {chat, reasons, catalog.Facts{}, completion.Request{}, 240 * time.Second, 300 * time.Second},
+		"vectors":               {&catalog.Model{Type: catalog.TypeEmbedding}, 0, catalog.Facts{}, completion.Request{Task: new(task.Embedding)}, 30 * time.Second, 300 * time.Second},
+		"an image":              {&catalog.Model{Type: catalog.TypeImage}, 0, catalog.Facts{}, completion.Request{Task: new(task.Image)}, 180 * time.Second, 300 * time.Second},
+		"a recording":           {&catalog.Model{Type: catalog.TypeTranscription}, 0, catalog.Facts{}, completion.Request{Task: new(task.Transcription)}, 180 * time.Second, 300 * time.Second},
+
+		// what is said of a model counts, and never lasts longer than its time-out
+		"a slow model":  {chat, reasons, catalog.Facts{FirstByteTimeout: 350 * time.Second, LeaveAfter: 340 * time.Second}, completion.Request{}, 340 * time.Second, 350 * time.Second},
+		"a fast one":    {chat, reasons, catalog.Facts{FirstByteTimeout: 20 * time.Second}, completion.Request{Stream: true}, 20 * time.Second, 20 * time.Second},
+		"left sooner":   {chat, 0, catalog.Facts{LeaveAfter: 5 * time.Second}, completion.Request{Stream: true}, 5 * time.Second, 120 * time.Second},
+		"left too late": {chat, 0, catalog.Facts{LeaveAfter: 10 * time.Minute}, completion.Request{}, 300 * time.Second, 300 * time.Second},
 	} {
-		ep := &catalog.Endpoint{Model: k.model, Provider: &catalog.Provider{}, Params: k.params}
+		ep := &catalog.Endpoint{Model: k.model, Provider: &catalog.Provider{}, Params: k.params, Facts: k.facts}
 		req := k.request
 		for _, elsewhere := range []bool{true, false} {
 			req.Elsewhere = elsewhere

@@ -633,12 +633,14 @@ func parseFacts(v []byte) catalog.Facts {
 	text := func(name string) string { return rawjson.TextAt(v, name) }
 	count := func(name string) int { n, _ := rawjson.Int(rawjson.Find(v, name)); return int(n) }
 	list := func(name string) []string { return texts(rawjson.Find(v, name)) }
+	span := func(name string) time.Duration { d, _ := time.ParseDuration(text(name)); return d }
 	return catalog.Facts{
 		Efforts: list("efforts"), BudgetLeast: count("budget_least"), BudgetMost: count("budget_most"), ReasoningOff: text("reasoning_off"),
 		ReasoningWhole:   text("reasoning_whole"),
 		ReasoningRequest: text("reasoning_request"), ReasoningBack: text("reasoning_back"), Excludes: list("excludes"), JSONSchema: text("json_schema"),
 		CallIDs: text("call_ids"), CustomTools: text("custom_tools"), SystemMessages: text("system_messages"), InputType: text("input_type"),
 		ImageRatios: list("image_ratios"), ImageResolutions: list("image_resolutions"), Source: text("source"),
+		FirstByteTimeout: span("first_byte_timeout"), LeaveAfter: span("leave_after"),
 	}
 }
 

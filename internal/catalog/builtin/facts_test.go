@@ -24,7 +24,7 @@ func TestEveryFactIsReadAndDocumented(t *testing.T) {
 	kind := reflect.TypeFor[catalog.Facts]()
 	for i := range kind.NumField() {
 		name := kind.Field(i).Tag.Get("yaml")
-		value := map[reflect.Kind]string{reflect.String: `"x"`, reflect.Int: "7", reflect.Slice: `["x"]`}[kind.Field(i).Type.Kind()]
+		value := map[reflect.Kind]string{reflect.String: `"x"`, reflect.Int: "7", reflect.Int64: `"7s"`, reflect.Slice: `["x"]`}[kind.Field(i).Type.Kind()]
 		if got := builtin.ParseFacts([]byte(`{"` + name + `":` + value + `}`)); reflect.ValueOf(got).Field(i).IsZero() {
 			t.Errorf("%s is not read", name)
 		}

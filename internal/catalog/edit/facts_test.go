@@ -14,7 +14,8 @@ func TestEveryFactIsEditable(t *testing.T) {
 	t.Parallel()
 	s := open(t)
 	s.addHut()
-	texts := map[string]string{"efforts": "low, high", "excludes": "temperature/top_p", "image_ratios": "16:9", "image_resolutions": "2k", "source": "https://acme.example", "budget_least": "5", "budget_most": "7"}
+	texts := map[string]string{"efforts": "low, high", "excludes": "temperature/top_p", "image_ratios": "16:9", "image_resolutions": "2k", "source": "https://acme.example", "budget_least": "5", "budget_most": "7",
+		"first_byte_timeout": "1m30s", "leave_after": "20s"}
 	kind := reflect.TypeFor[catalog.Facts]()
 	for i := range kind.NumField() {
 		name := kind.Field(i).Tag.Get("yaml")
@@ -34,5 +35,6 @@ func TestEveryFactIsEditable(t *testing.T) {
 		}
 	}
 	s.refused(edit.Change{Kind: edit.Endpoint, ID: "hut/acme/tiny", Set: edit.Spec{"facts.efforts": "much"}}, fault.Invalid, "facts.efforts")
+	s.refused(edit.Change{Kind: edit.Endpoint, ID: "hut/acme/tiny", Set: edit.Spec{"facts.leave_after": "20"}}, fault.Invalid, "facts.leave_after")
 	s.refused(edit.Change{Kind: edit.Endpoint, ID: "hut/acme/tiny", Set: edit.Spec{"facts.effort": "low"}}, fault.Invalid, "facts.effort")
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"weir/internal/catalog"
 	"weir/internal/fault"
@@ -116,6 +117,9 @@ func (s Spec) setField(of reflect.Value, index map[string]int, group, name strin
 		field.SetBool(s[full] == "true")
 	case reflect.Int:
 		field.SetInt(s.integer(full))
+	case reflect.Int64:
+		d, _ := time.ParseDuration(s[full]) // it was checked
+		field.SetInt(int64(d))
 	case reflect.Slice:
 		field.Set(reflect.ValueOf(s.words(full)))
 	case reflect.String:

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"weir/internal/catalog"
 	"weir/internal/fault"
@@ -37,10 +38,11 @@ const (
 	Boolean
 	Decimal // digits with an optional point
 	List    // words between commas
+	Duration
 )
 
 func (t Type) String() string {
-	return [...]string{"nothing", "text", "a whole number", "true or false", "a decimal number", "a list of words"}[t]
+	return [...]string{"nothing", "text", "a whole number", "true or false", "a decimal number", "a list of words", "a duration like 30s"}[t]
 }
 
 // identity are the fields that name an endpoint; they never change.
@@ -92,6 +94,8 @@ func fields(of reflect.Type, index map[string]int, declare func(name string, t T
 			declare(name, Boolean)
 		case reflect.Int:
 			declare(name, Integer)
+		case reflect.Int64:
+			declare(name, Duration)
 		case reflect.Slice:
 			declare(name, List)
 		case reflect.Map:
@@ -192,6 +196,9 @@ func (t Type) fits(text string) bool {
 	case Integer:
 		_, ok := number(text)
 		return ok && (len(text) == 1 || text[0] != '0')
+	case Duration:
+		d, err := time.ParseDuration(text)
+		return err == nil && d > 0
 	case Boolean:
 		return text == "true" || text == "false"
 	case Decimal:

@@ -123,7 +123,7 @@ func Build(b *Base, s *State, r rate.Effective, credentials map[string]Credentia
 		return nil, err
 	}
 	var err error
-	d := catalog.Declared{Models: slices.Clone(b.Models), PricesAsOf: b.PricesAsOf, KnownSince: b.KnownSince, Aliases: b.Aliases, Retired: b.Retired, Families: b.Families}
+	d := catalog.Declared{Models: slices.Clone(b.Models), PricesAsOf: b.PricesAsOf, KnownSince: b.KnownSince, Aliases: b.Aliases, Retired: b.Retired, Families: b.Families, AttemptBudget: b.AttemptBudget}
 	for i := range m.out.Providers {
 		if m.out.Providers[i].On {
 			d.Providers = append(d.Providers, m.out.Providers[i].Provider)
