@@ -163,7 +163,9 @@ func TestSpeechStream(t *testing.T) {
 	const stream = "event: speech.audio.delta\ndata: {\"type\":\"speech.audio.delta\",\"audio\":\"UklGRg==\",\"response_format\":\"wav\"}\n\n: idle\n\ndata: {\"type\":\"speech.audio.delta\",\"audio\":\"\"}\n\n"
 	speak := func(body string) ([]*completion.Event, error) {
 		a := answerOf(body)
-		return collect(func(y func(*completion.Event, error) bool) { new(Dialect).spoken(a, dialect.AudioReader(a), "audio/wav", y) })
+		return collect(func(y func(*completion.Event, error) bool) {
+			new(Dialect).spoken(a, dialect.AudioReader(a), "audio/wav", y)
+		})
 	}
 	all, err := speak(stream + "data: {\"type\":\"speech.audio.done\",\"usage\":{\"input_tokens\":14,\"output_tokens\":101,\"total_tokens\":115}}\n\n")
 	if err != nil || len(all) != 2 || string(all[0].Result.Audio.Data) != "RIFF" || !all[1].Done || all[1].Usage.Completion.N != 101 {
