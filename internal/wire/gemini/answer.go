@@ -55,7 +55,7 @@ func (p *output) append(b []byte) []byte {
 			b = append(rawjson.AppendText(append(b, `"id":`...), p.call.ID), ',')
 		}
 		b = append(rawjson.AppendText(append(b, `"name":`...), p.call.Name), `,"args":`...)
-		b = append(appendArguments(b, p.call.Arguments), '}')
+		b = append(appendArguments(b, p.call), '}')
 	case p.uri != nil:
 		b = append(rawjson.AppendString(append(b, `{"fileData":{"mimeType":"image/png","fileUri":`...), p.uri), '}')
 	case p.mime != "":
@@ -79,13 +79,13 @@ func (p *output) append(b []byte) []byte {
 	return append(b, '}')
 }
 
-// appendArguments writes the arguments of a call. Where the model wrote no valid object, the tool gets the raw text.
-func appendArguments(b, args []byte) []byte {
-	switch {
-	case rawjson.Valid(args) && rawjson.KindOf(args) == rawjson.Object:
+// appendArguments writes the arguments of a call. Free text, and what is no valid object, is a member of one.
+func appendArguments(b []byte, call *completion.ToolCall) []byte {
+	args := call.Arguments
+	if !call.Custom && rawjson.Valid(args) && rawjson.KindOf(args) == rawjson.Object {
 		return rawjson.AppendOneLine(b, args)
 	}
-	return append(rawjson.AppendString(append(b, `{"input":`...), args), '}')
+	return append(rawjson.AppendString(append(b, `{"`+completion.FreeText+`":`...), args), '}')
 }
 
 // composer makes the parts of one candidate from events. Each goes to put, in order, with views that are valid during the call.

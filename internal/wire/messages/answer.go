@@ -234,11 +234,20 @@ func (c *composer) call(t *completion.ToolCall) {
 			c.begin(&block{kind: redactedBlock, data: pack.Pack(&completion.ReasoningDetail{Kind: completion.ReasoningEncrypted, Format: completion.FormatGoogle, ID: t.ID, Data: t.Signature})})
 		}
 		c.begin(&block{kind: toolBlock, id: t.ID, name: t.Name})
+		if t.Custom { // every input is an object here
+			c.page.text([]byte(`{"` + completion.FreeText + `":"`))
+		}
 	}
-	if len(t.Arguments) > 0 {
+	switch {
+	case len(t.Arguments) > 0 && t.Custom:
+		c.page.text(rawjson.AppendEscaped(nil, t.Arguments))
+	case len(t.Arguments) > 0:
 		c.page.text(t.Arguments)
 	}
 	if t.Last {
+		if t.Custom {
+			c.page.text([]byte(`"}`))
+		}
 		c.end()
 	}
 }

@@ -179,7 +179,8 @@ type composer struct {
 	finish completion.FinishReason
 	buf    []byte
 
-	sources []byte // annotations that wait for a text, separated by commas
+	sources []byte                       // annotations that wait for a text, separated by commas
+	sealed  []completion.ReasoningDetail // signatures of the open message, of which more may come
 }
 
 func newComposer(o *Options, served relay.Served) composer {
@@ -242,6 +243,10 @@ func (c *composer) reasoning(ev *completion.Event) {
 }
 
 func (c *composer) reasoningDetail(t *completion.ReasoningDetail) {
+	if t.Kind == completion.ReasoningEncrypted && t.Format == completion.FormatGoogle && t.ID == "" && c.open.kind == messageItem {
+		c.sealed = append(c.sealed, *t)
+		return
+	}
 	if t.Kind == completion.ReasoningEncrypted {
 		if c.open.kind != reasoningItem || c.open.reasoning.Data != "" || c.open.reasoning.Signature != "" || t.Format != completion.FormatOpenAI {
 			c.close("completed")
@@ -556,6 +561,12 @@ func (c *composer) close(status string) {
 	}
 	c.count++
 	c.open = item{}
+	sealed := c.sealed
+	c.sealed = nil
+	for i := range sealed {
+		c.begin(&item{kind: reasoningItem, reasoning: sealed[i]})
+		c.close("completed")
+	}
 }
 
 // appendItem writes an item in its current state; whole adds the data with which reasoning can be sent back.
