@@ -64,7 +64,8 @@ func TestPagesAreHeldFor(t *testing.T) {
 		some := func(name string) string {
 			return rapid.SampledFrom([]string{"0", "0.001", "0.3", "7", "90"}).Draw(r, name)
 		}
-		o := offer("alpha", "v/m", some("prompt"), some("completion"), limits(rapid.SampledFrom([]int64{0, 2000, 40_000, 1_000_000}).Draw(r, "context"), 1000), prices(func(p *catalog.Prices) {
+		window := rapid.SampledFrom([]int64{0, 2000, 40_000, 1_000_000}).Draw(r, "context")
+		o := offer("alpha", "v/m", some("prompt"), some("completion"), limits(window, 1000), prices(func(p *catalog.Prices) {
 			p.WebSearch, p.WebFetch, p.FileSearch, p.CodeExecution, p.MCP = price(some("search")), price(some("fetch")), price(some("file search")), price(some("code")), price(some("mcp"))
 			if rapid.Bool().Draw(r, "writes cost more") {
 				p.CacheRead, p.CacheWrite = price(some("read")), price(some("write"))
@@ -98,7 +99,9 @@ func TestPagesAreHeldFor(t *testing.T) {
 				found += uses[i] * page
 			}
 		}
-		uses.Set(&u)
+		if uses.Set(&u); window > 0 {
+			found = min(found, window-prompt) // what several rounds read again beyond it is not held for
+		}
 		u.Prompt = usage.Of(prompt + rapid.Int64Range(0, found).Draw(r, "pages"))
 		u.CacheWrite = usage.Of(rapid.Int64Range(0, u.Prompt.N).Draw(r, "written"))
 		w.plays("alpha/v/m", script{does(func(context.Context) { _, held = w.book.Open() }), text("a"), finish(completion.Stop), usedExactly(u), done()})

@@ -478,6 +478,8 @@ func (x *run) consumed(u *usage.Usage) {
 	rough.Text = m.likely()
 	most, to := x.most, x.held
 	most.Completion.N = max(most.Completion.N, rough.Tokens()) // at least what was delivered
+	asked := x.asked()
+	asked.Reread(&most, x.serving.Endpoint, u.Hosted())
 	most.Images.N, to.Images.N = max(most.Images.N, m.images), max(to.Images.N, m.images)
 	if rough.Audio > 0 {
 		most.OutputAudio = most.Completion

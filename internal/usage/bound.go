@@ -75,6 +75,28 @@ func (a *Ask) Found() int64 {
 	return prompt
 }
 
+// Reread raises most, the bound on a call at ep, by the rounds of so many calls of the provider's tools: the model is asked again after each call,
+// every time with all that was found before, and the provider reports and bills the sum. OpenAI reports 115,886 tokens of prompt for a question of
+// 20 with six searches.
+func (a *Ask) Reread(most *Usage, ep *catalog.Endpoint, called Calls) {
+	rounds := int64(0)
+	for i, n := range called {
+		if a.Calls[i] > 0 && n <= max(a.Calls[i], unaskedFinds) { // what the request offers, as often as is believed
+			rounds += max(n, 0)
+		}
+	}
+	context := cmp.Or(max(ep.ContextLength, 0), openContext)
+	was, prompt := most.Prompt.N, most.Prompt.N
+	for n := int64(1); n <= rounds && prompt < mostPlausible; n++ {
+		prompt = plus(prompt, min(plus(a.Prompt, ownPrompt+n*foundPages), context))
+	}
+	for _, k := range append([]Kind{KindPrompt}, partsOf[KindPrompt]...) {
+		if c := most.of(k); c.N == was && was > 0 {
+			c.N = prompt
+		}
+	}
+}
+
 // each is the most tokens that one answer has.
 func (a *Ask) each(ep *catalog.Endpoint) int64 {
 	answer := ep.MaxCompletion

@@ -134,3 +134,34 @@ func TestMostSpreads(t *testing.T) {
 		t.Errorf("%d, %v", got, err)
 	}
 }
+
+// A question of twenty tokens with six searches was reported with 115,886 tokens of prompt: each round reads again what those before it found.
+func TestReread(t *testing.T) {
+	t.Parallel()
+	web := func(n int64) (c usage.Calls) { c[0] = n; return c }
+	for _, c := range []struct {
+		name          string
+		asked, called int64
+		context       int64
+		least, most   int64
+	}{
+		{"no calls", 3, 0, 400_000, 0, 60_000},
+		{"one", 3, 1, 400_000, 60_000, 80_000},
+		{"six, three asked for", 3, 6, 400_000, 115_886, 500_000},
+		{"within the context", 3, 6, 50_000, 115_886, 7 * 50_000},
+		{"not asked for", 0, 6, 400_000, 0, 5000},
+		{"more than is believed", 3, 33, 400_000, 0, 60_000},
+		{"absurd", 3, math.MaxInt64, 400_000, 0, 60_000},
+	} {
+		ask := usage.Ask{Prompt: 20, Calls: web(c.asked)}
+		ep := &catalog.Endpoint{ContextLength: c.context}
+		bound := usage.Bound(&ask, ep)
+		ask.Reread(&bound, ep, web(c.called))
+		if n := bound.Prompt.N; n < c.least || n > c.most {
+			t.Errorf("%s: a prompt of up to %d, want %d to %d", c.name, n, c.least, c.most)
+		}
+		if bound.CacheRead.N != bound.Prompt.N {
+			t.Errorf("%s: up to %d of %d from the cache", c.name, bound.CacheRead.N, bound.Prompt.N)
+		}
+	}
+}
