@@ -21,11 +21,12 @@ type failure struct {
 	headers string // "Name: value", separated by line breaks
 	body    string
 
-	kind   fault.Kind
-	next   fault.Next
-	retry  time.Duration
-	tokens fault.Overflow
-	words  string // with which the message begins in the messages style
+	kind    fault.Kind
+	next    fault.Next
+	retry   time.Duration
+	tokens  fault.Overflow
+	words   string // with which the message begins in the messages style
+	account bool   // it is about the operator's account, and its words are not shown
 }
 
 const (
@@ -91,6 +92,8 @@ var failures = []failure{
 		kind: fault.RateLimited, next: elsewhere, retry: 7 * time.Second},
 	{from: "OpenAI, BuilderIO/micro-agent#86", status: 429, body: `{"error":{"message":"Rate limit reached for gpt-4o in organization org-uOtiSEwvUnroadaOnJJquBEC on tokens per min (TPM): Limit 30000, Used 29937, Requested 385. Please try again in 644ms.","type":"tokens","param":null,"code":"rate_limit_exceeded"}}`, kind: fault.RateLimited, next: elsewhere, retry: time.Second},
 	{from: "OpenAI, TheR1D/shell_gpt#653", status: 429, body: `{"error":{"message":"Request too large for gpt-4o in organization org-78asdf87asdf9aaa8976 on tokens per min (TPM): Limit 30000, Requested 31538. The input or output tokens must be reduced in order to run successfully.","type":"tokens","param":null,"code":"rate_limit_exceeded"}}`, kind: fault.RateLimited, next: elsewhere, retry: 10 * time.Second},
+	{from: "xAI, continuedev/continue#10373", account: true, status: 429, body: `{"code":"x","error":"Your team 16f2151a-40f4-4a80-8ad0-cae00c27e8dd has either used all available credits or reached its monthly spending limit. To continue making API requests, please purchase more credits or raise your spending limit."}`,
+		kind: fault.RateLimited, next: elsewhere, retry: 10 * time.Second},
 	{from: "Z.AI, kaitranntt/ccs#402", status: 429, body: `{"error":{"code":"1302","message":"High concurrency usage of this API, please reduce concurrency or contact customer service to increase limits"}}`, kind: fault.RateLimited, next: elsewhere, retry: 10 * time.Second},
 	{from: "Moonshot", status: 429, body: `{"error":{"message":"Your account org-abc123def456<ak-abc123> request reached organization max RPM: 3, please try again after 1 seconds","type":"rate_limit_reached_error"}}`, kind: fault.RateLimited, next: elsewhere, retry: time.Second},
 	{from: "OpenRouter, recorded", status: 429, body: `{"error":{"code":429,"message":"Provider returned error","metadata":{"provider_name":"Google","raw":"google/gemini-2.0-flash-exp:free is temporarily rate-limited upstream. Please retry shortly, or add your own key to accumulate your rate limits: https://openrouter.ai/settings/integrations"}},"user_id":"user_2abcdefghijkl"}`, kind: fault.RateLimited, next: elsewhere, retry: 10 * time.Second},
@@ -106,12 +109,12 @@ var failures = []failure{
 	{from: "a proxy", status: 503, body: `<html><head><title>503 Service Temporarily Unavailable</title></head></html>`, kind: fault.ProviderOverloaded, next: elsewhere, retry: 10 * time.Second},
 
 	// The operator's account: never the client's affair.
-	{from: "Anthropic", dialect: "anthropic", status: 400, body: `{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits."}}`, kind: fault.ProviderUnavailable, next: elsewhere},
-	{from: "xAI", status: 400, body: `{"code":"Client specified an invalid argument","error":"Incorrect API key provided: xa***ab. You can obtain an API key from https://console.x.ai."}`, kind: fault.ProviderUnavailable, next: elsewhere},
-	{from: "DashScope", status: 400, body: `{"error":{"code":"Arrearage","message":"Access denied, please make sure your account is in good standing.","type":"Arrearage"}}`, kind: fault.ProviderUnavailable, next: elsewhere},
-	{from: "Google", dialect: "gemini", status: 400, body: `{"error":{"code":400,"message":"API key not valid. Please pass a valid API key.","status":"INVALID_ARGUMENT","details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"API_KEY_INVALID"}]}}`, kind: fault.ProviderUnavailable, next: elsewhere},
-	{from: "Z.AI, zai-org/feedback#789", dialect: "anthropic", status: 429, body: `{"type":"error","error":{"type":"rate_limit_error","code":"1113","message":"[1113][Insufficient balance or no resource package. Please recharge.]"}}`, kind: fault.RateLimited, next: elsewhere, retry: 10 * time.Second},
-	{from: "OpenAI", status: 403, body: `{"error":{"message":"Project proj_abcdefghijkl does not have access to model gpt-5","type":"invalid_request_error","param":null,"code":"model_not_found"}}`, kind: fault.ProviderUnavailable, next: elsewhere},
+	{from: "Anthropic", dialect: "anthropic", account: true, status: 400, body: `{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits."}}`, kind: fault.ProviderUnavailable, next: elsewhere},
+	{from: "xAI", account: true, status: 400, body: `{"code":"Client specified an invalid argument","error":"Incorrect API key provided: xa***ab. You can obtain an API key from https://console.x.ai."}`, kind: fault.ProviderUnavailable, next: elsewhere},
+	{from: "DashScope", account: true, status: 400, body: `{"error":{"code":"Arrearage","message":"Access denied, please make sure your account is in good standing.","type":"Arrearage"}}`, kind: fault.ProviderUnavailable, next: elsewhere},
+	{from: "Google", dialect: "gemini", account: true, status: 400, body: `{"error":{"code":400,"message":"API key not valid. Please pass a valid API key.","status":"INVALID_ARGUMENT","details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"API_KEY_INVALID"}]}}`, kind: fault.ProviderUnavailable, next: elsewhere},
+	{from: "Z.AI, zai-org/feedback#789", dialect: "anthropic", account: true, status: 429, body: `{"type":"error","error":{"type":"rate_limit_error","code":"1113","message":"[1113][Insufficient balance or no resource package. Please recharge.]"}}`, kind: fault.RateLimited, next: elsewhere, retry: 10 * time.Second},
+	{from: "OpenAI", account: true, status: 403, body: `{"error":{"message":"Project proj_abcdefghijkl does not have access to model gpt-5","type":"invalid_request_error","param":null,"code":"model_not_found"}}`, kind: fault.ProviderUnavailable, next: elsewhere},
 
 	// Content that the provider refuses.
 	{from: "Azure", status: 400, body: `{"error":{"message":"The response was filtered due to the prompt triggering Azure OpenAI's content management policy.","type":null,"param":"prompt","code":"content_filter","status":400,"innererror":{"code":"ResponsibleAIPolicyViolation"}}}`, kind: fault.ContentPolicy, next: model},
@@ -162,6 +165,9 @@ func TestFailuresAsTheyCome(t *testing.T) {
 		if f.Kind != c.kind || f.Next != c.next || f.RetryAfter != c.retry || f.Overflow != c.tokens {
 			t.Errorf("%s: %s %d\n%s, next %d, after %v, %+v, want\n%s, next %d, after %v, %+v", c.from, c.body, c.status, f.Kind, f.Next, f.RetryAfter, f.Overflow, c.kind, c.next, c.retry, c.tokens)
 			continue
+		}
+		if f.Upstream.OfAccount != c.account || f.Upstream.OfAccount && f.Upstream.Raw != "" {
+			t.Errorf("%s: of the operator's account %v, raw %q", c.from, f.Upstream.OfAccount, f.Upstream.Raw)
 		}
 		enveloped(t, &c, f)
 	}

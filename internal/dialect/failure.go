@@ -160,7 +160,7 @@ var (
 	limitPhrases = []string{"rate_limit", "tokens per min", "(tpm)"}
 	// accountPhrases are those of refusals that are about the operator's credential or balance, with the status of a bad request or a rate limit.
 	accountPhrases = []string{"credit balance", "insufficient_quota", "insufficient balance", "insufficient_balance", "insufficient credit", "insufficient_credit",
-		"exceeded_current_quota_error", "billing_hard_limit", "billing hard limit", "billing_not_active", "arrearage", "余额不足",
+		"exceeded_current_quota_error", "billing_hard_limit", "billing hard limit", "billing_not_active", "used all available credits", "spending limit", "arrearage", "余额不足",
 		"incorrect api key", "invalid api key", "invalid_api_key", "api_key_invalid", "api key not valid", "api key expired"}
 )
 

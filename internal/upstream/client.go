@@ -186,6 +186,10 @@ func (c *Client) polish(ep *catalog.Endpoint, err error) *fault.Error {
 	f.Public = scrub(c.cfg.Redactor, ep.Provider, secrets, f.Public, maxPublicBytes)
 	f.Upstream.Raw = scrub(c.cfg.Redactor, ep.Provider, secrets, f.Upstream.Raw, maxRawBytes)
 	f.Upstream.Code = scrub(c.cfg.Redactor, ep.Provider, secrets, f.Upstream.Code, maxCodeBytes)
+	if ep.Provider.OwnKey == "" && ofLimits(f) { // who brings the key may know its limits
+		f.Public = string(withoutLimits([]byte(f.Public)))
+		f.Upstream.Raw = string(cut(withoutLimits([]byte(f.Upstream.Raw)), maxRawBytes))
+	}
 	f.Cause = withoutFetched(f.Cause, secrets)
 	return f
 }

@@ -25,7 +25,7 @@ func scrub(r *redact.Redactor, p *catalog.Provider, secrets []string, text strin
 	b := []byte(strings.ToValidUTF8(text, "\uFFFD"))
 	b = withoutSecrets(p, secrets, b)
 	b = r.Redact(b)
-	b = withoutAccounts(b)
+	b = withoutNumbered(withoutAccounts(b))
 	b = withoutURLs(b)
 	if host := hostOf(p.BaseURL); host != "" {
 		b = bytes.ReplaceAll(b, []byte(host), []byte("[host]"))
@@ -33,14 +33,18 @@ func scrub(r *redact.Redactor, p *catalog.Provider, secrets []string, text strin
 			b = bytes.ReplaceAll(b, []byte(name), []byte("[host]"))
 		}
 	}
-	b = withoutAddresses(b)
-	if n := limit; len(b) > n {
-		for n > 0 && !utf8.RuneStart(b[n]) {
-			n--
-		}
-		b = b[:n]
+	return string(cut(withoutAddresses(b), limit))
+}
+
+// cut keeps at most n bytes, and whole characters.
+func cut(b []byte, n int) []byte {
+	if len(b) <= n {
+		return b
 	}
-	return string(b)
+	for n > 0 && !utf8.RuneStart(b[n]) {
+		n--
+	}
+	return b[:n]
 }
 
 // withoutSecrets hides the declared secrets of p, and secrets.
@@ -78,7 +82,7 @@ func withoutFetched(cause error, secrets []string) error {
 }
 
 // accountMarks begin the ids of the operator's accounts, as OpenAI, Groq, Moonshot and OpenRouter write them.
-var accountMarks = []string{"org-", "org_", "proj_", "user_", "acct_", "ak-"}
+var accountMarks = []string{"org-", "org_", "proj_", "proj-", "user_", "acct_", "ak-"}
 
 // leastAccount is how long an id of an account is at least, after its mark: words such as user_input are shorter, or have more parts.
 const leastAccount = 10
