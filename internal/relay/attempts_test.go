@@ -87,6 +87,33 @@ func TestTrafficMovesAndReturns(t *testing.T) {
 	t.Logf("served by: %s", strings.Join(served, " "))
 }
 
+// A client is told to come back when the first endpoint is free: one that was asked, or one that was passed over.
+func TestRetryWhenTheFirstIsFree(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ ejectedFor, asks, want time.Duration }{
+		"the one that is ejected": {30 * time.Second, time.Minute, 18 * time.Second},
+		"the one that was asked":  {30 * time.Second, 5 * time.Second, 5 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, gated(func(h *health.Config) { h.Ejection, h.EjectAfter = c.ejectedFor, 3 }), market()[:2]...)
+			w.plays("alpha/v/m", broken)
+			w.plays("beta/v/m", whole("b", 10, 5), whole("b", 10, 5), whole("b", 10, 5), whole("b", 10, 5), whole("b", 10, 5),
+				script{fails(fault.ProviderOverloaded, fault.NextEndpoint, status(503), retryAfter(c.asks))})
+			for range 5 {
+				if _, err := w.complete(w.call(func(c *relay.Call) { c.Request.Preferences.Sort = "price" })); err != nil {
+					t.Fatal(err)
+				}
+			}
+			w.clock.add(12500 * time.Millisecond)
+			_, err := w.complete(w.call())
+			if e := wantKind(t, err, fault.ProviderOverloaded); e.RetryAfter != c.want {
+				t.Errorf("again after %v, want %v", e.RetryAfter, c.want)
+			}
+		})
+	}
+}
+
 // When every endpoint fails, the client gets the error at once, and one call a second finds out whether that is still so.
 func TestEveryEndpointIsEjected(t *testing.T) {
 	t.Parallel()

@@ -404,10 +404,13 @@ func (x *run) final(last *fault.Error) *fault.Error {
 		last = x.errs[at].Error
 		previous = slices.Delete(x.errs, at, at+1)
 	}
-	if len(previous) == 0 {
-		return last
-	}
 	out := *last
+	if out.RetryAfter > 0 && x.skips.after > 0 { // an endpoint that was passed over may be free before those that were asked
+		out.RetryAfter = min(out.RetryAfter, roundUp(x.skips.after))
+	}
+	if len(previous) == 0 {
+		return &out
+	}
 	reported := make([]any, 0, len(previous))
 	for _, e := range previous {
 		// the soonest hint of all: the first endpoint that is free can serve

@@ -188,7 +188,9 @@ func (a *attempt) askAny(t *target, req *completion.Request, call *dialect.Call)
 			rest.Provider, rest.Key = t.provider.ID, 1+slices.Index(t.keys.all, key)
 			a.client.cfg.Resting(rest)
 		}
-		refusal, tried = err, append(tried, key)
+		if tried = append(tried, key); refusal == nil || fault.From(refusal).Kind != fault.RateLimited { // which says when a call will pass, and so counts before others
+			refusal = err
+		}
 		if a.again(); a.why() != nil {
 			return nil, nil, refusal
 		}

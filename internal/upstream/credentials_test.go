@@ -64,6 +64,9 @@ func TestCredentials(t *testing.T) {
 			{after: time.Minute, keys: []string{"key-a"}, fault: auth},
 			{after: time.Minute, refuses: map[string]int{"key-b": 0}, keys: []string{"key-b"}}, // free first by now
 		}},
+		{"one is limited, the other refused", []string{"key-a", "key-b"}, []step{
+			{refuses: map[string]int{"key-a": 429, "key-b": 403}, keys: []string{"key-a", "key-b"}, wait: "Retry-After: 20", fault: limited, retry: 20 * time.Second},
+		}},
 		{"another failure is not the key's", []string{"key-a", "key-b"}, []step{
 			{refuses: map[string]int{"key-a": 500}, keys: []string{"key-a"}, fault: auth},
 			{refuses: map[string]int{"key-a": 400}, keys: []string{"key-a"}, fault: fault.Invalid},
