@@ -45,7 +45,7 @@ func (x *exchange) postVisit() error {
 		return fault.Field("httpapi.postVisit", "to", "to must be a path of this gateway, such as /overview.")
 	}
 	if v.Aim == person.Link && x.session != nil && !x.session.Fresh(x.at) {
-		return stale()
+		return person.Stale("httpapi.session")
 	}
 	v.Redirect = x.callbackOf(v.Provider)
 	address, cookie, err := x.api.People.Leave(x.context(), v, x.person, x.visitor())

@@ -253,7 +253,7 @@ func (x *exchange) postProve() error {
 	var err error
 	wrong := fault.Field("httpapi.postProve", "password", "password must be your present password.")
 	if step == "" && answer == nil {
-		err = x.api.People.Prove(x.context(), x.session, x.person, password, x.visitor())
+		err = x.api.People.Prove(x.context(), x.session, x.person, password)
 	} else {
 		at, failed := x.site()
 		if failed != nil {

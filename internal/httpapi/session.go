@@ -41,7 +41,7 @@ func (x *exchange) verifySession(token string) (*apikey.Caller, error) {
 		return nil, err
 	}
 	if x.route != nil && x.route.fresh && !s.Fresh(x.at) {
-		return nil, stale()
+		return nil, person.Stale("httpapi.session")
 	}
 	x.session, x.person = &s, &p
 	x.w.Header()["Cache-Control"] = noStore // a browser keeps nothing of it; a handler may know better
@@ -60,13 +60,6 @@ func (x *exchange) verifySession(token string) (*apikey.Caller, error) {
 		err = x.mayFrom(caller)
 	}
 	return caller, err
-}
-
-// stale is the error of a session whose person has not proved who they are for too long.
-func stale() error {
-	e := fault.New(fault.PermissionDenied, "httpapi.session", "This needs a recent sign-in. Give your password or passkey again.")
-	e.Details = map[string]any{"sign_in": "again"}
-	return e
 }
 
 // checkOrigin refuses requests that another site's page has made a browser send. A page of ours sends X-Weir, which others cannot without asking

@@ -244,11 +244,11 @@ func (x *exchange) postConfirm() error {
 	if err := x.secure(); err != nil {
 		return err
 	}
-	var token string
-	if err := x.form(map[string]*string{"token": &token}); err != nil {
+	var f person.Form
+	if err := x.form(map[string]*string{"token": &f.Token, "name": &f.Name, "password": &f.Password}); err != nil {
 		return err
 	}
-	return x.begun(x.api.People.Confirm(x.context(), token, x.visitor()))
+	return x.begun(x.api.People.Confirm(x.context(), f, x.visitor()))
 }
 
 // postSetup serves POST /api/auth/setup.
@@ -280,7 +280,7 @@ func (x *exchange) postRecover() error {
 	if err := x.form(map[string]*string{"email": &email, "locale": &locale}); err != nil {
 		return err
 	}
-	if err := x.api.People.Recover(x.context(), email, locale); err != nil {
+	if err := x.api.People.Recover(x.context(), email, locale, x.visitor()); err != nil {
 		return err
 	}
 	return x.mailed()

@@ -38,7 +38,8 @@ type entry struct {
 // minSweep is the least number of names in a shard at which it is worth looking for some to forget.
 const minSweep = 64
 
-// NewGate makes a gate that stores up to names names whose allowances are not full; further names share one entry.
+// NewGate makes a gate that stores up to about names names whose allowances are not full. A further name takes the place of one that is nearest
+// to full: a crowd of new names costs nobody more than what they had left, and does not make the gate forget those who took much.
 func NewGate(start time.Time, names int) *Gate {
 	g := &Gate{start: start, seed: maphash.MakeSeed(), most: max(names/shards, 1)}
 	for i := range g.parts {
@@ -62,7 +63,7 @@ func (g *Gate) Take(now time.Time, name string, r *Rates, c Cost) Verdict {
 	p := g.part(name)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	e := p.find(name)
+	e := p.full[name]
 	parts := g.parted.Load()
 	after := [Dims]span{}
 	for i := range r {
@@ -107,7 +108,7 @@ func (g *Gate) Charge(now time.Time, name string, r *Rates, c Cost) {
 	p := g.part(name)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	e := p.find(name)
+	e := p.full[name]
 	parts := max(g.parted.Load(), 1)
 	after := [Dims]span{}
 	for i := range r {
@@ -125,6 +126,9 @@ func (g *Gate) Charge(now time.Time, name string, r *Rates, c Cost) {
 			after[i] = rate.sub(after[i], rate.spanOf(-c[i]))
 		}
 	}
+	if e == nil && max(c[0], c[1], c[2]) <= 0 {
+		return // its allowances are full already
+	}
 	p.note(g, name, p.keep(g, name, e, at, r, &after), r, &c)
 }
 
@@ -134,7 +138,7 @@ func (g *Gate) Left(now time.Time, name string, r *Rates) (left [Dims]int64) {
 	p := g.part(name)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	e := p.find(name)
+	e := p.full[name]
 	for i := range r {
 		rate := &r[i]
 		if rate.Amount <= 0 {
@@ -170,14 +174,6 @@ func (g *Gate) part(name string) *gatePart {
 	return &g.parts[maphash.String(g.seed, name)%shards]
 }
 
-// find is the entry of a name; once there is no room for more names, the one that the others share.
-func (p *gatePart) find(name string) *entry {
-	if e := p.full[name]; e != nil {
-		return e
-	}
-	return p.full[""]
-}
-
 // keep writes down when a name's allowances will be full.
 func (p *gatePart) keep(g *Gate, name string, e *entry, at span, r *Rates, after *[Dims]span) *entry {
 	if e == nil {
@@ -191,13 +187,13 @@ func (p *gatePart) keep(g *Gate, name string, e *entry, at span, r *Rates, after
 	return e
 }
 
-// add makes an entry for a name, or for all who find no room.
+// add makes an entry for a name, and room for it.
 func (p *gatePart) add(g *Gate, name string, at span) *entry {
-	if len(p.full) >= min(p.sweep, g.most) {
+	switch {
+	case len(p.full) >= g.most:
+		p.makeRoom(at)
+	case len(p.full) >= p.sweep:
 		p.forget(g, at)
-	}
-	if len(p.full) >= g.most {
-		name = ""
 	}
 	e := new(entry)
 	p.full[name] = e
@@ -207,9 +203,43 @@ func (p *gatePart) add(g *Gate, name string, at span) *entry {
 // forget drops names whose allowances are full: a new name starts with the same.
 func (p *gatePart) forget(g *Gate, at span) {
 	for name, e := range p.full {
-		if !e.full[0].above(at) && !e.full[1].above(at) && !e.full[2].above(at) {
+		if !e.until().above(at) {
 			delete(p.full, name)
 		}
 	}
 	p.sweep = min(max(2*len(p.full), minSweep), g.most)
+}
+
+// looks is how many names are looked at to find one that makes room: a flood of new names must not cost a pass through all for each.
+const looks = 64
+
+// makeRoom forgets, of some names, those whose allowances are full, or else the one that is nearest to it.
+func (p *gatePart) makeRoom(at span) {
+	nearest, until, looked := "", span{}, 0
+	for name, e := range p.full {
+		switch full := e.until(); {
+		case !full.above(at):
+			delete(p.full, name)
+			nearest, until = "", at
+		case looked == 0 || until.above(full):
+			nearest, until = name, full
+		}
+		if looked++; looked == looks {
+			break
+		}
+	}
+	if nearest != "" {
+		delete(p.full, nearest)
+	}
+}
+
+// until is when all allowances are full again.
+func (e *entry) until() span {
+	full := e.full[0]
+	for _, other := range e.full[1:] {
+		if other.above(full) {
+			full = other
+		}
+	}
+	return full
 }

@@ -184,16 +184,6 @@ func TestGateForgetsAndIsBounded(t *testing.T) {
 	if n := g.Names(); n > 64*101 {
 		t.Fatalf("%d names are remembered", n)
 	}
-	// the crowd beyond the bound shares one allowance
-	refused := 0
-	for i := range 1000 {
-		if !g.Take(start, fmt.Sprint("b", i), &rates, limit.Cost{1}).OK {
-			refused++
-		}
-	}
-	if refused == 0 {
-		t.Fatal("nobody of the crowd was refused")
-	}
 	later := start.Add(time.Minute)
 	for i := range 64 * 100 {
 		g.Take(later, fmt.Sprint("c", i), &rates, limit.Cost{1})
@@ -203,6 +193,59 @@ func TestGateForgetsAndIsBounded(t *testing.T) {
 	}
 	if v := g.Take(later.Add(time.Hour), "new", &rates, limit.Cost{2}); !v.OK {
 		t.Fatalf("a full allowance: %+v", v)
+	}
+}
+
+// A flood of new names, however long, neither refuses the next one nor makes the gate forget who took much. Only one of many that took as
+// little as each of the flood may be forgotten.
+func TestFlood(t *testing.T) {
+	t.Parallel()
+	rates := limit.Rates{limit.PerMinute(10)}
+	g := limit.NewGate(start, 64*100)
+	for i := range 100 {
+		g.Take(start, fmt.Sprint("much", i), &rates, limit.Cost{10})
+	}
+	now := start
+	for i := range 50_000 {
+		now = now.Add(time.Millisecond / 10)
+		if v := g.Take(now, fmt.Sprint("a", i), &rates, limit.Cost{1}); !v.OK {
+			t.Fatalf("name %d of the flood: %+v", i, v)
+		}
+	}
+	for i := range 100 {
+		if v := g.Take(now, fmt.Sprint("much", i), &rates, limit.Cost{1}); v.OK {
+			t.Errorf("name %d that took all is forgotten", i)
+		}
+	}
+	if v := g.Take(now, "new", &rates, limit.Cost{10}); !v.OK {
+		t.Errorf("a new name after the flood: %+v", v)
+	}
+	if n := g.Names(); n > 64*101 {
+		t.Errorf("%d names are remembered", n)
+	}
+	if v := g.Take(now.Add(time.Hour), "much7", &rates, limit.Cost{10}); !v.OK {
+		t.Errorf("an hour later: %+v", v)
+	}
+}
+
+// What is told to other nodes is bounded in a flood, too.
+func TestFloodIsToldInBounds(t *testing.T) {
+	t.Parallel()
+	rates := limit.Rates{limit.PerMinute(10)}
+	g := limit.NewGate(start, 64*10)
+	g.Share(2)
+	for range 3 {
+		for i := range 20_000 {
+			g.Take(start, fmt.Sprint("a", i), &rates, limit.Cost{1})
+		}
+	}
+	told := g.Uses(1 << 20)
+	names := map[string]bool{}
+	for _, u := range told {
+		names[u.Name] = true
+	}
+	if len(told) > 64*10 || len(names) != len(told) || len(told) == 0 {
+		t.Errorf("%d uses of %d names", len(told), len(names))
 	}
 }
 

@@ -39,8 +39,8 @@ func (g *Gate) Uses(most int) (all []Use) {
 		n := min(len(p.fresh), max(most-len(all), 0))
 		for _, name := range p.fresh[:n] {
 			e := p.full[name]
-			if e == nil {
-				continue // its allowances are full
+			if e == nil || !e.listed {
+				continue // its allowances are full, or it made room for others
 			}
 			u := Use{Name: name}
 			for d := range e.own {
@@ -81,9 +81,7 @@ func (g *Gate) learn(at span, parts int64, f *Full) {
 		if max(f.In[0], f.In[1], f.In[2]) <= 0 {
 			return
 		}
-		if e = p.add(g, f.Name, at); p.full[f.Name] != e {
-			return // there is no room: it shares the entry of all others
-		}
+		e = p.add(g, f.Name, at)
 	}
 	for d := range f.In {
 		in := min(max(int64(f.In[d]), 0), never)
@@ -107,7 +105,7 @@ func (g *Gate) Unsent(uses []Use, since time.Duration) {
 				e.own[d] += e.sent[d]
 			}
 			e.sent = [Dims]int64{}
-			p.list(name, e)
+			p.list(g, name, e)
 		}
 		p.mu.Unlock()
 	}
@@ -115,7 +113,7 @@ func (g *Gate) Unsent(uses []Use, since time.Duration) {
 
 // note writes down what was taken, if others are to learn of it.
 func (p *gatePart) note(g *Gate, name string, e *entry, r *Rates, c *Cost) {
-	if g.parted.Load() == 0 || p.full[name] != e { // or it is the entry of those who found no room
+	if g.parted.Load() == 0 {
 		return
 	}
 	for i := range r {
@@ -134,13 +132,32 @@ func (p *gatePart) note(g *Gate, name string, e *entry, r *Rates, c *Cost) {
 		}
 		e.own[i] = min(max(e.own[i]+took, -never), never)
 	}
-	p.list(name, e)
+	p.list(g, name, e)
 }
 
-func (p *gatePart) list(name string, e *entry) {
-	if !e.listed && e.own != ([Dims]int64{}) {
-		e.listed = true
-		p.fresh = append(p.fresh, name)
+func (p *gatePart) list(g *Gate, name string, e *entry) {
+	if e.listed || e.own == ([Dims]int64{}) {
+		return
+	}
+	if len(p.fresh) >= 2*g.most {
+		p.unlist()
+	}
+	e.listed = true
+	p.fresh = append(p.fresh, name)
+}
+
+// unlist drops the names that have made room for others.
+func (p *gatePart) unlist() {
+	p.fresh = slices.DeleteFunc(p.fresh, func(name string) bool {
+		e := p.full[name]
+		if e == nil || !e.listed {
+			return true
+		}
+		e.listed = false // so that a name that was listed before it made room is kept once
+		return false
+	})
+	for _, name := range p.fresh {
+		p.full[name].listed = true
 	}
 }
 

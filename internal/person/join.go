@@ -23,8 +23,8 @@ type Form struct {
 
 // read checks a form, except its token, and hashes the password.
 func (m *Manager) read(ctx context.Context, f *Form) (hash string, err error) {
-	if m.cfg.NoPassword {
-		return "", fault.New(fault.PermissionDenied, "person.SignUp", "Passwords are switched off here. Sign in with one of the providers.")
+	if err := m.passwords("person.SignUp"); err != nil {
+		return "", err
 	}
 	if f.Email, err = CheckEmail("email", f.Email); err != nil {
 		return "", err
@@ -48,8 +48,8 @@ func taken(err error) error {
 	return linkError("person.SignUp", err)
 }
 
-// SignUp makes an account. With an invitation it begins a session at once. Without one a mail is sent, whether or not the address has an
-// account, and the session begins with the link in it: then Started is empty.
+// SignUp makes an account. With an invitation it begins a session at once. Without one a mail is sent to the address, which is all that may be
+// given, whether or not it has an account: who opens the link in it chooses name and password. Then Started is empty.
 func (m *Manager) SignUp(ctx context.Context, f Form, c Client) (Started, error) {
 	switch {
 	case m.cfg.SignUp == Closed:
@@ -59,41 +59,61 @@ func (m *Manager) SignUp(ctx context.Context, f Form, c Client) (Started, error)
 	case m.cfg.SignUp != Open || m.mail == nil:
 		return Started{}, fault.New(fault.PermissionDenied, "person.SignUp", "Sign-up needs an invitation here. Ask the operator for one.")
 	}
-	hash, err := m.read(ctx, &f)
+	if err := m.passwords("person.SignUp"); err != nil {
+		return Started{}, err
+	}
+	email, err := CheckEmail("email", f.Email)
 	if err != nil {
 		return Started{}, err
 	}
-	if _, err := m.store.LoginByEmail(ctx, f.Email); err == nil {
-		m.send(Mail{To: f.Email, Kind: MailExists, Link: "/sign-in", Locale: f.Locale})
+	for _, given := range [...]struct{ field, value string }{{"password", f.Password}, {"name", f.Name}} {
+		if given.value != "" { // a stranger must not choose it for whoever opens the mail
+			return Started{}, fault.Field("person.SignUp", given.field, "%s is chosen with the link that comes by mail. Send email alone.", given.field)
+		}
+	}
+	if !m.mayMail(email, c.Network) {
+		return Started{}, nil // the mails that were sent are enough, and the answer is the same
+	}
+	if _, err := m.store.LoginByEmail(ctx, email); err == nil {
+		m.send(Mail{To: email, Kind: MailExists, Link: "/sign-in", Locale: f.Locale})
 		return Started{}, nil
 	} else if !fault.Is(err, fault.NotFound) {
 		return Started{}, err
 	}
 	text, sum := newToken()
 	now := m.moment()
-	err = m.store.AddToken(ctx, Token{Hash: sum, ID: apikey.NewID("tok_"), Kind: Confirm, Email: f.Email, Note: f.Name, Data: hash, CreatedAt: now, ExpiresAt: now.Add(confirmFor)}, maxLinks)
-	if fault.Is(err, fault.RateLimited) {
-		return Started{}, nil // the mails that were sent are enough, and the answer is the same
-	}
-	if err != nil {
+	if err := m.store.AddToken(ctx, Token{Hash: sum, ID: apikey.NewID("tok_"), Kind: Confirm, Email: email, CreatedAt: now, ExpiresAt: now.Add(confirmFor)}, maxLinks); err != nil {
 		return Started{}, err
 	}
-	m.send(Mail{To: f.Email, Kind: MailConfirm, Link: "/sign-up#" + text, Locale: f.Locale})
+	m.send(Mail{To: email, Kind: MailConfirm, Link: "/sign-up#" + text, Locale: f.Locale})
 	return Started{}, nil
 }
 
-// Confirm ends a sign-up with the token of its mail.
-func (m *Manager) Confirm(ctx context.Context, token string, c Client) (Started, error) {
+// Confirm ends a sign-up with the token of its mail, which proves the address and nothing else: the rest is what its owner writes now.
+func (m *Manager) Confirm(ctx context.Context, f Form, c Client) (Started, error) {
 	now := m.moment()
-	t, err := m.store.TokenBy(ctx, Confirm, SumOf(token), now)
+	t, err := m.store.TokenBy(ctx, Confirm, SumOf(f.Token), now)
 	if err != nil {
 		return Started{}, linkError("person.Confirm", err)
 	}
-	u, err := account.Make(t.Note, apikey.User, now)
+	f.Email = t.Email
+	hash, err := m.read(ctx, &f)
 	if err != nil {
 		return Started{}, err
 	}
-	return m.add(ctx, u, Login{User: u.ID, Email: t.Email, Password: t.Data, Confirmed: true, CreatedAt: now}, nil, t.Hash, "password", c)
+	u, err := account.Make(f.Name, apikey.User, now)
+	if err != nil {
+		return Started{}, err
+	}
+	return m.add(ctx, u, Login{User: u.ID, Email: f.Email, Password: hash, Confirmed: true, CreatedAt: now}, nil, t.Hash, "password", c)
+}
+
+// passwords refuses whatever uses or sets a password where they are switched off.
+func (m *Manager) passwords(op string) error {
+	if !m.cfg.NoPassword {
+		return nil
+	}
+	return fault.New(fault.PermissionDenied, op, "Passwords are switched off here. Sign in with one of the providers, or with a passkey.")
 }
 
 // add makes a user with a login, and begins their first session.
@@ -176,13 +196,19 @@ func (m *Manager) LookAt(ctx context.Context, kind, token string) (Token, error)
 }
 
 // Recover sends a link for a new password, if the address has an account. The answer does not say whether it has.
-func (m *Manager) Recover(ctx context.Context, email, locale string) error {
+func (m *Manager) Recover(ctx context.Context, email, locale string, c Client) error {
 	if m.mail == nil {
 		return fault.New(fault.PermissionDenied, "person.Recover", "This gateway sends no mail. Ask its operator for a link to set a new password.")
 	}
 	email, err := CheckEmail("email", email)
 	if err != nil {
 		return err
+	}
+	if err := m.passwords("person.Recover"); err != nil {
+		return err
+	}
+	if !m.mayMail(email, c.Network) {
+		return nil
 	}
 	l, err := m.store.LoginByEmail(ctx, email)
 	if fault.Is(err, fault.NotFound) {
@@ -191,10 +217,7 @@ func (m *Manager) Recover(ctx context.Context, email, locale string) error {
 	if err != nil {
 		return err
 	}
-	link, err := m.resetLink(ctx, &l, nil)
-	if fault.Is(err, fault.RateLimited) {
-		return nil
-	}
+	link, err := m.resetLink(ctx, &l, "", nil)
 	if err == nil {
 		m.send(Mail{To: l.Email, Kind: MailReset, Link: link, Locale: locale})
 	}
@@ -203,6 +226,9 @@ func (m *Manager) Recover(ctx context.Context, email, locale string) error {
 
 // ResetLink makes a link for a new password, which an operator hands over.
 func (m *Manager) ResetLink(ctx context.Context, user string, maker audit.Actor) (string, error) {
+	if err := m.passwords("person.ResetLink"); err != nil {
+		return "", err
+	}
 	l, err := m.store.LoginOf(ctx, user)
 	if fault.Is(err, fault.NotFound) {
 		return "", fault.New(fault.NotFound, "person.ResetLink", "This user has no login. Invite them instead.")
@@ -210,18 +236,24 @@ func (m *Manager) ResetLink(ctx context.Context, user string, maker audit.Actor)
 	if err != nil {
 		return "", err
 	}
-	return m.resetLink(ctx, &l, []audit.Event{{Actor: maker, Action: audit.ResetLink, Target: user}})
+	return m.resetLink(ctx, &l, handedOver, []audit.Event{{Actor: maker, Action: audit.ResetLink, Target: user}})
 }
 
-func (m *Manager) resetLink(ctx context.Context, l *Login, events []audit.Event) (string, error) {
+// handedOver is the note of a link that an operator has made: it did not travel to a mailbox, so it proves no address.
+const handedOver = "handed over"
+
+func (m *Manager) resetLink(ctx context.Context, l *Login, note string, events []audit.Event) (string, error) {
 	now := m.moment()
 	text, sum := newToken()
-	t := Token{Hash: sum, ID: apikey.NewID("tok_"), Kind: Reset, User: l.User, Email: l.Email, CreatedAt: now, ExpiresAt: now.Add(resetFor)}
+	t := Token{Hash: sum, ID: apikey.NewID("tok_"), Kind: Reset, User: l.User, Email: l.Email, Note: note, CreatedAt: now, ExpiresAt: now.Add(resetFor)}
 	return "/reset#" + text, m.store.AddToken(ctx, t, maxLinks, events...)
 }
 
 // Reset sets a new password with the token of a link, ends all sessions and begins one.
 func (m *Manager) Reset(ctx context.Context, token, password string, c Client) (Started, error) {
+	if err := m.passwords("person.Reset"); err != nil {
+		return Started{}, err
+	}
 	now := m.moment()
 	t, err := m.store.TokenBy(ctx, Reset, SumOf(token), now)
 	if err != nil {
@@ -235,7 +267,7 @@ func (m *Manager) Reset(ctx context.Context, token, password string, c Client) (
 		return Started{}, err
 	}
 	e := audit.Event{Actor: by(t.User, c.Address), Action: audit.PasswordSet, Target: t.User, After: "by a link"}
-	if err := m.store.SetPassword(ctx, t.User, hash, "", t.Hash, m.mail != nil, now, e); err != nil {
+	if err := m.store.SetPassword(ctx, t.User, hash, "", t.Hash, t.Note != handedOver, now, e); err != nil {
 		return Started{}, linkError("person.Reset", err)
 	}
 	_ = m.noted(ctx, t.User, MailPassword, nil)

@@ -44,7 +44,7 @@ const (
 
 	maxSessions    = 20  // of one person
 	maxInvitations = 500 // that are open, of one operator
-	maxLinks       = 3   // for one address, until they expire
+	maxLinks       = 1   // for one address: a newer one ends it
 )
 
 // Mail is a message to a person. Link is empty where there is nothing to do.
@@ -104,17 +104,23 @@ type Manager struct {
 
 	demo atomic.Pointer[string] // id of the user whom anybody on this machine may sign in as; nil: none
 
-	guesses, pairs *limit.Gate // wrong passwords by address of the account, and by that and the client's address
+	guesses, pairs *limit.Gate // wrong passwords by address of the account, and by that and the client's network
+	proofs         *limit.Gate // passwords that people who are signed in give again, by user: no guess of a stranger counts there
 	notices        *limit.Gate // mails by kind and address
+	links          *limit.Gate // mails with links that anybody may ask for, by address, and by that and the client's network
 }
 
-// Failures of one account that are counted: from one network address, and from all.
+// What is counted: failures to sign in to one account, from one network and from all; proofs of one person, right or wrong; mails with links to
+// one address, which a network that asked for its part has no more of, while others do.
 var (
-	pairRate  = limit.Rates{{Amount: 10, Per: 15 * time.Minute}}
-	guessRate = limit.Rates{{Amount: 100, Per: time.Hour}}
+	pairRate     = limit.Rates{{Amount: 10, Per: 15 * time.Minute}}
+	guessRate    = limit.Rates{{Amount: 100, Per: time.Hour}}
+	proofRate    = limit.Rates{{Amount: 20, Per: 15 * time.Minute}}
+	linkPairRate = limit.Rates{{Amount: 3, Per: time.Hour}}
+	linkRate     = limit.Rates{{Amount: 10, Per: time.Hour}}
 )
 
-const guessNames = 20000 // accounts whose failures are remembered
+const gateNames = 20000 // that a gate remembers
 
 // NewManager makes a Manager. mail may be nil, and keys where people cannot call models.
 func NewManager(s Store, keys Keys, mail Mailer, now func() time.Time, c Config) *Manager {
@@ -127,8 +133,8 @@ func NewManager(s Store, keys Keys, mail Mailer, now func() time.Time, c Config)
 	if c.SignUp == "" {
 		c.SignUp = Closed
 	}
-	return &Manager{store: s, keys: keys, mail: mail, now: now, cfg: c, hash: newHasher(),
-		guesses: limit.NewGate(now(), guessNames), pairs: limit.NewGate(now(), guessNames), notices: limit.NewGate(now(), guessNames)}
+	gate := func() *limit.Gate { return limit.NewGate(now(), gateNames) }
+	return &Manager{store: s, keys: keys, mail: mail, now: now, cfg: c, hash: newHasher(), guesses: gate(), pairs: gate(), proofs: gate(), notices: gate(), links: gate()}
 }
 
 // Features are the ways in that are open.
@@ -214,78 +220,112 @@ func refuse(why string) error {
 
 // SignIn begins a session with an e-mail address and a password.
 func (m *Manager) SignIn(ctx context.Context, email, password string, c Client) (Started, error) {
-	if m.cfg.NoPassword {
-		return Started{}, fault.New(fault.PermissionDenied, "person.SignIn", "Passwords are switched off here. Sign in with one of the providers, or with a passkey.")
-	}
-	l, err := m.prove(ctx, email, password, c)
-	if err != nil {
+	if err := m.passwords("person.SignIn"); err != nil {
 		return Started{}, err
 	}
+	email, err := CheckEmail("email", email)
+	if err != nil {
+		return Started{}, refuse("no address")
+	}
+	if err := m.mayGuess(email, c.Network); err != nil {
+		return Started{}, err
+	}
+	l, err := m.store.LoginByEmail(ctx, email)
+	if err != nil && !fault.Is(err, fault.NotFound) {
+		return Started{}, err
+	}
+	if err := m.matches(ctx, &l, password); err != nil {
+		return Started{}, err
+	}
+	m.forgive(email, c.Network)
 	return m.begin(ctx, l.User, "password", c)
 }
 
-// prove finds the login of an address and a password.
-func (m *Manager) prove(ctx context.Context, email, password string, c Client) (Login, error) {
-	if email, err := CheckEmail("email", email); err != nil || len(password) > maxPassword {
-		return Login{}, refuse("no address")
-	} else if err := m.mayGuess(email, c.Address); err != nil {
-		return Login{}, err
+// matches reports whether a password is that of a login, whose user may sign in. It takes as long for a login that is none.
+func (m *Manager) matches(ctx context.Context, l *Login, password string) error {
+	if len(password) > maxPassword {
+		return refuse("too long")
 	}
-	email, _ = CheckEmail("email", email)
-	l, err := m.store.LoginByEmail(ctx, email)
-	if err != nil && !fault.Is(err, fault.NotFound) {
-		return Login{}, err
+	ok, err := m.hash.matches(ctx, password, l.Password)
+	if err != nil {
+		return err
 	}
-	ok, failed := m.hash.matches(ctx, password, l.Password)
-	if failed != nil {
-		return Login{}, failed
+	if !ok || l.User == "" {
+		return refuse("wrong")
 	}
-	if ok && err == nil {
-		p, err := m.store.PersonOf(ctx, l.User)
-		if err != nil {
-			return Login{}, err
-		}
-		if !p.Disabled {
-			m.forgive(email, c.Address)
-			return l, nil
-		}
+	p, err := m.store.PersonOf(ctx, l.User)
+	if err != nil {
+		return err
 	}
-	return Login{}, refuse("wrong")
+	if p.Disabled {
+		return refuse("disabled")
+	}
+	return nil
 }
 
 // mayGuess counts a sign-in as if it failed; forgive takes that back. So that guesses sent all at once count, too.
-func (m *Manager) mayGuess(email, address string) error {
-	now := m.now()
-	verdict := m.pairs.Take(now, email+" "+address, &pairRate, limit.Cost{1})
+func (m *Manager) mayGuess(email, network string) error {
+	verdict := m.takeBoth(m.pairs, &pairRate, m.guesses, &guessRate, email, network)
 	if verdict.OK {
-		if verdict = m.guesses.Take(now, email, &guessRate, limit.Cost{1}); verdict.OK {
-			return nil
-		}
+		return nil
 	}
 	e := fault.New(fault.RateLimited, "person.SignIn", "Too many attempts to sign in to this account. Wait, or recover the password.")
 	e.RetryAfter = verdict.Wait
 	return e
 }
 
-func (m *Manager) forgive(email, address string) {
+// takeBoth takes one of what an address has from one network and from all; neither when one of them refuses.
+func (m *Manager) takeBoth(pairs *limit.Gate, of *limit.Rates, all *limit.Gate, most *limit.Rates, email, network string) limit.Verdict {
 	now := m.now()
-	m.pairs.Charge(now, email+" "+address, &pairRate, limit.Cost{-1})
+	verdict := pairs.Take(now, email+" "+network, of, limit.Cost{1})
+	if !verdict.OK {
+		return verdict
+	}
+	if verdict = all.Take(now, email, most, limit.Cost{1}); !verdict.OK {
+		pairs.Charge(now, email+" "+network, of, limit.Cost{-1})
+	}
+	return verdict
+}
+
+// mayMail reports whether an address may get another mail with a link that somebody in a network has asked for.
+func (m *Manager) mayMail(email, network string) bool {
+	return m.takeBoth(m.links, &linkPairRate, m.links, &linkRate, email, network).OK
+}
+
+func (m *Manager) forgive(email, network string) {
+	now := m.now()
+	m.pairs.Charge(now, email+" "+network, &pairRate, limit.Cost{-1})
 	m.guesses.Charge(now, email, &guessRate, limit.Cost{-1})
 }
 
 // Prove notes that a signed-in person has given their password again. That is not enough where the account requires a passkey.
-func (m *Manager) Prove(ctx context.Context, s *Session, p *Person, password string, c Client) error {
+func (m *Manager) Prove(ctx context.Context, s *Session, p *Person, password string) error {
+	if err := m.passwords("person.Prove"); err != nil {
+		return err
+	}
 	if p.SecondStep {
 		return needsPasskey("person.Prove")
 	}
-	l, err := m.prove(ctx, p.Email, password, c)
-	if err != nil {
+	if v := m.proofs.Take(m.now(), s.User, &proofRate, limit.Cost{1}); !v.OK {
+		e := fault.New(fault.RateLimited, "person.Prove", "Too many proofs in a short time. Wait, and try again.")
+		e.RetryAfter = v.Wait
+		return e
+	}
+	l, err := m.store.LoginOf(ctx, s.User)
+	if err != nil && !fault.Is(err, fault.NotFound) {
 		return err
 	}
-	if l.User != s.User {
-		return refuse("another user")
+	if err := m.matches(ctx, &l, password); err != nil {
+		return err
 	}
 	return m.store.TouchSession(ctx, s.Hash, m.moment(), true)
+}
+
+// Stale is the error of a session whose person has not proved who they are for too long.
+func Stale(op string) *fault.Error {
+	e := fault.New(fault.PermissionDenied, op, "This needs a recent sign-in. Give your password or passkey again.")
+	e.Details = map[string]any{"sign_in": "again"}
+	return e
 }
 
 // OpenDemo lets anybody on this machine sign in as a user.
@@ -392,9 +432,12 @@ func (m *Manager) Of(ctx context.Context, user string) (Person, error) {
 	return m.store.PersonOf(ctx, user)
 }
 
-// SetPassword gives a signed-in person a new password. current is the one before, and not asked for when there is none or the sign-in is recent, nor of
-// an account that requires a passkey, whose sign-in must be recent. All other sessions end.
+// SetPassword gives a signed-in person a new password. current is the one before, and not asked for when the sign-in is recent, as it must be where there
+// is none and for an account that requires a passkey. All other sessions end.
 func (m *Manager) SetPassword(ctx context.Context, s *Session, p *Person, current, password string, c Client) error {
+	if err := m.passwords("person.SetPassword"); err != nil {
+		return err
+	}
 	if p.Email == "" {
 		return fault.New(fault.Conflict, "person.SetPassword", "This account has no e-mail address, so it cannot have a password.")
 	}
@@ -402,8 +445,10 @@ func (m *Manager) SetPassword(ctx context.Context, s *Session, p *Person, curren
 	case p.SecondStep && !s.Fresh(m.now()):
 		return needsPasskey("person.SetPassword")
 	case p.SecondStep: // the passkey has said more than the password can
+	case !p.HasPassword && !s.Fresh(m.now()): // or who finds a browser open would set one, and prove with it
+		return Stale("person.SetPassword")
 	case p.HasPassword && !s.Fresh(m.now()) || current != "":
-		if err := m.Prove(ctx, s, p, current, c); err != nil {
+		if err := m.Prove(ctx, s, p, current); err != nil {
 			return fault.Field("person.SetPassword", "current", "current must be your present password.").Because(err)
 		}
 	}

@@ -46,7 +46,7 @@ func TestMove(t *testing.T) {
 	here1 := o.join(t, "anna@example.org")
 	there, err := o.SignIn(t.Context(), "anna@example.org", secret, here)
 	ok(t, err)
-	ok(t, o.Recover(t.Context(), "anna@example.org", "en"))
+	ok(t, o.Recover(t.Context(), "anna@example.org", "en", here))
 	reset := o.token(t, person.MailReset)
 	s, p := o.in(t, here1)
 	boris := o.join(t, "boris@example.org")
@@ -81,7 +81,7 @@ func TestMove(t *testing.T) {
 	_, err = o.Reset(t.Context(), reset, "the phrase of a thief", here)
 	wantKind(t, err, fault.Invalid)
 	mails := len(o.mails)
-	ok(t, o.Recover(t.Context(), "anna@example.org", "en"))
+	ok(t, o.Recover(t.Context(), "anna@example.org", "en", here))
 	if len(o.mails) != mails {
 		t.Fatal("the former address recovers the password")
 	}

@@ -20,7 +20,7 @@ const (
 	stepFor     = 5 * time.Minute  // between the two halves of a sign-in with a passkey
 	tripFor     = 15 * time.Minute // and with another provider, which may ask for much
 	maxSteps    = 10               // open at one time, of one person
-	maxVisits   = 50               // likewise, of all visitors from one network
+	maxVisits   = 1000             // likewise, of all visitors from one network, which may be a company's
 	maxPasskeys = 20               // of one person
 )
 

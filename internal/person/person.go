@@ -139,7 +139,8 @@ type Store interface {
 	// Unmove uses an undo, with those that were made after it and all links to new addresses; the user has its address afterwards, and no session.
 	Unmove(ctx context.Context, undo Token, now time.Time, e audit.Event) error
 
-	// AddToken adds a token, if there are fewer than most of its kind for its user and address.
+	// AddToken adds a token. Where there are most of its kind for its user and address already, the oldest make room for it; of invitations, which
+	// are counted by who made them, it fails with fault.RateLimited then.
 	AddToken(ctx context.Context, t Token, most int, events ...audit.Event) error
 	// TokenBy finds a token of a kind that has not expired.
 	TokenBy(ctx context.Context, kind, hash string, now time.Time) (Token, error)

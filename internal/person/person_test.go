@@ -1,6 +1,7 @@
 package person_test
 
 import (
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -18,7 +19,7 @@ import (
 
 var (
 	began  = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	here   = person.Client{Address: "192.0.2.1", Agent: "Firefox"}
+	here   = person.Client{Address: "192.0.2.1", Network: "192.0.2.1", Agent: "Firefox"}
 	secret = "correct horse battery"
 )
 
@@ -120,35 +121,145 @@ func TestSignUpByInvitation(t *testing.T) {
 
 func TestSignUpByMail(t *testing.T) {
 	o := open(t, person.Config{SignUp: person.Open}, true)
-	s, err := o.SignUp(t.Context(), person.Form{Email: "anna@example.org", Password: secret, Locale: "ru"}, here)
+	s, err := o.SignUp(t.Context(), person.Form{Email: "anna@example.org", Locale: "ru"}, here)
 	if err != nil || s.Token != "" || o.mails[0].Locale != "ru" {
 		t.Fatalf("%+v, %v, %v", s, err, o.mails)
 	}
 	token := o.token(t, person.MailConfirm)
 	_, err = o.SignIn(t.Context(), "anna@example.org", secret, here)
 	wantKind(t, err, fault.Authentication)
-	s, err = o.Confirm(t.Context(), token, here)
+	_, err = o.Confirm(t.Context(), person.Form{Token: token, Password: "short"}, here)
+	wantKind(t, err, fault.Invalid) // and the link works still
+	s, err = o.Confirm(t.Context(), person.Form{Token: token, Password: secret, Name: "Anna", Email: "boris@example.org"}, here)
 	ok(t, err)
-	if _, p, err := o.Session(t.Context(), s.Token, nil); err != nil || !p.Confirmed || p.Email != "anna@example.org" {
+	if _, p, err := o.Session(t.Context(), s.Token, nil); err != nil || !p.Confirmed || p.Email != "anna@example.org" || p.Name != "Anna" {
 		t.Fatalf("%+v, %v", p, err)
 	}
-	_, err = o.Confirm(t.Context(), token, here)
+	_, err = o.Confirm(t.Context(), person.Form{Token: token, Password: secret}, here)
 	wantKind(t, err, fault.Invalid)
 	// somebody who asks again learns nothing, and the owner of the address is told
-	s, err = o.SignUp(t.Context(), person.Form{Email: "anna@example.org", Password: secret}, here)
+	s, err = o.SignUp(t.Context(), person.Form{Email: "anna@example.org"}, here)
 	if err != nil || s.Token != "" {
 		t.Fatalf("%+v, %v", s, err)
 	}
 	o.token(t, person.MailExists)
-	// nobody's mailbox is filled
-	before := len(o.mails)
+}
+
+// Who asks for a mail to another's address chooses nothing of the account, and cannot keep the owner's own mail away.
+func TestStrangersSignUp(t *testing.T) {
+	o := open(t, person.Config{SignUp: person.Open}, true)
+	for field, f := range map[string]person.Form{"password": {Email: "boris@example.org", Password: secret}, "name": {Email: "boris@example.org", Name: "Not Boris"}} {
+		_, err := o.SignUp(t.Context(), f, here)
+		if wantKind(t, err, fault.Invalid); fault.From(err).Param != field {
+			t.Errorf("%v, want an error about %s", err, field)
+		}
+	}
+	if len(o.mails) != 0 {
+		t.Fatalf("mails were sent: %v", o.mails)
+	}
+	var stranger string
 	for range 10 {
-		_, err = o.SignUp(t.Context(), person.Form{Email: "boris@example.org", Password: secret}, here)
+		_, err := o.SignUp(t.Context(), person.Form{Email: "boris@example.org"}, here)
 		ok(t, err)
 	}
-	if n := len(o.mails) - before; n != 3 {
-		t.Fatalf("%d mails were sent to one address; want 3", n)
+	if stranger = o.token(t, person.MailConfirm); len(o.mails) != 3 {
+		t.Fatalf("%d mails were sent to one address; want 3", len(o.mails))
 	}
+	home := person.Client{Address: "198.51.100.9", Network: "198.51.100.9"}
+	_, err := o.SignUp(t.Context(), person.Form{Email: "boris@example.org"}, home)
+	ok(t, err)
+	own := o.token(t, person.MailConfirm)
+	if len(o.mails) != 4 {
+		t.Fatal("strangers keep the owner's own mail away")
+	}
+	_, err = o.Confirm(t.Context(), person.Form{Token: stranger, Password: secret}, here)
+	wantKind(t, err, fault.Invalid) // the newer link has replaced it
+	_, err = o.Confirm(t.Context(), person.Form{Token: own, Password: secret}, home)
+	ok(t, err)
+	for i := range 30 { // from anywhere
+		_, err := o.SignUp(t.Context(), person.Form{Email: "clara@example.org"}, person.Client{Network: fmt.Sprint(i)})
+		ok(t, err)
+	}
+	if n := len(o.mails) - 4; n != 10 {
+		t.Errorf("%d mails were sent to one address within an hour; want 10", n)
+	}
+}
+
+// sign_in.passwords: false switches off every way that takes or sets one.
+func TestPasswordsOff(t *testing.T) {
+	on := open(t, person.Config{SignUp: person.Open}, true)
+	s := on.join(t, "anna@example.org")
+	session, p, err := on.Session(t.Context(), s.Token, nil)
+	ok(t, err)
+	ok(t, on.Recover(t.Context(), "anna@example.org", "en", here))
+	reset := on.token(t, person.MailReset)
+	_, err = on.SignUp(t.Context(), person.Form{Email: "boris@example.org"}, here)
+	ok(t, err)
+	confirm := on.token(t, person.MailConfirm)
+	link, _, err := on.Invite(t.Context(), "", "", apikey.User, audit.Actor{Name: "operator"}, "")
+	ok(t, err)
+	_, invitation, _ := strings.Cut(link, "#")
+	off := person.NewManager(on.store, apikey.NewManager(on.store, nil, on.clock, 0), on, on.clock, person.Config{SignUp: person.Open, NoPassword: true})
+	for way, try := range map[string]func() error{
+		"sign in": func() error { _, err := off.SignIn(t.Context(), "anna@example.org", secret, here); return err },
+		"sign up": func() error {
+			_, err := off.SignUp(t.Context(), person.Form{Email: "clara@example.org"}, here)
+			return err
+		},
+		"confirm": func() error {
+			_, err := off.Confirm(t.Context(), person.Form{Token: confirm, Password: secret}, here)
+			return err
+		},
+		"invitation": func() error {
+			_, err := off.SignUp(t.Context(), person.Form{Email: "d@example.org", Password: secret, Token: invitation}, here)
+			return err
+		},
+		"recover":       func() error { return off.Recover(t.Context(), "anna@example.org", "en", here) },
+		"reset":         func() error { _, err := off.Reset(t.Context(), reset, "another long one", here); return err },
+		"an operator's": func() error { _, err := off.ResetLink(t.Context(), p.ID, audit.Actor{Name: "operator"}); return err },
+		"prove":         func() error { return off.Prove(t.Context(), &session, &p, secret) },
+		"set":           func() error { return off.SetPassword(t.Context(), &session, &p, secret, "another long one", here) },
+	} {
+		if err := try(); !fault.Is(err, fault.PermissionDenied) {
+			t.Errorf("%s: %v", way, err)
+		}
+	}
+}
+
+// Wrong guesses of strangers, however many, do not keep who is signed in from proving who they are; nor are proofs free.
+func TestProofsHaveTheirOwnGate(t *testing.T) {
+	o := open(t, person.Config{SignUp: person.ByInvite}, true)
+	s := o.join(t, "anna@example.org")
+	session, p, err := o.Session(t.Context(), s.Token, nil)
+	ok(t, err)
+	for range 11 {
+		_, _ = o.SignIn(t.Context(), "anna@example.org", "wrong password", here)
+	}
+	_, err = o.SignIn(t.Context(), "anna@example.org", secret, here)
+	wantKind(t, err, fault.RateLimited)
+	ok(t, o.Prove(t.Context(), &session, &p, secret))
+	wantKind(t, o.Prove(t.Context(), &session, &p, "wrong password"), fault.Authentication)
+	for range 18 {
+		ok(t, o.Prove(t.Context(), &session, &p, secret))
+	}
+	err = o.Prove(t.Context(), &session, &p, secret)
+	if wantKind(t, err, fault.RateLimited); fault.From(err).RetryAfter <= 0 {
+		t.Error("the refusal does not say how long to wait")
+	}
+	o.wait(15 * time.Minute)
+	ok(t, o.Prove(t.Context(), &session, &p, secret))
+}
+
+// Guesses count by network, in which there may be many addresses.
+func TestGuessesCountByNetwork(t *testing.T) {
+	o := open(t, person.Config{SignUp: person.ByInvite}, false)
+	o.join(t, "anna@example.org")
+	for i := range 10 {
+		_, err := o.SignIn(t.Context(), "anna@example.org", "wrong password", person.Client{Address: fmt.Sprintf("2001:db8::%d", i), Network: "2001:db8::/64"})
+		wantKind(t, err, fault.Authentication)
+	}
+	_, err := o.SignIn(t.Context(), "anna@example.org", secret, person.Client{Address: "2001:db8::99", Network: "2001:db8::/64"})
+	wantKind(t, err, fault.RateLimited)
 }
 
 func TestSignUpClosed(t *testing.T) {
@@ -188,7 +299,7 @@ func TestSignInRefusals(t *testing.T) {
 func TestGuessesAreBounded(t *testing.T) {
 	o := open(t, person.Config{SignUp: person.ByInvite}, false)
 	o.join(t, "anna@example.org")
-	elsewhere := person.Client{Address: "198.51.100.9"}
+	elsewhere := person.Client{Address: "198.51.100.9", Network: "198.51.100.9"}
 	for range 10 {
 		_, err := o.SignIn(t.Context(), "anna@example.org", "wrong password", here)
 		wantKind(t, err, fault.Authentication)
@@ -256,11 +367,11 @@ func TestPasswordChange(t *testing.T) {
 func TestRecovery(t *testing.T) {
 	o := open(t, person.Config{SignUp: person.ByInvite}, true)
 	s := o.join(t, "anna@example.org")
-	ok(t, o.Recover(t.Context(), "nobody@example.org", "en"))
+	ok(t, o.Recover(t.Context(), "nobody@example.org", "en", here))
 	if len(o.mails) != 0 {
 		t.Fatalf("a mail to nobody: %v", o.mails)
 	}
-	ok(t, o.Recover(t.Context(), "anna@example.org", "ru"))
+	ok(t, o.Recover(t.Context(), "anna@example.org", "ru", here))
 	token := o.token(t, person.MailReset)
 	_, err := o.Reset(t.Context(), token, "short", here)
 	wantKind(t, err, fault.Invalid)
@@ -272,7 +383,7 @@ func TestRecovery(t *testing.T) {
 	ok(t, err)
 	_, err = o.Reset(t.Context(), token, "a third long one", here)
 	wantKind(t, err, fault.Invalid)
-	ok(t, o.Recover(t.Context(), "anna@example.org", "ru"))
+	ok(t, o.Recover(t.Context(), "anna@example.org", "ru", here))
 	token = o.token(t, person.MailReset)
 	o.wait(time.Hour)
 	_, err = o.Reset(t.Context(), token, "a third long one", here)

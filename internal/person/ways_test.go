@@ -46,7 +46,7 @@ func TestChangesAreTold(t *testing.T) {
 		t.Fatalf("another kind of mail is hidden behind those of passwords: %+v", m)
 	}
 	o.wait(5 * time.Hour) // one more is due
-	ok(t, o.Recover(t.Context(), "anna@example.org", "en"))
+	ok(t, o.Recover(t.Context(), "anna@example.org", "en", here))
 	_, err = o.Reset(t.Context(), o.token(t, person.MailReset), secret, here)
 	ok(t, err)
 	if m := last(); m.Kind != person.MailPassword || m.Locale != "ru" {
@@ -69,7 +69,7 @@ func TestLinksEndWithThePassword(t *testing.T) {
 			o := open(t, person.Config{SignUp: person.ByInvite}, true)
 			d := phone
 			p, s, _ := o.holder(t, "anna@example.org", &d)
-			ok(t, o.Recover(t.Context(), p.Email, "en"))
+			ok(t, o.Recover(t.Context(), p.Email, "en", here))
 			link := o.token(t, person.MailReset)
 			ok(t, change(o, &s, &p))
 			_, err := o.Reset(t.Context(), link, "the phrase of a thief", here)

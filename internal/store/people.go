@@ -330,8 +330,15 @@ func (s *Store) AddToken(ctx context.Context, n person.Token, most int, events .
 		if err != nil {
 			return err
 		}
-		if open >= most {
-			return fault.Newf(fault.RateLimited, "store.AddToken", "There are %d links or steps of this sort open already. Use one, or wait until they expire.", most)
+		switch {
+		case open < most:
+		case n.Kind == person.Invitation:
+			return fault.Newf(fault.RateLimited, "store.AddToken", "There are %d invitations open already. Withdraw some, or wait until they expire.", most)
+		default:
+			if _, err := t.exec(`DELETE FROM tokens WHERE hash IN (SELECT hash FROM tokens WHERE kind = $1 AND user_id = $2 AND ($3 = '' OR email = $3) AND expires_at > $4
+				ORDER BY created_at, id LIMIT $5)`, n.Kind, n.User, owner, n.CreatedAt.UnixMicro(), open-most+1); err != nil {
+				return err
+			}
 		}
 		if err := t.insertToken(&n); err != nil {
 			return err

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -351,27 +352,48 @@ func tokenRace(t *testing.T, s PeopleStore) {
 	}
 }
 
+// A newer token makes an older one of its owner end, and nobody else's. Invitations, which an operator has handed out, end by no other.
 func tokensMost(t *testing.T, s PeopleStore) {
-	add := func(email string, created time.Time) error {
-		return s.AddToken(t.Context(), person.Token{Hash: person.SumOf(apikey.NewID("")), ID: apikey.NewID("tok_"), Kind: person.Confirm, Email: email, CreatedAt: created, ExpiresAt: created.Add(time.Hour)}, 2)
+	token := func(kind, email string, created time.Time) person.Token {
+		return person.Token{Hash: person.SumOf(apikey.NewID("")), ID: apikey.NewID("tok_"), Kind: kind, User: "owner", Email: email, CreatedAt: created, ExpiresAt: created.Add(time.Hour)}
 	}
-	ok(t, add("a@example.org", at))
-	ok(t, add("a@example.org", at))
-	wantKind(t, add("a@example.org", at), fault.RateLimited)
-	ok(t, add("b@example.org", at))
-	ok(t, add("a@example.org", at.Add(2*time.Hour)))
+	works := func(n person.Token) bool {
+		_, err := s.TokenBy(t.Context(), n.Kind, n.Hash, at.Add(time.Minute))
+		if err != nil && !fault.Is(err, fault.NotFound) {
+			t.Fatal(err)
+		}
+		return err == nil
+	}
+	for _, kind := range []string{person.Confirm, person.Reset, person.Setup, person.Step} {
+		others := token(kind, "b@example.org", at)
+		ok(t, s.AddToken(t.Context(), others, 2))
+		var all []person.Token
+		for i := range 4 {
+			n := token(kind, "a@example.org", at.Add(time.Duration(i)*time.Second))
+			ok(t, s.AddToken(t.Context(), n, 2))
+			all = append(all, n)
+		}
+		for i, n := range all {
+			if works(n) != (i >= 2) {
+				t.Errorf("%s: token %d of 4 works: %v", kind, i, works(n))
+			}
+		}
+		if !works(others) {
+			t.Errorf("%s: a token of another address ended", kind)
+		}
+	}
 	var made atomic.Int64
 	var wg sync.WaitGroup
-	for range 6 {
+	for i := range 6 {
 		wg.Go(func() {
-			if add("c@example.org", at) == nil {
+			if s.AddToken(t.Context(), token(person.Invitation, fmt.Sprint(i, "@example.org"), at), 2) == nil {
 				made.Add(1)
 			}
 		})
 	}
 	wg.Wait()
 	if made.Load() != 2 {
-		t.Fatalf("%d tokens were made; want 2", made.Load())
+		t.Fatalf("%d invitations were made; want 2", made.Load())
 	}
 }
 

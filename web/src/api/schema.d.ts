@@ -486,6 +486,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v2/rerank": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Sort documents by how well they answer a query
+         * @description The same as /v1/rerank, at the path of Cohere's clients.
+         */
+        post: operations["rerankV2"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/images": {
         parameters: {
             query?: never;
@@ -609,7 +629,7 @@ export interface paths {
         };
         /**
          * List the providers of a model, with prices and current performance
-         * @description One entry for each provider, the cheapest first; its prices are those of its cheapest endpoint. The model may have a suffix such as ":free", which selects the endpoints. A model without providers has no entries. Figures that were not measured are 0.
+         * @description One entry for each provider, the cheapest first; its prices are those of its cheapest endpoint. The model may have a suffix such as ":free", which selects the endpoints; without one they are those that a request without a suffix can reach. A model without providers has no entries. Figures that were not measured are 0.
          */
         get: operations["listProviders"];
         put?: never;
@@ -1542,7 +1562,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** End a sign-up with the token of its mail */
+        /** End a sign-up with the token of its mail, a name and a password */
         post: operations["confirmSignUp"];
         delete?: never;
         options?: never;
@@ -6358,6 +6378,10 @@ export interface components {
             quirks?: {
                 [key: string]: unknown;
             } | null;
+            /** @description How all its models take requests, as in the configuration */
+            facts?: {
+                [key: string]: unknown;
+            } | null;
             disabled?: boolean | null;
         };
         AdminEndpoint: {
@@ -6440,6 +6464,10 @@ export interface components {
             max_n?: number | null;
             /** @description Concurrent attempts of one node; 0: the node's default */
             max_in_flight?: number | null;
+            /** @description How the model takes requests, as in the configuration */
+            facts?: {
+                [key: string]: unknown;
+            } | null;
             /** @description Description of a model without another one; it must not contradict other declarations. */
             about?: {
                 name?: string | null;
@@ -9061,6 +9089,50 @@ export interface operations {
         };
     };
     rerank: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A unique name of the client for this request, such as a UUID. If it is repeated within 24 hours with the same body, the first answer is returned again, streams included, without a second charge. Each user has a separate set of names. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description JSON, at most 8 MiB, optionally with Content-Encoding: gzip. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "model": "sim/rerank",
+                 *       "query": "What steers a river?",
+                 *       "documents": [
+                 *         "A weir does.",
+                 *         "Bread is baked."
+                 *       ],
+                 *       "top_n": 1
+                 *     }
+                 */
+                "application/json": components["schemas"]["RerankRequest"];
+            };
+        };
+        responses: {
+            /** @description The answer */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Generation-Id": components["headers"]["GenerationId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RerankReply"];
+                };
+            };
+            "4XX": components["responses"]["Error"];
+            default: components["responses"]["Error"];
+        };
+    };
+    rerankV2: {
         parameters: {
             query?: never;
             header?: {
@@ -12509,9 +12581,12 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
+                    /** @description All that is given without an invitation, besides the language */
                     email?: string;
+                    /** @description With an invitation */
                     name?: string;
-                    password: string;
+                    /** @description With an invitation, and required then */
+                    password?: string;
                     invitation?: string;
                     /**
                      * @description Language of the mail
@@ -12622,11 +12697,15 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "token": "4uXc9Rk2mTzB1nV8pLwY3dQh"
+                 *       "token": "4uXc9Rk2mTzB1nV8pLwY3dQh",
+                 *       "password": "correct horse battery"
                  *     }
                  */
                 "application/json": {
                     token: string;
+                    /** @description By default the part of the address before the @ */
+                    name?: string;
+                    password: string;
                 };
             };
         };

@@ -25,6 +25,9 @@ const entered = (reply: unknown, onSecond: (step: string) => void) => {
 }
 const MIN = 10
 
+/** Pages behind a link, which ask for a password. */
+const isLink = (view: View) => view === 'invite' || view === 'reset' || view === 'setup' || view === 'confirm'
+
 function firstView(path: string, token: string): View {
   if (path === '/sign-up') return token ? 'confirm' : 'sign-up'
   if (path === '/invite') return 'invite'
@@ -48,13 +51,13 @@ export function SignIn({ path, token }: { path: string; token: string }) {
   useEffect(() => { get('/api/me').then(setMe, setFailed) }, [])
   // What the link is for is asked first, so that nobody chooses a password for a link that does not work.
   useEffect(() => {
-    if (view !== 'invite' && view !== 'reset' && view !== 'setup') return
+    if (!isLink(view)) return
     if (!token) { setLink('bad'); return }
     post('/api/auth/link', { body: { kind: view === 'invite' ? 'invitation' : view, token } }).then(setLink, (e: unknown) => { if (e instanceof ApiError && e.status >= 400 && e.status < 500 && e.status !== 429) setLink('bad'); else setFailed(e) })
   }, [view, token])
 
   let inside: ReactNode = null
-  const needsLink = view === 'invite' || view === 'reset' || view === 'setup'
+  const needsLink = isLink(view)
   if (failed) inside = <Problem>{explain(failed)}</Problem>
   else if (second) inside = <Suspense fallback={<div className="late h-20" aria-hidden />}><Second step={second} onBack={() => { setSecond(''); setView('sign-in') }} onDone={leave} /></Suspense>
   else if (needsLink && link === 'bad') inside = <Bad onBack={() => setView('sign-in')} />
@@ -63,11 +66,10 @@ export function SignIn({ path, token }: { path: string; token: string }) {
   else if (view === 'sign-in') inside = <PasswordForm me={me} onView={setView} onSecond={setSecond} />
   else if (view === 'sign-up') inside = <SignUpForm me={me} onView={setView} onSent={setSent} />
   else if (view === 'recover') inside = <RecoverForm me={me} onView={setView} onSent={setSent} />
-  else if (view === 'confirm') inside = <Confirm token={token} onBack={() => setView('sign-in')} />
   else if (view === 'new-email' || view === 'keep-email') inside = <Suspense fallback={<div className="late h-40" aria-hidden />}><Address view={view} token={token} me={me} onView={setView} /></Suspense>
   else if (link && link !== 'bad') inside = <LinkForm me={me!} view={view} link={link} token={token} onSecond={setSecond} />
 
-  const text = sent ? null : second ? t('secondText') : { 'sign-in': null, 'sign-up': null, invite: t('inviteText'), recover: t('recoverText'), reset: t('resetText'), setup: t('setupText'), confirm: null, 'new-email': null, 'keep-email': null }[view]
+  const text = sent ? null : second ? t('secondText') : { 'sign-in': null, 'sign-up': null, invite: t('inviteText'), recover: t('recoverText'), reset: t('resetText'), setup: t('setupText'), confirm: t('confirmText'), 'new-email': null, 'keep-email': null }[view]
   return (
     <div className="flex min-h-dvh flex-col">
       <header className="flex h-[52px] items-center px-5 max-md:px-4">
@@ -199,18 +201,14 @@ function SignUpForm({ me, onView, onSent }: { me: Me; onView: (v: View) => void;
   const t = useT('signin')
   const language = useLanguage()
   const [email, setEmail] = useState('')
-  const [name, setName] = useState('')
-  const [password, setPassword] = useState('')
-  const form = useForm(async () => { await post('/api/auth/sign-up', { body: { email, password, locale: language, ...(name ? { name } : {}) } }); onSent(email) })
+  const form = useForm(async () => { await post('/api/auth/sign-up', { body: { email, locale: language } }); onSent(email) })
   const general = useGeneral(form.general)
   if (me.features.sign_up !== 'open') return <><p className="text-ink2">{me.features.sign_up === 'invitation' ? t('onlyInvited') : t('closed')}</p><p className="pt-4"><TextButton onClick={() => onView('sign-in')}>{t('backToSignIn')}</TextButton></p></>
   return (
     <form ref={form.form} onSubmit={form.submit} className="flex flex-col gap-4">
       {general}
       <Field label={t('email')} error={form.field('email')}><Input type="email" autoComplete="username" value={email} onChange={(e) => setEmail(e.target.value)} required maxLength={254} autoFocus /></Field>
-      <Field label={t('name')} optional error={form.field('name')}><Input autoComplete="name" value={name} onChange={(e) => setName(e.target.value)} maxLength={64} /></Field>
-      <Password label={t('password')} value={password} onChange={setPassword} fresh error={form.field('password')} />
-      <Button type="submit" look="main" wide busy={form.busy}>{t('signUp')}</Button>
+      <Button type="submit" look="main" wide busy={form.busy}>{t('sendLink')}</Button>
       <p className="text-small text-ink2">{t('haveAccount')} <TextButton onClick={() => onView('sign-in')}>{t('signIn')}</TextButton></p>
     </form>
   )
@@ -233,7 +231,7 @@ function RecoverForm({ me, onView, onSent }: { me: Me; onView: (v: View) => void
   )
 }
 
-/** Forms behind a link: an invitation, a new password, the first administrator. */
+/** Forms behind a link: an invitation, a sign-up's mail, a new password, the first administrator. A link proves an address and does nothing by itself. */
 function LinkForm({ me, view, link, token, onSecond }: { me: Me; view: View; link: Link; token: string; onSecond: (step: string) => void }) {
   const t = useT('signin')
   const language = useLanguage()
@@ -244,6 +242,7 @@ function LinkForm({ me, view, link, token, onSecond }: { me: Me; view: View; lin
   const form = useForm(async () => {
     const person = { email: known || email, password, ...(name ? { name } : {}) }
     if (view === 'reset') return entered(await post('/api/auth/reset', { body: { token, password } }), onSecond)
+    else if (view === 'confirm') await post('/api/auth/confirm', { body: { token, password, ...(name ? { name } : {}) } })
     else if (view === 'setup') await post('/api/auth/setup', { body: { ...person, token } })
     else await post('/api/auth/sign-up', { body: { ...person, invitation: token, locale: language } })
     leave()
@@ -259,24 +258,9 @@ function LinkForm({ me, view, link, token, onSecond }: { me: Me; view: View; lin
       {view !== 'reset' && <Field label={t('name')} optional error={form.field('name')}><Input autoComplete="name" value={name} onChange={(e) => setName(e.target.value)} maxLength={64} /></Field>}
       {view === 'reset' && <input type="email" autoComplete="username" value={known} readOnly hidden />}
       <Password label={view === 'reset' ? t('newPassword') : t('password')} value={password} onChange={setPassword} fresh error={form.field('password')} />
-      <Button type="submit" look="main" wide busy={form.busy}>{view === 'reset' ? t('setPassword') : view === 'setup' ? t('makeAdministrator') : t('accept')}</Button>
+      <Button type="submit" look="main" wide busy={form.busy}>{view === 'reset' ? t('setPassword') : view === 'setup' ? t('makeAdministrator') : view === 'confirm' ? t('signUp') : t('accept')}</Button>
     </form>}
       {view === 'invite' && <Others me={me} invitation={token} />}
     </div>
   )
-}
-
-/** The link of a sign-up's mail: used at once, as its page is opened by the person's own click. */
-function Confirm({ token, onBack }: { token: string; onBack: () => void }) {
-  const t = useT('signin')
-  const [error, setError] = useState<unknown>(null)
-  const sent = useRef(false)
-  useEffect(() => {
-    if (sent.current) return
-    sent.current = true
-    post('/api/auth/confirm', { body: { token } }).then(leave, setError)
-  }, [token])
-  if (error instanceof ApiError && error.status < 500 && error.status !== 429 && error.status !== 0) return <Bad onBack={onBack} />
-  if (error) return <Problem>{explain(error)}</Problem>
-  return <p role="status" className="text-ink2">{t('confirming')}…</p>
 }
