@@ -65,14 +65,41 @@ const headers = { 'x-weir': '1', origin: weir.url };
 async function person(name, look = {}) {
   const page = await open(b, weir, look);
   const email = `${name}@example.org`;
-  assert.ok((await page.request.post(`${weir.url}/api/auth/sign-up`, { headers, data: { email, name, password: 'correct horse battery', locale: look.language ?? 'en' } })).ok());
+  assert.ok((await page.request.post(`${weir.url}/api/auth/sign-up`, { headers, data: { email, locale: look.language ?? 'en' } })).ok());
   const { link } = await post.to(email, /./);
-  assert.ok((await page.request.post(`${weir.url}/api/auth/confirm`, { headers, data: { token: link.split('#')[1] } })).ok());
+  assert.ok((await page.request.post(`${weir.url}/api/auth/confirm`, { headers, data: { token: link.split('#')[1], name, password: 'correct horse battery' } })).ok());
   await page.goto(`${weir.url}/settings/notifications`);
   await page.getByRole('table').waitFor();
   await settled(page);
   return { page, email };
 }
+test('signing up asks for the address alone; the link of the mail for a name and a password, with a button', async () => {
+  const page = await open(b, weir, { path: '/sign-up' });
+  await page.getByLabel('E-mail').fill('petra@example.org');
+  assert.equal(await page.getByLabel('Password', { exact: true }).count(), 0);
+  await page.getByRole('button', { name: 'Send the link' }).click();
+  await page.getByText('petra@example.org').waitFor();
+  const { link } = await post.to('petra@example.org', /./);
+  const opened = await open(b, weir, { path: link.slice(weir.url.length), size: 'small', language: 'ru' });
+  await opened.getByRole('heading', { level: 1, name: 'Почта подтверждена' }).waitFor();
+  await accessible(opened);
+  await fitsWidth(opened);
+  assert.equal((await (await opened.request.get(`${weir.url}/api/me`)).json()).user, null); // a program that looks into mails opens it, too
+  assert.equal(await opened.getByLabel('Почта').inputValue(), 'petra@example.org');
+  await opened.getByLabel('Имя').fill('Petra');
+  await opened.getByLabel('Пароль', { exact: true }).fill('correct horse battery');
+  if (process.env.SHOTS) await opened.screenshot({ path: `${process.env.SHOTS}/confirm.png` });
+  await opened.getByRole('button', { name: 'Создать аккаунт' }).click();
+  await opened.waitForURL(`${weir.url}/`);
+  const me = await (await opened.request.get(`${weir.url}/api/me`)).json();
+  assert.deepEqual([me.user.name, me.user.email, me.user.confirmed], ['Petra', 'petra@example.org', true]);
+  await page.goto(link); // it worked once
+  await page.reload();
+  await page.getByText('This link does not work').waitFor();
+  await opened.done();
+  await page.done();
+});
+
 const told = async (page) => (await page.request.get(`${weir.url}/api/notifications`)).json().then((a) => a.data);
 
 test('a switch, the threshold and the webhook are kept; what cannot be called is refused at its field', async () => {
