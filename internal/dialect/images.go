@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"bytes"
+	"cmp"
 	"net/http"
 	"slices"
 	"strconv"
@@ -21,6 +22,25 @@ import (
 func NoImage(ep *catalog.Endpoint) *fault.Error {
 	f := Unavailable(ep, "The provider sent no readable image.", nil)
 	f.Upstream.Status = http.StatusOK
+	return f
+}
+
+// InWords is the fault of an answer that should have been an image and is words: what the model says instead. Another endpoint of the model
+// would say the same, and its provider bills each time. Without words it is NoImage.
+func InWords(ep *catalog.Endpoint, words string) *fault.Error {
+	words = strings.Join(strings.Fields(words), " ")
+	if words == "" {
+		return NoImage(ep)
+	}
+	f := Fault(ep, fault.Refusal, "The model made no image. It said: "+words, nil)
+	f.Next, f.Upstream.Status = fault.NextModel, http.StatusOK
+	return f
+}
+
+// Barred is the fault of an image that the provider's content policy keeps back, in the provider's words if it has any.
+func Barred(ep *catalog.Endpoint, code, words, raw string) *fault.Error {
+	f := Refusal{Status: http.StatusBadRequest, Code: "content_policy:" + code, Message: words, Raw: raw}.Fault(ep)
+	f.Upstream.Status = http.StatusOK // it had taken the request on: of several images another one may pass
 	return f
 }
 
@@ -90,10 +110,50 @@ func PollUntil(ask Ask, look func() (done bool, err error)) error {
 type MadeImages struct {
 	Head   completion.Head
 	Images []*task.MadeImage
+	Text   string // that the model wrote beside them
 	Usage  usage.Usage
+
+	missing *fault.Error // why the first image that is missing is missing
 }
 
-// Give yields the images, the last one with the usage and the end. Without an image it yields the fault NoImage.
+// Add adds an image, unless err says why there is none: one image that cannot be read does not take the others with it. It fails only with what
+// is not the provider's fault, such as a client that has gone.
+func (x *MadeImages) Add(made *task.MadeImage, err error) error {
+	if err == nil {
+		x.Images = append(x.Images, made)
+		return nil
+	}
+	f := fault.From(err)
+	if f.Upstream == nil {
+		return err
+	}
+	if x.missing == nil {
+		x.missing = f
+	}
+	return nil
+}
+
+// Say adds words of the model.
+func (x *MadeImages) Say(words string) {
+	if words = strings.TrimSpace(words); x.Text != "" && words != "" {
+		x.Text += "\n"
+	}
+	x.Text += words
+}
+
+// Some fails unless there is an image: with why the first one is missing, or else with what the model said instead.
+func (x *MadeImages) Some(ep *catalog.Endpoint) error {
+	switch {
+	case len(x.Images) > 0:
+		return nil
+	case x.missing != nil:
+		return x.missing
+	}
+	return InWords(ep, x.Text)
+}
+
+// Give yields the images, the first one with the text and the last one with the usage and the end. Without an image it yields the fault
+// NoImage.
 func (x *MadeImages) Give(ep *catalog.Endpoint, yield func(*completion.Event, error) bool) {
 	if len(x.Images) == 0 {
 		yield(nil, NoImage(ep))
@@ -102,7 +162,7 @@ func (x *MadeImages) Give(ep *catalog.Endpoint, yield func(*completion.Event, er
 	for i, p := range x.Images {
 		ev := &completion.Event{Result: &task.Result{Image: p}}
 		if i == 0 {
-			ev.Head = &x.Head
+			ev.Head, ev.Text = &x.Head, []byte(x.Text)
 		}
 		if i == len(x.Images)-1 {
 			ev.Usage, ev.Done = &x.Usage, true
@@ -114,29 +174,87 @@ func (x *MadeImages) Give(ep *catalog.Endpoint, yield func(*completion.Event, er
 }
 
 // MakeImages makes n images. An endpoint that makes at most each images per call gets several calls, three at a time. do makes count
-// images whose indices begin at first; further images of its answer are dropped.
+// images whose indices begin at first; further images of its answer are dropped. Images that were made are given, and a notice says how many
+// are missing; it fails when there is none.
 func MakeImages(n, each int, do func(first, count int) (MadeImages, error)) (MadeImages, error) {
 	if each <= 0 || each > n {
 		each = n
 	}
 	parts := make([]MadeImages, (n+each-1)/each)
+	barred := make([]*fault.Error, len(parts))
 	err := Each(len(parts), 3, func(i int) error {
 		first := i * each
 		count := min(each, n-first)
 		part, err := do(first, count)
 		part.Images = part.Images[:min(len(part.Images), count)]
+		if err != nil {
+			part = MadeImages{}
+		}
 		parts[i] = part
+		if f := fault.From(err); f != nil && f.Kind == fault.ContentPolicy && f.Upstream != nil && f.Upstream.Status == http.StatusOK {
+			barred[i] = f // the next image may be none that the policy forbids
+			return nil
+		}
 		return err
 	})
-	if err != nil {
+	failed := fault.From(err)
+	if failed != nil && failed.Upstream == nil {
 		return MadeImages{}, err
 	}
-	all := parts[0]
-	for i := 1; i < len(parts); i++ {
-		all.Images = append(all.Images, parts[i].Images...)
-		addUsage(&all.Usage, &parts[i].Usage)
+	for _, f := range barred {
+		if failed == nil {
+			failed = f
+		}
+	}
+	all, some := join(parts)
+	if !some {
+		if failed == nil {
+			return all, nil // do has said of each call that it is fine
+		}
+		return MadeImages{}, failed
+	}
+	if have := len(all.Images); have < n {
+		all.Head.Notice = missing(have, n, cmp.Or(failed, all.missing))
 	}
 	return all, nil
+}
+
+// join adds up the calls that made images; some reports that there was one.
+func join(parts []MadeImages) (all MadeImages, some bool) {
+	for i := range parts {
+		part := &parts[i]
+		switch {
+		case len(part.Images) == 0:
+		case !some:
+			all, some = *part, true
+		default:
+			all.Images = append(all.Images, part.Images...)
+			all.Say(part.Text)
+			if all.missing == nil {
+				all.missing = part.missing
+			}
+			addUsage(&all.Usage, &part.Usage)
+		}
+	}
+	for i, p := range all.Images {
+		p.Index = i
+	}
+	return all, some
+}
+
+// missing is the notice of an answer with fewer images than were asked for. It has no words of the provider, which are not fit to be shown.
+func missing(have, n int, why *fault.Error) string {
+	notice := strconv.Itoa(have) + " of " + strconv.Itoa(n) + " images were made, and only these are charged."
+	switch {
+	case why == nil:
+	case why.Kind == fault.ContentPolicy:
+		notice += " The provider's content policy does not allow the others."
+	case why.Kind == fault.Refusal:
+		notice += " Instead of the others the model sent words."
+	default:
+		notice += " The provider failed to make the others."
+	}
+	return notice
 }
 
 // addUsage adds up the usage of all calls. A count that one of them did not report is missing in the sum.

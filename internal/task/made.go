@@ -100,14 +100,18 @@ func (t *Transcription) Consumed(m *Made) (usual, counted usage.Usage) {
 	return usual, m.counted(m.Images)
 }
 
-// Consumed is what images of that kind usually take in tokens, and how many there are: of a broken stream those that were finished or begun.
+// Consumed is what as many images of that kind usually take in tokens, and how many there are: of a broken stream those that were finished or
+// begun.
 func (t *Image) Consumed(m *Made) (usual, counted usage.Usage) {
-	if m.Done {
-		return t.Usual(), m.counted(m.Images)
-	}
 	n := t.begun(m)
+	if m.Done {
+		n = m.Images // not all that were asked for may have been made
+	}
+	if m.Done && n == 0 {
+		return t.Usual(), m.counted(0)
+	}
 	part := *t
-	part.N = int(max(n, 1))
+	part.N = int(min(max(n, 1), int64(max(t.N, 1))))
 	return part.Usual(), m.counted(n)
 }
 

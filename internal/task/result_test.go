@@ -30,7 +30,7 @@ func TestMade(t *testing.T) {
 		charged    bool
 	}{
 		"all of three":               {task: &task.Image{N: 3}, results: []*task.Result{image, image, image}, done: true, images: usage.Of(3), kilopixels: usage.Of(3000), usual: 3, charged: true},
-		"fewer than asked for":       {task: &task.Image{N: 3}, results: []*task.Result{image}, done: true, images: usage.Of(1), kilopixels: usage.Of(1000), usual: 3, charged: true},
+		"fewer than asked for":       {task: &task.Image{N: 3}, results: []*task.Result{image}, done: true, images: usage.Of(1), kilopixels: usage.Of(1000), usual: 1, charged: true},
 		"more than asked for":        {task: &task.Image{N: 1}, results: []*task.Result{image, image}, done: true, images: usage.Of(2), kilopixels: usage.Of(2000), usual: 1, charged: true},
 		"none":                       {task: &task.Image{N: 2}, done: true, usual: 2},
 		"broken behind one":          {task: &task.Image{N: 3}, results: []*task.Result{image, preview}, images: usage.Of(1), kilopixels: usage.Of(1000), usual: 1, charged: true},

@@ -209,7 +209,7 @@ func TestImages(t *testing.T) {
 			notice: "The provider of this model does not take partial_images: the answer was made without.",
 		},
 		{
-			name: "a conversation", dialect: "openai", model: "v/m", quirks: catalog.Quirks{ImagesWire: "chat"}, stream: true, want: one, prompt: 2, output: 7,
+			name: "a conversation", dialect: "openai", model: "v/m", quirks: catalog.Quirks{ImagesWire: "chat"}, stream: true, want: []string{"words Here.", one[0]}, prompt: 2, output: 7,
 			answers: map[string]string{"POST /chat/completions": `{"id":"c","choices":[{"finish_reason":"stop","message":{"content":"Here.","images":[{"type":"image_url","image_url":{"url":"data:image/png;base64,PNG"}}]}}],"usage":{"prompt_tokens":2,"completion_tokens":7}}`},
 			task:    task.Image{Prompt: "p", N: 1, Size: "2048x1152", Seed: &seed, Style: "vivid", Compression: -1, References: []string{"https://a.test/b"}},
 			asked:   []string{`POST /chat/completions {"model":"v/m","messages":[{"role":"user","content":[{"type":"text","text":"p"},{"type":"image_url","image_url":{"url":"https://a.test/b"}}]}],"modalities":["image","text"],"image_config":{"aspect_ratio":"16:9","image_size":"2K"},"seed":5}`},
@@ -220,7 +220,7 @@ func TestImages(t *testing.T) {
 			task: task.Image{Prompt: "p", N: 1, Compression: -1}, asked: []string{`POST /images/generations {"model":"gpt-image-1","prompt":"p","n":1,"stream":true,"partial_images":0}`},
 		},
 		{
-			name: "gemini", dialect: "gemini", model: "gemini-3-pro-image", answers: map[string]string{"POST /models/gemini-3-pro-image:generateContent": content}, want: one, prompt: 4, output: 1290,
+			name: "gemini", dialect: "gemini", model: "gemini-3-pro-image", answers: map[string]string{"POST /models/gemini-3-pro-image:generateContent": content}, want: []string{"words Here.", one[0]}, prompt: 4, output: 1290,
 			task:   task.Image{Prompt: "p", N: 1, Size: "4K", AspectRatio: "9:21", Quality: "high", Compression: -1, References: []string{inline, "https://a.test/b"}},
 			asked:  []string{`POST /models/gemini-3-pro-image:generateContent {"contents":[{"role":"user","parts":[{"inlineData":{"mimeType":"image/png","data":"PNG"}},{"fileData":{"fileUri":"https://a.test/b"}},{"text":"p"}]}],"generationConfig":{"responseModalities":["TEXT","IMAGE"],"imageConfig":{"aspectRatio":"9:16","imageSize":"4K"}}}`},
 			notice: "The provider of this model does not take quality: the answer was made without.",
@@ -290,30 +290,40 @@ func TestNoImages(t *testing.T) {
 		name, dialect, model string
 		answers              map[string]string
 		kind                 fault.Kind
+		said                 string // that the error says
 	}{
-		{"no data", "openai", "gpt-image-1", map[string]string{"POST /images/generations": `{"data":[]}`}, fault.ProviderUnavailable},
-		{"data that is no picture", "openai", "gpt-image-1", map[string]string{"POST /images/generations": `{"data":[{"b64_json":"aGVsbG8="}]}`}, fault.ProviderUnavailable},
-		{"data that is no base64", "openai", "gpt-image-1", map[string]string{"POST /images/generations": `{"data":[{"b64_json":"%"}]}`}, fault.ProviderUnavailable},
-		{"neither data nor address", "openai", "gpt-image-1", map[string]string{"POST /images/generations": `{"data":[{}]}`}, fault.ProviderUnavailable},
-		{"barred", "openai", "gpt-image-1", map[string]string{"POST /images/generations": `400 {"error":{"code":"moderation_blocked","message":"Rejected by the safety system."}}`}, fault.ContentPolicy},
-		{"only words in a conversation", "chat", "v/m", map[string]string{"POST /chat/completions": `{"choices":[{"finish_reason":"stop","message":{"content":"No."}}]}`}, fault.ProviderUnavailable},
-		{"a barred conversation", "chat", "v/m", map[string]string{"POST /chat/completions": `{"choices":[{"finish_reason":"content_filter","message":{"content":""}}]}`}, fault.ContentPolicy},
-		{"only words", "gemini", "g", map[string]string{"POST /models/g:generateContent": `{"candidates":[{"content":{"parts":[{"text":"No."}]},"finishReason":"STOP"}]}`}, fault.ProviderUnavailable},
-		{"a barred picture", "gemini", "g", map[string]string{"POST /models/g:generateContent": `{"candidates":[{"finishReason":"IMAGE_SAFETY"}]}`}, fault.ContentPolicy},
-		{"a barred prompt", "gemini", "g", map[string]string{"POST /models/g:generateContent": `{"promptFeedback":{"blockReason":"PROHIBITED_CONTENT"}}`}, fault.ContentPolicy},
-		{"no predictions", "gemini", "imagen-4", map[string]string{"POST /models/imagen-4:predict": `{}`}, fault.ProviderUnavailable},
-		{"barred predictions", "gemini", "imagen-4", map[string]string{"POST /models/imagen-4:predict": `{"predictions":[{"raiFilteredReason":"x"}]}`}, fault.ContentPolicy},
-		{"a request that failed", "fal", "a/b", queue(`{"status":"COMPLETED","error":"The model failed","error_type":"internal_error"}`, ""), fault.ProviderUnavailable},
-		{"a request that was barred", "fal", "a/b", queue(`{"status":"COMPLETED"}`, `422 {"detail":[{"loc":["body","prompt"],"msg":"flagged","type":"content_policy_violation"}]}`), fault.ContentPolicy},
-		{"blackened pictures", "fal", "a/b", queue(`{"status":"COMPLETED"}`, `{"images":[{"url":"https://files.test/a"}],"has_nsfw_concepts":[true]}`), fault.ContentPolicy},
-		{"a result of nothing", "fal", "a/b", queue(`{"status":"COMPLETED"}`, `{"images":[]}`), fault.ProviderUnavailable},
-		{"addresses elsewhere", "fal", "a/b", map[string]string{"POST /a/b": `{"request_id":"r","status_url":"https://evil.test/s","response_url":"https://evil.test/r"}`}, fault.ProviderUnavailable},
-		{"an error", "bfl", "f", map[string]string{"POST /f": `{"id":"i"}`, "GET /get_result?id=i": `{"status":"Error"}`}, fault.ProviderUnavailable},
-		{"moderated", "bfl", "f", map[string]string{"POST /f": `{"id":"i"}`, "GET /get_result?id=i": `{"status":"Content Moderated"}`}, fault.ContentPolicy},
-		{"without credits", "bfl", "f", map[string]string{"POST /f": `402 {"detail":"Insufficient credits"}`}, fault.ProviderUnavailable},
-		{"an operation that failed", "yandex", "art://f/m", map[string]string{operation: `{"id":"o"}`, operations: `{"done":true,"error":{"code":13,"message":"Internal error"}}`}, fault.ProviderUnavailable},
-		{"an operation that was barred", "yandex", "art://f/m", map[string]string{operation: `{"id":"o"}`, operations: `{"done":true,"error":{"code":3,"message":"it is not possible"}}`}, fault.ContentPolicy},
-		{"an operation of nothing", "yandex", "art://f/m", map[string]string{operation: `{"id":"o"}`, operations: `{"done":true,"response":{}}`}, fault.ProviderUnavailable},
+		{"no data", "openai", "gpt-image-1", map[string]string{"POST /images/generations": `{"data":[]}`}, fault.ProviderUnavailable, ""},
+		{"data that is no picture", "openai", "gpt-image-1", map[string]string{"POST /images/generations": `{"data":[{"b64_json":"aGVsbG8="}]}`}, fault.ProviderUnavailable, ""},
+		{"data that is no base64", "openai", "gpt-image-1", map[string]string{"POST /images/generations": `{"data":[{"b64_json":"%"}]}`}, fault.ProviderUnavailable, ""},
+		{"neither data nor address", "openai", "gpt-image-1", map[string]string{"POST /images/generations": `{"data":[{}]}`}, fault.ProviderUnavailable, ""},
+		{"barred", "openai", "gpt-image-1", map[string]string{"POST /images/generations": `400 {"error":{"code":"moderation_blocked","message":"Rejected by the safety system."}}`}, fault.ContentPolicy, ""},
+		{"only words in a conversation", "chat", "v/m", map[string]string{"POST /chat/completions": `{"choices":[{"finish_reason":"stop","message":{"content":"I cannot draw\nthat."}}]}`}, fault.Refusal, "I cannot draw that."},
+		{"words in parts", "chat", "v/m", map[string]string{"POST /chat/completions": `{"choices":[{"finish_reason":"stop","message":{"content":[{"type":"text","text":"No."}],"images":[]}}]}`}, fault.Refusal, "No."},
+		{"a refusal", "chat", "v/m", map[string]string{"POST /chat/completions": `{"choices":[{"finish_reason":"stop","message":{"content":null,"refusal":"I will not."}}]}`}, fault.Refusal, "I will not."},
+		{"an error in the place of the image", "openai", "m", map[string]string{"POST /images/generations": `{"data":[{"error":{"code":"content_policy_violation","message":"Not this."}}]}`}, fault.ContentPolicy, "Not this."},
+		{"a barred conversation", "chat", "v/m", map[string]string{"POST /chat/completions": `{"choices":[{"finish_reason":"content_filter","message":{"content":""}}]}`}, fault.ContentPolicy, ""},
+		{"only words", "gemini", "g", map[string]string{"POST /models/g:generateContent": `{"candidates":[{"content":{"parts":[{"thought":true,"text":"Hm."},{"text":"2 + 2 is 4."}]},"finishReason":"STOP"}]}`}, fault.Refusal, "The model made no image. It said: 2 + 2 is 4."},
+		{"a barred picture", "gemini", "g", map[string]string{"POST /models/g:generateContent": `{"candidates":[{"finishReason":"IMAGE_SAFETY"}]}`}, fault.ContentPolicy, ""},
+		// BerriAI/litellm#20357
+		{"a barred picture in Google's words", "gemini", "g", map[string]string{"POST /models/g:generateContent": `{"candidates":[{"content":{"role":"model"},"finishReason":"IMAGE_PROHIBITED_CONTENT","finishMessage":"It has sensitive words."}]}`}, fault.ContentPolicy, "It has sensitive words."},
+		{"no picture in Google's words", "gemini", "g", map[string]string{"POST /models/g:generateContent": `{"candidates":[{"content":{},"finishReason":"NO_IMAGE","finishMessage":"Unable to show the image."}]}`}, fault.Refusal, "Unable to show the image."},
+		// BerriAI/litellm#28989
+		{"no picture and nothing said", "gemini", "g", map[string]string{"POST /models/g:generateContent": `{"candidates":[{"finishReason":"NO_IMAGE"}]}`}, fault.ProviderUnavailable, ""},
+		{"a barred prompt in Google's words", "gemini", "g", map[string]string{"POST /models/g:generateContent": `{"promptFeedback":{"blockReason":"OTHER","blockReasonMessage":"Change the prompt."}}`}, fault.ContentPolicy, "Change the prompt."},
+		{"a barred prompt", "gemini", "g", map[string]string{"POST /models/g:generateContent": `{"promptFeedback":{"blockReason":"PROHIBITED_CONTENT"}}`}, fault.ContentPolicy, ""},
+		{"no predictions", "gemini", "imagen-4", map[string]string{"POST /models/imagen-4:predict": `{}`}, fault.ProviderUnavailable, ""},
+		{"barred predictions", "gemini", "imagen-4", map[string]string{"POST /models/imagen-4:predict": `{"predictions":[{"raiFilteredReason":"It has a child."}]}`}, fault.ContentPolicy, "It has a child."},
+		{"a request that failed", "fal", "a/b", queue(`{"status":"COMPLETED","error":"The model failed","error_type":"internal_error"}`, ""), fault.ProviderUnavailable, ""},
+		{"a request that was barred", "fal", "a/b", queue(`{"status":"COMPLETED"}`, `422 {"detail":[{"loc":["body","prompt"],"msg":"flagged","type":"content_policy_violation"}]}`), fault.ContentPolicy, ""},
+		{"blackened pictures", "fal", "a/b", queue(`{"status":"COMPLETED"}`, `{"images":[{"url":"https://files.test/a"}],"has_nsfw_concepts":[true]}`), fault.ContentPolicy, ""},
+		{"a result of nothing", "fal", "a/b", queue(`{"status":"COMPLETED"}`, `{"images":[]}`), fault.ProviderUnavailable, ""},
+		{"addresses elsewhere", "fal", "a/b", map[string]string{"POST /a/b": `{"request_id":"r","status_url":"https://evil.test/s","response_url":"https://evil.test/r"}`}, fault.ProviderUnavailable, ""},
+		{"an error", "bfl", "f", map[string]string{"POST /f": `{"id":"i"}`, "GET /get_result?id=i": `{"status":"Error"}`}, fault.ProviderUnavailable, ""},
+		{"moderated", "bfl", "f", map[string]string{"POST /f": `{"id":"i"}`, "GET /get_result?id=i": `{"status":"Content Moderated"}`}, fault.ContentPolicy, ""},
+		{"without credits", "bfl", "f", map[string]string{"POST /f": `402 {"detail":"Insufficient credits"}`}, fault.ProviderUnavailable, ""},
+		{"an operation that failed", "yandex", "art://f/m", map[string]string{operation: `{"id":"o"}`, operations: `{"done":true,"error":{"code":13,"message":"Internal error"}}`}, fault.ProviderUnavailable, ""},
+		{"an operation that was barred", "yandex", "art://f/m", map[string]string{operation: `{"id":"o"}`, operations: `{"done":true,"error":{"code":3,"message":"it is not possible"}}`}, fault.ContentPolicy, ""},
+		{"an operation of nothing", "yandex", "art://f/m", map[string]string{operation: `{"id":"o"}`, operations: `{"done":true,"response":{}}`}, fault.ProviderUnavailable, ""},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			t.Parallel()
@@ -323,8 +333,57 @@ func TestNoImages(t *testing.T) {
 				x.dialect, quirks.ImagesWire = "openai", "chat"
 			}
 			events, _, _, err := s.perform(t, x.dialect, x.model, &completion.Request{Task: &task.Image{Prompt: "p", N: 1, Compression: -1}, N: 1}, quirks)
-			if err == nil || err.Kind != x.kind || err.Next == fault.Stop || len(events) > 0 || err.Upstream == nil || err.Upstream.Provider != "Studio" {
+			if err == nil || err.Kind != x.kind || err.Next == fault.Stop || len(events) > 0 || !strings.Contains(err.Public, x.said) || err.Upstream == nil || err.Upstream.Provider != "Studio" {
 				t.Errorf("%v, %+v", events, err)
+			}
+		})
+	}
+}
+
+// Images that were made are given where others are missing, with how many, and only words that came beside them; a provider is not asked for more
+// once it has failed, or answered in words (replicate/cog-stable-diffusion#39: fewer images than were asked for).
+func TestSomeImages(t *testing.T) {
+	t.Parallel()
+	const generate, content = "POST /models/g:generateContent", `{"candidates":[{"content":{"parts":[{"inlineData":{"data":"PNG"}}]},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":4,"candidatesTokenCount":1290}}`
+	const barred, words = `{"candidates":[{"finishReason":"IMAGE_SAFETY"}]}`, `{"candidates":[{"content":{"parts":[{"text":"No."}]},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":4,"candidatesTokenCount":7}}`
+	const given, fetched = "POST /images/generations", "GET /r"
+	queue := func(result string) map[string]string {
+		return map[string]string{"POST /a/b": `{"request_id":"r","status_url":"HOST/r/status","response_url":"HOST/r"}`, "GET /r/status": `{"status":"COMPLETED"}`, fetched: result}
+	}
+	for _, x := range []struct {
+		name, dialect, model string
+		n                    int
+		answers              map[string]string
+		images, asked        int // asked 0: it depends on which call ends first
+		notice               string
+		output               int64
+	}{
+		{"one of several is barred", "gemini", "g", 5, map[string]string{generate: content + "\x00" + barred + "\x00" + content}, 4, 5, "4 of 5 images were made, and only these are charged. The provider's content policy does not allow the others.", 4 * 1290},
+		{"one of several is words", "gemini", "g", 2, map[string]string{generate: content + "\x00" + words}, 1, 2, "1 of 2 images were made, and only these are charged. Instead of the others the model sent words.", 1290},
+		{"the provider fails", "gemini", "g", 3, map[string]string{generate: content + "\x00500 {}"}, 1, 0, "1 of 3 images were made, and only these are charged. The provider failed to make the others.", 1290},
+		{"fewer in one answer", "openai", "m", 3, map[string]string{given: `{"data":[{"b64_json":"PNG"},{"b64_json":"PNG"}]}`}, 2, 1, "2 of 3 images were made, and only these are charged.", 0},
+		{"more in one answer", "openai", "m", 1, map[string]string{given: `{"data":[{"b64_json":"PNG"},{"b64_json":"PNG"}]}`}, 1, 1, "", 0},
+		{"an error among images", "openai", "m", 2, map[string]string{given: `{"data":[{"error":{"code":"moderation_blocked","message":"m"}},{"b64_json":"PNG"}]}`}, 1, 1, "1 of 2 images were made, and only these are charged. The provider's content policy does not allow the others.", 0},
+		{"a broken image among images", "openai", "m", 2, map[string]string{given: `{"data":[{"b64_json":"aGVsbG8="},{"b64_json":"PNG"}]}`}, 1, 1, "1 of 2 images were made, and only these are charged. The provider failed to make the others.", 0},
+		{"filtered predictions", "gemini", "imagen-4", 2, map[string]string{"POST /models/imagen-4:predict": `{"predictions":[{"bytesBase64Encoded":"PNG"},{"raiFilteredReason":"x"}]}`}, 1, 1, "1 of 2 images were made, and only these are charged. The provider's content policy does not allow the others.", 0},
+		{"a blackened image", "fal", "a/b", 2, queue(`{"images":[{"url":"https://files.test/a"},{"url":"https://files.test/b"}],"has_nsfw_concepts":[true,false]}`), 1, 3, "1 of 2 images were made, and only these are charged. The provider's content policy does not allow the others.", 0},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			t.Parallel()
+			s := newStudio(t, x.answers)
+			events, reported, notice, err := s.perform(t, x.dialect, x.model, &completion.Request{Task: &task.Image{Prompt: "p", N: x.n, Compression: -1}, N: x.n}, catalog.Quirks{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var want []string
+			for i := range x.images {
+				want = append(want, fmt.Sprintf("picture %d image/png 3x2", i))
+			}
+			if diff := cmp.Diff(want, events); diff != "" {
+				t.Errorf("given: %s", diff)
+			}
+			if notice != x.notice || reported.Completion.N != x.output || x.asked > 0 && len(s.asked()) != x.asked {
+				t.Errorf("notice %q, usage %+v, asked %q", notice, reported, s.asked())
 			}
 		})
 	}

@@ -95,7 +95,7 @@ func (k *asking) report(ev *completion.Event) {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	ev.Head.Notice, k.notice = k.notice, ""
+	ev.Head.Notice, k.notice = strings.TrimSpace(k.notice+" "+ev.Head.Notice), ""
 }
 
 // check refuses a call without all that the client requires of it.

@@ -67,6 +67,7 @@ type images struct {
 		B64JSON   string `json:"b64_json"`
 		MediaType string `json:"media_type"`
 	}
+	Text         string
 	Usage        imageUsage
 	Size         string
 	OutputFormat string `json:"output_format"`

@@ -8,11 +8,14 @@ import (
 	"image"
 	"image/color"
 	"image/png"
+	"io"
 	"mime/multipart"
 	"net/http"
+	"net/http/httptest"
 	"net/textproto"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -81,6 +84,11 @@ func TestImageStreams(t *testing.T) {
 			for _, n := range []int{1, 2} {
 				got := a.Do(t, http.MethodPost, "/v1/images", map[string]any{"model": p.Slug(""), "prompt": "A weir in autumn", "n": n, "stream": true, "partial_images": 2})
 				events := got.ImageEvents(t)
+				if said := len(events) > 0 && events[0].Type == "image_generation.text_chunk"; said != (p.Name == "gemini" || p.Name == "modal") {
+					t.Errorf("words beside the image: %v", said)
+				} else if said {
+					events = events[1:]
+				}
 				previews := 0
 				if p.Name == "gpt" && n == 1 {
 					previews = 2
@@ -261,6 +269,57 @@ func TestNoImage(t *testing.T) {
 			})
 		}
 	}
+}
+
+// What a model says instead of an image is the error, and costs nothing; what it says beside one is in the answer. Of several images those that
+// were made are given and charged (gavrielc/Nano-PDF#2, Wei-Shaw/sub2api#3429).
+func TestImagesAndWords(t *testing.T) {
+	t.Parallel()
+	picture := base64.StdEncoding.EncodeToString(square(t))
+	var asked atomic.Int64
+	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		n := asked.Add(1)
+		answer := `{"candidates":[{"content":{"parts":[{"text":"Here is a weir."},{"inlineData":{"mimeType":"image/png","data":"` + picture + `"}}]},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":4,"candidatesTokenCount":1290}}`
+		switch {
+		case bytes.Contains(body, []byte("What is 2 + 2?")):
+			answer = `{"candidates":[{"content":{"parts":[{"text":"2 + 2 is 4."}]},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":4,"candidatesTokenCount":8}}`
+		case bytes.Contains(body, []byte("Two weirs")) && n%2 == 0:
+			answer = `{"candidates":[{"finishReason":"IMAGE_SAFETY"}]}`
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, answer)
+	}))
+	t.Cleanup(provider.Close)
+	gw := apptest.StartGateway(t, func(s *apptest.Setup) {
+		d := &s.Declared
+		for _, id := range []string{"one", "other"} {
+			d.Providers = append(d.Providers, catalog.Provider{ID: id, Name: id, Dialect: "gemini", BaseURL: provider.URL, Key: "sk-upstream-key"})
+			d.Offers = append(d.Offers, catalog.Offer{Provider: id, Model: "banana/works", UpstreamID: "m", Pricing: catalog.Pricing{List: "test", Base: catalog.Prices{ImageOutputEach: apptest.Price(t, "2")}}})
+		}
+		d.Models = append(d.Models, catalog.ModelInfo{Slug: "banana/works", Type: catalog.TypeImage})
+	})
+	a := gw.NewAccount(t)
+	for _, stream := range []bool{false, true} {
+		got := a.Do(t, http.MethodPost, "/v1/images", map[string]any{"model": "banana/works", "prompt": "What is 2 + 2?", "stream": stream})
+		if got.WantWord(t, http.StatusBadRequest, "refusal"); !bytes.Contains(got.Body, []byte("The model made no image. It said: 2 + 2 is 4.")) {
+			t.Errorf("stream %v: %s", stream, got.Body)
+		}
+	}
+	a.WantSpent(t, false)
+	if n := asked.Load(); n != 2 {
+		t.Errorf("%d requests: another endpoint was asked what this one had answered", n)
+	}
+	some := a.Paint(t, map[string]any{"model": "banana/works", "prompt": "Two weirs", "n": 2})
+	if len(some.Data) != 1 || string(some.Usage.Cost) != "2" || some.Text != "Here is a weir." || !strings.HasPrefix(some.Metadata.Notice, "1 of 2 images were made") {
+		t.Errorf("%d images, cost %s, text %q, notice %q", len(some.Data), some.Usage.Cost, some.Text, some.Metadata.Notice)
+	}
+	events := a.Do(t, http.MethodPost, "/v1/images", map[string]any{"model": "banana/works", "prompt": "A weir", "stream": true}).ImageEvents(t)
+	if len(events) != 2 || events[0].Type != "image_generation.text_chunk" || events[1].Type != "image_generation.completed" {
+		t.Errorf("%+v", events)
+	}
+	a.WantNothingHeld(t)
+	gw.WantBalanced(t)
 }
 
 // If a client leaves while the provider's queue is working, the request is cancelled and not charged.

@@ -87,7 +87,7 @@ func paint(ask dialect.Ask, ep *catalog.Endpoint, t *task.Image, index int) (dia
 			sample = rawjson.Text(rawjson.FindPath(answer, "result", "sample"))
 			return true, nil
 		case "Request Moderated", "Content Moderated":
-			return true, dialect.Refusal{Status: 400, Code: "content_policy_violation", Message: status, Raw: string(answer)}.Fault(ep)
+			return true, dialect.Barred(ep, "moderated", status, string(answer))
 		case "Error", "Task not found":
 			return true, dialect.Refusal{Status: 200, Code: "500", Message: status, Raw: string(answer)}.Fault(ep)
 		}

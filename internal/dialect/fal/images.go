@@ -147,23 +147,17 @@ func read(ask dialect.Ask, ep *catalog.Endpoint, answer []byte, first int, head 
 	if one := rawjson.Find(answer, "image"); len(found) == 0 && one != nil {
 		found = append(found, one)
 	}
-	blocked := false
 	for i, v := range found {
+		var made *task.MadeImage
+		var err error
 		if i < len(flagged) && flagged[i] {
-			blocked = true
-			continue
+			err = dialect.Barred(ep, "nsfw", "", "")
+		} else {
+			made, err = dialect.ImageAt(ask, first+len(out.Images), rawjson.TextAt(v, "url"))
 		}
-		made, err := dialect.ImageAt(ask, first+len(out.Images), rawjson.TextAt(v, "url"))
-		if err != nil {
+		if err := out.Add(made, err); err != nil {
 			return out, err
 		}
-		out.Images = append(out.Images, made)
 	}
-	switch {
-	case len(out.Images) == 0 && blocked:
-		return out, dialect.Refusal{Status: 400, Code: "content_policy_violation"}.Fault(ep)
-	case len(out.Images) == 0:
-		return out, dialect.NoImage(ep)
-	}
-	return out, nil
+	return out, out.Some(ep)
 }

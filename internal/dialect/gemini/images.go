@@ -1,7 +1,9 @@
 package gemini
 
 import (
+	"cmp"
 	"iter"
+	"net/http"
 	"net/url"
 	"strings"
 
@@ -144,33 +146,32 @@ func (p *painter) contents() ([]byte, error) {
 	return append(b, "}]}]"...), nil
 }
 
-// readContent finds the image among the parts of an answer. Images in its reasoning are skipped.
+// readContent finds the image and the words among the parts of an answer. Its reasoning is skipped, with the drafts in it.
 func (p *painter) readContent(body []byte, first int) (dialect.MadeImages, error) {
 	out := dialect.MadeImages{Head: completion.Head{
 		ID: rawjson.TextAt(body, "responseId"), Model: rawjson.TextAt(body, "modelVersion"),
 	}}
-	reason := rawjson.Text(rawjson.FindPath(body, "promptFeedback", "blockReason"))
+	reason, said := "", ""
 	for c := rawjson.ElementsOf(rawjson.Find(body, "candidates")); c.Next(); {
 		if reason == "" {
-			reason = rawjson.TextAt(c.Value, "finishReason")
+			reason, said = rawjson.TextAt(c.Value, "finishReason"), rawjson.TextAt(c.Value, "finishMessage")
 		}
 		for e := rawjson.ElementsOf(rawjson.FindPath(c.Value, "content", "parts")); e.Next(); {
 			if reasoning, _ := rawjson.Bool(rawjson.Find(e.Value, "thought")); reasoning {
 				continue
 			}
+			out.Say(rawjson.TextAt(e.Value, "text"))
 			encoded := rawjson.Text(rawjson.FindPath(e.Value, "inlineData", "data"))
 			if encoded == "" {
 				continue
 			}
-			made, err := dialect.Image(p.ask, first+len(out.Images), encoded)
-			if err != nil {
+			if err := out.Add(dialect.Image(p.ask, first+len(out.Images), encoded)); err != nil {
 				return out, err
 			}
-			out.Images = append(out.Images, made)
 		}
 	}
 	if len(out.Images) == 0 {
-		return out, p.refused(reason)
+		return out, p.refused(body, reason, cmp.Or(said, out.Text), &out)
 	}
 	if u := readUsage(rawjson.Find(body, "usageMetadata")); u != nil {
 		if out.Usage = *u; !u.OutputImage.Reported && u.Completion.Reported {
@@ -180,13 +181,20 @@ func (p *painter) readContent(body []byte, first int) (dialect.MadeImages, error
 	return out, nil
 }
 
-// refused is the fault of an answer without an image.
-func (p *painter) refused(reason string) error {
+// refused is the fault of an answer without an image: reason is why it ended, and said what the provider or the model said of it.
+func (p *painter) refused(body []byte, reason, said string, out *dialect.MadeImages) error {
+	if blocked := rawjson.Text(rawjson.FindPath(body, "promptFeedback", "blockReason")); blocked != "" {
+		said = cmp.Or(rawjson.Text(rawjson.FindPath(body, "promptFeedback", "blockReasonMessage")), said)
+		return dialect.Refusal{Status: http.StatusBadRequest, Code: "content_policy:" + blocked, Message: said}.Fault(p.ep)
+	}
 	switch reason {
 	case "", "STOP", "MAX_TOKENS", "OTHER", "NO_IMAGE", "IMAGE_OTHER", "FINISH_REASON_UNSPECIFIED":
-		return dialect.NoImage(p.ep)
+		if out.Text == "" {
+			out.Say(said)
+		}
+		return out.Some(p.ep)
 	}
-	return dialect.Refusal{Status: 400, Code: "content_policy:" + reason}.Fault(p.ep)
+	return dialect.Barred(p.ep, reason, said, "")
 }
 
 // predict requests up to four images from Imagen.
@@ -230,25 +238,23 @@ func (p *painter) predict(first, count int) (dialect.MadeImages, error) {
 		return dialect.MadeImages{}, err
 	}
 	var out dialect.MadeImages
-	filtered := false
 	for e := rawjson.ElementsOf(rawjson.Find(body, "predictions")); e.Next(); {
-		encoded := rawjson.TextAt(e.Value, "bytesBase64Encoded")
-		if encoded == "" {
-			filtered = filtered || rawjson.Find(e.Value, "raiFilteredReason") != nil
-			continue
-		}
-		made, err := dialect.Image(p.ask, first+len(out.Images), encoded)
-		if err != nil {
+		made, err := p.prediction(first+len(out.Images), e.Value)
+		if err := out.Add(made, err); err != nil {
 			return out, err
 		}
-		made.Revised = rawjson.TextAt(e.Value, "prompt")
-		out.Images = append(out.Images, made)
 	}
-	if len(out.Images) == 0 && filtered {
-		return out, p.refused("RAI_FILTERED")
+	return out, out.Some(p.ep)
+}
+
+// prediction reads an image of Imagen, or why it was filtered.
+func (p *painter) prediction(index int, v []byte) (*task.MadeImage, error) {
+	if why := rawjson.Find(v, "raiFilteredReason"); why != nil {
+		return nil, dialect.Barred(p.ep, "RAI_FILTERED", rawjson.Text(why), "")
 	}
-	if len(out.Images) == 0 {
-		return out, dialect.NoImage(p.ep)
+	made, err := dialect.Image(p.ask, index, rawjson.TextAt(v, "bytesBase64Encoded"))
+	if err == nil {
+		made.Revised = rawjson.TextAt(v, "prompt")
 	}
-	return out, nil
+	return made, err
 }

@@ -30,19 +30,22 @@ func (p *painter) converse(first, _ int) (dialect.MadeImages, error) {
 	finish := ""
 	for c := rawjson.ElementsOf(rawjson.Find(body, "choices")); c.Next(); {
 		finish = rawjson.TextAt(c.Value, "finish_reason")
-		for e := rawjson.ElementsOf(rawjson.FindPath(c.Value, "message", "images")); e.Next(); {
-			made, err := dialect.ImageAt(p.ask, first+len(out.Images), rawjson.Text(rawjson.FindPath(e.Value, "image_url", "url")))
-			if err != nil {
-				return out, err
+		message := rawjson.Find(c.Value, "message")
+		for _, list := range [...][]byte{rawjson.Find(message, "images"), rawjson.Find(message, "content")} { // some servers have them in the content
+			for e := rawjson.ElementsOf(list); e.Next(); {
+				if err := p.shown(&out, first, e.Value); err != nil {
+					return out, err
+				}
 			}
-			out.Images = append(out.Images, made)
 		}
+		out.Say(rawjson.TextAt(message, "content"))
+		out.Say(rawjson.TextAt(message, "refusal"))
 	}
-	switch {
-	case len(out.Images) == 0 && finish == string(completion.ContentFilter):
-		return out, dialect.Refusal{Status: 400, Code: "content_policy_violation"}.Fault(p.ep)
-	case len(out.Images) == 0:
-		return out, dialect.NoImage(p.ep)
+	if len(out.Images) == 0 && finish == string(completion.ContentFilter) {
+		return out, dialect.Barred(p.ep, finish, out.Text, "")
+	}
+	if err := out.Some(p.ep); err != nil {
+		return out, err
 	}
 	if u, err := parseUsage(rawjson.Find(body, "usage"), &p.ep.Provider.Quirks); err == nil && u != nil {
 		if out.Usage = *u; !u.OutputImage.Reported && u.Completion.Reported {
@@ -50,6 +53,19 @@ func (p *painter) converse(first, _ int) (dialect.MadeImages, error) {
 		}
 	}
 	return out, nil
+}
+
+// shown adds an image or a text of a message.
+func (p *painter) shown(out *dialect.MadeImages, first int, part []byte) error {
+	address := rawjson.Find(part, "image_url")
+	if rawjson.KindOf(address) == rawjson.Object {
+		address = rawjson.Find(address, "url")
+	}
+	if rawjson.KindOf(address) != rawjson.String {
+		out.Say(rawjson.TextAt(part, "text"))
+		return nil
+	}
+	return out.Add(dialect.ImageAt(p.ask, first+len(out.Images), rawjson.Text(address)))
 }
 
 // conversation encodes the request for one image, and lists the properties of the task that it cannot carry.

@@ -2,6 +2,7 @@ package openai
 
 import (
 	"bytes"
+	"cmp"
 	"io"
 	"iter"
 	"math"
@@ -366,21 +367,24 @@ func (p *painter) read(body []byte, first int) (dialect.MadeImages, error) {
 	out := dialect.MadeImages{Head: completion.Head{ID: rawjson.TextAt(body, "id"), Model: rawjson.TextAt(body, "model")}}
 	for e := rawjson.ElementsOf(rawjson.Find(body, "data")); e.Next(); {
 		made, err := p.image(first+len(out.Images), e.Value)
-		if err != nil {
+		if err == nil {
+			made.Revised = rawjson.TextAt(e.Value, "revised_prompt")
+			settings(made, body)
+			made.Quality = cmp.Or(made.Quality, p.family.quality(p.t.Quality)) // else it is priced by the requested one
+		}
+		if err := out.Add(made, err); err != nil {
 			return out, err
 		}
-		made.Revised = rawjson.TextAt(e.Value, "revised_prompt")
-		settings(made, body)
-		if made.Quality == "" { // it is priced by the requested one
-			made.Quality = p.family.quality(p.t.Quality)
-		}
-		out.Images = append(out.Images, made)
 	}
 	out.Usage = p.usage(rawjson.Find(body, "usage"))
-	return out, nil
+	return out, out.Some(p.ep)
 }
 
+// image makes an image of an element, whose place may have an error instead.
 func (p *painter) image(index int, v []byte) (*task.MadeImage, error) {
+	if said := rawjson.Find(v, "error"); !rawjson.IsNull(said) {
+		return nil, p.d.Failure(p.ep, http.StatusOK, nil, v)
+	}
 	if encoded := rawjson.TextAt(v, "b64_json"); encoded != "" {
 		if imagefile.IsData(encoded) { // some compatible servers write whole addresses here
 			return dialect.ImageAt(p.ask, index, encoded)
@@ -414,6 +418,9 @@ func (p *painter) usage(v []byte) usage.Usage {
 	return *u
 }
 
+// mostWords is how much of a model's words an error has.
+const mostWords = 2 << 10
+
 // stream makes one image with previews.
 func (p *painter) stream(yield func(*completion.Event, error) bool) {
 	call, err := p.call(1, true)
@@ -431,11 +438,13 @@ func (p *painter) stream(yield func(*completion.Event, error) bool) {
 		p.late(answer, yield)
 		return
 	}
-	head := new(completion.Head)
+	head, said := new(completion.Head), dialect.MadeImages{}
 	frames := sse.NewReader(answer.Body, sse.Limits{Line: answer.Limits.Whole, Total: answer.Limits.Stream})
 	for {
 		frame, err := frames.Next()
-		if err == io.EOF {
+		if err == io.EOF && said.Text != "" && p.t.Output != "svg" { // the text of an SVG is the image itself, cut off
+			err = dialect.InWords(p.ep, said.Text)
+		} else if err == io.EOF {
 			err = dialect.Ended(p.ep)
 		}
 		if err != nil {
@@ -449,6 +458,9 @@ func (p *painter) stream(yield func(*completion.Event, error) bool) {
 		}
 		if ev == nil {
 			continue
+		}
+		if len(said.Text) < mostWords {
+			said.Text += string(ev.Text)
 		}
 		ev.Head, head = head, nil
 		if !yield(ev, nil) || ev.Done {

@@ -256,13 +256,13 @@ func TestWhole(t *testing.T) {
 	var out frames
 	w := images.NewWhole(&out, images.Options{Created: 5})
 	for _, err := range []error{
-		w.Start(relay.Served{}), w.Event(made(0, false)), w.Start(relay.Served{Head: completion.Head{Notice: "No seed."}}), w.Event(made(1, false)), w.Event(made(0, true)), w.Event(made(0, false)), w.End(receipt),
+		w.Start(relay.Served{}), w.Event(made(0, false)), w.Event(&completion.Event{Text: []byte("Gone.")}), w.Start(relay.Served{Head: completion.Head{Notice: "No seed."}}), w.Event(&completion.Event{Text: []byte("A \"weir\".")}), w.Event(made(1, false)), w.Event(made(0, true)), w.Event(made(0, false)), w.End(receipt),
 	} {
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	want := `{"created":5,"data":[{"b64_json":"YWJj","media_type":"image/png"},{"b64_json":"YWJj","media_type":"image/png"}],"output_format":"png","size":"4x2","quality":"low","usage":` + wantUsage + `,"metadata":{"notice":"No seed."}}`
+	want := `{"created":5,"data":[{"b64_json":"YWJj","media_type":"image/png"},{"b64_json":"YWJj","media_type":"image/png"}],"output_format":"png","size":"4x2","quality":"low","text":"A \"weir\".","usage":` + wantUsage + `,"metadata":{"notice":"No seed."}}`
 	if diff := cmp.Diff([]string{want}, []string(out)); diff != "" {
 		t.Error(diff)
 	}

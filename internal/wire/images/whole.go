@@ -20,6 +20,7 @@ type Whole struct {
 
 	served relay.Served
 	images []*task.MadeImage
+	text   []byte // that the model wrote beside them
 }
 
 var _ relay.Sink = (*Whole)(nil)
@@ -29,12 +30,13 @@ func NewWhole(w io.Writer, o Options) *Whole { return &Whole{w: w, o: o} }
 
 // Start begins an answer; data of an earlier attempt is dropped.
 func (x *Whole) Start(served relay.Served) error {
-	x.served, x.images = served, x.images[:0]
+	x.served, x.images, x.text = served, x.images[:0], x.text[:0]
 	return nil
 }
 
-// Event keeps a finished image.
+// Event keeps a finished image, and text.
 func (x *Whole) Event(ev *completion.Event) error {
+	x.text = append(x.text, ev.Text...)
 	if ev.Result != nil && ev.Result.Image != nil && !ev.Result.Image.Partial {
 		x.images = append(x.images, ev.Result.Image)
 	}
@@ -44,7 +46,7 @@ func (x *Whole) Event(ev *completion.Event) error {
 // End writes the document.
 func (x *Whole) End(receipt relay.Receipt) error {
 	sorting.Stable(x.images, func(a, b *task.MadeImage) int { return a.Index - b.Index })
-	room := 1024
+	room := 1024 + len(x.text)
 	for _, p := range x.images {
 		room += base64.StdEncoding.EncodedLen(len(p.Data)) + len(p.Revised) + 128
 	}
@@ -63,6 +65,9 @@ func (x *Whole) End(receipt relay.Receipt) error {
 	b = append(b, ']')
 	if len(x.images) > 0 {
 		b = appendSettings(b, x.images[0])
+	}
+	if len(x.text) > 0 {
+		b = rawjson.AppendString(append(b, `,"text":`...), x.text)
 	}
 	b = appendUsage(append(b, `,"usage":`...), &receipt)
 	b = append(wire.AppendNotice(b, x.served.Head.Notice), '}')
