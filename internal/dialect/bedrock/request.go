@@ -27,6 +27,7 @@ type encoder struct {
 	thinking  bool
 	more      rawjson.Writer // members of additionalModelRequestFields
 	documents int
+	names     names // of documents
 	sent      dialect.Sent
 }
 
@@ -349,7 +350,7 @@ func (e *encoder) media(kind mediatype.Kind, m *completion.Media) error {
 	e.Name("format").Text(format)
 	if kind == mediatype.Document {
 		e.documents++
-		e.Name("name").Text(documentName(m.Name, e.documents))
+		e.Name("name").Text(e.names.unused(documentName(m.Name)))
 	}
 	e.Name("source").Object()
 	e.Name("bytes").Base64(m.Base64)

@@ -3,6 +3,7 @@ package bedrock_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -58,6 +59,25 @@ func named(id string) func(*catalog.Endpoint) {
 	return func(ep *catalog.Endpoint) { ep.UpstreamID = id }
 }
 
+// files are a message with files of these names.
+func files(names ...string) string {
+	var parts []string
+	for _, name := range names {
+		parts = append(parts, fmt.Sprintf(`{"type":"file","file":{"filename":%q,"file_data":"data:application/pdf;base64,QQ=="}}`, name))
+	}
+	return `"messages":[{"role":"user","content":[` + strings.Join(parts, ",") + `]}]`
+}
+
+// documents are their blocks on this wire. Names that it refuses are those of vercel/ai#20365 and aws-samples/generative-ai-use-cases#1671; two of
+// one name are those of maximhq/bifrost#7003 and BerriAI/litellm#29418.
+func documents(names ...string) string {
+	var blocks []string
+	for _, name := range names {
+		blocks = append(blocks, `{"document":{"format":"pdf","name":"`+name+`","source":{"bytes":"QQ=="}}}`)
+	}
+	return strings.Join(blocks, ",")
+}
+
 // What a chat request becomes on this wire.
 func TestRequestFromChat(t *testing.T) {
 	t.Parallel()
@@ -100,7 +120,10 @@ func TestRequestFromChat(t *testing.T) {
 		{"media", `"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,QQ=="}},{"type":"file","file":{"filename":"my_file  (1).pdf","file_data":"data:application/pdf;base64,QQ=="}},
 				{"type":"file","file":{"file_data":"data:text/csv;base64,QQ=="}},{"type":"input_audio","input_audio":{"data":"QQ==","format":"wav"}},{"type":"video_url","video_url":{"url":"data:video/mp4;base64,QQ=="}}]}]`,
 			`{"messages":[{"role":"user","content":[{"image":{"format":"png","source":{"bytes":"QQ=="}}},{"document":{"format":"pdf","name":"my file (1)","source":{"bytes":"QQ=="}}},
-				{"document":{"format":"csv","name":"document 2","source":{"bytes":"QQ=="}}},{"audio":{"format":"wav","source":{"bytes":"QQ=="}}},{"video":{"format":"mp4","source":{"bytes":"QQ=="}}},{"text":"..."}]}]}`, nil},
+				{"document":{"format":"csv","name":"document","source":{"bytes":"QQ=="}}},{"audio":{"format":"wav","source":{"bytes":"QQ=="}}},{"video":{"format":"mp4","source":{"bytes":"QQ=="}}},{"text":"..."}]}]}`, nil},
+		{"names of files", files("report.pdf", "Report.docx", "report 2.txt", "report.pdf", "", "", "document 2.pdf", "Отчёт за май (2).pdf", "John's #1 & co.pdf", "тест　x.pdf", "\u0438\u0306од.pdf", ".pdf", "v1.2 final", "a/b\\c\td.pdf", "报告.pdf"),
+			`{"messages":[{"role":"user","content":[` + documents("report", "Report 2", "report 2 2", "report 3", "document", "document 2", "document 2 2", "Otchyot za may (2)", "John s 1 co", "test x", "iod", "document 3", "v1 2 final", "a b c d", "document 4") +
+				`,{"text":"..."}]}]}`, nil},
 		{"the last four cache marks", `"tools":[{"type":"function","function":{"name":"f"},"cache_control":{"type":"ephemeral"}}],"messages":[{"role":"system","content":[{"type":"text","text":"s","cache_control":{"type":"ephemeral","ttl":"1h"}}]},
 				{"role":"user","content":[{"type":"text","text":"a","cache_control":{"type":"ephemeral"}},{"type":"text","text":"b","cache_control":{"type":"ephemeral"}},{"type":"text","text":"c","cache_control":{"type":"ephemeral"}}]}]`,
 			`{"toolConfig":{"tools":[{"toolSpec":{"name":"f","inputSchema":{"json":{"type":"object","properties":{}}}}}]},"system":[{"text":"s"},{"cachePoint":{"type":"default","ttl":"1h"}}],
