@@ -39,7 +39,7 @@ type entry struct {
 const minSweep = 64
 
 // NewGate makes a gate that stores up to about names names whose allowances are not full. A further name takes the place of one that is nearest
-// to full: a crowd of new names costs nobody more than what they had left, and does not make the gate forget those who took much.
+// to full: a crowd of new names costs each client no more than what they had left, and does not make the gate forget those who took much.
 func NewGate(start time.Time, names int) *Gate {
 	g := &Gate{start: start, seed: maphash.MakeSeed(), most: max(names/shards, 1)}
 	for i := range g.parts {

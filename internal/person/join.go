@@ -67,7 +67,7 @@ func (m *Manager) SignUp(ctx context.Context, f Form, c Client) (Started, error)
 		return Started{}, err
 	}
 	for _, given := range [...]struct{ field, value string }{{"password", f.Password}, {"name", f.Name}} {
-		if given.value != "" { // a stranger must not choose it for whoever opens the mail
+		if given.value != "" { // a stranger must not choose it for the person who opens the mail
 			return Started{}, fault.Field("person.SignUp", given.field, "%s is chosen with the link that comes by mail. Send email alone.", given.field)
 		}
 	}

@@ -352,7 +352,7 @@ func tokenRace(t *testing.T, s PeopleStore) {
 	}
 }
 
-// A newer token makes an older one of its owner end, and nobody else's. Invitations, which an operator has handed out, end by no other.
+// A newer token makes an older one of its owner end, and those of no other account. Invitations, which an operator has handed out, end by no other.
 func tokensMost(t *testing.T, s PeopleStore) {
 	token := func(kind, email string, created time.Time) person.Token {
 		return person.Token{Hash: person.SumOf(apikey.NewID("")), ID: apikey.NewID("tok_"), Kind: kind, User: "owner", Email: email, CreatedAt: created, ExpiresAt: created.Add(time.Hour)}
