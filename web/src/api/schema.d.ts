@@ -3358,9 +3358,11 @@ export interface components {
             output_format?: string;
             size?: string;
             quality?: string;
+            /** @description What the model wrote beside the images */
+            text?: string;
             usage: components["schemas"]["ImageUsage"];
             metadata?: {
-                /** @description Parts of the request that were not sent to the provider */
+                /** @description Parts of the request that were not sent to the provider, and images that are missing */
                 notice?: string;
             };
         };
