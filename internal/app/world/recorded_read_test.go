@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -504,6 +505,61 @@ type geminiReader struct {
 	out    outcome
 	usage  object
 	finish string
+	open   string // name of the call whose arguments come in pieces
+	args   any    // of it
+}
+
+// call reads a call, or a part of one whose arguments are streamed: the first has the name, and each that another follows says so.
+func (r *geminiReader) call(c object) {
+	if name := str(c["name"]); name != "" {
+		r.called()
+		if c["willContinue"] != true && c["partialArgs"] == nil {
+			r.out.called(name, c["args"])
+			return
+		}
+		r.open, r.args = name, object{}
+	}
+	for _, x := range list(c["partialArgs"]) {
+		piece := obj(x)
+		r.args = placed(r.args, pathNames.FindAllString(strings.TrimPrefix(str(piece["jsonPath"]), "$"), -1), piece)
+	}
+	if c["willContinue"] != true {
+		r.called()
+	}
+}
+
+func (r *geminiReader) called() {
+	if r.open != "" {
+		r.out.called(r.open, r.args)
+	}
+	r.open = ""
+}
+
+// pathNames are the parts of the JSON paths that were recorded.
+var pathNames = regexp.MustCompile(`[^.\[\]]+|\[\d+\]`)
+
+// placed is v with a piece of arguments at a path below it.
+func placed(v any, path []string, piece object) any {
+	if len(path) == 0 {
+		if s, ok := piece["stringValue"]; ok {
+			return str(v) + str(s)
+		}
+		return cmp.Or(piece["numberValue"], piece["boolValue"])
+	}
+	var n int
+	if _, err := fmt.Sscanf(path[0], "[%d]", &n); err != nil {
+		if obj(v) == nil {
+			v = object{}
+		}
+		obj(v)[path[0]] = placed(obj(v)[path[0]], path[1:], piece)
+		return v
+	}
+	all := list(v)
+	for len(all) <= n {
+		all = append(all, nil)
+	}
+	all[n] = placed(all[n], path[1:], piece)
+	return all
 }
 
 func (r *geminiReader) frame(o object) {
@@ -519,8 +575,7 @@ func (r *geminiReader) frame(o object) {
 			part := obj(p)
 			switch {
 			case part["functionCall"] != nil:
-				call := obj(part["functionCall"])
-				r.out.called(str(call["name"]), call["args"])
+				r.call(obj(part["functionCall"]))
 			case part["thought"] == true:
 				r.out.Reasoning += str(part["text"])
 			default:
@@ -543,6 +598,7 @@ func (r *geminiReader) frame(o object) {
 }
 
 func (r *geminiReader) outcome() *outcome {
+	r.called()
 	out := &r.out
 	filters := []string{"SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY", "MODEL_ARMOR"}
 	switch {

@@ -42,6 +42,14 @@ type candidate struct {
 	details         int
 	searches        int64 // web search queries of the model
 	thinking        bool  // the last detail is reasoning text that may continue in the next part
+	open            *openCall
+}
+
+// openCall is a call whose arguments come in pieces.
+type openCall struct {
+	id    string
+	index int
+	args  rawjson.Pieces
 }
 
 // decoder turns frames into events. A whole answer is one frame.
@@ -214,12 +222,15 @@ func (dec *decoder) candidate(v []byte) error {
 		return nil // anything after the end is not part of the answer
 	}
 	for e := rawjson.ElementsOf(rawjson.FindPath(v, "content", "parts")); e.Next(); {
-		dec.part(c, e.Value)
+		if err := dec.part(c, e.Value); err != nil {
+			return err
+		}
 	}
 	dec.grounding(c, rawjson.Find(v, "groundingMetadata"))
 	dec.close()
 	if reason := rawjson.Find(v, "finishReason"); rawjson.KindOf(reason) == rawjson.String {
 		c.finished = true
+		dec.closeCall(c)
 		native := rawjson.Text(reason)
 		said := dec.content || dec.ev.HasContent()
 		dec.ev.Finish, dec.ev.NativeFinish = finishReason(native), native
@@ -233,7 +244,7 @@ func (dec *decoder) candidate(v []byte) error {
 	return nil
 }
 
-func (dec *decoder) part(c *candidate, v []byte) {
+func (dec *decoder) part(c *candidate, v []byte) error {
 	var text, signature, call, inline []byte
 	reasoning := false
 	for m := rawjson.MembersOf(v); m.Next(); {
@@ -252,8 +263,7 @@ func (dec *decoder) part(c *candidate, v []byte) {
 	}
 	switch {
 	case call != nil:
-		dec.call(c, call, signature)
-		signature = nil
+		return dec.call(c, call, signature)
 	case inline != nil:
 		dec.inline(inline)
 	case reasoning:
@@ -266,6 +276,7 @@ func (dec *decoder) part(c *candidate, v []byte) {
 		dec.raw = append(append(append(dec.raw, `,"data":`...), signature...), '}')
 		dec.ev.Signature = rawjson.Text(signature)
 	}
+	return nil
 }
 
 func (dec *decoder) reasoningDetail(c *candidate, text []byte) {
@@ -295,17 +306,64 @@ func (dec *decoder) detail(c *candidate, kind string) {
 	c.details++
 }
 
-func (dec *decoder) call(c *candidate, v, signature []byte) {
-	call := completion.ToolCall{Index: c.calls, ID: rawjson.TextAt(v, "id"), Name: rawjson.TextAt(v, "name"), Last: true}
-	if args := rawjson.Find(v, "args"); rawjson.KindOf(args) == rawjson.Object {
-		call.Arguments = args
+// call decodes a call, or a part of one. On Vertex a call can begin with its name and willContinue, and parts without a name follow, up to one
+// that does not say that another will follow: with values for its arguments, or empty.
+func (dec *decoder) call(c *candidate, v, signature []byte) error {
+	var id, name string
+	var args, pieces []byte
+	more := false
+	for m := rawjson.MembersOf(v); m.Next(); {
+		switch string(m.Name) {
+		case "id":
+			id = rawjson.Text(m.Value)
+		case "name":
+			name = rawjson.Text(m.Value)
+		case "args":
+			if rawjson.KindOf(m.Value) == rawjson.Object {
+				args = m.Value
+			}
+		case "partialArgs":
+			pieces = m.Value
+		case "willContinue":
+			more, _ = rawjson.Bool(m.Value)
+		}
 	}
-	if rawjson.KindOf(signature) == rawjson.String {
-		call.Signature = rawjson.Text(signature)
-		dec.ev.Signature = call.Signature
+	if goesOn := c.open != nil && (name == "" || id != "" && id == c.open.id); !goesOn {
+		dec.closeCall(c)
+		call := completion.ToolCall{Index: c.calls, ID: id, Name: name, Arguments: args, Last: true}
+		if rawjson.KindOf(signature) == rawjson.String {
+			call.Signature = rawjson.Text(signature)
+			dec.ev.Signature = call.Signature
+		}
+		if more || !rawjson.IsNull(pieces) {
+			if name == "" {
+				return errShape // pieces of nothing
+			}
+			c.open = &openCall{id: id, index: c.calls}
+			call.Arguments, call.Last = nil, false
+		}
+		c.calls++
+		dec.ev.ToolCalls = append(dec.ev.ToolCalls, call)
 	}
-	c.calls++
-	dec.ev.ToolCalls = append(dec.ev.ToolCalls, call)
+	if c.open == nil {
+		return nil
+	}
+	c.open.args.Set(args)
+	if err := c.open.args.Add(pieces); err != nil {
+		return err
+	}
+	if !more {
+		dec.closeCall(c)
+	}
+	return nil
+}
+
+// closeCall ends a call whose arguments came in pieces.
+func (dec *decoder) closeCall(c *candidate) {
+	if c.open != nil {
+		dec.ev.ToolCalls = append(dec.ev.ToolCalls, completion.ToolCall{Index: c.open.index, Arguments: c.open.args.Append(nil), Last: true})
+		c.open = nil
+	}
 }
 
 // inline decodes an image or audio that the model made.

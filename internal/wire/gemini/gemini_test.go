@@ -111,13 +111,39 @@ func TestPromptRefuses(t *testing.T) {
 		"a text, no base64":  {`{"contents":[{"parts":[{"inlineData":{"mimeType":"text/plain","data":"AAAA\",\"x\":\""}}]}]}`, "contents[0].parts[0].inlineData.data", false},
 		"a result's image": {`{"contents":[{"role":"model","parts":[{"functionCall":{"name":"f"}}]},{"parts":[{"functionResponse":{"name":"f","response":{},"parts":[{"inlineData":{"mimeType":"image/png","data":"AAAA\",\"x\":\""}}]}}]}]}`,
 			"contents[1].parts[0].functionResponse.parts[0].inlineData.data", false},
-		"a mode": {`{` + asked + `,"toolConfig":{"functionCallingConfig":{"mode":"MAYBE"}}}`, "toolConfig.functionCallingConfig.mode", false},
+		"a streamed argument": {`{"contents":[{"role":"model","parts":[{"functionCall":{"name":"f","partialArgs":[{"jsonPath":"a","stringValue":"x"}]}}]}]}`, "contents[0].parts[0].functionCall.partialArgs", false},
+		"a mode":              {`{` + asked + `,"toolConfig":{"functionCallingConfig":{"mode":"MAYBE"}}}`, "toolConfig.functionCallingConfig.mode", false},
 	} {
 		_, err := decoded(t, tt.body).Prompt()
 		var f *fault.Error
 		if !errors.As(err, &f) || f.Param != tt.param || (f.Next == fault.NextEndpoint) != tt.next {
 			t.Errorf("%s: %+v", name, err)
 		}
+	}
+}
+
+// A call that was streamed in parts comes back part by part, in turns of their own as Google's clients keep them: other providers get it whole.
+func TestPromptJoinsParts(t *testing.T) {
+	t.Parallel()
+	p, err := decoded(t, `{"contents":[{"parts":[{"text":"q"}]},
+		{"role":"model","parts":[{"functionCall":{"name":"f","will_continue":true},"thoughtSignature":"c2ln"}]},
+		{"role":"model","parts":[{"functionCall":{"partial_args":[{"json_path":"$.a_b[0]","string_value":"x","will_continue":true}],"will_continue":true}}]},
+		{"role":"model","parts":[{"functionCall":{"partialArgs":[{"jsonPath":"$.a_b[0]","stringValue":"y"}],"willContinue":true}}]},
+		{"role":"model","parts":[{"functionCall":{}},{"functionCall":{"name":"g","partialArgs":[{"jsonPath":"$.n","numberValue":1}]}}]},
+		{"parts":[{"functionResponse":{"name":"f","response":{}}},{"functionResponse":{"name":"g","response":{}}}]}]}`).Prompt()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := ""
+	for _, turn := range p.Turns {
+		for _, part := range turn.Parts {
+			if c := part.Call; c != nil {
+				got += c.Name + string(c.Arguments) + c.Signature
+			}
+		}
+	}
+	if want := `f{"a_b":["xy"]}c2lng{"n":1}`; got != want {
+		t.Errorf("%s, want %s", got, want)
 	}
 }
 

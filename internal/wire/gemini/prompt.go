@@ -30,6 +30,7 @@ func (source) Prompt(req *completion.Request) (*completion.Prompt, error) {
 	for e := rawjson.ElementsOf(req.Body[req.MessagesAt.Start:req.MessagesAt.End]); e.Next(); at++ {
 		b.content(place("contents", at), e.Value)
 	}
+	b.endCall()
 	if b.err != nil {
 		return nil, b.err
 	}
@@ -41,6 +42,8 @@ type builder struct {
 	calls  []called
 	byID   map[string]int   // the last call with an id
 	byName map[string][]int // calls whose results have not been read, in order
+	open   *completion.Call // its arguments come in pieces
+	args   rawjson.Pieces   // of it
 	err    *fault.Error
 }
 
@@ -331,7 +334,15 @@ func shown(p *completion.Part) bool {
 	return p.Kind == completion.ReasoningPart && p.Reasoning.Signature == "" && p.Reasoning.Data == "" && p.Reasoning.Format == ""
 }
 
+// call reads a call, or a part of one: clients send back what was streamed to them (streamFunctionCallArguments), part by part.
 func (b *builder) call(path string, turn *completion.Turn, v []byte, signature string) {
+	pieces := rawjson.Find(v, "partialArgs")
+	more, _ := rawjson.Bool(rawjson.Find(v, "willContinue"))
+	if b.open != nil && rawjson.TextAt(v, "name") == "" {
+		b.pieces(path, v, pieces, more)
+		return
+	}
+	b.endCall()
 	c := &completion.Call{ID: rawjson.TextAt(v, "id"), Name: rawjson.TextAt(v, "name"), Arguments: []byte("{}"), Signature: signature}
 	if c.Name == "" {
 		b.fail(path+".name", "name is required: a string.")
@@ -346,6 +357,29 @@ func (b *builder) call(path string, turn *completion.Turn, v []byte, signature s
 	b.byName[c.Name] = append(b.byName[c.Name], len(b.calls))
 	b.calls = append(b.calls, called{id: c.ID, name: c.Name})
 	turn.Parts = append(turn.Parts, completion.Part{Kind: completion.CallPart, Call: c})
+	if more || !rawjson.IsNull(pieces) {
+		b.open, b.args = c, rawjson.Pieces{}
+		b.pieces(path, v, pieces, more)
+	}
+}
+
+// pieces adds to the call whose arguments come in pieces.
+func (b *builder) pieces(path string, v, pieces []byte, more bool) {
+	b.args.Set(rawjson.Find(v, "args"))
+	if err := b.args.Add(pieces); err != nil {
+		b.fail(path+".partialArgs", "partialArgs must be a list of values, each with a jsonPath at which no other kind of value is.")
+	}
+	if !more {
+		b.endCall()
+	}
+}
+
+// endCall ends the call whose arguments came in pieces.
+func (b *builder) endCall() {
+	if b.open != nil {
+		b.open.Arguments = b.args.Append(nil)
+		b.open = nil
+	}
 }
 
 // response reads the result of a call: the one with its id, or else the first one of its name.

@@ -60,6 +60,7 @@ func (t *teller) parts(content []byte) {
 			case "functionCall":
 				t.text(rawjson.Find(m.Value, "name"))
 				t.raw(rawjson.Find(m.Value, "args"))
+				t.raw(rawjson.Find(m.Value, "partialArgs"))
 			case "functionResponse":
 				t.text(rawjson.Find(m.Value, "name"))
 				t.raw(rawjson.Find(m.Value, "response"))
