@@ -356,8 +356,10 @@ func (r *responsesReader) outcome() *outcome {
 			if str(item["execution"]) == "client" {
 				out.called("tool_search", item["arguments"])
 			}
-		case "custom_tool_call":
-			out.called(str(item["name"]), item["input"])
+		case "custom_tool_call": // one that was not offered is of a tool that the server runs: xAI's search
+			if slices.ContainsFunc(list(r.ended["tools"]), func(t any) bool { return obj(t)["name"] == item["name"] }) {
+				out.called(str(item["name"]), item["input"])
+			}
 		}
 	}
 	switch str(r.ended["status"]) {

@@ -25,6 +25,7 @@ func (d *Dialect) Events(a *dialect.Answer) iter.Seq2[*completion.Event, error] 
 		dec := decoder{ep: a.Endpoint, format: formatOf(a.Endpoint.Provider), yield: yield}
 		dec.head.Notice = a.Notice
 		dec.pass = a.Request != nil && a.Request.Style == completion.Responses
+		dec.asked = a.Request
 		dialect.Read(a, &dec, yield)
 	}
 }
@@ -49,6 +50,7 @@ type decoder struct {
 	format string
 	yield  dialect.Yield
 	pass   bool // the client uses this wire: frames pass through
+	asked  *completion.Request
 
 	ev      completion.Event
 	head    completion.Head
@@ -205,18 +207,31 @@ func (dec *decoder) open(v []byte) *item {
 	it := item{kind: rawjson.TextAt(v, "type"), index: int64(len(dec.items)), id: rawjson.TextAt(v, "id"), callID: rawjson.TextAt(v, "call_id"), call: -1}
 	switch it.kind {
 	case "function_call", "custom_tool_call":
-		it.call = dec.calls
-		dec.calls++
 		name := rawjson.TextAt(v, "name")
 		if within := rawjson.TextAt(v, "namespace"); within != "" {
 			name = within + "__" + name
 		}
+		if it.kind == "custom_tool_call" && dec.theirs(name) {
+			break
+		}
+		it.call = dec.calls
+		dec.calls++
 		dec.ev.ToolCalls = append(dec.ev.ToolCalls, completion.ToolCall{Index: it.call, ID: it.callID, Name: name, Custom: it.kind == "custom_tool_call"})
 	case "image_generation_call":
 		it.drawing = true
 	}
 	dec.items = append(dec.items, it)
 	return &dec.items[len(dec.items)-1]
+}
+
+// theirs reports whether a call with free text is of a tool that the provider runs: xAI reports its search in such calls, of names that the request
+// does not have.
+func (dec *decoder) theirs(name string) bool {
+	if dec.asked == nil || dec.pass {
+		return false
+	}
+	p, err := dec.asked.Prompt()
+	return err == nil && !slices.ContainsFunc(p.Tools, func(t completion.Tool) bool { return t.Name == name })
 }
 
 func (dec *decoder) arguments(it *item, v []byte) {
