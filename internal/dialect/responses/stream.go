@@ -227,7 +227,7 @@ func (dec *decoder) open(v []byte) *item {
 // theirs reports whether a call with free text is of a tool that the provider runs: xAI reports its search in such calls, of names that the request
 // does not have.
 func (dec *decoder) theirs(name string) bool {
-	if dec.asked == nil || dec.pass {
+	if dec.asked == nil || dec.asked.Source == nil || dec.pass {
 		return false
 	}
 	p, err := dec.asked.Prompt()
