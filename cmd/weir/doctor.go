@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"strings"
 
 	"weir/internal/app"
 	"weir/internal/rawjson"
@@ -25,7 +27,7 @@ func (c *doctorCmd) Run(ctx context.Context) error {
 		return fmt.Errorf("the configuration cannot be used: %w", err)
 	}
 	ill := false
-	app.Doctor{Version: app.Version, Path: c.Config, Books: c.Books, Keys: c.Keys}.Examine(ctx, cfg, func(f app.Finding) {
+	report := func(f app.Finding) {
 		ill = ill || f.Is == app.Bad
 		f.What, f.Do = c.hint(f.What), c.hint(f.Do)
 		if c.JSON {
@@ -36,11 +38,35 @@ func (c *doctorCmd) Run(ctx context.Context) error {
 		if f.Do != "" {
 			fmt.Printf("%-8s %-16s -> %s\n", "", "", f.Do)
 		}
-	})
+	}
+	app.Doctor{Version: app.Version, Path: c.Config, Books: c.Books, Keys: c.Keys}.Examine(ctx, cfg, report)
+	if url, err := readyURL("http", cfg.Server.AdminListen); err == nil {
+		if now, err := look(ctx, &http.Client{Transport: &http.Transport{}, Timeout: readyFor}, strings.TrimSuffix(url, "/readyz")); err == nil { // a node runs here
+			if f, found := resting(now); found {
+				report(f)
+			}
+		}
+	}
 	if ill {
 		return errIll
 	}
 	return nil
+}
+
+// resting says which providers have refused credentials of a node, while some are not used for that.
+func resting(s *scrape) (app.Finding, bool) {
+	n, _ := s.value("weir_credentials_resting")
+	if n == 0 {
+		return app.Finding{}, false
+	}
+	var refused []string
+	for i := range s.samples {
+		if m := &s.samples[i]; m.Name == "weir_credentials_refused_total" && m.Value > 0 {
+			refused = append(refused, fmt.Sprintf("%s with %s, %.0f times", plain(m.Labels["provider"], 64), plain(m.Labels["status"], 3), m.Value))
+		}
+	}
+	return app.Finding{Part: "credentials", Is: app.Weak, Do: `look in the log for "a credential was refused and rests"; then: weir provider test`,
+		What: fmt.Sprintf("%.0f are not used at present, for some model or for all; since the node started, refused by %s", n, strings.Join(refused, "; "))}, true
 }
 
 func findingJSON(f *app.Finding) []byte {

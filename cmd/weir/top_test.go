@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"weir/internal/app"
 	"weir/internal/metric"
 )
 
@@ -42,6 +43,8 @@ weir_first_content_seconds_bucket{model="a/slow",provider="p",le="+Inf"} 20
 weir_upstream_attempts_total{endpoint="p/a/quick",result="ok"} 90
 weir_upstream_attempts_total{endpoint="p/a/slow",result="ok"} 15
 weir_upstream_attempts_total{endpoint="p/a/slow",result="failed"} 5
+weir_endpoints_ejected 3
+weir_credentials_resting 2
 `
 
 func scrapeOf(t *testing.T, text string, at int64) *scrape {
@@ -69,7 +72,7 @@ func TestFrame(t *testing.T) {
 	wants(t, frame("http://x", first, nil, 10), "weir v1 at http://x, takes calls, up 1m40s", "since the start: 1.0/s, 0.0 % errors", "3.6 rubles a minute, 6.0 since the start", "processor 10 %",
 		"a/quick p 0.9 0 950ms 3.6", "p/a/quick 0.9 0 %")
 	later := frame("http://x", second, first, 10)
-	wants(t, later, "TAKES NO CALLS", "7 under way", "of 10.0 s: 2.1/s, 50.0 % errors, first content after 1s, 95 % within 4.6s", "6.0 rubles a minute, 7.0 since", "a/slow p 2.0 0 4.6s 0", "p/a/slow 2.0 25 %")
+	wants(t, later, "TAKES NO CALLS", "7 under way", "of 10.0 s: 2.1/s, 50.0 % errors, first content after 1s, 95 % within 4.6s", "6.0 rubles a minute, 7.0 since", "a/slow p 2.0 0 4.6s 0", "p/a/slow 2.0 25 %", "3 ejected, 2 credentials rest")
 	if strings.Index(later, "a/slow") > strings.Index(later, "a/quick") {
 		t.Error("the busiest is not first")
 	}
@@ -78,6 +81,18 @@ func TestFrame(t *testing.T) {
 	}
 	if one := frame("http://x", second, first, 1); strings.Contains(one, "a/quick") {
 		t.Errorf("more than one row:\n%s", one)
+	}
+}
+
+// The doctor says of a node that runs which providers have refused credentials.
+func TestDoctorSaysWhichCredentialsRest(t *testing.T) {
+	t.Parallel()
+	f, found := resting(scrapeOf(t, "weir_ready 1\nweir_credentials_resting 2\nweir_credentials_refused_total{provider=\"hut\",status=\"402\"} 3\nweir_credentials_refused_total{provider=\"p\",status=\"429\"} 0\n", 1))
+	if want := "2 are not used at present, for some model or for all; since the node started, refused by hut with 402, 3 times"; !found || f.What != want || f.Is != app.Weak || f.Do == "" {
+		t.Errorf("%+v", f)
+	}
+	if f, found := resting(scrapeOf(t, firstScrape, 1)); found {
+		t.Errorf("none rests: %+v", f)
 	}
 }
 

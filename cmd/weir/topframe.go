@@ -225,7 +225,8 @@ func models(b *strings.Builder, d *since, rows int) {
 
 func endpoints(b *strings.Builder, d *since, rows int) {
 	ejected, _ := d.now.value("weir_endpoints_ejected")
-	fmt.Fprintf(b, "%-53s %9s %9s   %.0f ejected\n", "ENDPOINT", "TRIES/S", "FAILED", ejected)
+	resting, _ := d.now.value("weir_credentials_resting")
+	fmt.Fprintf(b, "%-53s %9s %9s   %.0f ejected, %.0f credentials rest\n", "ENDPOINT", "TRIES/S", "FAILED", ejected, resting)
 	for _, l := range ranking(d, "weir_upstream_attempts_total", [2]string{"endpoint", ""}, rows, func(l *line, labels []string) {
 		l.values = [4]float64{l.by / d.seconds, 0}
 		if l.by > 0 {
