@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/tls"
 	"iter"
+	"net"
 	"sync"
 	"time"
 
@@ -90,6 +91,9 @@ type Config struct {
 	Fetcher  Fetcher          // reads the addresses in answers; nil: they are not read
 	Resting  func(Rest)       // gets each credential that begins to rest; may be nil
 	Now      func() time.Time // for the time that credentials are out of use; nil: the system's clock
+
+	// Dial opens connections of our own client to "host:port"; nil: TCP.
+	Dial func(ctx context.Context, address string) (net.Conn, error)
 
 	Wait func(ctx context.Context, d time.Duration) error // between polls of a task at the provider; fails when ctx ends first; nil: with a timer
 }

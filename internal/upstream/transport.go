@@ -165,7 +165,7 @@ func authorities(base *tls.Config, pem string) (*tls.Config, error) {
 func (c *Client) hostConfig() h1.Config {
 	t := &c.cfg.Timeouts
 	return h1.Config{Connect: t.Connect, Handshake: t.TLS, Idle: idleConnection, MaxIdle: maxIdleConnections, Age: t.Connection, Requests: c.cfg.Limits.Requests, MaxHead: int(c.cfg.Limits.Headers),
-		TLS: c.cfg.TLS, Names: c.names}
+		TLS: c.cfg.TLS, Names: c.names, Dial: c.cfg.Dial}
 }
 
 type groups struct {

@@ -1,0 +1,8 @@
+package app
+
+// What a node makes of its settings.
+var (
+	UpstreamConfig = upstreamConfig
+	RelayConfig    = relayConfig
+	HealthConfig   = healthConfig
+)
