@@ -21,7 +21,31 @@ const (
 	maxDepth  = 24
 	maxNames  = 100_000
 	maxValues = 200_000
+	maxMarks  = 60_000 // characters of YAML that begin a value: its parser makes 300 bytes of each before anything of it can be counted
 )
+
+// Memory is about the most memory that reading files takes, in bytes.
+func Memory(files []File) (n int64) {
+	for i := range files {
+		n += 13*int64(len(files[i].Text)) + 600*int64(min(marks(files[i].Text), maxMarks))
+	}
+	return n
+}
+
+// marks counts the characters that begin a value, or a name and a value, in YAML: without them no more than one follows from another.
+func marks(text []byte) (n int) {
+	for i, c := range text {
+		switch c {
+		case ',', ':', '[', '{', '?':
+			n++
+		case '-':
+			if i+1 < len(text) && strings.IndexByte(" \t\r\n", text[i+1]) >= 0 {
+				n++
+			}
+		}
+	}
+	return n
+}
 
 // document is a file as checked JSON.
 type document struct {
@@ -50,6 +74,9 @@ func decode(f *File) (document, error) {
 // fromYAML turns one YAML document into JSON. Texts stay texts, also those that look like nothing else.
 func fromYAML(name string, text []byte) ([]byte, error) {
 	const op = "foreign.fromYAML"
+	if marks(text) > maxMarks {
+		return nil, fault.Newf(fault.Invalid, op, "%s has too many values for one file. Give it as JSON, or in several files.", name)
+	}
 	var root, more yaml.Node
 	in := yaml.NewDecoder(bytes.NewReader(text))
 	if err := in.Decode(&root); err != nil && !errors.Is(err, io.EOF) {

@@ -3,6 +3,7 @@ package foreign_test
 import (
 	"encoding/json"
 	"math/big"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -357,4 +358,38 @@ func FuzzRead(f *testing.F) {
 			}
 		}
 	})
+}
+
+// The worst that 1 MiB may be costs no more than is charged for it before it is read.
+func TestMemoryIsBounded(t *testing.T) {
+	fill := func(head, piece string) string {
+		return head + strings.Repeat(piece, (foreign.MaxBytes-len(head)-1)/len(piece)) + "\n"
+	}
+	for name, text := range map[string]string{
+		"lists in a line":         fill("a: [", "[],"),
+		"as many as are read":     fill("a: ["+strings.Repeat("[],", 19_000)+"]\n#", " "),
+		"objects in a line":       fill("a: [", "{},"),
+		"numbers in a line":       fill("a: [", "1,"),
+		"items":                   fill("a:\n", "-\n"),
+		"items in items":          fill("a: ", "- "),
+		"names":                   fill("", "a:\n"),
+		"questions":               fill("", "?\n"),
+		"JSON":                    fill("[", "[],"),
+		"JSON of names":           fill("{", `"a":1,`),
+		"brackets that stay open": fill("a: ", "["),
+		"a long text":             fill("a: |\n", " weir\n"),
+		"comments":                fill("a: 1\n", "#\n"),
+		"texts in quotes":         fill("a: [", "'',"),
+		"a text that is escaped":  fill("a: \"", `\n`),
+	} {
+		files := []foreign.File{{Name: "worst", Text: []byte(text)}}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, _ = foreign.Read(foreign.LiteLLM, files, foreign.World{})
+		runtime.ReadMemStats(&after)
+		took := int64(after.TotalAlloc - before.TotalAlloc)
+		if most := foreign.Memory(files); took > most || most > 64<<20 {
+			t.Errorf("%s: %d bytes were taken in all, %d are charged", name, took, most)
+		}
+	}
 }

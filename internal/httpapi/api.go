@@ -143,7 +143,7 @@ type API struct {
 	models *listing.Cache
 
 	exports         *limit.Count // of users' files that are being read
-	imports         *limit.Count // by users: two at once could make a key twice
+	imports         *limit.Count // by users: two at once could make a key twice, and take memory
 	watcher         *watch.Watcher
 	compact, status rendered
 	rankings        atomic.Pointer[[len(rankRanges)]standings] // nil until they are known

@@ -22,6 +22,13 @@ func (x *exchange) postImport() error {
 	if err != nil {
 		return err
 	}
+	if !x.api.imports.Enter(x.caller.User, 1) {
+		return quota.Crowded(1, "max_imports_per_user", "An import of this account is running. Wait for its end, and import again: what is there already stays as it is.")
+	}
+	defer x.api.imports.Leave(x.caller.User)
+	if err := x.charge(foreign.Memory(files)); err != nil {
+		return err
+	}
 	records, err := x.api.Editor.Rates(x.context())
 	if err != nil {
 		return err
@@ -38,12 +45,6 @@ func (x *exchange) postImport() error {
 	plan, err := foreign.Read(source, files, foreign.World{Model: foreign.Models(snapshot), Rate: rubles, Rates: x.api.cfg.KeyRates, Now: x.at})
 	if err != nil {
 		return err
-	}
-	if !dry {
-		if !x.api.imports.Enter(x.caller.User, 1) {
-			return quota.Crowded(1, "max_imports_per_user", "An import of this account is running. Wait for its end, and import again: what is there already stays as it is.")
-		}
-		defer x.api.imports.Leave(x.caller.User)
 	}
 	result, err := plan.Apply(x.context(), &foreign.Account{
 		User: x.caller.User, Keys: x.api.Keys, Presets: x.api.Presets, Check: PresetChecker(snapshot), Actor: x.actor(), Now: x.at,

@@ -147,3 +147,17 @@ func TestImportsAtOnce(t *testing.T) {
 		t.Errorf("%d keys, of which %d were said to be made; want 3", n, made.Load())
 	}
 }
+
+// A file that is made to take memory is refused before it is read, also where nothing would be made of it.
+func TestHostileImports(t *testing.T) {
+	t.Parallel()
+	gw := apptest.StartGateway(t, func(*apptest.Setup) {})
+	o := gw.NewOwner(t, 0, apikey.NewKey{})
+	for _, piece := range []string{"[],", "{},", "1,", "a: "} {
+		text := "a: [" + strings.Repeat(piece, (1<<20-8)/len(piece)) + "]"
+		got := o.Pages.Do(t, http.MethodPost, "/api/import", map[string]any{"source": "litellm", "files": []any{map[string]any{"text": text}}})
+		if got.Status != http.StatusBadRequest || !strings.Contains(string(got.Body), "too many values") {
+			t.Errorf("1 MiB of %q: %d %.200s", piece, got.Status, got.Body)
+		}
+	}
+}
