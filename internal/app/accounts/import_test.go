@@ -152,7 +152,7 @@ func TestImportsAtOnce(t *testing.T) {
 func TestHostileImports(t *testing.T) {
 	t.Parallel()
 	gw := apptest.StartGateway(t, func(*apptest.Setup) {})
-	o := gw.NewOwner(t, 0, apikey.NewKey{})
+	o := gw.NewOwner(t, 1, apikey.NewKey{})
 	for _, piece := range []string{"[],", "{},", "1,", "a: "} {
 		text := "a: [" + strings.Repeat(piece, (1<<20-8)/len(piece)) + "]"
 		got := o.Pages.Do(t, http.MethodPost, "/api/import", map[string]any{"source": "litellm", "files": []any{map[string]any{"text": text}}})
