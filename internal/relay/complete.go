@@ -514,8 +514,8 @@ func (x *run) event(ctx context.Context, ev *completion.Event, rec *record.Attem
 			return err
 		}
 	}
-	if ev.Finish == completion.Failed && x.req.Style == completion.Messages {
-		return x.brokeOff(ctx, ev) // this style has no stop reason for it
+	if ev.Finish == completion.Failed && (x.req.Style == completion.Messages || !x.call.Request.Stream && x.req.Elsewhere) {
+		return x.brokeOff(ctx, ev) // this style has no stop reason for it, or the client has received nothing and another endpoint can be asked
 	}
 	err := x.sink.Event(ev)
 	if err == nil && !x.req.Chats() {

@@ -2,6 +2,7 @@ package relay_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -112,5 +113,42 @@ func TestInterrupted(t *testing.T) {
 				t.Errorf("%+v", f)
 			}
 		}
+	}
+}
+
+// Of a whole answer that its provider interrupts nothing was delivered: the next endpoint is asked, and only its answer is charged. The last one's
+// part is delivered, and ends with an error.
+func TestInterruptedWholeAnswers(t *testing.T) {
+	t.Parallel()
+	half := script{text("half"), finish(completion.Failed), used(10, 5), done()}
+	for name, c := range map[string]struct {
+		beta, gamma script
+		stream      bool
+		log         []string
+		attempts    []string
+		charged     string
+	}{
+		"the next one serves": {beta: whole("b", 10, 5), log: []string{"start alpha/v/m", "text half", "start beta/v/m", "text b", "finish stop", "usage", "done", "end"},
+			attempts: []string{"alpha/v/m", "beta/v/m"}, charged: "0.04"},
+		"each is interrupted": {beta: half, gamma: half, log: []string{"start alpha/v/m", "text half", "start beta/v/m", "text half", "start gamma/v/m", "text half", "finish error", "usage", "done", "end"},
+			attempts: []string{"alpha/v/m", "beta/v/m", "gamma/v/m"}, charged: "0.06"},
+		"a stream has begun": {beta: whole("b", 10, 5), stream: true, log: []string{"start alpha/v/m", "text half", "finish error", "usage", "done", "end"}, attempts: []string{"alpha/v/m"}, charged: "0.02"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, nil, market()...)
+			w.plays("alpha/v/m", half)
+			w.plays("beta/v/m", c.beta)
+			w.plays("gamma/v/m", c.gamma)
+			s := &sink{}
+			if err := w.relay.Complete(t.Context(), w.call(func(r *relay.Call) { r.Request.Stream = c.stream }), s); err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(s.log, c.log) {
+				t.Errorf("the client got %q, want %q", s.log, c.log)
+			}
+			w.wantAttempts(c.attempts...)
+			w.wantCharged(c.charged)
+		})
 	}
 }
