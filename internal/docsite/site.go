@@ -74,14 +74,14 @@ func (s *Site) Open(r *http.Request, base string) (h http.Handler, cheap bool) {
 		return f, true
 	}
 	if text, ok := b.texts[p]; ok {
-		return s.text(p, text, base), true
+		return s.text(p, text, base)
 	}
 	if p == searchPath {
 		return &answer{site: s, book: b, search: true, base: base}, false
 	}
 	if page := b.pages[strings.TrimPrefix(p[len(Root):], "/")]; page != nil && (p == Root || p[len(p)-1] != '/') {
 		if page.file != "" && prefersMarkdown(r) {
-			return s.text(page.twin(), b.texts[page.twin()], base), true
+			return s.text(page.twin(), b.texts[page.twin()], base)
 		}
 		return &answer{site: s, book: b, page: page, base: base}, false
 	}
@@ -133,8 +133,8 @@ func prefersMarkdown(r *http.Request) bool {
 // writtenBase is the address of the gateway in the text of the documentation. Readers get that of theirs.
 const writtenBase = "http://127.0.0.1:8080"
 
-// text is a twin or a list, with the address of this gateway in its examples.
-func (s *Site) text(name, text, base string) http.Handler {
+// text is a twin or a list, with the address of this gateway in its examples. It is cheap when it was made for that address already.
+func (s *Site) text(name, text, base string) (h http.Handler, cheap bool) {
 	kind := "text/markdown; charset=utf-8"
 	if ext := path.Ext(name); ext != ".md" {
 		kind = "text/plain; charset=utf-8"
@@ -142,7 +142,13 @@ func (s *Site) text(name, text, base string) http.Handler {
 	if name == pagesList {
 		kind = "application/json; charset=utf-8"
 	}
-	return varying{s.keep(variant{name: name, base: base}, func() (string, []byte) { return kind, []byte(strings.ReplaceAll(text, writtenBase, base)) })}
+	v := variant{name: name, base: base}
+	s.mu.Lock()
+	cheap = s.kept[v] != nil
+	s.mu.Unlock()
+	return making(func() http.Handler {
+		return varying{s.keep(v, func() (string, []byte) { return kind, []byte(strings.ReplaceAll(text, writtenBase, base)) })}
+	}), cheap
 }
 
 // varying is a file at an address that may also answer with a page.
@@ -152,6 +158,11 @@ func (v varying) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Add("Vary", "Accept")
 	v.File.ServeHTTP(w, r)
 }
+
+// making is an answer that is made when it is sent: what is refused costs nothing.
+type making func() http.Handler
+
+func (m making) ServeHTTP(w http.ResponseWriter, r *http.Request) { m().ServeHTTP(w, r) }
 
 // keep returns what is kept for a variant, or makes it.
 func (s *Site) keep(v variant, render func() (kind string, content []byte)) *webui.File {

@@ -480,6 +480,29 @@ func TestReaders(t *testing.T) {
 	}
 }
 
+// A text for an address that nobody had before is made anew, which counts as a page and not as a file, and only when it is sent.
+func TestTextsForNewAddresses(t *testing.T) {
+	t.Parallel()
+	site := docsite.New(sources())
+	r := httptest.NewRequest(http.MethodGet, "/llms-full.txt", nil)
+	for range 2 {
+		if _, cheap := site.Open(r, ours); cheap {
+			t.Fatal("a text that was not made is said to be")
+		}
+	}
+	h, _ := site.Open(r, ours)
+	w := httptest.NewRecorder()
+	if h.ServeHTTP(w, r); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), ours) {
+		t.Fatalf("%d", w.Code)
+	}
+	if _, cheap := site.Open(r, ours); !cheap {
+		t.Error("a text that was made is not kept")
+	}
+	if _, cheap := site.Open(r, "https://another.example.org"); cheap {
+		t.Error("a text for another address is said to be there")
+	}
+}
+
 // However many addresses a node is asked under, what it keeps is bounded.
 func TestWhatIsKeptIsBounded(t *testing.T) {
 	t.Parallel()

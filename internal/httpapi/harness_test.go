@@ -328,9 +328,12 @@ func (n *node) tryIn(ctx context.Context, method, path, body string, headers ...
 	for i := 0; i < len(headers); i += 2 {
 		if headers[i+1] == "" {
 			req.Header.Del(headers[i])
-		} else {
-			req.Header.Set(headers[i], headers[i+1])
+			continue
 		}
+		if headers[i] == "Host" {
+			req.Host = headers[i+1]
+		}
+		req.Header.Set(headers[i], headers[i+1])
 	}
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DisableCompression: true, ExpectContinueTimeout: 2 * time.Minute}, Timeout: 2 * time.Minute,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}

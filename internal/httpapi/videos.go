@@ -311,7 +311,7 @@ func (x *exchange) broken(err error) error {
 }
 
 // base is how the client reaches the gateway: as configured, as a trusted proxy says, or else by the address that its connection came to. What
-// the client itself writes into Host is not believed.
+// the client itself writes into Host is not believed, unless it is a name of the client's own machine: passkeys work at "localhost" alone.
 func (x *exchange) base() string {
 	if url := x.api.cfg.PublicURL; url != "" {
 		return url
@@ -331,7 +331,7 @@ func (x *exchange) base() string {
 			return scheme + "://" + x.r.Host
 		}
 	}
-	if addr, ok := x.r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok {
+	if addr, ok := x.r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok && !loopback(x.r.Host) {
 		return scheme + "://" + addr.String()
 	}
 	return scheme + "://" + x.r.Host

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -140,28 +141,38 @@ func TestVideoJobs(t *testing.T) {
 func TestVideoAddresses(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		name, public, proxies string
-		headers               []string
-		want                  string
+		name, public, proxies, host string
+		headers                     []string
+		want                        string
 	}{
-		{"the connection", "", "", []string{"X-Forwarded-Host", "evil.test"}, "http://{addr}"},
-		{"a proxy", "", "127.0.0.0/8", []string{"X-Forwarded-Host", "api.acme.test", "X-Forwarded-Proto", "https"}, "https://api.acme.test"},
-		{"a proxy that says nonsense", "", "127.0.0.0/8", []string{"X-Forwarded-Host", "a b/c", "X-Forwarded-Proto", "ftp"}, "http://{addr}"},
-		{"configured", "https://weir.test", "127.0.0.0/8", []string{"X-Forwarded-Host", "api.acme.test"}, "https://weir.test"},
+		{"the connection", "", "", "", []string{"X-Forwarded-Host", "evil.test"}, "http://{addr}"},
+		{"the connection, and another host", "", "", "evil.test", nil, "http://{addr}"},
+		{"the connection, and a host like localhost", "", "", "localhost.evil.test", nil, "http://{addr}"},
+		{"the client's machine", "", "", "localhost:8080", nil, "http://localhost:8080"},
+		{"a proxy", "", "127.0.0.0/8", "", []string{"X-Forwarded-Host", "api.acme.test", "X-Forwarded-Proto", "https"}, "https://api.acme.test"},
+		{"a proxy that passes the host on", "", "127.0.0.0/8", "api.acme.test", nil, "http://api.acme.test"},
+		{"a proxy that says nonsense", "", "127.0.0.0/8", "", []string{"X-Forwarded-Host", "a b/c", "X-Forwarded-Proto", "ftp"}, "http://{addr}"},
+		{"configured", "https://weir.test", "127.0.0.0/8", "evil.test", []string{"X-Forwarded-Host", "api.acme.test"}, "https://weir.test"},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			n := startVideo(t, &oneVideo{}, func(cfg *httpapi.Config) {
-				cfg.PublicURL = c.public
-				if c.proxies != "" {
-					cfg.TrustedProxies = []netip.Prefix{netip.MustParsePrefix(c.proxies)}
+		for server, standard := range map[string]bool{"own server": false, "standard server": true} {
+			t.Run(c.name+", "+server, func(t *testing.T) {
+				t.Parallel()
+				n := startVideo(t, &oneVideo{}, func(cfg *httpapi.Config) {
+					cfg.PublicURL, cfg.StandardServer = c.public, standard
+					if c.proxies != "" {
+						cfg.TrustedProxies = []netip.Prefix{netip.MustParsePrefix(c.proxies)}
+					}
+				})
+				want := strings.ReplaceAll(c.want, "{addr}", n.addr) + "/v1/videos/vj_1"
+				headers := c.headers
+				if c.host != "" {
+					headers = append(slices.Clone(headers), "Host", c.host)
+				}
+				if got := n.do("GET", "/v1/videos/vj_1", "", headers...).json(t)["polling_url"]; got != want {
+					t.Errorf("%v, want %s", got, want)
 				}
 			})
-			want := strings.ReplaceAll(c.want, "{addr}", n.addr) + "/v1/videos/vj_1"
-			if got := n.do("GET", "/v1/videos/vj_1", "", c.headers...).json(t)["polling_url"]; got != want {
-				t.Errorf("%v, want %s", got, want)
-			}
-		})
+		}
 	}
 }
 

@@ -90,6 +90,7 @@ func (c *conn) serve() {
 	if ctx == nil {
 		ctx = context.Background()
 	}
+	ctx = context.WithValue(ctx, http.LocalAddrContextKey, c.rwc.LocalAddr()) // as the standard server
 	if c.s.ConnContext != nil {
 		ctx = c.s.ConnContext(ctx, c.rwc)
 	}
