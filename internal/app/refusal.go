@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 	"syscall"
 
 	"weir/internal/fault"
@@ -48,7 +47,8 @@ func explained(path string, err error) error {
 	case errors.Is(err, syscall.EROFS):
 		said = fmt.Sprintf("%s is on a file system that is mounted read-only. Mount it for writing, or name another folder in data_dir.", path)
 	case errors.Is(err, fs.ErrPermission), code == sqliteReadOnly:
-		said = fmt.Sprintf("%s, or its folder, does not allow the user that runs this command to write. Give both to that user (chown -R USER %s), run the command as their owner, or name another folder in data_dir.", path, filepath.Dir(path))
+		// No command that changes owners: it would be pasted as root, and the folder may be one that others use, too.
+		said = fmt.Sprintf("%s, or its folder, does not allow the user that runs this command to write. Run the command as the user that owns them (ls -ld %s), or name another folder in data_dir.", path, path)
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), code == sqliteFull:
 		said = fmt.Sprintf("There is no room on the disk of %s. Free some, or name another folder in data_dir.", path)
 	case code == sqliteNotADB, code == sqliteCorrupt:

@@ -28,9 +28,9 @@ func TestExplained(t *testing.T) {
 		err  error
 		says []string
 	}{
-		"may not open":        {&fs.PathError{Op: "open", Path: "/data/weir.db", Err: syscall.EACCES}, []string{"user that runs this command", "chown -R USER /data", "data_dir", "permission denied"}},
-		"may not, wrapped":    {fault.Wrap("sqlite.Open", &fs.PathError{Op: "open", Path: "/data/weir.db", Err: syscall.EPERM}), []string{"chown -R USER /data", "data_dir"}},
-		"read-only folder":    {fault.Wrap("sqlite.Open", fmt.Errorf("migrating: %w", coded(1544))), []string{"or its folder", "chown -R USER /data"}},
+		"may not open":        {&fs.PathError{Op: "open", Path: "/data/weir.db", Err: syscall.EACCES}, []string{"user that runs this command", "ls -ld /data/weir.db", "data_dir", "permission denied"}},
+		"may not, wrapped":    {fault.Wrap("sqlite.Open", &fs.PathError{Op: "open", Path: "/data/weir.db", Err: syscall.EPERM}), []string{"ls -ld /data/weir.db", "data_dir"}},
+		"read-only folder":    {fault.Wrap("sqlite.Open", fmt.Errorf("migrating: %w", coded(1544))), []string{"or its folder", "ls -ld /data/weir.db"}},
 		"read-only disk":      {fault.Wrap("x", syscall.EROFS), []string{"mounted read-only", "data_dir"}},
 		"full disk":           {syscall.ENOSPC, []string{"no room on the disk", "Free some"}},
 		"full disk, database": {coded(13), []string{"no room on the disk", "Free some"}},

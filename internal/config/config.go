@@ -547,6 +547,7 @@ type PriceLists struct {
 type Sealing struct {
 	MasterKeyFile    string   `yaml:"master_key_file"`
 	PreviousKeyFiles []string `yaml:"previous_key_files"` // still used to decrypt
+	KeyVariables     []string `yaml:"key_variables"`      // environment variables that the HTTP API may name as providers' keys
 }
 
 // Provider declares a server, or changes the built-in one of the same id.

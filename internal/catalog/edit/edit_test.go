@@ -195,6 +195,14 @@ func TestCredentials(t *testing.T) {
 	broken := "two words"
 	s.refused(edit.Change{Kind: edit.Provider, ID: "quiet", Key: &broken}, fault.Invalid, "api_key")
 
+	// over the HTTP API only variables that the configuration lists
+	listed := edit.NewEditor(s.store, s.world, nil, time.Now, nil).OnlyVariables([]string{"THEIR_KEY"})
+	for name, fine := range map[string]bool{"THEIR_KEY": true, "AWS_SECRET_ACCESS_KEY": false, "their_key": false} {
+		_, err := listed.Change(t.Context(), edit.Change{Kind: edit.Provider, ID: "quiet", Set: edit.Spec{"api_key_env": name}}, audit.Actor{Name: "test"})
+		if f := fault.From(err); (err == nil) != fine || err != nil && (f.Kind != fault.Invalid || f.Param != "api_key_env") {
+			t.Errorf("api_key_env %q: %v", name, err)
+		}
+	}
 	without := edit.NewEditor(s.store, s.world, nil, time.Now, nil)
 	_, err := without.Change(t.Context(), edit.Change{Kind: edit.Provider, ID: "quiet", Key: &secret}, admin)
 	if f := fault.From(err); f == nil || f.Kind != fault.Conflict || f.Param != "api_key" || !strings.Contains(f.Public, "secrets.master_key_file") {

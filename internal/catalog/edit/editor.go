@@ -65,6 +65,16 @@ type Editor struct {
 	ring    *seal.Ring
 	now     func() time.Time
 	changed func(context.Context) // called after each change that was made here
+
+	only      bool // api_key_env may only name variables
+	variables []string
+}
+
+// OnlyVariables has the Editor refuse environment variables of other names as providers' keys. A provider's address is the administrator's
+// choice: one who cannot read the environment of the nodes could have any variable sent to a server of their own.
+func (e *Editor) OnlyVariables(names []string) *Editor {
+	e.only, e.variables = true, names
+	return e
 }
 
 // NewEditor makes an Editor. A nil ring has no master key; changed may be nil.
@@ -109,6 +119,9 @@ func (e *Editor) History(ctx context.Context, before int64, count int) ([]Entry,
 func (e *Editor) Change(ctx context.Context, c Change, by audit.Actor) (*Built, error) {
 	if err := c.Set.check(c.Kind); err != nil {
 		return nil, err
+	}
+	if name := c.Set["api_key_env"]; name != "" && e.only && !slices.Contains(e.variables, name) {
+		return nil, fault.Field("edit.Change", "api_key_env", "The variable %s is not among secrets.key_variables of the configuration. Add it there, run weir catalog on the machine of a node, or give api_key.", clip(name))
 	}
 	for _, name := range c.Unset {
 		if FieldType(c.Kind, name) == None && !IsGroup(c.Kind, name) {
