@@ -270,16 +270,20 @@ func (ep *Endpoint) Streams() bool {
 	return false
 }
 
-// unknownToResponses are parameters of other wires that the responses wire does not have.
-const unknownToResponses = ParamTopK | ParamMinP | ParamTopA | ParamFrequencyPenalty | ParamPresencePenalty | ParamRepetitionPenalty | ParamLogitBias | ParamSeed | ParamStop
+// unknownTo are the parameters that a wire does not have. A test compares them with what its dialect writes.
+var unknownTo = map[string]Params{
+	"anthropic": claudes,
+	"bedrock":   claudes | ParamParallelToolCalls | ParamWebSearchOptions | ParamVerbosity,
+	"gemini":    ParamMinP | ParamTopA | ParamRepetitionPenalty | ParamLogitBias | ParamPrediction | ParamVerbosity,
+	"gigachat": ParamTopK | ParamMinP | ParamTopA | ParamFrequencyPenalty | ParamPresencePenalty | ParamLogitBias | ParamLogprobs | ParamTopLogprobs | ParamPrediction | ParamSeed |
+		ParamStop | ParamWebSearchOptions | ParamVerbosity,
+	"responses": ParamTopK | ParamMinP | ParamTopA | ParamFrequencyPenalty | ParamPresencePenalty | ParamRepetitionPenalty | ParamLogitBias | ParamPrediction | ParamSeed | ParamStop,
+}
+
+const claudes = ParamMinP | ParamTopA | ParamFrequencyPenalty | ParamPresencePenalty | ParamRepetitionPenalty | ParamLogitBias | ParamLogprobs | ParamTopLogprobs | ParamPrediction | ParamSeed
 
 // Carried are the parameters of the endpoint that its wire carries.
-func (ep *Endpoint) Carried() Params {
-	if ep.Provider.Dialect == "responses" {
-		return ep.Params &^ unknownToResponses
-	}
-	return ep.Params
-}
+func (ep *Endpoint) Carried() Params { return ep.Params &^ unknownTo[ep.Provider.Dialect] }
 
 // Endpoint is one provider's offer of one model.
 type Endpoint struct {

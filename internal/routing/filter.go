@@ -131,7 +131,7 @@ func (p *planner) drop(ep *catalog.Endpoint, variant catalog.Variant) Filter {
 		return VariantFilter
 	case tiered(ep) && !asked && !taggedBy(pref.Order, ep) && !taggedBy(pref.Only, ep):
 		return TierFilter
-	case (needs.Search || variant == catalog.Online) && ep.Params&catalog.ParamWebSearchOptions == 0:
+	case (needs.Search || variant == catalog.Online) && ep.Carried()&catalog.ParamWebSearchOptions == 0:
 		return WebFilter
 	case ep.Own == nil && p.unpriced(ep, variant) != 0: // the owner of the key pays the provider
 		return UnpricedFilter
@@ -306,7 +306,7 @@ func (p *planner) soften(cands []candidate) {
 	}
 	for _, s := range soft {
 		if p.q.Needs.Params&s.param != 0 {
-			prefer(cands, s.filter, func(ep *catalog.Endpoint) bool { return ep.Params&s.param != 0 })
+			prefer(cands, s.filter, func(ep *catalog.Endpoint) bool { return ep.Carried()&s.param != 0 })
 		}
 	}
 }
