@@ -237,6 +237,53 @@ func bodyOf(call *dialect.Call) []byte {
 	return body
 }
 
+// A client cannot ask for more or dearer images under the name that another wire has for it, neither beside the fields that are read nor among
+// the parameters for one provider: what would be made so is not held for, nor charged. It is told what is left out.
+func TestNoImageIsMadeUnpaid(t *testing.T) {
+	t.Parallel()
+	names := []string{"n", "num_images", "numImages", "NUM_IMAGES", "num-images", "num_outputs", "batch_size", "batchSize", "batch_count", "n_iter", "number_of_images", "numberOfImages", "sampleCount",
+		"numberResults", "num_samples", "n_images", "max_images", "candidateCount", "sequential_image_generation", "sequential_image_generation_options", "image_size", "width", "height", "megapixels",
+		"quality", "rendering_speed", "service_tier", "serviceTier", "upscale_factor", "upscaleConfig", "enable_web_search", "model", "model_id", "model_name", "engine", "stream", "sync_mode", "response_format",
+		"storageUri", "cachedContent", "parameters", "input", "generationConfig", "image_config", "extra_body", "api_key", "webhook_url", "n[0]"}
+	const value = `"smuggled"`
+	plain := map[string]string{"model": `"x/y"`, "prompt": `"q"`}
+	decode := func(b []byte) (*completion.Request, error) { return images.Decode(b, false) }
+	asked := 0
+	for name, d := range all.Dialects() {
+		performer, ok := d.(dialect.Performer)
+		if !ok {
+			continue
+		}
+		for _, model := range []string{"m", "gpt-image-1", "dall-e-3", "imagen-4", "flux-2-pro"} {
+			for _, wire := range []string{"", "openrouter", "chat"} {
+				if wire != "" && name != "openai" {
+					continue
+				}
+				p := &catalog.Provider{ID: "acme", Name: "Acme", Dialect: name, BaseURL: "https://acme.test/v1", Key: "k", Quirks: catalog.Quirks{ImagesWire: wire}}
+				ep := &catalog.Endpoint{ID: "acme/m", Provider: p, UpstreamID: model, Params: catalog.AllParams, Model: &catalog.Model{Slug: "x/y"}}
+				for _, field := range names {
+					for said, member := range map[string]string{field: fmt.Sprintf("%q:%s", field, value), "provider.options.acme." + field: fmt.Sprintf(`"provider":{"options":{"acme":{%q:%s}}}`, field, value)} {
+						call, req, err := performed(performer, ep, decode, plain, member)
+						if err != nil || call == nil || said == "model" {
+							continue // refused with the field, no images here, or the request's own model
+						}
+						asked++
+						if bytes.Contains(bodyOf(call), []byte("smuggled")) {
+							t.Errorf("%s/%s%s: %s is sent: %s", name, model, wire, said, bodyOf(call))
+						}
+						if !slices.Contains(call.Unsent, said) && !slices.Contains(req.Unknown, said) {
+							t.Errorf("%s/%s%s: %s is dropped in silence; unsent are %q", name, model, wire, said, call.Unsent)
+						}
+					}
+				}
+			}
+		}
+	}
+	if asked < 1000 {
+		t.Errorf("only %d requests", asked)
+	}
+}
+
 // Each field of each task has an entry.
 func TestEveryTaskFieldIsDecided(t *testing.T) {
 	t.Parallel()

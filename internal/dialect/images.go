@@ -293,12 +293,12 @@ func (m *Members) Has(name string) bool {
 	return slices.ContainsFunc(m.list, func(x task.Extra) bool { return x.Name == name })
 }
 
-// Extra adds members of the client that the gateway does not know, except those that choose the model, the number of answers, their size or
-// the user. It returns the names of those that it leaves out.
+// Extra adds members of the client that the gateway does not know, except those that are reserved. It returns the names of those that it leaves
+// out.
 func (m *Members) Extra(extras []task.Extra) (unsent []string) {
 	for i := range extras {
-		if name := strings.ToLower(extras[i].Name); slices.Contains(reserved, name) || completion.Diverts(name) || m.Has(extras[i].Name) {
-			unsent = append(unsent, extras[i].Name)
+		if name := extras[i].Name; isReserved(name) || completion.Diverts(name) || m.Has(name) {
+			unsent = append(unsent, name)
 			continue
 		}
 		m.Raw(extras[i].Name, extras[i].Value)
@@ -306,14 +306,37 @@ func (m *Members) Extra(extras []task.Extra) (unsent []string) {
 	return unsent
 }
 
-// reserved are the names of members that set the model, the number of answers, their form or their size.
-var reserved = []string{"model", "models", "modeluri", "model_uri", "prompt", "n", "num_images", "num_outputs", "num_images_per_prompt", "batch_size", "number_of_images", "numberofimages", "samplecount", "samples",
-	"n_images", "max_images", "sequential_image_generation_options", "stream", "sync_mode", "response_format", "user",
-	"storageuri", "provider", "messages", "modalities", "plugins", "web_search_options", "service_tier", "tools",
-	"image_size", "width", "height", "megapixels"}
+// isReserved reports whether a member decides what a provider makes, for whom or for how much, under the name of any wire. Spellings do not
+// differ: lenient servers take num_images for numImages.
+func isReserved(name string) bool {
+	if at := strings.IndexAny(name, "[."); at > 0 {
+		name = name[:at] // nested names in forms: n[0]
+	}
+	return reserved[strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(name))]
+}
 
-// Options adds the client's parameters for one provider.
-func (m *Members) Options(t *task.Image, provider string) {
+// reserved are such names in lower case, without separators. Where the request has a field for one, it is read under that name.
+var reserved = words(
+	"model models modelid modelname modelversion modeluri engine checkpoint messages prompt tools plugins provider user", // what is asked, by whom
+	"n numimages numoutputs numimagesperprompt batchsize batchcount niter numberofimages numresults numberresults samplecount samples numsamples nimages "+
+		"maximages imagecount imagenum count quantity numgenerations numvariations numvariants nvariants candidatecount "+
+		"sequentialimagegeneration sequentialimagegenerationoptions", // how many: each is paid for
+	"imagesize width height megapixels outputmegapixels quality renderingspeed servicetier upscale upscalefactor upscaleconfig enableupscale", // how dear each is
+	"websearch websearchoptions enablewebsearch googlesearch enablegooglesearch",                                                              // paid for in addition
+	"stream syncmode responseformat modalities storageuri outputgcsuri outputuri cachedcontent",                                               // how it comes, and where it goes
+	"parameters input config generationconfig imageconfig",                                                                                    // objects that may have any of these inside
+)
+
+func words(lines ...string) map[string]bool {
+	set := map[string]bool{}
+	for _, word := range strings.Fields(strings.Join(lines, " ")) {
+		set[word] = true
+	}
+	return set
+}
+
+// Options adds the client's parameters for one provider, and returns the paths of those that it leaves out.
+func (m *Members) Options(t *task.Image, provider string) (unsent []string) {
 	for i := range t.Options {
 		if t.Options[i].Name != provider {
 			continue
@@ -322,8 +345,11 @@ func (m *Members) Options(t *task.Image, provider string) {
 		for e := rawjson.MembersOf(t.Options[i].Value); e.Next(); {
 			list = append(list, task.Extra{Name: string(e.Name), Value: e.Value})
 		}
-		m.Extra(list)
+		for _, name := range m.Extra(list) {
+			unsent = append(unsent, "provider.options."+provider+"."+name)
+		}
 	}
+	return unsent
 }
 
 // Drop removes members, and returns which of them were present.

@@ -270,16 +270,17 @@ func nearestSize(ep *catalog.Endpoint, short int64, ratio float64) (width, heigh
 func (m *Members) Video(r *video.Request, provider string) {
 	for _, list := range [...][]video.Param{r.Params, r.OptionsFor(provider)} {
 		for i := range list {
-			if !slices.Contains(priced, strings.ToLower(list[i].Name)) {
+			if !slices.Contains(priced, strings.ToLower(strings.ReplaceAll(list[i].Name, "_", ""))) {
 				m.Extra([]task.Extra{{Name: list[i].Name, Value: list[i].Value}})
 			}
 		}
 	}
 }
 
-// priced are the names of parameters that decide what a video costs, on any wire. The request has fields for them.
-var priced = []string{"duration", "durationseconds", "seconds", "num_frames", "frames_per_second", "fps", "resolution", "size", "quality", "mode", "generate_audio", "generateaudio",
-	"audio", "sound", "enable_audio", "num_videos", "outputs", "model_name", "model_id", "upscale_factor", "variant"}
+// priced are the names of parameters that decide what a video costs, on any wire, in lower case and without underscores. The request has fields
+// for them.
+var priced = []string{"duration", "durationseconds", "seconds", "nseconds", "length", "videolength", "numframes", "framespersecond", "fps", "resolution", "size", "quality", "mode",
+	"generateaudio", "audio", "sound", "withaudio", "enableaudio", "numvideos", "outputs", "variant", "nvariants", "numvariants"}
 
 // Flag adds a boolean.
 func (m *Members) Flag(name string, value bool) { m.Raw(name, strconv.AppendBool(nil, value)) }

@@ -169,7 +169,7 @@ func TestImages(t *testing.T) {
 			name: "gpt", dialect: "openai", model: "gpt-image-1", answers: map[string]string{"POST /images/generations": gpt}, want: one, prompt: 9, output: 40,
 			task:   task.Image{Prompt: "p", N: 1, AspectRatio: "16:9", Quality: "hd", Background: "opaque", Output: "webp", Compression: 80, Moderation: "low", Style: "vivid", Seed: &seed, Extra: []task.Extra{{Name: "x", Value: []byte("[1]")}, {Name: "webhook_url", Value: []byte(`"https://a.test"`)}}, Options: []task.Extra{{Name: "studio", Value: []byte(`{"y":2,"n":10}`)}, {Name: "other", Value: []byte(`{"z":3}`)}}},
 			asked:  []string{`POST /images/generations {"model":"gpt-image-1","prompt":"p","n":1,"size":"1536x1024","quality":"high","background":"opaque","output_format":"webp","output_compression":80,"moderation":"low","y":2,"x":[1]}`},
-			notice: "The provider of this model does not take seed, style, webhook_url: the answer was made without.",
+			notice: "The provider of this model does not take provider.options.studio.n, seed, style, webhook_url: the answer was made without.",
 		},
 		{
 			name: "gpt of any size", dialect: "openai", model: "gpt-image-2", answers: map[string]string{"POST /images/generations": gpt}, want: one, prompt: 9, output: 40,

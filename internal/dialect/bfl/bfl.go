@@ -159,7 +159,7 @@ func encode(ep *catalog.Endpoint, t *task.Image, index int) (m *dialect.Members,
 	if t.Compression >= 0 {
 		unsent = append(unsent, "output_compression")
 	}
-	m.Options(t, ep.Provider.ID)
+	unsent = append(unsent, m.Options(t, ep.Provider.ID)...)
 	return m, append(unsent, m.Extra(t.Extra)...)
 }
 

@@ -91,8 +91,8 @@ func encode(ep *catalog.Endpoint, t *task.Image, count int) (body []byte, unsent
 		m.Raw("image_urls", append(list, ']'))
 	}
 	m.Text("mask_url", t.Mask)
-	m.Options(t, ep.Provider.ID)
-	unsent = append(m.Extra(t.Extra), dialect.Previews(t)...)
+	unsent = append(m.Options(t, ep.Provider.ID), m.Extra(t.Extra)...)
+	unsent = append(unsent, dialect.Previews(t)...)
 	if t.Compression >= 0 {
 		unsent = append(unsent, "output_compression")
 	}

@@ -115,7 +115,7 @@ func (p *painter) generate(first, _ int) (dialect.MadeImages, error) {
 	var m dialect.Members
 	m.Raw("contents", contents)
 	m.Raw("generationConfig", config.JSON())
-	m.Options(t, p.ep.Provider.ID)
+	unsent = append(unsent, m.Options(t, p.ep.Provider.ID)...)
 	body, err := dialect.Object(p.ask, dialect.Call{Path: p.path("generateContent"), Body: m.JSON(), Unsent: unsent})
 	if err != nil {
 		return dialect.MadeImages{}, err
@@ -229,7 +229,7 @@ func (p *painter) predict(first, count int) (dialect.MadeImages, error) {
 	if t.Seed != nil {
 		unsent = append(unsent, "seed") // a seed requires an image without a watermark, which only Vertex allows
 	}
-	config.Options(t, p.ep.Provider.ID)
+	unsent = append(unsent, config.Options(t, p.ep.Provider.ID)...)
 	var m dialect.Members
 	m.Raw("instances", append(rawjson.AppendText([]byte(`[{"prompt":`), t.Prompt), "}]"...))
 	m.Raw("parameters", config.JSON())

@@ -117,7 +117,7 @@ func (p *painter) conversation(index int) (m *dialect.Members, unsent []string) 
 	if p.req.User != "" {
 		m.Text("user", dialect.HashUser(p.req.Account, []byte(p.req.User)))
 	}
-	m.Options(t, p.ep.Provider.ID)
+	unsent = append(unsent, m.Options(t, p.ep.Provider.ID)...)
 	unsent = append(unsent, m.Extra(t.Extra)...)
 	return m, unsent
 }

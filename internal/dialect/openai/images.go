@@ -191,7 +191,7 @@ func (p *painter) members(count int, stream bool) (m *dialect.Members, dropped [
 	} else if t.Partial > 0 {
 		dropped = append(dropped, dialect.PartialImages)
 	}
-	m.Options(t, p.ep.Provider.ID)
+	dropped = append(dropped, m.Options(t, p.ep.Provider.ID)...)
 	dropped = append(dropped, m.Extra(t.Extra)...)
 	dropped = append(dropped, m.Drop(q.Drop)...)
 	m.Rename(q.Rename)

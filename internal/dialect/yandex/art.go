@@ -93,11 +93,11 @@ func encodeArt(ep *catalog.Endpoint, t *task.Image, index int) (body []byte, uns
 		w, h := whole(ratio)
 		options.Raw("aspectRatio", []byte(`{"widthRatio":"`+strconv.Itoa(w)+`","heightRatio":"`+strconv.Itoa(h)+`"}`))
 	}
-	options.Options(t, ep.Provider.ID)
+	left := options.Options(t, ep.Provider.ID)
 	if b := options.JSON(); len(b) > 2 {
 		m.Raw("generationOptions", b)
 	}
-	unsent = dialect.Previews(t)
+	unsent = append(left, dialect.Previews(t)...)
 	for _, x := range []struct{ name, value string }{
 		{"quality", t.Quality}, {"background", t.Background}, {"moderation", t.Moderation}, {"style", t.Style}, {"resolution", t.Resolution},
 		{"output_format", strings.TrimPrefix(t.Output, "jpeg")},
