@@ -166,7 +166,7 @@ func (x *exchange) postProviderKey() error {
 		return err
 	}
 	if b.edit.Off != nil && *b.edit.Off {
-		if k, err = keys.Change(x.context(), x.caller.User, k.ID, ownkey.Edit{Off: b.edit.Off}, x.actor()); err != nil {
+		if k, err = keys.Change(x.context(), x.caller.User, k.ID, ownkey.Edit{Off: b.edit.Off}, nil, x.actor()); err != nil {
 			return err
 		}
 	}
@@ -179,7 +179,7 @@ func (x *exchange) patchProviderKey() error {
 	if err != nil {
 		return err
 	}
-	k, err := x.api.ProviderKeys.Change(x.context(), x.caller.User, x.values[0], b.edit, x.actor())
+	k, err := x.api.ProviderKeys.Change(x.context(), x.caller.User, x.values[0], b.edit, x.api.Catalog().Providers, x.actor())
 	if err != nil {
 		return err
 	}

@@ -121,7 +121,8 @@ func missing(err error) error {
 	return err
 }
 
-func (m *Manager) sealed(secret, id, user, provider string) ([]byte, error) {
+// sealed encrypts a secret with the servers that it is for: it is sent to no other, also when an operator changes the address of the provider.
+func (m *Manager) sealed(secret, id, user string, p *catalog.Provider) ([]byte, error) {
 	const op = "ownkey.seal"
 	if !m.cfg.Enabled {
 		return nil, fault.New(fault.Conflict, op, "This gateway takes no keys of providers.")
@@ -132,7 +133,22 @@ func (m *Manager) sealed(secret, id, user, provider string) ([]byte, error) {
 	if !m.ring().Ready() {
 		return nil, fault.New(fault.Conflict, op, "This gateway cannot keep keys of providers: its operator has to give it a master key.")
 	}
-	return m.ring().Seal(secret, sealedRow(id, user, provider), sealedColumn)
+	return m.ring().Seal(strings.Join(p.Origins(), " ")+"\n"+secret, sealedRow(id, user, p.ID), sealedColumn)
+}
+
+// opened decrypts the secret of a key, and the servers that it is for; nil for a secret that was put in before they were kept.
+func (m *Manager) opened(k *Key) (secret string, origins []string, err error) {
+	text, err := m.ring().Open(k.Sealed, sealedRow(k.ID, k.User, k.Provider), sealedColumn)
+	servers, secret, bound := strings.Cut(text, "\n")
+	if !bound {
+		return text, nil, err
+	}
+	return secret, strings.Split(servers, " "), err
+}
+
+// leads reports whether an endpoint calls only servers that a secret is for.
+func leads(ep *catalog.Endpoint, origins []string) bool {
+	return origins == nil || !slices.ContainsFunc(ep.Provider.Origins(), func(at string) bool { return !slices.Contains(origins, at) })
 }
 
 const sealedColumn = "provider_key"
@@ -153,7 +169,7 @@ func (m *Manager) Add(ctx context.Context, user string, p *catalog.Provider, sec
 	now := m.now().UTC().Truncate(time.Microsecond)
 	k := Key{ID: apikey.NewID("pk_"), User: user, Provider: p.ID, Order: order, Last4: last4(secret), CreatedAt: now, ChangedAt: now}
 	var err error
-	if k.Sealed, err = m.sealed(secret, k.ID, user, p.ID); err != nil {
+	if k.Sealed, err = m.sealed(secret, k.ID, user, p); err != nil {
 		return Key{}, err
 	}
 	e := audit.Event{Actor: by, Action: audit.ProviderKeyAdded, Target: user + " " + k.ID, After: p.ID + ", " + string(order)}
@@ -179,8 +195,13 @@ type Edit struct {
 	Off    *bool
 }
 
-// Change changes a key.
-func (m *Manager) Change(ctx context.Context, user, id string, e Edit, by audit.Actor) (Key, error) {
+// errGone is why a secret cannot be put in: without its provider, the servers that it would be for are not known.
+func errGone(provider string) error {
+	return fault.Newf(fault.Conflict, "ownkey.Change", "This gateway has no provider %q at present, so its key cannot be changed. Remove the key, or wait until the provider is back.", provider)
+}
+
+// Change changes a key. providers are those of the catalog: a new secret is for the servers of its provider.
+func (m *Manager) Change(ctx context.Context, user, id string, e Edit, providers map[string]*catalog.Provider, by audit.Actor) (Key, error) {
 	k, err := m.Find(ctx, user, id)
 	if err != nil {
 		return Key{}, err
@@ -193,7 +214,11 @@ func (m *Manager) Change(ctx context.Context, user, id string, e Edit, by audit.
 		said = append(said, string(e.Order))
 	}
 	if e.Secret != "" {
-		if c.Sealed, err = m.sealed(e.Secret, k.ID, user, k.Provider); err != nil {
+		p := providers[k.Provider]
+		if p == nil {
+			return Key{}, errGone(k.Provider)
+		}
+		if c.Sealed, err = m.sealed(e.Secret, k.ID, user, p); err != nil {
 			return Key{}, err
 		}
 		c.Last4, said = last4(e.Secret), append(said, "another key")
@@ -261,6 +286,7 @@ func (m *Manager) LookAgain(of func(user string) bool) {
 func (m *Manager) own(k *Key, now time.Time) routing.Own {
 	o := routing.Own{Provider: k.Provider, Order: k.Order}
 	var secret string
+	var origins []string
 	switch {
 	case k.Removed():
 		o.Missing = routing.OwnRemoved
@@ -270,7 +296,7 @@ func (m *Manager) own(k *Key, now time.Time) routing.Own {
 		o.Missing = routing.OwnNotTaken
 	default:
 		var err error
-		if secret, err = m.ring().Open(k.Sealed, sealedRow(k.ID, k.User, k.Provider), sealedColumn); err != nil {
+		if secret, origins, err = m.opened(k); err != nil {
 			o.Missing = routing.OwnUnread
 		}
 	}
@@ -278,7 +304,7 @@ func (m *Manager) own(k *Key, now time.Time) routing.Own {
 		return o
 	}
 	o.Endpoint = func(ep *catalog.Endpoint) *catalog.Endpoint {
-		if !m.Takes(ep.Provider) {
+		if !m.Takes(ep.Provider) || !leads(ep, origins) {
 			return nil
 		}
 		return ep.WithOwnKey(k.ID, secret, m.cfg.Fee)

@@ -148,7 +148,7 @@ func TestKey(t *testing.T) {
 		t.Error("another user has the key")
 	}
 	other := "another-secret-0000"
-	if _, err := w.Change(t.Context(), "usr_a", k.ID, ownkey.Edit{Secret: other, Order: routing.OwnOnly}, actor); err != nil {
+	if _, err := w.Change(t.Context(), "usr_a", k.ID, ownkey.Edit{Secret: other, Order: routing.OwnOnly}, map[string]*catalog.Provider{"acme": provider}, actor); err != nil {
 		t.Fatal(err)
 	}
 	if own := w.of(t, "usr_a"); own[0].Endpoint(endpoint).Provider.Key != other || own[0].Order != routing.OwnOnly {
@@ -297,11 +297,11 @@ func TestTried(t *testing.T) {
 		t.Error("it rests for longer than a minute")
 	}
 	tried(refused, ownkey.Refused, 1, true)
-	if _, err := w.Change(t.Context(), "usr_a", k.ID, ownkey.Edit{Secret: secret + "x"}, actor); err != nil {
+	if _, err := w.Change(t.Context(), "usr_a", k.ID, ownkey.Edit{Secret: secret + "x"}, map[string]*catalog.Provider{"acme": provider}, actor); err != nil {
 		t.Fatal(err)
 	}
 	w.now = w.now.Add(time.Millisecond)
-	if _, err := w.Change(t.Context(), "usr_a", k.ID, ownkey.Edit{Secret: secret + "y"}, actor); err != nil || w.of(t, "usr_a")[0].Resting {
+	if _, err := w.Change(t.Context(), "usr_a", k.ID, ownkey.Edit{Secret: secret + "y"}, map[string]*catalog.Provider{"acme": provider}, actor); err != nil || w.of(t, "usr_a")[0].Resting {
 		t.Errorf("%v: another key rests", err)
 	}
 	w.Tried("usr_b", k.ID, refused)
@@ -326,5 +326,49 @@ func TestEndpoint(t *testing.T) {
 		if _, err := w.Endpoint(t.Context(), c.user, c.id, c.ep); !fault.Is(err, fault.PermissionDenied) {
 			t.Errorf("another %s: %v", name, err)
 		}
+	}
+}
+
+// A key is sent to the servers that it was put in for, whatever becomes of the provider's address.
+func TestKeysStayWithTheirServers(t *testing.T) {
+	t.Parallel()
+	w := open(t, ownkey.Config{Enabled: true, Most: 20})
+	at := func(p catalog.Provider) *catalog.Endpoint {
+		p.ID, p.Key = "acme", "operator"
+		return &catalog.Endpoint{Provider: &p}
+	}
+	home := at(catalog.Provider{BaseURL: "https://acme.example/v1", Quirks: catalog.Quirks{AuthURL: "https://auth.acme.example/token"}})
+	k, err := w.Add(t.Context(), "usr_a", home.Provider, secret, routing.OwnBefore, actor)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		ep    *catalog.Endpoint
+		taken bool
+	}{
+		"as it was":           {home, true},
+		"another path":        {at(catalog.Provider{BaseURL: "https://ACME.example:443/v2"}), true},
+		"another server":      {at(catalog.Provider{BaseURL: "https://evil.example/v1"}), false},
+		"another port":        {at(catalog.Provider{BaseURL: "https://acme.example:8443/v1"}), false},
+		"without TLS":         {at(catalog.Provider{BaseURL: "http://acme.example/v1"}), false},
+		"a wire elsewhere":    {at(catalog.Provider{BaseURL: "https://acme.example/v1", Wires: map[string]catalog.Wire{"responses": {BaseURL: "https://evil.example/v1"}}}), false},
+		"tokens of elsewhere": {at(catalog.Provider{BaseURL: "https://acme.example/v1", Quirks: catalog.Quirks{AuthURL: "https://evil.example/token"}}), false},
+	} {
+		if got := w.of(t, "usr_a")[0].Endpoint(c.ep); (got != nil) != c.taken || got != nil && got.Provider.Key != secret {
+			t.Errorf("%s: %+v", name, got)
+		}
+		if _, err := w.Endpoint(t.Context(), "usr_a", k.ID, c.ep); (err == nil) != c.taken {
+			t.Errorf("%s, later: %v", name, err)
+		}
+	}
+	moved := at(catalog.Provider{BaseURL: "https://new.example/v1"})
+	if _, err := w.Change(t.Context(), "usr_a", k.ID, ownkey.Edit{Secret: secret}, map[string]*catalog.Provider{"acme": moved.Provider}, actor); err != nil {
+		t.Fatal(err)
+	}
+	if own := w.of(t, "usr_a")[0]; own.Endpoint(moved) == nil || own.Endpoint(home) != nil {
+		t.Error("a key that is put in again is not for the address of that time")
+	}
+	if _, err := w.Change(t.Context(), "usr_a", k.ID, ownkey.Edit{Secret: secret}, nil, actor); !fault.Is(err, fault.Conflict) {
+		t.Errorf("a secret for a provider that is gone: %v", err)
 	}
 }

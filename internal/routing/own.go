@@ -152,7 +152,7 @@ func (p *planner) noOwn(models []asked, which string, details map[string]any) er
 		return nil
 	}
 	const remedy = " in Settings, Provider keys (PATCH /api/provider-keys), or choose another order there: with before or after, the gateway's own endpoints serve it, at their price."
-	why, do := "the key cannot be used for this request", "Change it"
+	why, do := "the key cannot be used for this request, or was put in when the provider had another address", "Put it in once more"
 	switch only.Missing {
 	case OwnRemoved:
 		why, do = "the key was removed", "Put in another"

@@ -1,9 +1,7 @@
 package edit
 
 import (
-	"net/url"
 	"slices"
-	"strings"
 
 	"weir/internal/catalog"
 	"weir/internal/fault"
@@ -23,11 +21,11 @@ func (e *Editor) keepsItsKey(s *State, c *Change, before, after *Built, old, row
 	if row.Sealed != nil || row.Spec["api_key_env"] != "" {
 		var known []string
 		if before != nil && before.Provider(c.ID) != nil {
-			known = origins(&before.Provider(c.ID).Provider)
+			known = before.Provider(c.ID).Provider.Origins()
 		} else if old != nil { // the catalog did not build: the row alone says where the key went
-			known = origins(&catalog.Provider{BaseURL: old.Spec["base_url"]})
+			known = (&catalog.Provider{BaseURL: old.Spec["base_url"]}).Origins()
 		}
-		if at := strange(origins(&is.Provider), known); at != "" {
+		if at := strange(is.Provider.Origins(), known); at != "" {
 			return refusal(at)
 		}
 		return nil
@@ -44,7 +42,7 @@ func (e *Editor) keepsItsKey(s *State, c *Change, before, after *Built, old, row
 	if home == nil || home.On && home.Key == "" { // it needs no key
 		return nil
 	}
-	if at := strange(origins(&is.Provider), origins(&home.Provider)); at != "" {
+	if at := strange(is.Provider.Origins(), home.Provider.Origins()); at != "" {
 		return refusal(at)
 	}
 	return nil
@@ -58,32 +56,4 @@ func strange(list, known []string) string {
 		}
 	}
 	return ""
-}
-
-// origins are the servers that a provider's credential is sent to, each as scheme, host and port.
-func origins(p *catalog.Provider) []string {
-	addresses := []string{p.BaseURL, p.Quirks.AuthURL}
-	for _, w := range p.Wires {
-		addresses = append(addresses, w.BaseURL)
-	}
-	var out []string
-	for _, a := range addresses {
-		if a != "" {
-			out = append(out, originOf(a))
-		}
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
-}
-
-func originOf(address string) string {
-	u, err := url.Parse(address)
-	if err != nil {
-		return "an address that cannot be read"
-	}
-	port := u.Port()
-	if port == "" {
-		port = map[string]string{"https": "443", "http": "80", "wss": "443", "ws": "80"}[strings.ToLower(u.Scheme)]
-	}
-	return strings.ToLower(u.Scheme) + "://" + strings.TrimSuffix(strings.ToLower(u.Hostname()), ".") + ":" + port
 }
