@@ -158,6 +158,24 @@ func (r Reason) Ended(ep *catalog.Endpoint) video.Progress {
 	return video.Progress{State: r.State, Failure: f}
 }
 
+// StateOf is what a status word means on any wire, in any case: compatible servers pass on the words of the providers behind them. A word that
+// is not known is InProgress, so that no job that may still be made is given up; its deadline ends it.
+func StateOf(status string) video.State {
+	switch strings.ToLower(strings.TrimSpace(status)) {
+	case "queued", "pending", "submitted", "in_queue", "queueing", "preparing", "throttled":
+		return video.Pending
+	case "completed", "succeeded", "succeed", "success", "done", "finished", "ready":
+		return video.Completed
+	case "failed", "fail", "failure", "error", "rejected", "blocked", "moderated":
+		return video.Failed
+	case "cancelled", "canceled", "aborted":
+		return video.Cancelled
+	case "expired", "timeout":
+		return video.Expired
+	}
+	return video.InProgress
+}
+
 // Recent reports whether an address that came when the job completed is young enough to be used without asking again.
 func Recent(ask Ask, j *video.Job) bool {
 	return j.CompletedAt.IsZero() || ask.Now().Sub(j.CompletedAt) < 20*time.Minute

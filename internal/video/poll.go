@@ -38,6 +38,8 @@ func (s *Service) polled(ctx context.Context, j *Job, p *Progress, err error) er
 	switch {
 	case err == nil && !p.State.Active():
 		return s.unmade(ctx, j, p)
+	case fault.Is(err, fault.ContentPolicy): // the provider's verdict, which the next poll would bring again
+		return s.unmade(ctx, j, &Progress{State: Failed, Failure: fault.From(err)})
 	case keyGone(err):
 		return s.end(ctx, j, Failed, fault.From(err).Public, fault.PermissionDenied.String())
 	case s.late(j):

@@ -574,6 +574,34 @@ func TestCopies(t *testing.T) {
 	}
 }
 
+// A look that brings the provider's verdict, or a video that is none, ends the job at once: it costs nothing, and has the provider's words.
+func TestEndedWithoutAVideo(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		progress video.Progress
+		err      error
+		want     string
+	}{
+		"no file":               {progress: video.Progress{State: video.Completed}, want: "The provider made no video."},
+		"failed":                {progress: video.Progress{State: video.Failed, Failure: fault.New(fault.ProviderUnavailable, "p", "No GPU.")}, want: "No GPU."},
+		"refused when polled":   {err: fault.New(fault.ContentPolicy, "p", "Not this."), want: "Not this."},
+		"expired at the source": {progress: video.Progress{State: video.Expired}, want: "The provider made no video."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				polls := 0
+				r := newRig(t, &provider{poll: func(*video.Job) (video.Progress, error) { polls++; return c.progress, c.err }})
+				r.mustSubmit()
+				j := r.within(20 * time.Minute)
+				if j.State != video.Failed || j.Error != c.want || j.Cost != 0 || j.Ended == video.Settled || polls != 1 {
+					t.Errorf("%s: %q, cost %s, %v, polled %d times", j.State, j.Error, j.Cost, j.Ended, polls)
+				}
+			})
+		})
+	}
+}
+
 // A video that its provider reports and does not have fails its job, which costs nothing. Of several, those that exist are charged for.
 func TestAbsentContent(t *testing.T) {
 	t.Parallel()

@@ -88,7 +88,7 @@ func paint(ask dialect.Ask, ep *catalog.Endpoint, t *task.Image, index int) (dia
 			return true, nil
 		case "Request Moderated", "Content Moderated":
 			return true, dialect.Barred(ep, "moderated", status, string(answer))
-		case "Error", "Task not found":
+		case "Error", "Failed", "Task not found":
 			return true, dialect.Refusal{Status: 200, Code: "500", Message: status, Raw: string(answer)}.Fault(ep)
 		}
 		return false, nil

@@ -41,15 +41,21 @@ func (d *Dialect) Failure(ep *catalog.Endpoint, status int, header http.Header, 
 	r := dialect.Refusal{Status: status, Header: header}
 	if rawjson.Valid(body) {
 		r.Raw = string(body)
-		r.Message, r.Code = rawjson.TextAt(body, "error"), rawjson.TextAt(body, "error_type")
-		switch detail := rawjson.Find(body, "detail"); rawjson.KindOf(detail) {
-		case rawjson.String:
-			r.Message = rawjson.Text(detail)
-		case rawjson.Array:
-			if first := rawjson.ElementsOf(detail); first.Next() {
-				r.Message, r.Code = rawjson.TextAt(first.Value, "msg"), rawjson.TextAt(first.Value, "type")
-			}
-		}
+		r.Code, r.Message = why(body)
 	}
 	return r.Fault(ep)
+}
+
+// why reads code and message of an error.
+func why(body []byte) (code, message string) {
+	code, message = rawjson.TextAt(body, "error_type"), rawjson.TextAt(body, "error")
+	switch detail := rawjson.Find(body, "detail"); rawjson.KindOf(detail) {
+	case rawjson.String:
+		message = rawjson.Text(detail)
+	case rawjson.Array:
+		if first := rawjson.ElementsOf(detail); first.Next() {
+			code, message = rawjson.TextAt(first.Value, "type"), rawjson.TextAt(first.Value, "msg")
+		}
+	}
+	return code, message
 }

@@ -51,8 +51,7 @@ func run(ask dialect.Ask, ep *catalog.Endpoint, body []byte, first int, unsent [
 		}
 	}()
 	err = dialect.PollUntil(ask, func() (bool, error) {
-		at, err := j.look(ask)
-		return at == complete, err
+		return j.look(ask)
 	})
 	if err != nil {
 		return dialect.MadeImages{}, err

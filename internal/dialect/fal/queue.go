@@ -7,6 +7,7 @@ import (
 	"weir/internal/catalog"
 	"weir/internal/dialect"
 	"weir/internal/rawjson"
+	"weir/internal/video"
 )
 
 // job is a request in the queue, with the addresses that the provider returned for it (fal documentation, Queue API). Addresses outside
@@ -15,15 +16,6 @@ type job struct {
 	id                       string
 	status, response, cancel string
 }
-
-// state is the state of a request in the queue.
-type state string
-
-const (
-	waiting  state = "IN_QUEUE"
-	running  state = "IN_PROGRESS"
-	complete state = "COMPLETED"
-)
 
 // submit puts a request for an app, such as "fal-ai/flux/dev", into the queue.
 func submit(ask dialect.Ask, ep *catalog.Endpoint, app string, body []byte, unsent []string) (job, error) {
@@ -42,13 +34,19 @@ func submit(ask dialect.Ask, ep *catalog.Endpoint, app string, body []byte, unse
 // path returns an app's name as a path.
 func path(app string) string { return (&url.URL{Path: "/" + app}).EscapedPath() }
 
-// look polls the request. A failed request is an error.
-func (j *job) look(ask dialect.Ask) (state, error) {
+// look polls the request, and reports whether it is complete. A failed request is an error: one that the answer has, or the state itself.
+func (j *job) look(ask dialect.Ask) (complete bool, err error) {
 	answer, err := dialect.Object(ask, dialect.Call{Method: http.MethodGet, URL: j.status})
 	if err != nil {
-		return "", err
+		return false, err
 	}
-	return state(rawjson.TextAt(answer, "status")), nil
+	switch dialect.StateOf(rawjson.TextAt(answer, "status")) {
+	case video.Completed:
+		return true, nil
+	case video.Failed, video.Cancelled, video.Expired:
+		return false, ask.Failure(http.StatusOK, nil, answer)
+	}
+	return false, nil
 }
 
 // result reads the result of the request.

@@ -121,28 +121,31 @@ func (d *Dialect) PollVideo(ask dialect.Ask, ep *catalog.Endpoint, j *video.Job)
 	if err != nil {
 		return video.Progress{}, dialect.NoJob(err)
 	}
-	switch state(rawjson.TextAt(body, "status")) {
-	case waiting:
+	switch state := dialect.StateOf(rawjson.TextAt(body, "status")); state {
+	case video.Pending:
 		return video.Progress{State: video.Pending, Wait: wait}, nil
-	case complete:
-		if said := rawjson.Find(body, "error"); !rawjson.IsNull(said) {
-			return unmade(ep, rawjson.TextAt(body, "error_type"), rawjson.Text(said)), nil
+	case video.Failed, video.Cancelled, video.Expired:
+		return unmade(ep, state, body), nil
+	case video.Completed:
+		if !rawjson.IsNull(rawjson.Find(body, "error")) {
+			return unmade(ep, video.Failed, body), nil
 		}
 		return d.result(ask, ep, j)
 	}
 	return video.Progress{State: video.InProgress, Wait: wait}, nil
 }
 
-// unmade is the progress of a request that has failed.
-func unmade(ep *catalog.Endpoint, code, message string) video.Progress {
-	ended := video.Failed
+// unmade is the progress of a request that has failed: ended is its state unless its error says more.
+func unmade(ep *catalog.Endpoint, ended video.State, body []byte) video.Progress {
+	code, message := why(body)
 	switch code {
 	case "client_cancelled":
 		ended = video.Cancelled
 	case "request_timeout":
 		ended = video.Expired
 	}
-	return dialect.Reason{State: ended, Code: code, Message: message, Blocked: strings.Contains(code, "content_policy")}.Ended(ep)
+	r := dialect.Refusal{Code: code, Message: message}
+	return dialect.Reason{State: ended, Code: code, Message: message, Blocked: r.Blocked(), Raw: string(body)}.Ended(ep)
 }
 
 // result reads the result of a request: {"video":{"url":...}}, or a list from some apps. A failed request answers with the status of its
@@ -155,7 +158,11 @@ func (d *Dialect) result(ask dialect.Ask, ep *catalog.Endpoint, j *video.Job) (v
 	if err != nil {
 		return video.Progress{}, dialect.NoJob(err)
 	}
-	return readVideo(body), nil
+	p := readVideo(body)
+	if _, said := why(body); len(p.Outputs) == 0 && said != "" {
+		return unmade(ep, video.Failed, body), nil
+	}
+	return p, nil
 }
 
 // readVideo reads a result.

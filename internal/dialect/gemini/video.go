@@ -178,11 +178,11 @@ func (d *Dialect) operation(ask dialect.Ask, ep *catalog.Endpoint, j *video.Job)
 }
 
 func readVideo(ep *catalog.Endpoint, body []byte) video.Progress {
-	if done, _ := rawjson.Bool(rawjson.Find(body, "done")); !done {
-		return video.Progress{State: video.InProgress}
-	}
 	if said := rawjson.Find(body, "error"); !rawjson.IsNull(said) {
 		return videoFailure(ep, said)
+	}
+	if done, _ := rawjson.Bool(rawjson.Find(body, "done")); !done {
+		return video.Progress{State: video.InProgress}
 	}
 	response := rawjson.Find(body, "response")
 	if inner := rawjson.Find(response, "generateVideoResponse"); inner != nil {
@@ -193,11 +193,12 @@ func readVideo(ep *catalog.Endpoint, body []byte) video.Progress {
 		return video.Progress{State: video.Completed, Percent: 100, Outputs: outputs}
 	}
 	reason := dialect.Reason{State: video.Failed}
-	if n, _ := rawjson.Int(rawjson.Find(response, "raiMediaFilteredCount")); n > 0 {
+	n, _ := rawjson.Int(rawjson.Find(response, "raiMediaFilteredCount"))
+	if e := rawjson.ElementsOf(rawjson.Find(response, "raiMediaFilteredReasons")); e.Next() {
+		reason.Message = rawjson.Text(e.Value)
+	}
+	if n > 0 || reason.Message != "" {
 		reason.Blocked, reason.Code = true, "RAI_FILTERED"
-		if e := rawjson.ElementsOf(rawjson.Find(response, "raiMediaFilteredReasons")); e.Next() {
-			reason.Message = rawjson.Text(e.Value)
-		}
 	}
 	return reason.Ended(ep)
 }
@@ -210,12 +211,15 @@ func videoOutputs(response []byte) []video.Output {
 			out = append(out, video.Output{URL: uri, MediaType: mediatype.MP4})
 		}
 	}
+	index := 0
 	for e := rawjson.ElementsOf(rawjson.Find(response, "videos")); e.Next(); {
 		o := video.Output{MediaType: rawjson.TextAt(e.Value, "mimeType")}
-		if uri := rawjson.TextAt(e.Value, "gcsUri"); uri != "" {
-			o.URL = uri
-		} else {
-			o.Handle = strconv.Itoa(len(out))
+		o.URL, o.Handle = rawjson.TextAt(e.Value, "gcsUri"), strconv.Itoa(index)
+		index++
+		if o.URL != "" {
+			o.Handle = ""
+		} else if rawjson.IsNull(rawjson.Find(e.Value, "bytesBase64Encoded")) {
+			continue
 		}
 		out = append(out, o)
 	}

@@ -202,10 +202,10 @@ func (d *Dialect) PollVideo(ask dialect.Ask, ep *catalog.Endpoint, j *video.Job)
 
 // read reads a task (Kling API, Query task).
 func read(ep *catalog.Endpoint, data []byte) video.Progress {
-	switch rawjson.TextAt(data, "task_status") {
-	case "submitted":
+	switch dialect.StateOf(rawjson.TextAt(data, "task_status")) {
+	case video.Pending:
 		return video.Progress{State: video.Pending}
-	case "succeed":
+	case video.Completed:
 		p := video.Progress{State: video.Completed, Percent: 100}
 		for e := rawjson.ElementsOf(rawjson.FindPath(data, "task_result", "videos")); e.Next(); {
 			address := rawjson.TextAt(e.Value, "url")
@@ -218,7 +218,7 @@ func read(ep *catalog.Endpoint, data []byte) video.Progress {
 			}
 		}
 		return p
-	case "failed":
+	case video.Failed, video.Cancelled, video.Expired:
 		why := rawjson.TextAt(data, "task_status_msg")
 		return dialect.Reason{State: video.Failed, Message: why, Blocked: blocked(why), Raw: string(data)}.Ended(ep)
 	}

@@ -135,16 +135,16 @@ func (d *Dialect) PollVideo(ask dialect.Ask, ep *catalog.Endpoint, j *video.Job)
 
 // read reads a generation.
 func read(ep *catalog.Endpoint, body []byte) video.Progress {
-	switch rawjson.TextAt(body, "state") {
-	case "queued":
+	switch dialect.StateOf(rawjson.TextAt(body, "state")) {
+	case video.Pending:
 		return video.Progress{State: video.Pending}
-	case "completed":
+	case video.Completed:
 		p := video.Progress{State: video.Completed, Percent: 100}
 		if address := rawjson.Text(rawjson.FindPath(body, "assets", "video")); address != "" {
 			p.Outputs = []video.Output{{URL: address, MediaType: mediatype.MP4}}
 		}
 		return p
-	case "failed":
+	case video.Failed, video.Cancelled, video.Expired:
 		why := rawjson.TextAt(body, "failure_reason")
 		return dialect.Reason{State: video.Failed, Message: why, Blocked: blocked(why)}.Ended(ep)
 	}

@@ -128,16 +128,16 @@ func (d *Dialect) PollVideo(ask dialect.Ask, ep *catalog.Endpoint, j *video.Job)
 
 // read reads a task (MiniMax API reference, Query the status of a video generation task).
 func read(ep *catalog.Endpoint, status string, body []byte) video.Progress {
-	switch status {
-	case "Queueing", "Preparing":
+	switch dialect.StateOf(status) {
+	case video.Pending:
 		return video.Progress{State: video.Pending}
-	case "Success":
+	case video.Completed:
 		p := video.Progress{State: video.Completed, Percent: 100}
 		if file := word(rawjson.Find(body, "file_id")); file != "" && file != "0" {
 			p.Outputs = []video.Output{{Handle: file, MediaType: mediatype.MP4}}
 		}
 		return p
-	case "Fail":
+	case video.Failed, video.Cancelled, video.Expired:
 		n := code(body)
 		said := rawjson.Text(rawjson.FindPath(body, "base_resp", "status_msg"))
 		if n == 0 { // the call succeeded

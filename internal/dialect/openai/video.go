@@ -2,6 +2,7 @@ package openai
 
 import (
 	"bytes"
+	"cmp"
 	"mime/multipart"
 	"net/http"
 	"net/url"
@@ -186,14 +187,17 @@ func (d *Dialect) PollVideo(ask dialect.Ask, ep *catalog.Endpoint, j *video.Job)
 func readVideo(ep *catalog.Endpoint, body []byte) video.Progress {
 	percent, _ := rawjson.Int(rawjson.Find(body, "progress"))
 	percent = min(max(percent, 0), 100)
-	switch status := rawjson.TextAt(body, "status"); status {
-	case "queued", "pending":
+	switch state := dialect.StateOf(rawjson.TextAt(body, "status")); state {
+	case video.Pending:
 		return video.Progress{State: video.Pending}
-	case "completed", "succeeded":
+	case video.Completed:
+		if !rawjson.IsNull(rawjson.Find(body, "error")) {
+			return videoFailure(ep, video.Failed, body)
+		}
 		return video.Progress{State: video.Completed, Percent: 100, Outputs: videoOutputs(ep, body), Length: videoLength(body),
 			Cost: dialect.Decimal(rawjson.FindPath(body, "usage", "cost"))}
-	case "failed", "cancelled", "canceled", "expired":
-		return videoFailure(ep, status, body)
+	case video.Failed, video.Cancelled, video.Expired:
+		return videoFailure(ep, state, body)
 	}
 	return video.Progress{State: video.InProgress, Percent: int(percent)}
 }
@@ -218,19 +222,16 @@ func videoLength(body []byte) time.Duration {
 	return dialect.Seconds(seconds)
 }
 
-func videoFailure(ep *catalog.Endpoint, status string, body []byte) video.Progress {
-	reason := dialect.Reason{State: video.Failed, Raw: string(body)}
-	switch status {
-	case "cancelled", "canceled":
-		reason.State = video.Cancelled
-	case "expired":
-		reason.State = video.Expired
-	}
+// videoFailure reads why a job has failed: an error, or the sentence that some compatible servers write instead.
+func videoFailure(ep *catalog.Endpoint, state video.State, body []byte) video.Progress {
+	var r dialect.Refusal
 	if said := rawjson.Find(body, "error"); !rawjson.IsNull(said) {
-		r := dialect.ReadRefusal(said)
-		reason.Code, reason.Message, reason.Blocked = r.Code, r.Message, r.Blocked()
+		r = dialect.ReadRefusal(said)
 	}
-	return reason.Ended(ep)
+	for _, name := range [...]string{"fail_reason", "failure_reason", "message"} {
+		r.Message = cmp.Or(r.Message, rawjson.TextAt(body, name))
+	}
+	return dialect.Reason{State: state, Code: cmp.Or(r.Code, r.Kind), Message: r.Message, Blocked: r.Blocked(), Raw: string(body)}.Ended(ep)
 }
 
 // CancelVideo deletes the video, which cancels it.

@@ -122,10 +122,10 @@ func (d *Dialect) PollVideo(ask dialect.Ask, ep *catalog.Endpoint, j *video.Job)
 
 // read reads a task (Runway API reference, Get task detail).
 func read(ep *catalog.Endpoint, body []byte) video.Progress {
-	switch rawjson.TextAt(body, "status") {
-	case "PENDING", "THROTTLED":
+	switch state := dialect.StateOf(rawjson.TextAt(body, "status")); state {
+	case video.Pending:
 		return video.Progress{State: video.Pending}
-	case "SUCCEEDED":
+	case video.Completed:
 		p := video.Progress{State: video.Completed, Percent: 100}
 		for e := rawjson.ElementsOf(rawjson.Find(body, "output")); e.Next(); {
 			if address := rawjson.Text(e.Value); address != "" {
@@ -133,11 +133,9 @@ func read(ep *catalog.Endpoint, body []byte) video.Progress {
 			}
 		}
 		return p
-	case "FAILED":
+	case video.Failed, video.Cancelled, video.Expired:
 		code := rawjson.TextAt(body, "failureCode")
-		return dialect.Reason{State: video.Failed, Code: code, Message: rawjson.TextAt(body, "failure"), Blocked: strings.Contains(code, "SAFETY"), Raw: string(body)}.Ended(ep)
-	case "CANCELLED":
-		return dialect.Reason{State: video.Cancelled}.Ended(ep)
+		return dialect.Reason{State: state, Code: code, Message: rawjson.TextAt(body, "failure"), Blocked: strings.Contains(code, "SAFETY"), Raw: string(body)}.Ended(ep)
 	}
 	part, _ := rawjson.Float(rawjson.Find(body, "progress"))
 	return video.Progress{State: video.InProgress, Percent: int(100 * min(max(part, 0), 1))}
