@@ -157,7 +157,7 @@ func (c *serveCmd) Run(ctx context.Context) error {
 
 type demoCmd struct {
 	Listen  string `help:"Address to serve on. Without it 127.0.0.1:8080, or any free port when that is taken." placeholder:"HOST:PORT"`
-	Data    string `help:"Data directory (${default})." default:"weir-data" placeholder:"DIR"`
+	Data    string `help:"Data directory (${default})." default:"weir-demo" placeholder:"DIR"`
 	JSON    bool   `name:"json" help:"Print addresses and keys as one JSON line, for scripts."`
 	Balance string `help:"Rubles to top the demo user up to (${default})." default:"1000" placeholder:"RUBLES"`
 	Shapes  int64  `help:"Seed by which the simulator dresses its answers as real providers do; 0: not at all." default:"0" placeholder:"SEED"`

@@ -39,6 +39,6 @@ func (c *migrateCmd) Run(ctx context.Context) error {
 	if !report.OK() {
 		return errNotBalanced
 	}
-	fmt.Println("Name the new database in store.dsn, and keep the data directories. Never start Weir on the old one again.")
+	fmt.Println("Name the new database in store.dsn, and keep the data directories. Weir refuses the old one from now on.")
 	return nil
 }

@@ -109,6 +109,7 @@ type extra struct {
 	version  string                   // of the program; "": unknown
 	listener net.Listener             // already open; nil: listen on cfg.Server.Listen
 	clock    func() time.Time         // used by calls and endpoint health; nil: time.Now
+	demo     bool                     // the money is play money
 	hint     func(text string) string // completes commands that messages of the log name; nil: they stay as they are
 }
 
@@ -140,6 +141,9 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 		return g, err
 	}
 	g.onClose(func(context.Context) { _ = g.store.Close() })
+	if err := checkDemo(ctx, g.store, cfg.DataDir, x.demo); err != nil {
+		return g, err
+	}
 	g.live = &live{store: g.store, ring: ring, more: x.declared, now: time.Now, log: g.slog, publish: g.publish}
 	if err := g.live.start(ctx, cfg); err != nil {
 		return g, err

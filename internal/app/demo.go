@@ -75,7 +75,7 @@ func Demo(ctx context.Context, o DemoOptions) error {
 	declared := simDeclared("http://" + address)
 	shop = "http://" + address + "/yookassa/v3"
 	demoPayments(&cfg, shop)
-	g, err := open(ctx, cfg, extra{declared: declared, logTo: os.Stderr, version: o.Version, listener: listener})
+	g, err := open(ctx, cfg, extra{declared: declared, logTo: os.Stderr, version: o.Version, listener: listener, demo: true})
 	if err != nil {
 		return err
 	}

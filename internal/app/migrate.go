@@ -14,7 +14,7 @@ import (
 )
 
 // Migrate copies the database that cfg names to another, new one, and recomputes the ledger there. All nodes must have ended, so that no
-// charge waits in a journal that the other database would not get.
+// charge waits in a journal that the other database would not get. The former one is marked as moved, and refused from then on.
 func Migrate(ctx context.Context, cfg config.Config, to config.DSN, copied func(store.Copied)) (ledger.Report, error) {
 	dir := ledger.JournalDir(cfg.DataDir)
 	from, err := openExisting(ctx, cfg)
@@ -43,7 +43,11 @@ func Migrate(ctx context.Context, cfg config.Config, to config.DSN, copied func(
 	if err := from.CopyTo(ctx, target, copied); err != nil {
 		return ledger.Report{}, err
 	}
-	return ledger.Verify(ctx, target, dir, ledger.Anchor{}, time.Now())
+	report, err := ledger.Verify(ctx, target, dir, ledger.Anchor{}, time.Now())
+	if err != nil || !report.OK() {
+		return report, err
+	}
+	return report, from.SetMark(ctx, store.MarkMoved, fmt.Sprintf("the ledger that was here was moved to %s on %s: name that in store.dsn (WEIR_STORE_DSN)", to, time.Now().UTC().Format(time.DateOnly)))
 }
 
 // ended checks that no node uses a database, and that none was killed.

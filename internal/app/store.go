@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 
 	"weir/internal/config"
@@ -14,8 +15,25 @@ import (
 // Version is the version of this program, set by the build.
 var Version = "dev"
 
-// openStore opens the database that cfg names, and migrates its tables to the current version.
+// openStore opens the database that cfg names, and migrates its tables to the current version. It refuses a ledger that was moved elsewhere:
+// what it were changed to would be in no other place.
 func openStore(ctx context.Context, cfg config.Config, opts ...postgres.Option) (*store.Store, error) {
+	s, err := openEngine(ctx, cfg, opts...)
+	if err != nil {
+		return nil, err
+	}
+	moved, err := s.Mark(ctx, store.MarkMoved)
+	if err == nil && moved != "" {
+		err = errors.New(moved)
+	}
+	if err != nil {
+		_ = s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+func openEngine(ctx context.Context, cfg config.Config, opts ...postgres.Option) (*store.Store, error) {
 	queryFor := patience(&cfg, store.QueryFor)
 	if cfg.Store.DSN.Postgres() {
 		opts = append(opts, postgres.AllowDataLoss(cfg.Store.AllowDataLoss), postgres.WithQueryTime(queryFor), postgres.WithVersion(Version))
@@ -62,3 +80,25 @@ func IsNoLedger(err error) bool { return errors.As(err, new(noLedger)) }
 
 // Packaged is the configuration of the service that a package installs. Commands read it only when -c names it.
 const Packaged = "/etc/weir/weir.yaml"
+
+// checkDemo keeps play money and real money apart: a demo marks a ledger that is new, goes on with one that it has marked, and refuses any
+// other; a real gateway refuses a demo's.
+func checkDemo(ctx context.Context, s *store.Store, place string, demo bool) error {
+	mark, err := s.Mark(ctx, store.MarkDemo)
+	switch {
+	case err != nil:
+		return err
+	case !demo && mark != "":
+		return fmt.Errorf("%s has a demo's ledger, whose money is play money: name another folder in data_dir (--data), or run weir demo --data %s", place, place)
+	case !demo || mark != "":
+		return nil
+	}
+	used, err := s.Used(ctx)
+	if err != nil {
+		return err
+	}
+	if used {
+		return fmt.Errorf("%s has a ledger that is not a demo's: give the demo a folder of its own, such as weir demo --data weir-demo", place)
+	}
+	return s.SetMark(ctx, store.MarkDemo, "1")
+}

@@ -1,0 +1,47 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+)
+
+// Marks say what a ledger is, to each program that opens it.
+const (
+	MarkDemo  = "demo"  // its money is play money
+	MarkMoved = "moved" // it goes on in another database; the value is a sentence that names it
+)
+
+// Mark returns what a ledger is marked with, "" when it has no such mark.
+func (s *Store) Mark(ctx context.Context, name string) (value string, err error) {
+	err = s.find(ctx, func(row Scanner) error { return row.Scan(&value) }, `SELECT value FROM marks WHERE name = $1`, name)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	return value, failure("store.Mark", err)
+}
+
+// SetMark marks a ledger.
+func (s *Store) SetMark(ctx context.Context, name, value string) error {
+	return s.write(ctx, func(t *tx) error {
+		_, err := t.exec(`INSERT INTO marks (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value`, name, value)
+		return err
+	})
+}
+
+// Used reports whether anything was done with a ledger.
+func (s *Store) Used(ctx context.Context) (bool, error) {
+	for _, table := range used {
+		if table == "nodes" { // a node that only began has a row
+			continue
+		}
+		var n int64
+		if err := s.find(ctx, func(row Scanner) error { return row.Scan(&n) }, `SELECT COUNT(*) FROM (SELECT 1 FROM `+table+` LIMIT 1) AS first`); err != nil {
+			return false, failure("store.Used", err)
+		}
+		if n > 0 {
+			return true, nil
+		}
+	}
+	return false, nil
+}
