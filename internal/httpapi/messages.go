@@ -171,5 +171,6 @@ func (x *exchange) countTokens() error {
 
 // ofMessages reports whether a request without a route is of the messages style all the same.
 func ofMessages(r *http.Request) bool {
-	return r.URL.Path == messagesPath || strings.HasPrefix(r.URL.Path, messagesPath+"/")
+	rest, ok := strings.CutPrefix(strings.TrimPrefix(r.URL.Path, "/api"), messagesPath)
+	return ok && (rest == "" || rest[0] == '/')
 }

@@ -114,6 +114,10 @@ func TestMessagesErrors(t *testing.T) {
 		"bad preferences":  {"POST", "/v1/messages", messagesBody(false), "invalid_request_error", 400, []string{"X-Provider-Preferences", "x"}},
 		"worse ones":       {"POST", "/v1/messages", messagesBody(false), "invalid_request_error", 400, []string{"X-Provider-Preferences", `{"only":1}`}},
 		"a wrong method":   {"GET", "/v1/messages", "", "invalid_request_error", 405, nil},
+		"an alias":         {"GET", "/api/v1/messages", "", "invalid_request_error", 405, nil},
+		"a path of it":     {"POST", "/api/v1/messages/elsewhere", "{}", "not_found_error", 404, nil},
+		"a slash more":     {"GET", "/api/v1/messages/", "", "invalid_request_error", 405, nil},
+		"a call there":     {"POST", "/api/v1/messages", messagesBody(false), "overloaded_error", 529, nil},
 		"a wrong path":     {"POST", "/v1/messages/elsewhere", "{}", "not_found_error", 404, nil},
 		"nobody":           {"POST", "/v1/messages", messagesBody(false), "authentication_error", 401, []string{"Authorization", "Bearer x"}},
 		"no capacity":      {"POST", "/v1/messages", messagesBody(false), "overloaded_error", 529, nil},
@@ -121,7 +125,8 @@ func TestMessagesErrors(t *testing.T) {
 	} {
 		r := n.do(tc.method, tc.path, tc.body, tc.header...)
 		m := r.json(t)
-		if r.StatusCode != tc.status || at(m, "type") != "error" || at(m, "error", "type") != tc.kind || at(m, "error", "message") == "" || at(m, "request_id") != r.Header.Get("X-Request-Id") {
+		if r.StatusCode != tc.status || at(m, "type") != "error" || at(m, "error", "type") != tc.kind || at(m, "error", "message") == "" || at(m, "request_id") != r.Header.Get("X-Request-Id") ||
+			r.Header.Get("Request-Id") != r.Header.Get("X-Request-Id") {
 			t.Errorf("%s: status %d, body %s", name, r.StatusCode, r.body)
 		}
 	}

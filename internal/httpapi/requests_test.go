@@ -126,6 +126,12 @@ func TestRoutes(t *testing.T) {
 		"no alias":                 {"GET", "/api/v1models", 404, ""},
 		"head":                     {"HEAD", "/v1/models", 200, ""},
 		"escaped slash":            {"GET", "/v1/models/acme%2Fsmall", 200, ""},
+		"escaped slash of an id":   {"PUT", "/v1/videos/a%2Fcontent", 405, "GET, HEAD, DELETE, OPTIONS"}, // it stays in its segment
+		"escaped slash of a hash":  {"PUT", "/v1/keys/a%2Fb", 405, "GET, HEAD, PATCH, DELETE, OPTIONS"},
+		"escaped slash of a word":  {"GET", "/v1%2Fmodels", 404, ""},
+		"escaped slash of words":   {"POST", "/v1/chat%2Fcompletions", 404, ""},
+		"escaped slash at the end": {"GET", "/v1/models%2F", 404, ""},
+		"escaped slash elsewhere":  {"GET", "/v1/models%2Facme/small", 404, ""},
 		"two segments":             {"GET", "/v1/models/acme/small", 200, ""},
 		"escaped letters":          {"GET", "/v1/mod%65ls", 200, ""},
 		"escaped twice":            {"GET", "/v1/mod%2565ls", 404, ""},
