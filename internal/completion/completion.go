@@ -134,6 +134,7 @@ const (
 	HasNulls                              // an optional field of a message that is null, or an empty answer
 	HasLateSystem                         // a system or developer message after another message
 	HasGatewayFields                      // images, annotations or other fields that only gateways and the helpers of client libraries write
+	HasRefused                            // in the messages style: a text of white space, or a media type by a name that is not the registered one
 )
 
 // Reasoning holds the client's reasoning settings, whichever of the accepted fields they came in.

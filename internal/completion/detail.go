@@ -11,7 +11,8 @@ type Edit struct {
 	With string
 }
 
-// Editor is a Source whose style stores content of other wires in fields of its wire. An upstream of that wire must not get it.
+// Editor is a Source whose style stores content of other wires in fields of its wire, or takes what the wire refuses. An upstream of that wire must
+// not get it.
 type Editor interface {
 	// Edits returns the changes to req.Body for an upstream of the same wire, in order. It is nil for nearly every request.
 	// lost reports whether the edits remove content, such as signed reasoning.
@@ -20,7 +21,7 @@ type Editor interface {
 
 // Edits returns the changes that the request's style makes in Body for an upstream of the same wire. See Editor.
 func (r *Request) Edits() (list []Edit, lost bool) {
-	if e, ok := r.Source.(Editor); ok && (r.HasRoles&HasReasoning != 0 || r.Unpermitted != nil) {
+	if e, ok := r.Source.(Editor); ok && (r.HasRoles&(HasReasoning|HasRefused) != 0 || r.Unpermitted != nil) {
 		return e.Edits(r)
 	}
 	return nil, false

@@ -80,15 +80,15 @@ func TestSiblings(t *testing.T) {
 			"messages":  `{"model":"x/y","max_tokens":9,"messages":[{"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/jpg","data":"/9j/4AAQSkZJRgABAQAA"}}]}]}`,
 			"responses": `{"model":"x/y","store":false,"input":[{"role":"user","content":[{"type":"input_image","image_url":"data:image/jpg;base64,/9j/4AAQSkZJRgABAQAA"}]}]}`,
 			"gemini":    `{"contents":[{"role":"user","parts":[{"inlineData":{"mimeType":"image/jpg","data":"/9j/4AAQSkZJRgABAQAA"}}]}]}`,
-		}, []string{"gigachat", "openai chat", "anthropic messages", "responses responses", "gemini gemini", "vertex gemini"}, func(_ string, _ []string, v any) string {
+		}, []string{"gigachat", "openai chat", "responses responses", "gemini gemini", "vertex gemini"}, func(_ string, _ []string, v any) string {
 			if s, ok := v.(string); ok && strings.Contains(s, "image/jpg") {
 				return s
 			}
 			return ""
 		}},
 		{"texts of white space", turns(`{"role":"user","content":"q"},{"role":"assistant","content":" \n"},{"role":"user","content":"\n"}`),
-			[]string{"openai", "responses", "anthropic messages"}, blank},
-		{"no text at all", turns(`{"role":"user","content":""}`), []string{"openai", "responses", "anthropic messages"}, blank},
+			[]string{"openai", "responses"}, blank},
+		{"no text at all", turns(`{"role":"user","content":""}`), []string{"openai", "responses"}, blank},
 		{"instructions of white space", map[string]string{
 			"chat": `{"model":"x/y","messages":[{"role":"system","content":" "},{"role":"user","content":"q"}]}`, "responses": `{"model":"x/y","store":false,"instructions":" ","input":"q"}`,
 		}, []string{"openai", "responses", "gigachat"}, blank},

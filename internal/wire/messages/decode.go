@@ -356,6 +356,7 @@ func (d *decoder) count(content []byte) {
 	n := &d.req.Needs
 	if rawjson.KindOf(content) == rawjson.String {
 		n.PromptTokens += int64(len(content))/bytesPerToken + 1
+		d.refused(blank(content))
 		return
 	}
 	for e := rawjson.ElementsOf(content); e.Next(); {
@@ -381,6 +382,8 @@ func (d *decoder) count(content []byte) {
 				n.FileTokens += tokens
 			}
 			n.Medium(tokens, most)
+			_, _, other := otherName(e.Value)
+			d.refused(other)
 		case "tool_result":
 			n.PromptTokens += tokensPerMessage
 			d.count(rawjson.Find(e.Value, "content"))
@@ -395,8 +398,15 @@ func (d *decoder) count(content []byte) {
 			if cites(e.Value) {
 				d.req.HasRoles |= completion.HasReasoning
 			}
+			d.refused(blank(rawjson.Find(e.Value, "text")))
 		default:
 			n.PromptTokens += int64(len(e.Value))/bytesPerToken + 1
 		}
+	}
+}
+
+func (d *decoder) refused(is bool) {
+	if is {
+		d.req.HasRoles |= completion.HasRefused
 	}
 }

@@ -2,8 +2,10 @@ package messages
 
 import (
 	"slices"
+	"strings"
 
 	"weir/internal/completion"
+	"weir/internal/mediatype"
 	"weir/internal/rawjson"
 	"weir/internal/wire/pack"
 )
@@ -12,18 +14,29 @@ import (
 const placeholder = `{"type":"text","text":"..."}`
 
 // Edits removes thinking of providers with other wires, which this style had packed, or, after an upstream has refused it, all thinking; and
-// citations that this style had made, which lack what only this wire's providers write; and what only features could permit that were left out.
+// citations that this style had made, which lack what only this wire's providers write; and what only features could permit that were left out; and
+// texts of white space and image/jpg, which the wire refuses.
 func (source) Edits(req *completion.Request) (list []completion.Edit, lost bool) {
 	x := editor{req: req}
 	if req.Unpermitted != nil {
 		x.edits = unpermitted(req)
 	}
-	if req.HasRoles&completion.HasReasoning == 0 {
+	if req.HasRoles&(completion.HasReasoning|completion.HasRefused) == 0 {
 		return x.edits, false
 	}
-	for e := rawjson.ElementsOf(req.Body[req.MessagesAt.Start:req.MessagesAt.End]); e.Next(); {
-		x.message(req.MessagesAt.Start+e.At, e.Value)
+	for i := range req.Members {
+		if m := &req.Members[i]; m.Name == "system" && rawjson.KindOf(req.Body[m.Value:m.End]) == rawjson.Array {
+			x.content(m.Value, req.Body[m.Value:m.End], placeholder)
+		}
 	}
+	at, last := 0, []byte(nil)
+	for e := rawjson.ElementsOf(req.Body[req.MessagesAt.Start:req.MessagesAt.End]); e.Next(); {
+		if last != nil {
+			x.message(at, last, false)
+		}
+		at, last = req.MessagesAt.Start+e.At, e.Value
+	}
+	x.message(at, last, true)
 	if x.orphaned {
 		x.withoutThinking()
 	}
@@ -45,17 +58,24 @@ type placed struct {
 	with       string // what replaces it, "" nothing
 }
 
-func (x *editor) message(at int, v []byte) {
-	before := x.orphaned
-	x.orphaned = rawjson.TextAt(v, "role") != "assistant" && before
-	for m := rawjson.MembersOf(v); m.Next(); {
-		if string(m.Name) == "content" {
-			x.content(at+m.At, m.Value)
-		}
+func (x *editor) message(at int, v []byte, last bool) {
+	before, answer := x.orphaned, rawjson.TextAt(v, "role") == "assistant"
+	x.orphaned = !answer && before
+	list, text := placeholder, `"`+completion.Filler+`"`
+	if last && answer { // the next answer begins with it, and the wire lets it be empty
+		list, text = "", `""`
+	}
+	from, content := find(v, "content")
+	switch {
+	case rawjson.KindOf(content) == rawjson.Array:
+		x.content(at+from, content, list)
+	case blank(content):
+		x.edits = append(x.edits, completion.Edit{Span: completion.Span{Start: at + from, End: at + from + len(content)}, With: text})
 	}
 }
 
-func (x *editor) content(at int, v []byte) {
+// content edits a list of blocks. Where none stays, instead takes their place.
+func (x *editor) content(at int, v []byte, instead string) {
 	var blocks []placed
 	some, dropped, thinks, calls := false, false, false, false
 	for e := rawjson.ElementsOf(v); e.Next(); {
@@ -66,9 +86,14 @@ func (x *editor) content(at int, v []byte) {
 			x.lost = x.lost || b.drop && signatureOf(e.Value, kind) != ""
 			dropped, thinks = dropped || b.drop, thinks || !b.drop
 		case "text":
+			b.drop = blank(rawjson.Find(e.Value, "text"))
 			b.with = withoutMade(e.Value)
+		case "image":
+			x.named(b.start, e.Value)
 		case "tool_use":
 			calls = true
+		case "tool_result":
+			x.result(b.start, e.Value)
 		}
 		some = some || b.drop || b.with != ""
 		blocks = append(blocks, b)
@@ -79,7 +104,43 @@ func (x *editor) content(at int, v []byte) {
 	if dropped {
 		x.orphaned = calls && !thinks
 	}
-	x.edits = append(x.edits, removed(blocks, placeholder)...)
+	x.edits = append(x.edits, removed(blocks, instead)...)
+}
+
+// result edits the content of a tool's result, which may be empty unless the tool failed.
+func (x *editor) result(at int, v []byte) {
+	from, content := find(v, "content")
+	if rawjson.KindOf(content) != rawjson.Array {
+		return
+	}
+	instead := ""
+	if failed, _ := rawjson.Bool(rawjson.Find(v, "is_error")); failed {
+		instead = placeholder
+	}
+	x.content(at+from, content, instead)
+}
+
+// named gives an image the registered name of its type.
+func (x *editor) named(at int, v []byte) {
+	if from, name, other := otherName(v); other {
+		x.edits = append(x.edits, completion.Edit{Span: completion.Span{Start: at + from, End: at + from + len(name)}, With: string(rawjson.AppendText(nil, mediatype.Registered(rawjson.Text(name))))})
+	}
+}
+
+// otherName finds the media type of a block's data where it is not the registered name, as image/jpg: the wire knows that name alone.
+func otherName(block []byte) (at int, name []byte, other bool) {
+	from, source := find(block, "source")
+	in, name := find(source, "media_type")
+	if rawjson.KindOf(name) != rawjson.String {
+		return 0, nil, false
+	}
+	text := rawjson.Text(name)
+	return from + in, name, mediatype.Registered(text) != text
+}
+
+// blank reports whether a value is a text of white space, which the wire refuses.
+func blank(text []byte) bool {
+	return rawjson.KindOf(text) == rawjson.String && strings.TrimSpace(rawjson.Text(text)) == ""
 }
 
 // removed takes pieces of a list or an object out, each with the comma beside it, or replaces them. Where none stays, instead takes their place.

@@ -46,7 +46,8 @@ func TestEdits(t *testing.T) {
 		{name: "at the end", before: `[` + plain + ` , ` + hidden + ` ]`, after: `[` + plain + ` ]`},
 		{name: "in the middle", before: `[` + own + `,` + packed + `, ` + hidden + `,` + plain + `]`, after: `[` + own + `,` + plain + `]`},
 		{name: "everywhere", before: `[` + packed + `,` + own + `,` + hidden + `,` + plain + `,` + packed + `]`, after: `[` + own + `,` + plain + `]`},
-		{name: "alone", before: `[` + packed + `,` + hidden + `]`, after: `[{"type":"text","text":"..."}]`},
+		{name: "alone", before: `[` + packed + `,` + hidden + `]},{"role":"user","content":"q"`, after: `[{"type":"text","text":"..."}]},{"role":"user","content":"q"`},
+		{name: "alone at the end, which may be empty", before: `[` + packed + `,` + hidden + `]`, after: `[]`},
 		{name: "of a turn that goes on", before: `[` + packed + `,` + use + `]},` + result + `,{"role":"user","content":"q"`, after: `[` + use + `]},` + result + `,{"role":"user","content":"q"`, thinking: `{"type":"disabled"}`},
 		{name: "own thinking stays before it", before: `[` + own + `,` + packed + `,` + use + `]},` + result + `,{"role":"user","content":"q"`, after: `[` + own + `,` + use + `]},` + result + `,{"role":"user","content":"q"`},
 		{name: "of a turn that is over", before: `[` + packed + `,` + use + `]},` + result + `,{"role":"assistant","content":` + `"done"`, after: `[` + use + `]},` + result + `,{"role":"assistant","content":` + `"done"`},
@@ -75,6 +76,60 @@ func TestEdits(t *testing.T) {
 	}
 }
 
+// What the wire refuses, and clients send all the same, is taken out of what goes to an upstream of the wire: texts of white space, and image/jpg.
+// NousResearch/hermes-agent#55432, anthropics/claude-code#23440, nick1udwig/kibitz#78.
+func TestWhatTheWireRefuses(t *testing.T) {
+	t.Parallel()
+	const jpg, jpeg = `{"type":"image","source":{"type":"base64","media_type":"image/jpg","data":"/9j/4AAQ"}}`, `{"type":"image","source":{"type":"base64","media_type":"image/jpeg","data":"/9j/4AAQ"}}`
+	const empty, space, q = `{"type":"text","text":""}`, `{"text":" \n","type":"text","cache_control":{"type":"ephemeral"}}`, `{"type":"text","text":"q"}`
+	result := func(content, more string) string {
+		return `[{"type":"tool_result","tool_use_id":"c","content":` + content + more + `}]`
+	}
+	for _, c := range []struct{ what, before, after string }{
+		{"an image", `[` + q + `, ` + jpg + `]`, `[` + q + `, ` + jpeg + `]`},
+		{"an image of a result", result(`[`+jpg+`]`, ``), result(`[`+jpeg+`]`, ``)},
+		{"an image that is fine", `[` + jpeg + `]`, `[` + jpeg + `]`},
+		{"a text first", `[` + empty + ` , ` + q + `]`, `[` + q + `]`},
+		{"a text last", `[` + q + `,` + space + `]`, `[` + q + `]`},
+		{"a text before an image", `[` + space + `,` + jpg + `]`, `[` + jpeg + `]`},
+		{"texts alone", `[` + space + `,` + empty + `]`, `[{"type":"text","text":"..."}]`},
+		{"a string", `" \t"`, `"..."`},
+		{"a text of a result", result(`[`+empty+`,`+q+`]`, ``), result(`[`+q+`]`, ``)},
+		{"the text of a result", result(`[`+empty+`]`, ``), result(`[]`, ``)},
+		{"the text of a failure", result(`[`+empty+`]`, `,"is_error":true`), result(`[{"type":"text","text":"..."}]`, `,"is_error":true`)},
+		{"nothing", `[` + q + `]`, `[` + q + `]`},
+	} {
+		for _, form := range []string{
+			`{"model":"m","max_tokens":5,"messages":[ {"role":"user","content":%s},{"role":"user","content":"q"}] }`,
+			`{"messages":[{"role":"user","content":"q"},{"content":%s,"role":"user"}],"model":"m","max_tokens":5}`,
+		} {
+			wantEdited(t, c.what, fmt.Sprintf(form, c.before), fmt.Sprintf(form, c.after))
+		}
+	}
+	for _, c := range []struct{ what, before, after string }{
+		{"a beginning of the answer", `"messages":[{"role":"user","content":"q"},{"role":"assistant","content":" "}]`, `"messages":[{"role":"user","content":"q"},{"role":"assistant","content":""}]`},
+		{"one of blocks", `"messages":[{"role":"user","content":"q"},{"role":"assistant","content":[` + empty + `]}]`, `"messages":[{"role":"user","content":"q"},{"role":"assistant","content":[]}]`},
+		{"instructions", `"system":[` + empty + `,` + q + `],"messages":[{"role":"user","content":"q"}]`, `"system":[` + q + `],"messages":[{"role":"user","content":"q"}]`},
+		{"instructions behind", `"messages":[{"role":"user","content":" "}],"system":[` + space + `]`, `"messages":[{"role":"user","content":"..."}],"system":[{"type":"text","text":"..."}]`},
+	} {
+		wantEdited(t, c.what, `{"model":"m","max_tokens":5,`+c.before+`}`, `{"model":"m","max_tokens":5,`+c.after+`}`)
+	}
+}
+
+func wantEdited(t *testing.T, what, before, after string) {
+	t.Helper()
+	req, err := messages.Decode([]byte(before))
+	if err != nil {
+		t.Fatalf("%s: %v", what, err)
+	}
+	if got := edited(t, req); got != after {
+		t.Errorf("%s: got\n%s, want\n%s", what, got, after)
+	}
+	if _, lost := req.Edits(); lost {
+		t.Errorf("%s: said to lose something", what)
+	}
+}
+
 // The newest signature is the provider's own, also where it was packed.
 func TestSignature(t *testing.T) {
 	t.Parallel()
@@ -96,6 +151,7 @@ func TestSignature(t *testing.T) {
 func FuzzEdits(f *testing.F) {
 	packed := pack.Pack(&completion.ReasoningDetail{Format: completion.FormatGoogle, Signature: "s"})
 	f.Add([]byte(`{"model":"a","max_tokens":1,"thinking":{"type":"enabled"},"messages":[{"role":"assistant","content":[{"type":"thinking","signature":"`+packed+`"} , {"type":"tool_use"}]},{"role":"user","content":[]}]}`), false)
+	f.Add([]byte(`{"system":[{"type":"text","text":""}],"messages":[{"content":[{"type":"tool_result","content":[{"type":"text","text":" "},{"type":"image","source":{"media_type":"image/jpg"}}]},{"type":"text","text":""}]},{"content":""}],"model":"a","max_tokens":1}`), false)
 	f.Add([]byte(`{"messages":[{"content":[{"type":"redacted_thinking","data":"`+packed+`"}],"content2":1}],"model":"a","max_tokens":1}`), true)
 	f.Fuzz(func(t *testing.T, body []byte, withoutReasoning bool) {
 		req, err := messages.Decode(body)
