@@ -274,8 +274,12 @@ func (b *builder) checkRules(where string, m *Model, rules []VideoRule) {
 		return
 	}
 	for _, resolution := range m.Video.Resolutions {
-		if !slices.ContainsFunc(rules, func(r VideoRule) bool { return r.Resolution == "" || r.Resolution == resolution }) {
+		prices := func(r VideoRule) bool { return r.Resolution == "" || r.Resolution == resolution }
+		switch {
+		case !slices.ContainsFunc(rules, prices):
 			b.fail(where, "no video rule prices %s, which the model offers", resolution)
+		case !m.Video.Audio && !slices.ContainsFunc(rules, func(r VideoRule) bool { return prices(r) && !r.WithAudio }):
+			b.fail(where, "no video rule without audio prices %s, and the model has no sound: write one with_audio: false, or say that it has sound", resolution)
 		}
 	}
 }

@@ -117,23 +117,25 @@ func (x *ImagePrice) fit(quality, size string) int {
 	return fit
 }
 
-// SecondOf is the price of a second of video: of the first rule for the resolution, with audio or without.
+// SecondOf is the price of a second of video: of the first rule for the resolution, with audio or without. A resolution that no rule has costs the
+// most of the others: no account pays for sound that a video does not have, unless there is no other price.
 func (p *Pricing) SecondOf(resolution string, audio bool) money.Price {
 	for _, r := range p.Video {
 		if r.WithAudio == audio && (r.Resolution == "" || r.Resolution == resolution) {
 			return r.PerSecond
 		}
 	}
-	return p.DearestSecond()
-}
-
-// DearestSecond is the most that a second of video costs.
-func (p *Pricing) DearestSecond() money.Price {
-	var most money.Price
+	alike, most := money.Price{}, money.Price{}
 	for _, r := range p.Video {
 		if r.PerSecond.Set && (!most.Set || r.PerSecond.Nano > most.Nano) {
 			most = r.PerSecond
 		}
+		if r.PerSecond.Set && r.WithAudio == audio && (!alike.Set || r.PerSecond.Nano > alike.Nano) {
+			alike = r.PerSecond
+		}
+	}
+	if alike.Set {
+		return alike
 	}
 	return most
 }

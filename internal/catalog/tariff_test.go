@@ -1,6 +1,7 @@
 package catalog_test
 
 import (
+	"strings"
 	"testing"
 
 	"weir/internal/catalog"
@@ -98,6 +99,52 @@ func TestDearestIsDearest(t *testing.T) {
 			if got := p.ImageTariff(0, quality, size).ImageOutputEach; got.Nano > most.Nano || !got.Set {
 				t.Errorf("%q %q costs %+v, more than %+v", quality, size, got, most)
 			}
+		}
+	}
+}
+
+// What a second of video costs: a video without sound never costs what one with sound does, where there is a price without.
+func TestVideoTariff(t *testing.T) {
+	t.Parallel()
+	rule := func(resolution string, audio bool, price string) catalog.VideoRule {
+		return catalog.VideoRule{Resolution: resolution, WithAudio: audio, PerSecond: priceOf(t, price)}
+	}
+	both := []catalog.VideoRule{rule("720p", false, "1"), rule("720p", true, "3"), rule("1080p", false, "2"), rule("1080p", true, "5")}
+	for _, x := range []struct {
+		name       string
+		rules      []catalog.VideoRule
+		resolution string
+		audio      bool
+		want       string
+	}{
+		{"silent", both, "720p", false, "1"},
+		{"with sound", both, "720p", true, "3"},
+		{"silent, of an unknown resolution", both, "4K", false, "2"},
+		{"with sound, of an unknown resolution", both, "4K", true, "5"},
+		{"silent, of none", both, "", false, "2"},
+		{"no price with sound", both[:1], "720p", true, "1"},
+		{"no price without", both[1:2], "720p", false, "3"},
+		{"for any resolution", []catalog.VideoRule{rule("", true, "3"), rule("", false, "1")}, "4K", false, "1"},
+	} {
+		p := &catalog.Pricing{Video: x.rules}
+		if got := p.SecondOf(x.resolution, x.audio); got.String() != x.want {
+			t.Errorf("%s: %s, want %s", x.name, got, x.want)
+		}
+	}
+}
+
+// A model without sound has a price without.
+func TestSilentModelsHaveTheirPrice(t *testing.T) {
+	t.Parallel()
+	for sound, refused := range map[bool]bool{true: false, false: true} {
+		_, err := catalog.Build(catalog.Declared{
+			Providers: []catalog.Provider{{ID: "p", Dialect: "openai", BaseURL: "https://p.example"}},
+			Models:    []catalog.ModelInfo{{Slug: "v/film", Type: catalog.TypeVideo, Video: &catalog.VideoFacts{Resolutions: []string{"720p"}, Audio: sound}}},
+			Offers: []catalog.Offer{{Provider: "p", Model: "v/film", UpstreamID: "film",
+				Pricing: catalog.Pricing{List: "l", Video: []catalog.VideoRule{{Resolution: "720p", WithAudio: true, PerSecond: priceOf(t, "3")}}}}},
+		})
+		if (err != nil) != refused || refused && !strings.Contains(err.Error(), "no video rule without audio prices 720p") {
+			t.Errorf("with sound %t: %v", sound, err)
 		}
 	}
 }
