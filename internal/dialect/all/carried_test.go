@@ -2,6 +2,7 @@ package all_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"weir/internal/catalog"
@@ -40,6 +41,49 @@ func TestCarried(t *testing.T) {
 			}
 			if takes := ep.Carried()&bit != 0; takes != (err == nil) {
 				t.Errorf("%s to %s: said to be taken: %v, and sending it fails with %v", name, wire, takes, err)
+			}
+		}
+	}
+}
+
+// Where a client requires its parameters, a fact by which one is left out or replaced refuses the request, so that another endpoint is asked. Without
+// that the answer has a notice.
+func TestFactsAndRequiredParameters(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		facts   catalog.Facts
+		members string
+		whole   []string // what a body has that takes all of it
+	}{
+		"a pair that excludes each other": {catalog.Facts{Excludes: []string{"temperature/top_p"}}, `"temperature":0.5,"top_p":0.25`, []string{"0.5", "0.25"}},
+		"a schema":                        {catalog.Facts{JSONSchema: catalog.Described}, asking["structured_outputs"], []string{"json_schema"}},
+		"reasoning that stays":            {catalog.Facts{ReasoningOff: catalog.Refused}, `"reasoning":{"effort":"none"}`, nil},
+	} {
+		for wire, ep := range talkers() {
+			if name == "a schema" && wire != "openai" || name == "reasoning that stays" && wire == "gigachat" {
+				continue // the fact is not known to the wire
+			}
+			ep.Facts = c.facts
+			d := all.Dialects()[ep.Provider.Dialect].(dialect.Texter)
+			for _, require := range []bool{false, true} {
+				req, err := decoders["chat"]([]byte(`{"model":"x/y","messages":[{"role":"user","content":"x"}],` + c.members + `}`))
+				if err != nil {
+					t.Fatal(err)
+				}
+				req.Preferences.RequireParameters = require
+				call, err := d.Request(ep, req)
+				body := string(wholeBody(&call))
+				taken := err == nil && c.whole != nil
+				for _, part := range c.whole {
+					taken = taken && strings.Contains(body, part)
+				}
+				switch {
+				case taken:
+				case require && err == nil:
+					t.Errorf("%s to %s: sent although it is required: %s", name, wire, body)
+				case !require && (err != nil || call.Notice == ""):
+					t.Errorf("%s to %s: %v, notice %q for %s", name, wire, err, call.Notice, body)
+				}
 			}
 		}
 	}
