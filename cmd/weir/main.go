@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -58,7 +59,7 @@ func run(args []string) int {
 		return pdftext.Main(args, os.Stdin, os.Stdout)
 	}
 	program := newProgram()
-	c, err := program.Parse(args, os.LookupEnv)
+	c, err := program.Parse(usual(args), os.LookupEnv)
 	switch {
 	case errors.Is(err, cli.ErrHelp):
 		err = writeHelp(os.Stdout, c)
@@ -82,6 +83,20 @@ func run(args []string) int {
 		return 1
 	}
 	return 0
+}
+
+// usual are arguments in which what other programs take stands for the command that does it here.
+func usual(args []string) []string {
+	if len(args) == 0 {
+		return args
+	}
+	switch args[0] {
+	case "--version":
+		return []string{"version"}
+	case "help":
+		return append(slices.Clone(args[1:]), "--help")
+	}
+	return args
 }
 
 // located is a command that has flags for the place of what it works on.

@@ -68,6 +68,9 @@ func readFile(path string) (data []byte, written time.Time, err error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, written, fmt.Errorf("the configuration file %s does not exist; copy weir.example.yaml to begin with", path)
 	}
+	if err == nil && !info.Mode().IsRegular() { // it is read again by each part that looks, and would be empty then: a node would begin on defaults
+		return nil, written, fmt.Errorf("the configuration %s is no file but a pipe, a folder or a device, and is read more than once; write it to a file", path)
+	}
 	if err == nil && info.Size() > maxFileBytes {
 		return nil, written, fmt.Errorf("the configuration file %s is larger than %d bytes", path, maxFileBytes)
 	}
