@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"net/http"
-	"strings"
+	"slices"
 	"time"
 
 	"weir/internal/apikey"
@@ -421,7 +421,7 @@ func (x *exchange) operates(role apikey.Role) error {
 	if x.api.People == nil {
 		return noPeople()
 	}
-	if x.caller.Role == apikey.Administrator || x.caller.Role == apikey.Operator && role == apikey.User {
+	if person.MayInvite(x.caller.Role, role) {
 		return nil
 	}
 	return fault.New(fault.PermissionDenied, "httpapi.operates", "This is for operators; roles above user are given by administrators.")
@@ -500,8 +500,16 @@ func (x *exchange) deleteInvitation() error {
 	if err := x.operates(apikey.User); err != nil {
 		return err
 	}
-	if !strings.HasPrefix(x.values[0], "tok_") {
+	all, err := x.api.People.Invitations(x.context())
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(all, func(t person.Token) bool { return t.ID == x.values[0] })
+	if i < 0 {
 		return fault.New(fault.NotFound, "httpapi.deleteInvitation", "There is no such invitation.")
+	}
+	if err := x.operates(all[i].Role); err != nil { // who may not make it may not take it back
+		return err
 	}
 	if err := x.api.People.Uninvite(x.context(), x.values[0], x.actor()); err != nil {
 		return err

@@ -312,7 +312,7 @@ func (m *Manager) meet(ctx context.Context, p *Provider, said *Claims, invitatio
 	}
 	role, use := apikey.User, ""
 	if invitation != "-" {
-		t, err := m.store.TokenBy(ctx, Invitation, invitation, m.moment())
+		t, err := m.invitation(ctx, invitation)
 		if fault.Is(err, fault.NotFound) || err == nil && t.Email != "" && (t.Email != said.Email || !said.Verified) {
 			return Started{}, problem(fault.PermissionDenied, ProblemInvitation, "The invitation was used already, has expired, or is for another address.")
 		}

@@ -128,7 +128,7 @@ func (m *Manager) add(ctx context.Context, u account.User, l Login, i *Identity,
 // accept makes an account with an invitation.
 func (m *Manager) accept(ctx context.Context, f Form, c Client) (Started, error) {
 	now := m.moment()
-	t, err := m.store.TokenBy(ctx, Invitation, SumOf(f.Token), now)
+	t, err := m.invitation(ctx, SumOf(f.Token))
 	if err != nil {
 		return Started{}, linkError("person.SignUp", err)
 	}
@@ -144,6 +144,35 @@ func (m *Manager) accept(ctx context.Context, f Form, c Client) (Started, error)
 		return Started{}, err
 	}
 	return m.add(ctx, u, Login{User: u.ID, Email: f.Email, Password: hash, Confirmed: t.Email != "" && m.mail != nil, CreatedAt: now}, nil, t.Hash, "password", c)
+}
+
+// MayInvite reports whether somebody of a role may invite others to a role.
+func MayInvite(maker, to apikey.Role) bool {
+	return maker == apikey.Administrator || maker == apikey.Operator && to == apikey.User
+}
+
+// invitation finds one by its hash. It fails with fault.NotFound for one whose maker could not make it now: an account that was disabled, or has
+// a lower role, lets nobody in. Those that commands made have no maker.
+func (m *Manager) invitation(ctx context.Context, hash string) (Token, error) {
+	t, err := m.store.TokenBy(ctx, Invitation, hash, m.moment())
+	if err != nil {
+		return t, err
+	}
+	ended := fault.New(fault.NotFound, "person.invitation", "This invitation does not work any more.")
+	if m.cfg.SignUp == Closed {
+		return t, ended
+	}
+	if t.User == "" {
+		return t, nil
+	}
+	maker, err := m.store.PersonOf(ctx, t.User)
+	if err != nil && !fault.Is(err, fault.NotFound) {
+		return t, err
+	}
+	if err != nil || maker.Disabled || !MayInvite(maker.Role, t.Role) {
+		return t, ended
+	}
+	return t, nil
 }
 
 // Invite makes a link with which somebody may sign up, and sends it if mail is on and there is an address. The text of the link is returned once.
@@ -190,6 +219,10 @@ func (m *Manager) Uninvite(ctx context.Context, id string, maker audit.Actor) er
 func (m *Manager) LookAt(ctx context.Context, kind, token string) (Token, error) {
 	if !slices.Contains([]string{Invitation, Reset, Setup, Confirm, Address, Undo}, kind) {
 		return Token{}, fault.Field("person.LookAt", "kind", "kind must be invitation, reset, setup, confirm, address or undo.")
+	}
+	if kind == Invitation {
+		t, err := m.invitation(ctx, SumOf(token))
+		return t, linkError("person.LookAt", err)
 	}
 	t, err := m.store.TokenBy(ctx, kind, SumOf(token), m.moment())
 	return t, linkError("person.LookAt", err)

@@ -119,6 +119,50 @@ func TestSignUpByInvitation(t *testing.T) {
 	wantKind(t, err, fault.Invalid)
 }
 
+// An invitation ends with what its maker may do: with an account that is disabled or has a lower role, and with sign-up.
+func TestInvitationsEndWithTheirMaker(t *testing.T) {
+	o := open(t, person.Config{SignUp: person.ByInvite}, false)
+	boss := o.join(t, "boss@example.org")
+	users := account.NewManager(o.store, nil, o.clock)
+	by := audit.Actor{Name: "test"}
+	as := func(r apikey.Role) { t.Helper(); ok(t, users.SetRole(t.Context(), boss.User, r, by)) }
+	as(apikey.Administrator)
+	invite := func(r apikey.Role) string {
+		link, _, err := o.Invite(t.Context(), "", "", r, by, boss.User)
+		ok(t, err)
+		_, token, _ := strings.Cut(link, "#")
+		return token
+	}
+	toUser, toOperator := invite(apikey.User), invite(apikey.Operator)
+	works := func(token string) bool {
+		_, err := o.LookAt(t.Context(), person.Invitation, token)
+		if err != nil {
+			wantKind(t, err, fault.Invalid)
+			_, err = o.SignUp(t.Context(), person.Form{Email: "x@example.org", Password: secret, Token: token}, here)
+			wantKind(t, err, fault.Invalid)
+		}
+		return err == nil
+	}
+	if as(apikey.Operator); !works(toUser) || works(toOperator) {
+		t.Error("an operator's invitations are not those that operators may make")
+	}
+	if as(apikey.User); works(toUser) {
+		t.Error("a user's invitation works")
+	}
+	as(apikey.Administrator)
+	ok(t, o.store.SetUserDisabled(t.Context(), boss.User, true, began, audit.Event{Action: audit.UserDisabled}))
+	if works(toUser) || works(toOperator) {
+		t.Error("an invitation of a disabled account works")
+	}
+	ok(t, o.store.SetUserDisabled(t.Context(), boss.User, false, began, audit.Event{Action: audit.UserDisabled}))
+	if !works(toUser) || !works(toOperator) {
+		t.Error("an invitation does not work again")
+	}
+	closed := person.NewManager(o.store, nil, nil, o.clock, person.Config{})
+	_, err := closed.LookAt(t.Context(), person.Invitation, toUser)
+	wantKind(t, err, fault.Invalid)
+}
+
 func TestSignUpByMail(t *testing.T) {
 	o := open(t, person.Config{SignUp: person.Open}, true)
 	s, err := o.SignUp(t.Context(), person.Form{Email: "anna@example.org", Locale: "ru"}, here)
