@@ -1,12 +1,15 @@
 package app
 
 import (
+	"bufio"
 	"context"
+	"io"
 	"net/http"
 	"time"
 
 	"weir/internal/config"
 	"weir/internal/fetch"
+	"weir/internal/mediatype"
 	"weir/internal/video"
 )
 
@@ -36,7 +39,13 @@ type files struct {
 // accepted.
 var videoTypes = []string{"video/", "application/mp4", "application/octet-stream", "binary/octet-stream", ""}
 
-// OpenFile implements upstream.Opener.
+// opened is a file of which some was read already.
+type opened struct {
+	io.Reader
+	io.Closer
+}
+
+// OpenFile implements upstream.Opener. A file without a type, or with one that says nothing, has that which its first bytes show.
 func (f files) OpenFile(ctx context.Context, provider, address, home string, credentials http.Header, r *video.Range) (*video.Content, error) {
 	lim := fetch.Limits{Provider: &fetch.Provider{Name: provider, Home: home, Credentials: credentials}, MaxBytes: f.most, Total: contentFor, Types: videoTypes}
 	if r != nil {
@@ -47,6 +56,14 @@ func (f files) OpenFile(ctx context.Context, provider, address, home string, cre
 		return nil, err
 	}
 	c := &video.Content{Body: got.Body, From: got.Start, Length: got.Length, Size: got.Size, MediaType: got.MediaType, Partial: got.Status == http.StatusPartialContent}
+	if mediatype.Generic(c.MediaType) {
+		c.MediaType = ""
+		if got.Status == http.StatusOK {
+			file := bufio.NewReaderSize(got.Body, 64<<10)
+			head, _ := file.Peek(mediatype.HeadBytes) // an error comes again when the file is read
+			c.MediaType, c.Body = mediatype.Found(head), opened{file, got.Body}
+		}
+	}
 	if got.Status == http.StatusRequestedRangeNotSatisfiable {
 		_ = got.Body.Close()
 		c.Body, c.Unfit = nil, true

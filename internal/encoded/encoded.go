@@ -117,9 +117,6 @@ func (b Base64) Size() int {
 	return base64.RawStdEncoding.DecodedLen(len(bytes.TrimRight(b.text, "=")))
 }
 
-// Begins reports whether the text begins so: the first bytes of a file say what it is.
-func (b Base64) Begins(text string) bool { return bytes.HasPrefix(b.text, []byte(text)) }
-
 // Reader reads the file. It fails at nothing but the end.
 func (b Base64) Reader() io.Reader {
 	return base64.NewDecoder(base64.StdEncoding, bytes.NewReader(b.text))

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"encoding/base64"
 	"strings"
 
 	"weir/internal/completion"
@@ -69,11 +70,26 @@ func mediaOf(bad **fault.Error, path, kind string, text []byte) *completion.Medi
 	case kind != "" && !mediatype.Valid(kind):
 		return badMedia(bad, path, "has no valid media type. It must be one such as image/png.")
 	}
-	if strings.HasPrefix(kind, "image/") { // image/jpg and other names that some providers refuse
+	if isImage(kind) { // image/jpg and other names that some providers refuse
 		kind = mediatype.Registered(kind)
 	}
-	return &completion.Media{Type: kind, Base64: data}
+	return &completion.Media{Type: typed(kind, data), Base64: data}
 }
+
+// typed is a declared type, or the one that the file shows where none is declared or an image is declared as another kind of image: providers
+// refuse what does not agree.
+func typed(kind string, data encoded.Base64) string {
+	var head [mediatype.HeadBytes + 2]byte
+	text := data.Text()
+	n, _ := base64.StdEncoding.Decode(head[:], text[:min(len(text), len(head)/3*4)]) // it was checked
+	found := mediatype.Found(head[:n])
+	if found != "" && (mediatype.Generic(kind) || isImage(kind) && isImage(found)) {
+		return found
+	}
+	return kind
+}
+
+func isImage(kind string) bool { return strings.HasPrefix(kind, "image/") }
 
 // badMedia returns a medium without content, for callers that go on until they look at the fault.
 func badMedia(bad **fault.Error, path, problem string) *completion.Media {

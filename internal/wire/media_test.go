@@ -23,6 +23,14 @@ func TestMediaFrom(t *testing.T) {
 		{"DATA:IMAGE/PNG;charset=utf-8;BASE64,iVBO\r\nRw0K\n", "image/png", "iVBORw0K", "", ""},
 		{"data:;base64,_-8", "", "/+8=", "", ""},
 		{"data: image/png ; base64,iVBORw0K", "image/png", "iVBORw0K", "", ""},
+		{"data:application/octet-stream;base64,iVBORw0K", "image/png", "iVBORw0K", "", ""}, // waooAI/waoowaoo#89
+		{"data:binary/octet-stream;base64,JVBERi0xLjc=", "application/pdf", "JVBERi0xLjc=", "", ""},
+		{"data:;base64,iVBORw0K", "image/png", "iVBORw0K", "", ""},
+		{"data:image/png;base64,/9j/4AAQ", "image/jpeg", "/9j/4AAQ", "", ""}, // BerriAI/litellm#24900
+		{"data:image/jpg;base64,R0lGODlhAQABAIAAAAAAAP///w==", "image/gif", "R0lGODlhAQABAIAAAAAAAP///w==", "", ""},
+		{"data:image/svg+xml;base64,PHN2Zy8+", "image/svg+xml", "PHN2Zy8+", "", ""},
+		{"data:text/csv;base64,JVBERi0xLjc=", "text/csv", "JVBERi0xLjc=", "", ""},
+		{"data:application/octet-stream;base64,UEsDBAo=", "application/octet-stream", "UEsDBAo=", "", ""},
 		{`data:image/png;base64,iVBO","x":{"y":"Rw0K`, "", "", "", notBase64},
 		{"data:image/png;base64,https://example.com/", "", "", "", notBase64},
 		{"data:image/png;base64,", "", "", "", "is not base64: it is empty. Encode the bytes of the file as standard base64."},

@@ -23,30 +23,14 @@ var formats = map[mediatype.Kind][]string{
 // words are the formats that have another name on this wire.
 var words = map[string]string{"3gp": "three_gp"}
 
-// beginnings recognize images without a media type, by the first letters of their base64.
-var beginnings = []struct{ letters, format string }{{"iVBORw0KGgo", "png"}, {"/9j/", "jpeg"}, {"R0lGOD", "gif"}, {"UklGR", "webp"}}
-
 // formatOf is the wire's name of a medium's format, "" when this wire does not take it.
 func formatOf(kind mediatype.Kind, m *completion.Media) string {
 	name := mediatype.Name(kind, m.Type)
-	if m.Type == "" && kind == mediatype.Document {
+	if mediatype.Generic(m.Type) && kind == mediatype.Document {
 		name = strings.TrimPrefix(strings.ToLower(path.Ext(m.Name)), ".")
 	}
-	switch {
-	case slices.Contains(formats[kind], name):
+	if slices.Contains(formats[kind], name) {
 		return cmp.Or(words[name], name)
-	case m.Type != "":
-		return ""
-	}
-	if kind == mediatype.Image {
-		for _, b := range beginnings {
-			if m.Base64.Begins(b.letters) {
-				return b.format
-			}
-		}
-	}
-	if kind == mediatype.Document && m.Base64.Begins("JVBERi") { // "%PDF-"
-		return "pdf"
 	}
 	return ""
 }

@@ -9,6 +9,7 @@ import (
 	"weir/internal/catalog"
 	"weir/internal/dialect"
 	"weir/internal/fault"
+	"weir/internal/mediatype"
 	"weir/internal/rawjson"
 	"weir/internal/video"
 )
@@ -174,7 +175,11 @@ func readVideo(body []byte) video.Progress {
 			return
 		}
 		size, _ := rawjson.Int(rawjson.Find(v, "file_size"))
-		p.Outputs = append(p.Outputs, video.Output{URL: address, MediaType: rawjson.TextAt(v, "content_type"), Bytes: max(size, 0)})
+		kind := rawjson.TextAt(v, "content_type")
+		if mediatype.Generic(kind) {
+			kind = "" // the file's own, when it is read
+		}
+		p.Outputs = append(p.Outputs, video.Output{URL: address, MediaType: kind, Bytes: max(size, 0)})
 		if seconds, ok := rawjson.Float(rawjson.Find(v, "duration")); ok {
 			p.Length = dialect.Seconds(seconds)
 		}
