@@ -152,7 +152,7 @@ func MayInvite(maker, to apikey.Role) bool {
 }
 
 // invitation finds one by its hash. It fails with fault.NotFound for one whose maker could not make it now: an account that was disabled, or has
-// a lower role, lets nobody in. Those that commands made have no maker.
+// a lower role, lets no one in. Those that commands made have no maker.
 func (m *Manager) invitation(ctx context.Context, hash string) (Token, error) {
 	t, err := m.store.TokenBy(ctx, Invitation, hash, m.moment())
 	if err != nil {
