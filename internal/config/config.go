@@ -718,14 +718,14 @@ const Off = "off"
 func Default() Config {
 	return Config{
 		Server: Server{
-			Listen: "127.0.0.1:8080", AdminListen: "127.0.0.1:9091", ShutdownDelay: 5 * time.Second, DrainTimeout: 300 * time.Second, ModerationVendor: "openai", HTTPServer: "own",
+			Listen: "127.0.0.1:8080", AdminListen: "127.0.0.1:9091", ShutdownDelay: 5 * time.Second, DrainTimeout: 300 * time.Second, CORS: true, ModerationVendor: "openai", HTTPServer: "own",
 			TLS: TLS{ACME: ACME{DirectoryURL: "https://acme-v02.api.letsencrypt.org/directory"}},
 			Limits: Limits{
 				MaxBodyBytes: 32 << 20, MaxManagementBodyBytes: 1 << 20, BodyBudgetBytes: 256 << 20, MaxInFlightRequests: 4096,
 				MaxUploads: 256, SpoolBudgetBytes: 4 << 30, SpoolMinFreeBytes: 1 << 30,
 				MaxRequestLineBytes: 8 << 10, MaxHeaderBytes: 32 << 10, MaxHeaders: 100, MaxConnections: 16384, MaxConnectionsAddress: 512,
 				FailedAuthPerMinute: 30, PublicPerMinute: 120, UserCallsPerMinute: 3000, AnonymousPerSecond: 20, AnonymousBurst: 100,
-				MaxUserShare: 50, MaxStreamsPerKey: 100, MaxEventStreams: 1000, MaxEventStreamsUser: 10, HeapPercent: 85,
+				MaxUserShare: 50, MaxStreamsPerKey: 1000, MaxEventStreams: 1000, MaxEventStreamsUser: 10, HeapPercent: 85,
 			},
 			Timeouts: Timeouts{
 				ReadHeader: 10 * time.Second, BodyIdle: 15 * time.Second, BodyGrace: 10 * time.Second, BodyMinRate: 1 << 10,

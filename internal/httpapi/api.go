@@ -473,7 +473,7 @@ func (x *exchange) serve() error {
 	if err := x.checkHead(); err != nil {
 		return err
 	}
-	if x.r.Method == http.MethodOptions && x.cors() {
+	if x.r.Method == http.MethodOptions {
 		if err := x.api.quotas.Anonymous(x.at, x.addressName()); err != nil {
 			return err
 		}
@@ -555,18 +555,34 @@ const (
 	corsExpose  = "X-Request-Id, Request-Id, X-Generation-Id, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Idempotent-Replayed, X-Total-Count, Link"
 )
 
-// cors reports whether pages of other origins may make this request. What only administrators may do is never theirs.
+// cors reports whether pages of other origins may make this request: those of the API for programs, where no cookie is read. The interface has
+// its routes for itself.
 func (x *exchange) cors() bool {
-	return x.api.cfg.CORS && x.table != x.api.inner && !strings.HasPrefix(x.r.URL.Path, "/api/admin/")
+	if !x.api.cfg.CORS || x.table == x.api.inner {
+		return false
+	}
+	for _, root := range [...]string{"/v1", geminiRoot} {
+		if rest, ok := strings.CutPrefix(x.r.URL.Path, root); ok && (rest == "" || rest[0] == '/') {
+			return true
+		}
+	}
+	return false
 }
 
-// preflight answers a browser that asks what it may send. No credentials mode: keys travel in a header that scripts set.
+// preflight answers OPTIONS: which methods a route knows, and to a browser of another origin what it may send. No credentials mode: keys travel in
+// a header that scripts set.
 func (x *exchange) preflight() error {
-	route, _, allow := x.table.find(http.MethodOptions, x.r.URL)
-	if route == nil && allow == nil {
+	_, _, allow := x.table.find(http.MethodOptions, x.r.URL)
+	if allow == nil {
 		return x.noRoute(nil)
 	}
 	h := x.w.Header()
+	h.Set("Allow", strings.Join(allow, ", "))
+	x.refuseBody()
+	if !x.cors() {
+		x.writeBody(http.StatusNoContent, nil, nil)
+		return nil
+	}
 	h.Set("Access-Control-Allow-Origin", "*")
 	h.Set("Access-Control-Allow-Methods", corsMethods)
 	if want := x.r.Header["Access-Control-Request-Headers"]; len(want) > 0 {
@@ -574,7 +590,6 @@ func (x *exchange) preflight() error {
 		h.Set("Vary", "Access-Control-Request-Headers")
 	}
 	h.Set("Access-Control-Max-Age", "86400")
-	x.refuseBody()
 	x.writeBody(http.StatusNoContent, nil, nil)
 	return nil
 }

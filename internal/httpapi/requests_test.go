@@ -199,13 +199,26 @@ func TestCORS(t *testing.T) {
 		}
 	}
 	for _, method := range []string{"OPTIONS", "GET", "POST"} {
-		silent("the admin route on the public listener, "+method, n.do(method, "/api/admin/providers", "", "Origin", "https://app.example").Header)
+		for _, path := range []string{"/api/admin/providers", "/api/keys", "/api/me", "/api/v1/models", "/api/v1beta/models", "/api/auth/sign-in", "/v1x"} {
+			silent("for the interface, "+method+" "+path, n.do(method, path, "", "Origin", "https://app.example").Header)
+		}
 		req := httptest.NewRequestWithContext(t.Context(), method, "/api/admin/providers", nil)
 		req.Header.Set("Origin", "https://app.example")
 		w := httptest.NewRecorder()
 		n.api.Admin().ServeHTTP(w, req)
 		silent("the admin listener, "+method, w.Header())
-		silent("by default, "+method, start(t, relayFunc(hello), nil).do(method, "/v1/models", "", "Origin", "https://app.example").Header)
+		silent("switched off, "+method, start(t, relayFunc(hello), nil).do(method, "/v1/models", "", "Origin", "https://app.example").Header)
+	}
+	if r = n.do("GET", "/v1beta/models", "", "Origin", "https://app.example"); r.Header.Get("Access-Control-Allow-Origin") != "*" {
+		t.Errorf("the style of Gemini: %v", r.Header)
+	}
+	for path, want := range map[string]string{"/v1/chat/completions": "POST, OPTIONS", "/v1/models": "GET, HEAD, OPTIONS", "/api/me": "GET, HEAD, OPTIONS", "/api/auth/sign-in": "POST, OPTIONS"} {
+		for _, on := range []bool{true, false} {
+			r := start(t, relayFunc(hello), func(c *httpapi.Config) { c.CORS = on }).do("OPTIONS", path, "", "Authorization", "")
+			if r.StatusCode != 204 || r.Header.Get("Allow") != want || len(r.body) != 0 {
+				t.Errorf("OPTIONS %s: %d, Allow %q", path, r.StatusCode, r.Header.Get("Allow"))
+			}
+		}
 	}
 }
 
