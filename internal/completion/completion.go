@@ -202,6 +202,7 @@ type Event struct {
 	Text             []byte // decoded text
 	Reasoning        []byte // decoded text
 	Refusal          []byte // decoded text
+	Sentence         bool   // Refusal is the provider's own sentence, and no output of the model: it has no tokens
 	ReasoningDetails []byte // raw JSON array of reasoning_details entries, complete or fragments
 	ToolCalls        []ToolCall
 	Images           []byte // raw JSON array of image entries

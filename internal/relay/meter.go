@@ -55,7 +55,9 @@ func (m *meter) count(ev *completion.Event) {
 	m.audio += int64(len(ev.Audio))
 	m.keep(ev.Text)
 	m.keep(ev.Reasoning)
-	m.keep(ev.Refusal)
+	if !ev.Sentence {
+		m.keep(ev.Refusal)
+	}
 	for i := range ev.ToolCalls {
 		m.keep(ev.ToolCalls[i].Arguments)
 	}

@@ -322,6 +322,42 @@ func TestImagesAndWords(t *testing.T) {
 	gw.WantBalanced(t)
 }
 
+// Why Google bars an image is the refusal in each style, and is no output of the model that anybody pays for (BerriAI/litellm#20357).
+func TestBarredImageInWords(t *testing.T) {
+	t.Parallel()
+	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		const answer = `{"candidates":[{"content":{"role":"model"},"finishReason":"IMAGE_PROHIBITED_CONTENT","finishMessage":"It has sensitive words."}],"usageMetadata":{"promptTokenCount":8,"totalTokenCount":8}}`
+		if strings.Contains(r.URL.Path, "stream") {
+			w.Header().Set("Content-Type", "text/event-stream")
+			_, _ = io.WriteString(w, "data: "+answer+"\n\n")
+			return
+		}
+		_, _ = io.WriteString(w, answer)
+	}))
+	t.Cleanup(provider.Close)
+	gw := apptest.StartGateway(t, func(s *apptest.Setup) {
+		d := &s.Declared
+		d.Providers = append(d.Providers, catalog.Provider{ID: "one", Name: "one", Dialect: "gemini", BaseURL: provider.URL, Key: "sk-upstream-key"})
+		d.Models = append(d.Models, catalog.ModelInfo{Slug: "banana/works"})
+		d.Offers = append(d.Offers, catalog.Offer{Provider: "one", Model: "banana/works", UpstreamID: "m", Pricing: catalog.Pricing{List: "test", Base: catalog.Prices{Prompt: apptest.Price(t, "0.001"), Completion: apptest.Price(t, "0.01")}}})
+	})
+	a := gw.NewAccount(t)
+	for path, body := range map[string]string{
+		"/v1/chat/completions": `"messages":[{"role":"user","content":"A weir"}]`, "/v1/responses": `"input":"A weir"`, "/v1/messages": `"max_tokens":50,"messages":[{"role":"user","content":"A weir"}]`,
+	} {
+		for _, stream := range []string{"false", "true"} {
+			got := a.Do(t, http.MethodPost, path, json.RawMessage(`{"model":"banana/works","stream":`+stream+`,`+body+`}`))
+			if got.Status != http.StatusOK || !bytes.Contains(got.Body, []byte("It has sensitive words.")) {
+				t.Errorf("%s, stream %s: status %d: %s", path, stream, got.Status, got.Body)
+			}
+		}
+	}
+	if c := a.Credits(t); c.TotalUsage != "0.000048" { // six times eight tokens of the prompts
+		t.Errorf("charged %s", c.TotalUsage)
+	}
+	a.WantNothingHeld(t)
+}
+
 // If a client leaves while the provider's queue is working, the request is cancelled and not charged.
 func TestImageIsCancelled(t *testing.T) {
 	t.Parallel()

@@ -237,9 +237,24 @@ func (dec *decoder) candidate(v []byte) error {
 		if dec.ev.Finish == completion.Stop && c.calls > 0 {
 			dec.ev.Finish = completion.ToolCalls
 		}
-		if dec.ev.Finish == completion.Stop && !said { // these models sometimes end without any output; another attempt succeeds
-			return dialect.Empty(dec.ep)
+		if !said {
+			return dec.unsaid(rawjson.Find(v, "finishMessage"))
 		}
+	}
+	return nil
+}
+
+// unsaid handles the end of an answer without any output. Google may say why: of a barred answer these words are the refusal. These models
+// sometimes end so for no reason; another attempt succeeds.
+func (dec *decoder) unsaid(why []byte) error {
+	words := dec.unquoted(why)
+	switch finish := dec.ev.Finish; {
+	case finish == completion.ContentFilter:
+		dec.ev.Refusal, dec.ev.Sentence = words, true
+	case len(words) > 0 && (finish == completion.Stop || finish == completion.Failed):
+		return dialect.Unavailable(dec.ep, "The provider sent an empty answer. It said: "+string(words), nil)
+	case finish == completion.Stop:
+		return dialect.Empty(dec.ep)
 	}
 	return nil
 }
