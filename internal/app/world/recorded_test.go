@@ -230,12 +230,15 @@ func TestRecordings(t *testing.T) {
 	all := recordings()
 	r := startReplay(t, all)
 	failing := failingIn(t, "testdata/recorded/failing.txt")
+	results := tally{}
+	t.Cleanup(func() { results.check(t, all) })
 	for i, is := range all {
 		if strings.Contains(is.Wire, "embed") || testing.Short() && i%16 != 0 {
 			continue
 		}
 		t.Run(is.ID, func(t *testing.T) {
 			t.Parallel()
+			defer results.ran()
 			for s := chatStyle; s < noStyle; s++ {
 				for _, stream := range []bool{false, true} {
 					if wireOfStyle[s] == is.Wire && stream != is.Stream {
@@ -246,7 +249,8 @@ func TestRecordings(t *testing.T) {
 						how = "stream"
 					}
 					name := is.ID + "/" + styleNames[s] + "/" + how
-					wrong := r.compare(t, is, s, stream)
+					wrong, asked := r.compare(t, is, s, stream)
+					results.add(is.Wire, s, asked, len(wrong) == 0)
 					switch {
 					case len(wrong) > 0 && !failing[name]:
 						t.Errorf("%s (%s, %s, %s):\n  %s", name, is.Vendor, is.Wire, is.File, strings.Join(wrong, "\n  "))
@@ -274,10 +278,18 @@ func failingIn(t *testing.T, file string) map[string]bool {
 	return out
 }
 
-// compare asks for a recording in a style, and says what is wrong with the answer.
-func (r *replay) compare(t *testing.T, is *recording, s style, stream bool) (wrong []string) {
+// compare asks for a recording in a style, and says what is wrong with the answer, and whether the provider was asked.
+func (r *replay) compare(t *testing.T, is *recording, s style, stream bool) (wrong []string, asked bool) {
 	path, body := is.ask(s, stream)
 	got := r.key.Send(t, http.MethodPost, path, body, nil)
+	if is.Status == http.StatusOK && got.Status != http.StatusOK && wireOfStyle[s] == is.Wire && r.refuses(got) {
+		return nil, false
+	}
+	return is.wrong(s, got), true
+}
+
+// wrong is what is wrong with the answer to a recording in a style.
+func (is *recording) wrong(s style, got *apptest.Answer) (wrong []string) {
 	if is.Status != http.StatusOK {
 		if got.Status < 400 {
 			wrong = append(wrong, fmt.Sprintf("status %d after %d", got.Status, is.Status))
@@ -293,9 +305,6 @@ func (r *replay) compare(t *testing.T, is *recording, s style, stream bool) (wro
 		return wrong
 	}
 	if got.Status != http.StatusOK {
-		if native && r.refuses(got) {
-			return nil
-		}
 		if want.Errors > 0 || want.Finish == "other" && got.Status == http.StatusBadGateway || want.Finish == "filter" && want.Text == "" && got.Status == http.StatusBadRequest {
 			return nil
 		}
