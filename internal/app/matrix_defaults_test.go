@@ -137,13 +137,23 @@ func newUnchanged(t *testing.T) *unchanged {
 // call asks the fault's provider first, and then another one if there is one.
 func (w *unchanged) call(t *testing.T, c *apptest.Cell, stream, reasons, another bool) (h heard, took time.Duration, err *fault.Error) {
 	t.Helper()
+	return w.ask(t, c, stream, reasons, 1, another)
+}
+
+// ask is call with several providers that have the fault.
+func (w *unchanged) ask(t *testing.T, c *apptest.Cell, stream, reasons bool, faulty int, another bool) (h heard, took time.Duration, err *fault.Error) {
+	t.Helper()
 	w.calls++
 	host := "works" + strconv.Itoa(w.calls) // each cell's providers are strangers to health
 	if c.Closed {
 		host = "closed" + strconv.Itoa(w.calls)
 	}
-	d := catalog.Declared{Providers: []catalog.Provider{{ID: "faulty", Name: "Faulty", Dialect: "openai", BaseURL: "http://" + host + ".test/v1"}}}
-	d.Offers = append(d.Offers, apptest.OfferOf(t, "faulty", "test/m"+strconv.Itoa(w.calls), c.Upstream()))
+	var d catalog.Declared
+	for i := range faulty {
+		id := "faulty" + strings.Repeat("x", i)
+		d.Providers = append(d.Providers, catalog.Provider{ID: id, Name: id, Dialect: "openai", BaseURL: "http://" + host + id + ".test/v1"})
+		d.Offers = append(d.Offers, apptest.OfferOf(t, id, "test/m"+strconv.Itoa(w.calls), c.Upstream()))
+	}
 	if another {
 		d.Providers = append(d.Providers, catalog.Provider{ID: "next", Name: "Next", Dialect: "openai", BaseURL: "http://next" + strconv.Itoa(w.calls) + ".test/v1"})
 		d.Offers = append(d.Offers, apptest.OfferOf(t, "next", "test/m"+strconv.Itoa(w.calls), "chat"))
@@ -241,6 +251,30 @@ func (w *unchanged) alone(t *testing.T, name string, c *apptest.Cell, stream, re
 	if h, took, err := w.call(t, c, stream, reasons, false); err == nil || err.Kind != fault.Timeout || h.by != "" || !w.in(took, last) {
 		t.Errorf("%s, the last one: %+v, %v, after %v, want %v", name, h, err, took, last)
 	}
+}
+
+// Of three providers that never answer the last one to be asked is not left for one that cannot be asked any more.
+func TestTheLastSilentProviderHasItsTime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newUnchanged(t)
+		u, l := &w.cfg.Upstream, &w.cfg.Upstream.LeaveAfter
+		for _, c := range []struct {
+			stream, reasons bool
+			silent          int // providers
+			took            time.Duration
+		}{
+			{false, true, 3, l.WholeReasoning + u.FirstByteTimeout}, // the third cannot be asked within the budget
+			{false, false, 3, 2*l.Whole + u.FirstByteTimeout},
+			{false, false, 5, 2*l.Whole + u.FirstByteTimeout},
+			{true, false, 3, 2*l.Stream + u.StreamFirstByteTimeout},
+			{true, true, 3, 2*l.StreamReasoning + u.StreamFirstByteTimeout},
+		} {
+			if _, took, err := w.ask(t, &apptest.Cell{Fault: "u3"}, c.stream, c.reasons, c.silent, false); err == nil || err.Kind != fault.Timeout || took < c.took || took > c.took+time.Second {
+				t.Errorf("%+v: %v, after %v", c, err, took)
+			}
+		}
+	})
 }
 
 // in reports whether something took as long as a silence may last, or as long as one after the header.

@@ -4,6 +4,8 @@
 package completion
 
 import (
+	"time"
+
 	"weir/internal/catalog"
 	"weir/internal/routing"
 	"weir/internal/task"
@@ -57,8 +59,10 @@ type Request struct {
 	Preferences routing.Preferences
 	Needs       routing.Needs
 
-	Unknown          []string // members of a task's body that no provider gets
-	Elsewhere        bool     // another endpoint can be asked when this one is silent; set for each attempt
+	Unknown   []string // members of a task's body that no provider gets
+	Elsewhere bool     // another endpoint can be asked when this one is silent; set for each attempt
+
+	Remaining        time.Duration // with Elsewhere, after which time no other is asked any more; 0: unbounded
 	Stream           bool
 	IncludeUsage     bool  // stream_options.include_usage
 	N                int   // number of answers requested, at least 1

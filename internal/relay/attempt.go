@@ -106,6 +106,7 @@ func roundUp(d time.Duration) time.Duration { return (d + time.Second - 1).Trunc
 // where the provider refused that, else because it may well succeed. rest are the attempts planned after it.
 func (x *run) attempt(ctx context.Context, at *routing.Attempt, rest []routing.Attempt) *fault.Error {
 	x.req.Elsewhere = x.elsewhere(rest) && len(x.rec.Attempts)+1 < x.relay.cfg.MaxAttempts
+	x.req.Remaining = max(x.relay.cfg.AttemptBudget-x.since(), 1)
 	err := x.try(ctx, at)
 	if err == nil || x.started {
 		return err

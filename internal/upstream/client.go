@@ -45,7 +45,7 @@ type Leave struct {
 	Media           time.Duration // images, speech, transcriptions; 180 s
 }
 
-// patience is how long a provider may be silent.
+// patience is how long a provider may be silent: less while another endpoint can be asked when it is left.
 func (t *Timeouts) patience(ep *catalog.Endpoint, req *completion.Request, stream bool) time.Duration {
 	most := t.FirstByte
 	if stream {
@@ -57,26 +57,34 @@ func (t *Timeouts) patience(ep *catalog.Endpoint, req *completion.Request, strea
 	if req == nil || !req.Elsewhere {
 		return most
 	}
-	if own := ep.Facts.LeaveAfter; own > 0 {
-		return min(own, most)
+	leave := ep.Facts.LeaveAfter
+	if leave <= 0 {
+		leave = t.Leave.after(ep, req, stream)
 	}
-	l := &t.Leave
+	if req.Remaining > 0 && leave >= req.Remaining {
+		return most // it would be left for none
+	}
+	return min(leave, most)
+}
+
+// after is the time for a kind of request.
+func (l *Leave) after(ep *catalog.Endpoint, req *completion.Request, stream bool) time.Duration {
 	if !req.Chats() {
 		switch ep.Model.Type {
 		case catalog.TypeEmbedding, catalog.TypeRerank, catalog.TypeModeration:
-			return min(l.Quick, most)
+			return l.Quick
 		}
-		return min(l.Media, most)
+		return l.Media
 	}
 	switch {
 	case stream && !ep.ReasonsInSight():
-		return min(l.StreamReasoning, most)
+		return l.StreamReasoning
 	case stream:
-		return min(l.Stream, most)
+		return l.Stream
 	case ep.Params&(catalog.ParamReasoning|catalog.ParamReasoningEffort) != 0:
-		return min(l.WholeReasoning, most)
+		return l.WholeReasoning
 	}
-	return min(l.Whole, most)
+	return l.Whole
 }
 
 // Config configures a Client. Every field but Dialects may be zero.

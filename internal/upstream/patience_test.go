@@ -38,6 +38,8 @@ func TestSilentProvidersAreLeft(t *testing.T) {
 		"a slow model":  {chat, reasons, catalog.Facts{FirstByteTimeout: 350 * time.Second, LeaveAfter: 340 * time.Second}, completion.Request{}, 340 * time.Second, 350 * time.Second},
 		"a fast one":    {chat, reasons, catalog.Facts{FirstByteTimeout: 20 * time.Second}, completion.Request{Stream: true}, 20 * time.Second, 20 * time.Second},
 		"left sooner":   {chat, 0, catalog.Facts{LeaveAfter: 5 * time.Second}, completion.Request{Stream: true}, 5 * time.Second, 120 * time.Second},
+		"left for none": {chat, reasons, catalog.Facts{}, completion.Request{Remaining: 120 * time.Second}, 300 * time.Second, 300 * time.Second},
+		"left in time":  {chat, 0, catalog.Facts{}, completion.Request{Remaining: 121 * time.Second}, 120 * time.Second, 300 * time.Second},
 		"left too late": {chat, 0, catalog.Facts{LeaveAfter: 10 * time.Minute}, completion.Request{}, 300 * time.Second, 300 * time.Second},
 	} {
 		ep := &catalog.Endpoint{Model: k.model, Provider: &catalog.Provider{}, Params: k.params, Facts: k.facts}
