@@ -1,6 +1,7 @@
 package anthropic_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -125,5 +126,54 @@ func TestReportsThatGrow(t *testing.T) {
 				t.Errorf("passed on %s (failed: %t), want %s: clients refuse a second beginning", got, failed, want)
 			}
 		})
+	}
+}
+
+// An answer that goes on with programmatic calls has its blocks and its end in message_start (langchain-ai/langchain#34406).
+func TestContentInMessageStart(t *testing.T) {
+	t.Parallel()
+	const call, text, thought = `{"type":"tool_use","id":"t1","name":"f","input":{"a":1},"caller":{"type":"code_execution_20250825","tool_id":"s1"}}`, `{"type":"text","text":"Yes."}`, `{"type":"thinking","thinking":"hm","signature":"c2ln"}`
+	start := func(content, stop string) string {
+		return `data: {"type":"message_start","message":{"id":"m","type":"message","role":"assistant","model":"m","content":[` + content + `],"stop_reason":` + stop + `,"usage":{"input_tokens":9,"output_tokens":5}}}` + "\n\n"
+	}
+	const stop, delta = `data: {"type":"message_stop"}` + "\n\n", `data: {"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":7}}` + "\n\n"
+	const more = `data: {"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"t2","name":"g","input":{}}}` + "\n\n" + `data: {"type":"content_block_stop","index":1}` + "\n\n"
+	for _, c := range []struct {
+		name, body, want string
+		frames           int
+	}{
+		{"a call and the end", start(call, `"tool_use"`) + stop, `f{"a":1} tool_calls 5`, 2},
+		{"the end again", start(call, `"tool_use"`) + delta + stop, `f{"a":1} tool_calls 7`, 3},
+		{"two calls and texts", start(text+","+call+","+thought+","+call, `null`) + delta + stop, `Yes.hmf{"a":1}f{"a":1} tool_calls 7`, 3},
+		{"a block follows", start(text, `null`) + more + delta + stop, `Yes.g tool_calls 7`, 5},
+	} {
+		for _, style := range []completion.Style{completion.Chat, completion.Messages} {
+			got, args, finish, usage, frames := "", "", "", int64(0), 0
+			for ev, err := range new(anthropic.Dialect).Events(answer(c.body, style, true)) {
+				if err != nil {
+					t.Fatal(c.name, err)
+				}
+				frames += len(ev.Frames)
+				got += string(ev.Text) + string(ev.Reasoning)
+				for _, call := range ev.ToolCalls {
+					args += call.Name + string(call.Arguments)
+				}
+				finish += string(ev.Finish)
+				if ev.Usage != nil {
+					usage = ev.Usage.Completion.N
+				}
+			}
+			got += fmt.Sprintf("%s %s %d", args, finish, usage)
+			want := c.want
+			if style == completion.Messages && frames != c.frames {
+				t.Errorf("%s: %d frames pass, want %d", c.name, frames, c.frames)
+			}
+			if style == completion.Messages { // the frame has the text: the events are for counting
+				got, want = strings.TrimPrefix(got, "Yes."), strings.TrimPrefix(want, "Yes.")
+			}
+			if got != want {
+				t.Errorf("%s, style %d: %s, want %s", c.name, style, got, want)
+			}
+		}
 	}
 }

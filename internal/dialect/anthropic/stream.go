@@ -97,7 +97,9 @@ func (dec *decoder) Frame(_, data []byte) (_ dialect.Progress, err error) {
 			dec.usage.again(rawjson.FindPath(data, "message", "usage"))
 			return dialect.More, nil
 		}
-		err = dec.start(rawjson.Find(data, "message"))
+		if err = dec.start(rawjson.Find(data, "message")); err == nil {
+			err = dec.ready(rawjson.Find(data, "message"))
+		}
 	case "content_block_start":
 		err = dec.blockStart(data)
 	case "content_block_delta":
@@ -179,6 +181,33 @@ func (dec *decoder) start(message []byte) error {
 	dec.head.Model = rawjson.TextAt(message, "model")
 	dec.usage.read(rawjson.Find(message, "usage"))
 	dec.head.Tier = dec.usage.tier
+	return nil
+}
+
+// ready decodes what message_start has already, and its end: an answer that goes on with programmatic calls of tools comes so.
+func (dec *decoder) ready(message []byte) error {
+	for e := rawjson.ElementsOf(rawjson.Find(message, "content")); e.Next(); {
+		if len(dec.blocks) >= maxBlocks {
+			return errShape
+		}
+		b := dec.open(e.Value)
+		b.index = int64(len(dec.blocks) - 1)
+		if b.kind == toolBlock {
+			dec.ev.ToolCalls[len(dec.ev.ToolCalls)-1].Last = true
+			b.kind = otherBlock
+		}
+		if !dec.pass && dec.ev.HasContent() { // what passes through is one frame
+			if err := dec.send("", nil); err != nil {
+				return err
+			}
+			dec.reset()
+		}
+	}
+	if reason := rawjson.Find(message, "stop_reason"); rawjson.KindOf(reason) == rawjson.String && len(dec.blocks) > 0 {
+		dec.finish = []byte(rawjson.Text(reason))
+		dec.ev.Finish, dec.ev.NativeFinish = finishReason(string(dec.finish))
+		dec.ev.Usage = dec.usage.usage()
+	}
 	return nil
 }
 
