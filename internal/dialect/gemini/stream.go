@@ -244,12 +244,12 @@ func (dec *decoder) candidate(v []byte) error {
 	return nil
 }
 
-// unsaid handles the end of an answer without any output. Google may say why: of a barred answer these words are the refusal. These models
-// sometimes end so for no reason; another attempt succeeds.
+// unsaid handles the end of an answer without any output. Google may say why: of a barred image these words are the refusal. Any other barred answer
+// has its finish reason alone, which is what recorded clients read. These models sometimes end so for no reason; another attempt succeeds.
 func (dec *decoder) unsaid(why []byte) error {
 	words := dec.unquoted(why)
 	switch finish := dec.ev.Finish; {
-	case finish == completion.ContentFilter:
+	case finish == completion.ContentFilter && strings.HasPrefix(dec.ev.NativeFinish, "IMAGE_"):
 		dec.ev.Refusal, dec.ev.Sentence = words, true
 	case len(words) > 0 && (finish == completion.Stop || finish == completion.Failed):
 		return dialect.Unavailable(dec.ep, "The provider sent an empty answer. It said: "+string(words), nil)
