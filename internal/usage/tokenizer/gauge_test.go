@@ -68,7 +68,7 @@ func TestGaugeInPieces(t *testing.T) {
 func TestCountingIsBounded(t *testing.T) {
 	t.Parallel()
 	text := []byte(strings.Repeat(samples["prose"], 100))
-	var q queue
+	q := newQueue()
 	if !q.enter() {
 		t.Fatal("the first has to wait")
 	}
@@ -76,10 +76,10 @@ func TestCountingIsBounded(t *testing.T) {
 		q.enter()
 	}
 	q.waiting.Add(mostWaiting)
-	busy := Tokenizer{&q}.CountBytes(text) // returns, though no count ends
+	busy := Tokenizer{q}.CountBytes(text) // returns, though no count ends
 	q.waiting.Add(-mostWaiting)
 	q.leave()
-	idle := Tokenizer{&q}.CountBytes(text)
+	idle := Tokenizer{q}.CountBytes(text)
 	if exact := o200k.Count(text); idle != exact || busy == exact || busy < exact/2 || busy > exact*2 {
 		t.Errorf("%d tokens, estimated %d, counted %d", exact, busy, idle)
 	}

@@ -5,7 +5,6 @@ package tokenizer
 import (
 	"iter"
 	"runtime"
-	"sync"
 	"sync/atomic"
 	"unicode/utf8"
 
@@ -28,7 +27,7 @@ type Tokenizer struct {
 func (t Tokenizer) Count(text iter.Seq[[]byte]) int64 {
 	q := t.queue
 	if q == nil {
-		q = &shared
+		q = shared
 	}
 	c := counter{exact: q.enter()}
 	if c.exact {
@@ -47,7 +46,6 @@ func (t Tokenizer) CountBytes(text []byte) int64 {
 
 // queue bounds how many counts run and how many wait.
 type queue struct {
-	once    sync.Once
 	slots   chan struct{}
 	waiting atomic.Int64
 }
@@ -55,11 +53,12 @@ type queue struct {
 // mostWaiting is how many counts wait for one that runs. A later one gets an estimate: no call waits longer than for so many.
 const mostWaiting = 8
 
-var shared queue
+var shared = newQueue()
+
+func newQueue() *queue { return &queue{slots: make(chan struct{}, max(runtime.GOMAXPROCS(0)/2, 1))} }
 
 // enter waits for a place; false when too many do already.
 func (q *queue) enter() bool {
-	q.once.Do(func() { q.slots = make(chan struct{}, max(runtime.GOMAXPROCS(0)/2, 1)) })
 	select {
 	case q.slots <- struct{}{}:
 		return true
