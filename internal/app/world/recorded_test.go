@@ -289,15 +289,15 @@ func (r *replay) compare(t *testing.T, is *recording, s style, stream bool) (wro
 }
 
 // wrong is what is wrong with the answer to a recording in a style.
-func (is *recording) wrong(s style, got *apptest.Answer) (wrong []string) {
-	if is.Status != http.StatusOK {
+func (r *recording) wrong(s style, got *apptest.Answer) (wrong []string) {
+	if r.Status != http.StatusOK {
 		if got.Status < 400 {
-			wrong = append(wrong, fmt.Sprintf("status %d after %d", got.Status, is.Status))
+			wrong = append(wrong, fmt.Sprintf("status %d after %d", got.Status, r.Status))
 		}
 		return wrong
 	}
-	native := wireOfStyle[s] == is.Wire
-	want, err := read(is.Wire, is.bytesOf())
+	native := wireOfStyle[s] == r.Wire
+	want, err := read(r.Wire, r.bytesOf())
 	if err != nil || want.Finish == "" && want.Text == "" && len(want.Calls) == 0 && want.Prompt == 0 {
 		if got.Status < 400 {
 			wrong = append(wrong, fmt.Sprintf("status %d after no JSON: %v", got.Status, err))
