@@ -111,13 +111,14 @@ type Manager struct {
 }
 
 // What is counted: failures to sign in to one account, from one network and from all; proofs of one person, right or wrong; mails with links to
-// one address, which a network that asked for its part has no more of, while others do.
+// one address, which a network that asked for its part has no more of, while others do, and to all addresses from one network.
 var (
 	pairRate     = limit.Rates{{Amount: 10, Per: 15 * time.Minute}}
 	guessRate    = limit.Rates{{Amount: 100, Per: time.Hour}}
 	proofRate    = limit.Rates{{Amount: 20, Per: 15 * time.Minute}}
 	linkPairRate = limit.Rates{{Amount: 3, Per: time.Hour}}
 	linkRate     = limit.Rates{{Amount: 10, Per: time.Hour}}
+	linkFromRate = limit.Rates{{Amount: 60, Per: time.Hour}} // of one network, to all addresses
 )
 
 const gateNames = 20000 // that a gate remembers
@@ -287,9 +288,10 @@ func (m *Manager) takeBoth(pairs *limit.Gate, of *limit.Rates, all *limit.Gate, 
 	return verdict
 }
 
-// mayMail reports whether an address may get another mail with a link that somebody in a network has asked for.
+// mayMail reports whether an address may get another mail with a link that somebody in a network has asked for: neither one address nor many may
+// be written to without end.
 func (m *Manager) mayMail(email, network string) bool {
-	return m.takeBoth(m.links, &linkPairRate, m.links, &linkRate, email, network).OK
+	return m.takeBoth(m.links, &linkPairRate, m.links, &linkRate, email, network).OK && m.links.Take(m.now(), "from "+network, &linkFromRate, limit.Cost{1}).OK
 }
 
 func (m *Manager) forgive(email, network string) {

@@ -227,6 +227,14 @@ func TestStrangersSignUp(t *testing.T) {
 	if n := len(o.mails) - 4; n != 10 {
 		t.Errorf("%d mails were sent to one address within an hour; want 10", n)
 	}
+	before := len(o.mails)
+	for i := range 100 { // nor are many addresses written to from one place
+		_, err := o.SignUp(t.Context(), person.Form{Email: fmt.Sprintf("p%d@example.org", i)}, person.Client{Network: "203.0.113.0/24"})
+		ok(t, err)
+	}
+	if n := len(o.mails) - before; n != 60 {
+		t.Errorf("%d mails were sent from one network within an hour; want 60", n)
+	}
 }
 
 // sign_in.passwords: false switches off every way that takes or sets one.
