@@ -675,21 +675,26 @@ func (c *composer) native(object []byte) *ending {
 	}
 	c.said = c.said[:0]
 	for el := rawjson.ElementsOf(rawjson.Find(object, "output")); el.Next(); {
-		if len(e.output) > 0 {
-			e.output, e.kept = append(e.output, ','), append(e.kept, ',')
-		}
-		e.output = c.appendShown(e.output, el.Value)
-		if c.o.Keep != nil {
-			e.kept = rawjson.AppendOneLine(e.kept, el.Value)
-		}
-		e.ids = append(e.ids, rawjson.TextAt(el.Value, "id"))
-		for part := rawjson.ElementsOf(rawjson.Find(el.Value, "content")); part.Next(); {
-			if rawjson.TextAt(part.Value, "type") == "output_text" {
-				c.said = append(c.said, rawjson.TextAt(part.Value, "text")...)
-			}
-		}
+		c.add(e, el.Value)
 	}
 	return e
+}
+
+// add writes an item of an upstream of this wire into an ending.
+func (c *composer) add(e *ending, v []byte) {
+	if len(e.output) > 0 {
+		e.output, e.kept = append(e.output, ','), append(e.kept, ',')
+	}
+	e.output = c.appendShown(e.output, v)
+	if c.o.Keep != nil {
+		e.kept = rawjson.AppendOneLine(e.kept, v)
+	}
+	e.ids = append(e.ids, rawjson.TextAt(v, "id"))
+	for part := rawjson.ElementsOf(rawjson.Find(v, "content")); part.Next(); {
+		if rawjson.TextAt(part.Value, "type") == "output_text" {
+			c.said = append(c.said, rawjson.TextAt(part.Value, "text")...)
+		}
+	}
 }
 
 // appendShown writes an upstream's item in the form for the client.

@@ -26,6 +26,7 @@ type Stream struct {
 	seq    int64
 	buf    []byte
 	native []byte // the response object of an upstream of this wire, when it has ended
+	passed ending // its items that have ended
 }
 
 var _ relay.Sink = (*Stream)(nil)
@@ -121,21 +122,13 @@ func (s *Stream) pass(f *completion.Frame) {
 		case "item":
 			members = s.c.appendShown(append(members, `,"item":`...), m.Value)
 			if f.Name == "response.output_item.done" {
-				s.done(m.Value)
+				s.c.add(&s.passed, m.Value)
 			}
 		default:
 			members = rawjson.AppendOneLine(append(members, ','), f.Data[m.Start:m.End])
 		}
 	}
 	s.event(f.Name, members)
-}
-
-// done stores a finished item of the upstream, in case the rest of the answer does not arrive.
-func (s *Stream) done(v []byte) {
-	if len(s.c.items) > 0 {
-		s.c.items = append(s.c.items, ',')
-	}
-	s.c.items = s.c.appendShown(s.c.items, v)
 }
 
 // End writes the last events.
@@ -148,7 +141,10 @@ func (s *Stream) End(receipt relay.Receipt) error {
 	s.start()
 	var e *ending
 	if s.native != nil {
-		e = s.c.native(s.native)
+		said := s.c.said
+		if e = s.c.native(s.native); len(e.output) == 0 { // some servers leave out of the end what has come by (Codex's)
+			e.output, e.kept, e.ids, s.c.said = s.passed.output, s.passed.kept, s.passed.ids, said
+		}
 	} else {
 		e = s.c.end()
 	}
@@ -172,7 +168,11 @@ func (s *Stream) Fail(failure []byte) error {
 	}
 	s.start()
 	s.c.close("incomplete")
-	s.last("failed", s.c.appendResponse(nil, &ending{status: "failed", output: s.c.items, failure: failure}, nil))
+	output := s.c.items
+	if len(s.passed.output) > 0 {
+		output = s.passed.output
+	}
+	s.last("failed", s.c.appendResponse(nil, &ending{status: "failed", output: output, failure: failure}, nil))
 	return s.err
 }
 
