@@ -507,7 +507,6 @@ type geminiReader struct {
 	out    outcome
 	usage  object
 	finish string
-	why    string // finishMessage
 	open   string // name of the call whose arguments come in pieces
 	args   any    // of it
 }
@@ -589,7 +588,7 @@ func (r *geminiReader) frame(o object) {
 			r.out.Sources = append(r.out.Sources, str(obj(obj(g)["web"])["uri"]))
 		}
 		if s := str(candidate["finishReason"]); s != "" {
-			r.finish, r.why = s, str(candidate["finishMessage"])
+			r.finish = s
 		}
 	}
 	if s := str(obj(o["promptFeedback"])["blockReason"]); s != "" {
@@ -614,9 +613,6 @@ func (r *geminiReader) outcome() *outcome {
 		out.Finish = "length"
 	case slices.Contains(filters, r.finish):
 		out.Finish = "filter"
-		if out.Text == "" && out.Reasoning == "" && len(out.Calls) == 0 { // Google's words are the refusal
-			out.Text = r.why
-		}
 	case r.finish != "":
 		out.Finish = "other"
 	}
