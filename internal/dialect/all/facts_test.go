@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -34,10 +35,12 @@ func everyModel(t *testing.T) *catalog.Snapshot {
 	}
 	for i := range d.Providers {
 		d.Providers[i].BaseURL = "https://provider.example/v1"
-		for kind, w := range d.Providers[i].Wires {
+		wires := maps.Clone(d.Providers[i].Wires) // each test has its own, and all tests share the built-in ones
+		for kind, w := range wires {
 			w.BaseURL = "https://provider.example/v1"
-			d.Providers[i].Wires[kind] = w
+			wires[kind] = w
 		}
+		d.Providers[i].Wires = wires
 	}
 	snap, err := catalog.Build(d)
 	if err != nil {
