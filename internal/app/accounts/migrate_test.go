@@ -61,8 +61,21 @@ func TestMigrate(t *testing.T) {
 			t.Errorf("while a node runs: %v", err)
 		}
 	})
+	taken := cfg
+	taken.Store.DSN = config.DSN(filepath.Join(t.TempDir(), "taken.db"))
+	office, err := app.OpenOffice(t.Context(), taken, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := office.Users.Bootstrap(t.Context(), "root"); err != nil {
+		t.Fatal(err)
+	}
+	office.Close()
+	if _, err := app.Migrate(t.Context(), cfg, taken.Store.DSN, func(store.Copied) {}); err == nil || !strings.Contains(err.Error(), "is in use") {
+		t.Errorf("to a database with rows: %v", err)
+	}
 	for i, dsn := range dsns[1:] {
-		rows := map[string]int64{}
+		former, rows := cfg, map[string]int64{}
 		report, err := app.Migrate(t.Context(), cfg, config.DSN(dsn), func(c store.Copied) { rows[c.Table] = c.Rows })
 		if err != nil {
 			t.Fatal(err)
@@ -76,8 +89,8 @@ func TestMigrate(t *testing.T) {
 				t.Errorf("table %s has no rows", table)
 			}
 		}
-		if _, err := app.Migrate(t.Context(), cfg, config.DSN(dsn), func(store.Copied) {}); err == nil || !strings.Contains(err.Error(), "is in use") {
-			t.Errorf("to a database with rows: %v", err)
+		if _, err := app.Migrate(t.Context(), former, config.DSN(dsn), func(store.Copied) {}); err == nil || !strings.Contains(err.Error(), "was moved to") {
+			t.Errorf("from a database that was moved: %v", err)
 		}
 		t.Run([]string{"on PostgreSQL", "on SQLite again"}[i], func(t *testing.T) {
 			serve(t, dsn)
