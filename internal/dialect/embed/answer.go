@@ -182,7 +182,7 @@ func places(list []byte, inputs int) ([]int, error) {
 		i := int64(len(order))
 		if v := rawjson.Find(e.Value, "index"); !rawjson.IsNull(v) {
 			var ok bool
-			if i, ok = rawjson.Int(v); !ok || i < 0 {
+			if i, ok = rawjson.Int(v); !ok || i < 0 || i >= math.MaxInt32 {
 				return nil, errIndex
 			}
 		}
@@ -192,7 +192,7 @@ func places(list []byte, inputs int) ([]int, error) {
 		zeros = zeros && i == 0
 		run = run && (len(order) == 0 || i == int64(order[len(order)-1])+1)
 		named = named && i < int64(inputs)
-		order = append(order, int(min(i, math.MaxInt32)))
+		order = append(order, int(i))
 	}
 	if named && distinct(order, inputs) {
 		return order, nil

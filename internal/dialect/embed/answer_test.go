@@ -136,19 +136,27 @@ func plain(body []byte) ([][]float32, error) {
 		return nil, errPlain
 	}
 	var out [][]float32
-	list := rawjson.ElementsOf(rawjson.Find(body, "data"))
-	for i := int64(0); list.Next(); i++ {
-		if out == nil {
-			out = make([][]float32, 2)
-		}
-		at, value := i, rawjson.Find(list.Value, "embedding")
-		if v := rawjson.Find(list.Value, "index"); v != nil {
+	var indexes []int64
+	for list := rawjson.ElementsOf(rawjson.Find(body, "data")); list.Next(); {
+		at := int64(len(indexes))
+		if v := rawjson.Find(list.Value, "index"); !rawjson.IsNull(v) {
 			var ok bool
-			if at, ok = rawjson.Int(v); !ok {
+			if at, ok = rawjson.Int(v); !ok || at < 0 || at >= math.MaxInt32 {
 				return nil, errPlain
 			}
 		}
-		if at < 0 || at > 1 || out[at] != nil {
+		indexes = append(indexes, at)
+	}
+	if len(indexes) == 2 && (indexes[0] == 0 && indexes[1] == 0 || indexes[1] == indexes[0]+1) {
+		indexes = []int64{0, 1} // no numbers of inputs, and in order
+	}
+	list := rawjson.ElementsOf(rawjson.Find(body, "data"))
+	for i := 0; list.Next(); i++ {
+		if out == nil {
+			out = make([][]float32, 2)
+		}
+		at, value := indexes[i], rawjson.Find(list.Value, "embedding")
+		if at > 1 || out[at] != nil {
 			return nil, errPlain
 		}
 		switch rawjson.KindOf(value) {
