@@ -189,10 +189,12 @@ func newOggStream(serial uint32, b []byte) (oggStream, bool) {
 		st.codec, st.headers, st.rate = oggSpeex, 2+uint64(le32(b[68:])), uint64(le32(b[36:]))
 		st.least = st.rate / 50 * uint64(min(max(le32(b[64:]), 1), 10)) // frames of 20 ms, at most ten
 	case starts("\x7fFLAC") && len(b) >= 17+streamInfoBytes:
-		st.codec, st.rate = oggFLAC, 1
+		st.codec = oggFLAC
 		return st, st.flac.describe(b[17:])
+	default:
+		return st, false
 	}
-	return st, st.codec == oggOpus && st.headers > 0 || st.rate > 0
+	return st, st.codec == oggOpus || st.rate > 0
 }
 
 func (st *oggStream) page(s *source, flags byte, position uint64, segments []byte, body int64) {

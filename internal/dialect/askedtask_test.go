@@ -238,7 +238,7 @@ func bodyOf(call *dialect.Call) []byte {
 }
 
 // A client cannot ask for more or dearer images under the name that another wire has for it, neither beside the fields that are read nor among
-// the parameters for one provider: what would be made so is not held for, nor charged. It is told what is left out.
+// the parameters for one provider: no money would be held for these images, and none charged. A notice says what was left out.
 func TestNoImageIsMadeUnpaid(t *testing.T) {
 	t.Parallel()
 	names := []string{"n", "num_images", "numImages", "NUM_IMAGES", "num-images", "num_outputs", "batch_size", "batchSize", "batch_count", "n_iter", "number_of_images", "numberOfImages", "sampleCount",

@@ -480,7 +480,8 @@ func TestReaders(t *testing.T) {
 	}
 }
 
-// A text for an address that nobody had before is made anew, which counts as a page and not as a file, and only when it is sent.
+// The first request for a text under a new address of the gateway counts as a page, not as a file, because the text must be made. It is made only
+// when it is sent.
 func TestTextsForNewAddresses(t *testing.T) {
 	t.Parallel()
 	site := docsite.New(sources())

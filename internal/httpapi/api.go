@@ -539,13 +539,7 @@ func (x *exchange) noRoute(allow []string) error {
 	if allow == nil {
 		return fault.New(fault.NotFound, "httpapi.route", "There is no such route. The API lives under /v1; its description is at /openapi.yaml.")
 	}
-	list := ""
-	for i, m := range allow {
-		if i > 0 {
-			list += ", "
-		}
-		list += m
-	}
+	list := strings.Join(allow, ", ")
 	x.w.Header().Set("Allow", list)
 	return fault.New(fault.MethodNotAllowed, "httpapi.route", "This route knows "+list+".")
 }

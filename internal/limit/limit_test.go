@@ -228,7 +228,7 @@ func TestFlood(t *testing.T) {
 	}
 }
 
-// What is told to other nodes is bounded in a flood, too.
+// In a flood of names, the list of uses for the other nodes is bounded, too.
 func TestFloodIsToldInBounds(t *testing.T) {
 	t.Parallel()
 	rates := limit.Rates{limit.PerMinute(10)}

@@ -118,7 +118,7 @@ func TestNodeAloneOfMany(t *testing.T) {
 	}
 }
 
-// What is given back is told, names that made room are not, and what was learned of unknown names counts.
+// Uses lists refunds, and no names that were forgotten to make room. Learn counts names that this gate did not know.
 func TestUses(t *testing.T) {
 	t.Parallel()
 	rates := limit.Rates{limit.PerMinute(60), {}, limit.PerMinute(600)}

@@ -276,7 +276,7 @@ func TestPasskeysOverTwoNodes(t *testing.T) {
 	}
 }
 
-// Steps are bounded for a person: the oldest make room. Nobody in a network, which may be a company's, is kept out by others there.
+// A person has at most ten open steps: a new one ends the oldest. Many open steps in one network do not stop others there from signing in.
 func TestOpenStepsAreBounded(t *testing.T) {
 	t.Parallel()
 	o := withMail(t)

@@ -87,7 +87,7 @@ func TestTrafficMovesAndReturns(t *testing.T) {
 	t.Logf("served by: %s", strings.Join(served, " "))
 }
 
-// A client is told to come back when the first endpoint is free: one that was asked, or one that was passed over.
+// Retry-After is the time until the first endpoint can be asked again, whether it was asked or passed over.
 func TestRetryWhenTheFirstIsFree(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ ejectedFor, asks, want time.Duration }{
