@@ -60,7 +60,7 @@ func freeText(req *completion.Request) (names map[string]bool) {
 
 // bare are clients, by a part of their User-Agent, that look for choices first and do not see an error beside them. All others end at an
 // error wherever it stands, and the SDK of OpenRouter takes a frame without choices for a broken one.
-var bare = []string{"ai-sdk/"} // Vercel's and OpenRouter's providers for its AI SDK: z.union([chunk, error])
+var bare = []string{"ai-sdk/", "ai-sdk-"} // Vercel's and OpenRouter's providers for its AI SDK, before and since version 7: z.union([chunk, error])
 
 // NoChoices reports whether a client with this User-Agent sees an error in a stream only where it is all that a frame has.
 func NoChoices(userAgent string) bool {

@@ -286,6 +286,7 @@ func TestOneError(t *testing.T) {
 	for agent, choices := range map[string]bool{
 		"": true, "OpenAI/Python 2.7.1": true, "OpenAI/JS 6.9.0": true, "OpenAI/Go 3.43.0": true, "speakeasy-sdk/typescript 0.1.2 2.753.6 1.0.0 @openrouter/sdk": true,
 		"ai/5.0.99 ai-sdk/openai-compatible/1.0.27 ai-sdk/provider-utils/3.0.17 runtime/node.js/22": false, "ai-sdk/openrouter/1.2.3": false,
+		"ai-sdk-openai/4.0.118 ai-sdk-provider-utils/5.0.81 node.js/v20.20.2": false,
 	} {
 		var out bytes.Buffer
 		s := chat.NewStream(&out, chat.Options{N: 1, BareErrors: chat.NoChoices(agent)})
