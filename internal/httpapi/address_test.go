@@ -248,6 +248,43 @@ func TestCallsOfAUserThatAskNoModel(t *testing.T) {
 	}
 }
 
+// Whoever has changed as much as one may in a day changes nothing more, by any route: each change leaves a row that stays. They may still read and call.
+func TestChangesOfADay(t *testing.T) {
+	t.Parallel()
+	n := start(t, relayFunc(hello), func(c *httpapi.Config) {
+		c.AdminAPI, c.UserCallsPerMinute, c.FailedAuthPerMinute, c.AnonymousPerSecond = true, 1000000, 100000, 0
+	})
+	page := n.join(t, "anna@example.org", apikey.User)
+	for i := 0; ; i++ {
+		r := n.do("POST", "/api/account/preferences/explain", `{`, page...)
+		if r.StatusCode == 429 {
+			break
+		}
+		if r.StatusCode != 400 || i > 5000 {
+			t.Fatalf("after %d: %d %s", i, r.StatusCode, r.body)
+		}
+	}
+	for _, r := range n.api.Routes() {
+		if !strings.HasPrefix(r.Pattern, "/api/") || strings.HasPrefix(r.Pattern, "/api/admin/") || strings.Contains(r.Pattern, "unsubscribe") || r.Pattern == "/api/payments/notifications" {
+			continue
+		}
+		if strings.HasPrefix(r.Pattern, "/api/auth/") && slices.Contains(rolesOf(r.Pattern), "") {
+			continue // for visitors: counted by address and by what they prove
+		}
+		path := strings.NewReplacer("{id}", "none", "{hash}", "none", "{name}", "none", "{version}", "1", "{vendor}", "acme", "{model}", "none", "{date}", "2026-01-31").Replace(r.Pattern)
+		got := n.do(r.Method, path, "", page...)
+		if limited := strings.Contains(string(got.body), "changes_per_day"); limited != (r.Method != "GET") {
+			t.Errorf("%s %s: %d %s", r.Method, r.Pattern, got.StatusCode, got.body)
+		}
+	}
+	if r := n.do("POST", "/api/v1/chat/completions", chatBody(false), page...); r.StatusCode != 200 {
+		t.Errorf("a call of a model: %d %s", r.StatusCode, r.body)
+	}
+	if r := n.do("PATCH", "/api/account/profile", `{"name":"Boris"}`, n.join(t, "boris@example.org", apikey.User)...); r.StatusCode != 200 {
+		t.Errorf("another user: %d %s", r.StatusCode, r.body)
+	}
+}
+
 // The words of limited_by are in docs/api.md and in the description of the API, and no others do.
 func TestLimitsAreDocumented(t *testing.T) {
 	t.Parallel()

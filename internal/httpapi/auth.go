@@ -44,7 +44,10 @@ func (x *exchange) authorize() error {
 	case x.route.access == inference:
 		return nil
 	}
-	return x.api.quotas.Call(x.at, caller.User)
+	if err := x.api.quotas.Call(x.at, caller.User); err != nil || !x.route.changes() {
+		return err
+	}
+	return x.api.quotas.Change(x.at, caller.User)
 }
 
 // authenticate looks the key up before anything is counted: a valid key works from any address, whatever others send from there. Only

@@ -57,6 +57,11 @@ func (r *Route) admitted() bool {
 // rated reports whether requests use the allowances of their key.
 func (r *Route) rated() bool { return r.body != nil && (r.access == inference || r.access == anyKey) }
 
+// changes reports whether requests may change something of an account, and so leave rows that stay. Administrators are trusted with that.
+func (r *Route) changes() bool {
+	return (r.access == management || r.access == signedIn) && r.Method != http.MethodGet
+}
+
 // routeTable finds routes by path and method. It redirects nowhere and decodes a path once: what is not exactly a route is 404.
 type routeTable struct {
 	fixed    map[string][]*Route

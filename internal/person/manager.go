@@ -107,6 +107,7 @@ type Manager struct {
 	guesses, pairs *limit.Gate // wrong passwords by address of the account, and by that and the client's network
 	proofs         *limit.Gate // passwords that people who are signed in give again, by user: no guess of a stranger counts there
 	notices        *limit.Gate // mails by kind and address
+	starts         *limit.Gate // sessions that began, by user
 	links          *limit.Gate // mails with links that anybody may ask for, by address, and by that and the client's network
 }
 
@@ -118,7 +119,8 @@ var (
 	proofRate    = limit.Rates{{Amount: 20, Per: 15 * time.Minute}}
 	linkPairRate = limit.Rates{{Amount: 3, Per: time.Hour}}
 	linkRate     = limit.Rates{{Amount: 10, Per: time.Hour}}
-	linkFromRate = limit.Rates{{Amount: 60, Per: time.Hour}} // of one network, to all addresses
+	startRate    = limit.Rates{{Amount: 1000, Per: 24 * time.Hour}} // each leaves a row in the audit chain
+	linkFromRate = limit.Rates{{Amount: 60, Per: time.Hour}}        // of one network, to all addresses
 )
 
 const gateNames = 20000 // that a gate remembers
@@ -135,7 +137,7 @@ func NewManager(s Store, keys Keys, mail Mailer, now func() time.Time, c Config)
 		c.SignUp = Closed
 	}
 	gate := func() *limit.Gate { return limit.NewGate(now(), gateNames) }
-	return &Manager{store: s, keys: keys, mail: mail, now: now, cfg: c, hash: newHasher(), guesses: gate(), pairs: gate(), proofs: gate(), notices: gate(), links: gate()}
+	return &Manager{store: s, keys: keys, mail: mail, now: now, cfg: c, hash: newHasher(), guesses: gate(), pairs: gate(), proofs: gate(), notices: gate(), starts: gate(), links: gate()}
 }
 
 // Features are the ways in that are open.
@@ -207,6 +209,11 @@ func (m *Manager) begin(ctx context.Context, user, method string, c Client) (Sta
 // open starts a session.
 func (m *Manager) open(ctx context.Context, user, method string, c Client) (Started, error) {
 	now := m.moment()
+	if v := m.starts.Take(now, user, &startRate, limit.Cost{1}); !v.OK {
+		e := fault.New(fault.RateLimited, "person.open", "This account has signed in too often today. Wait, and use the sessions that are open.")
+		e.RetryAfter = v.Wait
+		return Started{}, e
+	}
 	text, hash := newToken()
 	s := Session{ID: apikey.NewID("ses_"), Hash: hash, User: user, Method: method, CreatedAt: now, ProvedAt: now, SeenAt: now,
 		ExpiresAt: now.Add(m.cfg.Longest), Address: c.Address, Agent: oneline.Cut(c.Agent, 200)}

@@ -556,3 +556,20 @@ func TestPasswordsAndAddresses(t *testing.T) {
 		}
 	}
 }
+
+// Each sign-in leaves a row in the audit chain, so that a day has so many of one person, and the next day has more.
+func TestSignInsOfADay(t *testing.T) {
+	o := open(t, person.Config{SignUp: person.ByInvite}, true)
+	s := o.join(t, "anna@example.org")
+	o.OpenDemo(s.User)
+	for range 999 {
+		_, err := o.Demo(t.Context(), here)
+		ok(t, err)
+	}
+	_, err := o.Demo(t.Context(), here)
+	wantKind(t, err, fault.RateLimited)
+	o.join(t, "boris@example.org")
+	o.wait(24 * time.Hour)
+	_, err = o.Demo(t.Context(), here)
+	ok(t, err)
+}

@@ -73,11 +73,29 @@ func (s *Store) InsertKey(ctx context.Context, k apikey.Key, maxPerUser int, e a
 		if keys >= maxPerUser {
 			return fault.Newf(fault.Invalid, "store.InsertKey", "A user may have %d keys. Delete one that is not used.", maxPerUser)
 		}
+		if err := t.forgetKeys(k.User); err != nil {
+			return err
+		}
 		if err := t.insertKey(&k); err != nil {
 			return err
 		}
 		return t.record(e, k.CreatedAt)
 	})
+}
+
+// MostDeletedKeys is how many deleted keys of a user are kept, apart from those that calls, videos or batches name.
+const MostDeletedKeys = 100
+
+// forgetKeys drops the keys of a user that were deleted long ago and never used: keys could be made and deleted without end.
+func (t *tx) forgetKeys(user string) error {
+	var deleted int
+	if err := t.row(`SELECT COUNT(*) FROM api_keys WHERE user_id = $1 AND deleted_at IS NOT NULL`, user).Scan(&deleted); err != nil || deleted <= MostDeletedKeys {
+		return err
+	}
+	_, err := t.exec(`DELETE FROM api_keys WHERE id IN (SELECT id FROM api_keys WHERE user_id = $1 AND deleted_at IS NOT NULL ORDER BY deleted_at, id LIMIT $2)
+		AND id NOT IN (SELECT key_id FROM usage_daily WHERE wallet = (SELECT wallet FROM users WHERE id = $1))
+		AND id NOT IN (SELECT key_id FROM video_jobs WHERE user_id = $1) AND id NOT IN (SELECT key_id FROM batches WHERE user_id = $1)`, user, int64(deleted-MostDeletedKeys))
+	return err
 }
 
 func (t *tx) insertKey(k *apikey.Key) error {

@@ -61,6 +61,7 @@ type Quotas struct {
 	sharing  *sharing    // nil: the allowances are this node's alone
 
 	calls     gate // by user
+	changes   gate // by user
 	anonymous gate // the rest by address
 	files     gate
 	visits    gate
@@ -91,6 +92,10 @@ var (
 	redeemsByAddress = limit.Rate{Amount: 100, Per: time.Hour}
 )
 
+// changesByUser is what a day of work never needs. Each change leaves a row in the audit chain, which is kept for ever: without a bound an account
+// without money could fill the disk.
+var changesByUser = limit.Rate{Amount: 5000, Per: 24 * time.Hour}
+
 // filesByAddress is ten times what is allowed of other requests without a key: a page has some twenty files.
 func filesByAddress(r limit.Rate) limit.Rate {
 	r.Amount, r.Burst = r.Amount*10, r.Burst*10
@@ -105,6 +110,7 @@ func New(c Config, money Money, now time.Time) *Quotas {
 		heap: limit.NewHeap(c.MemoryLimit, c.HeapPercent, c.Heap, nil), users: limit.NewCount(), userMost: math.MaxInt64, streams: limit.NewCount(),
 		keys: names(), free: names(),
 		calls:     gate{names(), limit.Rates{limit.PerMinute(c.CallsByUser)}, "user_calls_per_minute", "This user has reached the limit of calls per minute that ask no model."},
+		changes:   gate{names(), limit.Rates{changesByUser}, "changes_per_day", "This user has changed settings, keys or the like as often as one user may in a day."},
 		anonymous: gate{names(), limit.Rates{c.Anonymous}, "anonymous", "Too many requests without a key from this address."},
 		files:     gate{names(), limit.Rates{filesByAddress(c.Anonymous)}, "anonymous", "Too many files from this address."},
 		visits:    gate{names(), limit.Rates{limit.PerMinute(c.VisitsByAddress)}, "public_per_minute", "Too many requests without a key from this address."},
@@ -193,6 +199,9 @@ func (g *gate) refused(wait time.Duration) error {
 
 // Call counts a call of a user that asks no model: catalogs, keys, states of jobs. Calls of models have other limits.
 func (q *Quotas) Call(now time.Time, user string) error { return q.calls.take(now, user) }
+
+// Change counts a request of a user that changes something of an account.
+func (q *Quotas) Change(now time.Time, user string) error { return q.changes.take(now, user) }
 
 // Anonymous counts a request of an address without a key.
 func (q *Quotas) Anonymous(now time.Time, address string) error {

@@ -2,7 +2,9 @@ package sqlite_test
 
 import (
 	"bytes"
+	"database/sql"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -59,4 +61,19 @@ func TestNoKeyTextInTheFile(t *testing.T) {
 			t.Error("the hash of a key is not in the file: the test looks at the wrong one")
 		}
 	}
+}
+
+func TestEveryTableHasALife(t *testing.T) {
+	t.Parallel()
+	_, path := openAccounts(t)
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	var all string
+	if err := db.QueryRow(`SELECT group_concat(name, ' ') FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name NOT IN ('goose_db_version', 'schema_versions')`).Scan(&all); err != nil {
+		t.Fatal(err)
+	}
+	storetest.Lives(t, strings.Fields(all))
 }

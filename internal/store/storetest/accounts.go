@@ -17,6 +17,9 @@ import (
 	"weir/internal/apikey"
 	"weir/internal/audit"
 	"weir/internal/fault"
+	"weir/internal/ledger"
+	"weir/internal/record"
+	"weir/internal/store"
 )
 
 // AccountStore is what a store does for users, keys and the audit chain.
@@ -39,6 +42,7 @@ func Accounts(t *testing.T, open func(*testing.T) AccountStore) {
 		"lists and pages":             listKeys,
 		"no more keys than allowed":   maxKeys,
 		"racing for the last key":     raceKeys,
+		"deleted keys do not pile up": deletedKeys,
 		"bootstrap only once":         bootstrapOnce,
 		"bootstrap in a race":         bootstrapRace,
 		"text that databases dislike": awkwardText,
@@ -315,6 +319,39 @@ func maxKeys(t *testing.T, s AccountStore) {
 	}
 	if _, err = insert(); err != nil {
 		t.Fatalf("deleted keys still count: %v", err)
+	}
+}
+
+// deletedKeys makes and deletes keys that nothing uses: the newest of them stay, and so does one that is not deleted.
+func deletedKeys(t *testing.T, s AccountStore) {
+	u := mustUser(t, s)
+	kept, called := mustKey(t, s, u.ID, nil), mustKey(t, s, u.ID, nil)
+	books, _ := s.(ledger.Store)
+	_, err := books.Position(t.Context(), "node")
+	ok(t, err)
+	call := record.Call{Generation: fmt.Sprintf("gen-%d-%020d", at.Unix(), 1), Request: "req_1", User: u.ID, Wallet: u.Wallet, Key: called.ID, At: at, API: "messages", Status: 200}
+	_, err = books.Apply(t.Context(), &ledger.Batch{Node: "node", Now: at, To: 1, Items: []ledger.Recorded{ledger.Encode(ledger.Item{Call: call})}})
+	ok(t, err)
+	ok(t, s.DeleteKey(t.Context(), u.ID, called.Hash, at.Add(-time.Hour), event(audit.KeyRevoked)))
+	const more = 5
+	for i := range store.MostDeletedKeys + more + 2 { // those that make room are deleted by the insert after them
+		k := mustKey(t, s, u.ID, nil)
+		ok(t, s.DeleteKey(t.Context(), u.ID, k.Hash, at.Add(time.Duration(i)*time.Second), event(audit.KeyRevoked)))
+	}
+	mustKey(t, s, u.ID, nil)
+	all, err := s.ListKeys(t.Context(), apikey.Filter{User: u.ID, IncludeDeleted: true, IncludeDisabled: true, Count: 1000})
+	if want := store.MostDeletedKeys + 3; err != nil || len(all) != want { // the newest, the one of the call, and two that work
+		t.Fatalf("%d keys, %v; want %d", len(all), err, want)
+	}
+	for i := range all {
+		if d := all[i].DeletedAt; all[i].ID != called.ID && !d.IsZero() && d.Before(at.Add((more+2)*time.Second)) {
+			t.Errorf("a key stays that was deleted at %s, before others", d)
+		}
+	}
+	for _, k := range []apikey.Key{kept, called} {
+		if _, err := s.KeyByHash(t.Context(), k.Hash); err != nil {
+			t.Errorf("key %s: %v", k.ID, err)
+		}
 	}
 }
 

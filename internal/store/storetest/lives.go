@@ -1,0 +1,119 @@
+package storetest
+
+import (
+	"slices"
+	"testing"
+)
+
+// life says of a table why it does not grow for ever by what one account does.
+type life struct {
+	grows string // who makes its rows grow in number
+	bound string // what bounds the rows of one account
+	ends  string // who deletes them, or why they stay
+}
+
+const (
+	byUsers     = "users"
+	byOperators = "operators" // and commands: trusted
+	byNodes     = "nodes"     // the gateway itself, however many accounts there are
+
+	withAccount = "when the account is made anonymous"
+	asMoney     = "never: they explain money"
+)
+
+// lives has a row for each table of the store.
+var lives = map[string]life{
+	"users":        {byUsers, "one: a sign-up needs a mailbox, an invitation or another provider, and mails are bounded by network", "never: the ledger names them"},
+	"wallets":      {byUsers, "one", asMoney},
+	"api_keys":     {byUsers, "apikey.MaxPerUser that work, store.MostDeletedKeys that do not, and those that calls name", "the insert of another key; those that calls name stay"},
+	"audit":        {byUsers, "quota changes_per_day and the sign-ins of a day; the rest is bounded by money or by mails", "never: the chain is whole"},
+	"logins":       {byUsers, "one", withAccount},
+	"sessions":     {byUsers, "20", "person.Sweep"},
+	"tokens":       {byUsers, "some of each kind for a user, an address or a network", "person.Sweep"},
+	"passkeys":     {byUsers, "20", withAccount},
+	"identities":   {byUsers, "20", withAccount},
+	"second_steps": {byUsers, "one", withAccount},
+
+	"chats":              {byUsers, "by number and bytes", "chat.Sweep"},
+	"views":              {byUsers, "by number", withAccount},
+	"presets":            {byUsers, "by number", withAccount},
+	"preset_versions":    {byUsers, "preset.MaxVersions of each, and by bytes", "the save of another one"},
+	"preset_calls":       {byUsers, "a row for each preset, key and day", "the next call of the preset"},
+	"provider_keys":      {byUsers, "one for each provider", withAccount},
+	"notify_settings":    {byUsers, "one", withAccount},
+	"notify_choices":     {byUsers, "one for each cause and channel", withAccount},
+	"notify_accounts":    {byUsers, "one", withAccount},
+	"notify_facts":       {byUsers, "100 of one check", "notify, after 60 days"},
+	"notify_mails":       {byUsers, "one for each cause", withAccount},
+	"webhook_secrets":    {byUsers, "one", withAccount},
+	"webhook_deliveries": {byUsers, "by jobs and facts, which are bounded", "webhook.Courier, when they have ended"},
+	"idempotency":        {byUsers, "by number and bytes", "idempotency, when they expire"},
+	"responses":          {byUsers, "by number and bytes", "history, when they expire"},
+	"response_items":     {byUsers, "by their responses", "with their responses"},
+
+	"files":       {byUsers, "by number and bytes", "batch.Sweep, when they expire"},
+	"batches":     {byUsers, "max_active_batches_per_user at one time, each with a file", "batch.Sweep, some time after their end"},
+	"batch_items": {byUsers, "by the lines of a file", "batch.Sweep, after the end of the batch"},
+	"batch_parts": {byUsers, "by the lines of a batch", "batch.Sweep"},
+	"batch_terms": {byUsers, "by the lines of a batch", "the end of the batch"},
+	"video_jobs":  {byUsers, "by the money that their holds need, and max_active_per_user at one time", "video.Sweep, some time after their end"},
+	"video_slots": {byUsers, "max_active_per_user", "the end of the job"},
+
+	"generations":  {byUsers, "requests a minute, and money", "app.dropCalls, after store.retention"},
+	"usage_daily":  {byUsers, "by what was called in a day", "never: the sums of the details that are dropped"},
+	"usage_hourly": {byUsers, "by what was called in an hour", "never: the sums of the details that are dropped"},
+	"usage_groups": {byUsers, "by what was called in a day", "never: the sums of the details that are dropped"},
+	"usage_taxes":  {byUsers, "one for each day and tax", asMoney},
+	"key_spend":    {byUsers, "one for each key and interval in which it was charged", asMoney},
+	"leases":       {byNodes, "by wallets and keys that are in use", "the node that has them, or the one that ends it"},
+	"transactions": {byUsers, "one for each charge and credit", asMoney},
+	"entries":      {byUsers, "two for each charge and credit", asMoney},
+	"limit_uses":   {byUsers, "one for each key in use, and two for each user", "quota, when the allowances are full"},
+
+	"payments":            {byUsers, "payments.max_open at one time, each for an hour at most", asMoney},
+	"payment_refunds":     {byOperators, "by payments", asMoney},
+	"payment_rules":       {byUsers, "one", "the person who ends it"},
+	"voucher_batches":     {byOperators, "", asMoney},
+	"voucher_codes":       {byOperators, "", asMoney},
+	"voucher_redemptions": {byUsers, "one for each batch", asMoney},
+	"invoices":            {byUsers, "by open ones, and by day", "never: their numbers have no gaps"},
+	"invoice_numbers":     {byOperators, "", "never: their numbers have no gaps"},
+	"invoice_buyers":      {byUsers, "one", "never: they are the buyer of acts"},
+	"invoice_transfers":   {byOperators, "", asMoney},
+	"invoice_acts":        {byUsers, "one a month with charges", asMoney},
+
+	"catalog_rows":    {byOperators, "", "the operator who removes them"},
+	"catalog_changes": {byOperators, "", "never: charges name their version"},
+	"endpoint_hours":  {byNodes, "", "health, when nobody asks for them any more"},
+	"endpoint_marks":  {byNodes, "", "never: one for each node and slot"},
+	"nodes":           {byNodes, "", "never: one for each data directory"},
+	"books":           {byNodes, "", "never: one row"},
+	"marks":           {byNodes, "", "never: one for each name"},
+	"set_aside":       {byNodes, "", "never: for a decision of the operator"},
+	"ledger_chain":    {byNodes, "", asMoney},
+	"ledger_head":     {byNodes, "", "never: one row"},
+	"ledger_horizon":  {byNodes, "", "never: one row"},
+	"ledger_sweeps":   {byNodes, "", asMoney},
+	"record_words":    {byNodes, "", "never: one an hour at most, and records refer to them"},
+	"notify_key":      {byNodes, "", "never: one row"},
+	"usage_form":      {byNodes, "", "never: one row"},
+}
+
+// Lives checks that each table of a store has a row in lives, and each row a table.
+func Lives(t *testing.T, tables []string) {
+	t.Helper()
+	if len(tables) < 40 {
+		t.Fatalf("only the tables %v were found", tables)
+	}
+	for _, name := range tables {
+		l, ok := lives[name]
+		if !ok || l.grows == "" || l.ends == "" || l.grows == byUsers && l.bound == "" {
+			t.Errorf("table %s: storetest/lives.go must say who makes it grow, what bounds its rows of one account, and who deletes them", name)
+		}
+	}
+	for name := range lives {
+		if !slices.Contains(tables, name) {
+			t.Errorf("storetest/lives.go has a row for %s, which is no table", name)
+		}
+	}
+}
