@@ -56,6 +56,7 @@ func (s *Sent) Member(req *completion.Request, m *completion.Member) {
 
 // Translated compares a request with what was written of it.
 func (s *Sent) Translated(ep *catalog.Endpoint, req *completion.Request) {
+	s.Advisor(req)
 	has := s.fields
 	if r := &req.Reasoning; !r.Chosen() || r.Off() && ep.Params&(catalog.ParamReasoning|catalog.ParamReasoningEffort) == 0 {
 		has |= FieldReasoning

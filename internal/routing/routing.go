@@ -67,6 +67,7 @@ type Needs struct {
 	Endpoint      string // id of the only endpoint that qualifies, "" any
 	Tier          string // service tier asked for: "flex", "priority" or its alias "fast"; anything else is none
 	Web           bool
+	Advisor       bool                       // a tool of a second model of the provider's, which is left out
 	Search        bool                       // only endpoints with web search qualify
 	Paid          catalog.Paid               // features of the request that have a separate price: only endpoints with that price qualify
 	Uses          [catalog.HostedTools]int64 // how often each tool that the provider runs may be used, as the request says; 0: it does not

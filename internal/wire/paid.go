@@ -1,48 +1,29 @@
 package wire
 
 import (
-	"strings"
-
 	"weir/internal/catalog"
+	"weir/internal/completion"
 	"weir/internal/rawjson"
 	"weir/internal/routing"
 )
 
 // clientTools are types of tools that run at the client, or cost only their tokens; the types of the messages wire end in a date.
 var clientTools = map[string]bool{"": true, "function": true, "custom": true, "namespace": true, "local_shell": true, "apply_patch": true, "computer": true, "computer_use_preview": true,
-	"bash": true, "text_editor": true, "memory": true, "tool_search": true, "tool_search_tool_regex": true, "tool_search_tool_bm25": true}
+	"bash": true, "text_editor": true, "memory": true, "tool_search": true, "tool_search_tool_regex": true, "tool_search_tool_bm25": true, "openrouter:datetime": true}
 
 // hostedTools are types of tools that providers run, in the spellings of all wires, without a date.
 var hostedTools = map[string]catalog.Paid{
 	"web_search": catalog.PaidWebSearch, "openrouter:web_search": catalog.PaidWebSearch, "web_search_preview": catalog.PaidWebSearch, "google_search": catalog.PaidWebSearch, "googleSearch": catalog.PaidWebSearch, "google_search_retrieval": catalog.PaidWebSearch,
-	"web_fetch": catalog.PaidWebFetch, "url_context": catalog.PaidWebFetch, "urlContext": catalog.PaidWebFetch,
+	"web_fetch": catalog.PaidWebFetch, "openrouter:web_fetch": catalog.PaidWebFetch, "url_context": catalog.PaidWebFetch, "urlContext": catalog.PaidWebFetch,
 	"file_search": catalog.PaidFileSearch, "collections_search": catalog.PaidFileSearch,
 	"code_interpreter": catalog.PaidCodeExecution, "code_execution": catalog.PaidCodeExecution, "codeExecution": catalog.PaidCodeExecution, "shell": catalog.PaidCodeExecution,
-	"image_generation": catalog.PaidImageGeneration, "mcp": catalog.PaidMCP, "mcp_toolset": catalog.PaidMCP,
-}
-
-// undated is the type of a tool without the date at its end, as in web_search_20250305 and web_search_preview_2025_03_11. Other digits
-// are kept.
-func undated(kind string) string {
-	for _, date := range [...]string{"_00000000", "_0000_00_00", "-0000-00-00", "-00000000"} {
-		if at := len(kind) - len(date); at > 0 && strings.Map(zeroed, kind[at:]) == date {
-			return kind[:at]
-		}
-	}
-	return kind
-}
-
-func zeroed(r rune) rune {
-	if '0' <= r && r <= '9' {
-		return '0'
-	}
-	return r
+	"image_generation": catalog.PaidImageGeneration, "openrouter:image_generation": catalog.PaidImageGeneration, "mcp": catalog.PaidMCP, "mcp_toolset": catalog.PaidMCP,
 }
 
 // PaidTool returns what a tool costs in addition to its tokens: nothing where the client runs it. An unknown type is run by the provider,
 // at an unknown price.
 func PaidTool(tool []byte) catalog.Paid {
-	kind := undated(rawjson.TextAt(tool, "type"))
+	kind := completion.ToolKind(rawjson.TextAt(tool, "type"))
 	if clientTools[kind] || kind == "shell" && rawjson.Text(rawjson.FindPath(tool, "environment", "type")) == "local" {
 		return 0
 	}
@@ -62,6 +43,10 @@ const maxUses = 1_000_000
 func OfferTool(needs *routing.Needs, tool []byte) {
 	for e := rawjson.ElementsOf(rawjson.Find(tool, "tools")); e.Next(); { // of a namespace
 		OfferTool(needs, e.Value)
+	}
+	if completion.IsAdvisor(rawjson.TextAt(tool, "type")) {
+		needs.Advisor = true
+		return
 	}
 	paid := PaidTool(tool)
 	if paid == 0 {

@@ -16,7 +16,6 @@ var paidFor = []struct{ style, member, name string }{
 	{"messages", `"tools":[{"type":"web_fetch_20250910","name":"web_fetch"}]`, "web_fetch"},
 	{"messages", `"tools":[{"type":"code_execution_20250825","name":"code_execution"}]`, "code_execution"},
 	{"messages", `"tools":[{"type":"mcp_toolset","mcp_server_name":"x"}]`, "mcp"},
-	{"messages", `"tools":[{"type":"advisor_20260301","name":"advisor"}]`, "a hosted tool"},
 	{"messages", `"mcp_servers":[{"type":"url","url":"https://x.test","name":"x"}]`, "mcp"},
 	{"messages", `"container":"container_1"`, "code_execution"},
 	{"messages", `"speed":"fast"`, "speed"},

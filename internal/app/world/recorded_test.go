@@ -380,7 +380,6 @@ var refusals = []struct{ says, why string }{
 	{"uses stores, servers or credentials of the gateway's own account", "stores of the account of whoever recorded"},
 	{"conversation is not supported", "conversations are kept by OpenAI, for the account of whoever recorded"},
 	{"There is no response with this id", "responses are kept by Weir, by ids of its own"},
-	{"has a price for a hosted tool that is not known", "an advisor is another model: its tokens have a price that the endpoint does not have"},
 	{"has a price for image_generation", "images inside a conversation have no price in this test"},
 }
 

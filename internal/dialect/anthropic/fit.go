@@ -42,6 +42,9 @@ func fitted(ep *catalog.Endpoint, req *completion.Request, edits []completion.Ed
 	if len(facts.Efforts) > 0 {
 		f.reasoning(ep, req)
 	}
+	if req.Needs.Advisor {
+		f.advisors(req)
+	}
 	return f
 }
 
@@ -86,6 +89,22 @@ func (f *fit) reasoning(ep *catalog.Endpoint, req *completion.Request) {
 		with += `,"output_config":{"effort":` + string(rawjson.AppendText(nil, effort)) + `}`
 	}
 	f.replace(completion.Span{Start: thinking.Value, End: thinking.End}, with)
+}
+
+// advisors leaves advisors out, and the choice among tools with the last of them.
+func (f *fit) advisors(req *completion.Request) {
+	f.sent.Advisor(req)
+	for i := range req.Members {
+		m := &req.Members[i]
+		if m.Name != "tools" {
+			continue
+		}
+		if kept := dialect.WithoutAdvisors(req.Body[m.Value:m.End]); kept != nil {
+			f.edits = append(f.edits, completion.Edit{Span: completion.Span{Start: m.Value, End: m.End}, With: string(kept)})
+		} else {
+			f.barred = append(slices.Clip(f.barred), "tools", "tool_choice")
+		}
+	}
 }
 
 // replace adds an edit, unless the client's style edits the same place.

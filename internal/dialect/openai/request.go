@@ -56,6 +56,9 @@ func (e *encoder) encode() error {
 		return err
 	}
 	e.EndObject()
+	if !e.translated {
+		e.sent.Advisor(req)
+	}
 	return nil
 }
 
@@ -131,6 +134,9 @@ func (e *encoder) member(m *completion.Member) error {
 		return nil
 	}
 	if string(value) == "null" && known(m.Name) {
+		return nil
+	}
+	if e.req.Needs.Advisor && dialect.OfTools(m.Name) && dialect.WithoutAdvisors(e.find("tools")) == nil {
 		return nil
 	}
 	if e.without != 0 && e.without&catalog.ParamNamed(m.Name) != 0 {
@@ -354,8 +360,11 @@ func swapCap(name string) string {
 // tools keeps the tools. Cache markers are removed where the server does not know them. A function without parameters, or with a
 // schema without a type, gets that of an object, because servers require one.
 func (e *encoder) tools(m *completion.Member, value []byte) {
+	if e.req.Needs.Advisor {
+		value = dialect.WithoutAdvisors(value)
+	}
 	marked, bare := bytes.Contains(value, []byte(`cache_`)), e.req.HasRoles&completion.HasBareFunction != 0
-	if !marked && !bare {
+	if !marked && !bare && !e.req.Needs.Advisor {
 		e.keep(m)
 		return
 	}

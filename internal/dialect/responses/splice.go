@@ -46,6 +46,7 @@ func (e *encoder) splice() {
 		e.input(nil)
 	}
 	e.close(e.find("include"), e.find("reasoning"))
+	e.sent.Advisor(req)
 }
 
 // find is the value of a member of the client's body, nil when absent.
@@ -102,6 +103,21 @@ func (e *encoder) member(m *completion.Member, v []byte) {
 			e.sent.Member(e.req, m)
 			return
 		}
+		if e.req.Needs.Advisor && dialect.OfTools(m.Name) {
+			e.withoutAdvisors(m)
+			return
+		}
+		e.keep(m)
+	}
+}
+
+// withoutAdvisors writes the tools without advisors, and what belongs to them where one is left.
+func (e *encoder) withoutAdvisors(m *completion.Member) {
+	switch kept := dialect.WithoutAdvisors(e.find("tools")); {
+	case kept == nil:
+	case m.Name == "tools":
+		e.Name(m.Name).Raw(kept)
+	default:
 		e.keep(m)
 	}
 }

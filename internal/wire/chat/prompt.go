@@ -54,7 +54,9 @@ func (b *promptBuilder) setting(name string, v []byte) bool {
 		p.Stop = wire.Texts(v)
 	case "tools":
 		for e := rawjson.ElementsOf(v); e.Next(); {
-			p.Tools = append(p.Tools, toolOf(e.Value))
+			if !completion.IsAdvisor(rawjson.TextAt(e.Value, "type")) {
+				p.Tools = append(p.Tools, toolOf(e.Value))
+			}
 		}
 	case "functions":
 		for e := rawjson.ElementsOf(v); e.Next(); {

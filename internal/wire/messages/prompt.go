@@ -173,6 +173,7 @@ func number(v []byte) string {
 func (b *builder) tool(v []byte) {
 	kind := rawjson.TextAt(v, "type")
 	switch {
+	case completion.IsAdvisor(kind):
 	case kind == "" || kind == "custom":
 		b.p.Tools = append(b.p.Tools, completion.Tool{Name: rawjson.TextAt(v, "name"), Description: rawjson.TextAt(v, "description"),
 			Parameters: wire.Present(rawjson.Find(v, "input_schema")), Strict: wire.Truth(rawjson.Find(v, "strict")), Cache: cacheOf(rawjson.Find(v, "cache_control"))})

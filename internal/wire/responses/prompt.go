@@ -87,6 +87,7 @@ func (b *builder) field(name string, v []byte) {
 func (b *builder) tool(v []byte) {
 	kind := rawjson.TextAt(v, "type")
 	switch {
+	case completion.IsAdvisor(kind):
 	case kind == "function":
 		b.p.Tools = append(b.p.Tools, completion.Tool{Name: rawjson.TextAt(v, "name"), Description: rawjson.TextAt(v, "description"),
 			Parameters: wire.Present(rawjson.Find(v, "parameters")), Strict: wire.Truth(rawjson.Find(v, "strict"))})
