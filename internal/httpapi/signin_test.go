@@ -218,6 +218,79 @@ func TestFreshSignIn(t *testing.T) {
 	}
 }
 
+// staleMay are the routes that change something and take a session that is not recent, with the reason. All others that a session can reach need a
+// proof: they can lead to more power, to money or to data.
+var staleMay = map[string]string{
+	"POST /api/account/preferences/explain": "it changes nothing",
+	"POST /api/auth/prove/options":          "it is the proof",
+	"POST /api/auth/prove":                  "it is the proof",
+	"POST /api/auth/password":               "it asks for the present password, or for a recent sign-in where there is none",
+	"POST /api/auth/second-step":            "a passkey answers with it",
+	"POST /api/auth/email/confirm":          "the link in the mail is the proof; what asks for it needs a recent sign-in",
+	"PATCH /api/auth/passkeys/{id}":         "a name",
+	"DELETE /api/auth/sessions":             "it only ends access",
+	"DELETE /api/auth/sessions/{id}":        "it only ends access",
+	"DELETE /api/invitations/{id}":          "it only ends access",
+	"POST /api/payments":                    "who pays agrees at the payment provider",
+	"DELETE /api/payments/auto":             "it only ends payments",
+	"POST /api/vouchers/redeem":             "it only adds money",
+	"POST /api/invoices":                    "a paper about money that would come in",
+	"PUT /api/invoices/buyer":               "a name on papers of the account",
+	"DELETE /api/invoices/{id}":             "only one that nobody has paid",
+	"POST /api/acts":                        "a paper about money that was spent",
+	"POST /api/notifications/test":          "a message to the account itself, of which a day has few",
+	"POST /api/views":                       "filters of a page",
+	"PATCH /api/views/{id}":                 "filters of a page",
+	"DELETE /api/views/{id}":                "filters of a page",
+	"POST /api/provider-keys/{id}/test":     "it changes nothing",
+	"PUT /api/chats/{id}":                   "a chat that is going on",
+	"DELETE /api/chats/{id}":                "one chat, which is on the screen",
+	"PATCH /api/account/profile":            "a name and a language",
+}
+
+// Each route that changes something and that a session can reach has the answer which asks for a proof, or a reason in staleMay.
+func TestEveryRouteThatMattersNeedsARecentSignIn(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	n := startWith(t, relayFunc(hello), func(c *httpapi.Config) {
+		c.AdminAPI, c.UserCallsPerMinute, c.FailedAuthPerMinute, c.AnonymousPerSecond = true, 100000, 100000, 0
+	}, func(d *httpapi.Deps) { d.Now = func() time.Time { return now } })
+	page := n.join(t, "anna@example.org", apikey.Administrator)
+	now = now.Add(11 * time.Minute)
+	seen, asked := map[string]bool{}, 0
+	for _, r := range n.api.Routes() {
+		name := r.Method + " " + r.Pattern
+		own := strings.HasPrefix(r.Pattern, "/api/") && !slices.Contains(rolesOf(r.Pattern), "")
+		if r.Method == "GET" || !own && !strings.HasPrefix(r.Pattern, "/v1/keys") { // the rest of /v1 is what any API key may do
+			continue
+		}
+		seen[name] = true
+		path := strings.NewReplacer("{id}", "none", "{hash}", "none", "{name}", "none", "{version}", "1").Replace(r.Pattern)
+		if !own {
+			path = "/api" + path
+		}
+		if strings.HasPrefix(name, "DELETE /api/auth/sessions") {
+			continue // it would end the session of this test
+		}
+		got := n.do(r.Method, path, "", page...)
+		asks := got.StatusCode == 403 && at(got.json(t), "error", "metadata", "sign_in") == "again"
+		if asks {
+			asked++
+		}
+		if exempt := staleMay[name] != ""; asks == exempt && name != "POST /api/auth/password" {
+			t.Errorf("%s: %d %s; a reason why it needs no recent sign-in: %t", name, got.StatusCode, got.body, exempt)
+		}
+	}
+	if asked < 40 {
+		t.Errorf("only %d routes have asked", asked)
+	}
+	for name := range staleMay {
+		if !seen[name] {
+			t.Errorf("staleMay has %s, which is no route", name)
+		}
+	}
+}
+
 func TestSessionsOfAPerson(t *testing.T) {
 	t.Parallel()
 	n := start(t, relayFunc(hello), nil)
