@@ -41,7 +41,7 @@ type Config struct {
 }
 
 const (
-	room     = 1000 // mails that wait
+	room     = 1000 // mails that wait in one lane
 	attempts = 5
 	timeout  = 30 * time.Second
 )
@@ -51,10 +51,24 @@ type Sender struct {
 	cfg   Config
 	log   *slog.Logger
 	now   func() time.Time
-	queue chan letter
-	later []letter // that were tried; of the loop alone
+	lanes [2]lane // the first goes first
 	loop  *loop.Loop
 }
+
+// lane is a queue with room of its own, so that mails of one kind do not take that of others.
+type lane struct {
+	queue chan letter
+	later []letter // that were tried; of the loop alone
+}
+
+// The lanes. Anybody can have mails sent to addresses that have no account, and must not keep a lost password from its owner with them.
+const (
+	toAccounts = iota
+	toStrangers
+)
+
+// strangers are the kinds of mails that go to whatever address somebody has written down.
+var strangers = []person.MailKind{person.MailConfirm, person.MailExists, person.MailMove, person.MailTaken}
 
 type letter struct {
 	post
@@ -67,7 +81,10 @@ func New(c Config, log *slog.Logger, now func() time.Time) (*Sender, error) {
 	if err := gomail.NewMsg().From(c.From); err != nil {
 		return nil, fmt.Errorf("mail.from: %w", err)
 	}
-	s := &Sender{cfg: c, log: log, now: now, queue: make(chan letter, room)}
+	s := &Sender{cfg: c, log: log, now: now}
+	for i := range s.lanes {
+		s.lanes[i].queue = make(chan letter, room)
+	}
 	s.loop = loop.New(loop.UntilWoken, s.round)
 	return s, nil
 }
@@ -86,7 +103,7 @@ func (s *Sender) SendTest(m *notify.Mail) bool { return s.enqueue(noticePost(m))
 
 func (s *Sender) enqueue(p post) bool {
 	select {
-	case s.queue <- letter{post: p}:
+	case s.lanes[p.lane].queue <- letter{post: p}:
 		s.loop.Wake()
 		return true
 	default:
@@ -116,48 +133,51 @@ func pause(tried int) time.Duration { return time.Duration(1<<(2*tried)) * time.
 // round sends what waits and what is due again.
 func (s *Sender) round(ctx context.Context) time.Duration {
 	for again := true; again && ctx.Err() == nil; {
-		select {
-		case l := <-s.queue:
-			s.try(ctx, l)
-		default:
-			again = s.retry(ctx)
-		}
+		again = slices.ContainsFunc([]int{toAccounts, toStrangers}, func(i int) bool { return s.next(ctx, &s.lanes[i]) })
 	}
 	next := loop.UntilWoken
-	for i := range s.later {
-		if wait := max(s.later[i].due.Sub(s.now()), time.Millisecond); next == loop.UntilWoken || wait < next {
-			next = wait
+	for i := range s.lanes {
+		for _, l := range s.lanes[i].later {
+			if wait := max(l.due.Sub(s.now()), time.Millisecond); next == loop.UntilWoken || wait < next {
+				next = wait
+			}
 		}
 	}
 	return next
 }
 
-// retry tries one mail that is due, and reports whether there was one.
-func (s *Sender) retry(ctx context.Context) bool {
-	for i := range s.later {
-		if l := s.later[i]; !s.now().Before(l.due) {
-			s.later = slices.Delete(s.later, i, i+1)
-			s.try(ctx, l)
-			return true
-		}
+// next tries one mail of a lane that waits or is due again, and reports whether there was one.
+func (s *Sender) next(ctx context.Context, l *lane) bool {
+	select {
+	case one := <-l.queue:
+		s.try(ctx, l, one)
+		return true
+	default:
 	}
-	return false
+	i := slices.IndexFunc(l.later, func(one letter) bool { return !s.now().Before(one.due) })
+	if i < 0 {
+		return false
+	}
+	one := l.later[i]
+	l.later = slices.Delete(l.later, i, i+1)
+	s.try(ctx, l, one)
+	return true
 }
 
 // try sends a mail, or notes when it is tried again. Addresses are not logged.
-func (s *Sender) try(ctx context.Context, l letter) {
+func (s *Sender) try(ctx context.Context, in *lane, l letter) {
 	err := s.send(ctx, &l.post)
 	if err == nil || ctx.Err() != nil {
 		return
 	}
 	lasting, what := lasting(err)
-	if l.tried++; lasting || l.tried >= attempts || len(s.later) >= room {
+	if l.tried++; lasting || l.tried >= attempts || len(in.later) >= room {
 		s.log.Error("a mail could not be sent", "kind", l.kind, "attempts", l.tried, "error", what)
 		return
 	}
 	s.log.Warn("a mail was not taken; it is tried again", "kind", l.kind, "error", what)
 	l.due = s.now().Add(pause(l.tried))
-	s.later = append(s.later, l)
+	in.later = append(in.later, l)
 }
 
 // lasting reports whether another attempt is pointless, and what may be logged of an error: the server's status, but not the address.
@@ -227,13 +247,18 @@ func (s *Sender) dial(ctx context.Context, network, address string) (net.Conn, e
 // post is a mail before it has words.
 type post struct {
 	to, kind string // kind is for the log
+	lane     int
 	id       string // of the message; "" a random one
 	stop     string // path that switches mails of its kind off, "" none
 	content  func(base, host string) *content
 }
 
 func signInPost(m person.Mail) post {
-	return post{to: m.To, kind: string(m.Kind), content: func(base, host string) *content { return signInOf(&m, base, host) }}
+	lane := toAccounts
+	if slices.Contains(strangers, m.Kind) {
+		lane = toStrangers
+	}
+	return post{to: m.To, kind: string(m.Kind), lane: lane, content: func(base, host string) *content { return signInOf(&m, base, host) }}
 }
 
 func noticePost(m *notify.Mail) post {

@@ -412,3 +412,40 @@ func TestFrom(t *testing.T) {
 		t.Error("it takes a sender without an address")
 	}
 }
+
+// However many mails wait for addresses that strangers have written down, those of accounts have room, and go first.
+func TestStrangersCrowdNobodyOut(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	m, err := mail.New(mail.Config{Host: s.host, Port: s.port, Encryption: mail.Plain, From: "Weir <weir@example.org>", BaseURL: func() string { return "https://weir.example.org" }},
+		slog.New(slog.DiscardHandler), time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	strange := []person.MailKind{person.MailConfirm, person.MailExists, person.MailMove, person.MailTaken}
+	for i := 0; m.Send(person.Mail{To: "stranger@example.org", Kind: strange[i%len(strange)], Link: "/x"}); i++ {
+		if i > 10000 {
+			t.Fatal("the queue has no end")
+		}
+	}
+	sent := map[string]bool{}
+	for _, kind := range kinds {
+		if slices.Contains(strange, kind) {
+			continue
+		}
+		sent[string(kind)+"@example.org"] = true
+		if !m.Send(person.Mail{To: string(kind) + "@example.org", Kind: kind, Link: "/x"}) {
+			t.Errorf("there is no room for %s", kind)
+		}
+	}
+	if !m.SendTest(&notify.Mail{To: "notice@example.org"}) {
+		t.Error("there is no room for a notice")
+	}
+	m.Start()
+	t.Cleanup(m.Stop)
+	for range len(sent) + 1 {
+		if head, _, _ := read(t, got(t, s.received)); strings.Contains(head.Get("To"), "stranger") {
+			t.Fatal("a stranger's mail went before one of an account")
+		}
+	}
+}
