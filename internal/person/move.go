@@ -39,18 +39,18 @@ func (m *Manager) BeginMove(ctx context.Context, p *Person, email, locale string
 	if err != nil {
 		return err
 	}
-	if email == p.Email {
+	if email == p.Email && p.Confirmed { // else the link confirms it
 		return fault.Field(op, "email", "email is your address already.")
 	}
-	_, err = m.store.LoginByEmail(ctx, email)
+	l, err := m.store.LoginByEmail(ctx, email)
 	if err != nil && !fault.Is(err, fault.NotFound) {
 		return err
 	}
-	free := err != nil
+	free := err != nil || l.User == p.ID
 	now := m.moment()
 	text, sum := newToken()
 	link := Token{Hash: sum, ID: apikey.NewID("tok_"), Kind: Address, User: p.ID, Email: email, CreatedAt: now, ExpiresAt: now.Add(moveFor)}
-	back, undo := m.undo(p, now)
+	back, undo := m.undo(p, email, now)
 	done, err := m.store.AddMove(ctx, link, undo, maxMoves, maxMovesTo, audit.Event{Actor: by(p.ID, c.Address), Action: audit.AddressAsked, Target: p.ID})
 	if err != nil || !done { // the address has had its mails for now
 		return err
@@ -60,19 +60,23 @@ func (m *Manager) BeginMove(ctx context.Context, p *Person, email, locale string
 	} else {
 		m.send(Mail{To: email, Kind: MailTaken, Locale: locale})
 	}
-	if p.Email != "" {
+	if back != "" {
 		m.send(Mail{To: p.Email, Kind: MailMoving, Link: back, Locale: p.locale(locale)})
 	}
 	return nil
 }
 
-// undo makes a link with which a person keeps or gets back the address that they have now. Its Hash is "" where they have none.
-func (m *Manager) undo(p *Person, now time.Time) (link string, t Token) {
-	if p.Email == "" {
+// undo makes a link with which a person keeps or gets back the address that they have now. Its Hash is "" where they have none, or keep it anyway.
+func (m *Manager) undo(p *Person, email string, now time.Time) (link string, t Token) {
+	if p.Email == "" || p.Email == email {
 		return "", Token{}
 	}
 	text, sum := newToken()
-	return "/keep-email#" + text, Token{Hash: sum, ID: apikey.NewID("tok_"), Kind: Undo, User: p.ID, Email: p.Email, CreatedAt: now, ExpiresAt: now.Add(keepFor)}
+	t = Token{Hash: sum, ID: apikey.NewID("tok_"), Kind: Undo, User: p.ID, Email: p.Email, CreatedAt: now, ExpiresAt: now.Add(keepFor)}
+	if !p.Confirmed {
+		t.Data = Unproven
+	}
+	return "/keep-email#" + text, t
 }
 
 // locale is the language of a person's mails: what they have chosen, or else that of their page.
@@ -118,7 +122,7 @@ func (m *Manager) SetAddress(ctx context.Context, user, email string, maker audi
 func (m *Manager) move(ctx context.Context, p *Person, n Move) error {
 	back := ""
 	if m.mail != nil { // the link can be sent
-		back, n.Undo = m.undo(p, n.Now)
+		back, n.Undo = m.undo(p, n.Email, n.Now)
 	}
 	err := m.store.Move(ctx, n)
 	if fault.Is(err, fault.Conflict) {

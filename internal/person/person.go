@@ -58,6 +58,10 @@ const (
 	Step       = "step"       // joins the two halves of a sign-in with a passkey or another provider
 )
 
+// Unproven is the Data of an Undo to an address that was not confirmed: it may be another person's, who must not share the account with the
+// one who has written it down.
+const Unproven = "unproven"
+
 // Token is a text that works once, for some time. Only its hash is stored.
 type Token struct {
 	Hash      string // hex SHA-256
@@ -106,7 +110,8 @@ type Store interface {
 	// LoginOf finds a user's login.
 	LoginOf(ctx context.Context, user string) (Login, error)
 	// SetPassword replaces a password, confirms the address if confirm is set, and ends the user's links for a new password and all their sessions
-	// but the one with the hash keep.
+	// but the one with the hash keep. The first proof of an address ends the user's passkeys, identities, API keys, provider keys and webhooks: who has
+	// put them in was not known. It does not for administrators, and an account that requires a passkey is not proven by mail.
 	SetPassword(ctx context.Context, user, password, keep, use string, confirm bool, now time.Time, e audit.Event) error
 	// DeletePassword removes a password, with the links for a new one. It fails with fault.NotFound where there is none, and with fault.Conflict if
 	// none of the ways would be left to the user.
@@ -136,7 +141,8 @@ type Store interface {
 	// Move gives a user another address, which is confirmed, and ends what went to the former one. It fails with fault.Conflict when the
 	// address is another user's, or somebody may still take it back.
 	Move(ctx context.Context, n Move) error
-	// Unmove uses an undo, with those that were made after it and all links to new addresses; the user has its address afterwards, and no session.
+	// Unmove uses an undo, with those that were made after it and all links to new addresses; the user has its address afterwards, confirmed unless it is
+	// Unproven, and no session.
 	Unmove(ctx context.Context, undo Token, now time.Time, e audit.Event) error
 
 	// AddToken adds a token. Where there are most of its kind for its user and address already, the oldest make room for it; of invitations, which

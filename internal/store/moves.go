@@ -65,8 +65,8 @@ func (t *tx) notHeld(user, email string, now time.Time) error {
 	return err
 }
 
-// setAddress gives a user a confirmed address, which no other user may have. A user without a login gets one, without a password.
-func (t *tx) setAddress(op, user, email string, now time.Time) error {
+// setAddress gives a user an address, which no other user may have. A user without a login gets one, without a password.
+func (t *tx) setAddress(op, user, email string, confirmed bool, now time.Time) error {
 	if err := t.lockTable("logins"); err != nil {
 		return err
 	}
@@ -77,11 +77,11 @@ func (t *tx) setAddress(op, user, email string, now time.Time) error {
 	if taken {
 		return fault.New(fault.Conflict, op, "This address is another user's.")
 	}
-	n, err := t.exec(`UPDATE logins SET email = $1, confirmed = $2, updated_at = $3 WHERE user_id = $4`, email, true, now.UnixMicro(), user)
+	n, err := t.exec(`UPDATE logins SET email = $1, confirmed = $2, updated_at = $3 WHERE user_id = $4`, email, confirmed, now.UnixMicro(), user)
 	if err != nil || n == 1 {
 		return err
 	}
-	return t.insertLogin(&person.Login{User: user, Email: email, Confirmed: true, CreatedAt: now})
+	return t.insertLogin(&person.Login{User: user, Email: email, Confirmed: confirmed, CreatedAt: now})
 }
 
 // Move is person.Store.Move.
@@ -98,7 +98,7 @@ func (s *Store) Move(ctx context.Context, n person.Move) error {
 				return noToken(op, err)
 			}
 		}
-		if err := t.setAddress(op, n.User, n.Email, n.Now); err != nil {
+		if err := t.setAddress(op, n.User, n.Email, true, n.Now); err != nil {
 			return err
 		}
 		if err := t.notHeld(n.User, n.Email, n.Now); err != nil {
@@ -137,7 +137,7 @@ func (s *Store) Unmove(ctx context.Context, undo person.Token, now time.Time, e 
 		if _, err := t.exec(`DELETE FROM tokens WHERE kind = $1 AND user_id = $2 AND created_at >= $3`, person.Undo, undo.User, undo.CreatedAt.UnixMicro()); err != nil {
 			return err
 		}
-		if err := t.setAddress(op, undo.User, undo.Email, now); err != nil {
+		if err := t.setAddress(op, undo.User, undo.Email, undo.Data != person.Unproven, now); err != nil {
 			return err
 		}
 		if err := t.endMoves(undo.User); err != nil {

@@ -10,6 +10,7 @@ import (
 	"weir/internal/apikey"
 	"weir/internal/audit"
 	"weir/internal/fault"
+	"weir/internal/hint"
 	"weir/internal/person"
 )
 
@@ -151,6 +152,12 @@ func (s *Store) LoginOf(ctx context.Context, user string) (person.Login, error) 
 // SetPassword is person.Store.SetPassword.
 func (s *Store) SetPassword(ctx context.Context, user, password, keep, use string, confirm bool, now time.Time, e audit.Event) error {
 	return s.write(ctx, func(t *tx) error {
+		if confirm {
+			var err error
+			if confirm, err = t.firstProof(user, now); err != nil {
+				return err
+			}
+		}
 		err := t.one(`UPDATE logins SET password = $1, confirmed = confirmed OR $2, updated_at = $3 WHERE user_id = $4`, password, confirm, now.UnixMicro(), user)
 		if err != nil {
 			return missing("store.SetPassword", "There is no such login.", err)
@@ -166,6 +173,44 @@ func (s *Store) SetPassword(ctx context.Context, user, password, keep, use strin
 		}
 		return t.record(e, now)
 	})
+}
+
+// firstProof drops what others may have put into an account before its address was proven, and reports whether it is proven now: the mailbox is
+// not enough where the account requires a passkey. Administrators keep what they have: only one of them can have made their accounts.
+func (t *tx) firstProof(user string, now time.Time) (bool, error) {
+	if err := t.lockUser(user); err != nil {
+		return false, err
+	}
+	var confirmed, second bool
+	var role string
+	err := t.row(`SELECT l.confirmed, u.role, EXISTS (SELECT 1 FROM second_steps z WHERE z.user_id = u.id) FROM users u JOIN logins l ON l.user_id = u.id WHERE u.id = $1`, user).
+		Scan(&confirmed, &role, &second)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return true, nil // the change that follows says that there is no login
+	case err != nil || second:
+		return false, err
+	case confirmed || role == string(apikey.Administrator):
+		return true, nil
+	}
+	return true, t.closeWays(user, now)
+}
+
+// closeWays ends everything with which somebody could get into an account, or hear of it, but a password.
+func (t *tx) closeWays(user string, now time.Time) error {
+	for _, text := range []string{
+		`DELETE FROM passkeys WHERE user_id = $1`, `DELETE FROM identities WHERE user_id = $1`, `DELETE FROM second_steps WHERE user_id = $1`,
+		`DELETE FROM tokens WHERE user_id = $1 AND kind <> '` + person.Reset + `'`, `DELETE FROM provider_keys WHERE user_id = $1`,
+		`DELETE FROM webhook_secrets WHERE account = $1`, `UPDATE notify_settings SET webhook = '' WHERE account = $1`, `UPDATE users SET web_key = '' WHERE id = $1`,
+	} {
+		if _, err := t.exec(text, user); err != nil {
+			return err
+		}
+	}
+	if _, err := t.exec(`UPDATE api_keys SET deleted_at = $1, updated_at = $1 WHERE user_id = $2 AND deleted_at IS NULL`, now.UnixMicro(), user); err != nil {
+		return err
+	}
+	return errors.Join(t.tell(hint.Keys, user), t.tell(hint.ProviderKeys, user))
 }
 
 // endLinks ends the links with which a user could choose a new password.

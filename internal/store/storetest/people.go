@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -34,6 +35,7 @@ func People(t *testing.T, open func(*testing.T) PeopleStore) {
 		"the oldest session ends":                    sessionsMost,
 		"sessions end":                               sessionsEnd,
 		"a password ends sessions":                   passwordEnds,
+		"the first proof of an address":              firstProof,
 		"a token works once":                         tokenOnce,
 		"a token in a race":                          tokenRace,
 		"no more tokens than allowed":                tokensMost,
@@ -296,6 +298,48 @@ func passwordEnds(t *testing.T, s PeopleStore) {
 		t.Fatalf("%+v, %v", l, err)
 	}
 	wantKind(t, s.SetPassword(t.Context(), mustUser(t, s).ID, "new", "", "", false, at, event(audit.PasswordSet)), fault.NotFound)
+}
+
+// firstProof has strangers put into accounts what lets them in: it goes when the address is proven for the first time, and only then.
+func firstProof(t *testing.T, s PeopleStore) {
+	for name, c := range map[string]struct {
+		role                  apikey.Role
+		confirmed, second, by bool // by: the link came by mail
+		proven, stays         bool
+	}{
+		"first":                           {by: true, proven: true},
+		"the second time":                 {confirmed: true, by: true, proven: true, stays: true},
+		"not by mail":                     {stays: true},
+		"a passkey is required":           {second: true, by: true, stays: true},
+		"an administrator":                {role: apikey.Administrator, by: true, proven: true, stays: true},
+		"an operator is no administrator": {role: apikey.Operator, by: true, proven: true},
+	} {
+		u, l := newPerson(c.role, fmt.Sprintf("p%d@example.org", len(name)))
+		l.Confirmed = c.confirmed
+		ok(t, s.AddPerson(t.Context(), u, l, &person.Identity{Issuer: "https://id.example.org", Subject: name, User: u.ID, CreatedAt: at}, "", event(audit.UserCreated)))
+		ok(t, s.AddPasskey(t.Context(), person.Passkey{ID: name, User: u.ID, CreatedAt: at}, 20, event(audit.PasskeyAdded)))
+		if c.second {
+			ok(t, s.SetSecondStep(t.Context(), u.ID, true, "", at, event(audit.SecondStepOn)))
+		}
+		key := mustKey(t, s, u.ID, nil)
+		keep, err := s.SetWebKey(t.Context(), u.ID, "", key.Hash)
+		if err != nil || !keep {
+			t.Fatal(keep, err)
+		}
+		ok(t, s.SetPassword(t.Context(), u.ID, "new", "", "", c.by, at, event(audit.PasswordSet)))
+		p, err := s.PersonOf(t.Context(), u.ID)
+		ok(t, err)
+		found, err := s.KeyByHash(t.Context(), key.Hash)
+		ok(t, err)
+		devices, err := s.PasskeysOf(t.Context(), u.ID)
+		ok(t, err)
+		elsewhere, err := s.IdentitiesOf(t.Context(), u.ID)
+		ok(t, err)
+		left := []bool{found.DeletedAt.IsZero(), len(devices) > 0, len(elsewhere) > 0, p.WebKey != ""}
+		if p.Confirmed != c.proven || slices.Contains(left, !c.stays) {
+			t.Errorf("%s: confirmed %t; key, passkey, identity and the browser's key are left: %t", name, p.Confirmed, left)
+		}
+	}
 }
 
 func tokenOnce(t *testing.T, s PeopleStore) {
