@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -234,15 +235,17 @@ func (c *catalogUpdateCmd) Run(ctx context.Context) error {
 		fmt.Println(c.hint("Put it into use with: weir catalog publish"))
 		return nil
 	}
-	return publishPrices(cfg)
+	return publishPrices(ctx, cfg)
 }
 
 type catalogPublishCmd struct {
 	place
-	Least string `help:"Show only prices that change by more than this share (${default})." default:"0.01" placeholder:"SHARE"`
+	Least    string `help:"Show only prices that change by more than this share (${default})." default:"0.01" placeholder:"SHARE"`
+	Previous bool   `help:"Go back to the list that was in use before, instead of publishing a draft."`
+	Builtin  bool   `help:"Go back to the list of the program."`
 }
 
-func (c *catalogPublishCmd) Run() error {
+func (c *catalogPublishCmd) Run(ctx context.Context) error {
 	cfg, err := c.load("")
 	if err != nil {
 		return err
@@ -251,18 +254,29 @@ func (c *catalogPublishCmd) Run() error {
 	if !ok {
 		return fmt.Errorf("--least must be a share such as 0.01, not %q", c.Least)
 	}
-	d, err := app.DraftedPrices(cfg)
+	if c.Previous && c.Builtin {
+		return errors.New("give --previous or --builtin, not both")
+	}
+	if c.Previous || c.Builtin {
+		asOf, err := app.RestorePrices(ctx, cfg, c.Builtin, operator)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("Published: prices of %s; %s\n", asOf, soon)
+		return nil
+	}
+	d, err := app.DraftedPrices(ctx, cfg)
 	if err != nil {
 		return err
 	}
 	if err := d.Changes.Print(os.Stdout, least); err != nil {
 		return err
 	}
-	return publishPrices(cfg)
+	return publishPrices(ctx, cfg)
 }
 
-func publishPrices(cfg config.Config) error {
-	d, err := app.PublishPrices(cfg)
+func publishPrices(ctx context.Context, cfg config.Config) error {
+	d, err := app.PublishPrices(ctx, cfg, operator)
 	if err != nil {
 		return err
 	}

@@ -73,6 +73,7 @@ func (d Doctor) Examine(ctx context.Context, cfg config.Config, report func(Find
 	} else {
 		defer o.Close()
 		d.database(ctx, o)
+		d.nodes(ctx, o)
 		d.people(ctx, o)
 		if d.Books {
 			d.books(ctx, o)

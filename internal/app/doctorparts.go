@@ -18,6 +18,7 @@ import (
 	"weir/internal/catalog"
 	"weir/internal/config"
 	"weir/internal/ledger"
+	"weir/internal/store"
 )
 
 // configuration examines the file itself; its content was valid, or nothing would be examined.
@@ -191,6 +192,28 @@ func (d *Doctor) writable(part, setting, path string) {
 	_ = f.Close()
 	_ = os.Remove(f.Name())
 	d.good(part, "%s can be written", path)
+}
+
+// nodes compares what the nodes of a database say that they serve.
+func (d *Doctor) nodes(ctx context.Context, o *Office) {
+	const part = "nodes"
+	all, err := o.Store.AllServing(ctx)
+	if err != nil {
+		d.say(Bad, part, "check the database and its log", "they cannot be read: %v", err)
+		return
+	}
+	now := time.Now()
+	all = slices.DeleteFunc(all, func(n store.Serving) bool { return n.What == "" || now.Sub(n.Seen) > seenWithin })
+	if len(all) < 2 {
+		return
+	}
+	list := readServing(all[0].What).compare(all[0].Node, all, now)
+	for _, what := range list {
+		d.say(Bad, part, "give the nodes one version, one configuration and the same keys of providers; restart those that were not", "compared with node %s, %s", all[0].Node, what)
+	}
+	if list == nil {
+		d.good(part, "%d serve the same", len(all))
+	}
 }
 
 // keys calls each provider with each of its credentials.

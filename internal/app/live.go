@@ -52,7 +52,11 @@ func (l *live) start(ctx context.Context, cfg config.Config) error {
 	if err != nil {
 		return err
 	}
-	return l.use(cfg, s)
+	state, err := l.adoptPrices(ctx, &cfg, &s)
+	if err != nil {
+		return err
+	}
+	return l.use(cfg, *state)
 }
 
 // reload applies another configuration. On an error the old one stays in use.
@@ -114,7 +118,7 @@ func (l *live) stale(ctx context.Context) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	effective, err := rate.At(l.cfg.Rate(), l.state.Rates, l.now())
-	return version != l.state.Version && version != l.failed || err == nil && effective.Version != l.rate || l.prices.changed() || l.day != l.now().UTC().Format(time.DateOnly)
+	return version != l.state.Version && version != l.failed || err == nil && effective.Version != l.rate || l.day != l.now().UTC().Format(time.DateOnly)
 }
 
 // BuildCatalog builds the catalog of a state without publishing it.
@@ -161,7 +165,7 @@ func (l *live) build(cfg *config.Config, s *edit.State, serving bool) (*edit.Bui
 			credentials[id] = edit.Credential{Key: c.Key}
 		}
 	}
-	list, err := l.prices.inUse(cfg.PriceDir())
+	list, err := l.prices.of(&s.Prices)
 	if err != nil && l.log != nil {
 		l.log.Error("the published price list is not used; the built-in one is", "error", err)
 	}

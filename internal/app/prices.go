@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"io/fs"
 	"log/slog"
@@ -9,8 +10,10 @@ import (
 	"sync"
 	"time"
 
+	"weir/internal/audit"
 	"weir/internal/catalog"
 	"weir/internal/catalog/builtin"
+	"weir/internal/catalog/edit"
 	"weir/internal/catalog/update"
 	"weir/internal/config"
 	"weir/internal/loop"
@@ -18,57 +21,187 @@ import (
 )
 
 // updaterOf makes the updater of the configuration's price lists.
-func updaterOf(cfg *config.Config) *update.Updater {
+func updaterOf(cfg *config.Config, shelf update.Shelf) *update.Updater {
 	p := &cfg.PriceLists
 	return update.New(update.Config{
-		Dir: cfg.PriceDir(), Timeout: p.Timeout, MaxBytes: int64(p.MaxBytes), Now: time.Now,
+		Dir: cfg.PriceDir(), Shelf: shelf, Timeout: p.Timeout, MaxBytes: int64(p.MaxBytes), Now: time.Now,
 		Lists:  update.Lists{ModelsDev: p.ModelsDev, LiteLLM: p.LiteLLM, Portkey: p.Portkey, GenAI: p.GenAIPrices},
 		Bounds: update.Bounds{Drop: p.MaxDrop.Fraction(), Rise: p.MaxRise.Fraction(), Gone: p.MaxGone.Fraction(), New: p.MaxNew.Fraction()},
 	})
 }
 
-// UpdatePrices makes a draft of the price list: of the public lists, or of those in a folder that are as old as at.
-func UpdatePrices(ctx context.Context, cfg config.Config, dir fs.FS, at time.Time) (update.Draft, error) {
-	if dir != nil {
-		return updaterOf(&cfg).Read(dir, at)
-	}
-	return updaterOf(&cfg).Fetch(ctx)
+// shelf keeps published lists with the ledger, so that all nodes charge by the same one.
+type shelf struct {
+	store  edit.Store
+	editor *edit.Editor
+	by     audit.Actor
 }
 
-// PublishPrices puts the draft into use.
-func PublishPrices(cfg config.Config) (update.Draft, error) { return updaterOf(&cfg).Publish() }
+func (s *shelf) Published(ctx context.Context) (update.Published, error) {
+	state, err := s.store.CatalogState(ctx)
+	if err != nil {
+		return update.Published{}, err
+	}
+	return s.lists(ctx, &state.Prices)
+}
+
+func (s *shelf) lists(ctx context.Context, p *edit.Prices) (out update.Published, err error) {
+	if out.Last = p.Data; p.Approved != "" {
+		out.Approved, err = s.store.PriceList(ctx, p.Approved)
+	}
+	return out, err
+}
+
+// Publish is update.Shelf.Publish.
+func (s *shelf) Publish(ctx context.Context, choose func(update.Published) (*update.Choice, error)) error {
+	return s.editor.PublishPrices(ctx, func(now *edit.Prices) (*edit.Prices, error) {
+		lists, err := s.lists(ctx, now)
+		if err != nil {
+			return nil, err
+		}
+		c, err := choose(lists)
+		if err != nil || c == nil {
+			return nil, err
+		}
+		p := edit.Prices{List: c.List.Version, AsOf: c.List.AsOf.Format(time.DateOnly), Approved: now.Approved, Data: c.List.Data()}
+		if c.Approved {
+			p.Approved = p.List
+		}
+		return &p, nil
+	}, s.by)
+}
+
+// priceShelf is the shelf of an office.
+func (o *Office) priceShelf(by audit.Actor) (*shelf, error) {
+	editor, err := o.Editor(o.cfg)
+	return &shelf{store: o.Store, editor: editor, by: by}, err
+}
+
+// withPrices calls f with the updater of a configuration. Where there is no ledger yet, it can only make drafts.
+func withPrices(ctx context.Context, cfg config.Config, by audit.Actor, draftOnly bool, f func(*update.Updater) (update.Draft, error)) (update.Draft, error) {
+	o, err := OpenOffice(ctx, cfg, false)
+	if draftOnly && IsNoLedger(err) {
+		return f(updaterOf(&cfg, nil))
+	}
+	if err != nil {
+		return update.Draft{}, err
+	}
+	defer o.Close()
+	s, err := o.priceShelf(by)
+	if err != nil {
+		return update.Draft{}, err
+	}
+	return f(updaterOf(&cfg, s))
+}
+
+// UpdatePrices makes a draft of the price list: of the public lists, or of those in a folder that are as old as at.
+func UpdatePrices(ctx context.Context, cfg config.Config, dir fs.FS, at time.Time) (update.Draft, error) {
+	return withPrices(ctx, cfg, audit.Actor{}, true, func(u *update.Updater) (update.Draft, error) {
+		if dir != nil {
+			return u.Read(ctx, dir, at)
+		}
+		return u.Fetch(ctx)
+	})
+}
+
+// PublishPrices puts the draft into use on all nodes.
+func PublishPrices(ctx context.Context, cfg config.Config, by audit.Actor) (update.Draft, error) {
+	return withPrices(ctx, cfg, by, false, func(u *update.Updater) (update.Draft, error) { return u.Publish(ctx) })
+}
 
 // DraftedPrices returns the draft that an earlier update made.
-func DraftedPrices(cfg config.Config) (update.Draft, error) { return updaterOf(&cfg).Drafted() }
+func DraftedPrices(ctx context.Context, cfg config.Config) (update.Draft, error) {
+	return withPrices(ctx, cfg, audit.Actor{}, true, func(u *update.Updater) (update.Draft, error) { return u.Drafted(ctx) })
+}
+
+// RestorePrices takes a published list back on all nodes: for the one before it, or for that of the program.
+func RestorePrices(ctx context.Context, cfg config.Config, toProgram bool, by audit.Actor) (asOf string, err error) {
+	o, err := OpenOffice(ctx, cfg, false)
+	if err != nil {
+		return "", err
+	}
+	defer o.Close()
+	s, err := o.priceShelf(by)
+	if err != nil {
+		return "", err
+	}
+	err = s.editor.PublishPrices(ctx, func(now *edit.Prices) (*edit.Prices, error) {
+		p := edit.Prices{}
+		if !toProgram && now.Previous != "" {
+			data, err := s.store.PriceList(ctx, now.Previous)
+			if err != nil {
+				return nil, err
+			}
+			list, err := update.Use(data)
+			if err != nil {
+				return nil, err
+			}
+			p = edit.Prices{List: now.Previous, AsOf: list.AsOf.Format(time.DateOnly), Approved: now.Previous, Data: data}
+		}
+		asOf = cmp.Or(p.AsOf, builtin.Embedded().AsOf.Format(time.DateOnly))
+		return &p, nil
+	}, by)
+	return asOf, err
+}
 
 // LeastChange parses the share of a price below which a change is only counted.
 func LeastChange(text string) (*big.Rat, bool) { return new(big.Rat).SetString(text) }
 
-// priceList reads the price list in use, and reads it again only when another was published.
+// priceList is the price list in use, which is parsed again only when another was published.
 type priceList struct {
-	mu         sync.Mutex
-	dir, stamp string
-	list       *builtin.List
+	mu      sync.Mutex
+	version string
+	list    *builtin.List
 }
 
-// inUse returns the list, and why a published one is not used.
-func (p *priceList) inUse(dir string) (*builtin.List, error) {
+// of returns the list that a state leaves in use, and why a published one is not.
+func (p *priceList) of(s *edit.Prices) (*builtin.List, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	stamp := update.Stamp(dir)
-	if p.list != nil && p.dir == dir && p.stamp == stamp {
+	if p.list != nil && p.version == s.List {
 		return p.list, nil
 	}
-	list, err := update.InUse(dir)
-	p.dir, p.stamp, p.list = dir, stamp, list
+	list, err := update.Use(s.Data)
+	p.version, p.list = s.List, list
 	return list, err
 }
 
-// changed reports whether another list was published.
-func (p *priceList) changed() bool {
+// inUse is the version of the list that was asked for last.
+func (p *priceList) inUse() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.list != nil && update.Stamp(p.dir) != p.stamp
+	if p.list == nil {
+		return ""
+	}
+	return p.list.Version
+}
+
+// adoptPrices publishes, for all nodes, the list that an earlier version of the program has left in the folder of this one, unless one was
+// published since.
+func (l *live) adoptPrices(ctx context.Context, cfg *config.Config, s *edit.State) (*edit.State, error) {
+	if s.Prices.List != "" || s.Prices.Previous != "" {
+		return s, nil
+	}
+	list, err := update.Left(cfg.PriceDir())
+	if err != nil {
+		l.log.Error("the price list that was published on this node is not used; the built-in one is", "error", err)
+	}
+	if list == nil {
+		return s, nil
+	}
+	builder := &live{store: l.store, ring: l.ring, more: l.more, now: l.now, log: l.log, cfg: *cfg} // this one is locked
+	err = (&shelf{store: l.store, editor: edit.NewEditor(l.store, builder, l.ring, l.now, nil), by: audit.Actor{Name: "weir"}}).Publish(ctx, func(now update.Published) (*update.Choice, error) {
+		if now.Last != nil {
+			return nil, nil
+		}
+		return &update.Choice{List: list, Approved: true}, nil
+	})
+	if err != nil {
+		return s, err
+	}
+	l.log.Info("the price list that was published on this node is kept with the ledger now, for all nodes", "as_of", list.AsOf.Format(time.DateOnly))
+	state, err := l.store.CatalogState(ctx)
+	return &state, err
 }
 
 // reportPrices logs how old the prices of built-in models are.
@@ -100,7 +233,7 @@ func warnOfDefaultRate(log *slog.Logger, snap *catalog.Snapshot, isDefault bool,
 // after a minute, so that a node that is restarted all the time does not burden the servers of the lists.
 func (g *Gateway) updating() *loop.Loop {
 	p := &g.cfg.PriceLists
-	u := updaterOf(&g.cfg)
+	u := updaterOf(&g.cfg, &shelf{store: g.store, editor: edit.NewEditor(g.store, g.live, g.live.ring, time.Now, g.live.refresh), by: audit.Actor{Name: "weir"}})
 	return loop.New(min(time.Minute, p.Every), func(ctx context.Context) time.Duration {
 		updatePrices(ctx, u, p.Publish == "within_bounds", g.slog)
 		return p.Every
@@ -120,7 +253,7 @@ func updatePrices(ctx context.Context, u *update.Updater, publish bool, log *slo
 		log.Info("a draft of new prices waits: weir catalog publish", attrs...)
 		return
 	}
-	switch why, err := u.PublishWithinBounds(); {
+	switch why, err := u.PublishWithinBounds(ctx); {
 	case err != nil:
 		log.Error("new prices cannot be published", "error", err)
 	case why != "":

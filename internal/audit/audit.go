@@ -66,11 +66,12 @@ const (
 	InvoicePaidBack  = "invoice.refund"
 	ActMade          = "act.create"
 
-	CatalogAdded   = "catalog.add"
-	CatalogChanged = "catalog.change"
-	CatalogRemoved = "catalog.remove"
-	RateSet        = "rate.set"
-	SecretRotated  = "secret.rotate"
+	CatalogAdded    = "catalog.add"
+	CatalogChanged  = "catalog.change"
+	CatalogRemoved  = "catalog.remove"
+	RateSet         = "rate.set"
+	PricesPublished = "prices.publish"
+	SecretRotated   = "secret.rotate"
 
 	BatchCancelled = "batch.cancel"
 

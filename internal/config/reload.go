@@ -1,8 +1,12 @@
 package config
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 )
 
 // NeedRestart lists the keys in which two configurations differ and which need a restart.
@@ -55,4 +59,29 @@ func hasKeys(t reflect.Type) bool {
 		}
 	}
 	return false
+}
+
+// ofNode are settings in which the nodes of one installation may differ.
+var ofNode = []string{
+	"server.listen", "server.admin_listen", "server.tls", "server.http_server", "environment_file", "data_dir", "store.dsn", "journal", "log", "runtime", "price_lists.dir", "video.folder", "batch.folder",
+	"secrets.master_key_file", "secrets.previous_key_files",
+}
+
+// Sections returns a digest of each section of settings that all nodes of one installation should have in common: two nodes with the same one
+// have the same settings in it. What can change without a restart is no part of it, nor are secrets.
+func Sections(c *Config) map[string]string {
+	all := map[string][]byte{}
+	settings(reflect.TypeFor[Config](), func(s option) {
+		if s.reload == "live" || slices.ContainsFunc(ofNode, func(name string) bool { return s.key == name || strings.HasPrefix(s.key, name+".") }) {
+			return
+		}
+		section, _, _ := strings.Cut(s.key, ".")
+		all[section] = fmt.Appendf(all[section], "%s=%q\n", s.key, fmt.Sprint(reflect.ValueOf(c).Elem().FieldByIndex(s.index).Interface()))
+	})
+	out := make(map[string]string, len(all))
+	for section, text := range all {
+		sum := sha256.Sum256(text)
+		out[section] = hex.EncodeToString(sum[:4])
+	}
+	return out
 }

@@ -104,7 +104,7 @@ var groups = []group{
 		{"docs/decisions/own-keys.md", "An endpoint with an own key is an endpoint of its own, at the price of the fee."},
 		{"docs/decisions/payments.md", "A notification of a payment is a hint to ask; what the provider confirms is credited, once."},
 		{"docs/decisions/pdf.md", "PDF files are read in a process of their own."},
-		{"docs/decisions/price-updates.md", "New prices are a file, and an operator sees what changes."},
+		{"docs/decisions/price-updates.md", "New prices are a draft: an operator sees what changes, and all nodes charge by what is published."},
 		{"docs/decisions/prices.md", "What a price is, and the one rounding."},
 		{"docs/decisions/provider-batches.md", "A provider's batch gives the answers of ordinary calls."},
 		{"docs/decisions/retention.md", "How details of old calls are dropped while the checks of the books stay exact."},

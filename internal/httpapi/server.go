@@ -229,7 +229,9 @@ func (a *API) Admin() http.Handler {
 	mux.Handle("GET /metrics", a.Metrics.Handler())
 	mux.HandleFunc("/api/admin/", func(w http.ResponseWriter, r *http.Request) { a.answer(w, r, a.inner) })
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { writeHealth(w, nil) })
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) { writeHealth(w, a.ready(r.Context()), a.details()...) })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
+		writeHealth(w, a.ready(r.Context()), a.operatorDetails()...)
+	})
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
 	mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
 	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
@@ -267,6 +269,15 @@ func (a *API) details() (list []string) {
 	}
 	if a.Aside != nil && a.Aside() > 0 {
 		list = append(list, fmt.Sprintf("%d charges could not be posted and were set aside; see: weir ledger aside list", a.Aside()))
+	}
+	return list
+}
+
+// operatorDetails are details with what is only said on the operators' listener.
+func (a *API) operatorDetails() []string {
+	list := a.details()
+	if a.Peers != nil {
+		list = append(list, a.Peers()...)
 	}
 	return list
 }

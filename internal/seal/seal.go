@@ -77,6 +77,17 @@ func newAEAD(key []byte) (cipher.AEAD, error) {
 // Ready reports whether the ring can encrypt.
 func (r *Ring) Ready() bool { return r != nil && len(r.masters) > 0 }
 
+// IDs names the master keys, the current one first. An id says nothing of its key.
+func (r *Ring) IDs() (ids []string) {
+	if r == nil {
+		return nil
+	}
+	for i := range r.masters {
+		ids = append(ids, hex.EncodeToString(r.masters[i].id[:]))
+	}
+	return ids
+}
+
 // Seal encrypts a secret for one row and column; it cannot be decrypted for others. It fails without a master key.
 //
 // The result is: format, id of the master key, wrapped record key, encrypted secret. Each of the last two begins with its nonce.

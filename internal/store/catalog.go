@@ -40,9 +40,49 @@ func (s *Store) CatalogState(ctx context.Context) (state edit.State, err error) 
 				state.Rates = append(state.Rates, changes[i].Rate())
 			}
 		}
-		return err
+		if err != nil {
+			return err
+		}
+		return publishedPrices(ctx, q, &state.Prices)
 	})
 	return state, err
+}
+
+// publishedPrices reads which price list was published last, and the list.
+func publishedPrices(ctx context.Context, q *sql.Tx, p *edit.Prices) error {
+	last, err := scanChange(q.QueryRowContext(ctx, `SELECT `+changeColumns+` FROM catalog_changes WHERE kind = 'prices' ORDER BY version DESC LIMIT 1`))
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if *p = last.Prices(); p.List == "" {
+		return nil
+	}
+	return q.QueryRowContext(ctx, priceListRead, p.List).Scan(&p.Data)
+}
+
+const priceListRead = `SELECT data FROM price_lists WHERE version = $1`
+
+// PriceList is edit.Store.PriceList.
+func (s *Store) PriceList(ctx context.Context, version string) (data []byte, err error) {
+	err = s.find(ctx, func(row Scanner) error { return row.Scan(&data) }, priceListRead, version)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	return data, failure("store.PriceList", err)
+}
+
+// putPriceList keeps a list, and of the others those that may be asked for again.
+func (t *tx) putPriceList(p *edit.Prices) error {
+	if p.Data != nil {
+		if _, err := t.exec(`INSERT INTO price_lists (version, data) VALUES ($1, $2) ON CONFLICT (version) DO NOTHING`, p.List, p.Data); err != nil {
+			return err
+		}
+	}
+	_, err := t.exec(`DELETE FROM price_lists WHERE version NOT IN ($1, $2, $3)`, p.List, p.Previous, p.Approved)
+	return err
 }
 
 func scanCatalogRow(row Scanner) (r edit.Row, err error) {
@@ -106,6 +146,8 @@ func (t *tx) putCatalogRow(c *edit.Commit) error {
 	switch {
 	case c.Kind == edit.Rate:
 		return nil
+	case c.Kind == edit.PriceList:
+		return t.putPriceList(&c.Prices)
 	case r == nil:
 		_, err := t.exec(`DELETE FROM catalog_rows WHERE kind = $1 AND id = $2`, string(c.Kind), c.ID)
 		return err

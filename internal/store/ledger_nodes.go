@@ -84,6 +84,31 @@ func (s *Store) Evict(ctx context.Context, node string, beat int64) (gone bool, 
 	return gone && err == nil, err
 }
 
+// Serving is what a node that has begun and not ended says that it serves, when it last gave a sign of life.
+type Serving struct {
+	Node string
+	Seen time.Time
+	What string // "": it is of an earlier version
+}
+
+// SetServing keeps what a node serves, for others to compare.
+func (s *Store) SetServing(ctx context.Context, node, what string) error {
+	return s.writeLazily(ctx, func(t *tx) error {
+		_, err := t.exec(`UPDATE nodes SET serving = $2 WHERE id = $1`, node, what)
+		return err
+	})
+}
+
+// AllServing lists the nodes that have begun and not ended.
+func (s *Store) AllServing(ctx context.Context) ([]Serving, error) {
+	return list(ctx, s, "store.AllServing", func(row Scanner) (n Serving, err error) {
+		var seen int64
+		err = row.Scan(&n.Node, &seen, &n.What)
+		n.Seen = time.UnixMicro(seen)
+		return n, err
+	}, `SELECT id, seen_at, serving FROM nodes WHERE live = 1 ORDER BY id`)
+}
+
 // closeLeases gives all that is left in a node's leases back and removes them.
 func (t *tx) closeLeases(node string) error {
 	rows, err := t.Rows(leasesOfNode, []any{node})

@@ -28,10 +28,12 @@ type Entry struct {
 	After  Spec // nil: deleted
 }
 
-// Commit is one change as a store keeps it: the entry, and the row that it makes. Without one the row is removed; a rate has none.
+// Commit is one change as a store keeps it: the entry, and the row that it makes. Without one the row is removed; a rate has none, nor has a
+// price list, which is kept apart.
 type Commit struct {
 	Entry
-	Row *Row
+	Row    *Row
+	Prices Prices
 }
 
 // ErrMoved is the cause of a Commit that failed because another was faster: load the state and decide again.
@@ -48,6 +50,8 @@ type Store interface {
 	CommitCatalog(ctx context.Context, c Commit, e audit.Event) error
 	// CatalogHistory lists changes before a version (0: all), the newest first.
 	CatalogHistory(ctx context.Context, before int64, count int) ([]Entry, error)
+	// PriceList is a list that the last Prices names; nil when there is none.
+	PriceList(ctx context.Context, version string) ([]byte, error)
 }
 
 // Builder makes the catalog that a state would give.
@@ -517,7 +521,7 @@ func (e *Editor) SetRate(ctx context.Context, r rate.Record, by audit.Actor) err
 		if record.Source == rate.CBR && record.Same(rate.Last(s.Rates)) {
 			return nil, nil
 		}
-		after := State{Version: s.Version + 1, Rows: s.Rows, Rates: append(slices.Clone(s.Rates), record)}
+		after := State{Version: s.Version + 1, Rows: s.Rows, Rates: append(slices.Clone(s.Rates), record), Prices: s.Prices}
 		after.Rates[len(s.Rates)].From = record.At // whenever it begins, it must be possible
 		if _, err := e.builder.BuildCatalog(&after, false); err != nil {
 			return nil, err

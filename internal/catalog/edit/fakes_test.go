@@ -62,11 +62,16 @@ func (m *memory) CommitCatalog(_ context.Context, c edit.Commit, e audit.Event) 
 	if c.Kind == edit.Rate {
 		m.state.Rates = append(m.state.Rates, c.Rate())
 	}
+	if c.Kind == edit.PriceList {
+		m.state.Prices = c.Prices
+	}
 	m.state.Rows = rows
 	m.entries = append(m.entries, c.Entry)
 	m.events = append(m.events, e)
 	return nil
 }
+
+func (m *memory) PriceList(context.Context, string) ([]byte, error) { return nil, nil }
 
 func (m *memory) CatalogHistory(_ context.Context, before int64, count int) ([]edit.Entry, error) {
 	m.mu.Lock()

@@ -16,11 +16,12 @@ import (
 // Kind is what a row describes.
 type Kind string
 
-// The kinds. A change of rate or margin is in the history with those of rows.
+// The kinds. A change of rate or margin, and a published price list, are in the history with those of rows.
 const (
-	Provider Kind = "provider"
-	Endpoint Kind = "endpoint"
-	Rate     Kind = "rate"
+	Provider  Kind = "provider"
+	Endpoint  Kind = "endpoint"
+	Rate      Kind = "rate"
+	PriceList Kind = "prices"
 )
 
 // Spec is the content of a row: the names of fields, with points as the API nests them, and their values as text. A field that is not in

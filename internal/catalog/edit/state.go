@@ -33,6 +33,7 @@ type State struct {
 	Version int64 // number of changes made so far
 	Rows    []Row
 	Rates   []rate.Record // in the order of their versions
+	Prices  Prices        // the list that was published last
 }
 
 // Row finds a row, nil when there is none.
@@ -47,7 +48,7 @@ func (s *State) Row(k Kind, id string) *Row {
 
 // with is the state after a row was put or, with a nil row, removed.
 func (s *State) with(k Kind, id string, row *Row) State {
-	out := State{Version: s.Version + 1, Rates: s.Rates}
+	out := State{Version: s.Version + 1, Rates: s.Rates, Prices: s.Prices}
 	out.Rows = slices.DeleteFunc(slices.Clone(s.Rows), func(r Row) bool { return r.Kind == k && r.ID == id })
 	if row != nil {
 		out.Rows = append(out.Rows, *row)

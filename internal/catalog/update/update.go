@@ -20,7 +20,8 @@ import (
 
 // Config configures an Updater.
 type Config struct {
-	Dir      string // where lists, draft and the published list are kept
+	Dir      string // where lists and draft are kept
+	Shelf    Shelf  // where published lists are kept; nil: none is
 	Lists    Lists
 	Timeout  time.Duration // for all lists together
 	MaxBytes int64         // of one list
@@ -28,7 +29,7 @@ type Config struct {
 	Now      func() time.Time
 }
 
-// Updater updates the price list in a folder. It is safe for concurrent use.
+// Updater updates the price list. It is safe for concurrent use.
 type Updater struct {
 	cfg    Config
 	book   importer.Book
@@ -62,19 +63,19 @@ func (u *Updater) Fetch(ctx context.Context) (Draft, error) {
 		return Draft{Notes: notes}, err
 	}
 	at := u.oldest()
-	d, err := u.draft(os.DirFS(u.lists()), at)
+	d, err := u.draft(ctx, os.DirFS(u.lists()), at)
 	d.Notes = notes
 	return d, err
 }
 
 // Read makes a draft of lists in a folder, for machines without a network. They are as old as at.
-func (u *Updater) Read(dir fs.FS, at time.Time) (Draft, error) {
+func (u *Updater) Read(ctx context.Context, dir fs.FS, at time.Time) (Draft, error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	return u.draft(dir, at)
+	return u.draft(ctx, dir, at)
 }
 
-func (u *Updater) draft(dir fs.FS, at time.Time) (d Draft, err error) {
+func (u *Updater) draft(ctx context.Context, dir fs.FS, at time.Time) (d Draft, err error) {
 	book := u.book
 	if day := at.UTC().Format(time.DateOnly); day > book.AsOf {
 		book.AsOf = day
@@ -90,21 +91,40 @@ func (u *Updater) draft(dir fs.FS, at time.Time) (d Draft, err error) {
 		return d, fault.New(fault.Invalid, "update.Draft", "The lists have no model that can be taken.")
 	}
 	d.Differs, d.Refused = len(r.Differs), len(r.Refused)
-	d.Changes = Compare(u.Current().Data(), r.Catalog)
+	current, err := u.Current(ctx)
+	if err != nil {
+		return d, err
+	}
+	d.Changes = Compare(current.Data(), r.Catalog)
 	return d, replace(u.path(draftFile), r.Catalog)
 }
 
 const (
-	draftFile     = "draft.json"
+	draftFile = "draft.json"
+	// publishedFile is where lists were published before they were kept with the ledger.
 	publishedFile = "published.json"
-	previousFile  = "previous.json"
-	approvedFile  = "approved.json" // what an operator published last, when later lists were published without one
 )
+
+// Published are the lists of a Shelf; nil: the program's own.
+type Published struct{ Last, Approved []byte }
+
+// Choice is a list to publish. Approved says that an operator has seen it.
+type Choice struct {
+	List     *builtin.List
+	Approved bool
+}
+
+// Shelf keeps published lists, for all nodes.
+type Shelf interface {
+	Published(ctx context.Context) (Published, error)
+	// Publish puts the list that choose returns into use, nil: none. choose may be called more than once.
+	Publish(ctx context.Context, choose func(now Published) (*Choice, error)) error
+}
 
 func (u *Updater) path(name string) string { return filepath.Join(u.cfg.Dir, name) }
 
 // Drafted is the draft that an earlier update made.
-func (u *Updater) Drafted() (Draft, error) {
+func (u *Updater) Drafted(ctx context.Context) (Draft, error) {
 	list, err := ReadFile(u.path(draftFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return Draft{}, fault.New(fault.NotFound, "update.Drafted", "There is no draft; make one with: weir catalog update")
@@ -112,88 +132,98 @@ func (u *Updater) Drafted() (Draft, error) {
 	if err != nil {
 		return Draft{}, err
 	}
-	return Draft{List: list, Changes: Compare(u.Current().Data(), list.Data())}, nil
+	current, err := u.Current(ctx)
+	if err != nil {
+		return Draft{}, err
+	}
+	return Draft{List: list, Changes: Compare(current.Data(), list.Data())}, nil
 }
 
-// Publish puts the draft into use, in the name of an operator. The replaced list is kept.
-func (u *Updater) Publish() (Draft, error) {
+// Publish puts the draft into use, in the name of an operator.
+func (u *Updater) Publish(ctx context.Context) (Draft, error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	d, err := u.Drafted()
+	d, err := u.Drafted(ctx)
 	if err != nil {
 		return d, err
 	}
-	if err := u.publish(); err != nil {
+	err = u.cfg.Shelf.Publish(ctx, func(Published) (*Choice, error) { return &Choice{List: d.List, Approved: true}, nil })
+	if err != nil {
 		return d, err
 	}
-	if err := os.Remove(u.path(approvedFile)); !errors.Is(err, fs.ErrNotExist) {
-		return d, err
-	}
-	return d, nil
+	return d, os.Remove(u.path(draftFile))
 }
 
 // PublishWithinBounds puts the draft into use if its changes are within the bounds; else it returns why not. They are compared with the list
-// that an operator published last: prices that fall a little every day do not fall without end.
-func (u *Updater) PublishWithinBounds() (beyond string, err error) {
+// that an operator published last: prices that fall a little every day do not fall without end. A draft that is older than the list in use,
+// which another node has published, is left.
+func (u *Updater) PublishWithinBounds(ctx context.Context) (beyond string, err error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	d, err := u.Drafted()
+	d, err := u.Drafted(ctx)
 	if err != nil {
 		return "", err
 	}
-	approved, err := ReadFile(u.path(approvedFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		approved, err = u.Current(), nil
-	}
-	if err != nil {
-		return "", err
-	}
-	if embedded := builtin.Embedded(); approved.AsOf.Before(embedded.AsOf) {
-		approved = embedded // a newer program is an operator's word, too
-	}
-	since := Compare(approved.Data(), d.List.Data())
-	if beyond := since.Beyond(u.cfg.Bounds); beyond != "" {
-		return beyond, nil
-	}
-	if err := replace(u.path(approvedFile), approved.Data()); err != nil {
-		return "", err
-	}
-	return "", u.publish()
-}
-
-func (u *Updater) publish() error {
-	if old, err := os.ReadFile(u.path(publishedFile)); err == nil {
-		if err := replace(u.path(previousFile), old); err != nil {
-			return err
+	err = u.cfg.Shelf.Publish(ctx, func(now Published) (*Choice, error) {
+		last, _ := Use(now.Last)
+		approved, err := Use(now.Approved)
+		if err != nil {
+			return nil, err
 		}
+		since := Compare(approved.Data(), d.List.Data())
+		if beyond = since.Beyond(u.cfg.Bounds); beyond != "" || d.List.AsOf.Before(last.AsOf) {
+			return nil, nil
+		}
+		return &Choice{List: d.List}, nil
+	})
+	if err != nil || beyond != "" {
+		return beyond, err
 	}
-	return os.Rename(u.path(draftFile), u.path(publishedFile))
+	return "", os.Remove(u.path(draftFile))
 }
 
 // Beyond says why a draft needs an operator, "" when it does not.
 func (u *Updater) Beyond(d *Draft) string { return d.Changes.Beyond(u.cfg.Bounds) }
 
-// Current is the list in use: the published one, or the built-in one where none is published, or where that is older or damaged.
-func (u *Updater) Current() *builtin.List {
-	list, _ := InUse(u.cfg.Dir)
-	return list
+// Current is the list in use.
+func (u *Updater) Current(ctx context.Context) (*builtin.List, error) {
+	if u.cfg.Shelf == nil {
+		return builtin.Embedded(), nil
+	}
+	now, err := u.cfg.Shelf.Published(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list, _ := Use(now.Last)
+	return list, nil
 }
 
 // maxListBytes bounds a published list; the built-in one has 200 KB.
 const maxListBytes = 32 << 20
 
-// InUse is the list that a folder of published lists leaves in use. The error is why a published list is not; the list is valid with it, too.
-func InUse(dir string) (*builtin.List, error) {
-	list, err := ReadFile(filepath.Join(dir, publishedFile))
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
+// Use is the list that a published one leaves in use: itself, or the program's own where none is published, or where that is older or
+// damaged. The error is why a published list is not used; the list is valid with it, too.
+func Use(published []byte) (*builtin.List, error) {
+	if published == nil {
 		return builtin.Embedded(), nil
+	}
+	list, err := builtin.ReadList(published)
+	switch {
 	case err != nil:
 		return builtin.Embedded(), err
-	case list.AsOf.Before(builtin.Embedded().AsOf):
+	case list.AsOf.Before(builtin.Embedded().AsOf): // a newer program is an operator's word, too
 		return builtin.Embedded(), nil
 	}
 	return list, nil
+}
+
+// Left is the list that an earlier version of the program published in a folder; nil: none that is newer than the program's.
+func Left(dir string) (*builtin.List, error) {
+	list, err := ReadFile(filepath.Join(dir, publishedFile))
+	if errors.Is(err, fs.ErrNotExist) || err == nil && list.AsOf.Before(builtin.Embedded().AsOf) {
+		return nil, nil
+	}
+	return list, err
 }
 
 // ReadFile reads a list in a file.
@@ -210,12 +240,4 @@ func ReadFile(path string) (*builtin.List, error) {
 		return nil, err
 	}
 	return builtin.ReadList(data)
-}
-
-// Stamp changes whenever another list is published in a folder.
-func Stamp(dir string) (stamp string) {
-	if info, err := os.Stat(filepath.Join(dir, publishedFile)); err == nil {
-		stamp = info.ModTime().UTC().Format(time.RFC3339Nano)
-	}
-	return stamp
 }

@@ -150,11 +150,36 @@ const (
 	liteLLM   = "litellm/model_prices_and_context_window.json"
 )
 
+// shelf keeps published lists in memory.
+type shelf struct{ now update.Published }
+
+func (s *shelf) Published(context.Context) (update.Published, error) { return s.now, nil }
+
+func (s *shelf) Publish(_ context.Context, choose func(update.Published) (*update.Choice, error)) error {
+	c, err := choose(s.now)
+	if err == nil && c != nil {
+		s.now.Last = c.List.Data()
+		if c.Approved {
+			s.now.Approved = s.now.Last
+		}
+	}
+	return err
+}
+
+func current(t *testing.T, u *update.Updater) *builtin.List {
+	t.Helper()
+	list, err := u.Current(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
 // A second fetch moves no list; a draft without most providers needs an operator; what is published is in use.
 func TestFetchAndPublish(t *testing.T) {
 	t.Parallel()
 	s, dir := serve(t), t.TempDir()
-	u := s.updater(t, dir, nil)
+	u := s.updater(t, dir, func(c *update.Config) { c.Shelf = &shelf{} })
 	d, err := u.Fetch(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -166,17 +191,16 @@ func TestFetchAndPublish(t *testing.T) {
 	if _, err := u.Fetch(t.Context()); err != nil || s.status[http.StatusNotModified] != fetched || s.status[http.StatusOK] != fetched {
 		t.Errorf("second fetch: %v, %v", err, s.status)
 	}
-	if u.Current() != builtin.Embedded() {
+	if current(t, u) != builtin.Embedded() {
 		t.Error("a draft is in use")
 	}
-	before := update.Stamp(dir)
-	if _, err := u.Publish(); err != nil {
+	if _, err := u.Publish(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if got := u.Current(); got.Version != d.List.Version || update.Stamp(dir) == before {
+	if got := current(t, u); got.Version != d.List.Version {
 		t.Errorf("in use is %s; want %s", got.Version, d.List.Version)
 	}
-	if _, err := u.Publish(); !fault.Is(err, fault.NotFound) {
+	if _, err := u.Publish(t.Context()); !fault.Is(err, fault.NotFound) {
 		t.Errorf("a draft is published twice: %v", err)
 	}
 }
@@ -185,11 +209,11 @@ func TestFetchAndPublish(t *testing.T) {
 func TestReadFolder(t *testing.T) {
 	t.Parallel()
 	u := update.New(update.Config{Dir: t.TempDir(), Now: time.Now})
-	d, err := u.Read(os.DirFS(filepath.Join("..", "sources")), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+	d, err := u.Read(t.Context(), os.DirFS(filepath.Join("..", "sources")), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 	if err != nil || len(d.Changes.New)+len(d.Changes.Gone)+len(d.Changes.Changed) > 0 || d.List.Version != builtin.Embedded().Version {
 		t.Errorf("%+v, %v", d.Changes, err)
 	}
-	if _, err := u.Read(fstest.MapFS{}, day); !fault.Is(err, fault.Invalid) {
+	if _, err := u.Read(t.Context(), fstest.MapFS{}, day); !fault.Is(err, fault.Invalid) {
 		t.Errorf("an empty folder: %v", err)
 	}
 }
@@ -216,7 +240,7 @@ func good(t *testing.T) []byte {
 	for path, data := range small() {
 		dir[path] = &fstest.MapFile{Data: data}
 	}
-	d, err := update.New(update.Config{Dir: t.TempDir(), Now: time.Now}).Read(dir, day)
+	d, err := update.New(update.Config{Dir: t.TempDir(), Now: time.Now}).Read(t.Context(), dir, day)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,11 +250,7 @@ func good(t *testing.T) []byte {
 // The lists of a good server may be published without an operator.
 func TestUnchangedListsAreWithinBounds(t *testing.T) {
 	t.Parallel()
-	s, dir := serve(t), t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "published.json"), good(t), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	u := s.updater(t, dir, nil)
+	u := serve(t).updater(t, t.TempDir(), func(c *update.Config) { c.Shelf = &shelf{update.Published{Last: good(t)}} })
 	if d, err := u.Fetch(t.Context()); err != nil || u.Beyond(&d) != "" || len(d.Changes.Changed) > 0 {
 		t.Errorf("%v, %v", d.Changes, err)
 	}
@@ -241,10 +261,7 @@ func TestPricesDoNotDrift(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	list := string(good(t))
-	if err := os.WriteFile(filepath.Join(dir, "published.json"), []byte(list), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	u := update.New(update.Config{Dir: dir, Now: time.Now, Bounds: update.Bounds{Drop: big.NewRat(1, 5), Rise: big.NewRat(1, 1), Gone: big.NewRat(1, 10), New: big.NewRat(1, 10)}})
+	u := update.New(update.Config{Dir: dir, Shelf: &shelf{update.Published{Last: []byte(list), Approved: []byte(list)}}, Now: time.Now, Bounds: update.Bounds{Drop: big.NewRat(1, 5), Rise: big.NewRat(1, 1), Gone: big.NewRat(1, 10), New: big.NewRat(1, 10)}})
 	const price = `"prompt":"2.5","completion":"15"`
 	if !strings.Contains(list, price) {
 		t.Fatal("the list lacks the price that falls")
@@ -258,19 +275,19 @@ func TestPricesDoNotDrift(t *testing.T) {
 	}
 	for _, completion := range []string{"14", "13", "12.5"} {
 		draft(completion)
-		if beyond, err := u.PublishWithinBounds(); beyond != "" || err != nil {
+		if beyond, err := u.PublishWithinBounds(t.Context()); beyond != "" || err != nil {
 			t.Fatalf("%s: %s, %v", completion, beyond, err)
 		}
 	}
 	draft("11.9") // a little less than yesterday, and more than a fifth less than what an operator saw
-	if beyond, err := u.PublishWithinBounds(); !strings.Contains(beyond, "completion of openai") || err != nil {
+	if beyond, err := u.PublishWithinBounds(t.Context()); !strings.Contains(beyond, "completion of openai") || err != nil {
 		t.Errorf("beyond is %q, %v", beyond, err)
 	}
-	if _, err := u.Publish(); err != nil {
+	if _, err := u.Publish(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	draft("11")
-	if beyond, err := u.PublishWithinBounds(); beyond != "" || err != nil {
+	if beyond, err := u.PublishWithinBounds(t.Context()); beyond != "" || err != nil {
 		t.Errorf("after an operator: %s, %v", beyond, err)
 	}
 }
@@ -346,15 +363,12 @@ func TestHostileLists(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, dir := serve(t), t.TempDir()
-			if err := os.WriteFile(filepath.Join(dir, "published.json"), good(t), 0o600); err != nil {
-				t.Fatal(err)
-			}
 			s.replace(modelsDev, change)
 			if !strings.Contains(name, "models") && !strings.Contains(name, "names") && !strings.Contains(name, "characters") {
 				s.replace(liteLLM, change)
 			}
-			u := s.updater(t, dir, nil)
-			before := u.Current().Version
+			u := s.updater(t, dir, func(c *update.Config) { c.Shelf = &shelf{update.Published{Last: good(t)}} })
+			before := current(t, u).Version
 			d, err := u.Fetch(t.Context())
 			if err == nil && u.Beyond(&d) == "" {
 				t.Errorf("would be published: %d new, %d gone, %d changed", len(d.Changes.New), len(d.Changes.Gone), len(d.Changes.Changed))
@@ -365,7 +379,7 @@ func TestHostileLists(t *testing.T) {
 			if err == nil && (bytes.ContainsAny(d.List.Data(), "\x00\x1b") || bytes.Contains(d.List.Data(), []byte(`\u001b`))) {
 				t.Error("control characters are in the draft")
 			}
-			if u.Current().Version != before {
+			if current(t, u).Version != before {
 				t.Error("another list is in use")
 			}
 		})
@@ -484,11 +498,7 @@ func TestPublishedListIsChecked(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			dir := t.TempDir()
-			if err := os.WriteFile(filepath.Join(dir, "published.json"), []byte(c.data), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			list, err := update.InUse(dir)
+			list, err := update.Use([]byte(c.data))
 			if (err != nil) != c.fail || (list != builtin.Embedded()) != c.used {
 				t.Errorf("in use is %s of %s, %v", list.Version, list.AsOf, err)
 			}

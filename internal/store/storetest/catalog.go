@@ -29,6 +29,7 @@ func Catalog(t *testing.T, open func(*testing.T) CatalogStore) {
 		"an empty catalog":               emptyCatalog,
 		"rows come back as stored":       catalogRoundTrip,
 		"rates in their order":           catalogRates,
+		"price lists":                    catalogPriceLists,
 		"history in pages":               catalogHistory,
 		"a late change is decided again": catalogMoved,
 		"racing for a version":           catalogRace,
@@ -113,6 +114,32 @@ func catalogRates(t *testing.T, s CatalogStore) {
 	got := catalogState(t, s)
 	if diff := cmp.Diff(want, got.Rates); diff != "" || len(got.Rows) != 1 {
 		t.Errorf("rates (-want +got):\n%s; %d rows", diff, len(got.Rows))
+	}
+}
+
+// Of the published lists those are kept that may be asked for again: in use, before it, and approved last.
+func catalogPriceLists(t *testing.T, s CatalogStore) {
+	for i, p := range []edit.Prices{{List: "a", AsOf: "2026-03-01", Approved: "a"}, {List: "b", Previous: "a", Approved: "a"}, {List: "c", Previous: "b", Approved: "a"}, {List: "d", Previous: "c", Approved: "a"}, {Previous: "d"}, {List: "d", Approved: "d"}} {
+		spec := edit.Spec{}
+		for name, text := range map[string]string{"list": p.List, "as_of": p.AsOf, "previous": p.Previous, "approved": p.Approved} {
+			if text != "" {
+				spec[name] = text
+			}
+		}
+		if p.List != "" {
+			p.Data = []byte("list " + p.List)
+		}
+		version := int64(i + 1)
+		commit(t, s, edit.Commit{Prices: p, Entry: edit.Entry{Version: version, At: at, Actor: actor, Action: audit.PricesPublished, Kind: edit.PriceList, After: spec}})
+		if diff := cmp.Diff(p, catalogState(t, s).Prices); diff != "" {
+			t.Errorf("after version %d (-want +got):\n%s", version, diff)
+		}
+		for _, name := range []string{"a", "b", "c", "d"} {
+			data, err := s.PriceList(t.Context(), name)
+			if kept := name == p.List || name == p.Previous || name == p.Approved; err != nil || (string(data) == "list "+name) != kept {
+				t.Errorf("after version %d list %s is %q, %v", version, name, data, err)
+			}
+		}
 	}
 }
 

@@ -6323,9 +6323,9 @@ export interface components {
             /** @description Client address of the change */
             from: string | null;
             /** @enum {string} */
-            action: "catalog.add" | "catalog.change" | "catalog.remove" | "rate.set" | "secret.rotate";
+            action: "catalog.add" | "catalog.change" | "catalog.remove" | "rate.set" | "prices.publish" | "secret.rotate";
             /** @enum {string} */
-            kind: "provider" | "endpoint" | "rate";
+            kind: "provider" | "endpoint" | "rate" | "prices" | "prices";
             id: string | null;
             /** @description The database's row before the change; null if there was none */
             before: {

@@ -1,0 +1,109 @@
+package nodes_test
+
+import (
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"weir/internal/app"
+	"weir/internal/app/apptest"
+	"weir/internal/audit"
+	"weir/internal/catalog/builtin"
+	"weir/internal/config"
+	"weir/internal/store/postgres/pgtest"
+)
+
+// Nodes with data directories of their own charge by one price list: the one that was published last, on whichever machine, also after a restart,
+// and also when it is taken back.
+func TestNodesShareThePriceList(t *testing.T) {
+	dsn := pgtest.New(t)
+	t.Setenv("OPENAI_API_KEY", "test-key")
+	const day = "2006-01-02"
+	asOf := builtin.Embedded().AsOf
+	var dirs []string
+	withModels := func(s *apptest.Setup) {
+		s.Builtin.All = true
+		dirs = append(dirs, s.PriceDir())
+	}
+	nodes := apptest.StartNodes(t, 2, dsn, withModels)
+	price := func(gw *apptest.Gateway) string {
+		m, ok := gw.Node.Catalog().Model("openai/gpt-4o")
+		if !ok {
+			t.Fatal("the model is not served")
+		}
+		return m.Endpoints[0].Pricing.Base.Prompt.Dollars
+	}
+	office := config.Default()
+	office.DataDir, office.Store.DSN = t.TempDir(), config.DSN(dsn)
+	by := audit.Actor{Name: "operator"}
+	publish := func(dir, price string, days int) {
+		t.Helper()
+		list := strings.NewReplacer(asOf.Format(day), asOf.AddDate(0, 0, days).Format(day), `"prompt":"2.5","completion":"10"`, `"prompt":"`+price+`","completion":"10"`).
+			Replace(string(builtin.Embedded().Data()))
+		office.PriceLists.Dir = dir
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "draft.json"), []byte(list), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := app.PublishPrices(t.Context(), office, by); err != nil {
+			t.Fatal(err)
+		}
+	}
+	agreed := func(want string) {
+		t.Helper()
+		apptest.WaitFor(t, "both nodes to charge "+want, func() bool { return price(nodes[0]) == want && price(nodes[1]) == want })
+	}
+	agreed("2.5")
+	publish(dirs[0], "2.4", 1)
+	agreed("2.4")
+	publish(dirs[1], "2.3", 2)
+	agreed("2.3")
+	if got := price(apptest.StartNodes(t, 1, dsn, withModels)[0]); got != "2.3" {
+		t.Errorf("a node that starts charges %s", got)
+	}
+	for _, x := range []struct {
+		program bool
+		want    string
+	}{{false, "2.4"}, {true, "2.5"}} {
+		if _, err := app.RestorePrices(t.Context(), office, x.program, by); err != nil {
+			t.Fatal(err)
+		}
+		agreed(x.want)
+	}
+}
+
+// Operators are told when nodes serve different things: by /readyz of the operators' listener, and by weir doctor.
+func TestNodesSayHowTheyDiffer(t *testing.T) {
+	t.Parallel()
+	dsn := pgtest.New(t)
+	listening := func(s *apptest.Setup) { s.Server.AdminListen = "127.0.0.1:0" }
+	here := apptest.StartNodes(t, 1, dsn, listening)[0]
+	apptest.StartNodes(t, 1, dsn, listening, func(s *apptest.Setup) { s.Relay.MaxAttempts++ })
+	// each has a simulator of its own, and so other providers
+	want := "other models, providers or prices; other settings in relay"
+	apptest.WaitFor(t, "a node to say how the other one differs", func() bool {
+		res, err := http.Get(here.Node.AdminURL() + "/readyz")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		body, err := io.ReadAll(res.Body)
+		return err == nil && res.StatusCode == http.StatusOK && strings.Contains(string(body), want)
+	})
+	cfg := config.Default()
+	cfg.DataDir, cfg.Store.DSN = t.TempDir(), config.DSN(dsn)
+	var found []string
+	app.Doctor{}.Examine(t.Context(), cfg, func(f app.Finding) {
+		if f.Part == "nodes" && f.Is == app.Bad {
+			found = append(found, f.What)
+		}
+	})
+	if len(found) != 1 || !strings.Contains(found[0], want) {
+		t.Errorf("doctor says %q", found)
+	}
+}

@@ -1,0 +1,142 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"weir/internal/config"
+	"weir/internal/loop"
+	"weir/internal/rawjson"
+	"weir/internal/store"
+)
+
+// serving is what a node says of itself, so that others can compare: versions by name.
+type serving map[string]string
+
+// Names of a serving beside those of sections, which begin with sectionOf.
+const (
+	servesProgram = "program"
+	servesCatalog = "catalog"
+	servesPrices  = "prices"
+	servesRate    = "rate"
+	servesKeys    = "master_keys" // ids of the master keys that the node has, between spaces
+	sectionOf     = "config."
+)
+
+func (s serving) String() string {
+	var w rawjson.Writer
+	w.Object()
+	for _, name := range slices.Sorted(maps.Keys(s)) {
+		w.Name(name).Text(s[name])
+	}
+	w.EndObject()
+	return string(w.B)
+}
+
+func readServing(text string) serving {
+	s := serving{}
+	for m := rawjson.MembersOf([]byte(text)); m.Next(); {
+		s[string(m.Name)] = rawjson.Text(m.Value)
+	}
+	return s
+}
+
+// serves is what this node serves now.
+func (g *Gateway) serves() serving {
+	s := serving{servesProgram: Version, servesCatalog: g.catalog.Load().Version}
+	for name, digest := range config.Sections(&g.cfg) {
+		s[sectionOf+name] = digest
+	}
+	l := g.live
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s[servesRate], s[servesPrices], s[servesKeys] = l.rate, l.prices.inUse(), strings.Join(l.ring.IDs(), " ")
+	return s
+}
+
+// differs says in which respects another node serves something else, "" when in none.
+func (s serving) differs(other serving) string {
+	var list, sections []string
+	for _, x := range []struct{ name, what string }{{servesProgram, "program"}, {servesPrices, "price list"}, {servesRate, "rate"}} {
+		if s[x.name] != other[x.name] {
+			list = append(list, fmt.Sprintf("%s %q instead of %q", x.what, other[x.name], s[x.name]))
+		}
+	}
+	if s[servesCatalog] != other[servesCatalog] {
+		list = append(list, "other models, providers or prices")
+	}
+	for _, name := range slices.Sorted(maps.Keys(s)) {
+		if section, is := strings.CutPrefix(name, sectionOf); is && other[name] != s[name] && s[servesProgram] == other[servesProgram] {
+			sections = append(sections, section)
+		}
+	}
+	if sections != nil {
+		list = append(list, "other settings in "+strings.Join(sections, ", "))
+	}
+	return strings.Join(list, "; ")
+}
+
+// seenWithin is for how long a node counts that gives no sign of life: it may have been killed.
+const seenWithin = time.Minute
+
+// compare says which other nodes serve something else than this one.
+func (s serving) compare(self string, all []store.Serving, now time.Time) (differences []string) {
+	for _, n := range all {
+		if n.Node == self || n.What == "" || now.Sub(n.Seen) > seenWithin {
+			continue
+		}
+		if how := s.differs(readServing(n.What)); how != "" {
+			differences = append(differences, fmt.Sprintf("node %s serves something else: %s", n.Node, how))
+		}
+	}
+	return differences
+}
+
+// peers is what a node knows of the others.
+type peers struct {
+	told        string // what this one has said of itself
+	before      string // the differences a round ago
+	differences atomic.Pointer[[]string]
+}
+
+// Differences are shown to operators.
+func (p *peers) Differences() []string {
+	if list := p.differences.Load(); list != nil {
+		return *list
+	}
+	return nil
+}
+
+// comparing returns a loop that says what this node serves, and hears what others do. A difference counts when two rounds have seen the same:
+// nodes take up a change one after another.
+func (g *Gateway) comparing() *loop.Loop {
+	return loop.Every(lookEvery, func(ctx context.Context) {
+		mine := g.serves()
+		if text := mine.String(); text != g.others.told {
+			if g.store.SetServing(ctx, g.book.Node(), text) == nil {
+				g.others.told = text
+			}
+		}
+		all, err := g.store.AllServing(ctx)
+		if err != nil {
+			return // the calls that need the store report that
+		}
+		list := mine.compare(g.book.Node(), all, time.Now())
+		was := g.others.Differences()
+		if now := strings.Join(list, "\n"); now != g.others.before {
+			g.others.before = now
+			return
+		}
+		g.others.differences.Store(&list)
+		for _, what := range list {
+			if !slices.Contains(was, what) {
+				g.slog.Warn("the nodes differ: " + what)
+			}
+		}
+	})
+}
