@@ -6,8 +6,10 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"maps"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"weir/internal/catalog"
 	"weir/internal/completion"
@@ -83,6 +85,16 @@ var options = map[string]bool{
 	"dictation": true, "filler_words": true, "keywords": true, "measurements": true, "numerals": true, "profanity_filter": true, "replace": true, "utt_split": true,
 }
 
+// takes returns the options of a model. Nova-3 and Flux refuse keywords. Their keyterm is no option: it costs more.
+func takes(model string) map[string]bool {
+	if !strings.HasPrefix(model, "nova-3") && !strings.HasPrefix(model, "flux") {
+		return options
+	}
+	fewer := maps.Clone(options)
+	delete(fewer, "keywords")
+	return fewer
+}
+
 func call(ep *catalog.Endpoint, t *task.Transcription) dialect.Call {
 	q := url.Values{"model": {ep.UpstreamID}, "smart_format": {"true"}, "punctuate": {"true"}, "utterances": {"true"}}
 	if t.Language != "" {
@@ -93,20 +105,21 @@ func call(ep *catalog.Endpoint, t *task.Transcription) dialect.Call {
 	if t.Response == "diarized_json" {
 		q.Set("diarize", "true")
 	}
+	known := takes(ep.UpstreamID)
 	for _, x := range t.Extra {
-		if options[x.Name] {
+		if known[x.Name] {
 			q.Add(x.Name, x.Value)
 		}
 	}
 	return dialect.Call{
 		Path: "/v1/listen?" + q.Encode(), Header: http.Header{"Content-Type": {t.MediaType}},
-		Unsent:  dialect.LeftOut(t, options),
+		Unsent:  dialect.LeftOut(t, known),
 		Content: func() (io.Reader, int64) { return io.NewSectionReader(t.File, 0, t.File.Size()), t.File.Size() },
 	}
 }
 
 // read reads {"metadata":{"request_id","duration"},"results":{"channels":[{"alternatives":[{"transcript","words":[...]}],
-// "detected_language"}],"utterances":[...]}}.
+// "detected_language"}],"utterances":[...]}}. With language=multi the languages are a list of the alternative, most words first.
 func read(ep *catalog.Endpoint, t *task.Transcription, body []byte) (*completion.Event, error) {
 	channels := rawjson.ElementsOf(rawjson.FindPath(body, "results", "channels"))
 	if !channels.Next() {
@@ -120,6 +133,9 @@ func read(ep *catalog.Endpoint, t *task.Transcription, body []byte) (*completion
 		Final: true, Text: rawjson.TextAt(alternatives.Value, "transcript"),
 		Language: rawjson.TextAt(channels.Value, "detected_language"),
 		Duration: dialect.RecordedSeconds(rawjson.FindPath(body, "metadata", "duration")),
+	}
+	if l := rawjson.ElementsOf(rawjson.Find(alternatives.Value, "languages")); said.Language == "" && l.Next() {
+		said.Language = rawjson.Text(l.Value)
 	}
 	for w := rawjson.ElementsOf(rawjson.Find(alternatives.Value, "words")); w.Next(); {
 		said.Words = append(said.Words, readWord(w.Value))

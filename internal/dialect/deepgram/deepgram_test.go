@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"net/url"
+	"slices"
 	"testing"
 	"time"
 
@@ -113,11 +114,46 @@ func TestFailure(t *testing.T) {
 		{400, `{"err_code":"Bad Request","err_msg":"Bad Request: failed to process audio: corrupt or unsupported data","request_id":"r"}`, fault.Invalid, "Bad Request: failed to process audio: corrupt or unsupported data"},
 		{400, `{"category":"INVALID_AUDIO","message":"No sound.","details":"x"}`, fault.Invalid, "No sound."},
 		{401, `{"err_code":"INVALID_AUTH","err_msg":"Invalid credentials."}`, fault.ProviderUnavailable, "The provider did not accept the gateway's request."},
+		{408, `{"err_code":"SLOW_UPLOAD","err_msg":"Request upload timeout.","request_id":"r"}`, fault.Timeout, "The provider did not answer in time."}, // deepgram/deepgram-js-sdk#320
 		{429, `no JSON`, fault.RateLimited, "The provider's rate limit is reached."},
 	} {
 		f := (&Dialect{}).Failure(endpoint, tt.status, nil, []byte(tt.body))
 		if f.Kind != tt.kind || f.Public != tt.public {
 			t.Errorf("%d %s: %v", tt.status, tt.body, f)
+		}
+	}
+}
+
+// Nova-3 and Flux refuse keywords with 400 (EpicenterHQ/epicenter#895, deepgram/deepgram-js-sdk#474): the notice names them.
+func TestKeywordsByModel(t *testing.T) {
+	t.Parallel()
+	for model, sent := range map[string]bool{"nova-2": true, "nova-2-medical": true, "enhanced": true, "nova-3": false, "nova-3-general": false, "nova-3-medical": false, "flux-general-en": false} {
+		ep := &catalog.Endpoint{Provider: endpoint.Provider, UpstreamID: model}
+		c := call(ep, &task.Transcription{File: bytes.NewReader(nil), Extra: []task.Field{{Name: "keywords", Value: "weir:2"}, {Name: "numerals", Value: "true"}}})
+		u, err := url.Parse(c.Path)
+		if err != nil || u.Query().Has("keywords") != sent || slices.Contains(c.Unsent, "keywords") == sent || !u.Query().Has("numerals") {
+			t.Errorf("%s: %s, without %v, %v", model, c.Path, c.Unsent, err)
+		}
+	}
+}
+
+func TestReadAsReported(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct{ body, text, language string }{
+		// deepgram/deepgram-python-captions#15
+		"silence": {`{"metadata":{"request_id":"r","duration":5.02,"channels":1},"results":{"channels":[{"alternatives":[{"transcript":"","confidence":0.0,"words":[],"paragraphs":{"transcript":"\n","paragraphs":[]}}],"detected_language":"en","language_confidence":0.155}]}}`, "", "en"},
+		// jambonz/jambonz-feature-server#1115
+		"several languages": {`{"metadata":{"duration":2},"results":{"channels":[{"alternatives":[{"transcript":"hola, good day","words":[],"languages":["es","en"]}]}]}}`, "hola, good day", "es"},
+		// BerriAI/litellm#16088
+		"a language that was found": {`{"metadata":{"duration":2},"results":{"channels":[{"alternatives":[{"transcript":"bonjour","languages":[]}],"detected_language":"fr"}]}}`, "bonjour", "fr"},
+	} {
+		ev, err := read(endpoint, &task.Transcription{}, []byte(tt.body))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if said := ev.Result.Transcript; said.Text != tt.text || said.Language != tt.language || !ev.Usage.Millis.Reported {
+			t.Errorf("%s: %+v, usage %+v", name, said, ev.Usage)
 		}
 	}
 }
