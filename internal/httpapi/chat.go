@@ -20,7 +20,7 @@ func (x *exchange) postChatCompletions() error {
 	if err != nil {
 		return err
 	}
-	if err := x.reserve(&req.Preferences, req.Models, req.Needs.PromptTokens, req.Stream); err != nil {
+	if err := x.reserve(req); err != nil {
 		return err
 	}
 	call := x.newCall(req, "completions", chat.PromptText(req))

@@ -81,7 +81,7 @@ func (x *exchange) readGenerate(stream bool) (*relay.Call, gemini.Options, error
 		return gemini.Decode(body, model, stream)
 	})
 	if err == nil {
-		err = x.reserve(&req.Preferences, req.Models, req.Needs.PromptTokens, req.Stream)
+		err = x.reserve(req)
 	}
 	if err != nil {
 		return nil, gemini.Options{}, err

@@ -6,10 +6,10 @@ import (
 	"strconv"
 	"time"
 
+	"weir/internal/completion"
 	"weir/internal/fault"
 	"weir/internal/limit"
 	"weir/internal/limit/quota"
-	"weir/internal/routing"
 )
 
 // quotaConfig is what the configuration says of limits, where the largest body of a route has so many bytes.
@@ -28,6 +28,7 @@ func (x *exchange) admit() error {
 	if err := x.visit.Enter(x.api.quotas, x.at, x.caller, x.route.rated()); err != nil {
 		return err
 	}
+	x.showAllowance()
 	if x.route.access != inference {
 		return nil
 	}
@@ -39,36 +40,49 @@ func (x *exchange) admit() error {
 }
 
 // reserve lets a decoded request in by what it asks for: its preferences, which say what may be kept of it, its models, the tokens of its
-// prompt, and whether it streams.
-func (x *exchange) reserve(prefs *routing.Preferences, models []string, prompt int64, stream bool) error {
-	if err := noPreset(models); err != nil {
+// prompt and answer, and whether it streams.
+func (x *exchange) reserve(req *completion.Request) error {
+	if err := noPreset(req.Models); err != nil {
 		return err
 	}
-	x.mayKeep(prefs)
-	if x.part != nil && prefs.ZDR {
+	x.mayKeep(&req.Preferences)
+	if x.part != nil && req.Preferences.ZDR {
 		return fault.Field("httpapi.reserve", "provider.zdr", "A batch stores requests and answers, so zero data retention is not possible. Send the request by itself.")
 	}
 	if x.deferred() { // it is no request by the minute: the provider's batch has all of them
 		return nil
 	}
-	if stream {
+	if req.Stream {
 		if err := x.visit.Stream(); err != nil {
 			return err
 		}
 	}
-	if err := x.visit.Free(x.context(), x.at, models); err != nil {
+	if err := x.visit.Free(x.context(), x.at, req.Models); err != nil {
 		return err
 	}
-	return x.visit.Reserve(x.at, x.api.Catalog(), models[0], prompt)
+	err := x.visit.Reserve(x.at, x.api.Catalog(), req)
+	x.showAllowance()
+	return err
+}
+
+// showAllowance sets the header fields of the key's allowance that is nearest to its end.
+func (x *exchange) showAllowance() {
+	if r := x.visit.Nearest(x.at); r != nil {
+		showRefusal(x.w.Header(), r, x.at)
+	}
 }
 
 // showLimit sets the header fields of the limit that refused a request.
 func showLimit(h http.Header, e *fault.Error, at time.Time) {
 	if r, ok := e.Cause.(*quota.Refusal); ok { //nolint:errorlint // package quota sets it itself, and floods of refusals should be cheap
-		h["X-Ratelimit-Limit"] = []string{r.Limit}
-		h["X-Ratelimit-Remaining"] = []string{r.Left}
-		h["X-Ratelimit-Reset"] = []string{strconv.FormatInt(at.Add(r.Wait).UnixMilli(), 10)}
+		showRefusal(h, r, at)
 	}
+}
+
+func showRefusal(h http.Header, r *quota.Refusal, at time.Time) {
+	h["X-Ratelimit-Limit"] = []string{r.Limit}
+	h["X-Ratelimit-Remaining"] = []string{r.Left}
+	h["X-Ratelimit-Reset"] = []string{strconv.FormatInt(at.Add(r.Wait).UnixMilli(), 10)}
 }
 
 // spread gives a fault that concerns everybody at once a time to come back that differs from client to client.

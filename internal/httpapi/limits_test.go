@@ -150,6 +150,38 @@ func TestTokensAndRublesByKey(t *testing.T) {
 	}
 }
 
+// A call that runs keeps what it may use, whatever style it came by, and every answer says what is left.
+func TestRunningCallsReserve(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ route, body string }{
+		"chat":      {"/v1/chat/completions", `{"model":"acme/small","max_tokens":600,"messages":[{"role":"user","content":"hi"}]}`},
+		"responses": {"/v1/responses", `{"model":"acme/small","max_output_tokens":600,"input":"hi"}`},
+		"messages":  {"/v1/messages", `{"model":"acme/small","max_tokens":600,"messages":[{"role":"user","content":"hi"}]}`},
+		"gemini":    {"/v1beta/models/acme/small:generateContent", `{"contents":[{"role":"user","parts":[{"text":"hi"}]}],"generationConfig":{"maxOutputTokens":600}}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := newGate()
+			n := start(t, g, func(cfg *httpapi.Config) { cfg.KeyRates = apikey.Rates{Tokens: 1000} })
+			first := make(chan *response, 1)
+			go func() { first <- n.do("POST", c.route, c.body) }()
+			<-g.entered
+			if r := n.do("POST", c.route, c.body); r.StatusCode != 429 || r.Header.Get("X-Ratelimit-Limit") != "1000" {
+				t.Errorf("status %d beside a call of 600 tokens: %s", r.StatusCode, r.body)
+			}
+			close(g.leave)
+			r := <-first
+			left, err := strconv.Atoi(r.Header.Get("X-Ratelimit-Remaining"))
+			if r.StatusCode != 200 || err != nil || left < 300 || left > 400 || r.Header.Get("X-Ratelimit-Limit") != "1000" || r.Header.Get("X-Ratelimit-Reset") == "" {
+				t.Errorf("status %d, headers %v", r.StatusCode, r.Header)
+			}
+			if r := n.do("POST", c.route, c.body); r.StatusCode != 200 {
+				t.Errorf("status %d after the call has ended, which used nothing: %s", r.StatusCode, r.body)
+			}
+		})
+	}
+}
+
 func TestFreeModels(t *testing.T) {
 	t.Parallel()
 	free := strings.Replace(chatBody(false), "acme/small", "acme/small:free", 1)

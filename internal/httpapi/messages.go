@@ -26,7 +26,7 @@ func (x *exchange) postMessages() error {
 	if err != nil {
 		return err
 	}
-	if err := x.reserve(&req.Preferences, req.Models, req.Needs.PromptTokens, req.Stream); err != nil {
+	if err := x.reserve(req); err != nil {
 		return err
 	}
 	call := x.newCall(req, "messages", messages.PromptText(req))

@@ -12,6 +12,7 @@ import (
 	"weir/internal/fault"
 	"weir/internal/history"
 	"weir/internal/limit"
+	"weir/internal/limit/quota"
 	"weir/internal/rawjson"
 	"weir/internal/relay"
 	"weir/internal/routing"
@@ -46,6 +47,7 @@ type reply struct {
 	options responses.Options
 	kept    history.Response // what there is of it before the answer
 	memory  limit.Tab        // of one in the background, which outlives its exchange
+	visit   *quota.Visit     // of one in the background: what is reserved until it ends
 	run     *history.Run     // that makes it in the background; nil: its client waits for it
 }
 
@@ -67,7 +69,7 @@ func (x *exchange) postResponses() error {
 			return err
 		}
 	}
-	if err := x.reserve(&req.Preferences, req.Models, req.Needs.PromptTokens, req.Stream); err != nil {
+	if err := x.reserve(req.Request); err != nil {
 		return err
 	}
 	r := x.newReply(req)
@@ -310,6 +312,7 @@ func (r *reply) inBackground() error {
 	r.run = run
 	if !r.req.Stream {
 		x.trace = nil // the answer in the background ends it
+		r.visit = x.visit.Keep()
 		go r.aside()
 		x.writeBody(http.StatusOK, jsonType, r.kept.Object)
 		return nil
@@ -354,6 +357,7 @@ func (p patient) Flush() error {
 func (r *reply) aside() {
 	x := r.x
 	defer r.memory.Close()
+	defer func() { r.visit.Correct(x.api.Now(), r.call.Record) }() // its request ended long ago
 	defer func() {
 		if p := recover(); p != nil {
 			x.api.Metrics.panics.Inc()
@@ -370,7 +374,6 @@ func (r *reply) aside() {
 		x.api.Traces.End(t, x.answered(http.StatusOK, x.route.Pattern, fault.From(err), r.call.Record))
 	}
 	x.api.Metrics.call(r.call.Record, traceID(r.call.Trace))
-	x.visit.Charge(x.api.Now(), r.call.Record) // its request ended long ago
 }
 
 type discard struct{}

@@ -74,7 +74,7 @@ func (x *exchange) admitTask(req *completion.Request) error {
 	req.Memory, req.Buffers = &x.memory, &x.lent
 	req.N = max(req.N, 1)
 	x.asked = req.Models[0]
-	return x.reserve(&req.Preferences, req.Models, req.Needs.PromptTokens, req.Stream)
+	return x.reserve(req)
 }
 
 // routePreset takes of a preset what concerns a task: the model and the routing.

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"weir/internal/completion"
 	"weir/internal/fault"
 	"weir/internal/video"
 	"weir/internal/wire/videos"
@@ -39,7 +40,7 @@ func (x *exchange) postVideo() error {
 		}
 	}
 	x.asked = req.Model
-	if err := x.reserve(&req.Preferences, []string{req.Model}, 0, false); err != nil {
+	if err := x.reserve(&completion.Request{Models: []string{req.Model}, Preferences: req.Preferences}); err != nil {
 		return err
 	}
 	job, err := x.api.Videos.Submit(x.context(), &video.Submit{
@@ -49,6 +50,7 @@ func (x *exchange) postVideo() error {
 	if err != nil {
 		return err
 	}
+	x.visit.Spend(x.at, job.Hold) // what it costs is known when its request has long ended
 	x.writeBody(http.StatusAccepted, jsonType, videos.AppendJob(nil, job, x.base()))
 	return nil
 }

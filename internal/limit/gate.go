@@ -2,6 +2,7 @@ package limit
 
 import (
 	"hash/maphash"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,6 +18,7 @@ type Gate struct {
 	seed   maphash.Seed
 	most   int          // names in one shard
 	parted atomic.Int64 // see Share; 0: the allowances are this gate's alone
+	bound  int64        // see Bound; 0: none
 	parts  [shards]gatePart
 }
 
@@ -48,12 +50,19 @@ func NewGate(start time.Time, names int) *Gate {
 	return g
 }
 
+// Bound makes d the longest time after which the allowances of a name are full again, however much is charged: what is beyond is forgiven. It
+// must be called before the gate is used.
+func (g *Gate) Bound(d time.Duration) { g.bound = int64(d) }
+
 // Verdict is the answer to one question to a gate.
 type Verdict struct {
 	OK   bool
 	By   int           // which allowance said no; 0 when OK
 	Wait time.Duration // when the same question may get another answer; 0 when OK
 	Part bool          // enough is left, but this gate has let its part of it in: see Share
+
+	took  Cost       // when OK, and
+	until [Dims]span // when all of it will have refilled
 }
 
 // Take takes c from the allowances of a name: all of it, or nothing if one allowance has too little. A request that costs more than an
@@ -65,7 +74,7 @@ func (g *Gate) Take(now time.Time, name string, r *Rates, c Cost) Verdict {
 	defer p.mu.Unlock()
 	e := p.full[name]
 	parts := g.parted.Load()
-	after := [Dims]span{}
+	after, until, took := [Dims]span{}, [Dims]span{}, [Dims]span{}
 	for i := range r {
 		rate := &r[i]
 		if rate.Amount <= 0 {
@@ -76,6 +85,7 @@ func (g *Gate) Take(now time.Time, name string, r *Rates, c Cost) Verdict {
 			begin = e.full[i].within(rate)
 		}
 		cost, depth := rate.spanOf(c[i]), rate.depth()
+		took[i] = cost
 		known, unsent := begin, int64(0) // begin has what was not sent, once for each part
 		if e != nil && parts > 1 {
 			unsent = max(e.own[i]+e.sent[i], 0)
@@ -88,7 +98,7 @@ func (g *Gate) Take(now time.Time, name string, r *Rates, c Cost) Verdict {
 			}
 			return Verdict{By: i, Wait: max(wait.up(), 1)}
 		}
-		if parts <= 1 {
+		if until[i] = after[i]; parts <= 1 {
 			continue
 		}
 		// The others may be letting in as much: this gate has its part of what is left, and one request.
@@ -97,20 +107,30 @@ func (g *Gate) Take(now time.Time, name string, r *Rates, c Cost) Verdict {
 			return Verdict{By: i, Wait: max(min(over.up(), soon), 1), Part: true}
 		}
 	}
-	p.note(g, name, p.keep(g, name, e, at, r, &after), r, &c)
-	return Verdict{OK: true}
+	p.note(g, name, p.keep(g, name, e, at, r, &after), &took)
+	return Verdict{OK: true, took: c, until: until}
 }
 
-// Charge takes c even beyond the allowance, and returns negative amounts: it corrects a reservation to the actual use. A name in debt
-// waits until its allowance has refilled.
-func (g *Gate) Charge(now time.Time, name string, r *Rates, c Cost) {
+// Correct replaces what Take has reserved by what was used. What of a reservation has refilled since is not given back: others have it.
+func (g *Gate) Correct(now time.Time, name string, r *Rates, reserved *Verdict, used Cost) {
+	for i := range used {
+		used[i] -= reserved.took[i]
+	}
+	g.charge(now, name, r, used, &reserved.until)
+}
+
+// Charge takes c even beyond the allowance, and returns negative amounts. A name in debt waits until its allowance has refilled.
+func (g *Gate) Charge(now time.Time, name string, r *Rates, c Cost) { g.charge(now, name, r, c, nil) }
+
+// charge is Charge; where until is set, no more is returned than refills until then.
+func (g *Gate) charge(now time.Time, name string, r *Rates, c Cost, until *[Dims]span) {
 	at := span{ns: int64(now.Sub(g.start))}
 	p := g.part(name)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	e := p.full[name]
 	parts := max(g.parted.Load(), 1)
-	after := [Dims]span{}
+	after, took := [Dims]span{}, [Dims]span{}
 	for i := range r {
 		rate := &r[i]
 		if rate.Amount <= 0 {
@@ -121,15 +141,37 @@ func (g *Gate) Charge(now time.Time, name string, r *Rates, c Cost) {
 			after[i] = e.full[i].within(rate)
 		}
 		if c[i] >= 0 {
-			after[i] = rate.add(after[i], rate.spanOf(times(c[i], parts)))
-		} else { // once: the others may know of what was reserved already
-			after[i] = rate.sub(after[i], rate.spanOf(-c[i]))
+			took[i] = rate.spanOf(c[i])
+			after[i] = g.bounded(at, after[i], rate.add(after[i], rate.spanOf(times(c[i], parts))))
+			continue
 		}
+		back := rate.spanOf(-max(c[i], -math.MaxInt64))
+		if until != nil {
+			if still := rate.sub(until[i].within(rate), at); back.above(still) {
+				back = still
+			}
+			if none := (span{}); none.above(back) {
+				back = none
+			}
+		}
+		after[i] = rate.sub(after[i], back) // once: the others may know of what was reserved already
+		took[i] = span{ns: -back.ns}
 	}
 	if e == nil && max(c[0], c[1], c[2]) <= 0 {
 		return // its allowances are full already
 	}
-	p.note(g, name, p.keep(g, name, e, at, r, &after), r, &c)
+	p.note(g, name, p.keep(g, name, e, at, r, &after), &took)
+}
+
+// bounded is after, or the bound on debt where that is sooner and not before what there was.
+func (g *Gate) bounded(at, before, after span) span {
+	if most := (span{ns: at.ns + g.bound}); g.bound > 0 && after.above(most) {
+		if before.above(most) {
+			return before
+		}
+		return most
+	}
+	return after
 }
 
 // Left is how much of each allowance is left, 0 for one that is in debt or off.
@@ -151,6 +193,19 @@ func (g *Gate) Left(now time.Time, name string, r *Rates) (left [Dims]int64) {
 		left[i] = rate.units(free)
 	}
 	return left
+}
+
+// Full is after which time each allowance of a name is full again.
+func (g *Gate) Full(now time.Time, name string) (in [Dims]time.Duration) {
+	p := g.part(name)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if e := p.full[name]; e != nil {
+		for i := range in {
+			in[i] = max(e.full[i].up()-now.Sub(g.start), 0)
+		}
+	}
+	return in
 }
 
 // Names is how many names are remembered.

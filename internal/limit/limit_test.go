@@ -147,6 +147,60 @@ func TestGateNeverAdmitsMore(t *testing.T) {
 	})
 }
 
+// Reservations that are corrected to less let no more pass than the burst and what refilled, counted from when each began; and whatever is
+// charged beyond them, the bound on debt lets everything in again.
+func TestReservationsAreCorrected(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		const debt = 2 * time.Minute
+		rate := limit.PerMinute(rapid.SampledFrom([]int64{1, 7, 1000, 250_000_000_000}).Draw(t, "amount"))
+		rates := limit.Rates{rate}
+		g, at := limit.NewGate(start, 1000), time.Duration(0)
+		g.Bound(debt)
+		type call struct {
+			at          time.Duration
+			cost, used  int64
+			reservation limit.Verdict
+		}
+		var running, all []*call
+		for range rapid.IntRange(1, 60).Draw(t, "steps") {
+			at += time.Duration(rapid.Int64Range(0, int64(time.Minute)).Draw(t, "pause"))
+			if n := len(running); n > 0 && rapid.Bool().Draw(t, "end") {
+				i := rapid.IntRange(0, n-1).Draw(t, "which")
+				c := running[i]
+				running = append(running[:i], running[i+1:]...)
+				c.used = rapid.Int64Range(0, c.cost).Draw(t, "used")
+				g.Correct(start.Add(at), "k", &rates, &c.reservation, limit.Cost{c.used})
+				continue
+			}
+			c := &call{at: at, cost: rapid.Int64Range(1, rate.Amount).Draw(t, "cost")}
+			c.used = c.cost // while it runs
+			if c.reservation = g.Take(start.Add(at), "k", &rates, limit.Cost{c.cost}); c.reservation.OK {
+				running, all = append(running, c), append(all, c)
+			}
+		}
+		for i := range all {
+			sum := new(big.Rat)
+			for _, c := range all[i:] {
+				sum.Add(sum, new(big.Rat).SetInt64(c.used))
+				most := new(big.Rat).SetFrac(new(big.Int).Mul(big.NewInt(int64(c.at-all[i].at)), big.NewInt(rate.Amount)), big.NewInt(int64(rate.Per)))
+				if most.Add(most, new(big.Rat).SetInt64(rate.Amount)); sum.Cmp(most) > 0 {
+					t.Fatalf("%v passed between %v and %v; at most %v", sum, all[i].at, c.at, most)
+				}
+			}
+		}
+		for _, c := range running {
+			g.Correct(start.Add(at), "k", &rates, &c.reservation, limit.Cost{rapid.Int64Range(0, math.MaxInt64).Draw(t, "much")})
+		}
+		if in := g.Full(start.Add(at), "k"); in[0] > debt {
+			t.Fatalf("full in %v", in[0])
+		}
+		if v := g.Take(start.Add(at+debt), "k", &rates, limit.Cost{rate.Amount}); !v.OK {
+			t.Fatalf("locked out for more than %v: %+v", debt, v)
+		}
+	})
+}
+
 // A client that waits as long as Retry-After says is let in.
 func TestWaitIsEnough(t *testing.T) {
 	t.Parallel()

@@ -19,6 +19,7 @@ const soon = time.Second
 type Use struct {
 	Name  string
 	Taken [Dims]time.Duration
+	Most  time.Duration // what the others have taken counts as at most so much: see Bound; 0: as it is
 }
 
 // Full says in what time the allowances of a name will be full; below zero for those that are.
@@ -42,7 +43,7 @@ func (g *Gate) Uses(most int) (all []Use) {
 			if e == nil || !e.listed {
 				continue // its allowances are full, or it made room for others
 			}
-			u := Use{Name: name}
+			u := Use{Name: name, Most: time.Duration(g.bound)}
 			for d := range e.own {
 				u.Taken[d] = time.Duration(e.own[d])
 			}
@@ -85,6 +86,9 @@ func (g *Gate) learn(at span, parts int64, f *Full) {
 	}
 	for d := range f.In {
 		in := min(max(int64(f.In[d]), 0), never)
+		if g.bound > 0 {
+			in = min(in, g.bound)
+		}
 		e.full[d] = span{ns: min(at.ns+in+min(times(max(e.own[d], 0), parts), never), never)}
 	}
 }
@@ -111,26 +115,20 @@ func (g *Gate) Unsent(uses []Use, since time.Duration) {
 	}
 }
 
-// note writes down what was taken, if others are to learn of it.
-func (p *gatePart) note(g *Gate, name string, e *entry, r *Rates, c *Cost) {
+// note writes down what was taken, if others are to learn of it: the time in which it refills, below zero for what was returned.
+func (p *gatePart) note(g *Gate, name string, e *entry, took *[Dims]span) {
 	if g.parted.Load() == 0 {
 		return
 	}
-	for i := range r {
-		if r[i].Amount <= 0 || c[i] == 0 {
-			continue
+	for i := range took {
+		ns := took[i].ns
+		if took[i].part > 0 && ns == 0 {
+			ns = 1
 		}
-		n := c[i]
-		if n < 0 {
-			n = -max(n, -math.MaxInt64)
+		if g.bound > 0 {
+			ns = min(ns, g.bound)
 		}
-		took := r[i].spanOf(n).ns
-		if c[i] < 0 {
-			took = -took
-		} else {
-			took = max(took, 1)
-		}
-		e.own[i] = min(max(e.own[i]+took, -never), never)
+		e.own[i] = min(max(e.own[i]+ns, -never), never)
 	}
 	p.list(g, name, e)
 }

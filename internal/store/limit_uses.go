@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -38,7 +39,7 @@ func (s *Store) ShareUses(ctx context.Context, uses []limit.Use, since time.Time
 				for _, d := range uses[i].Taken {
 					args = append(args, now.Add(max(min(d, longest), -longest)).UnixNano())
 				}
-				args = append(args, int64(longest))
+				args = append(args, int64(cmp.Or(uses[i].Most, longest)))
 				if _, err := t.exec(useOne, args...); err != nil {
 					return err
 				}

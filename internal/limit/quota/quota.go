@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"weir/internal/apikey"
+	"weir/internal/cache"
 	"weir/internal/fault"
 	"weir/internal/limit"
 )
@@ -55,10 +56,11 @@ type Quotas struct {
 	userMost int64
 	streams  *limit.Count // under way, by key
 	keys     *limit.Gate
-	free     *limit.Gate // by user
-	paying   wallets     // by user: has ever topped up
-	credit   wallets     // by wallet: which had money lately
-	sharing  *sharing    // nil: the allowances are this node's alone
+	free     *limit.Gate                    // by user
+	paying   wallets                        // by user: has ever topped up
+	credit   wallets                        // by wallet: which had money lately
+	answers  *cache.Cache[answersOf, int64] // tokens that are usual
+	sharing  *sharing                       // nil: the allowances are this node's alone
 
 	calls     gate // by user
 	changes   gate // by user
@@ -79,6 +81,9 @@ type gate struct {
 	by     string
 	public string
 }
+
+// maxDebt is how long a key waits at most until its allowances are full again, whatever its calls have used beyond what was foreseen.
+const maxDebt = 2 * time.Minute
 
 // maxNames bounds the names in one gate: some 100 bytes each.
 const maxNames = 1 << 17
@@ -108,7 +113,7 @@ func New(c Config, money Money, now time.Time) *Quotas {
 	q := &Quotas{
 		Bytes: limit.NewBudget(c.Bytes, Share(c.Bytes, c.UserShare, c.Largest)), cfg: c, money: money,
 		heap: limit.NewHeap(c.MemoryLimit, c.HeapPercent, c.Heap, nil), users: limit.NewCount(), userMost: math.MaxInt64, streams: limit.NewCount(),
-		keys: names(), free: names(),
+		keys: names(), free: names(), answers: cache.New[answersOf, int64](maxAnswers, nil),
 		calls:     gate{names(), limit.Rates{limit.PerMinute(c.CallsByUser)}, "user_calls_per_minute", "This user has reached the limit of calls per minute that ask no model."},
 		changes:   gate{names(), limit.Rates{changesByUser}, "changes_per_day", "This user has changed settings, keys or the like as often as one user may in a day."},
 		anonymous: gate{names(), limit.Rates{c.Anonymous}, "anonymous", "Too many requests without a key from this address."},
@@ -123,6 +128,7 @@ func New(c Config, money Money, now time.Time) *Quotas {
 	if most := max(c.InFlight*c.UserShare/100, 1); c.UserShare > 0 && most < c.InFlight { // else the node's own limit says no
 		q.userMost = most
 	}
+	q.keys.Bound(maxDebt)
 	return q
 }
 

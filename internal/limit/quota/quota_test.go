@@ -11,12 +11,15 @@ import (
 
 	"weir/internal/apikey"
 	"weir/internal/catalog"
+	"weir/internal/completion"
 	"weir/internal/fault"
 	"weir/internal/ledger"
 	"weir/internal/limit"
 	"weir/internal/limit/quota"
 	"weir/internal/money"
 	"weir/internal/record"
+	"weir/internal/routing"
+	"weir/internal/task"
 	"weir/internal/usage"
 )
 
@@ -59,9 +62,12 @@ func catalogOf(t *testing.T) *catalog.Snapshot {
 	t.Helper()
 	s, err := catalog.Build(catalog.Declared{
 		Providers: []catalog.Provider{{ID: "acme", Name: "Acme", Dialect: "openai", BaseURL: "https://acme.invalid/v1"}},
-		Models:    []catalog.ModelInfo{{Slug: "acme/dear", Name: "Dear", Created: began}, {Slug: "acme/gift", Name: "Gift", Created: began}},
+		Models: []catalog.ModelInfo{{Slug: "acme/dear", Name: "Dear", Created: began}, {Slug: "acme/gift", Name: "Gift", Created: began},
+			{Slug: "acme/short", Name: "Short", Created: began}, {Slug: "acme/pen", Name: "Pen", Created: began, Type: catalog.TypeImage}},
 		Offers: []catalog.Offer{
 			{Provider: "acme", Model: "acme/dear", Pricing: catalog.Pricing{Base: catalog.Prices{Prompt: price(t, "1000"), Completion: price(t, "1000")}}},
+			{Provider: "acme", Model: "acme/short", MaxCompletion: 190, Pricing: catalog.Pricing{Base: catalog.Prices{Prompt: price(t, "1"), Completion: price(t, "1")}}},
+			{Provider: "acme", Model: "acme/pen", Pricing: catalog.Pricing{Base: catalog.Prices{ImageOutputEach: price(t, "100")}}},
 			{Provider: "acme", Model: "acme/gift", Pricing: catalog.Pricing{Base: catalog.Prices{Prompt: price(t, "0"), Completion: price(t, "0")}}},
 		},
 	})
@@ -148,6 +154,108 @@ func TestShortOfMemory(t *testing.T) {
 	}
 }
 
+// asking is a request of a conversation; an answer of 0 is one that it does not bound.
+func asking(model string, prompt, answer int64) *completion.Request {
+	return &completion.Request{Models: []string{model}, N: 1, MaxTokens: answer, Needs: routing.Needs{PromptTokens: prompt}}
+}
+
+// Calls that begin together pass only as far as what they may use fits, whatever they have used so far.
+func TestCallsThatBeginTogether(t *testing.T) {
+	t.Parallel()
+	snap := catalogOf(t)
+	tokens, rubles := apikey.Rates{Tokens: 1000}, apikey.Rates{Rubles: 1000 * money.Ruble}
+	many := asking("acme/dear", 10, 90)
+	many.N = 5
+	drawn := &completion.Request{Models: []string{"acme/pen"}, N: 1, Task: &task.Image{Prompt: "a cat", N: 4}}
+	for name, c := range map[string]struct {
+		rates apikey.Rates
+		req   *completion.Request
+		let   int // of ten
+		by    string
+	}{
+		"max_tokens is the limit":       {tokens, asking("acme/dear", 10, 1000), 1, "tokens_per_minute"},
+		"max_tokens fits twice":         {tokens, asking("acme/dear", 100, 400), 2, "tokens_per_minute"},
+		"several answers":               {tokens, many, 2, "tokens_per_minute"},
+		"a long prompt":                 {tokens, asking("acme/dear", 900, 50), 1, "tokens_per_minute"},
+		"more than the limit, alone":    {tokens, asking("acme/dear", 5000, 5000), 1, "tokens_per_minute"},
+		"an answer of unknown length":   {tokens, asking("acme/dear", 10, 0), 1, "tokens_per_minute"},
+		"no more than the offer gives":  {tokens, asking("acme/short", 10, 100_000), 5, "tokens_per_minute"},
+		"rubles":                        {rubles, asking("acme/dear", 100, 400), 2, "rubles_per_minute"},
+		"images at 100 rubles each":     {rubles, drawn, 2, "rubles_per_minute"},
+		"nothing where nothing is paid": {rubles, asking("acme/gift", 100, 400), 10, ""},
+		"an unknown model":              {tokens, asking("acme/none", 500, 400), 2, "tokens_per_minute"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			q, let, by := open(quota.Config{InFlight: 10, Keys: c.rates}), 0, ""
+			for range 10 {
+				var v quota.Visit
+				if err := v.Enter(q, began, caller("a"), true); err != nil {
+					t.Fatal(err)
+				}
+				err := v.Reserve(began, snap, c.req)
+				if err == nil {
+					let++
+				}
+				if by, _ = limitedBy(t, err); err == nil && v.Nearest(began) == nil {
+					t.Error("nothing says what is left")
+				}
+			}
+			if let != c.let || by != c.by {
+				t.Errorf("%d were let in, then %q; want %d, %q", let, by, c.let, c.by)
+			}
+		})
+	}
+}
+
+// What a request does not say about its answer is learnt from those before; what goes on after its visit stays reserved until it ends; and however
+// much calls have used, two minutes later the key is let in.
+func TestWhatIsForeseenIsLearnt(t *testing.T) {
+	t.Parallel()
+	snap := catalogOf(t)
+	q := open(quota.Config{InFlight: 100, Keys: apikey.Rates{Tokens: 1000}})
+	enter := func(now time.Time) (v quota.Visit, err error) {
+		t.Helper()
+		if err := v.Enter(q, now, caller("a"), true); err != nil {
+			t.Fatal(err)
+		}
+		return v, v.Reserve(now, snap, asking("acme/dear", 10, 0))
+	}
+	used := func(n int64) *record.Call {
+		return &record.Call{Settled: true, ModelAsked: "acme/dear", Usage: usage.Usage{Prompt: usage.Of(10), Completion: usage.Of(n)}}
+	}
+	v, err := enter(began)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := enter(began); err == nil {
+		t.Fatal("the length of an answer is unknown, and two were let in")
+	}
+	kept := v.Keep()
+	v.Correct(began, nil) // its request ends
+	if _, err := enter(began); err == nil {
+		t.Fatal("what runs in the background is not reserved for")
+	}
+	kept.Correct(began, used(90))
+	var running []quota.Visit
+	for range 9 {
+		v, err := enter(began)
+		if err != nil {
+			t.Fatalf("after %d: %v", len(running), err)
+		}
+		running = append(running, v)
+	}
+	if _, err := enter(began); err == nil {
+		t.Fatal("eleven calls of 100 tokens were let in")
+	}
+	for i := range running {
+		running[i].Correct(began, used(1_000_000))
+	}
+	if _, err := enter(began.Add(2 * time.Minute)); err != nil {
+		t.Fatalf("two minutes later: %v", err)
+	}
+}
+
 // What a prompt costs is taken at once, and corrected to what the call used; one that was not charged used its request alone.
 func TestAllowancesOfAKey(t *testing.T) {
 	t.Parallel()
@@ -179,12 +287,12 @@ func TestAllowancesOfAKey(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if err := one.Reserve(began, snap, "acme/dear", c.first); err != nil {
+			if err := one.Reserve(began, snap, asking("acme/dear", c.first-1, 1)); err != nil {
 				t.Fatal(err)
 			}
 			one.Correct(began, c.call)
 			one.Correct(began, c.call) // once
-			by, left := limitedBy(t, two.Reserve(began, snap, "acme/dear", c.second))
+			by, left := limitedBy(t, two.Reserve(began, snap, asking("acme/dear", c.second-1, 1)))
 			if by != c.by || left != c.left {
 				t.Errorf("%q, %q left; want %q, %q", by, left, c.by, c.left)
 			}

@@ -6,10 +6,12 @@ import (
 
 	"weir/internal/apikey"
 	"weir/internal/catalog"
+	"weir/internal/completion"
 	"weir/internal/fault"
 	"weir/internal/limit"
 	"weir/internal/money"
 	"weir/internal/record"
+	"weir/internal/task"
 	"weir/internal/usage"
 )
 
@@ -20,9 +22,7 @@ type Visit struct {
 	caller   *apikey.Caller
 	left     bool
 	inStream bool
-	reserved bool
-	tokens   int64
-	rubles   money.Nano
+	reserved *limit.Verdict // of Reserve; nil: nothing is reserved
 }
 
 // The allowances of a key, in the order of the gate.
@@ -125,17 +125,22 @@ func (v *Visit) take(now time.Time, c limit.Cost) error {
 	if !limited {
 		return nil
 	}
+	_, err := v.takeOf(now, &rates, c)
+	return err
+}
+
+func (v *Visit) takeOf(now time.Time, rates *limit.Rates, c limit.Cost) (limit.Verdict, error) {
 	gate, key := v.q.keys, v.caller.Key
-	verdict := v.q.takeShared(gate, now, key, &rates, c)
+	verdict := v.q.takeShared(gate, now, key, rates, c)
 	if verdict.OK {
-		return nil
+		return verdict, nil
 	}
 	by := verdict.By
-	left := gate.Left(now, key, &rates)[by]
+	left := gate.Left(now, key, rates)[by]
 	if by == ofRequests {
 		left = 0 // less than one is left
 	}
-	return refused(allowances[by].name, allowances[by].public, allowance(by, rates[by].Amount), allowance(by, left), verdict.Wait)
+	return verdict, refused(allowances[by].name, allowances[by].public, allowance(by, rates[by].Amount), allowance(by, left), verdict.Wait)
 }
 
 func allowance(which int, n int64) string {
@@ -145,63 +150,141 @@ func allowance(which int, n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// Reserve takes the lowest possible cost of a prompt of so many tokens from the key's allowances. Correct replaces it by the actual cost.
-func (v *Visit) Reserve(now time.Time, snap *catalog.Snapshot, model string, tokens int64) error {
-	if _, limited := v.rates(); !limited {
+// Reserve takes what a call is likely to use from the key's allowances: its prompt, and as much of an answer as it allows or, where it does not say,
+// as answers of this model to this key had. No call reserves more than an allowance holds, since it could never run then. Correct replaces it by
+// what was used.
+func (v *Visit) Reserve(now time.Time, snap *catalog.Snapshot, req *completion.Request) error {
+	rates, limited := v.rates()
+	if !limited || rates[ofTokens].Amount <= 0 && rates[ofRubles].Amount <= 0 {
 		return nil
 	}
-	rubles := promptCost(snap, model, tokens)
-	if err := v.take(now, limit.Cost{ofTokens: tokens, ofRubles: int64(rubles)}); err != nil {
+	tokens, rubles := v.foreseen(snap, req)
+	cost := limit.Cost{ofTokens: min(tokens, rates[ofTokens].Amount), ofRubles: min(int64(rubles), rates[ofRubles].Amount)}
+	verdict, err := v.takeOf(now, &rates, cost)
+	if err != nil {
 		return err
 	}
-	v.reserved, v.tokens, v.rubles = true, tokens, rubles
+	v.reserved = &verdict
 	return nil
 }
 
-// promptCost is the lowest cost of a prompt, 0 for a model without endpoints.
-func promptCost(snap *catalog.Snapshot, model string, tokens int64) money.Nano {
-	m, _, ok := snap.Resolve(model)
+// foreseen is what a call is likely to use, where its model is cheapest.
+func (v *Visit) foreseen(snap *catalog.Snapshot, req *completion.Request) (tokens int64, rubles money.Nano) {
+	prompt := req.Needs.PromptTokens
+	m, _, ok := snap.Resolve(req.Models[0])
 	if !ok {
-		return 0
+		return prompt, 0
 	}
 	ep := catalog.Cheapest(m.Endpoints)
 	if ep == nil {
-		return 0
+		return prompt, 0
 	}
-	_, n, err := usage.Cost(&usage.Usage{Prompt: usage.Of(tokens)}, ep.Pricing.For(tokens))
+	u, tariff := usage.Usage{Prompt: usage.Of(prompt), Requests: usage.Of(1)}, ep.Pricing.Tariff(prompt)
+	switch {
+	case req.Task != nil:
+		made := &task.Made{Done: true}
+		if u, _ = req.Task.Consumed(made); !u.Prompt.Reported {
+			u.Prompt = usage.Of(prompt)
+		}
+		tariff = req.Task.Tariff(&ep.Pricing, u.Prompt.N, made)
+	case m.Type == catalog.TypeChat:
+		u.Completion = usage.Of(v.answer(m, req))
+	}
+	_, rubles, err := usage.TaskCost(&u, &tariff)
 	if err != nil {
-		return 0 // the hold refuses it
+		rubles = 0 // the hold refuses it
 	}
-	return n
+	return u.Prompt.N + u.Completion.N, rubles
+}
+
+// answer is how many tokens a conversation's answer is likely to have.
+func (v *Visit) answer(m *catalog.Model, req *completion.Request) int64 {
+	n, longest := int64(max(req.N, 1)), int64(0)
+	for _, ep := range m.Endpoints {
+		longest = max(longest, ep.MaxCompletion)
+	}
+	each := int64(unknownAnswer)
+	if req.MaxTokens > 0 {
+		each = req.MaxTokens
+	} else if usual, ok := v.q.answers.Get(answersOf{v.caller.Key, req.Models[0]}); ok {
+		return usual
+	}
+	if longest > 0 {
+		each = min(each, longest)
+	}
+	return min(each, mostAnswer) * n
+}
+
+// answersOf is whose answers are alike: those of a model to one key.
+type answersOf struct{ key, model string }
+
+const (
+	unknownAnswer = 1024    // tokens of an answer when none is known
+	mostAnswer    = 1 << 40 // tokens; far above any limit, and far below what overflows
+	memory        = 8       // answers that count for what is usual
+	maxAnswers    = 1 << 14 // keys and models of which it is known
+)
+
+// learn keeps how long the answer of a call was.
+func (v *Visit) learn(c *record.Call) {
+	of, n := answersOf{v.caller.Key, c.ModelAsked}, max(c.Usage.Completion.N, 0)
+	if usual, ok := v.q.answers.Get(of); ok {
+		n = usual + (n-usual)/memory
+	}
+	v.q.answers.Set(of, n)
 }
 
 // Correct replaces the reservation by what the call has used; nil is a call that was not made. A call that was not charged used only the
 // request.
 func (v *Visit) Correct(now time.Time, c *record.Call) {
-	if !v.reserved {
+	if v.reserved == nil {
 		return
 	}
-	v.reserved = false
-	v.charge(now, c, v.tokens, v.rubles)
+	reserved := v.reserved
+	v.reserved = nil
+	rates, _ := v.rates()
+	v.q.keys.Correct(now, v.caller.Key, &rates, reserved, v.used(c))
 }
 
-// Charge takes the use of a call that ended after its visit from the key's allowances.
-func (v *Visit) Charge(now time.Time, c *record.Call) {
-	if c != nil && c.Settled {
-		v.charge(now, c, 0, 0)
+// Keep moves the reservation to work that goes on after the visit, and corrects it when that has ended.
+func (v *Visit) Keep() *Visit {
+	kept := &Visit{q: v.q, caller: v.caller, left: true, reserved: v.reserved}
+	v.reserved = nil
+	return kept
+}
+
+// Spend takes rubles from the key's allowance that are held for work which goes on after the visit, and never corrects it.
+func (v *Visit) Spend(now time.Time, rubles money.Nano) {
+	if rates, limited := v.rates(); limited {
+		v.q.keys.Charge(now, v.caller.Key, &rates, limit.Cost{ofRubles: int64(max(rubles, 0))})
 	}
 }
 
-// charge takes what a call has used beyond what was taken before.
-func (v *Visit) charge(now time.Time, c *record.Call, tokens int64, rubles money.Nano) {
+// Nearest describes the allowance of the key of which the smallest part is left; nil when it has none. Wait is until that is full again.
+func (v *Visit) Nearest(now time.Time) *Refusal {
 	rates, limited := v.rates()
 	if !limited {
-		return
+		return nil
 	}
-	used := limit.Cost{ofTokens: -tokens, ofRubles: -int64(rubles)}
-	if c != nil && c.Settled {
-		used[ofTokens] += max(c.Usage.Prompt.N, 0) + max(c.Usage.Completion.N, 0)
-		used[ofRubles] += int64(max(c.Cost, 0))
+	left, by := v.q.keys.Left(now, v.caller.Key, &rates), -1
+	part := func(i int) float64 { return float64(left[i]) / float64(rates[i].Amount) }
+	for i := range rates {
+		if rates[i].Amount > 0 && (by < 0 || part(i) < part(by)) {
+			by = i
+		}
 	}
-	v.q.keys.Charge(now, v.caller.Key, &rates, used)
+	if by < 0 {
+		return nil
+	}
+	full := v.q.keys.Full(now, v.caller.Key)
+	return &Refusal{Limit: allowance(by, rates[by].Amount), Left: allowance(by, left[by]), Wait: full[by]}
+}
+
+// used is what a call has taken of the key's allowances.
+func (v *Visit) used(c *record.Call) limit.Cost {
+	if c == nil || !c.Settled {
+		return limit.Cost{}
+	}
+	v.learn(c)
+	return limit.Cost{ofTokens: max(c.Usage.Prompt.N, 0) + max(c.Usage.Completion.N, 0), ofRubles: int64(max(c.Cost, 0))}
 }
