@@ -436,19 +436,20 @@ type keyAddCmd struct {
 	rates
 }
 
-// rates are the flags for a key's limits per minute.
+// rates are the flags for a key's limits per minute, and of calls at one time.
 type rates struct {
 	Requests *int64  `help:"Requests per minute; 0 is no limit." placeholder:"N"`
 	Tokens   *int64  `help:"Tokens of prompts and answers per minute; 0 is no limit." placeholder:"N"`
 	Rubles   *string `help:"Rubles per minute; 0 is no limit." placeholder:"RUBLES"`
+	Calls    *int64  `help:"Calls of models at one time; 0 is no limit." placeholder:"N"`
 }
 
 // given returns the limits that the flags set, nil if they set none. For missing flags the configuration's limits apply.
 func (r *rates) given() (*apikey.Rates, error) {
-	if r.Requests == nil && r.Tokens == nil && r.Rubles == nil {
+	if r.Requests == nil && r.Tokens == nil && r.Rubles == nil && r.Calls == nil {
 		return nil, nil
 	}
-	out := &apikey.Rates{Requests: apikey.DefaultRate, Tokens: apikey.DefaultRate, Rubles: apikey.DefaultRate}
+	out := &apikey.Rates{Requests: apikey.DefaultRate, Tokens: apikey.DefaultRate, Rubles: apikey.DefaultRate, Calls: apikey.DefaultRate}
 	if r.Requests != nil {
 		out.Requests = *r.Requests
 	}
@@ -462,8 +463,11 @@ func (r *rates) given() (*apikey.Rates, error) {
 		}
 		out.Rubles = amount
 	}
-	if r.Requests != nil && out.Requests < 0 || r.Tokens != nil && out.Tokens < 0 || r.Rubles != nil && out.Rubles < 0 {
-		return nil, fmt.Errorf("a limit by the minute must not be negative")
+	if r.Calls != nil {
+		out.Calls = *r.Calls
+	}
+	if r.Calls != nil && out.Calls < 0 || r.Requests != nil && out.Requests < 0 || r.Tokens != nil && out.Tokens < 0 || r.Rubles != nil && out.Rubles < 0 {
+		return nil, fmt.Errorf("a limit must not be negative")
 	}
 	return out, nil
 }
@@ -474,7 +478,7 @@ type keyRatesCmd struct {
 	rates
 }
 
-// Run sets all three limits: for a missing flag the configuration's limit applies again.
+// Run sets all limits: for a missing flag the configuration's limit applies again.
 func (c *keyRatesCmd) Run(ctx context.Context) error {
 	given, err := c.given()
 	if err != nil {

@@ -26,11 +26,12 @@ type Limit struct {
 	Reset  Reset
 }
 
-// Rates are a key's allowances of each minute; zero is no limit.
+// Rates are a key's allowances of each minute, and how many of its calls may run at one time; zero is no limit.
 type Rates struct {
 	Requests int64
 	Tokens   int64 // of prompt and answer
 	Rubles   money.Nano
+	Calls    int64 // at one time
 }
 
 // DefaultRate in a field of a key's own Rates leaves it to the operator.
@@ -50,6 +51,9 @@ func (r *Rates) Over(operator Rates) Rates {
 	}
 	if out.Rubles == DefaultRate {
 		out.Rubles = operator.Rubles
+	}
+	if out.Calls == DefaultRate {
+		out.Calls = operator.Calls
 	}
 	return out
 }

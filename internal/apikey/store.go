@@ -486,7 +486,7 @@ func (r *Rates) String() string {
 		return text + " " + unit
 	}
 	return "by the minute " + part(r.Requests, strconv.FormatInt(r.Requests, 10), "requests") + ", " + part(r.Tokens, strconv.FormatInt(r.Tokens, 10), "tokens") +
-		", " + part(int64(r.Rubles), r.Rubles.String(), "rubles")
+		", " + part(int64(r.Rubles), r.Rubles.String(), "rubles") + ", at one time " + part(r.Calls, strconv.FormatInt(r.Calls, 10), "calls")
 }
 
 func (r *Rates) check() error {
@@ -499,6 +499,8 @@ func (r *Rates) check() error {
 		return fault.Field("apikey.Rates", "rate_limits.tokens_per_minute", "tokens_per_minute must not be negative.")
 	case r.Rubles < DefaultRate:
 		return fault.Field("apikey.Rates", "rate_limits.rubles_per_minute", "rubles_per_minute must not be negative.")
+	case r.Calls < DefaultRate:
+		return fault.Field("apikey.Rates", "rate_limits.concurrent_calls", "concurrent_calls must not be negative.")
 	}
 	return nil
 }

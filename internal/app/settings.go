@@ -146,5 +146,5 @@ func level(l config.Log) (level slog.Level) {
 func KeyRates(cfg *config.Config) (apikey.Rates, error) {
 	l := &cfg.Keys.RateLimits
 	rubles, err := l.Rubles()
-	return apikey.Rates{Requests: l.RequestsPerMinute, Tokens: l.TokensPerMinute, Rubles: rubles}, err
+	return apikey.Rates{Requests: l.RequestsPerMinute, Tokens: l.TokensPerMinute, Rubles: rubles, Calls: l.ConcurrentCalls}, err
 }

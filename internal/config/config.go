@@ -372,11 +372,12 @@ type Keys struct {
 	FreeModels   FreeModels `yaml:"free_models"`
 }
 
-// RateLimits bound what one key uses in a minute; zero means no limit.
+// RateLimits bound what one key uses in a minute, and its calls at one time; zero means no limit.
 type RateLimits struct {
 	RequestsPerMinute int64   `yaml:"requests_per_minute"`
 	TokensPerMinute   int64   `yaml:"tokens_per_minute"`
 	RublesPerMinute   Decimal `yaml:"rubles_per_minute"`
+	ConcurrentCalls   int64   `yaml:"concurrent_calls"`
 }
 
 // Rubles returns RublesPerMinute as an amount. It fails for one that is negative or has too many digits.

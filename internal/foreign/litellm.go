@@ -93,7 +93,7 @@ func (r *reader) liteLLMKey(d *document, o []byte, c *config) error {
 	if limit == nil {
 		reset = apikey.Never
 	}
-	okRates := r.rates(&k, own("tpm_limit"), own("rpm_limit"))
+	okRates := r.rates(&k, own("tpm_limit"), own("rpm_limit"), own("max_parallel_requests"))
 	r.allowed(&k, texts(rawjson.Find(o, "models")), c)
 	r.finishKey(&k, limit, ok && okReset && okRates, reset, rawjson.Find(o, "expires"))
 	return nil
@@ -126,8 +126,8 @@ func resetOf(duration string) (apikey.Reset, bool) {
 
 // rates gives a key its allowances as far as they are below the operator's. It is false for what is none: there, zero allows nothing, and here
 // everything.
-func (r *reader) rates(k *Key, tokens, requests []byte) bool {
-	own := apikey.Rates{Requests: apikey.DefaultRate, Tokens: apikey.DefaultRate, Rubles: apikey.DefaultRate}
+func (r *reader) rates(k *Key, tokens, requests, calls []byte) bool {
+	own := apikey.Rates{Requests: apikey.DefaultRate, Tokens: apikey.DefaultRate, Rubles: apikey.DefaultRate, Calls: apikey.DefaultRate}
 	ok := true
 	read := func(v []byte, operator int64, into *int64) {
 		if rawjson.IsNull(v) {
@@ -144,7 +144,8 @@ func (r *reader) rates(k *Key, tokens, requests []byte) bool {
 	}
 	read(tokens, r.world.Rates.Tokens, &own.Tokens)
 	read(requests, r.world.Rates.Requests, &own.Requests)
-	if own.Tokens != apikey.DefaultRate || own.Requests != apikey.DefaultRate {
+	read(calls, r.world.Rates.Calls, &own.Calls)
+	if own.Tokens != apikey.DefaultRate || own.Requests != apikey.DefaultRate || own.Calls != apikey.DefaultRate {
 		k.Rates = &own
 	}
 	return ok

@@ -262,7 +262,12 @@ func appendRates(o *object, r apikey.Rates) {
 	} else {
 		o.amount("rubles", r.Rubles)
 	}
-	if r == (apikey.Rates{}) {
+	if r.Calls == 0 {
+		o.null("concurrent_calls")
+	} else {
+		o.integer("concurrent_calls", r.Calls)
+	}
+	if r == (apikey.Rates{Calls: r.Calls}) {
 		o.text("note", "This key has no limit on requests, tokens or rubles per minute.")
 	} else {
 		o.text("note", "These limits refill steadily: after a 429, wait the seconds of Retry-After.")

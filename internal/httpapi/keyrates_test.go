@@ -13,7 +13,7 @@ import (
 func TestRatesOfKeys(t *testing.T) {
 	t.Parallel()
 	n := start(t, relayFunc(hello), func(c *httpapi.Config) {
-		c.KeyRates = apikey.Rates{Requests: 100, Rubles: 10 * money.Ruble}
+		c.KeyRates = apikey.Rates{Requests: 100, Rubles: 10 * money.Ruble, Calls: 5}
 	})
 	for name, c := range map[string]struct {
 		rates string
@@ -27,6 +27,10 @@ func TestRatesOfKeys(t *testing.T) {
 		"none where none are": {`{"tokens_per_minute":0}`, ""},
 		"negative":            {`{"tokens_per_minute":-1}`, "rate_limits.tokens_per_minute"},
 		"negative rubles":     {`{"rubles_per_minute":-0.000000001}`, "rate_limits.rubles_per_minute"},
+		"calls at one time":   {`{"concurrent_calls":5}`, ""},
+		"more calls":          {`{"concurrent_calls":6}`, "rate_limits.concurrent_calls"},
+		"any calls":           {`{"concurrent_calls":0}`, "rate_limits.concurrent_calls"},
+		"negative calls":      {`{"concurrent_calls":-1}`, "rate_limits.concurrent_calls"},
 		"no number":           {`{"requests_per_minute":"x"}`, "rate_limits.requests_per_minute"},
 		"unknown":             {`{"requests":1}`, "rate_limits.requests"},
 		"no object":           {`[]`, "rate_limits"},
@@ -45,8 +49,8 @@ func TestRatesOfKeys(t *testing.T) {
 			n.manage("DELETE", "/v1/keys/"+at(r.json(t), "data", "hash").(string), "")
 		})
 	}
-	made := n.manage("POST", "/v1/keys", `{"name":"x","rate_limits":{"requests_per_minute":1}}`).json(t)
-	if at(made, "data", "rate_limits", "requests_per_minute") != 1. || at(made, "data", "rate_limits", "tokens_per_minute") != nil {
+	made := n.manage("POST", "/v1/keys", `{"name":"x","rate_limits":{"requests_per_minute":1,"concurrent_calls":4}}`).json(t)
+	if at(made, "data", "rate_limits", "requests_per_minute") != 1. || at(made, "data", "rate_limits", "tokens_per_minute") != nil || at(made, "data", "rate_limits", "concurrent_calls") != 4. {
 		t.Errorf("made %v", made)
 	}
 	text, _ := at(made, "data", "key").(string)
@@ -64,7 +68,7 @@ func TestRatesOfKeys(t *testing.T) {
 	if r := n.manage("PATCH", "/v1/keys/"+hash, `{"rate_limits":null}`); r.StatusCode != 200 || at(r.json(t), "data", "rate_limits") != nil {
 		t.Fatalf("status %d: %s", r.StatusCode, r.body)
 	}
-	if m := n.do("GET", "/v1/key", "", "Authorization", "Bearer "+text).json(t); at(m, "data", "rate_limit", "requests") != 100. {
+	if m := n.do("GET", "/v1/key", "", "Authorization", "Bearer "+text).json(t); at(m, "data", "rate_limit", "requests") != 100. || at(m, "data", "rate_limit", "concurrent_calls") != 5. {
 		t.Errorf("with the operator's limit: %v", m)
 	}
 }

@@ -323,7 +323,7 @@ func (r *keyRates) set(v []byte) error {
 		r.Rates = nil
 		return nil
 	}
-	r.Rates = &apikey.Rates{Requests: apikey.DefaultRate, Tokens: apikey.DefaultRate, Rubles: apikey.DefaultRate}
+	r.Rates = &apikey.Rates{Requests: apikey.DefaultRate, Tokens: apikey.DefaultRate, Rubles: apikey.DefaultRate, Calls: apikey.DefaultRate}
 	for m := rawjson.MembersOf(v); m.Next(); {
 		name, kind := string(m.Name), rawjson.KindOf(m.Value)
 		if kind == rawjson.Null {
@@ -331,15 +331,18 @@ func (r *keyRates) set(v []byte) error {
 		}
 		wrong := fault.Field("httpapi.keyRates", "rate_limits."+clip(name), "It must be a number of at least 0, or null.")
 		switch name {
-		case "requests_per_minute", "tokens_per_minute":
+		case "requests_per_minute", "tokens_per_minute", "concurrent_calls":
 			n, err := strconv.ParseInt(string(m.Value), 10, 64)
 			if err != nil || n < 0 {
 				return wrong
 			}
-			if name == "requests_per_minute" {
+			switch name {
+			case "requests_per_minute":
 				r.Requests = n
-			} else {
+			case "tokens_per_minute":
 				r.Tokens = n
+			default:
+				r.Calls = n
 			}
 		case "rubles_per_minute":
 			n, err := amountOf(m.Value, kind)
@@ -370,6 +373,8 @@ func (r *keyRates) within(operator apikey.Rates) error {
 		name = "tokens_per_minute"
 	case above(int64(r.Rubles), int64(operator.Rubles)):
 		name = "rubles_per_minute"
+	case above(r.Calls, operator.Calls):
+		name = "concurrent_calls"
 	default:
 		return nil
 	}
@@ -386,7 +391,7 @@ func appendKeyRates(o *object, r *apikey.Rates) {
 	for _, f := range []struct {
 		name string
 		n    int64
-	}{{"requests_per_minute", r.Requests}, {"tokens_per_minute", r.Tokens}} {
+	}{{"requests_per_minute", r.Requests}, {"tokens_per_minute", r.Tokens}, {"concurrent_calls", r.Calls}} {
 		if f.n == apikey.DefaultRate {
 			o.null(f.name)
 		} else {

@@ -182,6 +182,39 @@ func TestRunningCallsReserve(t *testing.T) {
 	}
 }
 
+// So many calls of a key run at one time, whatever they ask for and whoever waits for them; other keys and calls that ask no model do not count.
+func TestCallsOfAKeyAtOneTime(t *testing.T) {
+	t.Parallel()
+	g := newGate()
+	n := start(t, g, func(cfg *httpapi.Config) { cfg.KeyRates = apikey.Rates{Calls: 2} })
+	var all sync.WaitGroup
+	for _, stream := range []bool{false, true} {
+		all.Go(func() {
+			if r := n.do("POST", "/v1/chat/completions", chatBody(stream)); r.StatusCode != 200 {
+				t.Errorf("status %d: %s", r.StatusCode, r.body)
+			}
+		})
+		<-g.entered
+	}
+	for _, route := range []string{"/v1/chat/completions", "/v1/embeddings", "/v1/responses"} {
+		limited(t, n.do("POST", route, chatBody(false)), "concurrent_calls", "2")
+	}
+	if r := n.do("GET", "/v1/models", ""); r.StatusCode != 200 {
+		t.Errorf("a call that asks no model: %d", r.StatusCode)
+	}
+	all.Go(func() {
+		if r := n.do("POST", "/v1/chat/completions", chatBody(false), "Authorization", "Bearer "+n.newKey()); r.StatusCode != 200 {
+			t.Errorf("another key: %d", r.StatusCode)
+		}
+	})
+	<-g.entered
+	close(g.leave)
+	all.Wait()
+	if r := n.do("POST", "/v1/chat/completions", chatBody(false)); r.StatusCode != 200 {
+		t.Errorf("after they have ended: %d", r.StatusCode)
+	}
+}
+
 func TestFreeModels(t *testing.T) {
 	t.Parallel()
 	free := strings.Replace(chatBody(false), "acme/small", "acme/small:free", 1)

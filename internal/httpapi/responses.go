@@ -357,7 +357,10 @@ func (p patient) Flush() error {
 func (r *reply) aside() {
 	x := r.x
 	defer r.memory.Close()
-	defer func() { r.visit.Correct(x.api.Now(), r.call.Record) }() // its request ended long ago
+	defer func() {
+		r.visit.Correct(x.api.Now(), r.call.Record) // its request ended long ago
+		r.visit.Leave()
+	}()
 	defer func() {
 		if p := recover(); p != nil {
 			x.api.Metrics.panics.Inc()

@@ -15,7 +15,7 @@ import (
 	"weir/internal/money"
 )
 
-const keyColumns = `k.id, k.hash, k.label, k.name, k.user_id, k.creator, k.management, k.disabled, k.limit_nano, k.limit_reset, k.rate_requests, k.rate_tokens, k.rate_nano, k.strict, k.preferences,
+const keyColumns = `k.id, k.hash, k.label, k.name, k.user_id, k.creator, k.management, k.disabled, k.limit_nano, k.limit_reset, k.rate_requests, k.rate_tokens, k.rate_nano, k.rate_calls, k.strict, k.preferences,
 	k.expires_at, k.created_at, k.updated_at, k.deleted_at, k.allowed_models, k.allowed_ips, k.previous_hash, k.previous_label, k.previous_until`
 
 // KeyByHash finds a key with its user's wallet and state; deleted ones, too. It fails with fault.NotFound.
@@ -100,12 +100,12 @@ func (t *tx) forgetKeys(user string) error {
 
 func (t *tx) insertKey(k *apikey.Key) error {
 	limit, reset := limitColumns(k.Limit)
-	requests, tokens, rubles := rateColumns(k.Rates)
+	requests, tokens, rubles, calls := rateColumns(k.Rates)
 	_, err := t.exec(`INSERT INTO api_keys (id, hash, label, name, user_id, creator, management, disabled, limit_nano, limit_reset, strict,
-		expires_at, created_at, updated_at, rate_requests, rate_tokens, rate_nano, preferences, allowed_models, allowed_ips)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)`,
+		expires_at, created_at, updated_at, rate_requests, rate_tokens, rate_nano, preferences, allowed_models, allowed_ips, rate_calls)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)`,
 		k.ID, k.Hash, k.Label, k.Name, k.User, k.Creator, k.Management, k.Disabled, limit, reset, k.Strict,
-		micros(k.ExpiresAt), k.CreatedAt.UnixMicro(), k.UpdatedAt.UnixMicro(), requests, tokens, rubles, k.Preferences, strings.Join(k.Models, " "), addressesText(k.Addresses))
+		micros(k.ExpiresAt), k.CreatedAt.UnixMicro(), k.UpdatedAt.UnixMicro(), requests, tokens, rubles, k.Preferences, strings.Join(k.Models, " "), addressesText(k.Addresses), calls)
 	return err
 }
 
@@ -120,10 +120,10 @@ func (s *Store) ChangeKey(ctx context.Context, user, hash string, c apikey.Chang
 		apply(&key, c)
 		key.UpdatedAt = now.UTC()
 		limit, reset := limitColumns(key.Limit)
-		requests, tokens, rubles := rateColumns(key.Rates)
+		requests, tokens, rubles, calls := rateColumns(key.Rates)
 		_, err = t.exec(`UPDATE api_keys SET name = $1, disabled = $2, limit_nano = $3, limit_reset = $4, strict = $5, updated_at = $6,
-			rate_requests = $7, rate_tokens = $8, rate_nano = $9, preferences = $10, allowed_models = $11, allowed_ips = $12, expires_at = $13 WHERE id = $14`,
-			key.Name, key.Disabled, limit, reset, key.Strict, now.UnixMicro(), requests, tokens, rubles, key.Preferences, strings.Join(key.Models, " "), addressesText(key.Addresses), micros(key.ExpiresAt), key.ID)
+			rate_requests = $7, rate_tokens = $8, rate_nano = $9, preferences = $10, allowed_models = $11, allowed_ips = $12, expires_at = $13, rate_calls = $14 WHERE id = $15`,
+			key.Name, key.Disabled, limit, reset, key.Strict, now.UnixMicro(), requests, tokens, rubles, key.Preferences, strings.Join(key.Models, " "), addressesText(key.Addresses), micros(key.ExpiresAt), calls, key.ID)
 		if err != nil {
 			return err
 		}
@@ -215,12 +215,12 @@ func (s *Store) DeleteKey(ctx context.Context, user, hash string, now time.Time,
 
 // scanKey reads keyColumns and the query's further columns.
 func scanKey(row Scanner, more ...any) (k apikey.Key, err error) {
-	var limit, expires, deleted, requests, tokens, rubles sql.NullInt64
+	var limit, expires, deleted, requests, tokens, rubles, calls sql.NullInt64
 	var reset, models, addresses string
 	var former sql.NullString
 	var until sql.NullInt64
 	var created, updated int64
-	into := []any{&k.ID, &k.Hash, &k.Label, &k.Name, &k.User, &k.Creator, &k.Management, &k.Disabled, &limit, &reset, &requests, &tokens, &rubles, &k.Strict, &k.Preferences,
+	into := []any{&k.ID, &k.Hash, &k.Label, &k.Name, &k.User, &k.Creator, &k.Management, &k.Disabled, &limit, &reset, &requests, &tokens, &rubles, &calls, &k.Strict, &k.Preferences,
 		&expires, &created, &updated, &deleted, &models, &addresses, &former, &k.Previous.Label, &until}
 	if err := row.Scan(append(into, more...)...); err != nil {
 		return apikey.Key{}, err
@@ -228,8 +228,8 @@ func scanKey(row Scanner, more ...any) (k apikey.Key, err error) {
 	if limit.Valid {
 		k.Limit = &apikey.Limit{Amount: money.Nano(limit.Int64), Reset: apikey.Reset(reset)}
 	}
-	if requests.Valid || tokens.Valid || rubles.Valid {
-		k.Rates = &apikey.Rates{Requests: orDefaultRate(requests), Tokens: orDefaultRate(tokens), Rubles: money.Nano(orDefaultRate(rubles))}
+	if requests.Valid || tokens.Valid || rubles.Valid || calls.Valid {
+		k.Rates = &apikey.Rates{Requests: orDefaultRate(requests), Tokens: orDefaultRate(tokens), Rubles: money.Nano(orDefaultRate(rubles)), Calls: orDefaultRate(calls)}
 	}
 	k.CreatedAt, k.UpdatedAt = time.UnixMicro(created).UTC(), time.UnixMicro(updated).UTC()
 	k.ExpiresAt, k.DeletedAt = moment(expires), moment(deleted)
@@ -255,12 +255,12 @@ func limitColumns(l *apikey.Limit) (limit sql.NullInt64, reset string) {
 }
 
 // rateColumns are NULL where a key leaves an allowance to the operator.
-func rateColumns(r *apikey.Rates) (requests, tokens, rubles sql.NullInt64) {
+func rateColumns(r *apikey.Rates) (requests, tokens, rubles, calls sql.NullInt64) {
 	if r == nil {
-		return requests, tokens, rubles
+		return requests, tokens, rubles, calls
 	}
 	column := func(n int64) sql.NullInt64 { return sql.NullInt64{Int64: n, Valid: n != apikey.DefaultRate} }
-	return column(r.Requests), column(r.Tokens), column(int64(r.Rubles))
+	return column(r.Requests), column(r.Tokens), column(int64(r.Rubles)), column(r.Calls)
 }
 
 func orDefaultRate(n sql.NullInt64) int64 {

@@ -55,6 +55,7 @@ type Quotas struct {
 	users    *limit.Count // requests under way
 	userMost int64
 	streams  *limit.Count // under way, by key
+	running  *limit.Count // calls under way, by key that limits them
 	keys     *limit.Gate
 	free     *limit.Gate                    // by user
 	paying   wallets                        // by user: has ever topped up
@@ -112,7 +113,7 @@ func New(c Config, money Money, now time.Time) *Quotas {
 	names := func() *limit.Gate { return limit.NewGate(now, maxNames) }
 	q := &Quotas{
 		Bytes: limit.NewBudget(c.Bytes, Share(c.Bytes, c.UserShare, c.Largest)), cfg: c, money: money,
-		heap: limit.NewHeap(c.MemoryLimit, c.HeapPercent, c.Heap, nil), users: limit.NewCount(), userMost: math.MaxInt64, streams: limit.NewCount(),
+		heap: limit.NewHeap(c.MemoryLimit, c.HeapPercent, c.Heap, nil), users: limit.NewCount(), userMost: math.MaxInt64, streams: limit.NewCount(), running: limit.NewCount(),
 		keys: names(), free: names(), answers: cache.New[answersOf, int64](maxAnswers, nil),
 		calls:     gate{names(), limit.Rates{limit.PerMinute(c.CallsByUser)}, "user_calls_per_minute", "This user has reached the limit of calls per minute that ask no model."},
 		changes:   gate{names(), limit.Rates{changesByUser}, "changes_per_day", "This user has changed settings, keys or the like as often as one user may in a day."},

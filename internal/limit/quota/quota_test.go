@@ -233,10 +233,12 @@ func TestWhatIsForeseenIsLearnt(t *testing.T) {
 	}
 	kept := v.Keep()
 	v.Correct(began, nil) // its request ends
+	v.Leave()
 	if _, err := enter(began); err == nil {
 		t.Fatal("what runs in the background is not reserved for")
 	}
 	kept.Correct(began, used(90))
+	kept.Leave()
 	var running []quota.Visit
 	for range 9 {
 		v, err := enter(began)
@@ -254,6 +256,47 @@ func TestWhatIsForeseenIsLearnt(t *testing.T) {
 	if _, err := enter(began.Add(2 * time.Minute)); err != nil {
 		t.Fatalf("two minutes later: %v", err)
 	}
+}
+
+// A call that goes on after its visit counts until it ends, and every call gives its place back once.
+func TestCallsAtOneTime(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		const most = 3
+		q := open(quota.Config{InFlight: 100, Keys: apikey.Rates{Calls: most}})
+		var under []*quota.Visit
+		for range rapid.IntRange(1, 60).Draw(t, "steps") {
+			if len(under) > 0 && rapid.Bool().Draw(t, "end") {
+				i := rapid.IntRange(0, len(under)-1).Draw(t, "who")
+				if rapid.Bool().Draw(t, "goes on") {
+					kept := under[i].Keep()
+					under[i].Leave()
+					under[i] = kept
+					continue
+				}
+				under[i].Leave()
+				under[i].Leave()
+				under = append(under[:i], under[i+1:]...)
+				continue
+			}
+			v := &quota.Visit{}
+			err := v.Enter(q, began, caller("a"), true)
+			if (err != nil) != (len(under) >= most) {
+				t.Fatalf("%d run: %v", len(under), err)
+			}
+			if err == nil {
+				under = append(under, v)
+			}
+		}
+		for _, v := range under {
+			v.Leave()
+		}
+		for range most {
+			if err := new(quota.Visit).Enter(q, began, caller("a"), true); err != nil || q.InFlight() > most {
+				t.Fatalf("after all have left: %v, %d under way", err, q.InFlight())
+			}
+		}
+	})
 }
 
 // What a prompt costs is taken at once, and corrected to what the call used; one that was not charged used its request alone.

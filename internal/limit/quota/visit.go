@@ -22,6 +22,7 @@ type Visit struct {
 	caller   *apikey.Caller
 	left     bool
 	inStream bool
+	inCall   bool
 	reserved *limit.Verdict // of Reserve; nil: nothing is reserved
 }
 
@@ -57,7 +58,11 @@ func (v *Visit) Enter(q *Quotas, now time.Time, caller *apikey.Caller, rated boo
 	if !rated {
 		return nil
 	}
-	if err := v.take(now, limit.Cost{ofRequests: 1}); err != nil {
+	err := v.call()
+	if err == nil {
+		err = v.take(now, limit.Cost{ofRequests: 1})
+	}
+	if err != nil {
 		v.Leave()
 		return err
 	}
@@ -70,11 +75,28 @@ func (v *Visit) Leave() {
 		v.inStream = false
 		v.q.streams.Leave(v.caller.Key)
 	}
+	if v.inCall {
+		v.inCall = false
+		v.q.running.Leave(v.caller.Key)
+	}
 	if v.q != nil && !v.left {
 		v.left = true
 		v.q.users.Leave(v.caller.User)
 		v.q.inFlight.Add(-1)
 	}
+}
+
+// call counts a call of the key that runs.
+func (v *Visit) call() error {
+	most := v.caller.Rates.Over(v.q.cfg.Keys).Calls
+	if most <= 0 {
+		return nil
+	}
+	if !v.q.running.Enter(v.caller.Key, most) {
+		return Crowded(most, "concurrent_calls", "This key has reached its limit of calls at one time. Wait for one to end.")
+	}
+	v.inCall = true
+	return nil
 }
 
 // Stream counts a stream of the key.
@@ -97,7 +119,8 @@ func (v *Visit) rates() (limit.Rates, bool) {
 		return limit.Rates{}, false
 	}
 	r := v.caller.Rates.Over(*operator)
-	return limit.Rates{limit.PerMinute(r.Requests), limit.PerMinute(r.Tokens), limit.PerMinute(int64(r.Rubles))}, r != (apikey.Rates{})
+	rates := limit.Rates{limit.PerMinute(r.Requests), limit.PerMinute(r.Tokens), limit.PerMinute(int64(r.Rubles))}
+	return rates, !rates.Off()
 }
 
 // spareShare is the share of each allowance that work in the background leaves to the caller in person: one in so many.
@@ -246,10 +269,10 @@ func (v *Visit) Correct(now time.Time, c *record.Call) {
 	v.q.keys.Correct(now, v.caller.Key, &rates, reserved, v.used(c))
 }
 
-// Keep moves the reservation to work that goes on after the visit, and corrects it when that has ended.
+// Keep is the visit of work that goes on after this one: it has the reservation and counts as a call, and must be corrected and left.
 func (v *Visit) Keep() *Visit {
-	kept := &Visit{q: v.q, caller: v.caller, left: true, reserved: v.reserved}
-	v.reserved = nil
+	kept := &Visit{q: v.q, caller: v.caller, left: true, inCall: v.inCall, reserved: v.reserved}
+	v.inCall, v.reserved = false, nil
 	return kept
 }
 

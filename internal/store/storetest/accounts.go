@@ -165,9 +165,11 @@ func keysRoundTrip(t *testing.T, s AccountStore) {
 		"zero limit": func(n *apikey.NewKey) { n.Limit = &apikey.Limit{} },
 		"expiry":     func(n *apikey.NewKey) { n.ExpiresAt = at.Add(time.Hour) },
 		"strict":     func(n *apikey.NewKey) { n.Strict = true },
-		"rates":      func(n *apikey.NewKey) { n.Rates = &apikey.Rates{Requests: 60, Tokens: 1 << 40, Rubles: 1234567890123} },
+		"rates": func(n *apikey.NewKey) {
+			n.Rates = &apikey.Rates{Requests: 60, Tokens: 1 << 40, Rubles: 1234567890123, Calls: 7}
+		},
 		"some rates": func(n *apikey.NewKey) {
-			n.Rates = &apikey.Rates{Requests: 0, Tokens: apikey.DefaultRate, Rubles: apikey.DefaultRate}
+			n.Rates = &apikey.Rates{Requests: 0, Tokens: apikey.DefaultRate, Rubles: apikey.DefaultRate, Calls: apikey.DefaultRate}
 		},
 	} {
 		k := mustKey(t, s, u.ID, edit)
@@ -207,7 +209,7 @@ func changeKey(t *testing.T, s AccountStore) {
 	stored, _ = s.KeyByHash(t.Context(), k.Hash)
 	equal(t, "removed limit", stored.Limit, nil)
 
-	rates := &apikey.Rates{Requests: apikey.DefaultRate, Tokens: 7, Rubles: 0}
+	rates := &apikey.Rates{Requests: apikey.DefaultRate, Tokens: 7, Rubles: 0, Calls: 3}
 	if _, err = s.ChangeKey(t.Context(), u.ID, k.Hash, apikey.Change{Rates: &rates}, later, event(audit.KeyChanged)); err != nil {
 		t.Fatal(err)
 	}

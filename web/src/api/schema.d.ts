@@ -4221,7 +4221,7 @@ export interface components {
                 missing_parameters?: string[];
                 /** @description The largest number of answer tokens that an endpoint of the model allows */
                 max_tokens?: number;
-                /** @description The limit that was reached: requests_per_minute, tokens_per_minute, rubles_per_minute, free_requests_per_minute, free_requests_per_day, max_streams_per_key, max_event_streams_per_user, max_user_share, max_background_per_user, max_active_per_user, max_files_per_user, max_imports_per_user, max_stored_files_per_user, max_active_batches_per_user, user_calls_per_minute, anonymous, public_per_minute, failed_auth_per_minute, unknown_keys, provider_key_tests, vouchers */
+                /** @description The limit that was reached: requests_per_minute, tokens_per_minute, rubles_per_minute, concurrent_calls, free_requests_per_minute, free_requests_per_day, max_streams_per_key, max_event_streams_per_user, max_user_share, max_background_per_user, max_active_per_user, max_files_per_user, max_imports_per_user, max_stored_files_per_user, max_active_batches_per_user, user_calls_per_minute, anonymous, public_per_minute, failed_auth_per_minute, unknown_keys, provider_key_tests, vouchers */
                 limited_by?: string;
                 /** @description Rubles that the request needs */
                 required?: string;
@@ -6558,16 +6558,20 @@ export interface components {
                     tokens?: number | null;
                     /** @description Rubles per minute */
                     rubles?: number | null;
+                    /** @description Calls of models at one time */
+                    concurrent_calls?: number | null;
                     note: string;
                 };
             };
         };
-        /** @description Limits per minute of the key, refilled continuously. Null or missing means the operator's limit, which must not be exceeded; 0 means none. */
+        /** @description Limits per minute of the key, refilled continuously, and of its calls at one time. Null or missing means the operator's limit, which must not be exceeded; 0 means none. */
         RateLimits: {
             requests_per_minute?: number | null;
             /** @description Tokens of prompts and answers */
             tokens_per_minute?: number | null;
             rubles_per_minute?: number | null;
+            /** @description Calls of models at one time */
+            concurrent_calls?: number | null;
         };
         Key: components["schemas"]["Spending"] & {
             rate_limits: null | components["schemas"]["RateLimits"];
