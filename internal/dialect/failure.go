@@ -64,6 +64,8 @@ func (r Refusal) Fault(ep *catalog.Endpoint) *fault.Error {
 		return r.badRequest(ep, status, inside, text)
 	case status >= 300 && status <= 399:
 		return r.fault(ep, fault.ProviderUnavailable, fault.NextEndpoint, "The provider answered with a redirect.")
+	case status == 404 && containsAny(text, voicePhrases):
+		return r.badRequest(ep, status, inside, text)
 	case status == 404 || status == 410:
 		return r.fault(ep, fault.ProviderUnavailable, fault.NextEndpoint, "The provider does not serve this model at present.")
 	}
@@ -105,7 +107,7 @@ func (r Refusal) badRequest(ep *catalog.Endpoint, status int, inside bool, text 
 		kind, public = fault.ContextLength, "The request exceeds the model's context length."
 	case containsAny(text, policyPhrases) || status == 403 || status == 451:
 		kind, public = fault.ContentPolicy, "The provider's content policy does not allow this request."
-	case containsAny(text, modelPhrases) || strings.Contains(text, "the model") && strings.Contains(text, "does not exist"):
+	case containsAny(text, modelPhrases) || containsAny(text, voicePhrases) || strings.Contains(text, "the model") && strings.Contains(text, "does not exist"):
 		next = fault.NextEndpoint
 	case strings.Contains(text, "string_above_max_length"):
 		kind, public = fault.StringTooLong, "A string in the request is too long."
@@ -156,6 +158,8 @@ var (
 		"new_sensitive", "sensitive_words", "敏感内容"}
 	modelPhrases = []string{"model_not_found", "model not found", "model_not_available", "unknown model", "no such model", "unknown_model", "invalid_model", "model does not exist",
 		"model_not_supported", "not a valid model"}
+	// voicePhrases are those of a voice that the provider does not have. It has the model, whatever the status.
+	voicePhrases = []string{"voice_not_found", "voice_does_not_exist"}
 	// limitPhrases are those of a rate limit that is reported as a request that is too large.
 	limitPhrases = []string{"rate_limit", "tokens per min", "(tpm)"}
 	// accountPhrases are those of refusals that are about the operator's credential or balance, with the status of a bad request or a rate limit.

@@ -38,8 +38,8 @@ func (d *Dialect) Perform(ask dialect.Ask, ep *catalog.Endpoint, req *completion
 	return dialect.NotServed(ep)
 }
 
-// Failure classifies an answer that is not 2xx: {"detail":{"status":"...","message":"..."}}, {"detail":[{"loc":[...],"msg":"..."}]} from its
-// validator, or {"detail":"..."}.
+// Failure classifies an answer that is not 2xx: {"detail":{"status":"...","message":"..."}}, since 2026 with "type" and "code",
+// {"detail":[{"loc":[...],"msg":"..."}]} from its validator, or {"detail":"..."}.
 func (d *Dialect) Failure(ep *catalog.Endpoint, status int, header http.Header, body []byte) *fault.Error {
 	r := dialect.Refusal{Status: status, Header: header}
 	if !rawjson.Valid(body) {
@@ -55,7 +55,7 @@ func (d *Dialect) Failure(ep *catalog.Endpoint, status int, header http.Header, 
 			r.Message = rawjson.TextAt(e.Value, "msg")
 		}
 	case rawjson.Object:
-		r.Code, r.Message = rawjson.TextAt(v, "status"), rawjson.TextAt(v, "message")
+		r.Code, r.Kind, r.Message = rawjson.TextAt(v, "code"), rawjson.TextAt(v, "status"), rawjson.TextAt(v, "message")
 	}
 	return r.Fault(ep)
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"mime"
 	"mime/multipart"
+	"strings"
 	"testing"
 	"time"
 
@@ -134,11 +135,34 @@ func TestFailure(t *testing.T) {
 		{422, `{"detail":[{"type":"missing","loc":["body","text"],"msg":"Field required"}]}`, fault.Invalid, "Field required"},
 		{400, `{"detail":"Nothing to say."}`, fault.Invalid, "Nothing to say."},
 		{401, `{"detail":{"status":"invalid_api_key","message":"Invalid API key"}}`, fault.ProviderUnavailable, "The provider did not accept the gateway's request."},
+		// elevenlabs/elevenlabs-docs#1317, skapadia3214/groq-voice#1 and elevenlabs/elevenlabs-python#293: three forms of one mistake
+		{404, `{"detail":{"status":"voice_not_found","message":"A voice with the voice_id foo was not found."}}`, fault.Invalid, "A voice with the voice_id foo was not found."},
+		{400, `{"detail":{"status":"voice_not_found","message":"A voice for the voice_id foo was not found."}}`, fault.Invalid, "A voice for the voice_id foo was not found."},
+		{400, `{"detail":{"status":"voice_does_not_exist","message":"A voice with voice_id foo does not exist."}}`, fault.Invalid, "A voice with voice_id foo does not exist."},
+		{404, `{"detail":{"type":"not_found","code":"voice_not_found","message":"Not here.","status":"not_found"}}`, fault.Invalid, "Not here."},
+		{404, `{"detail":"Not Found"}`, fault.ProviderUnavailable, "The provider does not serve this model at present."},
+		// dograh-hq/dograh#290, OWASP/Nest#3861, ENTERPILOT/GoModel#787: the account's plan, which is none of the client's business
+		{402, `{"detail":{"type":"payment_required","code":"paid_plan_required","message":"Free users cannot use library voices via the API.","status":"payment_required","request_id":"0"}}`, fault.ProviderUnavailable, "The provider did not accept the gateway's request."},
+		{401, `{"detail":{"status":"detected_unusual_activity","message":"Unusual activity detected. Free Tier usage disabled."}}`, fault.ProviderUnavailable, "The provider did not accept the gateway's request."},
+		{403, `{"detail":{"status":"output_format_not_allowed","message":"Output format 'pcm_44100' is only available on the Pro tier and above"}}`, fault.ProviderUnavailable, "The provider did not accept the gateway's request."},
 		{500, `<html>`, fault.ProviderUnavailable, "The provider failed."},
 	} {
 		f := (&Dialect{}).Failure(endpoint, tt.status, nil, []byte(tt.body))
 		if f.Kind != tt.kind || f.Public != tt.public {
 			t.Errorf("%d %s: %v", tt.status, tt.body, f)
+		}
+		if strings.Contains(tt.body, "voice_") && f.Next != fault.NextEndpoint { // another provider may have the voice
+			t.Errorf("%d %s: next %d", tt.status, tt.body, f.Next)
+		}
+	}
+}
+
+// The formats that every plan has: 44.1 kHz are refused below Pro (ENTERPILOT/GoModel#787).
+func TestFormatsOfEveryPlan(t *testing.T) {
+	t.Parallel()
+	for format, want := range map[string]string{"mp3": "mp3_44100_128", "opus": "opus_48000_64", "pcm": "pcm_24000", "wav": "wav_24000"} {
+		if c := speechCall(endpoint, &task.Speech{Input: "x", Voice: "abc", Format: format}); !strings.HasSuffix(c.Path, "?output_format="+want) {
+			t.Errorf("%s: %s", format, c.Path)
 		}
 	}
 }
