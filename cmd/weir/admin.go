@@ -83,11 +83,17 @@ func quoted(path string) string {
 
 var needsNoQuotes = regexp.MustCompile(`^[A-Za-z0-9_./:@%+=,\\-]+$`)
 
+// unread fails for variables that are meant for Weir and that nothing reads.
+func unread(path string) error {
+	return config.Unread(os.Environ(), path, newProgram().Variables()...)
+}
+
 func (p *place) load(listen string) (config.Config, error) {
 	if err := config.TakeEnvironment(p.Config, os.LookupEnv, os.Setenv); err != nil {
 		return config.Config{}, err
 	}
-	return config.Load(p.Config, os.LookupEnv, p.overlay(listen))
+	cfg, err := config.Load(p.Config, os.LookupEnv, p.overlay(listen))
+	return cfg, errors.Join(unread(p.Config), err)
 }
 
 // office opens the store for one command.

@@ -179,6 +179,9 @@ type demoCmd struct {
 }
 
 func (c *demoCmd) Run(ctx context.Context) error {
+	if err := unread(""); err != nil {
+		return err
+	}
 	return app.Demo(ctx, app.DemoOptions{
 		Version: app.Version, Listen: c.Listen, Data: c.Data, JSON: c.JSON, Balance: c.Balance, Shapes: uint64(c.Shapes), Out: os.Stdout, Signals: signals(),
 	})

@@ -152,6 +152,18 @@ func (c *Command) Leaves() []*Command {
 	return all
 }
 
+// Variables are the environment variables that set flags.
+func (c *Command) Variables() (names []string) {
+	for _, leaf := range c.Leaves() {
+		for _, f := range leaf.flags {
+			if f.env != "" && !slices.Contains(names, f.env) {
+				names = append(names, f.env)
+			}
+		}
+	}
+	return names
+}
+
 // Target is the pointer to the struct of the command.
 func (c *Command) Target() any { return c.value.Addr().Interface() }
 

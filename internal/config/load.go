@@ -86,7 +86,7 @@ func parse(path string, data []byte, written time.Time, env Lookup, overlay Over
 	c.keys = func() []string { return builtinKeys(env) }
 	l := loader{file: path, env: env, places: c.places}
 	l.document(data, &c)
-	l.environment(reflect.ValueOf(&c).Elem(), "")
+	l.environment(reflect.ValueOf(&c).Elem())
 	for path, instead := range replaced {
 		if text, _ := env(Variable(path)); text != "" {
 			l.fail(place{by: Variable(path)}, "%s: %s", path, instead)
@@ -412,7 +412,16 @@ var replaced = map[string]string{
 }
 
 // environment applies the variables for scalars and lists of texts, except those in providers and models.
-func (l *loader) environment(v reflect.Value, path string) {
+func (l *loader) environment(v reflect.Value) {
+	eachVariable(v, "", func(path string, field reflect.Value) {
+		if text, _ := l.env(Variable(path)); text != "" { // many deployments set variables to "" instead of leaving them out
+			l.override(place{by: Variable(path)}, path, field, text)
+		}
+	})
+}
+
+// eachVariable finds all that a variable can set.
+func eachVariable(v reflect.Value, path string, found func(path string, field reflect.Value)) {
 	for i := range v.NumField() {
 		name := v.Type().Field(i).Tag.Get("yaml")
 		if name == "" {
@@ -422,13 +431,11 @@ func (l *loader) environment(v reflect.Value, path string) {
 		if path != "" {
 			inner = path + "." + name
 		}
-		field := v.Field(i)
-		if field.Kind() == reflect.Struct && !isScalar(field.Type()) {
-			l.environment(field, inner)
-			continue
-		}
-		if text, _ := l.env(Variable(inner)); text != "" { // many deployments set variables to "" instead of leaving them out
-			l.override(place{by: Variable(inner)}, inner, field, text)
+		switch field := v.Field(i); {
+		case isScalar(field.Type()), field.Type() == reflect.TypeFor[[]string]():
+			found(inner, field)
+		case field.Kind() == reflect.Struct:
+			eachVariable(field, inner, found)
 		}
 	}
 }
