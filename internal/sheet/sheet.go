@@ -22,22 +22,35 @@ func (s *Sheet) cell() {
 	s.cells++
 }
 
-// Text writes a cell that may hold anything. What a spreadsheet would run as a formula gets an apostrophe before it.
+const (
+	formulas = "=+-@\t\r\n|" // a cell that begins with one may be run
+	parts    = ";\t\r\n"     // where a cell may be cut by a spreadsheet that does not part at commas, as those of many countries, whatever the quotes
+)
+
+// Text writes a cell that may hold anything. What a spreadsheet would run as a formula gets an apostrophe before it, also in the middle of the text
+// where a spreadsheet that parts at semicolons would begin a cell.
 func (s *Sheet) Text(text string) {
 	s.cell()
-	if text == "" {
-		return
-	}
-	formula := strings.IndexByte("=+-@\t\r\n|", text[0]) >= 0
-	if !formula && !strings.ContainsAny(text, ",\"\r\n") {
+	if first := strings.TrimLeft(text, " "); !strings.ContainsAny(text, ",\""+parts) && (first == "" || strings.IndexByte(formulas, first[0]) < 0) {
 		s.Bytes = append(s.Bytes, text...)
 		return
 	}
 	s.Bytes = append(s.Bytes, '"')
-	if formula {
-		s.Bytes = append(s.Bytes, '\'')
+	begins := true
+	for i := range len(text) {
+		c := text[i]
+		if begins && strings.IndexByte(formulas, c) >= 0 {
+			s.Bytes = append(s.Bytes, '\'')
+		}
+		switch {
+		case c == '"':
+			s.Bytes = append(s.Bytes, '"')
+		case c != ' ':
+			begins = strings.IndexByte(parts, c) >= 0
+		}
+		s.Bytes = append(s.Bytes, c)
 	}
-	s.Bytes = append(append(s.Bytes, strings.ReplaceAll(text, `"`, `""`)...), '"')
+	s.Bytes = append(s.Bytes, '"')
 }
 
 // Texts writes cells.
