@@ -436,7 +436,7 @@ func (a *API) declare() []*Route {
 		{Method: "PATCH", Pattern: "/api/account/profile", access: management, body: managementBody, handle: (*exchange).patchProfile},
 		{Method: "GET", Pattern: "/api/calls/{id}", access: anyKey, handle: (*exchange).getCall},
 		{Method: "GET", Pattern: "/api/calls/{id}/text", access: anyKey, handle: (*exchange).getCallText},
-		{Method: "GET", Pattern: "/openapi.yaml", access: unlimited, handle: (*exchange).getOpenAPI},
+		{Method: "GET", Pattern: "/openapi.yaml", access: public, handle: (*exchange).getOpenAPI},
 		{Method: "GET", Pattern: "/healthz", access: unlimited, handle: (*exchange).getHealth},
 		{Method: "GET", Pattern: "/readyz", access: unlimited, handle: (*exchange).getReady},
 	}

@@ -118,13 +118,16 @@ func (x *exchange) context() context.Context {
 	return &x.work
 }
 
+// noSniff has browsers take an answer for what its type says, whatever text of a user it begins with.
+var noSniff = []string{"nosniff"}
+
 // begin names the request and sets the headers that every answer has.
 func (x *exchange) begin() {
 	var raw [28]byte
 	x.id = string(appendID(append(raw[:0], "req_"...), 24))
 	x.idHeader[0] = x.id
 	h := x.w.Header()
-	h["X-Request-Id"] = x.idHeader[:]
+	h["X-Request-Id"], h["X-Content-Type-Options"] = x.idHeader[:], noSniff
 	if len(x.r.Header["Origin"]) > 0 && x.cors() {
 		h["Access-Control-Allow-Origin"] = anyOrigin
 		h["Access-Control-Expose-Headers"] = exposed

@@ -42,7 +42,7 @@ func (x *exchange) exportAs(file, extension string, write func(*exporting) error
 		media = "application/json"
 	}
 	h := x.w.Header()
-	h["Content-Type"], h["Cache-Control"], h["X-Content-Type-Options"] = []string{media}, noStore, []string{"nosniff"}
+	h["Content-Type"], h["Cache-Control"] = []string{media}, noStore
 	h["Content-Disposition"] = []string{`attachment; filename="` + file + `"`}
 	e := &exporting{x: x}
 	if x.r.Method == http.MethodHead {

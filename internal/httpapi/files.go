@@ -192,7 +192,7 @@ var linesType = []string{"application/x-ndjson"}
 // sendLines sends a file of lines as it is read. size is -1 where it is not known.
 func (x *exchange) sendLines(r io.Reader, size int64) error {
 	h := x.w.Header()
-	h["Content-Type"], h["X-Content-Type-Options"], h["Cache-Control"] = linesType, []string{"nosniff"}, noStore
+	h["Content-Type"], h["Cache-Control"] = linesType, noStore
 	if size >= 0 {
 		h["Content-Length"] = []string{strconv.FormatInt(size, 10)}
 	}

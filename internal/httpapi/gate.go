@@ -398,7 +398,7 @@ func (a *API) madeRefusal(style envelope, after time.Duration) *refusal {
 	if a.cfg.CORS {
 		own += "Access-Control-Allow-Origin: *\r\nAccess-Control-Expose-Headers: " + corsExpose + "\r\n"
 	}
-	r := &refusal{text: []byte("HTTP/1.1 " + strconv.Itoa(status) + " " + http.StatusText(status) + "\r\nContent-Type: " + jsonType[0] + "\r\nX-Request-Id: " + id + "\r\n" + own +
+	r := &refusal{text: []byte("HTTP/1.1 " + strconv.Itoa(status) + " " + http.StatusText(status) + "\r\nContent-Type: " + jsonType[0] + "\r\nX-Content-Type-Options: nosniff\r\nX-Request-Id: " + id + "\r\n" + own +
 		"Retry-After: " + strconv.FormatInt(retryAfter(e), 10) + "\r\nContent-Length: " + strconv.Itoa(len(body)) + "\r\n\r\n" + string(body))}
 	for at := 0; ; {
 		i := bytes.Index(r.text[at:], []byte(noID))

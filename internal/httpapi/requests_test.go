@@ -361,8 +361,31 @@ func TestPublicRoutesAreLimited(t *testing.T) {
 		}
 	}
 	limited(t, n.do("GET", "/v1/models", "", "Authorization", "Bearer "+apikey.Mint(false)), "public_per_minute", "2")
+	for _, r := range n.api.Routes() { // health is asked for by what watches the node, and costs nothing
+		if got := n.do(r.Method, r.Pattern, "", "Authorization", ""); r.Method == "GET" && !strings.Contains(r.Pattern, "{") && !strings.HasPrefix(r.Pattern, "/api/") && got.StatusCode == 200 && r.Pattern != "/healthz" && r.Pattern != "/readyz" {
+			t.Errorf("%s is never refused", r.Pattern)
+		}
+	}
 	if r := n.do("GET", "/healthz", ""); r.StatusCode != 200 {
 		t.Errorf("health %d", r.StatusCode)
+	}
+}
+
+// No browser guesses what an answer is: texts of users are in many.
+func TestEveryAnswerHasItsType(t *testing.T) {
+	t.Parallel()
+	n := start(t, relayFunc(hello), nil)
+	for _, r := range n.api.Routes() {
+		path := strings.NewReplacer("{", "", "}", "").Replace(r.Pattern)
+		if got := n.do(r.Method, path, "", "Authorization", ""); got.Header.Get("X-Content-Type-Options") != "nosniff" {
+			t.Errorf("%s %s: %d %v", r.Method, r.Pattern, got.StatusCode, got.Header)
+		}
+	}
+	if got := n.do("GET", "/nothing", ""); got.Header.Get("X-Content-Type-Options") != "nosniff" {
+		t.Errorf("an unknown path: %v", got.Header)
+	}
+	if got := n.do("POST", "/v1/chat/completions", chatBody(true)); got.Header.Get("X-Content-Type-Options") != "nosniff" {
+		t.Errorf("a stream: %v", got.Header)
 	}
 }
 

@@ -15,7 +15,7 @@ const (
 	anyKey                       // an API key or a management key
 	inference                    // an API key
 	management                   // a management key
-	unlimited                    // public and never refused: health and the document
+	unlimited                    // public and never refused: health
 	administration               // a management key of an administrator; not on the public listener unless it is configured
 	visiting                     // anybody's browser, from a page of ours: what surrounds a sign-in
 	signedIn                     // a person's browser

@@ -206,7 +206,7 @@ var contentType = []string{"application/octet-stream"}
 func (x *exchange) sendContent(c *video.Content, id string, index int) error {
 	h := x.w.Header()
 	name := id + "-" + strconv.Itoa(index) + extension(c.MediaType)
-	h["Content-Type"], h["X-Content-Type-Options"], h["Vary"] = contentType, []string{"nosniff"}, []string{"Accept"}
+	h["Content-Type"], h["Vary"] = contentType, []string{"Accept"}
 	h["Content-Disposition"] = []string{`attachment; filename="` + name + `"`}
 	if c.MediaType != "" {
 		h["X-Video-Content-Type"] = []string{c.MediaType}

@@ -287,6 +287,9 @@ func (m *Manager) link(ctx context.Context, user string, said *Claims, c Client)
 func (m *Manager) meet(ctx context.Context, p *Provider, said *Claims, invitation string, c Client) (Started, error) {
 	vouched := p.TrustEmail && said.Verified && said.Email != ""
 	if said.Email != "" {
+		if err := m.mayTest(said.Issuer + " " + said.Subject); err != nil {
+			return Started{}, err
+		}
 		l, err := m.store.LoginByEmail(ctx, said.Email)
 		switch {
 		case err == nil && vouched && l.Confirmed: // an unconfirmed address may belong to an attacker who waits for its owner

@@ -9,6 +9,7 @@ import (
 	"weir/internal/apikey"
 	"weir/internal/audit"
 	"weir/internal/fault"
+	"weir/internal/limit"
 	"weir/internal/oneline"
 )
 
@@ -74,18 +75,21 @@ func (m *Manager) SignUp(ctx context.Context, f Form, c Client) (Started, error)
 	if !m.mayMail(email, c.Network) {
 		return Started{}, nil // the mails that were sent are enough, and the answer is the same
 	}
-	if _, err := m.store.LoginByEmail(ctx, email); err == nil {
-		m.send(Mail{To: email, Kind: MailExists, Link: "/sign-in", Locale: f.Locale})
-		return Started{}, nil
-	} else if !fault.Is(err, fault.NotFound) {
+	_, err = m.store.LoginByEmail(ctx, email)
+	if err != nil && !fault.Is(err, fault.NotFound) {
 		return Started{}, err
 	}
-	text, sum := newToken()
+	exists := err == nil
+	text, sum := newToken() // stored for an account that exists, too, without its text: the time must not show which it is
 	now := m.moment()
 	if err := m.store.AddToken(ctx, Token{Hash: sum, ID: apikey.NewID("tok_"), Kind: Confirm, Email: email, CreatedAt: now, ExpiresAt: now.Add(confirmFor)}, maxLinks); err != nil {
 		return Started{}, err
 	}
-	m.send(Mail{To: email, Kind: MailConfirm, Link: "/sign-up#" + text, Locale: f.Locale})
+	if exists {
+		m.send(Mail{To: email, Kind: MailExists, Link: "/sign-in", Locale: f.Locale})
+	} else {
+		m.send(Mail{To: email, Kind: MailConfirm, Link: "/sign-up#" + text, Locale: f.Locale})
+	}
 	return Started{}, nil
 }
 
@@ -139,11 +143,25 @@ func (m *Manager) accept(ctx context.Context, f Form, c Client) (Started, error)
 	if err != nil {
 		return Started{}, err
 	}
+	if err := m.mayTest("invitation " + t.Hash); err != nil {
+		return Started{}, err
+	}
 	u, err := account.Make(f.Name, t.Role, now)
 	if err != nil {
 		return Started{}, err
 	}
 	return m.add(ctx, u, Login{User: u.ID, Email: f.Email, Password: hash, Confirmed: t.Email != "" && m.mail != nil, CreatedAt: now}, nil, t.Hash, "password", c)
+}
+
+// mayTest counts an address that somebody has written down who learns whether it has an account.
+func (m *Manager) mayTest(who string) error {
+	v := m.tests.Take(m.now(), who, &testRate, limit.Cost{1})
+	if v.OK {
+		return nil
+	}
+	e := fault.New(fault.RateLimited, "person.mayTest", "Too many addresses were tried. Wait, or ask the operator.")
+	e.RetryAfter = v.Wait
+	return e
 }
 
 // MayInvite reports whether somebody of a role may invite others to a role.
@@ -244,14 +262,15 @@ func (m *Manager) Recover(ctx context.Context, email, locale string, c Client) e
 		return nil
 	}
 	l, err := m.store.LoginByEmail(ctx, email)
-	if fault.Is(err, fault.NotFound) {
-		return nil
-	}
-	if err != nil {
+	unknown := fault.Is(err, fault.NotFound)
+	if err != nil && !unknown {
 		return err
 	}
+	if unknown { // a link that is not sent: the time must not show whether there is an account
+		l = Login{Email: email}
+	}
 	link, err := m.resetLink(ctx, &l, "", nil)
-	if err == nil {
+	if err == nil && !unknown {
 		m.send(Mail{To: l.Email, Kind: MailReset, Link: link, Locale: locale})
 	}
 	return err

@@ -108,13 +108,15 @@ type Manager struct {
 	proofs         *limit.Gate // passwords that people who are signed in give again, by user: no guess of a stranger counts there
 	notices        *limit.Gate // mails by kind and address
 	starts         *limit.Gate // sessions that began, by user
+	tests          *limit.Gate // addresses that were found taken, by who has asked
 	links          *limit.Gate // mails with links that anybody may ask for, by address, and by that and the client's network
 }
 
 // What is counted: failures to sign in to one account, from one network and from all; proofs of one person, right or wrong; mails with links to
 // one address, which a network that asked for its part has no more of, while others do, and to all addresses from one network.
 var (
-	pairRate     = limit.Rates{{Amount: 10, Per: 15 * time.Minute}}
+	pairRate     = limit.Rates{{Amount: 10, Per: 15 * time.Minute}, {Amount: 60, Per: time.Minute}} // failures, and all sign-ins: a right password costs as much to check
+	testRate     = limit.Rates{{Amount: 10, Per: 24 * time.Hour}}                                   // addresses that one invitation, or one person at another provider, finds taken
 	guessRate    = limit.Rates{{Amount: 100, Per: time.Hour}}
 	proofRate    = limit.Rates{{Amount: 20, Per: 15 * time.Minute}}
 	linkPairRate = limit.Rates{{Amount: 3, Per: time.Hour}}
@@ -137,7 +139,7 @@ func NewManager(s Store, keys Keys, mail Mailer, now func() time.Time, c Config)
 		c.SignUp = Closed
 	}
 	gate := func() *limit.Gate { return limit.NewGate(now(), gateNames) }
-	return &Manager{store: s, keys: keys, mail: mail, now: now, cfg: c, hash: newHasher(), guesses: gate(), pairs: gate(), proofs: gate(), notices: gate(), starts: gate(), links: gate()}
+	return &Manager{store: s, keys: keys, mail: mail, now: now, cfg: c, hash: newHasher(), guesses: gate(), pairs: gate(), proofs: gate(), notices: gate(), starts: gate(), tests: gate(), links: gate()}
 }
 
 // Features are the ways in that are open.
@@ -273,7 +275,7 @@ func (m *Manager) matches(ctx context.Context, l *Login, password string) error 
 
 // mayGuess counts a sign-in as if it failed; forgive takes that back. So that guesses sent all at once count, too.
 func (m *Manager) mayGuess(email, network string) error {
-	verdict := m.takeBoth(m.pairs, &pairRate, m.guesses, &guessRate, email, network)
+	verdict := m.takeBoth(m.pairs, &pairRate, m.guesses, &guessRate, email, network, limit.Cost{1, 1})
 	if verdict.OK {
 		return nil
 	}
@@ -283,9 +285,9 @@ func (m *Manager) mayGuess(email, network string) error {
 }
 
 // takeBoth takes one of what an address has from one network and from all; neither when one of them refuses.
-func (m *Manager) takeBoth(pairs *limit.Gate, of *limit.Rates, all *limit.Gate, most *limit.Rates, email, network string) limit.Verdict {
+func (m *Manager) takeBoth(pairs *limit.Gate, of *limit.Rates, all *limit.Gate, most *limit.Rates, email, network string, cost limit.Cost) limit.Verdict {
 	now := m.now()
-	verdict := pairs.Take(now, email+" "+network, of, limit.Cost{1})
+	verdict := pairs.Take(now, email+" "+network, of, cost)
 	if !verdict.OK {
 		return verdict
 	}
@@ -298,7 +300,7 @@ func (m *Manager) takeBoth(pairs *limit.Gate, of *limit.Rates, all *limit.Gate, 
 // mayMail reports whether an address may get another mail with a link that somebody in a network has asked for: neither one address nor many may
 // be written to without end.
 func (m *Manager) mayMail(email, network string) bool {
-	return m.takeBoth(m.links, &linkPairRate, m.links, &linkRate, email, network).OK && m.links.Take(m.now(), "from "+network, &linkFromRate, limit.Cost{1}).OK
+	return m.takeBoth(m.links, &linkPairRate, m.links, &linkRate, email, network, limit.Cost{1}).OK && m.links.Take(m.now(), "from "+network, &linkFromRate, limit.Cost{1}).OK
 }
 
 func (m *Manager) forgive(email, network string) {

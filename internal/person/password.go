@@ -6,6 +6,7 @@ import (
 	"crypto/subtle"
 	"encoding/base64"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -26,8 +27,8 @@ const (
 	sumSize    = 32
 )
 
-// hashesAtOnce bounds the memory that all sign-ins take together.
-const hashesAtOnce = 2
+// hashesAtOnce bounds the memory that all sign-ins take together, and leaves processors to calls however many people prove who they are.
+func hashesAtOnce() int { return max(1, min(2, runtime.GOMAXPROCS(0)/2)) }
 
 const (
 	minPassword = 10  // characters
@@ -43,7 +44,7 @@ type hasher struct {
 	waiting atomic.Int64
 }
 
-func newHasher() *hasher { return &hasher{places: make(chan struct{}, hashesAtOnce)} }
+func newHasher() *hasher { return &hasher{places: make(chan struct{}, hashesAtOnce())} }
 
 func (h *hasher) enter(ctx context.Context) error {
 	defer h.waiting.Add(-1)

@@ -1,6 +1,7 @@
 package person_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"sync"
@@ -571,5 +572,71 @@ func TestSignInsOfADay(t *testing.T) {
 	o.join(t, "boris@example.org")
 	o.wait(24 * time.Hour)
 	_, err = o.Demo(t.Context(), here)
+	ok(t, err)
+}
+
+// countedStore counts the writes of a manager, which take the time that others may measure.
+type countedStore struct {
+	person.Store
+	tokens int
+}
+
+func (c *countedStore) AddToken(ctx context.Context, t person.Token, most int, events ...audit.Event) error {
+	c.tokens++
+	return c.Store.AddToken(ctx, t, most, events...)
+}
+
+// Whether there is an account shows neither in the answer nor in the work that is done before it.
+func TestSameWorkForEveryAddress(t *testing.T) {
+	o := open(t, person.Config{SignUp: person.Open}, true)
+	o.join(t, "anna@example.org")
+	counted := &countedStore{Store: o.store}
+	m := person.NewManager(counted, nil, o, o.clock, person.Config{SignUp: person.Open})
+	for name, ask := range map[string]func(email string) error{
+		"recovery": func(email string) error { return m.Recover(t.Context(), email, "en", here) },
+		"sign-up":  func(email string) error { _, err := m.SignUp(t.Context(), person.Form{Email: email}, here); return err },
+	} {
+		for _, email := range []string{"anna@example.org", "nobody@example.org"} {
+			counted.tokens = 0
+			ok(t, ask(email))
+			if counted.tokens != 1 {
+				t.Errorf("%s of %s: %d links are stored", name, email, counted.tokens)
+			}
+		}
+	}
+}
+
+// An invitation without an address is no way to ask which addresses have accounts.
+func TestInvitationTestsFewAddresses(t *testing.T) {
+	o := open(t, person.Config{SignUp: person.ByInvite}, true)
+	o.join(t, "anna@example.org")
+	link, _, err := o.Invite(t.Context(), "", "", apikey.User, audit.Actor{Name: "operator"}, "")
+	ok(t, err)
+	_, token, _ := strings.Cut(link, "#")
+	try := func(email string) error {
+		_, err := o.SignUp(t.Context(), person.Form{Email: email, Password: secret, Token: token}, here)
+		return err
+	}
+	for range 10 {
+		wantKind(t, try("anna@example.org"), fault.Invalid)
+	}
+	wantKind(t, try("anna@example.org"), fault.RateLimited)
+	wantKind(t, try("boris@example.org"), fault.RateLimited)
+	o.wait(24 * time.Hour)
+	ok(t, try("boris@example.org"))
+}
+
+// Right passwords are not counted as guesses, but checking them takes a processor: one network has so many of an account in a minute.
+func TestRightPasswordsAreBounded(t *testing.T) {
+	o := open(t, person.Config{SignUp: person.ByInvite}, true)
+	o.join(t, "anna@example.org")
+	for range 60 {
+		_, err := o.SignIn(t.Context(), "anna@example.org", secret, here)
+		ok(t, err)
+	}
+	_, err := o.SignIn(t.Context(), "anna@example.org", secret, here)
+	wantKind(t, err, fault.RateLimited)
+	o.wait(time.Minute)
+	_, err = o.SignIn(t.Context(), "anna@example.org", secret, here)
 	ok(t, err)
 }
