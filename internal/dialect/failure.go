@@ -157,7 +157,7 @@ var (
 		"safety system", "data_inspection_failed", "moderation_blocked", "flagged by", "considered high risk", "usage guidelines", "usage policies",
 		"new_sensitive", "sensitive_words", "敏感内容"}
 	modelPhrases = []string{"model_not_found", "model not found", "model_not_available", "unknown model", "no such model", "unknown_model", "invalid_model", "model does not exist",
-		"model_not_supported", "not a valid model"}
+		"model_not_supported", "not a valid model", "invalid model_uri"}
 	// voicePhrases are those of a voice that the provider does not have. It has the model, whatever the status.
 	voicePhrases = []string{"voice_not_found", "voice_does_not_exist"}
 	// limitPhrases are those of a rate limit that is reported as a request that is too large.

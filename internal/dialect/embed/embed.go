@@ -4,7 +4,6 @@ package embed
 
 import (
 	"errors"
-	"fmt"
 	"iter"
 	"math"
 	"strings"
@@ -35,20 +34,16 @@ type Answer struct {
 	Usage     usage.Usage     // counts that are not Reported are missing
 }
 
-// Perform distributes the inputs of t among as few calls as the limits allow and yields all vectors together. A call that fails fails the
-// task.
+// Perform distributes the inputs of t among as few calls as the limits allow and yields all vectors together. A batch that the provider
+// refuses as too large is halved, and a task of several calls waits for short rate limits. Any other call that fails fails the task.
 func Perform(ask dialect.Ask, ep *catalog.Endpoint, t *task.Embedding, l Limits, call func(batch []task.Input) (Answer, error)) iter.Seq2[*completion.Event, error] {
 	return func(yield func(*completion.Event, error) bool) {
 		batches := Share(t.Inputs, l)
 		answers := make([]Answer, len(batches))
+		c := &caller{ask: ask, ep: ep, do: call, several: len(batches) > 1}
 		err := dialect.Each(len(batches), parallel, func(i int) (err error) {
-			if answers[i], err = call(batches[i]); err != nil {
-				return err
-			}
-			if n := len(answers[i].Vectors); n != len(batches[i]) {
-				return dialect.Broken(ep, fmt.Errorf("%d vectors came for %d inputs", n, len(batches[i])))
-			}
-			return nil
+			answers[i], err = c.call(batches[i])
+			return err
 		})
 		if err != nil {
 			yield(nil, err)

@@ -1,7 +1,10 @@
 package yandex_test
 
 import (
+	"fmt"
+	"net/http"
 	"testing"
+	"time"
 
 	"weir/internal/catalog"
 	"weir/internal/dialect/yandex"
@@ -39,4 +42,37 @@ func TestPerformRefuses(t *testing.T) {
 		"texts in a vector":      {Task: &task.Embedding{Inputs: upstreamtest.Texts("a")}, Answer: `{"embedding":["1"]}`, Kind: fault.ProviderUnavailable},
 		"a size that it has not": {Task: &task.Embedding{Inputs: upstreamtest.Texts("a"), Dimensions: 3}, Answer: `{"embedding":[1,2]}`, Kind: fault.Invalid},
 	})
+}
+
+// Refusals as they were reported; the text of each is that of the gRPC error.
+func TestFailureAsReported(t *testing.T) {
+	t.Parallel()
+	ep := &catalog.Endpoint{Provider: &catalog.Provider{Name: "Yandex"}}
+	for report, tt := range map[string]struct {
+		status     int
+		message    string
+		kind       fault.Kind
+		next       fault.Next
+		public     string
+		retryAfter time.Duration
+	}{
+		// a quota of requests in a second
+		"langchain-ai/langchain#19773": {429, "ai.embeddingsTextEmbeddingRequestsPerSecond.rate rate quota limit exceed: allowed 10 requests", fault.RateLimited, fault.NextEndpoint, "The provider's rate limit is reached.", time.Second},
+		// another one, whose end is unknown
+		"of an hour": {429, "ai.imageGenerationRequestsPerHour.rate rate quota limit exceed: allowed 10 requests", fault.RateLimited, fault.NextEndpoint, "The provider's rate limit is reached.", 10 * time.Second},
+		// the folder has no right to the model
+		"black-roland/homeassistant-yandexgpt#60": {403, "Access to model art://yandex-art/latest denied", fault.ProviderUnavailable, fault.NextEndpoint, "The provider did not accept the gateway's request.", 0},
+		// the operator's folder or model: another endpoint may be right
+		"black-roland/homeassistant-yandexgpt#11": {400, "invalid model_uri", fault.Invalid, fault.NextEndpoint, "invalid model_uri", 0},
+	} {
+		body := fmt.Sprintf(`{"error":{"grpcCode":1,"httpCode":%d,"message":%q,"httpStatus":"x","details":[]}}`, tt.status, tt.message)
+		f := new(yandex.Dialect).Failure(ep, tt.status, http.Header{}, []byte(body))
+		if f.Kind != tt.kind || f.Next != tt.next || f.Public != tt.public || f.RetryAfter != tt.retryAfter {
+			t.Errorf("%s: %+v", report, f)
+		}
+	}
+	told := new(yandex.Dialect).Failure(ep, 429, http.Header{"Retry-After": {"7"}}, []byte(`{"message":"RequestsPerSecond"}`))
+	if told.RetryAfter != 7*time.Second {
+		t.Errorf("%+v", told)
+	}
 }

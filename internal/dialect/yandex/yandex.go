@@ -5,6 +5,7 @@ package yandex
 import (
 	"iter"
 	"net/http"
+	"strings"
 
 	"weir/internal/catalog"
 	"weir/internal/completion"
@@ -55,6 +56,9 @@ func (d *Dialect) Failure(ep *catalog.Endpoint, status int, header http.Header, 
 	r.Raw = string(body)
 	if r.Message = rawjson.TextAt(v, "message"); rawjson.KindOf(v) == rawjson.String {
 		r.Message = rawjson.Text(v)
+	}
+	if status == http.StatusTooManyRequests && header.Get("Retry-After") == "" && strings.Contains(r.Message, "PerSecond") {
+		r.Header = http.Header{"Retry-After": {"1"}} // the name of the quota says how long it lasts
 	}
 	if status >= 200 && status <= 299 {
 		for _, name := range [...]string{"httpCode", "code"} {
