@@ -217,8 +217,8 @@ func TestHealthSurvivesARestart(t *testing.T) {
 	}
 	t.Run("another begins", func(t *testing.T) {
 		gw := apptest.StartGateway(t, func(s *apptest.Setup) { s.DataDir = dir })
-		if up, _, _, known := gw.Node.Health().Stats("works/test/next"); !known || up != 100 {
-			t.Errorf("uptime %v, known %v", up, known)
+		if s := gw.Node.Health().Shown("works/test/next"); s.OneDay == 0 || s.Uptime != 100 {
+			t.Errorf("%+v", s)
 		}
 	})
 	if err := os.WriteFile(filepath.Join(dir, "health"), []byte("rubbish"), 0o600); err != nil {
@@ -226,8 +226,8 @@ func TestHealthSurvivesARestart(t *testing.T) {
 	}
 	t.Run("an unreadable file is ignored", func(t *testing.T) {
 		gw := apptest.StartGateway(t, func(s *apptest.Setup) { s.DataDir = dir })
-		if _, _, _, known := gw.Node.Health().Stats("works/test/next"); known {
-			t.Error("health is known")
+		if s := gw.Node.Health().Shown("works/test/next"); s.OneDay != 0 {
+			t.Errorf("%+v", s)
 		}
 		apptest.WaitFor(t, "a word about it in the log", func() bool { return strings.Contains(gw.Log.String(), "cannot be read") })
 	})

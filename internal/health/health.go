@@ -413,16 +413,24 @@ func (r *Registry) Window(id string, s Span) Figures {
 	return e.rings[s].sum(now)
 }
 
-// Stats are the figures that clients are shown of an endpoint: which percentage of its attempts of the last day it served, those that
-// its rate limit refused left out; median time to first content and median tokens per second of the last 30 minutes, 0 when unknown.
-// known is false, and uptime 100, when it was not tried all day.
-func (r *Registry) Stats(id string) (uptime1d float64, latency30m time.Duration, throughput30m float64, known bool) {
+// Shown are the figures that clients are shown of an endpoint: which percentage of its attempts of the last day it served, those that its rate
+// limit refused left out; median time to first content and median tokens per second of the last 30 minutes, 0 when unknown; and of how many
+// attempts they are.
+type Shown struct {
+	Uptime           float64 // 100 when it was not tried all day
+	Latency          time.Duration
+	Throughput       float64
+	HalfHour, OneDay int64 // attempts
+}
+
+// Shown are the figures of an endpoint, by its id.
+func (r *Registry) Shown(id string) Shown {
 	day, half := r.Window(id, Day), r.Window(id, HalfHour)
-	uptime1d = 100
+	s := Shown{Uptime: 100, Latency: time.Duration(half.Latency[0] * float64(time.Second)), Throughput: half.Throughput[0], HalfHour: half.Attempts(), OneDay: day.Attempts()}
 	if n := day.Served + day.Failed; n > 0 {
-		uptime1d = 100 * float64(day.Served) / float64(n)
+		s.Uptime = 100 * float64(day.Served) / float64(n)
 	}
-	return uptime1d, time.Duration(half.Latency[0] * float64(time.Second)), half.Throughput[0], day.Attempts() > 0
+	return s
 }
 
 // CountEjected is how many endpoints get no calls at present, or none of some account.

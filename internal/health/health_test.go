@@ -412,25 +412,25 @@ func TestThroughputOfQuickAnswers(t *testing.T) {
 	}
 }
 
-func TestStats(t *testing.T) {
+func TestShown(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	ep := endpoint("alpha", "m")
-	if up, latency, tps, known := w.Stats(ep.ID); up != 100 || latency != 0 || tps != 0 || known {
-		t.Errorf("of an endpoint never tried: %v %v %v %v", up, latency, tps, known)
+	never := health.Shown{Uptime: 100}
+	if s := w.Shown(ep.ID); s != never {
+		t.Errorf("of an endpoint never tried: %+v", s)
 	}
 	w.play(ep, "SSS L R +2m L")
-	up, latency, tps, known := w.Stats(ep.ID)
-	if up != 75 || !known || latency < 880*time.Millisecond || latency > 1130*time.Millisecond || tps < 17.6 || tps > 22.6 {
-		t.Errorf("%v %v %v %v", up, latency, tps, known)
+	if s := w.Shown(ep.ID); s != (health.Shown{Uptime: 75, Latency: time.Second, Throughput: 20, HalfHour: 6, OneDay: 6}) {
+		t.Errorf("%+v", s)
 	}
 	w.clock.add(time.Hour)
-	if up, latency, tps, known = w.Stats(ep.ID); up != 75 || latency != 0 || tps != 0 || !known {
-		t.Errorf("an hour later: %v %v %v %v", up, latency, tps, known)
+	if s := w.Shown(ep.ID); s != (health.Shown{Uptime: 75, OneDay: 6}) {
+		t.Errorf("an hour later: %+v", s)
 	}
 	w.clock.add(24 * time.Hour)
-	if _, _, _, known = w.Stats(ep.ID); known {
-		t.Error("still known after a day")
+	if s := w.Shown(ep.ID); s != never {
+		t.Errorf("a day later: %+v", s)
 	}
 }
 

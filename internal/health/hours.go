@@ -39,21 +39,21 @@ func (h *Hour) Uptime() (percent float64, known bool) {
 
 // FirstContent is the median time to the first content; 0 when nothing was measured.
 func (h *Hour) FirstContent() time.Duration {
-	return time.Duration(h.latency.percentiles(quickest, false)[0] * float64(time.Second))
+	return time.Duration(h.latency.percentiles(false)[0] * float64(time.Second))
 }
 
 // Throughput is the median of tokens per second; 0 when nothing was measured.
-func (h *Hour) Throughput() float64 { return h.throughput.percentiles(slowest, true)[0] }
+func (h *Hour) Throughput() float64 { return h.throughput.percentiles(true)[0] }
 
-// Measured is what was measured, in the form in which stores keep it.
-func (h *Hour) Measured() []byte { return h.throughput.append(h.latency.append(nil)) }
+// Measured is what was measured, in the form in which stores keep it: without means, which no chart needs.
+func (h *Hour) Measured() []byte { return h.throughput.append(h.latency.append(nil, false), false) }
 
 // SetMeasured reads what Measured has written.
 func (h *Hour) SetMeasured(b []byte) error {
 	d := &decoder{b: b}
 	h.latency, h.throughput = histogram{}, histogram{}
-	d.histogram(&h.latency)
-	d.histogram(&h.throughput)
+	d.histogram(&h.latency, quickest)
+	d.histogram(&h.throughput, slowest)
 	if d.bad || len(d.b) > 0 {
 		return errSnapshot
 	}

@@ -61,7 +61,7 @@ func near(got [4]float64, values []float64, better func(a, b float64) int) bool 
 	slices.SortFunc(values, better)
 	for i, p := range []int{50, 75, 90, 99} {
 		want := values[(len(values)*p+99)/100-1]
-		if r := got[i] / want; r < 1/1.1226 || r > 1.1226 {
+		if r := got[i] / want; r < 1/1.26 || r > 1.26 || len(values) == 1 && math.Abs(r-1) > 1e-6 { // one value is shown as it was measured
 			return false
 		}
 	}

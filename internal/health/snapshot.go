@@ -10,7 +10,7 @@ import (
 
 // A snapshot is one byte of version, the number of endpoints, and for each its id, its guard and the slots of each span that hold
 // something. Numbers are varints, text has its length before it. A change of the layout of slots or buckets is another version.
-const snapshotVersion = 1
+const snapshotVersion = 2
 
 const maxID = 1 << 10 // bytes
 
@@ -58,23 +58,27 @@ func (r *ring) append(b []byte) []byte {
 		for _, count := range []uint32{c.served, c.failed, c.limited} {
 			b = binary.AppendUvarint(b, uint64(count))
 		}
-		b = c.throughput.append(c.latency.append(b))
+		b = c.throughput.append(c.latency.append(b, true), true)
 	}
 	return b
 }
 
-func (h *histogram) append(b []byte) []byte {
+// append writes how many values each bucket has, and with means also what they are.
+func (h *histogram) append(b []byte, means bool) []byte {
 	held := uint64(0)
-	for _, n := range h {
+	for _, n := range h.n {
 		if n > 0 {
 			held++
 		}
 	}
 	b = binary.AppendUvarint(b, held)
-	for i, n := range h {
+	for i, n := range h.n {
 		if n > 0 {
 			b = append(b, byte(i))
 			b = binary.AppendUvarint(b, uint64(n))
+			if means {
+				b = binary.LittleEndian.AppendUint32(b, math.Float32bits(h.mean[i]))
+			}
 		}
 	}
 	return b
@@ -186,8 +190,8 @@ func (d *decoder) ring(r *ring, now int64) {
 	for n := d.uint(uint64(size)); n > 0 && !d.bad; n-- {
 		slot := int64(d.uint(math.MaxInt64))
 		c := &cell{served: d.count(), failed: d.count(), limited: d.count()}
-		d.histogram(&c.latency)
-		d.histogram(&c.throughput)
+		d.histogram(&c.latency, 0)
+		d.histogram(&c.throughput, 0)
 		if slot <= last {
 			d.bad = true
 			return
@@ -201,13 +205,34 @@ func (d *decoder) ring(r *ring, now int64) {
 
 func (d *decoder) count() uint32 { return uint32(d.uint(math.MaxUint32)) }
 
-func (d *decoder) histogram(h *histogram) {
+// mean reads the mean of a bucket's values.
+func (d *decoder) mean() float32 {
+	if len(d.b) < 4 {
+		d.bad, d.b = true, nil
+		return 0
+	}
+	m := math.Float32frombits(binary.LittleEndian.Uint32(d.b))
+	d.b = d.b[4:]
+	if !(m >= 0 && m < math.MaxFloat32) {
+		d.bad = true
+	}
+	return m
+}
+
+// histogram reads what append has written: with means where smallest is 0, else the middle of a bucket stands for its values.
+func (d *decoder) histogram(h *histogram, smallest float64) {
 	for n := d.uint(buckets); n > 0 && !d.bad; n-- {
 		i := d.byte()
 		if i >= buckets {
 			d.bad = true
 			return
 		}
-		h[i] = d.count()
+		n, mean := d.count(), float32(smallest*math.Exp2((float64(i)-0.5)/perDouble))
+		if smallest == 0 {
+			mean = d.mean()
+		}
+		if d.bad = d.bad || n == 0; !d.bad {
+			h.add(int(i), n, mean)
+		}
 	}
 }

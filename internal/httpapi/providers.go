@@ -10,6 +10,7 @@ import (
 
 	"weir/internal/catalog"
 	"weir/internal/catalog/listing"
+	"weir/internal/health"
 	"weir/internal/money"
 	"weir/internal/rate"
 	"weir/internal/sorting"
@@ -17,9 +18,8 @@ import (
 
 // Stats reports how endpoints have been doing.
 type Stats interface {
-	// Stats is what was measured at an endpoint, by its id: percent of the attempts of one day that succeeded, and of 30 minutes the
-	// median time to first content and the median output tokens per second. known is false when there was no attempt.
-	Stats(endpoint string) (uptime1d float64, latency30m time.Duration, throughput30m float64, known bool)
+	// Shown is what was measured at an endpoint, by its id.
+	Shown(endpoint string) health.Shown
 }
 
 // getProviders serves GET /v1/models/{vendor}/{model}/providers. Source of the fields: completions of the specification, 11.4.
@@ -86,16 +86,12 @@ func (p *providing) append(o *object, stats Stats) {
 	o.price("price_out_per_1k", best.Pricing.Base.Completion)
 	o.text("quantization", quantization(best))
 	o.text("data_retention_policy", string(cmp.Or(p.DataPolicy, catalog.PolicyUnknown)))
-	o.moment("updated_at", p.updatedAt())
+	o.text("updated_at", p.updatedAt().UTC().Format(time.RFC3339))
 	latency := p.medianLatency(stats)
 	if latency > 0 { // 0 is unknown: what was measured is not that
 		latency = max(latency.Round(time.Millisecond), time.Millisecond)
 	}
-	if latency > 0 {
-		o.integer("median_latency_ms", latency.Milliseconds())
-	} else {
-		o.null("median_latency_ms")
-	}
+	o.integer("median_latency_ms", latency.Milliseconds())
 	o.boolean("supports_streaming", best.Streams())
 	o.boolean("supports_tools", params&catalog.ParamTools != 0)
 	o.boolean("supports_response_format", params&catalog.ParamResponseFormat != 0)
@@ -117,13 +113,14 @@ func providerID(slug string) string {
 
 func quantization(e *catalog.Endpoint) string { return cmp.Or(e.Quantization, "unknown") }
 
-// updatedAt is when an offer of the provider last changed; where that is unknown, when the model appeared; zero where that is unknown, too.
+// updatedAt is when an offer of the provider last changed; where that is unknown, when the model appeared or was first known; the beginning of
+// 1970 where that is unknown, too.
 func (p *providing) updatedAt() time.Time {
-	var at time.Time
+	at := time.Unix(0, 0)
 	for _, e := range p.endpoints {
 		t := e.UpdatedAt
 		if t.IsZero() {
-			t = e.Model.Created
+			t = e.Model.KnownSince
 		}
 		if t.After(at) {
 			at = t
@@ -134,23 +131,23 @@ func (p *providing) updatedAt() time.Time {
 
 // medianLatency is that of the endpoint whose prices are shown, or of the first one that is known; 0 when none is.
 func (p *providing) medianLatency(stats Stats) time.Duration {
-	_, latency, _ := measured(p.best, stats)
+	latency := measured(p.best, stats).Latency
 	for i := 0; latency == 0 && i < len(p.endpoints); i++ {
-		_, latency, _ = measured(p.endpoints[i], stats)
+		latency = measured(p.endpoints[i], stats).Latency
 	}
 	return latency
 }
 
-// measured are the figures of an endpoint, zero where nothing is known.
-func measured(e *catalog.Endpoint, stats Stats) (uptime float64, latency time.Duration, throughput float64) {
+// measured are the figures of an endpoint. Tokens per second are those of text.
+func measured(e *catalog.Endpoint, stats Stats) health.Shown {
 	if stats == nil {
-		return 0, 0, 0
+		return health.Shown{Uptime: 100}
 	}
-	uptime, latency, throughput, known := stats.Stats(e.ID)
-	if !known {
-		return 0, 0, 0
+	s := stats.Shown(e.ID)
+	if e.Output&catalog.Text == 0 || e.Model.Type != catalog.TypeChat {
+		s.Throughput = 0
 	}
-	return uptime, latency, throughput
+	return s
 }
 
 func appendEndpoint(o *object, e *catalog.Endpoint, stats Stats) {
@@ -168,13 +165,12 @@ func appendEndpoint(o *object, e *catalog.Endpoint, stats Stats) {
 	if !e.Retires.IsZero() {
 		o.text("retires", e.Retires.Format(time.DateOnly))
 	}
-	uptime, latency, throughput, known := 0.0, time.Duration(0), 0.0, false
-	if stats != nil {
-		uptime, latency, throughput, known = stats.Stats(e.ID)
-	}
-	o.measured("uptime_last_1d", uptime, known)
-	o.measured("latency_last_30m_ms", float64(latency)/float64(time.Millisecond), known && latency > 0)
-	o.measured("throughput_last_30m_tps", throughput, known && throughput > 0)
+	shown := measured(e, stats)
+	o.figure("uptime_last_1d", shown.Uptime)
+	o.figure("latency_last_30m_ms", float64(shown.Latency)/float64(time.Millisecond))
+	o.figure("throughput_last_30m_tps", shown.Throughput)
+	o.integer("samples_last_30m", shown.HalfHour)
+	o.integer("samples_last_1d", shown.OneDay)
 	o.EndObject()
 }
 

@@ -8,18 +8,19 @@ import (
 
 	"weir/internal/catalog"
 	"weir/internal/fault"
+	"weir/internal/health"
 	"weir/internal/httpapi"
 )
 
 // measured is what is known of endpoints, by id: uptime, milliseconds, tokens per second.
 type measured map[string][3]float64
 
-func (m measured) Stats(endpoint string) (float64, time.Duration, float64, bool) {
+func (m measured) Shown(endpoint string) health.Shown {
 	f, known := m[endpoint]
 	if !known {
-		return 100, 0, 0, false // as a registry says that has seen no failure
+		return health.Shown{Uptime: 100} // as a registry says that has seen no attempt
 	}
-	return f[0], time.Duration(f[1] * float64(time.Millisecond)), f[2], true
+	return health.Shown{Uptime: f[0], Latency: time.Duration(f[1] * float64(time.Millisecond)), Throughput: f[2], HalfHour: 2, OneDay: 3}
 }
 
 // shop is a catalog in which one model is offered in many ways.
@@ -94,13 +95,13 @@ func TestProviders(t *testing.T) {
 		"supported_parameters":["max_tokens","response_format","tools"],"pricing":`+pricing+`}`)
 	exactly(t, "endpoint", endpoints[0], `{"tag":"acme","provider_name":"Acme","quantization":"fp8","service_tier":"default","variant":"standard","pricing":`+pricing+`,
 		"context_length":1000,"max_completion_tokens":500,"supported_parameters":["max_tokens","tools"],"supports_implicit_caching":true,
-		"uptime_last_1d":null,"latency_last_30m_ms":null,"throughput_last_30m_tps":null}`)
+		"uptime_last_1d":100,"latency_last_30m_ms":0,"throughput_last_30m_tps":0,"samples_last_30m":0,"samples_last_1d":0}`)
 	var tags []string
 	for _, e := range endpoints {
 		tags = append(tags, fmt.Sprint(at(e, "tag"), " ", at(e, "service_tier"), " ", at(e, "variant"), " ", at(e, "context_length"), " ", at(e, "uptime_last_1d"), " ",
-			at(e, "latency_last_30m_ms"), " ", at(e, "throughput_last_30m_tps")))
+			at(e, "latency_last_30m_ms"), " ", at(e, "throughput_last_30m_tps"), " ", at(e, "samples_last_30m")))
 	}
-	if got, want := strings.Join(tags, "; "), "acme default standard 1000 <nil> <nil> <nil>; acme/eu default standard 4096 99.5 250.123 80.5; acme/flex flex standard 4096 <nil> <nil> <nil>"; got != want {
+	if got, want := strings.Join(tags, "; "), "acme default standard 1000 100 0 0 0; acme/eu default standard 4096 99.5 250.123 80.5 2; acme/flex flex standard 4096 100 0 0 0"; got != want {
 		t.Errorf("endpoints\n%s\nwant\n%s", got, want)
 	}
 	if zero := at(m, "providers", 0); at(zero, "data_retention_policy") != "zero" || at(zero, "median_latency_ms") != 70. || at(zero, "price_in_per_1k") != "1" ||

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -161,6 +162,11 @@ func (a *API) compactCatalog(s *catalog.Snapshot) []byte {
 		a.appendCompact(&o, &all[i], day, aliases[all[i].Model])
 	}
 	o.EndArray()
+	o.Name("spoken").Object()
+	for _, heard := range slices.Sorted(maps.Keys(listing.Spoken)) {
+		o.text(heard, listing.Spoken[heard])
+	}
+	o.EndObject()
 	o.EndObject()
 	return o.B
 }
@@ -267,7 +273,8 @@ func (a *API) appendCompact(o *object, c *compactModel, day map[string]*health.D
 	retires := c.Endpoints[0].Retires
 	for _, e := range c.Endpoints {
 		ctx, longest, live = max(ctx, e.ContextLength), max(longest, e.MaxCompletion), live || a.alive(e)
-		_, latency, throughput := measured(e, a.Stats)
+		shown := measured(e, a.Stats)
+		latency, throughput := shown.Latency, shown.Throughput
 		if latency > 0 && (p50 == 0 || latency < p50) {
 			p50 = max(latency, time.Millisecond)
 		}

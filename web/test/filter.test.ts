@@ -13,7 +13,7 @@ const models = [
 ]
 const all = prepare(models, new Map([['openai', 'OpenAI'], ['acme', 'Акме']]))
 const values = { can: ['tools', 'json', 'image-in'], makes: ['text', 'video'], policy: ['notrain', 'zero'], provider: ['p1', 'p2'], vendor: ['openai', 'anthropic', 'acme', 'deepseek'] }
-const find = (f: Partial<Filter>) => search(all, { ...nothing, ...f }, values).rows.map((m) => m.id)
+const find = (f: Partial<Filter>) => search(all, { ...nothing, ...f }, values, { клод: 'claude' }).rows.map((m) => m.id)
 
 describe('what is left', () => {
   test.each<[string, Partial<Filter>, string[]]>([
@@ -35,6 +35,11 @@ describe('what is left', () => {
     ['an alias', { q: 'anthropic/sonnet' }, ['anthropic/claude-sonnet-5']],
     ['the other keyboard layout', { q: 'сдфгву' }, ['anthropic/claude-sonnet-5']],
     ['nothing', { q: 'no such thing' }, []],
+    ['other separators', { q: 'gpt54' }, ['openai/gpt-5.4']],
+    ['a name by ear', { q: 'клод' }, ['anthropic/claude-sonnet-5']],
+    ['a slip', { q: 'cluade' }, ['anthropic/claude-sonnet-5']],
+    ['two slips', { q: 'clxxde' }, []],
+    ['the wrong version', { q: 'gpt-5.6' }, []],
     ['cheapest', { sort: 'cheap' }, ['acme/free', 'deepseek/deepseek-v3', 'openai/gpt-5.4', 'anthropic/claude-sonnet-5', 'openai/sora']],
     ['newest', { sort: 'new', vendor: ['openai'] }, ['openai/gpt-5.4', 'openai/sora']],
     ['first token, unknown last', { sort: 'first', makes: ['text'], can: ['json'] }, ['openai/gpt-5.4', 'anthropic/claude-sonnet-5']],

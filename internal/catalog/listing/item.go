@@ -13,7 +13,8 @@ type item struct {
 	Offer
 	name, vendor string // case folded
 	words        string // case folded, for the search
-	pairs        pairs  // of words
+	squeezed     string // names alone, without what separates their parts
+	pairs        pairs  // of words and squeezed
 	created      int64  // as it is shown: Unix seconds; 0 unknown
 	in, out      int64  // rubles x 10^9 per 1000 tokens; missing: it is not priced by tokens
 	sum          int64  // of both or, where it is not priced by tokens, its other price
@@ -38,7 +39,13 @@ func newItem(o Offer, r Ranks) item {
 		}
 	}
 	it.words = Fold(strings.Join([]string{o.ID, m.Name, m.Vendor, catalog.VendorName(m.Vendor), cmp.Or(m.Description, m.Summary), m.Russian()}, "\n"))
+	names := []string{o.ID, m.Name, m.Vendor, catalog.VendorName(m.Vendor)}
+	for i, name := range names {
+		names[i] = squeeze(Fold(name))
+	}
+	it.squeezed = strings.Join(names, "\n")
 	it.pairs.add(it.words)
+	it.pairs.add(it.squeezed)
 	return it
 }
 

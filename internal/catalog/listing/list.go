@@ -61,13 +61,30 @@ func (l *List) sorted(by SortKey, descending bool) []int32 {
 	return o.at
 }
 
-// choose adds the items of a query to dst, in its order, pages aside.
+// choose adds the items of a query to dst, in its order, pages aside. Where nothing has its words, they may have been typed with the other layout
+// of a keyboard, or with a slip.
 func (l *List) choose(dst []*item, q *Query) []*item {
-	var room [16]string
+	var room [16]word
 	words := wordsOf(room[:0], q.Search)
+	if dst = l.having(dst, q, words, (*item).has); len(dst) > 0 || len(words) == 0 {
+		return dst
+	}
+	if dst = l.having(dst, q, wordsOf(nil, swapped(q.Search)), (*item).has); len(dst) > 0 {
+		return dst
+	}
+	for i := range words {
+		words[i].certain = false
+	}
+	return l.having(dst, q, words, (*item).nearly)
+}
+
+// having adds the items of a query whose words fit to dst.
+func (l *List) having(dst []*item, q *Query, words []word, fits func(*item, []word) bool) []*item {
 	var wanted pairs
 	for _, w := range words {
-		wanted.add(w)
+		if w.certain {
+			wanted.add(w.text)
+		}
 	}
 	at := l.sorted(q.By, q.Descending)
 	for i := range l.items {
@@ -75,7 +92,7 @@ func (l *List) choose(dst []*item, q *Query) []*item {
 		if at != nil {
 			it = &l.items[at[i]]
 		}
-		if (q.Type == "" || q.Type == it.Model.Type) && it.pairs.holds(&wanted) && it.has(words) {
+		if (q.Type == "" || q.Type == it.Model.Type) && it.pairs.holds(&wanted) && fits(it, words) {
 			dst = append(dst, it)
 		}
 	}

@@ -4221,7 +4221,7 @@ export interface components {
                 missing_parameters?: string[];
                 /** @description The largest number of answer tokens that an endpoint of the model allows */
                 max_tokens?: number;
-                /** @description The limit that was reached: requests_per_minute, tokens_per_minute, rubles_per_minute, concurrent_calls, free_requests_per_minute, free_requests_per_day, max_streams_per_key, max_event_streams_per_user, max_user_share, max_background_per_user, max_active_per_user, max_files_per_user, max_imports_per_user, max_stored_files_per_user, max_active_batches_per_user, user_calls_per_minute, anonymous, public_per_minute, failed_auth_per_minute, unknown_keys, provider_key_tests, vouchers */
+                /** @description The limit that was reached: requests_per_minute, tokens_per_minute, rubles_per_minute, concurrent_calls, free_requests_per_minute, free_requests_per_day, max_streams_per_key, max_event_streams_per_user, max_user_share, max_background_per_user, max_active_per_user, max_files_per_user, max_imports_per_user, max_stored_files_per_user, max_active_batches_per_user, user_calls_per_minute, changes_per_day, anonymous, public_per_minute, failed_auth_per_minute, unknown_keys, provider_key_tests, vouchers */
                 limited_by?: string;
                 /** @description Rubles that the request needs */
                 required?: string;
@@ -4264,6 +4264,10 @@ export interface components {
             };
             /** @description The most used first */
             models: components["schemas"]["CompactModel"][];
+            /** @description Words as Russian speakers write names by ear, and the names that they stand for in a search */
+            spoken: {
+                [key: string]: string;
+            };
         };
         FacetValues: {
             id: string;
@@ -5940,12 +5944,16 @@ export interface components {
              * @description Day from which the provider does not serve the model; only if it is known
              */
             retires?: string;
-            /** @description Percent of attempts that succeeded; null without any */
-            uptime_last_1d: number | null;
-            /** @description Median time to the first content; null if unknown */
-            latency_last_30m_ms: number | null;
-            /** @description Median output tokens per second; null if unknown */
-            throughput_last_30m_tps: number | null;
+            /** @description Percent of attempts that succeeded, without those that a rate limit refused; 100 without any */
+            uptime_last_1d: number;
+            /** @description Median time to the first content; 0 if unknown */
+            latency_last_30m_ms: number;
+            /** @description Median output tokens per second of models that write; 0 if unknown */
+            throughput_last_30m_tps: number;
+            /** @description Attempts in the last 30 minutes */
+            samples_last_30m: number;
+            /** @description Attempts in the last day */
+            samples_last_1d: number;
         } & {
             [key: string]: unknown;
         };
@@ -5959,10 +5967,13 @@ export interface components {
             quantization: components["schemas"]["Quantization"];
             /** @enum {string} */
             data_retention_policy: "zero" | "transient" | "retained" | "training" | "unknown";
-            /** Format: date-time */
-            updated_at: string | null;
-            /** @description To the first content, over 30 minutes; null if unknown */
-            median_latency_ms: number | null;
+            /**
+             * Format: date-time
+             * @description Of its prices; else when the model was first known
+             */
+            updated_at: string;
+            /** @description To the first content, over 30 minutes; 0 if unknown */
+            median_latency_ms: number;
             supports_streaming: boolean;
             supports_tools: boolean;
             supports_response_format: boolean;
@@ -6325,7 +6336,7 @@ export interface components {
             /** @enum {string} */
             action: "catalog.add" | "catalog.change" | "catalog.remove" | "rate.set" | "prices.publish" | "secret.rotate";
             /** @enum {string} */
-            kind: "provider" | "endpoint" | "rate" | "prices" | "prices";
+            kind: "provider" | "endpoint" | "rate" | "prices";
             id: string | null;
             /** @description The database's row before the change; null if there was none */
             before: {
@@ -9601,7 +9612,9 @@ export interface operations {
                      *               "supports_implicit_caching": true,
                      *               "uptime_last_1d": 99.9,
                      *               "latency_last_30m_ms": 240.5,
-                     *               "throughput_last_30m_tps": 81.2
+                     *               "throughput_last_30m_tps": 81.2,
+                     *               "samples_last_30m": 41,
+                     *               "samples_last_1d": 1870
                      *             }
                      *           ]
                      *         }

@@ -43,8 +43,8 @@ export default function CatalogPage() {
   const hidden = useHidden(Boolean(me?.user))
   const entries = useMemo(() => (prepared && hidden.size > 0 && !deferred.all ? prepared.entries.filter((e) => !hidden.has(e.model.id)) : prepared?.entries), [prepared, hidden, deferred.all])
   const away = (prepared?.entries.length ?? 0) - (entries?.length ?? 0)
-  const found = useMemo(() => (entries ? search(entries, deferred, values) : null), [entries, deferred, values])
-  const help = useMemo(() => (found?.rows.length === 0 && entries ? helpful(entries, deferred, values) : null), [found, entries, deferred, values])
+  const found = useMemo(() => (entries ? search(entries, deferred, values, data?.spoken) : null), [entries, deferred, values, data])
+  const help = useMemo(() => (found?.rows.length === 0 && entries ? helpful(entries, deferred, values, data?.spoken) : null), [found, entries, deferred, values, data])
   const on = active(filter)
 
   const name = (a: Active): string => {

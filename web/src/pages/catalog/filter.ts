@@ -1,7 +1,7 @@
 /** The filter of the catalog: its state in the address, what it leaves, the numbers beside each choice. Pure, and quick enough for each key press. */
 import type { components } from '../../api/schema'
 import { add, compare, decimal, plain, times, type Decimal, type PriceUnit } from '../../format'
-import { fold, unswap } from '../../ui/search'
+import { fold, slips, squeeze, unswap } from '../../ui/search'
 import type { Search, SearchShape } from '../../ui/link'
 
 export type Catalog = components['schemas']['CompactCatalog']
@@ -56,6 +56,8 @@ export const shape: SearchShape<Filter> = {
 export interface Entry {
   readonly model: Model
   readonly texts: readonly string[]
+  /** Names, squeezed */
+  readonly names: readonly string[]
   readonly can: readonly string[]
   /** Rubles for a million tokens */
   readonly priceIn: Decimal | null
@@ -66,6 +68,7 @@ export function prepare(models: readonly Model[], vendors: ReadonlyMap<string, s
   return models.map((model) => ({
     model,
     texts: [model.id, model.name, vendors.get(model.vendor) ?? model.vendor, ...(model.aliases ?? []), model.about ?? ''].map(fold),
+    names: [model.id, model.name, vendors.get(model.vendor) ?? model.vendor, ...(model.aliases ?? [])].map((t) => squeeze(fold(t))),
     can: [...model.caps, ...model.ins.map((i) => `${i}-in`)],
     priceIn: million(model.in), priceOut: million(model.out),
   }))
@@ -91,7 +94,7 @@ function passesRest(e: Entry, f: Filter): boolean {
 }
 
 /** How well the words fit: 0 when one is nowhere; a slug that begins with it first. */
-function rank(e: Entry, words: readonly string[]): number {
+function rank(e: Entry, words: readonly string[], spoken: Spoken, near: boolean): number {
   let total = 0
   for (const w of words) {
     let best = 0
@@ -101,11 +104,18 @@ function rank(e: Entry, words: readonly string[]): number {
       const edge = at === 0 || /[\s/._:-]/.test(e.texts[i]![at - 1]!)
       best = Math.max(best, (i === 0 && edge ? 100 : edge ? 40 : 10) - i + w.length / (e.texts[i]!.length + 1))
     }
+    if (best === 0) {
+      const w2 = squeeze(w), heard = spoken[w]
+      if (e.names.some((n) => (w2 !== '' && n.includes(w2)) || (heard !== undefined && n.includes(heard)))) best = 20
+      else if (near && e.names.some((n) => slips(n, w2))) best = 1
+    }
     if (best === 0) return 0
     total += best
   }
   return total
 }
+/** Names as Russian speakers write them by ear, and what they stand for. */
+export type Spoken = Readonly<Record<string, string>>
 const wordsOf = (q: string) => fold(q).split(/\s+/).filter(Boolean)
 
 const last = Number.MAX_SAFE_INTEGER
@@ -127,15 +137,16 @@ export interface Found {
   readonly meant: string | null
 }
 /** What a filter leaves of the catalog. A facet's numbers do not count its own choices. */
-export function search(all: readonly Entry[], f: Filter, values: Readonly<Record<Facet, readonly string[]>>): Found {
+export function search(all: readonly Entry[], f: Filter, values: Readonly<Record<Facet, readonly string[]>>, spoken: Spoken = {}): Found {
   let words = wordsOf(f.q)
   let meant: string | null = null
-  const ranked = (w: readonly string[]) => (w.length === 0 ? all.map((e) => [e, 1] as const) : all.map((e) => [e, rank(e, w)] as const).filter(([, r]) => r > 0))
-  let matching = ranked(words)
-  if (matching.length === 0 && /[а-яё]/i.test(f.q)) {
+  const ranked = (w: readonly string[], near: boolean) => (w.length === 0 ? all.map((e) => [e, 1] as const) : all.map((e) => [e, rank(e, w, spoken, near)] as const).filter(([, r]) => r > 0))
+  let matching = ranked(words, false)
+  if (matching.length === 0) {
     const other = wordsOf(unswap(f.q))
-    const again = ranked(other)
+    const again = ranked(other, false)
     if (again.length > 0) { matching = again; words = other; meant = unswap(f.q) }
+    else matching = ranked(words, true)
   }
   const counts = Object.fromEntries(facets.map((k) => [k, new Map<string, number>()])) as Record<Facet, Map<string, number>>
   const rows: (readonly [Entry, number])[] = []
@@ -171,11 +182,11 @@ export function without(f: Filter, a: Active): Filter {
   }
 }
 /** The one condition whose removal shows most, when nothing is left. */
-export function helpful(all: readonly Entry[], f: Filter, values: Readonly<Record<Facet, readonly string[]>>): { what: Active; count: number } | null {
+export function helpful(all: readonly Entry[], f: Filter, values: Readonly<Record<Facet, readonly string[]>>, spoken: Spoken = {}): { what: Active; count: number } | null {
   const options: Active[] = [...active(f), ...(f.q.trim() ? [{ facet: 'q' as const, value: f.q }] : [])]
   let best: { what: Active; count: number } | null = null
   for (const what of options) {
-    const count = search(all, without(f, what), values).rows.length
+    const count = search(all, without(f, what), values, spoken).rows.length
     if (count > 0 && (!best || count > best.count)) best = { what, count }
   }
   return best

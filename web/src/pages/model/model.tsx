@@ -130,7 +130,7 @@ function Providers({ id, offers, model, all }: { id: string; offers: readonly Ro
   }
   const base = (r: Row, part: string) => price(perToken((r.offer.pricing.base as Record<string, string | undefined>)[part]), '1M', { bare: true })
   const key = (r: Row) => `${r.offer.tag} ${r.offer.service_tier} ${r.offer.variant}`
-  const good = (r: Row) => (r.offer.uptime_last_1d === null ? 'plain' : r.offer.uptime_last_1d >= 99.5 ? 'good' : r.offer.uptime_last_1d >= 95 ? 'warn' : 'bad')
+  const good = (r: Row) => (r.offer.samples_last_1d === 0 ? 'plain' : r.offer.uptime_last_1d >= 99.5 ? 'good' : r.offer.uptime_last_1d >= 95 ? 'warn' : 'bad')
   const label = (r: Row) => (
     <span className="flex min-w-0 items-center gap-2">
       <Dot tone={good(r)} />
@@ -146,7 +146,7 @@ function Providers({ id, offers, model, all }: { id: string; offers: readonly Ro
     : <span className="flex items-center justify-end gap-2" title={t('getsHelp')}><span className="w-10"><Level label={percent(r.share, 0)} total={100} parts={[{ key: 's', value: r.share, className: 'bg-accent' }]} /></span><span className="w-10 text-right text-small text-ink2">{percent(r.share, r.share > 0 && r.share < 1 ? 1 : 0)}</span></span>)
   const ticks = (r: Row) => {
     const values = hours.get(r.provider.provider)
-    return <span className="flex items-center gap-2">{values?.some((v) => v !== null) ? <Ticks values={values.map((v) => (v === null ? null : v / 100))} {...(uptime.data ? { times: uptime.data.t.map((x) => time(x, { minutes: true })) } : {})} /> : uptime.isLoading ? <span className="w-[94px]" /> : null}<span className="text-small text-ink2 tabular-nums">{r.offer.uptime_last_1d === null ? NONE : percent(r.offer.uptime_last_1d, 2, { bare: true })}</span></span>
+    return <span className="flex items-center gap-2">{values?.some((v) => v !== null) ? <Ticks values={values.map((v) => (v === null ? null : v / 100))} {...(uptime.data ? { times: uptime.data.t.map((x) => time(x, { minutes: true })) } : {})} /> : uptime.isLoading ? <span className="w-[94px]" /> : null}<span className="text-small text-ink2 tabular-nums">{r.offer.samples_last_1d === 0 ? NONE : percent(r.offer.uptime_last_1d, 2, { bare: true })}</span></span>
   }
   const columns: Column<Row>[] = [
     { key: 'provider', head: t('provider'), cell: (r) => <span className="flex items-center gap-1"><IconButton small icon={open === key(r) ? 'down' : 'right'} label={t('details', { name: r.offer.provider_name })} aria-expanded={open === key(r)} onClick={() => setOpen(open === key(r) ? null : key(r))} className="-ml-2" />{label(r)}</span> },
@@ -156,8 +156,8 @@ function Providers({ id, offers, model, all }: { id: string; offers: readonly Ro
       { key: 'out', head: t('outPer', { unit: unitName('1M') }), align: 'end' as const, cell: (r: Row) => base(r, 'completion_per_1k') },
       { key: 'cached', head: t('cached'), align: 'end' as const, from: 'xl' as const, cell: (r: Row) => <span className="text-ink3">{base(r, 'cache_read_per_1k')}</span> },
     ] : [{ key: 'price', head: t('priceFrom'), align: 'end' as const, cell: (r: Row) => ownPrice(r, t) }]),
-    ...(offers.some((o) => o.offer.latency_last_30m_ms !== null) ? [{ key: 'first', head: t('first'), align: 'end' as const, from: 'xl' as const, cell: (r: Row) => seconds(r.offer.latency_last_30m_ms) }] : []),
-    ...(offers.some((o) => o.offer.throughput_last_30m_tps !== null) ? [{ key: 'speed', head: t('speed'), align: 'end' as const, from: 'xl' as const, cell: (r: Row) => number(r.offer.throughput_last_30m_tps) }] : []),
+    ...(offers.some((o) => o.offer.latency_last_30m_ms > 0) ? [{ key: 'first', head: t('first'), align: 'end' as const, from: 'xl' as const, cell: (r: Row) => seconds(r.offer.latency_last_30m_ms || null) }] : []),
+    ...(offers.some((o) => o.offer.throughput_last_30m_tps > 0) ? [{ key: 'speed', head: t('speed'), align: 'end' as const, from: 'xl' as const, cell: (r: Row) => number(r.offer.throughput_last_30m_tps || null) }] : []),
     { key: 'uptime', head: t('uptime'), from: 'md', cell: ticks },
     ...(tokens && offers.length > 1 ? [{ key: 'gets', head: t('gets'), align: 'end' as const, cell: gets }] : []),
   ]
@@ -169,7 +169,7 @@ function Providers({ id, offers, model, all }: { id: string; offers: readonly Ro
           phone={(r) => (
             <div>
               <div className="flex items-center gap-2">{label(r)}<span className="flex-1" />{tokens ? <span className="text-dense whitespace-nowrap tabular-nums">{base(r, 'prompt_per_1k')} <Icon name="arrow" size={12} className="inline text-ink3" /> {base(r, 'completion_per_1k')}</span> : <span className="text-dense">{ownPrice(r, t)}</span>}</div>
-              <div className="flex items-center gap-2 pt-1 text-small text-ink3"><Policy value={r.provider.data_retention_policy} /><span className="flex-1" />{r.offer.latency_last_30m_ms !== null && <span>{seconds(r.offer.latency_last_30m_ms)}</span>}{tokens && offers.length > 1 && gets(r)}<IconButton small icon={open === key(r) ? 'up' : 'down'} label={t('details', { name: r.offer.provider_name })} aria-expanded={open === key(r)} onClick={() => setOpen(open === key(r) ? null : key(r))} /></div>
+              <div className="flex items-center gap-2 pt-1 text-small text-ink3"><Policy value={r.provider.data_retention_policy} /><span className="flex-1" />{r.offer.latency_last_30m_ms > 0 && <span>{seconds(r.offer.latency_last_30m_ms)}</span>}{tokens && offers.length > 1 && gets(r)}<IconButton small icon={open === key(r) ? 'up' : 'down'} label={t('details', { name: r.offer.provider_name })} aria-expanded={open === key(r)} onClick={() => setOpen(open === key(r) ? null : key(r))} /></div>
             </div>
           )} />
       </div>
