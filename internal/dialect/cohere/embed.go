@@ -20,6 +20,9 @@ const maxInputs = 96
 // embedding requests vectors at /v2/embed in the client's form.
 func (d *Dialect) embedding(ask dialect.Ask, ep *catalog.Endpoint, t *task.Embedding) iter.Seq2[*completion.Event, error] {
 	limits := embed.Limits{Inputs: limit(ep.Provider.Quirks.MaxInputs, maxInputs), Tokens: int64(ep.Provider.Quirks.MaxInputTokens)}
+	if alone(ep, t) && slices.ContainsFunc(t.Inputs, func(in task.Input) bool { return image(&in) != "" }) {
+		limits.Inputs = 1
+	}
 	return embed.Perform(ask, ep, t, limits, func(batch []task.Input) (out embed.Answer, err error) {
 		packed := d.forms.Packed(ask, t)
 		body, unsent, err := encodeEmbed(ep, t, batch, packed)
@@ -63,10 +66,37 @@ func inputType(ep *catalog.Endpoint, t *task.Embedding) (string, error) {
 	return "", f
 }
 
+// alone reports whether an image must be the only input of a call, in a field of its own: so it is for the purpose "image", which gives
+// one vector for all images of a call, and for the models before embed-v4.0, which have no other purpose for images (Cohere, Embed v3.0
+// models are now multimodal).
+func alone(ep *catalog.Endpoint, t *task.Embedding) bool {
+	return strings.EqualFold(t.InputType, "image") || strings.Contains(ep.MakersID(), "-v3.0")
+}
+
+// image is the address of an input that is one image, "" otherwise.
+func image(in *task.Input) string {
+	if len(in.Parts) != 1 {
+		return ""
+	}
+	return in.Parts[0].ImageURL
+}
+
+// foreign are members that only other wires have, beside those that are translated: this one refuses what it does not know.
+var foreign = []string{"encoding_format", "late_chunking", "max_chunks_per_doc", "normalized", "rank_fields", "task", "truncation"}
+
 func encodeEmbed(ep *catalog.Endpoint, t *task.Embedding, batch []task.Input, packed bool) (body []byte, unsent []string, err error) {
 	word, err := inputType(ep, t)
 	if err != nil {
 		return nil, nil, err
+	}
+	sole := ""
+	if alone(ep, t) {
+		if sole = image(&batch[0]); sole != "" && word != "image" {
+			word = "image"
+			if t.InputType != "" {
+				unsent = append(unsent, "input_type")
+			}
+		}
 	}
 	var w rawjson.Writer
 	w.Object()
@@ -85,7 +115,13 @@ func encodeEmbed(ep *catalog.Endpoint, t *task.Embedding, batch []task.Input, pa
 	if t.Dimensions > 0 {
 		w.Name("output_dimension").Int(int64(t.Dimensions))
 	}
-	unsent = dialect.WriteExtra(&w, t.Extra, &ep.Provider.Quirks, "input_type", "embedding_types", "output_dimension", "texts", "inputs", "images")
+	known := append([]string{"input_type", "embedding_types", "output_dimension", "texts", "inputs", "images"}, foreign...)
+	unsent = append(unsent, dialect.WriteExtra(&w, t.Extra, &ep.Provider.Quirks, known...)...)
+	if sole != "" {
+		w.Name("images").Texts([]string{sole})
+		w.EndObject()
+		return w.B, unsent, nil
+	}
 	if texts, err := embed.Texts(ep, batch); err == nil {
 		w.Name("texts").Texts(texts)
 		w.EndObject()

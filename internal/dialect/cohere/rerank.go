@@ -22,7 +22,7 @@ func rank(ask dialect.Ask, ep *catalog.Endpoint, t *task.Rerank) iter.Seq2[*comp
 		if t.TopN > 0 {
 			w.Name("top_n").Int(int64(t.TopN))
 		}
-		unsent := dialect.WriteExtra(&w, t.Extra, &ep.Provider.Quirks, "query", "documents", "top_n", "return_documents")
+		unsent := dialect.WriteExtra(&w, t.Extra, &ep.Provider.Quirks, append([]string{"query", "documents", "top_n", "return_documents"}, foreign...)...)
 		w.EndObject()
 		body, err := dialect.Object(ask, dialect.Call{Path: "/v2/rerank", Body: w.B, Unsent: unsent})
 		if err != nil {

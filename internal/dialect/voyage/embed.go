@@ -75,7 +75,8 @@ func encodeEmbed(ep *catalog.Endpoint, t *task.Embedding, batch []task.Input, pa
 		w.Name("input_type").Text(word)
 	}
 	w.Name("input").Texts(texts)
-	unsent = dialect.WriteExtra(&w, t.Extra, &ep.Provider.Quirks, "input", "encoding_format", "output_dtype", "output_dimension", "input_type")
+	known := append([]string{"input", "encoding_format", "output_dtype", "output_dimension", "input_type"}, foreign...)
+	unsent = dialect.WriteExtra(&w, t.Extra, &ep.Provider.Quirks, known...)
 	w.EndObject()
 	return w.B, unsent, nil
 }

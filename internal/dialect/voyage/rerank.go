@@ -24,7 +24,7 @@ func rank(ask dialect.Ask, ep *catalog.Endpoint, t *task.Rerank) iter.Seq2[*comp
 		if !dialect.HasExtra(t.Extra, "truncation") {
 			w.Name("truncation").Bool(true)
 		}
-		unsent := dialect.WriteExtra(&w, t.Extra, &ep.Provider.Quirks, "query", "documents", "top_k", "return_documents")
+		unsent := dialect.WriteExtra(&w, t.Extra, &ep.Provider.Quirks, append([]string{"query", "documents", "top_k", "return_documents"}, foreign...)...)
 		w.EndObject()
 		body, err := dialect.Object(ask, dialect.Call{Path: "/rerank", Body: w.B, Unsent: unsent})
 		if err != nil {

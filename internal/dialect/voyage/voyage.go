@@ -27,6 +27,9 @@ func (d *Dialect) Header(p *catalog.Provider) http.Header {
 	return dialect.Bearer(p)
 }
 
+// foreign are members that only other wires have, beside those that are translated: this one refuses what it does not know.
+var foreign = []string{"late_chunking", "max_chunks_per_doc", "max_tokens", "max_tokens_per_doc", "normalized", "priority", "rank_fields", "task", "truncate"}
+
 // Perform serves embeddings and reranking.
 func (d *Dialect) Perform(ask dialect.Ask, ep *catalog.Endpoint, req *completion.Request) iter.Seq2[*completion.Event, error] {
 	switch t := req.Task.(type) {
