@@ -57,7 +57,7 @@ func elsewhere(s *config.SignIn, f *fetch.Client) *oidc.Client {
 		p := &s.Providers[i]
 		all = append(all, oidc.Provider{
 			Provider: person.Provider{ID: p.ID, Name: p.Name, Issuer: p.Issuer, Domains: p.Domains, SignUp: p.SignUp, TrustEmail: p.TrustEmail},
-			ClientID: p.ClientID, ClientSecret: p.ClientSecret.Reveal(), Scopes: p.Scopes,
+			ClientID: p.ClientID, ClientSecret: p.ClientSecret.Reveal(), Scopes: p.Scopes, EmailClaim: p.EmailClaim,
 		})
 	}
 	return oidc.New(all, func(issuer string) http.RoundTripper { return f.Transport(issuer, maxProviderAnswer) }, time.Now)

@@ -264,7 +264,8 @@ type SignInProvider struct {
 	Scopes       []string `yaml:"scopes"`      // beside openid; none: email, profile
 	Domains      []string `yaml:"domains"`     // of the e-mail addresses that may sign in; none: all
 	SignUp       bool     `yaml:"sign_up"`     // people who sign in there may make an account here
-	TrustEmail   bool     `yaml:"trust_email"` // it verifies addresses, so that accounts with the same one are linked
+	EmailClaim   string   `yaml:"email_claim"` // the claim with the address; "": email
+	TrustEmail   bool     `yaml:"trust_email"` // it verifies addresses, also where it does not say so; accounts with the same one are linked
 }
 
 // Mail is the SMTP server that sends links to people.

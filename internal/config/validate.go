@@ -188,6 +188,12 @@ func (k *checker) signInProviders() {
 		if p.Scopes == nil {
 			p.Scopes = []string{"email", "profile"}
 		}
+		if p.EmailClaim == "" {
+			p.EmailClaim = "email"
+		}
+		if len(p.EmailClaim) > 64 || strings.ContainsAny(p.EmailClaim, " \t\"") {
+			k.fail(at+".email_claim", "%q is no name of a claim; write one such as email or preferred_username", p.EmailClaim)
+		}
 		for n, d := range p.Domains {
 			if d = strings.ToLower(d); !strings.Contains(d, ".") || strings.ContainsAny(d, "@ /") {
 				k.fail(at+".domains", "%q is no domain; write one such as example.org", d)

@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -400,4 +401,50 @@ func TestProviderDown(t *testing.T) {
 		t.Errorf("%d %s", r.StatusCode, r.body)
 	}
 	e.join(t, "boris@example.org", apikey.User)
+}
+
+// Domains with providers that say nothing of addresses: trust_email vouches for those, and never for one that the provider calls unverified. Entra sends
+// no email_verified (outline/outline#12863), Authentik has sent false since 2025.10 (ZimengXiong/ExcaliDash#67).
+func TestDomainsOfSilentProviders(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		email, verified string
+		trust, in       bool
+	}{
+		"Entra, trusted":          {"anna@example.org", "", true, true},
+		"Entra":                   {"anna@example.org", "", false, false},
+		"Authentik, trusted":      {"anna@example.org", "false", true, false},
+		"verified":                {"anna@example.org", "true", false, true},
+		"another domain, trusted": {"anna@example.com", "", true, false},
+		"no address, trusted":     {"", "", true, false},
+	} {
+		e := startElsewhere(t, func(p *person.Provider) { p.Domains, p.TrustEmail = []string{"example.org"}, c.trust })
+		e.provider.Set(func(o *oidctest.Provider) { o.Who.Email, o.Who.Verified = c.email, c.verified })
+		b := e.tab(t)
+		if page := b.visit(`{}`); (page.Query().Get("problem") == "") != c.in || !c.in && page.Query().Get("problem") != "address" {
+			t.Errorf("%s: %s", name, page)
+		}
+	}
+}
+
+// Where the provider says when the person has signed in there, that is what counts as recent.
+func TestOldSessionsElsewhereProveNothing(t *testing.T) {
+	t.Parallel()
+	e := startElsewhere(t, nil)
+	said := func(ago time.Duration) {
+		e.provider.Set(func(o *oidctest.Provider) { o.Who.More = fmt.Sprintf(`,"auth_time":%d`, e.now.Add(-ago).Unix()) })
+	}
+	b := e.tab(t)
+	said(time.Hour)
+	if b.visit(`{}`); b.me("user", "name") != "Anna" || b.me("session", "fresh") != false {
+		t.Fatalf("%v %v", b.me("user"), b.me("session"))
+	}
+	b.problem(b.visit(`{"purpose":"prove"}`), "provider")
+	if b.me("session", "fresh") != false {
+		t.Error("a session that is old at the provider is a proof")
+	}
+	said(time.Minute)
+	if b.problem(b.visit(`{"purpose":"prove"}`), ""); b.me("session", "fresh") != true {
+		t.Error("a sign-in a minute ago is no proof")
+	}
 }

@@ -3,9 +3,11 @@
 package oidc
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -23,6 +25,7 @@ type Provider struct {
 	ClientID     string
 	ClientSecret string   // "": a client that has only PKCE
 	Scopes       []string // without openid
+	EmailClaim   string   // the claim with the address; "": email
 }
 
 const (
@@ -157,7 +160,8 @@ func (c *Client) Begin(ctx context.Context, id string, t *person.Trip) (string, 
 	config.RedirectURL = t.Redirect
 	options := []oauth2.AuthCodeOption{oidc.Nonce(t.Nonce), oauth2.S256ChallengeOption(t.Verifier)}
 	if t.Again {
-		options = append(options, oauth2.SetAuthURLParam("prompt", "login"))
+		// With max_age the token must say when the person has signed in (OpenID Connect Core 1.0, section 3.1.2.1).
+		options = append(options, oauth2.SetAuthURLParam("prompt", "login"), oauth2.SetAuthURLParam("max_age", strconv.Itoa(int(person.FreshFor/time.Second))))
 	}
 	return config.AuthCodeURL(t.State, options...), nil
 }
@@ -190,8 +194,8 @@ func (c *Client) Finish(ctx context.Context, id string, t *person.Trip, code, is
 	if err != nil {
 		return person.Claims{}, unavailable(op, err)
 	}
-	var says claims
-	if err := checked.Claims(&says); err != nil {
+	says, err := k.read(checked.Claims)
+	if err != nil {
 		return person.Claims{}, unavailable(op, err)
 	}
 	switch {
@@ -207,15 +211,13 @@ func (c *Client) Finish(ctx context.Context, id string, t *person.Trip, code, is
 	if err != nil {
 		return person.Claims{}, unavailable(op, err)
 	}
-	if says.Email == "" && p.UserInfoEndpoint() != "" {
-		if err := more(ctx, p, token, checked.Subject, &says); err != nil {
+	if says.address == "" && p.UserInfoEndpoint() != "" {
+		if says, err = k.more(ctx, p, token, checked.Subject, says); err != nil {
 			return person.Claims{}, unavailable(op, err)
 		}
 	}
-	out := person.Claims{Issuer: k.Issuer, Subject: checked.Subject, Email: says.Email, Verified: says.Verified == true || says.Verified == "true", Name: says.Name}
-	if out.Name == "" {
-		out.Name = says.Handle
-	}
+	out := person.Claims{Issuer: k.Issuer, Subject: checked.Subject, Email: says.address, Name: cmp.Or(says.Name, says.Handle), SignedIn: says.signedIn()}
+	out.Verified, out.Silent = says.verified(k.emailClaim())
 	if len(out.Email) > maxClaim {
 		out.Email = ""
 	}
@@ -226,21 +228,61 @@ func (c *Client) Finish(ctx context.Context, id string, t *person.Trip, code, is
 const skew = 5 * time.Minute
 
 type claims struct {
-	Email    string `json:"email"`
-	Verified any    `json:"email_verified"` // some providers write "true" as a text
-	Name     string `json:"name"`
-	Handle   string `json:"preferred_username"`
-	Party    string `json:"azp"`
+	Verified any     `json:"email_verified"` // some providers write "true" as a text
+	Name     string  `json:"name"`
+	Handle   string  `json:"preferred_username"`
+	Party    string  `json:"azp"`
+	At       float64 `json:"auth_time"`
+
+	address string // of the claim that the configuration names
+}
+
+func (k *known) emailClaim() string { return cmp.Or(k.EmailClaim, "email") }
+
+// read reads claims with a function that fills a structure from their JSON.
+func (k *known) read(fill func(any) error) (says claims, err error) {
+	if err := fill(&says); err != nil {
+		return says, err
+	}
+	var all map[string]any
+	if err := fill(&all); err != nil {
+		return says, err
+	}
+	says.address, _ = all[k.emailClaim()].(string)
+	return says, nil
+}
+
+// verified reports whether the provider says that the address is the person's, and whether it says nothing of that: Microsoft Entra never does. What
+// it says is of the claim email, and not of another one.
+func (c *claims) verified(claim string) (yes, silent bool) {
+	if c.Verified == nil || claim != "email" {
+		return false, true
+	}
+	return c.Verified == true || c.Verified == "true", false
+}
+
+// signedIn is when the person has signed in at the provider; zero: it does not say.
+func (c *claims) signedIn() time.Time {
+	if c.At <= 0 || c.At > 1<<40 {
+		return time.Time{}
+	}
+	return time.Unix(int64(c.At), 0).UTC()
 }
 
 // more asks the provider for claims that are not in the token. They count only if they are about the same person.
-func more(ctx context.Context, p *oidc.Provider, token *oauth2.Token, subject string, says *claims) error {
+func (k *known) more(ctx context.Context, p *oidc.Provider, token *oauth2.Token, subject string, before claims) (claims, error) {
 	info, err := p.UserInfo(ctx, oauth2.StaticTokenSource(token))
 	if err != nil {
-		return err
+		return before, err
 	}
 	if info.Subject != subject {
-		return errors.New("its user info is about another person")
+		return before, errors.New("its user info is about another person")
 	}
-	return info.Claims(says)
+	says, err := k.read(info.Claims)
+	says.Party, says.At = before.Party, before.At // these are of the token
+	says.Name, says.Handle = cmp.Or(says.Name, before.Name), cmp.Or(says.Handle, before.Handle)
+	if says.Verified == nil {
+		says.Verified = before.Verified
+	}
+	return says, err
 }

@@ -91,10 +91,12 @@ func TestClaims(t *testing.T) {
 		"in the token":       {func(*oidctest.Provider) {}, person.Claims{Email: "anna@example.org", Verified: true, Name: "Anna"}},
 		"in the user info":   {func(p *oidctest.Provider) { p.Info = true }, person.Claims{Email: "anna@example.org", Verified: true, Name: "Anna"}},
 		"true as a text":     {func(p *oidctest.Provider) { p.Who.Verified = `"true"` }, person.Claims{Email: "anna@example.org", Verified: true, Name: "Anna"}},
+		"when it signed in":  {func(p *oidctest.Provider) { p.Who.More = `,"auth_time":1772000000` }, person.Claims{Email: "anna@example.org", Verified: true, Name: "Anna", SignedIn: time.Unix(1772000000, 0).UTC()}},
+		"some time":          {func(p *oidctest.Provider) { p.Who.More = `,"auth_time":-5` }, person.Claims{Email: "anna@example.org", Verified: true, Name: "Anna"}},
 		"not verified":       {func(p *oidctest.Provider) { p.Who.Verified = "false" }, person.Claims{Email: "anna@example.org", Name: "Anna"}},
-		"no word about it":   {func(p *oidctest.Provider) { p.Who.Verified = "" }, person.Claims{Email: "anna@example.org", Name: "Anna"}},
+		"no word about it":   {func(p *oidctest.Provider) { p.Who.Verified = "" }, person.Claims{Email: "anna@example.org", Silent: true, Name: "Anna"}}, // outline/outline#12863: Entra
 		"verified as one":    {func(p *oidctest.Provider) { p.Who.Verified = "1" }, person.Claims{Email: "anna@example.org", Name: "Anna"}},
-		"nothing more":       {func(p *oidctest.Provider) { p.Who = oidctest.Person{Subject: "42"} }, person.Claims{}},
+		"nothing more":       {func(p *oidctest.Provider) { p.Who = oidctest.Person{Subject: "42"} }, person.Claims{Silent: true}},
 		"secret in a form":   {func(p *oidctest.Provider) { p.ByPost = true }, person.Claims{Email: "anna@example.org", Verified: true, Name: "Anna"}},
 		"no secret":          {func(p *oidctest.Provider) { p.ClientSecret = "" }, person.Claims{Email: "anna@example.org", Verified: true, Name: "Anna"}},
 		"an endless address": {func(p *oidctest.Provider) { p.Who.Email = strings.Repeat("x", 300) + "@example.org" }, person.Claims{Verified: true, Name: "Anna"}},
@@ -232,4 +234,38 @@ func TestProvidersNameNoPrivateAddress(t *testing.T) {
 		t.Errorf("%q was looked up", dialled)
 	}
 	_ = clock
+}
+
+// The address may be in another claim, of which email_verified says nothing (maziggy/bambuddy#1088: Entra without the claim email).
+func TestEmailClaim(t *testing.T) {
+	t.Parallel()
+	for name, inInfo := range map[string]bool{"token": false, "user info": true} {
+		p, _, c := start(t)
+		p.Set(func(p *oidctest.Provider) {
+			p.Info, p.Who = inInfo, oidctest.Person{Subject: "42", Email: "other@example.org", Verified: "true", More: `,"upn":"anna@example.org"`}
+		})
+		entra := oidc.New([]oidc.Provider{{Provider: person.Provider{ID: "test", Issuer: p.URL}, ClientID: p.ClientID, ClientSecret: p.ClientSecret, EmailClaim: "upn"}},
+			func(string) http.RoundTripper { return http.DefaultTransport }, c.now)
+		if got, err := finish(t, entra, trip()); err != nil || got.Email != "anna@example.org" || got.Verified || !got.Silent {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+	}
+}
+
+// A proof asks the provider to let the person sign in again, and to say when that was.
+func TestAProofAsksForASignIn(t *testing.T) {
+	t.Parallel()
+	_, c, _ := start(t)
+	for _, again := range []bool{false, true} {
+		one := trip()
+		one.Again = again
+		address, err := c.Begin(t.Context(), "test", one)
+		if err != nil {
+			t.Fatal(err)
+		}
+		u, err := url.Parse(address)
+		if q := u.Query(); err != nil || (q.Get("prompt") == "login" && q.Get("max_age") == "600") != again || !again && (q.Has("prompt") || q.Has("max_age")) {
+			t.Errorf("%s, %v", address, err)
+		}
+	}
 }

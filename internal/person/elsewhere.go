@@ -3,8 +3,10 @@ package person
 import (
 	"context"
 	"crypto/subtle"
+	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"weir/internal/account"
 	"weir/internal/apikey"
@@ -19,7 +21,7 @@ type Provider struct {
 	Issuer     string   // its URL
 	Domains    []string // of the e-mail addresses that may sign in; none: all
 	SignUp     bool     // people who sign in there may make an account here; otherwise they must have linked one
-	TrustEmail bool     // it verifies addresses: an account with the same confirmed address is linked without asking
+	TrustEmail bool     // it verifies addresses, also where it does not say so: an account with the same confirmed address is linked without asking
 }
 
 // Trip is one visit of a browser at a provider.
@@ -32,9 +34,11 @@ type Trip struct {
 // Claims are what a provider says of a person, whom it has just seen.
 type Claims struct {
 	Issuer, Subject string
-	Email           string // "" none
-	Verified        bool   // the provider says that Email is the person's
-	Name            string // "" none
+	Email           string    // "" none
+	Verified        bool      // the provider says that Email is the person's
+	Silent          bool      // it says nothing of that
+	Name            string    // "" none
+	SignedIn        time.Time // at the provider; zero: it does not say
 }
 
 // Elsewhere asks other providers. *oidc.Client is one.
@@ -221,6 +225,10 @@ func (m *Manager) Return(ctx context.Context, r *Returned, s *Session, p *Person
 	if said.Email, err = CheckEmail("email", said.Email); err != nil {
 		said.Email, said.Verified = "", false
 	}
+	if said.Silent && said.Email != "" {
+		said.Verified = provider.TrustEmail
+	}
+	c.proved = said.SignedIn
 	if err := admits(&provider, &said); err != nil {
 		return a, err
 	}
@@ -239,6 +247,9 @@ func (m *Manager) Return(ctx context.Context, r *Returned, s *Session, p *Person
 		return a, m.link(ctx, p.ID, &said, c)
 	case a.Aim == Show && (!found || known.User != p.ID):
 		return a, problem(fault.PermissionDenied, ProblemOther, "This identity is not linked to the account that is signed in.")
+	case a.Aim == Show && !said.SignedIn.IsZero() && m.now().Sub(said.SignedIn) > FreshFor+time.Minute: // it was asked to, and its clock may be late
+		return a, problem(fault.ProviderUnavailable, ProblemProvider, "The provider has not asked you to sign in again. Prove in another way who you are.").
+			Because(errors.New("auth_time is older than max_age"))
 	case a.Aim == Show && p.SecondStep:
 		return a, problem(fault.PermissionDenied, ProblemPasskey, "This account requires a passkey: prove with one who you are.")
 	case a.Aim == Show:
@@ -264,7 +275,16 @@ func admits(p *Provider, said *Claims) error {
 	if len(p.Domains) == 0 || said.Verified && slices.Contains(p.Domains, domain) {
 		return nil
 	}
-	return problem(fault.PermissionDenied, ProblemAddress, "Only verified addresses of "+strings.Join(p.Domains, ", ")+" may sign in.")
+	why := "the address is of another domain"
+	switch {
+	case said.Email == "":
+		why = "there is no e-mail address in its claims: see email_claim and scopes"
+	case said.Silent && !said.Verified:
+		why = "email_verified is missing in its claims: set trust_email if it verifies addresses"
+	case !said.Verified:
+		why = "email_verified is false in its claims"
+	}
+	return problem(fault.PermissionDenied, ProblemAddress, "Only verified addresses of "+strings.Join(p.Domains, ", ")+" may sign in.").Because(errors.New(why))
 }
 
 func (m *Manager) link(ctx context.Context, user string, said *Claims, c Client) error {

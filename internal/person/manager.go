@@ -35,7 +35,8 @@ type Config struct {
 }
 
 const (
-	freshFor = 10 * time.Minute // a sign-in is recent for so long
+	// FreshFor is how long a sign-in is recent.
+	FreshFor = 10 * time.Minute
 
 	setupFor   = 24 * time.Hour
 	inviteFor  = 7 * 24 * time.Hour
@@ -171,6 +172,8 @@ type Client struct {
 	Network string // what limits count the address under
 	Agent   string
 	Site    Site // empty: passkeys do not work at the address that the browser has opened
+
+	proved time.Time // when the person was last asked who they are; zero: now
 }
 
 // Started is a session that has just begun, or the step that is left to begin one. Token is stored nowhere else.
@@ -219,6 +222,9 @@ func (m *Manager) open(ctx context.Context, user, method string, c Client) (Star
 	text, hash := newToken()
 	s := Session{ID: apikey.NewID("ses_"), Hash: hash, User: user, Method: method, CreatedAt: now, ProvedAt: now, SeenAt: now,
 		ExpiresAt: now.Add(m.cfg.Longest), Address: c.Address, Agent: oneline.Cut(c.Agent, 200)}
+	if !c.proved.IsZero() && c.proved.Before(now) {
+		s.ProvedAt = c.proved
+	}
 	err := m.store.AddSession(ctx, s, maxSessions, audit.Event{Actor: by(user, c.Address), Action: audit.SignedIn, Target: user, After: method})
 	return Started{Token: text, Session: s}, err
 }

@@ -45,7 +45,7 @@ type Session struct {
 }
 
 // Fresh reports whether the person proved who they are short enough ago for what matters most: keys, secrets, roles.
-func (s *Session) Fresh(now time.Time) bool { return now.Sub(s.ProvedAt) < freshFor }
+func (s *Session) Fresh(now time.Time) bool { return now.Sub(s.ProvedAt) < FreshFor }
 
 // The kinds of one-time tokens.
 const (

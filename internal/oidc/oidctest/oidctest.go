@@ -24,6 +24,7 @@ import (
 type Person struct {
 	Subject, Email, Name string
 	Verified             string // the JSON of email_verified; "": none
+	More                 string // further members of the claims, as JSON with a comma before each
 }
 
 // Provider is a running provider. A test changes its fields between requests.
@@ -262,7 +263,7 @@ func (p *Provider) claims() (s string) {
 	if p.Who.Name != "" {
 		s += fmt.Sprintf(`,"name":%q`, p.Who.Name)
 	}
-	return s
+	return s + p.Who.More
 }
 
 func (p *Provider) userInfo(w http.ResponseWriter, r *http.Request) {
