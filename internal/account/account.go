@@ -205,9 +205,12 @@ func newUser(name string, role apikey.Role, now time.Time) User {
 	return User{ID: apikey.NewID("usr_"), Name: name, Role: role, Wallet: apikey.NewID("wal_"), CreatedAt: now.UTC().Truncate(time.Microsecond)}
 }
 
+// WithWallet is before the id of the wallet in the event of a new user. Checks of the ledger compare it.
+const WithWallet = " with wallet "
+
 // CreatedEvent is the audit event of a new user.
 func CreatedEvent(u *User, by audit.Actor) audit.Event {
-	return audit.Event{Actor: by, Action: audit.UserCreated, Target: u.ID, After: string(u.Role) + " with wallet " + u.Wallet}
+	return audit.Event{Actor: by, Action: audit.UserCreated, Target: u.ID, After: string(u.Role) + WithWallet + u.Wallet}
 }
 
 const maxNameLen = 256

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"weir/internal/account"
 	"weir/internal/audit"
 	"weir/internal/fault"
 	"weir/internal/ledger"
@@ -37,6 +38,7 @@ func (s *Store) ChecksBy(ctx context.Context, noted ledger.Anchor, rows int) (ch
 		c.records()
 		c.chain(noted)
 		c.audit()
+		c.owners()
 		c.postings()
 		c.triggers(s.engine.Triggers, guards, unknown)
 		checks, end = c.checks, c.end
@@ -329,6 +331,23 @@ func (c *checker) audit() {
 	}
 	c.err = err
 	c.add("audit chain", broken, "%d rows, each with the hash of the one before", n)
+}
+
+// owners compares the wallet of each user with the one that the audit row of their beginning names: two that were exchanged still add up.
+func (c *checker) owners() {
+	var wrong differences
+	n := 0
+	c.each(`SELECT u.id, u.wallet, a.after FROM users u JOIN audit a ON a.target = u.id AND a.action = $1 ORDER BY u.id`, func(values []any) {
+		after, _ := values[2].(string)
+		_, wallet, named := strings.Cut(after, account.WithWallet)
+		if !named {
+			return // an event of a test, or of a version that did not name it
+		}
+		if n++; wallet != values[1] {
+			wrong.add(fmt.Sprintf("user %v has wallet %v, and began with %s", values[0], values[1], wallet))
+		}
+	}, audit.UserCreated)
+	c.add("wallets' owners", wrong, "%d users have the wallet with which they began", n)
 }
 
 // differences are the first places where figures differ.

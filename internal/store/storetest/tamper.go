@@ -202,6 +202,7 @@ var tamperings = map[string]struct{ text, check string }{
 	"the record of a job gone":                {"DELETE FROM generations WHERE id = 'gen-4'", "video jobs"},
 	"the place of a job gone":                 {"DELETE FROM video_slots", "video jobs"},
 	"an event changed":                        {"UPDATE audit SET after = 'nothing' WHERE seq = 1", "audit chain"},
+	"two users with each other's wallets":     {"UPDATE users SET wallet = 'wal_0' WHERE id = 'usr_1'; UPDATE users SET wallet = 'wal_1' WHERE id = 'usr_7'; UPDATE users SET wallet = 'wal_7' WHERE id = 'usr_1'", "wallets' owners"},
 	"an event gone":                           {"DELETE FROM audit WHERE seq = 1", "audit chain"},
 }
 
@@ -210,8 +211,10 @@ func kept(t *testing.T, b Books) Books {
 	t.Helper()
 	ctx := context.Background()
 	at := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
-	if err := b.Store.CreateUser(ctx, account.User{ID: "usr_1", Name: "u", Wallet: "wal_1", CreatedAt: at}, audit.Event{Action: audit.UserCreated}); err != nil {
-		t.Fatal(err)
+	for _, u := range []account.User{{ID: "usr_1", Name: "u", Wallet: "wal_1", CreatedAt: at}, {ID: "usr_7", Name: "u", Wallet: "wal_7", CreatedAt: at}} {
+		if err := b.Store.CreateUser(ctx, u, account.CreatedEvent(&u, audit.Actor{})); err != nil {
+			t.Fatal(err)
+		}
 	}
 	by := audit.Actor{Name: "key:key_1"}
 	if _, err := ledger.Credit(ctx, b.Store, ledger.TopUp{Wallet: "wal_1", Source: "test", ExternalID: "1", Amount: 1000, Actor: by}, at); err != nil {
