@@ -1,6 +1,7 @@
 package task
 
 import (
+	"iter"
 	"time"
 
 	"weir/internal/vector"
@@ -28,6 +29,17 @@ var Categories = [...]string{
 	"self-harm/intent", "sexual", "sexual/minors", "violence", "violence/graphic",
 }
 
+// Judged is one category of a verdict.
+type Judged struct {
+	Name        string
+	Is          bool
+	Score       float64
+	Text, Image bool // the category was judged by the input's text, and by its image
+}
+
+// MaxOwn bounds the categories of a verdict that have no equal in Categories.
+const MaxOwn = 64
+
 // Verdict is the judgement of one input. What the model does not judge stays false, 0 and nothing.
 type Verdict struct {
 	Flagged bool
@@ -35,6 +47,23 @@ type Verdict struct {
 	Score   [len(Categories)]float64
 	Text    [len(Categories)]bool // the category was judged by the input's text
 	Image   [len(Categories)]bool // and by its image
+	Own     []Judged              // categories that only this model has, in its order; at most MaxOwn
+}
+
+// All yields the categories and then those that only the model has.
+func (v *Verdict) All() iter.Seq[Judged] {
+	return func(yield func(Judged) bool) {
+		for i, name := range Categories {
+			if !yield(Judged{name, v.Is[i], v.Score[i], v.Text[i], v.Image[i]}) {
+				return
+			}
+		}
+		for _, own := range v.Own {
+			if !yield(own) {
+				return
+			}
+		}
+	}
 }
 
 // Transcript is a piece of a transcript or all of it.

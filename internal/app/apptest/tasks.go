@@ -196,7 +196,7 @@ func (a *Account) Moderate(t *testing.T, body map[string]any) []Verdict {
 		t.Errorf("model %q", m.Model)
 	}
 	for _, v := range m.Results {
-		if len(v.Is) != 13 || len(v.Scores) != 13 || len(v.Types) != 13 {
+		if len(v.Is) < 13 || len(v.Scores) != len(v.Is) || len(v.Types) != len(v.Is) { // some models have more
 			t.Errorf("not all categories: %s", got.Body)
 		}
 	}

@@ -86,34 +86,69 @@ func readVerdict(v []byte, in *task.ModerationInput) (out task.Verdict, ok bool)
 	if rawjson.KindOf(categories) != rawjson.Object {
 		return out, false
 	}
+	byText := applied == nil && hasText(in) // older models judge only the text, without reporting it
 	for m := rawjson.MembersOf(categories); m.Next(); {
-		i := category(m.Name)
-		if is, reported := rawjson.Bool(m.Value); reported && i >= 0 {
+		is, reported := rawjson.Bool(m.Value)
+		if !reported {
+			continue
+		}
+		if i := category(m.Name); i >= 0 {
 			out.Is[i] = out.Is[i] || is
-			out.Text[i] = applied == nil && hasText(in) // older models judge only the text, without reporting it
+			out.Text[i] = byText
 			out.Flagged = out.Flagged || is
+		} else if c := own(&out, m.Name); c != nil { // a subject such as law is no harm: it does not flag
+			c.Is, c.Text = is, byText
 		}
 	}
 	if flagged, reported := rawjson.Bool(rawjson.Find(v, "flagged")); reported {
 		out.Flagged = flagged
 	}
 	for m := rawjson.MembersOf(rawjson.Find(v, "category_scores")); m.Next(); {
-		if score, reported := rawjson.Float(m.Value); reported && category(m.Name) >= 0 {
-			i := category(m.Name)
+		score, reported := rawjson.Float(m.Value)
+		if !reported {
+			continue
+		}
+		if i := category(m.Name); i >= 0 {
 			out.Score[i] = max(out.Score[i], score)
+		} else if c := own(&out, m.Name); c != nil {
+			c.Score = score
 		}
 	}
-	for m := rawjson.MembersOf(applied); m.Next(); {
-		i := category(m.Name)
-		for e := rawjson.ElementsOf(m.Value); i >= 0 && e.Next(); {
-			out.Text[i] = out.Text[i] || rawjson.Text(e.Value) == "text"
-			out.Image[i] = out.Image[i] || rawjson.Text(e.Value) == "image"
-		}
-	}
+	readApplied(&out, applied)
 	return out, true
 }
 
-// synonyms are the names that compatible servers use for OpenAI's categories. Their other categories have no field in an answer.
+// readApplied reads {"violence":["text","image"]}: by what each category was judged.
+func readApplied(out *task.Verdict, applied []byte) {
+	for m := rawjson.MembersOf(applied); m.Next(); {
+		var text, image bool
+		for e := rawjson.ElementsOf(m.Value); e.Next(); {
+			text = text || rawjson.Text(e.Value) == "text"
+			image = image || rawjson.Text(e.Value) == "image"
+		}
+		if i := category(m.Name); i >= 0 {
+			out.Text[i], out.Image[i] = out.Text[i] || text, out.Image[i] || image
+		} else if c := own(out, m.Name); c != nil {
+			c.Text, c.Image = text, image
+		}
+	}
+}
+
+// own finds or adds a category that only this model has. It is nil where there are too many.
+func own(v *task.Verdict, name []byte) *task.Judged {
+	for i := range v.Own {
+		if v.Own[i].Name == string(name) {
+			return &v.Own[i]
+		}
+	}
+	if len(v.Own) == task.MaxOwn {
+		return nil
+	}
+	v.Own = append(v.Own, task.Judged{Name: string(name)})
+	return &v.Own[len(v.Own)-1]
+}
+
+// synonyms are the names that compatible servers use for OpenAI's categories. Their other categories keep their names.
 var synonyms = map[string]string{
 	"hate_and_discrimination": "hate", "violence_and_threats": "violence", "selfharm": "self-harm",
 	"dangerous_and_criminal_content": "illicit", "dangerous": "illicit", "criminal": "illicit",

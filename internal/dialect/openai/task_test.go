@@ -45,7 +45,7 @@ func TestPerform(t *testing.T) {
 			`{"model":"acme-large","input":["a","b"],"encoding_format":"float","late_chunking":true,"task":"text-matching","embedding_type":"int8"}`, vectors, "[{0 [1 2]} {1 [3 4]}]"},
 		{"one bare text to judge", &task.Moderation{Inputs: []task.ModerationInput{{Parts: []task.Part{{Text: "a"}}}}, Single: true}, catalog.Quirks{}, "/moderations",
 			`{"model":"acme-large","input":"a"}`, `{"id":"modr-1","results":[{"categories":{"violence":true,"hate":null},"category_scores":{"violence":0.9}}]}`,
-			"[{true [false false false false false false false false false false false true false] [0 0 0 0 0 0 0 0 0 0 0 0.9 0] [false false false false false false false false false false false true false] [false false false false false false false false false false false false false]}]"},
+			"[{true [false false false false false false false false false false false true false] [0 0 0 0 0 0 0 0 0 0 0 0.9 0] [false false false false false false false false false false false true false] [false false false false false false false false false false false false false] []}]"},
 		{"ranks", &task.Rerank{Query: "q", Documents: []string{"a", "b", "c"}, TopN: 2}, catalog.Quirks{}, "/rerank",
 			`{"model":"acme-large","query":"q","documents":["a","b","c"],"top_n":2,"return_documents":false}`, `{"results":[{"index":0,"relevance_score":0.1},{"index":2,"relevance_score":0.7}],"usage":{"total_tokens":7}}`, "[{2 0.7} {0 0.1}]"},
 		{"ranks of a server that calls them scores", &task.Rerank{Query: "q", Documents: []string{"a", "b"}}, catalog.Quirks{}, "/rerank",

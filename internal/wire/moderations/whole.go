@@ -56,15 +56,15 @@ func (x *Whole) End(relay.Receipt) error {
 
 func appendVerdict(b []byte, v *task.Verdict) []byte {
 	b = strconv.AppendBool(append(b, `{"flagged":`...), v.Flagged)
-	b = each(b, "categories", func(b []byte, i int) []byte { return strconv.AppendBool(b, v.Is[i]) })
-	b = each(b, "category_scores", func(b []byte, i int) []byte { return strconv.AppendFloat(b, v.Score[i], 'g', -1, 64) })
-	b = each(b, "category_applied_input_types", func(b []byte, i int) []byte {
+	b = each(b, v, "categories", func(b []byte, c task.Judged) []byte { return strconv.AppendBool(b, c.Is) })
+	b = each(b, v, "category_scores", func(b []byte, c task.Judged) []byte { return strconv.AppendFloat(b, c.Score, 'g', -1, 64) })
+	b = each(b, v, "category_applied_input_types", func(b []byte, c task.Judged) []byte {
 		switch {
-		case v.Text[i] && v.Image[i]:
+		case c.Text && c.Image:
 			return append(b, `["text","image"]`...)
-		case v.Text[i]:
+		case c.Text:
 			return append(b, `["text"]`...)
-		case v.Image[i]:
+		case c.Image:
 			return append(b, `["image"]`...)
 		}
 		return append(b, "[]"...)
@@ -73,14 +73,15 @@ func appendVerdict(b []byte, v *task.Verdict) []byte {
 }
 
 // each writes an object with a member for each category.
-func each(b []byte, name string, value func(b []byte, i int) []byte) []byte {
+func each(b []byte, v *task.Verdict, name string, value func(b []byte, c task.Judged) []byte) []byte {
 	b = append(append(append(b, `,"`...), name...), `":{`...)
-	for i, category := range task.Categories {
-		if i > 0 {
+	first := true
+	for c := range v.All() {
+		if !first {
 			b = append(b, ',')
 		}
-		b = append(append(append(b, '"'), category...), `":`...)
-		b = value(b, i)
+		first = false
+		b = value(append(rawjson.AppendText(b, c.Name), ':'), c)
 	}
 	return append(b, '}')
 }
