@@ -88,11 +88,19 @@ func unread(path string) error {
 	return config.Unread(os.Environ(), path, newProgram().Variables()...)
 }
 
+// load reads the configuration for a command that calls no provider.
 func (p *place) load(listen string) (config.Config, error) {
+	return p.loadBy(config.LoadForCommand, listen)
+}
+
+// loadAll reads the configuration with all that a node needs.
+func (p *place) loadAll(listen string) (config.Config, error) { return p.loadBy(config.Load, listen) }
+
+func (p *place) loadBy(load func(string, config.Lookup, config.Overlay) (config.Config, error), listen string) (config.Config, error) {
 	if err := config.TakeEnvironment(p.Config, os.LookupEnv, os.Setenv); err != nil {
 		return config.Config{}, err
 	}
-	cfg, err := config.Load(p.Config, os.LookupEnv, p.overlay(listen))
+	cfg, err := load(p.Config, os.LookupEnv, p.overlay(listen))
 	return cfg, errors.Join(unread(p.Config), err)
 }
 

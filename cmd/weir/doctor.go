@@ -22,7 +22,7 @@ type doctorCmd struct {
 var errIll = errors.New("something does not work: see the errors above")
 
 func (c *doctorCmd) Run(ctx context.Context) error {
-	cfg, err := c.load("")
+	cfg, err := c.loadAll("")
 	if err != nil {
 		return fmt.Errorf("the configuration cannot be used: %w", err)
 	}

@@ -163,7 +163,7 @@ type serveCmd struct {
 }
 
 func (c *serveCmd) Run(ctx context.Context) error {
-	cfg, err := c.load(c.Listen)
+	cfg, err := c.loadAll(c.Listen)
 	if err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ type providerTestCmd struct {
 var errTrial = errors.New("the provider does not work as it is configured")
 
 func (c *providerTestCmd) Run(ctx context.Context) error {
-	cfg, err := c.load("")
+	cfg, err := c.loadAll("")
 	if err != nil {
 		return err
 	}

@@ -54,6 +54,8 @@ type Config struct {
 	list    *builtin.List // prices of built-in models; nil: those of the program
 	places  places        // where values were set, for messages
 	written time.Time     // modification time of the file; zero without one
+	// forCommand says that secrets and addresses which a command does not need may be missing; see LoadForCommand.
+	forCommand bool
 	// keys returns the credentials of built-in providers in the environment. It is a function because printing a struct would show unexported
 	// values, without calling their Format methods.
 	keys func() []string

@@ -2,12 +2,11 @@ package config
 
 import (
 	"io/fs"
-	"time"
 )
 
 // Parse loads a configuration from data instead of a file.
 func Parse(data []byte, env Lookup) (Config, error) {
-	return parse("fuzz.yaml", data, time.Time{}, env, nil)
+	return Default().parse("fuzz.yaml", data, env, nil)
 }
 
 // Private reports whether a secret file may be used.

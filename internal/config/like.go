@@ -83,7 +83,19 @@ func (k *checker) like(p *Provider, path string, env Lookup) {
 
 // expand replaces environment variables in a known server. A server without variables stays unchanged.
 func (k *checker) expand(path, text string, env Lookup) string {
-	expanded, missing := builtin.Expand(text, env)
+	if k.c.forCommand {
+		given := env
+		env = func(name string) (string, bool) {
+			if value, ok := given(name); ok && value != "" {
+				return value, true
+			}
+			if strings.HasPrefix(text, "${"+name+"}") { // it is a whole address
+				return "https://unset.invalid", true
+			}
+			return unset, true
+		}
+	}
+	expanded, missing := builtin.Expand(text, builtin.Lookup(env))
 	if missing != "" {
 		k.fail(path, "the environment variable %s is not set", missing)
 	}

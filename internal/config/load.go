@@ -52,14 +52,33 @@ const maxFileBytes = 16 << 20
 // override earlier ones. It checks the whole and returns its errors, at most thirty, each with its position. A configuration that is returned without an
 // error is valid.
 func Load(path string, env Lookup, overlay Overlay) (Config, error) {
-	if path == "" {
-		return parse(path, nil, time.Time{}, env, overlay)
+	return load(path, env, overlay, false)
+}
+
+// LoadForCommand is Load for commands that call nobody: what they do not need may be missing. In the place of a secret of a provider, the mail
+// server, the receiver of traces or a way to sign in that cannot be read stands a word.
+func LoadForCommand(path string, env Lookup, overlay Overlay) (Config, error) {
+	return load(path, env, overlay, true)
+}
+
+// unset stands in the place of a secret, or of a part of an address, that a command does not need and that is not there.
+const unset = "unset"
+
+func needless(path string) bool {
+	return slices.ContainsFunc([]string{"providers[", "mail.", "tracing.", "sign_in."}, func(section string) bool { return strings.HasPrefix(path, section) })
+}
+
+func load(path string, env Lookup, overlay Overlay, forCommand bool) (Config, error) {
+	c := Default()
+	c.forCommand = forCommand
+	var data []byte
+	if path != "" {
+		var err error
+		if data, c.written, err = readFile(path); err != nil {
+			return Config{}, err
+		}
 	}
-	data, written, err := readFile(path)
-	if err != nil {
-		return Config{}, err
-	}
-	return parse(path, data, written, env, overlay)
+	return c.parse(path, data, env, overlay)
 }
 
 // readFile returns the content of a file and its modification time.
@@ -80,11 +99,10 @@ func readFile(path string) (data []byte, written time.Time, err error) {
 	return data, info.ModTime().UTC(), nil
 }
 
-func parse(path string, data []byte, written time.Time, env Lookup, overlay Overlay) (Config, error) {
-	c := Default()
-	c.places, c.written = places{}, written
+func (c Config) parse(path string, data []byte, env Lookup, overlay Overlay) (Config, error) {
+	c.places = places{}
 	c.keys = func() []string { return builtinKeys(env) }
-	l := loader{file: path, env: env, places: c.places}
+	l := loader{file: path, env: env, places: c.places, forCommand: c.forCommand}
 	l.document(data, &c)
 	l.environment(reflect.ValueOf(&c).Elem())
 	for path, instead := range replaced {
@@ -122,6 +140,8 @@ type loader struct {
 	env    Lookup
 	places places
 	errs   []error
+
+	forCommand bool // see LoadForCommand
 }
 
 func (l *loader) fail(at place, format string, args ...any) {
@@ -319,7 +339,9 @@ func (l *loader) set(at place, path string, v reflect.Value, text string) {
 	case v.Type() == decimalType:
 		value, err = parseDecimal(text)
 	case v.Type() == secretType:
-		value, err = readSecret(text, l.env)
+		if value, err = readSecret(text, l.env); err != nil && l.forCommand && needless(path) {
+			value, err = NewSecret(unset), nil
+		}
 	case v.Type() == dsnType:
 		var s Secret
 		s, err = readSecret(text, l.env)
