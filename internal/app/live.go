@@ -253,8 +253,11 @@ func (o *Office) Editor(cfg config.Config) (*edit.Editor, error) {
 }
 
 // RotateSecrets encrypts every secret of the store again: provider credentials, which e keeps, the secrets that sign events, and people's
-// own keys.
+// own keys. It refuses as long as a node runs that does not have the current master key: that one could open none of them any more.
 func (o *Office) RotateSecrets(ctx context.Context, e *edit.Editor, by audit.Actor) (int, error) {
+	if err := o.nodesHaveKey(ctx); err != nil {
+		return 0, err
+	}
 	n, err := e.RotateSecrets(ctx, by)
 	if err != nil {
 		return n, err

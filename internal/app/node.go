@@ -41,6 +41,9 @@ func (n Node) Office() *Office {
 // Health returns the node's registry of endpoint health.
 func (n Node) Health() *health.Registry { return n.health }
 
+// ID is the node's identity.
+func (n Node) ID() string { return n.book.Node() }
+
 // Sharing is how many nodes share limits, as far as this one knows.
 func (n Node) Sharing() int64 { return n.api.Sharing() }
 

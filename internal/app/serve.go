@@ -79,9 +79,7 @@ func (g *Gateway) run(ctx context.Context, signals <-chan os.Signal, watch *conf
 	}
 	g.watch(watch)
 	g.keep(g.looks)
-	if g.cfg.Store.DSN.Postgres() {
-		g.keep(g.comparing())
-	}
+	g.keep(g.comparing())
 	g.hear()
 	g.keep(g.remembering())
 	g.keep(tidying(g.cfg.Runtime))

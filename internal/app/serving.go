@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -69,6 +70,9 @@ func (s serving) differs(other serving) string {
 	}
 	if s[servesCatalog] != other[servesCatalog] {
 		list = append(list, "other models, providers or prices")
+	}
+	if s[servesKeys] != other[servesKeys] {
+		list = append(list, "other master keys")
 	}
 	for _, name := range slices.Sorted(maps.Keys(s)) {
 		if section, is := strings.CutPrefix(name, sectionOf); is && other[name] != s[name] && s[servesProgram] == other[servesProgram] {
@@ -139,4 +143,24 @@ func (g *Gateway) comparing() *loop.Loop {
 			}
 		}
 	})
+}
+
+// nodesHaveKey fails when a node that runs has another current master key than this command, and not this one beside it.
+func (o *Office) nodesHaveKey(ctx context.Context) error {
+	ring, err := o.cfg.Ring(os.LookupEnv)
+	if err != nil || !ring.Ready() {
+		return err
+	}
+	all, err := o.Store.AllServing(ctx)
+	if err != nil {
+		return err
+	}
+	for _, n := range all {
+		if time.Since(n.Seen) > seenWithin || slices.Contains(strings.Fields(readServing(n.What)[servesKeys]), ring.IDs()[0]) {
+			continue
+		}
+		return fmt.Errorf("node %s, which gave its last sign of life %s ago, does not have the master key of this command and could open no secret any more: "+
+			"give each node the new key, with the old one in secrets.previous_key_files, restart it, and run this again", n.Node, time.Since(n.Seen).Round(time.Second))
+	}
+	return nil
 }

@@ -55,7 +55,7 @@ func Load(path string, env Lookup, overlay Overlay) (Config, error) {
 	return load(path, env, overlay, false)
 }
 
-// LoadForCommand is Load for commands that call nobody: what they do not need may be missing. In the place of a secret of a provider, the mail
+// LoadForCommand is Load for commands that call no provider: what they do not need may be missing. In the place of a secret of a provider, the mail
 // server, the receiver of traces or a way to sign in that cannot be read stands a word.
 func LoadForCommand(path string, env Lookup, overlay Overlay) (Config, error) {
 	return load(path, env, overlay, true)

@@ -107,3 +107,40 @@ func TestNodesSayHowTheyDiffer(t *testing.T) {
 		t.Errorf("doctor says %q", found)
 	}
 }
+
+// No master key is taken from a node that runs: secrets are wrapped again only when each has the new one.
+func TestRotationAsksTheNodes(t *testing.T) {
+	t.Parallel()
+	dsn, dir := pgtest.New(t), t.TempDir()
+	key := func(name string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(strings.Repeat(name+"1c", 16)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	oldKey, newKey := key("0a"), key("0b")
+	apptest.StartNodes(t, 1, dsn, func(s *apptest.Setup) { s.Sealing.MasterKeyFile, s.Sealing.PreviousKeyFiles = newKey, []string{oldKey} })
+	rotate := func() error {
+		cfg := config.Default()
+		cfg.DataDir, cfg.Store.DSN = t.TempDir(), config.DSN(dsn)
+		cfg.Sealing.MasterKeyFile, cfg.Sealing.PreviousKeyFiles = newKey, []string{oldKey}
+		o, err := app.OpenOffice(t.Context(), cfg, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer o.Close()
+		e, err := o.Editor(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = o.RotateSecrets(t.Context(), e, audit.Actor{Name: "operator"})
+		return err
+	}
+	apptest.WaitFor(t, "the node to say that it has the key", func() bool { return rotate() == nil })
+	behind := apptest.StartNodes(t, 1, dsn, func(s *apptest.Setup) { s.Sealing.MasterKeyFile = oldKey })[0]
+	id := behind.Node.ID()
+	if err := rotate(); err == nil || !strings.Contains(err.Error(), id) || !strings.Contains(err.Error(), "secrets.previous_key_files") {
+		t.Errorf("with a node that lacks the key: %v", err)
+	}
+}
