@@ -203,6 +203,10 @@ func appendPricing(o *object, p *catalog.Pricing) {
 	appendPrices(o, &p.Base)
 	o.priceIfSet("audio_per_minute", p.Minute)
 	o.priceIfSet("characters_per_1k", p.Characters)
+	if o.B[len(o.B)-1] == '{' { // videos and images by the piece: their tokens cost nothing
+		o.price("prompt_per_1k", p.Base.Prompt)
+		o.price("completion_per_1k", p.Base.Completion)
+	}
 	o.EndObject()
 	o.Name("variable_pricings").Array()
 	for i := range p.Thresholds {

@@ -34,7 +34,7 @@ func shop(t testing.TB) *catalog.Snapshot {
 	image := catalog.Pricing{Base: catalog.Prices{Prompt: rubles("0"), Completion: rubles("0")}, Images: []catalog.ImagePrice{
 		{Component: "text_input", Unit: catalog.UnitTokens, Price: rubles("0.5"), Basis: catalog.BasisSupplier},
 		{Component: "image_output", Unit: catalog.UnitImage, Variant: "high", Resolution: "1024x1024", Price: rubles("4")}}}
-	video := catalog.Pricing{Base: catalog.Prices{Prompt: rubles("0"), Completion: rubles("0")}, Video: []catalog.VideoRule{
+	video := catalog.Pricing{Video: []catalog.VideoRule{
 		{Resolution: "720p", WithAudio: true, PerSecond: rubles("12.5")}, {PerSecond: rubles("7")}}}
 	tools := catalog.ParamTools | catalog.ParamMaxTokens
 	zero := provider("zero", "Zero")
@@ -156,6 +156,7 @@ func TestProvidersOfOtherTypes(t *testing.T) {
 	video := at(l.get("/v1/models/m/video/providers").json(t), "providers", 0)
 	exactly(t, "video", at(video, "pricing", "video"), `{"rules":[{"resolution":"720p","with_audio":true,"price_per_second_rub":"12.5"},
 		{"resolution":"","with_audio":false,"price_per_second_rub":"7"}]}`)
+	exactly(t, "a base that has no price of its own", at(video, "pricing", "base"), `{"prompt_per_1k":"0","completion_per_1k":"0"}`)
 	timed := at(openLibrary(t, anyKind(t), nil).get("/v1/models/acme/hear/providers").json(t), "providers", 0, "pricing", "base")
 	exactly(t, "transcription", timed, `{"prompt_per_1k":"0","completion_per_1k":"0","audio_per_minute":"0.6"}`)
 }

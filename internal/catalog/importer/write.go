@@ -12,6 +12,16 @@ import (
 	"weir/internal/sorting"
 )
 
+// dayOf is the day that a list gives, the first where it gives a month alone, "" for anything else.
+func dayOf(text string) string {
+	for _, day := range [...]string{text, text + "-01"} {
+		if _, err := time.Parse(time.DateOnly, day); err == nil {
+			return day
+		}
+	}
+	return ""
+}
+
 // write makes the catalog file: one model or offer a line, everything in a fixed order, so that two imports of the same data give the
 // same bytes and a change shows as the changed lines.
 func (im *importer) write() []byte {
@@ -22,9 +32,7 @@ func (im *importer) write() []byte {
 		b = rawjson.AppendText(separate(b, i), slug)
 		b = append(b, ":{"...)
 		b = member(b, "name", m.name)
-		if _, err := time.Parse(time.DateOnly, m.created); err == nil { // some are only a month, and some are invalid
-			b = member(b, "created", m.created)
-		}
+		b = member(b, "created", dayOf(m.created))
 		if m.kind != catalog.TypeChat {
 			b = member(b, "type", m.kind)
 		}
