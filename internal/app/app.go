@@ -67,6 +67,7 @@ type Gateway struct {
 	looks    *loop.Loop // of live, for changes
 	hints    *hint.Hearer
 	others   peers
+	absence  absence // of the database
 	health   *health.Registry
 	hours    *health.History
 	upstream *upstream.Client
@@ -126,7 +127,12 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 	g.level.Set(level(cfg.Log))
 	g.log = accesslog.New(x.logTo, accesslog.Options{Redact: g.redactor.Redact})
 	g.onClose(func(context.Context) { _ = g.log.Close() })
-	g.slog = slog.New(hinting{g.log.Handler(g.level), x.hint})
+	g.absence.now = time.Now
+	handler := g.log.Handler(g.level)
+	if cfg.Store.DSN.Postgres() { // a file that fails is reported by each part that cannot do without
+		handler = awayHandler{handler, &g.absence}
+	}
+	g.slog = slog.New(hinting{handler, x.hint})
 
 	ring, err := cfg.Ring(os.LookupEnv)
 	if err != nil {
@@ -247,7 +253,7 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 		Verifier: verifier, CallerOf: verifier.Of, People: g.people, Keys: keys, Ledger: g.book, Reports: report.New(g.store, g.book), Corrections: g.book, Catalog: g.catalog.Load, Tokens: tokenizer.Tokenizer{},
 		Accounts: account.NewManager(g.store, verifier, time.Now),
 		Editor:   edit.NewEditor(g.store, g.live, ring, time.Now, g.live.refresh).OnlyVariables(cfg.Sealing.KeyVariables),
-		Traces:   tracesOf(traces), Log: access, Slog: g.slog, Metrics: metrics, Now: now, Redact: g.redactor.Redact, Ready: g.book.Ready, Peers: g.others.Differences, Aside: g.book.Aside,
+		Traces:   tracesOf(traces), Log: access, Slog: g.slog, Metrics: metrics, Now: now, Redact: g.redactor.Redact, Ready: g.book.Ready, Peers: func() []string { return append(g.absence.Details(), g.others.Differences()...) }, Aside: g.book.Aside,
 		Idempotency: g.named, History: g.history, Videos: g.videos, Batches: g.batches, FreeDisk: freeDisk(spoolDir(cfg.DataDir)),
 		Presets: presets, ProviderKeys: ownKeys, TryKey: keyTrial(g.upstream, g.catalog.Load), Views: view.NewManager(g.store, time.Now), Chats: g.makeChats(now), Payments: payments, Invoices: invoices, Vouchers: voucher.NewManager(g.store, time.Now), Notifications: notices, WebhookSecrets: secrets, CheckCallback: callbackCheck(fetcher, secrets), Pages: pages, Language: webui.Language, Theme: webui.Theme,
 	}, apiConfig)

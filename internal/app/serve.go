@@ -80,6 +80,12 @@ func (g *Gateway) run(ctx context.Context, signals <-chan os.Signal, watch *conf
 	g.watch(watch)
 	g.keep(g.looks)
 	g.keep(g.comparing())
+	if g.cfg.Store.DSN.Postgres() {
+		g.keep(g.absence.watching(g.slog, func(ctx context.Context) error {
+			_, err := g.store.Clock(ctx)
+			return err
+		}))
+	}
 	g.hear()
 	g.keep(g.remembering())
 	g.keep(tidying(g.cfg.Runtime))

@@ -86,7 +86,7 @@ type Deps struct {
 	Slog      *slog.Logger
 	Metrics   *Metrics
 	Ready     func(context.Context) error // asked by /readyz; an error means not ready
-	Peers     func() []string             // how other nodes differ from this one, shown to operators by /readyz; nil: not known
+	Peers     func() []string             // of the database that is away, and of nodes that differ; shown to operators by /readyz; nil: nothing
 	Aside     func() int64                // charges that wait for a decision, shown by /readyz; nil: not shown
 	Redact    func([]byte) []byte         // takes configured secrets out of error bodies; what looks like a secret goes out anyway
 	Now       func() time.Time
