@@ -155,6 +155,7 @@ type userCmd struct {
 	Reset       userResetCmd       `cmd:"" help:"Make a link with which a user chooses a new password."`
 	OneStep     userReleaseCmd     `cmd:"" help:"Stop requiring a passkey of a user who has lost theirs. All their browsers are signed out."`
 	Email       userEmailCmd       `cmd:"" help:"Give a user another e-mail address. All their browsers are signed out."`
+	Forget      userForgetCmd      `cmd:"" help:"Delete a user's account for good: they become anonymous, and the ledger stays as it is."`
 	Disable     userSetCmd         `cmd:"" help:"Refuse all keys of a user."`
 	Enable      userSetCmd         `cmd:"" help:"Accept a disabled user's keys again."`
 }
@@ -399,6 +400,29 @@ func (c *userPreferencesCmd) Run(ctx context.Context) error {
 		return err
 	}
 	fmt.Printf("Provider preferences of %s: %s\nRunning nodes know within 5 seconds.\n", u.Name, shown(text))
+	return nil
+}
+
+type userForgetCmd struct {
+	place
+	User string `arg:"" help:"Name or id of the user."`
+	Yes  bool   `help:"Delete. Without it the command only says what would be deleted."`
+}
+
+func (c *userForgetCmd) Run(ctx context.Context) error {
+	o, u, err := c.officeFor(ctx, c.User)
+	if err != nil {
+		return err
+	}
+	defer o.Close()
+	if !c.Yes {
+		fmt.Printf("This would delete the account of %s (%s) for good: name, address, ways to sign in, keys, settings, files, stored responses and chats. Charges, invoices and the money in the wallet %s stay. Delete it with --yes.\n", u.Name, u.ID, u.Wallet)
+		return nil
+	}
+	if err := o.Users.Forget(ctx, u.ID, operator); err != nil {
+		return err
+	}
+	fmt.Printf("Deleted the account %s: running nodes refuse all its keys within 5 seconds.\n", u.ID)
 	return nil
 }
 

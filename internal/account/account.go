@@ -47,6 +47,10 @@ type Store interface {
 	SetUserPreferences(ctx context.Context, id, was, preferences string, now time.Time, e audit.Event) (bool, error)
 	// SetProfile fails with fault.NotFound.
 	SetProfile(ctx context.Context, id string, p Profile, now time.Time, e audit.Event) error
+	// ForgetUser makes a user anonymous, disabled for ever, and deletes what is known of them but what explains money: name, address, ways to sign in,
+	// keys, settings and content. It fails with fault.NotFound, and with fault.Conflict while something of theirs is under way or there is no other
+	// administrator.
+	ForgetUser(ctx context.Context, id string, now time.Time, e audit.Event) error
 	// Bootstrap adds a user, their wallet and keys if the store has no user, and reports whether it did.
 	Bootstrap(ctx context.Context, u User, keys []apikey.Key, events []audit.Event) (bool, error)
 }
@@ -95,6 +99,15 @@ func (m *Manager) SetDisabled(ctx context.Context, id string, disabled bool, by 
 		e.Action, e.Before, e.After = audit.UserDisabled, "active", "disabled"
 	}
 	err := m.store.SetUserDisabled(ctx, id, disabled, m.now().UTC().Truncate(time.Microsecond), e)
+	if m.verifier != nil {
+		m.verifier.ForgetUser(id)
+	}
+	return err
+}
+
+// Forget deletes an account: its person becomes anonymous, and its keys stop. The money in its wallet stays there, and so do its charges.
+func (m *Manager) Forget(ctx context.Context, id string, by audit.Actor) error {
+	err := m.store.ForgetUser(ctx, id, m.now().UTC().Truncate(time.Microsecond), audit.Event{Actor: by, Action: audit.UserForgotten, Target: id})
 	if m.verifier != nil {
 		m.verifier.ForgetUser(id)
 	}

@@ -21,6 +21,7 @@ const (
 	UserRole        = "user.role"
 	UserPreferences = "user.preferences"
 	UserProfile     = "user.profile"
+	UserForgotten   = "user.forget"
 	NoticesChanged  = "user.notifications"
 	ResponsesGone   = "responses.delete"
 	ChatsGone       = "chats.delete"

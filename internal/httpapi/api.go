@@ -60,6 +60,7 @@ type Accounts interface {
 	ByID(ctx context.Context, id string) (account.User, error)
 	ChangePreferences(ctx context.Context, id string, change func(was string) (string, error), by Actor) (string, error)
 	SetProfile(ctx context.Context, id string, p account.Profile, by Actor) error
+	Forget(ctx context.Context, id string, by Actor) error
 }
 
 // Idempotency remembers the answers of requests that their clients have named. *idempotency.Manager is one.
@@ -317,6 +318,7 @@ func (a *API) declare() []*Route {
 		{Method: "POST", Pattern: "/api/admin/acts", access: administration, fresh: true, body: managementBody, handle: (*exchange).postAdminActs},
 		{Method: "GET", Pattern: "/api/admin/acts/{id}/pdf", access: administration, handle: (*exchange).getAdminActDocument},
 		{Method: "POST", Pattern: "/api/admin/refunds", access: administration, fresh: true, body: managementBody, handle: (*exchange).postAdminRefund},
+		{Method: "DELETE", Pattern: "/api/admin/users/{id}", access: administration, fresh: true, handle: (*exchange).deleteUser},
 		{Method: "GET", Pattern: "/api/account/statement", access: anyKey, handle: (*exchange).getStatement},
 		{Method: "GET", Pattern: "/api/account/webhook-secret", access: management, handle: (*exchange).getWebhookSecret},
 		{Method: "POST", Pattern: "/api/account/webhook-secret", access: management, fresh: true, handle: (*exchange).rotateWebhookSecret},
@@ -432,6 +434,7 @@ func (a *API) declare() []*Route {
 		{Method: "DELETE", Pattern: "/api/chats/{id}", access: management, handle: (*exchange).deleteChat},
 		{Method: "GET", Pattern: "/api/jobs", access: management, handle: (*exchange).listJobs},
 		{Method: "GET", Pattern: "/api/jobs/{id}", access: management, handle: (*exchange).getJob},
+		{Method: "DELETE", Pattern: "/api/account", access: signedIn, fresh: true, handle: (*exchange).deleteAccount},
 		{Method: "GET", Pattern: "/api/account/profile", access: management, handle: (*exchange).getProfile},
 		{Method: "PATCH", Pattern: "/api/account/profile", access: management, body: managementBody, handle: (*exchange).patchProfile},
 		{Method: "GET", Pattern: "/api/calls/{id}", access: anyKey, handle: (*exchange).getCall},

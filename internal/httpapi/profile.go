@@ -90,3 +90,21 @@ func (x *exchange) patchProfile() error {
 	}
 	return x.replyProfile(&u)
 }
+
+// deleteAccount serves DELETE /api/account: the person who is signed in becomes anonymous. No key can do that.
+func (x *exchange) deleteAccount() error {
+	if err := x.api.Accounts.Forget(x.context(), x.caller.User, x.actor()); err != nil {
+		return err
+	}
+	x.setSession("", 0)
+	x.w.Header().Set("Clear-Site-Data", `"cache", "storage"`)
+	return x.done()
+}
+
+// deleteUser serves DELETE /api/admin/users/{id}.
+func (x *exchange) deleteUser() error {
+	if err := x.api.Accounts.Forget(x.context(), x.values[0], x.actor()); err != nil {
+		return err
+	}
+	return x.done()
+}

@@ -445,3 +445,33 @@ func TestNobodySignsIn(t *testing.T) {
 	wantError(t, n.do("POST", "/api/invitations", `{}`, "Authorization", "Bearer "+n.first.ManagementKey), 404, fault.NotFound)
 	wantError(t, n.do("GET", "/api/v1/credits", "", n.page("Cookie", "__Host-weir=x")...), 401, fault.Authentication)
 }
+
+// A person deletes their account, and an administrator that of another: sessions and keys stop, and the address is free again.
+func TestDeletedAccounts(t *testing.T) {
+	t.Parallel()
+	n := start(t, relayFunc(hello), func(c *httpapi.Config) { c.AdminAPI = true })
+	anna, boris := n.join(t, "anna@example.org", apikey.User), n.join(t, "boris@example.org", apikey.User)
+	made := n.do("POST", "/api/v1/keys", `{"name":"backend"}`, anna...).json(t)
+	key, _ := at(made, "key").(string)
+	if r := n.do("POST", "/v1/chat/completions", chatBody(false), "Authorization", "Bearer "+key); r.StatusCode != 200 {
+		t.Fatalf("%d %s", r.StatusCode, r.body)
+	}
+	wantError(t, n.manage("DELETE", "/api/account", ""), 403, fault.PermissionDenied) // no key does that
+	r := n.do("DELETE", "/api/account", "", anna...)
+	if r.StatusCode != 204 || cookieOf(t, r).MaxAge >= 0 {
+		t.Fatalf("%d %s %v", r.StatusCode, r.body, r.Header)
+	}
+	wantError(t, n.do("GET", "/api/account/profile", "", anna...), 401, fault.Authentication)
+	wantError(t, n.do("POST", "/v1/chat/completions", chatBody(false), "Authorization", "Bearer "+key), 401, fault.Authentication)
+	wantError(t, n.do("POST", "/api/auth/sign-in", `{"email":"anna@example.org","password":"`+password+`"}`, n.page()...), 401, fault.Authentication)
+	n.join(t, "anna@example.org", apikey.User)
+
+	id, _ := at(n.do("GET", "/api/me", "", boris...).json(t), "user", "id").(string)
+	wantError(t, n.do("DELETE", "/api/admin/users/"+id, "", boris...), 403, fault.PermissionDenied)
+	if r := n.manage("DELETE", "/api/admin/users/"+id, ""); r.StatusCode != 204 {
+		t.Fatalf("%d %s", r.StatusCode, r.body)
+	}
+	wantError(t, n.do("GET", "/api/account/profile", "", boris...), 401, fault.Authentication)
+	wantError(t, n.manage("DELETE", "/api/admin/users/usr_none", ""), 404, fault.NotFound)
+	wantError(t, n.manage("DELETE", "/api/admin/users/"+n.first.User.ID, ""), 409, fault.Conflict)
+}

@@ -1,0 +1,87 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"weir/internal/apikey"
+	"weir/internal/audit"
+	"weir/internal/fault"
+	"weir/internal/hint"
+)
+
+// underWay are what a user must end before they can be forgotten: money or content would arrive afterwards.
+var underWay = []struct{ what, text string }{
+	{"video jobs", `SELECT COUNT(*) FROM video_jobs WHERE user_id = $1 AND ended = ''`},
+	{"batches", `SELECT COUNT(*) FROM batches WHERE user_id = $1 AND ` + activeBatch},
+	{"responses in the background", `SELECT COUNT(*) FROM responses WHERE account = $1 AND status IN ('queued', 'in_progress') AND background`},
+	{"payments", `SELECT COUNT(*) FROM payments WHERE account = $1 AND state IN ('new', 'pending')`},
+}
+
+// forgetting is what is deleted of a user, beside what closeWays ends. What explains money stays: the ledger, calls until their details are dropped,
+// invoices and acts with their buyer.
+var forgetting = []string{
+	`DELETE FROM sessions WHERE user_id = $1`, `DELETE FROM tokens WHERE user_id = $1 OR email IN (SELECT email FROM logins WHERE user_id = $1)`, `DELETE FROM logins WHERE user_id = $1`,
+	`DELETE FROM chats WHERE user_id = $1`, `DELETE FROM views WHERE user_id = $1`, `DELETE FROM presets WHERE user_id = $1`, `DELETE FROM preset_versions WHERE user_id = $1`,
+	`DELETE FROM preset_calls WHERE wallet = (SELECT wallet FROM users WHERE id = $1)`, `DELETE FROM idempotency WHERE user_id = $1`,
+	`DELETE FROM notify_settings WHERE account = $1`, `DELETE FROM notify_choices WHERE account = $1`, `DELETE FROM notify_facts WHERE account = $1`, `DELETE FROM notify_mails WHERE account = $1`,
+	`DELETE FROM webhook_deliveries WHERE account = $1`, `DELETE FROM response_items WHERE account = $1`, `DELETE FROM responses WHERE account = $1`,
+	`DELETE FROM batch_items WHERE batch IN (SELECT id FROM batches WHERE user_id = $1)`, `DELETE FROM batches WHERE user_id = $1`, `UPDATE files SET gone = TRUE, name = '' WHERE user_id = $1`,
+	`DELETE FROM payment_rules WHERE account = $1`, `UPDATE payments SET email = '', method_title = '' WHERE account = $1`,
+	`UPDATE api_keys SET name = '', label = '', previous_label = '', allowed_ips = '', preferences = '' WHERE user_id = $1`,
+	`UPDATE users SET name = 'deleted', disabled = TRUE, role = 'user', preferences = '', language = '', theme = '' WHERE id = $1`,
+}
+
+// ForgetUser is account.Store.ForgetUser.
+func (s *Store) ForgetUser(ctx context.Context, user string, now time.Time, e audit.Event) error {
+	const op = "store.ForgetUser"
+	err := s.write(ctx, func(t *tx) error {
+		var role string
+		if err := t.lockedRow(`SELECT role FROM users WHERE id = $1`, user).Scan(&role); err != nil {
+			return noUser(op, err)
+		}
+		if err := t.mayForget(op, user, role); err != nil {
+			return err
+		}
+		if err := t.closeWays(user, now); err != nil {
+			return err
+		}
+		for _, text := range forgetting {
+			if _, err := t.exec(text, user); err != nil {
+				return err
+			}
+		}
+		// The videos are deleted by the next step of their jobs.
+		if _, err := t.exec(`UPDATE video_jobs SET expires_at = $1, due_at = $1 WHERE user_id = $2 AND state = 'completed'`, now.UnixMicro(), user); err != nil {
+			return err
+		}
+		return errors.Join(t.tell(hint.Presets, user), t.record(e, now))
+	})
+	if err != nil {
+		return err
+	}
+	return s.scrub(ctx)
+}
+
+func (t *tx) mayForget(op, user, role string) error {
+	if role == string(apikey.Administrator) {
+		var others int
+		if err := t.row(`SELECT COUNT(*) FROM users WHERE role = $1 AND NOT disabled AND id <> $2`, role, user).Scan(&others); err != nil {
+			return err
+		}
+		if others == 0 {
+			return fault.New(fault.Conflict, op, "This is the last administrator. Make another one before the account is deleted.")
+		}
+	}
+	for _, u := range underWay {
+		var n int
+		if err := t.row(u.text, user).Scan(&n); err != nil {
+			return err
+		}
+		if n > 0 {
+			return fault.Newf(fault.Conflict, op, "The account has %s that have not ended: %d. Cancel them or wait for their end, and delete the account then.", u.what, n)
+		}
+	}
+	return nil
+}
