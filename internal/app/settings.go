@@ -126,6 +126,7 @@ func httpConfig(cfg config.Config) (httpapi.Config, error) {
 	}
 	c.PublicURL, c.StandardServer = s.PublicURL, s.HTTPServer == "standard"
 	c.Status, c.Docs, c.Rankings = cfg.Web.Status, cfg.Web.Docs, cfg.Web.Rankings
+	c.Betas = s.Betas
 	c.TruncateAddr, c.CORS, c.Strict, c.AdminAPI = s.TruncateAddresses, s.CORS, cfg.Keys.StrictSchema, s.AdminAPI
 	c.ModerationVendor = s.ModerationVendor
 	c.SpoolDir = spoolDir(cfg.DataDir)

@@ -68,27 +68,27 @@ type Request struct {
 	N                int   // number of answers requested, at least 1
 	MaxTokens        int64 // cap of the answer's tokens, 0 when the client gave none
 	Reasoning        Reasoning
-	Prefill          bool     // the last message is the assistant's: the answer continues it
-	SessionID        string   // sticky-routing key and grouping, "" when none
-	User             string   // client's own user id; goes upstream only as a hash
-	Account          string   // account that User belongs to: part of the hash, so that other accounts' hashes differ
-	Metadata         []byte   // JSON object without white space, stored with the call; nil when none
-	MessagesAt       Span     // the messages array inside Body
-	CacheKey         Span     // the client's cache key inside Body: requests with the same key share a provider's cache; empty when none
-	Opening          [2]Span  // first instruction and first other message, inside Body: the same in all calls of a conversation
-	History          []byte   // JSON list of earlier items in the style's format, placed before the input; nil: the body is complete
-	Query            string   // query of the client's URL with its question mark, where it is forwarded: "?beta=true"
-	Version          string   // version of the wire that the client sent in a header, "" none
-	Betas            []string // beta features that the client requested in headers, as written
-	Unpermitted      []string // members of Body that only features can permit that were left out; nil: no feature was left out
-	HasRoles         Roles    // what occurs in the messages: a dialect decides by it whether to rewrite them
-	Signature        string   // newest provider signature on reasoning or a tool call in the conversation, "" none: its issuer recognises it
-	WithoutReasoning bool     // leave out reasoning of earlier turns, because the upstream refused it
-	Translate        bool     // the body must not be sent as it is, even to a provider of its own wire: something in it is for the gateway, or unknown
-	Heal             bool     // repair malformed JSON of a whole answer
-	Revised          Revision // parts of the prompt that differ from the body
-	Format           *Format  // required format of the answer, nil: any text
-	Search           *Search  // web search requested by a plugin or a suffix, in addition to the body; nil: none
+	Prefill          bool            // the last message is the assistant's: the answer continues it
+	SessionID        string          // sticky-routing key and grouping, "" when none
+	User             string          // client's own user id; goes upstream only as a hash
+	Account          string          // account that User belongs to: part of the hash, so that other accounts' hashes differ
+	Metadata         []byte          // JSON object without white space, stored with the call; nil when none
+	MessagesAt       Span            // the messages array inside Body
+	CacheKey         Span            // the client's cache key inside Body: requests with the same key share a provider's cache; empty when none
+	Opening          [2]Span         // first instruction and first other message, inside Body: the same in all calls of a conversation
+	History          []byte          // JSON list of earlier items in the style's format, placed before the input; nil: the body is complete
+	Query            string          // query of the client's URL with its question mark, where it is forwarded: "?beta=true"
+	Version          string          // version of the wire that the client sent in a header, "" none
+	Betas            []string        // beta features that the client requested in headers, as written
+	Permitted        map[string]bool // members of the messages style that go to a provider, because a feature was left out; nil: all of them
+	HasRoles         Roles           // what occurs in the messages: a dialect decides by it whether to rewrite them
+	Signature        string          // newest provider signature on reasoning or a tool call in the conversation, "" none: its issuer recognises it
+	WithoutReasoning bool            // leave out reasoning of earlier turns, because the upstream refused it
+	Translate        bool            // the body must not be sent as it is, even to a provider of its own wire: something in it is for the gateway, or unknown
+	Heal             bool            // repair malformed JSON of a whole answer
+	Revised          Revision        // parts of the prompt that differ from the body
+	Format           *Format         // required format of the answer, nil: any text
+	Search           *Search         // web search requested by a plugin or a suffix, in addition to the body; nil: none
 
 	Traceparent string // header of the request to the provider, "" none
 

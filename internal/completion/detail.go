@@ -21,7 +21,7 @@ type Editor interface {
 
 // Edits returns the changes that the request's style makes in Body for an upstream of the same wire. See Editor.
 func (r *Request) Edits() (list []Edit, lost bool) {
-	if e, ok := r.Source.(Editor); ok && (r.HasRoles&(HasReasoning|HasRefused) != 0 || r.Unpermitted != nil) {
+	if e, ok := r.Source.(Editor); ok && (r.HasRoles&(HasReasoning|HasRefused) != 0 || r.Permitted != nil) {
 		return e.Edits(r)
 	}
 	return nil, false

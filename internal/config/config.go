@@ -70,6 +70,7 @@ type Server struct {
 	TrustedProxies    []string      `yaml:"trusted_proxies"` // addresses or prefixes
 	TruncateAddresses bool          `yaml:"truncate_addresses"`
 	CORS              bool          `yaml:"cors"`
+	Betas             []string      `yaml:"betas"`     // "feature", or "feature=member,tools[].member"
 	AdminAPI          bool          `yaml:"admin_api"` // administrators can use /api/admin on listen, too
 	ModerationVendor  string        `yaml:"moderation_vendor"`
 	PublicURL         string        `yaml:"public_url"`  // clients' URL of the gateway; "": the address that they connected to

@@ -384,6 +384,11 @@ func (k *checker) server() {
 	if v := s.ModerationVendor; v == "" || strings.ContainsAny(v, "/ ") {
 		k.fail("server.moderation_vendor", "%q is not a vendor: write the first part of a model's name, such as openai", v)
 	}
+	for _, beta := range s.Betas {
+		if name, _, _ := strings.Cut(beta, "="); strings.TrimSpace(name) == "" || strings.ContainsAny(strings.TrimSpace(name), ", *[]") {
+			k.fail("server.betas", "%q is not a feature: write feature, or feature=member,tools[].member", beta)
+		}
+	}
 	if s.AdminListen != Off {
 		k.address("server.admin_listen", s.AdminListen)
 		if s.AdminListen == s.Listen && !strings.HasSuffix(s.Listen, ":0") {

@@ -31,6 +31,7 @@ import (
 	"weir/internal/view"
 	"weir/internal/voucher"
 	"weir/internal/watch"
+	"weir/internal/wire/messages"
 )
 
 // Completer carries text requests. *relay.Relay is one.
@@ -135,14 +136,16 @@ type Deps struct {
 // API answers requests. It is safe for concurrent use.
 type API struct {
 	Deps
-	cfg    Config
-	routes []*Route
-	table  *routeTable // of the public listener
-	inner  *routeTable // what administrators use on the operators' listener
-	quotas *quota.Quotas
-	disk   *disk
-	peers  onePeer
-	models *listing.Cache
+	cfg Config
+
+	features *messages.Features
+	routes   []*Route
+	table    *routeTable // of the public listener
+	inner    *routeTable // what administrators use on the operators' listener
+	quotas   *quota.Quotas
+	disk     *disk
+	peers    onePeer
+	models   *listing.Cache
 
 	exports         *limit.Count // of users' files that are being read
 	imports         *limit.Count // by users: two at once could make a key twice, and take memory
@@ -174,7 +177,7 @@ func New(d Deps, c Config) *API {
 	if d.Theme == nil {
 		d.Theme = func(*http.Request) string { return "system" }
 	}
-	a := &API{Deps: d, cfg: c, exports: limit.NewCount(), imports: limit.NewCount(), models: listing.NewCache(listing.Encoders{Model: appendModel, Embedding: appendEmbeddingModel, Video: appendVideoModel})}
+	a := &API{Deps: d, cfg: c, features: messages.NewFeatures(c.Betas), exports: limit.NewCount(), imports: limit.NewCount(), models: listing.NewCache(listing.Encoders{Model: appendModel, Embedding: appendEmbeddingModel, Video: appendVideoModel})}
 	a.watcher = watch.New(a.mark, watch.Config{Every: c.EventsEvery, Within: markWithin, All: c.MaxEvents, Each: c.MaxEventsByUser})
 	a.routes = a.declare()
 	a.quotas = quota.New(quotaConfig(&a.cfg, d.Heap, largestBody(a.routes, &a.cfg)), d.Ledger, d.Now())

@@ -64,6 +64,7 @@ type Config struct {
 	TraceTrust     []netip.Prefix // clients whose traces are continued
 	TruncateAddr   bool           // log client addresses without their last part
 	Strict         bool           // X-Response-Schema: strict is everybody's default
+	Betas          []string       // features of the messages style that are let through beside those that are known
 	CORS           bool           // pages of other origins may call the API from a browser
 	Status         bool           // the health of providers is shown to everybody
 	Docs           bool           // the documentation is among Pages

@@ -63,10 +63,10 @@ func (x *exchange) readMessages(decode func([]byte) (*completion.Request, error)
 	x.asked = req.Models[0]
 	req.Version = x.header("Anthropic-Version")
 	var left []string
-	req.Betas, left = messages.Betas(slices.Concat(x.r.Header["Anthropic-Beta"], x.r.Header["X-Anthropic-Beta"]))
+	req.Betas, left = x.api.features.Betas(slices.Concat(x.r.Header["Anthropic-Beta"], x.r.Header["X-Anthropic-Beta"]))
 	if len(left) > 0 {
 		x.w.Header()["X-Left-Out-Betas"] = []string{cutList(left)}
-		messages.Unpermitted(req, left)
+		x.api.features.Restrict(req, left)
 	}
 	if x.r.URL.Query().Get("beta") == "true" {
 		req.Query = "?beta=true"

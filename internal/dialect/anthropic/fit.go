@@ -12,19 +12,20 @@ import (
 // fit is what of a client's own body changes for a model that does not take it.
 type fit struct {
 	edits   []completion.Edit
-	without catalog.Params // members that are left out, because another one excludes them
-	barred  []string       // members that only features can permit that were left out
+	without catalog.Params  // members that are left out, because another one excludes them
+	barred  []string        // members that are left out with the last tool
+	allowed map[string]bool // members that go, nil: all
 	sent    dialect.Sent
 }
 
 // leaves reports whether a member of the body is left out.
 func (f *fit) leaves(name string) bool {
-	return completion.GatewayOnly(name) || f.without != 0 && f.without&catalog.ParamNamed(name) != 0 || slices.Contains(f.barred, name)
+	return completion.GatewayOnly(name) || f.without != 0 && f.without&catalog.ParamNamed(name) != 0 || slices.Contains(f.barred, name) || f.allowed != nil && !f.allowed[name]
 }
 
 // fitted compares a body with the facts of the model. Only what the model is known to refuse is changed. edits are those of the client's style.
 func fitted(ep *catalog.Endpoint, req *completion.Request, edits []completion.Edit) fit {
-	f := fit{edits: slices.Clone(edits), barred: req.Unpermitted}
+	f := fit{edits: slices.Clone(edits), allowed: req.Permitted}
 	facts := &ep.Facts
 	if len(facts.Excludes) > 0 {
 		var has catalog.Params
@@ -102,7 +103,7 @@ func (f *fit) advisors(req *completion.Request) {
 		if kept := dialect.WithoutAdvisors(req.Body[m.Value:m.End]); kept != nil {
 			f.edits = append(f.edits, completion.Edit{Span: completion.Span{Start: m.Value, End: m.End}, With: string(kept)})
 		} else {
-			f.barred = append(slices.Clip(f.barred), "tools", "tool_choice")
+			f.barred = []string{"tools", "tool_choice"}
 		}
 	}
 }

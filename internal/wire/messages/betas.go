@@ -15,34 +15,37 @@ var betasText string
 // anyFeature is the line of the members that need no feature.
 const anyFeature = "*"
 
-// freeBetas are the features without a price of their own, without their dates. permitted are the members of a request that they permit, and
-// those that need no feature, such as "thinking" and "tools[].strict".
-var freeBetas, permitted = func() (free, members map[string]bool) {
-	free, members = map[string]bool{}, map[string]bool{}
-	for line := range strings.Lines(betasText) {
-		words := strings.Fields(line)
-		if len(words) < 3 || words[0] == "#" {
-			continue
-		}
-		free[words[0]] = words[0] != anyFeature
-		for name := range strings.SplitSeq(words[1], ",") {
-			members[name] = true
-		}
-	}
-	return free, members
-}()
+// Features are the features that clients may ask for: those without a price of their own, without their dates, and the members of a request
+// that they permit, beside those that need no feature, such as "thinking" and "tools[].strict".
+type Features struct{ free, permitted map[string]bool }
 
-// Unpermitted has the request go without the members that only features which were left out can permit: a feature and its members go
-// together, or neither goes. Without any left out, members that are unknown here are the client's and its provider's business.
-func Unpermitted(req *completion.Request, left []string) {
-	if len(left) == 0 {
-		return
-	}
-	req.Unpermitted = []string{}
-	for i := range req.Members {
-		if name := req.Members[i].Name; !permitted[name] && !completion.GatewayOnly(name) {
-			req.Unpermitted = append(req.Unpermitted, name)
+// NewFeatures is the list in betas.txt and what an operator adds: "feature", or "feature=member,tools[].member".
+func NewFeatures(more []string) *Features {
+	f := &Features{free: map[string]bool{}, permitted: map[string]bool{}}
+	for line := range strings.Lines(betasText) {
+		if words := strings.Fields(line); len(words) >= 3 && words[0] != "#" {
+			f.add(words[0], words[1])
 		}
+	}
+	for _, line := range more {
+		name, members, _ := strings.Cut(line, "=")
+		f.add(familyOf(strings.TrimSpace(name)), members)
+	}
+	return f
+}
+
+func (f *Features) add(feature, members string) {
+	f.free[feature] = feature != anyFeature
+	for name := range strings.SplitSeq(members, ",") {
+		f.permitted[strings.TrimSpace(name)] = true
+	}
+}
+
+// Restrict has the request go without the members that only features which were left out can permit: a feature and its members go
+// together, or neither goes. Without any left out, members that are unknown here are the client's and its provider's business.
+func (f *Features) Restrict(req *completion.Request, left []string) {
+	if len(left) > 0 {
+		req.Permitted = f.permitted
 	}
 }
 
@@ -56,7 +59,7 @@ func unpermitted(req *completion.Request) (list []completion.Edit) {
 		for e := rawjson.ElementsOf(req.Body[m.Value:m.End]); e.Next(); {
 			var members []placed
 			for in, at := rawjson.MembersOf(e.Value), m.Value+e.At; in.Next(); {
-				members = append(members, placed{start: at + in.Start, end: at + in.End, drop: !permitted[m.Name+"[]."+string(in.Name)]})
+				members = append(members, placed{start: at + in.Start, end: at + in.End, drop: !req.Permitted[m.Name+"[]."+string(in.Name)]})
 			}
 			list = append(list, removed(members, "")...)
 		}
@@ -66,7 +69,7 @@ func unpermitted(req *completion.Request) (list []completion.Edit) {
 
 // Betas splits the features that a client requests in header fields: kept are those known to be free, left are all others. Lines without
 // a change stay as written.
-func Betas(lines []string) (kept, left []string) {
+func (f *Features) Betas(lines []string) (kept, left []string) {
 	if len(lines) == 0 {
 		return nil, nil
 	}
@@ -76,7 +79,7 @@ func Betas(lines []string) (kept, left []string) {
 		for name := range strings.SplitSeq(line, ",") {
 			switch name = strings.TrimSpace(name); {
 			case name == "":
-			case freeBetas[familyOf(name)]:
+			case f.free[familyOf(name)]:
 				names = append(names, name)
 			default:
 				left = append(left, name)

@@ -25,7 +25,7 @@ func TestBetas(t *testing.T) {
 			}
 			return strings.Split(s, "|")
 		}
-		if kept, left := messages.Betas(split(c.in)); !slices.Equal(kept, split(c.kept)) || !slices.Equal(left, split(c.left)) {
+		if kept, left := messages.NewFeatures(nil).Betas(split(c.in)); !slices.Equal(kept, split(c.kept)) || !slices.Equal(left, split(c.left)) {
 			t.Errorf("%q: kept %q, left out %q", c.in, kept, left)
 		}
 	}

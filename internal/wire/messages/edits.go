@@ -18,7 +18,7 @@ const placeholder = `{"type":"text","text":"..."}`
 // texts of white space and image/jpg, which the wire refuses.
 func (source) Edits(req *completion.Request) (list []completion.Edit, lost bool) {
 	x := editor{req: req}
-	if req.Unpermitted != nil {
+	if req.Permitted != nil {
 		x.edits = unpermitted(req)
 	}
 	if req.HasRoles&(completion.HasReasoning|completion.HasRefused) == 0 {

@@ -10,6 +10,7 @@ import (
 // A feature that is left out takes the members with it that only it can permit, at the top, in messages and in tools.
 func TestUnpermitted(t *testing.T) {
 	t.Parallel()
+	features := messages.NewFeatures(nil)
 	for _, c := range []struct{ name, body, top, want string }{
 		{"per turn control", `{"model":"m","max_tokens":1,"messages":[{"role":"user","content":"q"},{"role":"system","content":"s","output_config":{"effort":"high"}}]}`, "",
 			`{"model":"m","max_tokens":1,"messages":[{"role":"user","content":"q"},{"role":"system","content":"s"}]}`},
@@ -22,13 +23,31 @@ func TestUnpermitted(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
-		messages.Unpermitted(req, nil)
-		if list, _ := req.Edits(); len(list) != 0 || req.Unpermitted != nil {
+		features.Restrict(req, nil)
+		if list, _ := req.Edits(); len(list) != 0 || req.Permitted != nil {
 			t.Errorf("%s: without a feature left out %v goes", c.name, list)
 		}
-		messages.Unpermitted(req, []string{"future-2027-01-01"})
-		if got := edited(t, req); got != c.want || strings.Join(req.Unpermitted, " ") != c.top {
-			t.Errorf("%s: %s, and %q", c.name, got, req.Unpermitted)
+		features.Restrict(req, []string{"future-2027-01-01"})
+		if got := edited(t, req); got != c.want || c.top != "" && req.Permitted[c.top] {
+			t.Errorf("%s: %s, permitted %v", c.name, got, req.Permitted)
 		}
+	}
+}
+
+// An operator adds a feature that is newer than this release, with what it permits.
+func TestFeaturesOfOperators(t *testing.T) {
+	t.Parallel()
+	features := messages.NewFeatures([]string{"future-tool-2027-01-01=debug, tools[].later", "quiet"})
+	kept, left := features.Betas([]string{"future-tool-2027-02-03,quiet,unknown-2027-01-01"})
+	if strings.Join(kept, ",") != "future-tool-2027-02-03,quiet" || strings.Join(left, ",") != "unknown-2027-01-01" {
+		t.Fatalf("kept %q, left %q", kept, left)
+	}
+	req, err := messages.Decode([]byte(`{"model":"m","max_tokens":1,"messages":[{"role":"user","content":"q"}],"tools":[{"name":"f","later":1,"never":2}],"debug":{},"other":{}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	features.Restrict(req, left)
+	if got := edited(t, req); !strings.Contains(got, `"tools":[{"name":"f","later":1}]`) || !req.Permitted["debug"] || req.Permitted["other"] {
+		t.Errorf("%s, permitted %v", got, req.Permitted)
 	}
 }
