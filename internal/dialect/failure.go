@@ -154,10 +154,10 @@ var (
 		"more than max tokens", "length of tokens in the request", "length of all messages", "reduce the length", "maximum model length", "`max_new_tokens` must be",
 		"conversation length exceeded", "输入长度超过", "上下文长度", "超出上下文", "输入过长"}
 	policyPhrases = []string{"content_policy", "content policy", "content_filter", "content management policy", "responsibleaipolicyviolation",
-		"safety system", "data_inspection_failed", "moderation_blocked", "flagged by", "considered high risk", "usage guidelines", "usage policies",
+		"safety system", "data_inspection_failed", "moderation_blocked", "flagged by", "considered high risk", "usage guidelines", "usage policies", "violate the terms of us",
 		"new_sensitive", "sensitive_words", "敏感内容"}
 	modelPhrases = []string{"model_not_found", "model not found", "model_not_available", "unknown model", "no such model", "unknown_model", "invalid_model", "model does not exist",
-		"model_not_supported", "not a valid model", "invalid model_uri"}
+		"model_not_supported", "not a valid model", "invalid model_uri", "parse model uri"}
 	// voicePhrases are those of a voice that the provider does not have. It has the model, whatever the status.
 	voicePhrases = []string{"voice_not_found", "voice_does_not_exist"}
 	// limitPhrases are those of a rate limit that is reported as a request that is too large.
@@ -165,7 +165,7 @@ var (
 	// accountPhrases are those of refusals that are about the operator's credential or balance, with the status of a bad request or a rate limit.
 	accountPhrases = []string{"credit balance", "insufficient_quota", "insufficient balance", "insufficient_balance", "insufficient credit", "insufficient_credit",
 		"exceeded_current_quota_error", "billing_hard_limit", "billing hard limit", "billing_not_active", "used all available credits", "spending limit", "arrearage", "余额不足",
-		"incorrect api key", "invalid api key", "invalid_api_key", "api_key_invalid", "api key not valid", "api key expired"}
+		"incorrect api key", "invalid api key", "invalid_api_key", "api_key_invalid", "api key not valid", "api key expired", "specified folder id"}
 )
 
 func containsAny(text string, phrases []string) bool {

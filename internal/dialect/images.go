@@ -87,16 +87,25 @@ const (
 	lookLimit = 10 * time.Minute
 )
 
-// PollUntil calls look with longer and longer waits between the calls, until it reports that a task is done or fails. It fails with
-// fault.Timeout when that takes too long.
+// PollUntil calls look with longer and longer waits between the calls, until it reports that a task is done or fails. A look that fails for
+// a reason that passes is repeated: the task goes on meanwhile, and is paid. It fails with fault.Timeout when that takes too long.
 func PollUntil(ask Ask, look func() (done bool, err error)) error {
 	began := ask.Now()
+	failed := 0
 	for wait := firstLook; ; wait = min(wait*3/2, mostLook) {
 		if err := ask.Wait(wait); err != nil {
 			return err
 		}
-		if done, err := look(); done || err != nil {
+		done, err := look()
+		if rest, passing := Passing(err); passing && failed < MostFailedLooks {
+			failed++
+			if err := ask.Wait(rest); err != nil {
+				return err
+			}
+		} else if done || err != nil {
 			return err
+		} else {
+			failed = 0
 		}
 		if ask.Now().Sub(began) > lookLimit {
 			f := Fault(ask.Endpoint(), fault.Timeout, "The provider did not answer in time.", nil)
@@ -104,6 +113,24 @@ func PollUntil(ask Ask, look func() (done bool, err error)) error {
 			return f
 		}
 	}
+}
+
+// MostFailedLooks is how many looks at a task may fail one after the other.
+const MostFailedLooks = 5
+
+const mostRest = 30 * time.Second // after a look that was refused because of a rate limit
+
+// Passing reports whether a look at a task failed because of a rate limit or a failure of the server, which say nothing about the task, and
+// how long to wait before the next one.
+func Passing(err error) (rest time.Duration, passing bool) {
+	if err == nil {
+		return 0, false
+	}
+	f := fault.From(err)
+	if f.Upstream == nil || f.Upstream.Status != http.StatusTooManyRequests && f.Upstream.Status < 500 {
+		return 0, false
+	}
+	return min(f.RetryAfter, mostRest), true
 }
 
 // MadeImages are the images that one call has made.

@@ -47,7 +47,7 @@ func operate(ask dialect.Ask, ep *catalog.Endpoint, t *task.Image, index int) (d
 	look := operation(ep.Provider.BaseURL, out.Head.ID)
 	err = dialect.PollUntil(ask, func() (bool, error) {
 		if answer, err = dialect.Object(ask, look); err != nil {
-			return false, artFault(err)
+			return false, operationFault(err)
 		}
 		done, _ := rawjson.Bool(rawjson.Find(answer, "done"))
 		return done, nil
@@ -64,11 +64,12 @@ func operate(ask dialect.Ask, ep *catalog.Endpoint, t *task.Image, index int) (d
 	return out, nil
 }
 
-// artFault distinguishes an operation that was refused because of its prompt from one that failed.
-func artFault(err error) error {
+// operationFault distinguishes an operation that was refused because of its input from one that failed: such as a prompt that is too long,
+// or audio that cannot be read (Yandex AI Studio, Error codes).
+func operationFault(err error) error {
 	f := fault.From(err)
-	if f.Upstream != nil && f.Upstream.Status == http.StatusOK && f.Upstream.Code == "3" { // INVALID_ARGUMENT
-		f.Kind, f.Next, f.Public = fault.ContentPolicy, fault.NextModel, "The provider's content policy does not allow this request."
+	if f.Kind == fault.ProviderUnavailable && f.Upstream != nil && f.Upstream.Status == http.StatusOK && f.Upstream.Code == "3" { // INVALID_ARGUMENT
+		f.Kind, f.Next, f.Public = fault.Invalid, fault.NextModel, "The provider refused the request as invalid."
 	}
 	return f
 }

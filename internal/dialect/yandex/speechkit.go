@@ -2,6 +2,7 @@ package yandex
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"errors"
 	"io"
@@ -15,6 +16,7 @@ import (
 	"weir/internal/completion"
 	"weir/internal/dialect"
 	"weir/internal/rawjson"
+	"weir/internal/sorting"
 	"weir/internal/task"
 	"weir/internal/usage"
 )
@@ -59,7 +61,7 @@ func recognize(ask dialect.Ask, ep *catalog.Endpoint, t *task.Transcription) (*c
 	if id == "" {
 		return nil, dialect.Broken(ep, errors.New("the operation has no id"))
 	}
-	wait := firstPoll
+	wait, failed := firstPoll, 0
 	for polls := 0; ; polls++ {
 		if done, _ := rawjson.Bool(rawjson.Find(operation, "done")); done {
 			break
@@ -71,8 +73,13 @@ func recognize(ask dialect.Ask, ep *catalog.Endpoint, t *task.Transcription) (*c
 			return nil, err
 		}
 		wait = min(wait*2, slowPoll)
-		if operation, err = dialect.Object(ask, dialect.Call{Method: http.MethodGet, URL: operationURL(ep.Provider.BaseURL, id)}); err != nil {
-			return nil, err // also for an operation that has failed
+		next, err := dialect.Object(ask, dialect.Call{Method: http.MethodGet, URL: operationURL(ep.Provider.BaseURL, id)})
+		if rest, passing := dialect.Passing(err); passing && failed < dialect.MostFailedLooks { // polls have a quota of their own
+			failed, wait = failed+1, max(wait, rest)
+		} else if err != nil {
+			return nil, operationFault(err) // also for an operation that has failed
+		} else {
+			operation, failed = next, 0
 		}
 	}
 	query := "?operationId=" + url.QueryEscape(id)
@@ -160,8 +167,12 @@ func (e *inBase64) Read(p []byte) (int, error) {
 // {"result":{"finalRefinement":{"finalIndex","normalizedText":{"alternatives":[...]}}}}.
 func readRecognition(ep *catalog.Endpoint, t *task.Transcription, lines []byte) (*completion.Event, error) {
 	said, some := &task.Transcript{Final: true}, false
-	var order []int64 // indexes of the segments
-	refined := map[int64]string{}
+	type final struct { // channels may count their texts apart
+		channel string
+		index   int64
+	}
+	var order []final // of the segments
+	refined := map[final]string{}
 	for line := range bytes.Lines(lines) {
 		line = bytes.TrimSpace(line)
 		if len(line) == 0 {
@@ -177,25 +188,24 @@ func readRecognition(ep *catalog.Endpoint, t *task.Transcription, lines []byte) 
 		some = some || rawjson.KindOf(result) == rawjson.Object && !rawjson.IsNull(rawjson.Find(result, "audioCursors"))
 		index := numbered(rawjson.FindPath(result, "audioCursors", "finalIndex"))
 		if a := rawjson.ElementsOf(rawjson.FindPath(result, "final", "alternatives")); a.Next() {
-			order = append(order, index)
-			addFinal(said, a.Value, rawjson.TextAt(result, "channelTag"))
+			channel := cmp.Or(rawjson.TextAt(result, "channelTag"), rawjson.Text(rawjson.FindPath(result, "final", "channelTag")))
+			order = append(order, final{channel, index})
+			addFinal(said, a.Value, channel)
 		}
 		if a := rawjson.ElementsOf(rawjson.FindPath(result, "finalRefinement", "normalizedText", "alternatives")); a.Next() {
-			refined[numbered(rawjson.FindPath(result, "finalRefinement", "finalIndex"))] = rawjson.TextAt(a.Value, "text")
+			channel := cmp.Or(rawjson.TextAt(result, "channelTag"), rawjson.Text(rawjson.FindPath(result, "finalRefinement", "normalizedText", "channelTag")))
+			refined[final{channel, numbered(rawjson.FindPath(result, "finalRefinement", "finalIndex"))}] = rawjson.TextAt(a.Value, "text")
 		}
 	}
 	if !some {
 		return nil, dialect.Empty(ep)
 	}
-	texts := make([]string, 0, len(said.Segments))
 	for i := range said.Segments {
-		s := &said.Segments[i]
 		if well := refined[order[i]]; well != "" {
-			s.Text = well
+			said.Segments[i].Text = well
 		}
-		texts = append(texts, s.Text)
 	}
-	said.Text = strings.Join(texts, " ")
+	inOrder(said)
 	if t.Response != "diarized_json" { // otherwise a channel does not count as a speaker
 		for i := range said.Segments {
 			said.Segments[i].Speaker = ""
@@ -206,6 +216,17 @@ func readRecognition(ep *catalog.Endpoint, t *task.Transcription, lines []byte) 
 	}
 	task.Letters(said.Segments, said.Words)
 	return &completion.Event{Choice: -1, Result: &task.Result{Transcript: said}, Usage: &usage.Usage{}, Done: true}, nil
+}
+
+// inOrder sorts what was said in several channels by time, and makes the whole text of it.
+func inOrder(said *task.Transcript) {
+	sorting.Stable(said.Segments, func(a, b task.Segment) int { return cmp.Compare(a.Start, b.Start) })
+	sorting.Stable(said.Words, func(a, b task.Word) int { return cmp.Compare(a.Start, b.Start) })
+	texts := make([]string, len(said.Segments))
+	for i := range said.Segments {
+		texts[i] = said.Segments[i].Text
+	}
+	said.Text = strings.Join(texts, " ")
 }
 
 // addFinal adds an utterance.
@@ -219,9 +240,24 @@ func addFinal(said *task.Transcript, v []byte, speaker string) {
 			Text: rawjson.TextAt(w.Value, "text"), Start: millis(rawjson.Find(w.Value, "startTimeMs")), End: millis(rawjson.Find(w.Value, "endTimeMs")), Speaker: speaker,
 		})
 	}
-	if languages := rawjson.ElementsOf(rawjson.Find(v, "languages")); said.Language == "" && languages.Next() {
-		said.Language = rawjson.TextAt(languages.Value, "languageCode")
+	if said.Language == "" {
+		said.Language = likeliest(rawjson.Find(v, "languages"))
 	}
+}
+
+// likeliest reads a distribution over languages, in any order.
+func likeliest(languages []byte) (code string) {
+	best := -1.0
+	for l := rawjson.ElementsOf(languages); l.Next(); {
+		p := rawjson.Find(l.Value, "probability")
+		if rawjson.KindOf(p) == rawjson.String {
+			p = []byte(rawjson.Text(p))
+		}
+		if x, _ := rawjson.Float(p); x > best {
+			code, best = rawjson.TextAt(l.Value, "languageCode"), x
+		}
+	}
+	return code
 }
 
 // numbered reads a 64-bit number, which this wire writes as a string.

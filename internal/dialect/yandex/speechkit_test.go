@@ -112,6 +112,30 @@ func TestReadRecognition(t *testing.T) {
 	}
 }
 
+// A recording of several channels, whose texts may be numbered apart, and a distribution over languages (Yandex Cloud, SpeechKit API v3:
+// AsyncRecognizer.GetRecognition). Numbers that are 0 may be missing, as in all JSON of protocol buffers.
+func TestReadChannels(t *testing.T) {
+	t.Parallel()
+	const lines = `{"result":{"audioCursors":{"finalIndex":"0"},"final":{"alternatives":[{"words":[{"text":"yes","startTimeMs":"2000","endTimeMs":"2400"}],"text":"yes","startTimeMs":"2000","endTimeMs":"2500","languages":[{"languageCode":"en-US","probability":0.08},{"languageCode":"ru-RU","probability":"0.91"}]}],"channelTag":"1"},"channelTag":"1"}}
+{"result":{"audioCursors":{},"final":{"alternatives":[{"words":[{"text":"is","endTimeMs":"300"}],"text":"is it","endTimeMs":"600"}],"channelTag":"0"}}}
+{"result":{"audioCursors":{},"finalRefinement":{"normalizedText":{"alternatives":[{"text":"Is it?"}],"channelTag":"0"}}}}
+{"result":{"audioCursors":{},"finalRefinement":{"finalIndex":"0","normalizedText":{"alternatives":[{"text":"Yes."}],"channelTag":"1"}},"channelTag":"1"}}
+`
+	ms := func(n int) time.Duration { return time.Duration(n) * time.Millisecond }
+	ev, err := readRecognition(kit, &task.Transcription{Response: "json"}, []byte(lines))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &task.Transcript{
+		Final: true, Text: "Is it? Yes.", Language: "ru-RU",
+		Segments: []task.Segment{{End: ms(600), Text: "Is it?"}, {Start: ms(2000), End: ms(2500), Text: "Yes."}},
+		Words:    []task.Word{{Text: "is", End: ms(300)}, {Text: "yes", Start: ms(2000), End: ms(2400)}},
+	}
+	if diff := cmp.Diff(want, ev.Result.Transcript); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // Whatever a provider sends, it is a transcript or a fault.
 func FuzzReadRecognition(f *testing.F) {
 	f.Add([]byte(recognition))

@@ -62,6 +62,9 @@ func TestFailureAsReported(t *testing.T) {
 		"of an hour": {429, "ai.imageGenerationRequestsPerHour.rate rate quota limit exceed: allowed 10 requests", fault.RateLimited, fault.NextEndpoint, "The provider's rate limit is reached.", 10 * time.Second},
 		// the folder has no right to the model
 		"black-roland/homeassistant-yandexgpt#60": {403, "Access to model art://yandex-art/latest denied", fault.ProviderUnavailable, fault.NextEndpoint, "The provider did not accept the gateway's request.", 0},
+		// the operator's folder: none of the client's business (Yandex AI Studio, Error codes)
+		"of a folder": {400, "Specified folder ID 'b1gabc' does not match with service account folder ID 'b1gxyz'", fault.ProviderUnavailable, fault.NextEndpoint, "The provider did not accept the gateway's request.", 0},
+		"of a model":  {400, "Failed to parse model URI", fault.Invalid, fault.NextEndpoint, "Failed to parse model URI", 0},
 		// the operator's folder or model: another endpoint may be right
 		"black-roland/homeassistant-yandexgpt#11": {400, "invalid model_uri", fault.Invalid, fault.NextEndpoint, "invalid model_uri", 0},
 	} {
