@@ -10,4 +10,9 @@ func Parse(data []byte, env Lookup) (Config, error) {
 }
 
 // Private reports whether a secret file may be used.
-func Private(path string, mode fs.FileMode) bool { return private(path, mode) }
+func Private(path string, mode fs.FileMode, readOnly, memory bool) bool {
+	return private(path, mode, mount{readOnly, memory})
+}
+
+// ReadOnly reports whether a file is on a read-only mount.
+func ReadOnly(path string) bool { return mountOf(path).readOnly }

@@ -9,6 +9,7 @@ import (
 	"math/big"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -119,7 +120,7 @@ func readSecretFile(path string) (Secret, error) {
 	if !info.Mode().IsRegular() || info.Size() > most {
 		return Secret{}, fmt.Errorf("the secret file %s is not a regular file of at most 64 KiB", path)
 	}
-	if !private(path, info.Mode()) {
+	if !private(path, info.Mode(), mountOf(path)) {
 		return Secret{}, fmt.Errorf("the secret file %s may be read by others (mode %04o); run: chmod 600 %s", path, info.Mode().Perm(), path)
 	}
 	data, err := os.ReadFile(path)
@@ -137,11 +138,21 @@ func readSecretFile(path string) (Secret, error) {
 // user in a list of access rights, which shows in the mode as rights of the group.
 const credentials = "/run/credentials/"
 
-// private reports whether only the owner can read a file.
-func private(path string, mode fs.FileMode) bool {
-	others := fs.FileMode(0o077)
-	if strings.HasPrefix(filepath.Clean(path), credentials) {
+// mount is how a file system is mounted.
+type mount struct{ readOnly, memory bool }
+
+// secretFolders are where Docker and Podman put secrets, also such as are files of the host.
+var secretFolders = []string{"/run/secrets/", "/var/run/secrets/"}
+
+// private reports whether only the owner can read a file. What Docker and Kubernetes mount into a container may show as readable by all there: it is
+// on a read-only mount of its own, in memory or in a folder for secrets, and the container has no other users.
+func private(path string, mode fs.FileMode, m mount) bool {
+	others, path := fs.FileMode(0o077), filepath.Clean(path)
+	if strings.HasPrefix(path, credentials) {
 		others = 0o037
+	}
+	if m.readOnly && (m.memory || slices.ContainsFunc(secretFolders, func(folder string) bool { return strings.HasPrefix(path, folder) })) {
+		others = 0o033
 	}
 	return mode.Perm()&others == 0
 }

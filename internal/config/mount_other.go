@@ -1,0 +1,5 @@
+//go:build !linux
+
+package config
+
+func mountOf(string) mount { return mount{} }
