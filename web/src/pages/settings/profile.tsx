@@ -1,7 +1,7 @@
 /** The person's own page: name, address, language, theme. */
 import { useQuery } from '@tanstack/react-query'
 import { lazy, Suspense, useEffect, useState, type FormEvent } from 'react'
-import { ApiError, get, patch, type Body } from '../../api/client'
+import { ApiError, get, patch, remove, type Body } from '../../api/client'
 import { explain, said } from '../../api/explain'
 import { meQuery, queries, useMe } from '../../api/query'
 import { useT } from '../../i18n'
@@ -10,6 +10,7 @@ import { Button } from '../../ui/button'
 import { Segmented } from '../../ui/controls'
 import { ErrorBox, SkeletonRows } from '../../ui/feedback'
 import { Field, Input } from '../../ui/field'
+import { Confirm } from '../../ui/overlay'
 import { Panel } from '../../ui/page'
 import { toast } from '../../ui/toast'
 import { When } from '../../ui/values'
@@ -81,8 +82,27 @@ export default function Profile() {
               <p className="text-small text-ink3">{t('times')}</p>
             </div>
           </Panel>
+          <Delete />
         </>
       )}
     </Settings>
+  )
+}
+
+/** Ends the account for good. The request asks for a proof of who is there where the sign-in is not recent. */
+function Delete() {
+  const t = useT('settings')
+  const [asking, setAsking] = useState(false)
+  const [busy, setBusy] = useState(false)
+  const end = async () => {
+    setBusy(true)
+    try { await remove('/api/account'); location.assign('/') } catch (e) { toast(explain(e)); setBusy(false); setAsking(false) }
+  }
+  return (
+    <Panel title={t('accountDelete')}>
+      <p className="pb-3 text-ink2">{t('accountDeleteText')}</p>
+      <Button look="bad" small icon="trash" onClick={() => setAsking(true)}>{t('accountDelete')}</Button>
+      {asking && <Confirm open onOpenChange={(o) => { if (!o) setAsking(false) }} title={t('accountDeleteTitle')} verb={t('accountDelete')} busy={busy} onConfirm={() => void end()}>{t('accountDeleteText')}</Confirm>}
+    </Panel>
   )
 }
