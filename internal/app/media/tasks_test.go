@@ -182,7 +182,7 @@ func TestModerations(t *testing.T) {
 		}
 	}
 	rich := gw.NewAccount(t)
-	if v := rich.Moderate(t, map[string]any{"model": apptest.Moderators[1].Slug(""), "input": []string{"kill myself", "shoplift"}}); !v[0].Is["self-harm"] || !v[1].Is["illicit"] || !v[1].Flagged {
+	if v := rich.Moderate(t, map[string]any{"model": apptest.Moderators[1].Slug(""), "input": []string{"kill myself", "shoplift"}}); !v[0].Is["self-harm"] || !v[1].Is["illicit"] || !v[1].Flagged || len(v[1].Is) == 13 {
 		t.Errorf("verdicts %+v", v)
 	}
 	rich.WantSpent(t, true)
