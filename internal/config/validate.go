@@ -12,6 +12,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+
+	"golang.org/x/net/idna"
 
 	"weir/internal/catalog"
 	"weir/internal/catalog/builtin"
@@ -340,6 +343,9 @@ func (k *checker) tls() {
 		k.fail("server.tls.key_file", "it must name the key of cert_file")
 	}
 	for i, d := range t.ACME.Domains {
+		if name, err := asNetWrites(d); err == nil {
+			d = name // what is no name is refused below
+		}
 		if !isHost(d) || !strings.Contains(d, ".") || strings.Contains(d, "_") {
 			k.fail(fmt.Sprintf("server.tls.acme.domains[%d]", i), "%q is not a name that an authority gives certificates for; write one like weir.example.com", d)
 		}
@@ -379,6 +385,12 @@ func (k *checker) server() {
 		u, err := url.Parse(s.PublicURL)
 		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
 			k.fail("server.public_url", "it must be an address like https://api.example.com, without credentials, query and fragment")
+		} else if u.Path != "" {
+			k.fail("server.public_url", "it must have no path (%s): pages, cookies and the API begin at the root; give the gateway a host name of its own, such as https://weir.example.com", clip(u.Path))
+		} else if host, err := asNetWrites(u.Host); err != nil {
+			k.fail("server.public_url", "%q is no name of a host: %w", clip(u.Host), err)
+		} else if host != u.Host {
+			s.PublicURL = u.Scheme + "://" + host
 		}
 	}
 	if v := s.ModerationVendor; v == "" || strings.ContainsAny(v, "/ ") {
@@ -542,4 +554,18 @@ func (c *Config) StorePath() string {
 		return filepath.Join(c.DataDir, "weir.db")
 	}
 	return c.Store.DSN.Reveal()
+}
+
+// asNetWrites is a host with letters of other alphabets in the form in which browsers send it: шлюз.рф becomes xn--g1ah2bza.xn--p1ai. Of any other
+// it changes nothing.
+func asNetWrites(host string) (string, error) {
+	if !strings.ContainsFunc(host, func(r rune) bool { return r > unicode.MaxASCII }) {
+		return host, nil
+	}
+	name, port, found := strings.Cut(host, ":")
+	name, err := idna.Lookup.ToASCII(name)
+	if found {
+		name += ":" + port
+	}
+	return name, err
 }

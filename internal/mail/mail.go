@@ -78,6 +78,7 @@ type letter struct {
 
 // New makes a Sender. Start begins its work. It fails when From is no address.
 func New(c Config, log *slog.Logger, now func() time.Time) (*Sender, error) {
+	c.From, c.Host = asciiAddress(c.From), ascii(c.Host)
 	if err := gomail.NewMsg().From(c.From); err != nil {
 		return nil, fmt.Errorf("mail.from: %w", err)
 	}
@@ -213,6 +214,9 @@ func (s *Sender) send(ctx context.Context, p *post) error {
 		}
 		return conn, err
 	})}
+	if name := ownName(s.cfg.BaseURL()); name != "" {
+		options = append(options, gomail.WithHELO(name))
+	}
 	switch s.cfg.Encryption {
 	case TLS:
 		options = append(options, gomail.WithSSL())
@@ -272,24 +276,20 @@ func noticePost(m *notify.Mail) post {
 // compose writes a mail.
 func (s *Sender) compose(p *post) (*gomail.Msg, error) {
 	base := s.cfg.BaseURL()
-	host, name := base, "weir"
+	host := base
 	if u, err := url.Parse(base); err == nil && u.Host != "" {
-		host, name = u.Host, u.Hostname()
+		host = u.Host
 	}
 	c := p.content(base, host)
 	msg := gomail.NewMsg()
 	if err := msg.From(s.cfg.From); err != nil {
 		return nil, err
 	}
-	if err := msg.To(p.to); err != nil {
+	if err := msg.To(asciiAddress(p.to)); err != nil {
 		return nil, errAddress // and not the address
 	}
 	msg.Subject(subjectOf(c.subject))
-	if p.id == "" {
-		msg.SetMessageID()
-	} else {
-		msg.SetMessageIDWithValue(p.id + "@" + name)
-	}
+	msg.SetMessageIDWithValue(cmp.Or(p.id, newID()) + "@" + cmp.Or(ownName(base), "weir"))
 	msg.SetDate()
 	msg.SetGenHeader("Auto-Submitted", "auto-generated")
 	msg.SetGenHeader("X-Auto-Response-Suppress", "All")

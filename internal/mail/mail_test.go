@@ -45,6 +45,8 @@ type server struct {
 	port int
 
 	mu       sync.Mutex
+	greeted  string  // what the client calls itself
+	to       string  // of the last RCPT
 	refuse   []int   // statuses of the next RCPT commands; 0 takes it
 	faults   []fault // of the next connections
 	received chan string
@@ -102,6 +104,9 @@ func (s *server) talk(c net.Conn) {
 		}
 		switch verb, _, _ := strings.Cut(strings.ToUpper(strings.TrimSpace(line)), " "); verb {
 		case "EHLO", "HELO":
+			s.mu.Lock()
+			_, s.greeted, _ = strings.Cut(strings.TrimSpace(line), " ")
+			s.mu.Unlock()
 			say("250-test")
 			say("250-8BITMIME")
 			say("250 AUTH PLAIN")
@@ -112,6 +117,7 @@ func (s *server) talk(c net.Conn) {
 			say("235 welcome")
 		case "RCPT":
 			s.mu.Lock()
+			s.to = strings.TrimSpace(line)
 			status := 0
 			if len(s.refuse) > 0 {
 				status, s.refuse = s.refuse[0], s.refuse[1:]
@@ -272,6 +278,32 @@ func TestMails(t *testing.T) {
 				t.Errorf("%s: %s", kind, html)
 			}
 		}
+	}
+}
+
+// A mail server is told the name that clients know, and names in Russian letters as the net writes them.
+func TestNamesOfTheNet(t *testing.T) {
+	t.Parallel()
+	for _, x := range []struct{ base, from, to, greeted, rcpt, id string }{
+		{"https://weir.example.org:8443", "Weir <weir@example.org>", "anna@example.org", "weir.example.org", "<anna@example.org>", "@weir.example.org>"},
+		{"https://шлюз.рф", "Шлюз <weir@шлюз.рф>", "anna@почта.рф", "xn--g1ah2bza.xn--p1ai", "<anna@xn--80a1acny.xn--p1ai>", "@xn--g1ah2bza.xn--p1ai>"},
+		{"https://xn--g1ah2bza.xn--p1ai", "weir@xn--g1ah2bza.xn--p1ai", "anna@Почта.РФ", "xn--g1ah2bza.xn--p1ai", "<anna@xn--80a1acny.xn--p1ai>", "@xn--g1ah2bza.xn--p1ai>"},
+		{"http://127.0.0.1:8080", "weir@example.org", "anna@example.org", "", "<anna@example.org>", "@weir>"},
+	} {
+		s := serve(t)
+		m, _ := s.sender(func(c *mail.Config) { c.From, c.BaseURL = x.from, func() string { return x.base } })
+		if !m.Send(person.Mail{To: x.to, Kind: person.MailPassword, Locale: "ru"}) {
+			t.Fatal("there was no room")
+		}
+		head, _, _ := read(t, got(t, s.received))
+		s.mu.Lock()
+		if x.greeted != "" && s.greeted != x.greeted || !strings.Contains(s.to, x.rcpt) || !strings.HasSuffix(head.Get("Message-Id"), x.id) {
+			t.Errorf("%s: it calls itself %s, sends to %s, Message-ID %s", x.base, s.greeted, s.to, head.Get("Message-Id"))
+		}
+		if from := head.Get("From"); strings.ContainsFunc(from, func(r rune) bool { return r > 127 }) {
+			t.Errorf("%s: from %s", x.base, from)
+		}
+		s.mu.Unlock()
 	}
 }
 
