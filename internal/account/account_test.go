@@ -46,6 +46,10 @@ func (m *memory) SetUserDisabled(_ context.Context, id string, disabled bool, _ 
 	return fault.New(fault.NotFound, "memory", "None.")
 }
 
+func (m *memory) ForgetUser(ctx context.Context, id string, now time.Time, e audit.Event) error {
+	return m.SetUserDisabled(ctx, id, true, now, e)
+}
+
 func (m *memory) SetUserPreferences(_ context.Context, id, was, preferences string, _ time.Time, e audit.Event) (bool, error) {
 	if m.between != nil {
 		m.between()
@@ -161,13 +165,16 @@ func TestUsers(t *testing.T) {
 	if e := store.events[len(store.events)-1]; e.Before != "user" || e.After != "operator" {
 		t.Errorf("event %+v", e)
 	}
+	if err := m.Forget(t.Context(), u.ID, by); err != nil {
+		t.Fatal(err)
+	}
 	var actions []string
 	for _, e := range store.events {
 		if actions = append(actions, e.Action); e.Actor != by || e.Target != u.ID {
 			t.Errorf("event %+v", e)
 		}
 	}
-	if want := []string{audit.UserCreated, audit.UserDisabled, audit.UserEnabled, audit.UserRole}; !slices.Equal(actions, want) {
+	if want := []string{audit.UserCreated, audit.UserDisabled, audit.UserEnabled, audit.UserRole, audit.UserForgotten}; !slices.Equal(actions, want) {
 		t.Errorf("actions %q; want %q", actions, want)
 	}
 	if err := m.SetDisabled(t.Context(), "usr_none", true, by); !fault.Is(err, fault.NotFound) {
