@@ -269,12 +269,17 @@ func (x *exchange) getGeminiModels() error {
 		}
 	}
 	after := cmp.Or(q.Get("pageToken"), q.Get("page_token"))
+	hidden, err := x.hidden()
+	if err != nil {
+		return err
+	}
 	var all []listing.Offer
 	for _, m := range x.api.Catalog().Models() {
 		if m.Type == catalog.TypeChat || m.Type == catalog.TypeEmbedding {
 			all = append(all, listing.Offers(m)...)
 		}
 	}
+	all = slices.DeleteFunc(all, func(it listing.Offer) bool { return hidden[it.ID] })
 	if after != "" {
 		at := slices.IndexFunc(all, func(it listing.Offer) bool { return it.ID == after })
 		if at < 0 {

@@ -16,21 +16,47 @@ func (x *exchange) getHidden() error {
 	if err != nil {
 		return err
 	}
-	hidden := []string{}
-	if d != nil {
-		var own []routing.Own
-		if x.api.ProviderKeys != nil {
-			if own, err = x.api.ProviderKeys.Of(x.context(), x.caller.User); err != nil {
-				return err
-			}
-		}
-		hidden = refusedModels(x.api.Catalog(), routing.Query{Preferences: d.Preferences, At: x.at, Own: own, Rand: func() float64 { return 0 }})
+	hidden, err := x.refusedBy(d)
+	if err != nil {
+		return err
 	}
 	o := newObject(256)
 	o.Object()
 	o.texts("hidden", hidden)
 	o.EndObject()
 	return x.reply(&o)
+}
+
+// hidden are the models that the lists do not show to the caller's API key, because every call of it would be refused; nil for none.
+func (x *exchange) hidden() (map[string]bool, error) {
+	if x.caller == nil || x.caller.Management || x.caller.Defaults == nil {
+		return nil, nil
+	}
+	ids, err := x.refusedBy(x.caller.Defaults)
+	if len(ids) == 0 || err != nil {
+		return nil, err
+	}
+	hidden := make(map[string]bool, len(ids))
+	for _, id := range ids {
+		hidden[id] = true
+	}
+	return hidden, nil
+}
+
+// refusedBy lists the models of which every call with these preferences would be refused; nil preferences refuse none.
+func (x *exchange) refusedBy(d *apikey.Defaults) ([]string, error) {
+	if d == nil {
+		return []string{}, nil
+	}
+	q := routing.Query{Preferences: d.Preferences, At: x.at, Rand: func() float64 { return 0 }}
+	if x.api.ProviderKeys != nil {
+		own, err := x.api.ProviderKeys.Of(x.context(), x.caller.User)
+		if err != nil {
+			return nil, err
+		}
+		q.Own = own
+	}
+	return refusedModels(x.api.Catalog(), q), nil
 }
 
 // defaults are the preferences of the caller's calls; nil when there are none.

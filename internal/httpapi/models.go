@@ -108,14 +108,26 @@ func (x *exchange) getEmbeddingModels() error {
 	return x.list(x.shelf().Embeddings, catalog.TypeEmbedding)
 }
 
-func (x *exchange) getVideoModels() error { return x.send(x.shelf().Videos) }
+func (x *exchange) getVideoModels() error {
+	hidden, err := x.hidden()
+	if err != nil {
+		return err
+	}
+	b, release := x.shelf().Videos.Answer(&listing.Query{}, hidden)
+	defer release()
+	return x.send(b)
+}
 
 // shelf is the rendered lists of the catalog in force.
 func (x *exchange) shelf() *listing.Shelf { return x.api.models.Of(x.api.Catalog()) }
 
 // list answers with the part of a list that the query selects.
 func (x *exchange) list(l *listing.List, types ...string) error {
-	if x.r.URL.RawQuery == "" {
+	hidden, err := x.hidden()
+	if err != nil {
+		return err
+	}
+	if x.r.URL.RawQuery == "" && hidden == nil {
 		return x.sendList(l.Whole(), false)
 	}
 	values, err := x.query()
@@ -126,7 +138,7 @@ func (x *exchange) list(l *listing.List, types ...string) error {
 	if err != nil {
 		return err
 	}
-	b, release := l.Answer(&q)
+	b, release := l.Answer(&q, hidden)
 	defer release()
 	if q.Page > 0 {
 		x.pageHeaders(values, b.Total, q.Page, q.PerPage)
@@ -183,8 +195,9 @@ func (x *exchange) pageHeaders(q url.Values, total, page, perPage int) {
 
 var (
 	catalogAge  = []string{"public, max-age=60"}
+	keysAge     = []string{"private, max-age=60"} // of what one key may use
 	gzipped     = []string{"gzip"}
-	varyPacking = []string{"Accept-Encoding, Anthropic-Version"}
+	varyPacking = []string{"Accept-Encoding, Anthropic-Version, Authorization, X-Api-Key, X-Goog-Api-Key"}
 )
 
 // packedTag is the end of the ETag of a body in gzip: it is another sequence of bytes.
@@ -222,6 +235,9 @@ func (x *exchange) has(tag string) bool {
 	h := x.w.Header()
 	h["Etag"] = []string{tag}
 	h["Cache-Control"] = catalogAge
+	if x.caller != nil && x.caller.Defaults != nil {
+		h["Cache-Control"] = keysAge
+	}
 	for _, line := range x.r.Header["If-None-Match"] {
 		for known := range strings.SplitSeq(line, ",") {
 			if known = strings.TrimPrefix(strings.TrimSpace(known), "W/"); unpacked(known) == unpacked(tag) || known == "*" {

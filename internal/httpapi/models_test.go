@@ -414,7 +414,7 @@ func TestPackedLists(t *testing.T) {
 	plain := l.get("/v1/models")
 	for accept, packed := range map[string]bool{"gzip": true, "br, GZIP;q=0.5": true, "gzip;q=0": false, "gzip; q=0.000": false, "identity": false, "": false, "gzip;q=0.05": true} {
 		r := l.get("/v1/models", "Accept-Encoding", accept)
-		if r.Header.Get("Vary") != "Accept-Encoding, Anthropic-Version" || (r.Header.Get("Content-Encoding") == "gzip") != packed || (r.Header.Get("Etag") == plain.Header.Get("Etag")) == packed {
+		if r.Header.Get("Vary") != "Accept-Encoding, Anthropic-Version, Authorization, X-Api-Key, X-Goog-Api-Key" || (r.Header.Get("Content-Encoding") == "gzip") != packed || (r.Header.Get("Etag") == plain.Header.Get("Etag")) == packed {
 			t.Errorf("%q: %v", accept, r.Header)
 		}
 		body := r.body

@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -81,6 +82,33 @@ func TestHiddenModels(t *testing.T) {
 		}
 		if len(hidden) == 0 {
 			t.Error("nothing is hidden")
+		}
+	}
+	for _, list := range []string{"/v1/models", "/v1/models?sort_by=name", "/v1/embeddings/models", "/v1/images/models", "/v1/videos/models", "/v1beta/models?pageSize=1000"} {
+		ids := func(r *response) (ids []any) {
+			m := r.json(t)
+			for _, name := range []string{"data", "models"} {
+				entries, _ := at(m, name).([]any)
+				for _, e := range entries {
+					id := at(e, "id")
+					if id == nil {
+						id = strings.TrimPrefix(at(e, "name").(string), "models/")
+					}
+					ids = append(ids, id)
+				}
+			}
+			return ids
+		}
+		keyed := n.do("GET", list, "")
+		all, own := ids(n.do("GET", list, "", "Authorization", "")), ids(keyed)
+		var want []any
+		for _, id := range all {
+			if served[id] {
+				want = append(want, id)
+			}
+		}
+		if len(own) != len(want) || fmt.Sprint(own) != fmt.Sprint(want) || keyed.Header.Get("Cache-Control") != "private, max-age=60" {
+			t.Errorf("%s: the key is shown %v of %v, want %v; %s", list, own, all, want, keyed.Header.Get("Cache-Control"))
 		}
 	}
 	anna := n.join(t, "anna@example.org", apikey.User)

@@ -19,6 +19,7 @@ type Query struct {
 
 // List answers queries for one list. It is safe for concurrent use.
 type List struct {
+	head   string // of its bodies
 	items  []item // in the order of the zero Query
 	ranked bool   // some item has a rank
 	whole  *Body
@@ -31,8 +32,8 @@ type arranged struct {
 	at   []int32 // indexes into items
 }
 
-func newList(items []item, write Append) *List {
-	l := &List{items: items, ranked: slices.ContainsFunc(items, func(it item) bool { return it.rank > 0 })}
+func newList(head string, items []item, write Append) *List {
+	l := &List{head: head, items: items, ranked: slices.ContainsFunc(items, func(it item) bool { return it.rank > 0 })}
 	order(items, l.ranked)
 	l.whole = render(head, items, write)
 	return l
@@ -101,17 +102,20 @@ func (l *List) having(dst []*item, q *Query, words []word, fits func(*item, []wo
 
 var chosenItems = sync.Pool{New: func() any { return new([]*item) }}
 
-// Answer is the body for a query. A body that is asked for again is kept; release gives back the memory of one that is not.
-func (l *List) Answer(q *Query) (b *Body, release func()) {
-	if *q == (Query{}) {
+// Answer is the body for a query, without the entries whose ids are hidden. A body without any hidden that is asked for again is kept; release
+// gives back the memory of one that is not.
+func (l *List) Answer(q *Query, hidden map[string]bool) (b *Body, release func()) {
+	if *q == (Query{}) && hidden == nil {
 		return l.whole, func() {}
 	}
-	b, keep := l.kept.find(*q)
-	if b != nil {
-		return b, func() {}
+	keep := false
+	if hidden == nil {
+		if b, keep = l.kept.find(*q); b != nil {
+			return b, func() {}
+		}
 	}
 	pooled := chosenItems.Get().(*[]*item)
-	chosen := l.choose((*pooled)[:0], q)
+	chosen := slices.DeleteFunc(l.choose((*pooled)[:0], q), func(it *item) bool { return hidden[it.ID] })
 	defer func() {
 		clear(chosen) // the pool must not keep an old snapshot alive
 		*pooled = chosen[:0]
@@ -122,32 +126,33 @@ func (l *List) Answer(q *Query) (b *Body, release func()) {
 		from := min((q.Page-1)*q.PerPage, total)
 		page = chosen[from:min(from+q.PerPage, total)]
 	}
-	size := len(head) + len(tail)
+	size := len(l.head) + len(tail)
 	tag := newTag()
 	for _, it := range page {
 		size += len(it.json) + 1
 		tag.add(it.hash)
 	}
 	if keep {
-		b = newBody(appendItems(make([]byte, 0, size), page), tag.text(total), total)
+		b = newBody(l.appendItems(make([]byte, 0, size), page), tag.text(total), total)
 		l.kept.keep(*q, b)
 		return b, func() {}
 	}
 	memory := bodies.Get().(*bytes.Buffer)
 	memory.Reset()
 	memory.Grow(size)
-	return &Body{Bytes: appendItems(memory.AvailableBuffer(), page), Tag: tag.text(total), Total: total}, func() { bodies.Put(memory) }
+	return &Body{Bytes: l.appendItems(memory.AvailableBuffer(), page), Tag: tag.text(total), Total: total}, func() { bodies.Put(memory) }
 }
 
 var bodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 const (
-	head = `{"object":"list","data":[`
-	tail = `]}`
+	head      = `{"object":"list","data":[`
+	videoHead = `{"data":[`
+	tail      = `]}`
 )
 
-func appendItems(b []byte, items []*item) []byte {
-	b = append(b, head...)
+func (l *List) appendItems(b []byte, items []*item) []byte {
+	b = append(b, l.head...)
 	for i, it := range items {
 		if i > 0 {
 			b = append(b, ',')

@@ -34,7 +34,7 @@ func TestAnswers(t *testing.T) {
 			}
 			items = append(items, newItem(Offer{Model: m, ID: m.Slug, Endpoints: []*catalog.Endpoint{{Model: m}}}, ranks))
 		}
-		l := newList(slices.Clone(items), write)
+		l := newList(head, slices.Clone(items), write)
 		q := Query{
 			Search: Fold(strings.Join(rapid.SliceOfN(rapid.SampledFrom(words), 0, 2).Draw(t, "search"), " ")),
 			Type:   rapid.SampledFrom([]string{"", catalog.TypeChat}).Draw(t, "wanted"),
@@ -63,7 +63,7 @@ func TestAnswers(t *testing.T) {
 			}
 		}
 		for range 3 { // the third is kept
-			b, release := l.Answer(&q)
+			b, release := l.Answer(&q, nil)
 			if body := string(b.Bytes); body != `{"object":"list","data":[`+entries(got)+`]}` || b.Total != len(got) {
 				t.Fatalf("%s: %q", body, got)
 			}

@@ -22,7 +22,7 @@ func TestSearchFindsWhatWasMeant(t *testing.T) {
 	} {
 		items = append(items, newItem(Offer{Model: &m, ID: m.Slug, Endpoints: []*catalog.Endpoint{{Model: &m}}}, nil))
 	}
-	l := newList(items, write)
+	l := newList(head, items, write)
 	for search, want := range map[string][]string{
 		"gpt5":              {"openai/gpt-5", "yandex/yandexgpt-5.1"},
 		"GPT 5":             {"openai/gpt-5", "yandex/yandexgpt-5.1"},

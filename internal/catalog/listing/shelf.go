@@ -62,7 +62,7 @@ func (c *Cache) Ranks() Ranks {
 type Shelf struct {
 	snapshot                   *catalog.Snapshot
 	Models, Embeddings, Images *List
-	Videos                     *Body // the newest first
+	Videos                     *List // without ranks: the newest first
 }
 
 func newShelf(s *catalog.Snapshot, r Ranks, e *Encoders) *Shelf {
@@ -84,9 +84,8 @@ func newShelf(s *catalog.Snapshot, r Ranks, e *Encoders) *Shelf {
 			}
 		}
 	}
-	order(videos, false)
 	return &Shelf{
-		snapshot: s, Models: newList(models, e.Model), Embeddings: newList(embeddings, e.Embedding), Images: newList(images, e.Model),
-		Videos: render(`{"data":[`, videos, e.Video),
+		snapshot: s, Models: newList(head, models, e.Model), Embeddings: newList(head, embeddings, e.Embedding), Images: newList(head, images, e.Model),
+		Videos: newList(videoHead, videos, e.Video),
 	}
 }
