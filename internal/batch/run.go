@@ -565,6 +565,9 @@ func (s *Service) judge(ctx context.Context, it *Item, a *Answer) verdict {
 	backoff := min(firstPause<<min(it.fails, 6), mostPause)
 	switch a.Err.Kind {
 	case fault.PaymentRequired:
+		if a.Err.RetryAfter > 0 { // only the calls that run are in the way
+			return verdict{again: true, after: max(backoff, min(a.Err.RetryAfter, mostPause))}
+		}
 		return verdict{again: true, pause: noMoney}
 	case fault.RateLimited, fault.Overloaded, fault.StorageUnavailable, fault.Draining, fault.ProviderOverloaded, fault.NoProvider:
 		return verdict{again: true, after: max(backoff, min(a.Err.RetryAfter, mostPause))}

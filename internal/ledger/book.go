@@ -248,7 +248,8 @@ type Hold struct {
 }
 
 // Hold reserves r.Amount, which must not be negative. It fails with fault.PaymentRequired when the wallet or the key's limit has too
-// little (Details: "required" and "available" in rubles, and "reason": "key_limit" when the limit is what is too low), and with
+// little (Details: "required" and "available" in rubles, "reason": "key_limit" when the limit is what is too low, and "reserved" with a RetryAfter
+// when only the holds of calls that run are in the way), and with
 // fault.StorageUnavailable when only the store could decide, and it is unavailable.
 func (b *Book) Hold(ctx context.Context, r HoldRequest) (*Hold, error) {
 	if r.Amount < 0 || r.Limit != nil && r.Key == "" || len(r.Wallet) > record.MaxID || len(r.Key) > record.MaxID {
@@ -319,7 +320,9 @@ func (b *Book) implausible(ctx context.Context, wallet string, n money.Nano) err
 	if err != nil {
 		return err
 	}
-	return b.share(shareID{Wallet: wallet}).tooLittle(n, bal.Balance-bal.Held)
+	p := b.lock(shareID{Wallet: wallet})
+	defer p.mu.Unlock()
+	return p.tooLittle(n, bal.Balance-bal.Held, false)
 }
 
 // unextend reverses the hold on the wallet when the key's limit refused.

@@ -40,6 +40,7 @@ type share struct {
 type refusal struct {
 	try       int
 	available money.Nano
+	elsewhere money.Nano // in the leases of other nodes
 }
 
 // failure is the last answer that was none.
@@ -192,7 +193,7 @@ func (b *Book) take(ctx context.Context, id shareID, has *lease, lim *KeyLimit, 
 			p.mu.Unlock()
 			return l, nil
 		}
-		if err := p.known(arrived, wait, l, usable, n); err != nil {
+		if err := p.known(arrived, wait, l, usable, n, has == nil); err != nil {
 			p.mu.Unlock()
 			return nil, err
 		}
@@ -212,8 +213,8 @@ func (b *Book) take(ctx context.Context, id shareID, has *lease, lim *KeyLimit, 
 }
 
 // known refuses n when a question to the store that failed ended after the caller arrived (wait: one was under way then), or when
-// one that began after that has shown that there is not enough.
-func (p *share) known(arrived int, wait bool, l *lease, usable bool, n money.Nano) error {
+// one that began after that has shown that there is not enough. first: nothing is held for the call yet.
+func (p *share) known(arrived int, wait bool, l *lease, usable bool, n money.Nano, first bool) error {
 	if p.failed.try > arrived || wait && p.failed.try == arrived {
 		return p.failed.err
 	}
@@ -225,7 +226,7 @@ func (p *share) known(arrived int, wait bool, l *lease, usable bool, n money.Nan
 		free = l.free()
 	}
 	if n-free > p.refused.available {
-		return p.tooLittle(n, p.refused.available+free)
+		return p.tooLittle(n, p.refused.available+free, first)
 	}
 	return nil
 }
@@ -296,14 +297,14 @@ func (b *Book) ask(ctx context.Context, p *share, has *lease, lim *KeyLimit, n m
 		p.retire(l)
 		return nil, b.rejoin(ctx, p, l.epoch)
 	case g.Granted == 0:
-		p.refused = refusal{try: try, available: max(g.Available, 0)}
+		p.refused = refusal{try: try, available: max(g.Available, 0), elsewhere: g.Elsewhere}
 		if l.granted == 0 && l.holds == 0 && p.lease == l {
 			p.lease = nil
 		}
 		if g.Available+l.free() >= n { // holds have ended meanwhile
 			return nil, nil
 		}
-		return nil, p.tooLittle(n, g.Available+l.free())
+		return nil, p.tooLittle(n, g.Available+l.free(), has == nil)
 	}
 	l.granted += g.Granted
 	p.want, p.wantAt = g.Granted, now
@@ -450,14 +451,27 @@ func (b *Book) rejoinLocked(ctx context.Context, epoch int64) error {
 	return nil
 }
 
-// tooLittle is the refusal of n when available is all that can be borrowed.
-func (p *share) tooLittle(n, available money.Nano) error {
+// soon is when it is worth asking again for money that calls hold which run.
+const soon = 2 * time.Second
+
+// tooLittle is the refusal of n when available is all that can be borrowed. first: nothing is held for the call yet, so that all that is held is
+// for others, whose end may be enough. It is called with the lock.
+func (p *share) tooLittle(n, available money.Nano, first bool) error {
 	text := "The balance is too low for this request. Top up, or ask for fewer tokens."
 	e := fault.New(fault.PaymentRequired, "ledger.Hold", text)
 	e.Details = map[string]any{"required": n.String(), "available": max(available, 0).String()}
 	if p.id.Key != "" {
 		e.Public = "The spending limit of this key is too low for this request. Raise it, or ask for fewer tokens."
 		e.Details["reason"] = "key_limit"
+	}
+	reserved := p.refused.elsewhere
+	for _, l := range p.all() {
+		reserved += l.held
+	}
+	if first && reserved > 0 && n <= max(available, 0)+reserved {
+		e.Details["reserved"] = reserved.String()
+		e.RetryAfter = soon
+		e.Public = "This request has to wait: " + reserved.String() + " rubles are reserved for calls that run. Try again when one has ended, or ask for fewer tokens."
 	}
 	return e
 }

@@ -2,7 +2,9 @@ package relay
 
 import (
 	"context"
+	"maps"
 	"math"
+	"strconv"
 	"strings"
 	"time"
 
@@ -23,6 +25,15 @@ import (
 //
 // rest are the attempts that may follow: see dearest.
 func (x *run) cover(ctx context.Context, at *routing.Attempt, rest []routing.Attempt) *fault.Error {
+	err := x.coverAll(ctx, at, rest)
+	if err != nil && err.Kind == fault.PaymentRequired {
+		return x.allowing(err, at.Endpoint, rest)
+	}
+	return err
+}
+
+// coverAll is cover, without what its refusal says of tokens.
+func (x *run) coverAll(ctx context.Context, at *routing.Attempt, rest []routing.Attempt) *fault.Error {
 	x.promptMost = 0
 	need, err := x.dearest(at.Endpoint, rest)
 	if err != nil {
@@ -50,6 +61,42 @@ func (x *run) cover(ctx context.Context, at *routing.Attempt, rest []routing.Att
 		refused = x.reserve(ctx, need) // the cost of the whole request
 	}
 	return refused
+}
+
+// allowing adds to a refusal how long an answer the money that is left allows. A client that names no max_tokens is held to the longest answer.
+func (x *run) allowing(refused *fault.Error, ep *catalog.Endpoint, rest []routing.Attempt) *fault.Error {
+	text, _ := refused.Details["available"].(string)
+	available, err := money.Parse(text)
+	if err != nil || !x.req.Chats() {
+		return refused
+	}
+	asked := x.req
+	defer func() { x.req = asked }()
+	fits := func(tokens int64) bool {
+		req := *asked
+		req.MaxTokens, x.req = tokens, &req
+		need, err := x.dearest(ep, rest)
+		return err == nil && need <= available
+	}
+	least, most := int64(0), max(x.bound/int64(max(asked.N, 1)), 1) // the first fits, the second does not
+	if fits(most) {
+		return refused // the answer's length is not what costs too much
+	}
+	for most-least > 1 {
+		if middle := least + (most-least)/2; fits(middle) {
+			least = middle
+		} else {
+			most = middle
+		}
+	}
+	if least == 0 {
+		return refused
+	}
+	out := *refused
+	out.Details = maps.Clone(refused.Details)
+	out.Details["affordable_tokens"] = least
+	out.Public += " What is left now allows max_tokens of up to " + strconv.FormatInt(least, 10) + "."
+	return &out
 }
 
 // roomOfPrompt covers the differences between vocabularies in a short prompt.

@@ -306,8 +306,31 @@ func TestTooLittle(t *testing.T) {
 		if err.Details["required"] != "1.01" || err.Details["available"] != "1.009999999" || err.Details["previous_errors"] != nil {
 			t.Errorf("details %v", err.Details)
 		}
-		w.wantAttempts()
-		w.wantCharged("0")
+		if err.Details["affordable_tokens"] != int64(999) || !strings.Contains(err.Public, "max_tokens of up to 999.") || !strings.Contains(err.Public, "Top up") {
+			t.Errorf("%q, details %v", err.Public, err.Details)
+		}
+		fits := func(c *relay.Call) { c.Request.MaxTokens = 999 }
+		if err := w.relay.Complete(t.Context(), w.call(models("v/n"), fits), &sink{}); !fault.Is(err, fault.PaymentRequired) { // twice as dear
+			t.Error(err)
+		}
+		w.plays("alpha/v/m", whole("a", 10, 5))
+		if err := w.relay.Complete(t.Context(), w.call(fits), &sink{}); err != nil {
+			t.Errorf("with what the refusal said: %v", err)
+		}
+	})
+	t.Run("because of the calls that run", func(t *testing.T) {
+		t.Parallel()
+		w := start(t, "1.5")
+		var err *fault.Error
+		w.plays("alpha/v/m", append(script{does(func(context.Context) {
+			err = wantKind(t, w.relay.Complete(t.Context(), w.call(), &sink{}), fault.PaymentRequired)
+		})}, whole("a", 10, 5)...))
+		if err := w.relay.Complete(t.Context(), w.call(), &sink{}); err != nil {
+			t.Fatal(err)
+		}
+		if err.RetryAfter == 0 || err.Details["reserved"] != "1.01" || err.Details["affordable_tokens"] != int64(480) || strings.Contains(err.Public, "Top up") {
+			t.Errorf("%q, again in %v, details %v", err.Public, err.RetryAfter, err.Details)
+		}
 	})
 	t.Run("exactly enough", func(t *testing.T) {
 		t.Parallel()

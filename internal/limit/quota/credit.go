@@ -11,6 +11,7 @@ import (
 	"weir/internal/fault"
 	"weir/internal/ledger"
 	"weir/internal/limit"
+	"weir/internal/money"
 )
 
 // Money reports the balance of a wallet. The ledger implements it.
@@ -26,7 +27,8 @@ type wallets struct {
 
 type wallet struct {
 	paid bool
-	at   time.Time // when it was looked up
+	held money.Nano // of a balance of which calls that run hold all; 0: there is none
+	at   time.Time  // when it was looked up
 }
 
 const (
@@ -86,7 +88,7 @@ func (v *Visit) paying(ctx context.Context, now time.Time) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	known = wallet{b.Credited > 0, now}
+	known = wallet{paid: b.Credited > 0, at: now}
 	p.keep(v.caller.User, known)
 	return known.paid, nil
 }
@@ -107,10 +109,18 @@ func (q *Quotas) Credit(ctx context.Context, now time.Time, name string, snap *c
 		if err != nil {
 			return nil // the money that this node has leased may be enough: the hold decides
 		}
-		known = wallet{b.Balance-b.Held > 0, now}
+		known = wallet{paid: b.Balance-b.Held > 0, at: now}
+		if !known.paid && b.Balance > 0 {
+			known.held = b.Held
+		}
 		q.credit.keep(name, known)
 	}
-	if !known.paid {
+	switch {
+	case known.held > 0:
+		e := fault.New(fault.PaymentRequired, "quota.Credit", "This request has to wait: "+known.held.String()+" rubles are reserved for calls that run. Try again when one has ended.")
+		e.RetryAfter, e.Details = 2*time.Second, map[string]any{"reserved": known.held.String()}
+		return e
+	case !known.paid:
 		return fault.New(fault.PaymentRequired, "quota.Credit", "The balance is too low for this request. Top up, or ask for fewer tokens.")
 	}
 	return nil

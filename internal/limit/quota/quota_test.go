@@ -448,11 +448,12 @@ func TestCredit(t *testing.T) {
 		err     error
 		model   string
 		refused bool
-		asked   int // of three looks within a second
+		waits   bool // for calls that run
+		asked   int  // of three looks within a second
 	}{
 		"has money":             {balance: ledger.Balance{Balance: 5}, model: "acme/dear", asked: 1},
 		"has none":              {model: "acme/dear", refused: true, asked: 1},
-		"all of it is held":     {balance: ledger.Balance{Balance: 5, Held: 5}, model: "acme/dear", refused: true, asked: 1},
+		"all of it is held":     {balance: ledger.Balance{Balance: 5, Held: 5}, model: "acme/dear", refused: true, waits: true, asked: 1},
 		"the model is free":     {model: "acme/gift"},
 		"a model is free":       {model: ""},
 		"an unknown model":      {model: "acme/none", refused: true, asked: 1},
@@ -468,6 +469,9 @@ func TestCredit(t *testing.T) {
 				err := q.Credit(t.Context(), began.Add(i*300*time.Millisecond), "wal_1", snap, chat, c.model)
 				if c.refused != fault.Is(err, fault.PaymentRequired) || !c.refused && err != nil {
 					t.Error(err)
+				}
+				if err != nil && c.waits != (fault.From(err).RetryAfter > 0) {
+					t.Errorf("%v, again in %v", err, fault.From(err).RetryAfter)
 				}
 			}
 			if b.asked != c.asked {

@@ -501,6 +501,19 @@ func tooLittle(t *testing.T, d *desk) {
 	if f.Kind != fault.PaymentRequired || f.Details["required"] != "6.000000001" || f.Details["available"] != "6" || f.Details["reason"] != nil {
 		t.Errorf("%v %v", f, f.Details)
 	}
+	if f.Details["reserved"] != "4" || f.RetryAfter == 0 || !strings.Contains(f.Public, "reserved") || strings.Contains(f.Public, "Top up") {
+		t.Errorf("a hold that waits for another of the account: %q, %v, again in %v", f.Public, f.Details, f.RetryAfter)
+	}
+	if f := d.refused(b, ledger.HoldRequest{Wallet: w, Amount: 10*ruble + 1}); f.Details["reserved"] != nil || f.RetryAfter != 0 || !strings.Contains(f.Public, "Top up") {
+		t.Errorf("a hold above the whole balance: %q, %v, again in %v", f.Public, f.Details, f.RetryAfter)
+	}
+	other := d.node()
+	if f := d.refused(other, ledger.HoldRequest{Wallet: w, Amount: 6*ruble + 1}); f.Details["reserved"] == nil || f.RetryAfter == 0 {
+		t.Errorf("a hold that waits for one on another node: %q, %v, again in %v", f.Public, f.Details, f.RetryAfter)
+	}
+	if err := h.Grow(d.ctx, 6*ruble+1); fault.From(err).Details["reserved"] != nil { // no other call is in its way
+		t.Errorf("a hold that grows: %v", err)
+	}
 	d.hold(b, w, 6*ruble).Release() // what is there can be had to the last nano-ruble
 	d.settle(b, h, w, 4*ruble)
 	if f := d.refused(b, ledger.HoldRequest{Wallet: w, Amount: 1 << 62}); f.Kind != fault.PaymentRequired || f.Details["available"] != "6" {

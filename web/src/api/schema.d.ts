@@ -4264,6 +4264,10 @@ export interface components {
                 required?: string;
                 /** @description Rubles that are available */
                 available?: string;
+                /** @description Rubles that calls hold which run. The request fits when they have ended */
+                reserved?: string;
+                /** @description The largest max_tokens with which the request fits now */
+                affordable_tokens?: number;
             } & {
                 [key: string]: unknown;
             };
