@@ -286,8 +286,13 @@ func (c *userInviteCmd) Run(ctx context.Context) error {
 	}
 	defer o.Close()
 	link, err := o.Invite(ctx, c.Email, c.Note, apikey.Role(c.Role), operator)
-	if err != nil {
+	switch {
+	case link == "":
 		return err
+	case err == nil:
+		fmt.Printf("Sent to %s. If it does not arrive: ", c.Email)
+	case !errors.Is(err, app.ErrNoMail):
+		fmt.Fprintf(os.Stderr, "weir: no mail was sent: %s\n", sentence(err))
 	}
 	fmt.Printf("Hand this over; it works once, for 7 days, while sign_in.sign_up is invitation or open:\n\n  %s\n", link)
 	return nil

@@ -2,7 +2,9 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -24,9 +26,7 @@ import (
 func (g *Gateway) makePeople(keys person.Keys, f *fetch.Client) (*person.Manager, error) {
 	var mailer person.Mailer // nil without a server
 	if m := &g.cfg.Mail; m.Host != "" {
-		sender, err := mail.New(mail.Config{
-			Host: m.Host, Port: int(m.Port), Encryption: m.Encryption, Username: m.Username, Password: m.Password.Reveal(), From: m.From, BaseURL: g.publicURL,
-		}, g.slog, time.Now)
+		sender, err := mail.New(mailConfig(m, g.publicURL), g.slog, time.Now)
 		if err != nil {
 			return nil, err
 		}
@@ -101,7 +101,7 @@ func (g *Gateway) offerSetup(ctx context.Context) {
 	g.slog.Info("nobody can administer this gateway in a browser yet; open the link in the file, which works once and for 24 hours", "file", path)
 }
 
-// people makes a manager for commands. It sends no mail: commands print their links.
+// people makes a manager for commands. It sends no mail: commands print their links, and may send them.
 func (o *Office) people() *person.Manager {
 	c := signIn(&o.cfg)
 	if c.SignUp == person.Closed {
@@ -131,10 +131,36 @@ func (o *Office) SetupLink(ctx context.Context) (string, error) {
 	return o.link(path), nil
 }
 
-// Invite makes a link with which somebody signs up.
+// Invite makes a link with which somebody signs up, and sends it to their address. With a link, the error is why it was not sent.
 func (o *Office) Invite(ctx context.Context, email, note string, role apikey.Role, by audit.Actor) (string, error) {
 	path, _, err := o.people().Invite(ctx, email, note, role, by, "")
-	return o.link(path), err
+	if err != nil {
+		return "", err
+	}
+	link := o.link(path)
+	if email == "" || o.cfg.Mail.Host == "" {
+		return link, ErrNoMail
+	}
+	return link, o.mail(ctx, person.Mail{To: email, Kind: person.MailInvited, Link: path})
+}
+
+// ErrNoMail says that an invitation was made, and that no mail was meant to be sent.
+var ErrNoMail = errors.New("there is no address, or no mail.host")
+
+// mail sends one mail for a command.
+func (o *Office) mail(ctx context.Context, m person.Mail) error {
+	if o.cfg.Mail.Password.Missing() {
+		return errors.New("the password of the mail server (mail.password) is not there")
+	}
+	sender, err := mail.New(mailConfig(&o.cfg.Mail, func() string { return o.link("") }), slog.New(slog.DiscardHandler), time.Now)
+	if err != nil {
+		return err
+	}
+	return sender.SendNow(ctx, m)
+}
+
+func mailConfig(m *config.Mail, base func() string) mail.Config {
+	return mail.Config{Host: m.Host, Port: int(m.Port), Encryption: m.Encryption, Username: m.Username, Password: m.Password.Reveal(), From: m.From, BaseURL: base}
 }
 
 // ResetLink makes a link with which a user chooses a new password.

@@ -340,7 +340,7 @@ func (l *loader) set(at place, path string, v reflect.Value, text string) {
 		value, err = parseDecimal(text)
 	case v.Type() == secretType:
 		if value, err = readSecret(text, l.env); err != nil && l.forCommand && needless(path) {
-			value, err = NewSecret(unset), nil
+			value, err = Secret{unset, true}, nil
 		}
 	case v.Type() == dsnType:
 		var s Secret

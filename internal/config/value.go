@@ -52,10 +52,16 @@ func (b Builtin) Allows(id string) bool {
 const masked = "***"
 
 // Secret is a credential. When it is printed, encoded or logged, it shows as ***; only Reveal returns it.
-type Secret struct{ text string }
+type Secret struct {
+	text    string
+	missing bool // see LoadForCommand
+}
 
 // NewSecret makes a Secret of its text.
-func NewSecret(text string) Secret { return Secret{text} }
+func NewSecret(text string) Secret { return Secret{text: text} }
+
+// Missing reports whether the secret could not be read, and a word stands in its place.
+func (s Secret) Missing() bool { return s.missing }
 
 // Reveal returns the secret, "" if there is none.
 func (s Secret) Reveal() string { return s.text }
@@ -93,12 +99,12 @@ func readSecret(text string, env Lookup) (Secret, error) {
 		if !set || value == "" {
 			return Secret{}, fmt.Errorf("the environment variable %s is not set", name)
 		}
-		return Secret{value}, nil
+		return Secret{text: value}, nil
 	}
 	if path, ok := strings.CutPrefix(text, "file:"); ok {
 		return readSecretFile(path)
 	}
-	return Secret{text}, nil
+	return Secret{text: text}, nil
 }
 
 func variable(text string) (string, bool) {
@@ -131,7 +137,7 @@ func readSecretFile(path string) (Secret, error) {
 	if text == "" {
 		return Secret{}, fmt.Errorf("the secret file %s is empty", path)
 	}
-	return Secret{text}, nil
+	return Secret{text: text}, nil
 }
 
 // credentials is where systemd puts what a unit loads (LoadCredential=, in systemd.exec(5)), readable by the unit's user alone. It names that

@@ -113,6 +113,16 @@ func (s *Sender) enqueue(p post) bool {
 	}
 }
 
+// SendNow makes one attempt to send a mail, apart from the queue, for commands: they end, and say themselves what went wrong.
+func (s *Sender) SendNow(ctx context.Context, m person.Mail) error {
+	p := signInPost(m)
+	if err := s.send(ctx, &p); err != nil {
+		_, what := lasting(err)
+		return fault.New(fault.ProviderUnavailable, "mail.SendNow", what)
+	}
+	return nil
+}
+
 // Deliver is notify.Mailer.Deliver: it makes one attempt, apart from the queue.
 func (s *Sender) Deliver(ctx context.Context, m *notify.Mail) error {
 	p := noticePost(m)

@@ -307,6 +307,26 @@ func TestNamesOfTheNet(t *testing.T) {
 	}
 }
 
+// A command sends a mail at once and hears what came of it, without the address.
+func TestSendNow(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	m, _ := s.sender(nil)
+	invitation := person.Mail{To: "anna@example.org", Kind: person.MailInvited, Link: "/invite#tok"}
+	if err := m.SendNow(t.Context(), invitation); err != nil {
+		t.Fatal(err)
+	}
+	if _, text, _ := read(t, got(t, s.received)); !strings.Contains(text, "https://weir.example.org/invite#tok") {
+		t.Errorf("the link is missing: %s", text)
+	}
+	s.mu.Lock()
+	s.refuse = []int{550}
+	s.mu.Unlock()
+	if err := m.SendNow(t.Context(), invitation); err == nil || !strings.Contains(err.Error(), "550") || strings.Contains(err.Error(), "anna") {
+		t.Errorf("refused: %v", err)
+	}
+}
+
 // A refusal for now is tried again, later than other mails; a refusal for good is not. No address gets into the log.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
