@@ -59,29 +59,30 @@ func ReadStatement(file []byte) ([]Document, error) {
 		return nil, fault.New(fault.Invalid, op, "This is no statement in the 1C exchange format: its first line must be 1CClientBankExchange. Export it from the bank as 1C, or kl_to_1c.txt.")
 	}
 	var all []Document
-	var fields map[string]string
-	begins, ended := 0, false
+	fields := map[string]string{} // of one document after the other
+	begins, open, ended := 0, false, false
 	for n := 1; text != "" && !ended; n++ {
 		var line string
 		line, text, _ = strings.Cut(text, "\n")
 		name, value, _ := strings.Cut(strings.TrimRight(line, "\r"), "=")
 		name = strings.TrimSpace(name)
 		switch {
-		case name == documentHead && fields != nil:
+		case name == documentHead && open:
 			return nil, fault.Newf(fault.Invalid, op, "Line %d begins a document before that of line %d ends. The file is damaged.", n, begins)
 		case name == documentHead:
 			if len(all) == MostDocuments {
 				return nil, fault.Newf(fault.PayloadTooLarge, op, "The statement has more than %d documents. Export a shorter period.", MostDocuments)
 			}
-			fields, begins = map[string]string{documentHead: value}, n
-		case name == documentEnd && fields == nil:
+			clear(fields)
+			fields[documentHead], begins, open = value, n, true
+		case name == documentEnd && !open:
 			return nil, fault.Newf(fault.Invalid, op, "Line %d ends a document that did not begin. The file is damaged.", n)
 		case name == documentEnd:
 			all = append(all, documentOf(fields, begins))
-			fields = nil
+			open = false
 		case name == fileEnd:
 			ended = true
-		case fields == nil || !wanted[name]:
+		case !open || !wanted[name]:
 		case len(value) > mostLine:
 			fields[tooLong] = name
 		default:
@@ -91,7 +92,7 @@ func ReadStatement(file []byte) ([]Document, error) {
 			fields[name] = value
 		}
 	}
-	if fields != nil || !ended {
+	if open || !ended {
 		return nil, fault.Newf(fault.Invalid, op, "The statement does not end with %s: it was cut. Export it again.", fileEnd)
 	}
 	return all, nil
