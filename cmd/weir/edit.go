@@ -399,6 +399,9 @@ func (c *rateSetCmd) Run(ctx context.Context) error {
 		return err
 	}
 	fmt.Println("Set; " + soon)
+	if asks := app.DoubtfulMargin(c.Margin); asks != "" {
+		fmt.Fprintln(os.Stderr, "weir: "+asks)
+	}
 	return nil
 }
 

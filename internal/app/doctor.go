@@ -356,6 +356,9 @@ func (d *Doctor) catalog(b *edit.Built) {
 		return
 	}
 	d.good("catalog", "%d models are served", models)
+	if asks := DoubtfulMargin(b.Rate.Margin); asks != "" && dollars {
+		d.say(Weak, "margin", "correct pricing.margin, or run: weir rate set --margin", "%s", asks)
+	}
 	if asOf := b.Snapshot.PricesAsOf; !asOf.IsZero() {
 		days := int(time.Since(asOf).Hours() / 24)
 		if time.Since(asOf) > d.cfg.PriceLists.StaleAfter {

@@ -145,6 +145,17 @@ func (l *live) defaultRate() bool {
 	return err == nil && isDefaultRate(&l.cfg, &effective)
 }
 
+// margin is the one in effect.
+func (l *live) margin() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	effective, err := rate.At(l.cfg.Rate(), l.state.Rates, l.now())
+	if err != nil {
+		return ""
+	}
+	return effective.Margin
+}
+
 func isDefaultRate(cfg *config.Config, e *rate.Effective) bool {
 	return e.Source == rate.Static && cfg.Rate().RateAt == ""
 }

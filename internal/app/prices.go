@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"math/big"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -261,4 +262,18 @@ func updatePrices(ctx context.Context, u *update.Updater, publish bool, log *slo
 	default:
 		log.Info("new prices are published", attrs...)
 	}
+}
+
+// DoubtfulMargin asks about a margin that doubles prices or more, "" about any other: 1.15 is often meant as 15 %.
+func DoubtfulMargin(margin string) string {
+	part, ok := new(big.Rat).SetString(margin)
+	if !ok || part.Cmp(big.NewRat(1, 1)) < 0 {
+		return ""
+	}
+	percent := new(big.Rat).Mul(part, big.NewRat(100, 1)).FloatString(0)
+	said := "the margin " + margin + " adds " + percent + " % to each price in dollars"
+	if less := new(big.Rat).Sub(part, big.NewRat(1, 1)); less.Sign() > 0 && less.Cmp(big.NewRat(1, 1)) < 0 {
+		said += "; if " + new(big.Rat).Mul(less, big.NewRat(100, 1)).FloatString(0) + " % is meant, write " + strings.TrimRight(less.FloatString(6), "0")
+	}
+	return said
 }

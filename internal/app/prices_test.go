@@ -186,3 +186,18 @@ func TestDefaultRateIsReported(t *testing.T) {
 		t.Error("a rate that an administrator set is the built-in one")
 	}
 }
+
+// A margin that was meant as a factor is asked about.
+func TestDoubtfulMargin(t *testing.T) {
+	t.Parallel()
+	for margin, want := range map[string]string{
+		"": "", "0": "", "0.15": "", "0.99": "", "x": "",
+		"1.15": "the margin 1.15 adds 115 % to each price in dollars; if 15 % is meant, write 0.15",
+		"1":    "the margin 1 adds 100 % to each price in dollars",
+		"15":   "the margin 15 adds 1500 % to each price in dollars",
+	} {
+		if got := DoubtfulMargin(margin); got != want {
+			t.Errorf("%q: %q, want %q", margin, got, want)
+		}
+	}
+}
