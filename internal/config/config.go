@@ -728,7 +728,7 @@ func Default() Config {
 			Limits: Limits{
 				MaxBodyBytes: 32 << 20, MaxManagementBodyBytes: 1 << 20, BodyBudgetBytes: 256 << 20, MaxInFlightRequests: 4096,
 				MaxUploads: 256, SpoolBudgetBytes: 4 << 30, SpoolMinFreeBytes: 1 << 30,
-				MaxRequestLineBytes: 8 << 10, MaxHeaderBytes: 32 << 10, MaxHeaders: 100, MaxConnections: 16384, MaxConnectionsAddress: 512,
+				MaxRequestLineBytes: 8 << 10, MaxHeaderBytes: 32 << 10, MaxHeaders: 100, MaxConnections: 16384, MaxConnectionsAddress: 8192,
 				FailedAuthPerMinute: 30, PublicPerMinute: 120, UserCallsPerMinute: 3000, AnonymousPerSecond: 20, AnonymousBurst: 100,
 				MaxUserShare: 50, MaxStreamsPerKey: 1000, MaxEventStreams: 1000, MaxEventStreamsUser: 10, HeapPercent: 85,
 			},

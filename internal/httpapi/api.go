@@ -145,6 +145,7 @@ type API struct {
 	quotas   *quota.Quotas
 	disk     *disk
 	peers    onePeer
+	away     turnedAway
 	models   *listing.Cache
 
 	exports         *limit.Count // of users' files that are being read

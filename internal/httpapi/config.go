@@ -82,7 +82,7 @@ func Default() Config {
 		BodyIdle: 15 * time.Second, BodyGrace: 10 * time.Second, BodyMinRate: 1 << 10, BodyTotal: 2 * time.Minute,
 		WriteStall: 30 * time.Second, KeepAliveAfter: 10 * time.Second, KeepAliveEvery: 10 * time.Second,
 		MaxWait: 500 * time.Millisecond, ReadHeader: 10 * time.Second, IdleConn: 75 * time.Second,
-		MaxHeaderBytes: 32 << 10, MaxHeaders: 100, MaxRequestLine: 8 << 10, MaxConns: 16384, MaxConnsByAddress: 512,
+		MaxHeaderBytes: 32 << 10, MaxHeaders: 100, MaxRequestLine: 8 << 10, MaxConns: 16384, MaxConnsByAddress: 8192,
 		MaxUserShare: 50, MaxStreamsByKey: 1000, MaxEvents: 1000, MaxEventsByUser: 10, HeapPercent: 85,
 		EventsEvery: time.Second, EventsCheck: 5 * time.Second,
 		FailedAuthPerMinute: 30, PublicPerMinute: 120, UserCallsPerMinute: 3000, KeyTestsPerMinute: 5, AnonymousPerSecond: 20, AnonymousBurst: 100,

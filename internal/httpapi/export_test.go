@@ -26,7 +26,7 @@ func (r *Route) Notified() bool { return r.access == notifying || r.access == li
 // LingeringListener is a listener that limits, of whose connections so many linger.
 func LingeringListener(l net.Listener, most int64) (net.Listener, *limit.Budget) {
 	c := Default()
-	out := newLimitListener(l, &c)
+	out := newLimitListener(l, &c, nil, false)
 	out.lingering = limit.NewBudget(most, most)
 	return out, out.lingering
 }

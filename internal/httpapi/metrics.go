@@ -29,6 +29,7 @@ type Metrics struct {
 	inFlight     *metric.Gauge
 	panics       *metric.Counter
 	authFailures *metric.Counter
+	refused      *metric.Counters
 	doubts       *metric.Counters
 	unrouted     *routeMetrics
 
@@ -74,6 +75,7 @@ func NewMetrics() *Metrics {
 		panics:       r.Counter("weir_panics_total", "Handlers that panicked."),
 		doubts: r.Counters("weir_usage_doubts_total",
 			"Charged calls whose usage was estimated, was cut because more was reported than can be (capped), or is implausibly low for what was delivered.", "provider", "kind"),
+		refused:      r.Counters("weir_connections_refused_total", "Connections beyond a limit of the node or of an address.", "limit"),
 		authFailures: r.Counter("weir_auth_failures_total", "Requests with a missing or wrong key."),
 	}
 	m.unrouted = m.route("other")

@@ -96,7 +96,7 @@ func (s *Server) Serve(l net.Listener) error {
 	s.mu.Lock()
 	s.listeners = append(s.listeners, l)
 	s.mu.Unlock()
-	err := s.http.Serve(newLimitListener(l, &s.api.cfg))
+	err := s.http.Serve(newLimitListener(l, &s.api.cfg, s.api, s.api.cfg.TLS != nil))
 	if errors.Is(err, http.ErrServerClosed) {
 		return nil
 	}
@@ -134,10 +134,10 @@ func (s *Server) Drain(ctx context.Context, delay, timeout time.Duration) error 
 	return err
 }
 
-// Bounded applies the limits of connections to another listener of the node.
-func (a *API) Bounded(l net.Listener) net.Listener { return newLimitListener(l, &a.cfg) }
+// Bounded applies the limits of connections to another listener of the node, which is not encrypted.
+func (a *API) Bounded(l net.Listener) net.Listener { return newLimitListener(l, &a.cfg, a, false) }
 
-// limitListener closes connections beyond the limits as soon as they are accepted.
+// limitListener refuses connections beyond the limits.
 type limitListener struct {
 	net.Listener
 	cfg *Config
@@ -147,10 +147,12 @@ type limitListener struct {
 	byAddress map[netip.Addr]int
 
 	lingering *limit.Budget // connections, by address
+	api       *API          // nil: nothing is counted and logged
+	encrypted bool          // no answer can be given before a handshake
 }
 
-func newLimitListener(l net.Listener, c *Config) *limitListener {
-	return &limitListener{Listener: l, cfg: c, byAddress: map[netip.Addr]int{}, lingering: limit.NewBudget(lingerMost, lingerByAddress)}
+func newLimitListener(l net.Listener, c *Config, a *API, encrypted bool) *limitListener {
+	return &limitListener{Listener: l, cfg: c, api: a, encrypted: encrypted, byAddress: map[netip.Addr]int{}, lingering: limit.NewBudget(lingerMost, lingerByAddress)}
 }
 
 // Accept returns the next connection within the limits.
@@ -161,8 +163,8 @@ func (l *limitListener) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		address := l.counted(c.RemoteAddr())
-		if !l.take(address) {
-			_ = c.Close()
+		if by := l.take(address); by != "" {
+			l.refuse(c, address, by)
 			continue
 		}
 		release := sync.OnceFunc(func() { l.giveBack(address) })
@@ -186,20 +188,21 @@ func (l *limitListener) counted(a net.Addr) netip.Addr {
 	return counted(ip)
 }
 
-func (l *limitListener) take(a netip.Addr) bool {
+// take counts a connection, or returns the limit that it met.
+func (l *limitListener) take(a netip.Addr) (by string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.cfg.MaxConns > 0 && l.open >= l.cfg.MaxConns {
-		return false
+		return ofConnections
 	}
 	if a.IsValid() && l.cfg.MaxConnsByAddress > 0 {
 		if l.byAddress[a] >= l.cfg.MaxConnsByAddress {
-			return false
+			return ofAddress
 		}
 	}
 	l.open++
 	l.byAddress[a]++
-	return true
+	return ""
 }
 
 func (l *limitListener) giveBack(a netip.Addr) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -140,42 +141,61 @@ func TestDrainCutsAtTheDeadline(t *testing.T) {
 	}
 }
 
+// A connection beyond a limit gets an answer, whichever server reads requests, and is counted.
 func TestConnectionLimits(t *testing.T) {
 	t.Parallel()
-	for name, edit := range map[string]func(*httpapi.Config){
-		"of one address": func(c *httpapi.Config) { c.MaxConnsByAddress = 2 },
-		"of all":         func(c *httpapi.Config) { c.MaxConns = 2 },
+	for name, c := range map[string]struct {
+		edit   func(*httpapi.Config)
+		status int
+		limit  string
+	}{
+		"of one address": {func(c *httpapi.Config) { c.MaxConnsByAddress = 2 }, 429, "max_connections_per_address"},
+		"of all":         {func(c *httpapi.Config) { c.MaxConns = 2 }, 503, "max_connections"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			n := start(t, relayFunc(hello), edit)
-			get := func(s *socket) error {
-				if _, err := io.WriteString(s, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
-					return err
+		for _, standard := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, standard %t", name, standard), func(t *testing.T) {
+				t.Parallel()
+				n := start(t, relayFunc(hello), func(cfg *httpapi.Config) { c.edit(cfg); cfg.StandardServer = standard })
+				get := func(s *socket) (int, string) {
+					t.Helper()
+					if _, err := io.WriteString(s, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+						t.Fatal(err)
+					}
+					resp, err := http.ReadResponse(s.r, nil)
+					if err != nil {
+						t.Fatal(err)
+					}
+					body, err := io.ReadAll(resp.Body)
+					if err != nil || resp.StatusCode != 200 && (!resp.Close || resp.Header.Get("Retry-After") == "") {
+						t.Errorf("%v, close %t, %v", err, resp.Close, resp.Header)
+					}
+					return resp.StatusCode, string(body)
 				}
-				resp, err := http.ReadResponse(s.r, nil)
-				if err == nil {
-					_, err = io.Copy(io.Discard, resp.Body)
+				open := []*socket{n.dial(), n.dial()}
+				for _, s := range open {
+					if status, _ := get(s); status != 200 {
+						t.Fatal(status)
+					}
 				}
-				return err
-			}
-			open := []*socket{n.dial(), n.dial()}
-			for _, s := range open {
-				if err := get(s); err != nil {
-					t.Fatal(err)
+				third := n.dial()
+				if status, body := get(third); status != c.status || !strings.Contains(body, `"error_type"`) {
+					t.Fatalf("a third connection: %d %s", status, body)
 				}
-			}
-			if get(n.dial()) == nil {
-				t.Fatal("a third connection is served")
-			}
-			_ = open[0].Close()
-			for get(n.dial()) != nil { // until the place is free
-				<-time.After(5 * time.Millisecond)
-			}
-			if err := get(open[1]); err != nil {
-				t.Errorf("the second connection: %v", err)
-			}
-		})
+				if rest, err := io.ReadAll(third.r); err != nil || len(rest) > 0 {
+					t.Errorf("after the refusal: %q, %v", rest, err)
+				}
+				if text := string(n.api.Metrics.Registry.Append(nil)); !strings.Contains(text, `weir_connections_refused_total{limit="`+c.limit+`"} 1`) {
+					t.Error("the refusal is not counted")
+				}
+				_ = open[0].Close()
+				for status := 0; status != 200; status, _ = get(n.dial()) { // until the place is free
+					<-time.After(5 * time.Millisecond)
+				}
+				if status, _ := get(open[1]); status != 200 {
+					t.Errorf("the second connection: %d", status)
+				}
+			})
+		}
 	}
 }
 
