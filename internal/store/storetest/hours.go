@@ -30,7 +30,11 @@ var hour = time.Unix(1_772_000_000, 0).UTC().Truncate(time.Hour)
 func newHour(t *testing.T, endpoint string, at time.Time, served int64) health.Hour {
 	t.Helper()
 	h := health.Hour{At: at, Endpoint: endpoint, Served: served, Failed: 1, Limited: 2}
-	ok(t, h.SetMeasured([]byte{1, 30, byte(served), 0})) // so many answers in one bucket of the latency
+	measured := []byte{1, 30, byte(served), 0} // so many answers in one bucket of the latency
+	if served == 0 {
+		measured = []byte{0, 0} // an empty bucket is not written
+	}
+	ok(t, h.SetMeasured(measured))
 	return h
 }
 
