@@ -84,6 +84,7 @@ var lives = map[string]life{
 
 	"catalog_rows":    {byOperators, "", "the operator who removes them"},
 	"catalog_changes": {byOperators, "", "never: charges name their version"},
+	"price_lists":     {byOperators, "", "the publication of another list: those in use and the one before stay"},
 	"endpoint_hours":  {byNodes, "", "health, when nobody asks for them any more"},
 	"endpoint_marks":  {byNodes, "", "never: one for each node and slot"},
 	"nodes":           {byNodes, "", "never: one for each data directory"},
