@@ -75,11 +75,14 @@ func (o *Office) UserNamed(ctx context.Context, name string) (account.User, erro
 	return account.User{}, fmt.Errorf("there is no user %q; see: weir user list, or add one: weir user add NAME", name)
 }
 
-// KeyNamed finds a key's hash by the hash, its beginning, or the label.
+// KeyNamed finds a key's hash by the hash, its beginning, the label, or the key itself, such as one that was found where it should not be.
 func (o *Office) KeyNamed(ctx context.Context, name string) (string, error) {
 	found := ""
 	if name == "" {
 		return "", errors.New("give the key's hash, its beginning, or its label; see: weir key list")
+	}
+	if whole := !strings.Contains(name, "..."); whole && (strings.HasPrefix(name, apikey.Prefix) || strings.HasPrefix(name, apikey.ManagementPrefix)) {
+		name = apikey.Hash(name)
 	}
 	for f := (apikey.Filter{IncludeDisabled: true}); ; f.Offset += 100 {
 		keys, err := o.Keys.List(ctx, f)
@@ -100,7 +103,7 @@ func (o *Office) KeyNamed(ctx context.Context, name string) (string, error) {
 		}
 	}
 	if found == "" {
-		return "", fmt.Errorf("there is no key %q; see: weir key list", name)
+		return "", fmt.Errorf("there is no key %q; see: weir key list", name) // of a key itself this is the hash
 	}
 	return found, nil
 }
