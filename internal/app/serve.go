@@ -31,6 +31,7 @@ func Serve(ctx context.Context, cfg config.Config, o Options) error {
 	trim()
 	g.slog.Info("weir is ready", "version", o.Version, "base_url", g.BaseURL(), "admin_url", g.AdminURL(), "models", len(g.catalog.Load().Models()))
 	reportPrices(g.slog, g.catalog.Load().PricesAsOf, time.Now(), cfg.PriceLists.StaleAfter)
+	warnOfLongHolds(g.slog, g.catalog.Load(), cfg.Providers)
 	warnOfDefaultRate(g.slog, g.catalog.Load(), g.live.defaultRate(), string(cfg.Pricing.RubPerUSD))
 	if asks := DoubtfulMargin(g.live.margin()); asks != "" {
 		g.slog.Warn(asks)
