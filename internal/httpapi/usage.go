@@ -176,9 +176,18 @@ func (x *exchange) usageQuery(q url.Values, names *keyNames) (u report.Query, er
 	if u.Filter, err = x.filter(q, names); err != nil {
 		return u, err
 	}
-	u.Wallet, u.From = x.caller.Wallet, u.Bucket.Floor(from)
-	if u.To = u.Bucket.Floor(to); u.To.Before(to) {
-		u.To = u.Bucket.Next(u.To)
+	whole := u.Bucket
+	if whole == report.Day { // of days at the ends the hours of the period count: a day elsewhere is parts of two in UTC
+		whole = report.Hour
+	}
+	u.Wallet, u.From = x.caller.Wallet, whole.Floor(from)
+	if u.To = whole.Floor(to); u.To.Before(to) {
+		u.To = whole.Next(u.To)
+	}
+	if now := x.at.UTC(); u.Bucket == report.Day && u.To.After(now) { // nothing has happened after now: today is whole
+		if day := report.Day.Next(report.Day.Floor(now)); u.To.Before(day) {
+			u.To = day
+		}
 	}
 	most := map[report.Bucket]time.Time{report.Hour: u.From.Add(mostHours * time.Hour), report.Day: u.From.AddDate(0, 0, mostDays), report.Month: u.From.AddDate(0, mostMonths, 0)}
 	if u.To.After(most[u.Bucket]) {

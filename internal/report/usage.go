@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"weir/internal/sorting"
@@ -89,13 +90,15 @@ func (r *Reporter) Usage(ctx context.Context, q Query, m Metric, most int) (*Usa
 	if q.Metric = m; q.Whole {
 		q.Metric = ""
 	}
-	rows, err := r.store.Usage(ctx, q)
+	rows, err := r.rows(ctx, q)
 	if err != nil {
 		return nil, err
 	}
 	q.Metric = m
 	u := arrange(q, rows, m, most)
-	u.PreviousFrom = q.Bucket.back(q.From, len(u.Times))
+	if u.PreviousFrom = q.Bucket.back(q.From, len(u.Times)); q.parted() {
+		u.PreviousFrom = q.From.Add(q.From.Sub(q.To))
+	}
 	if u.PreviousTotal, err = r.total(ctx, q, u.PreviousFrom, q.From); err != nil {
 		return nil, err
 	}
@@ -105,23 +108,65 @@ func (r *Reporter) Usage(ctx context.Context, q Query, m Metric, most int) (*Usa
 	return u, err
 }
 
-// total sums the calls that fit a query, between two other moments. Of hours it reads whole days as such: they have far fewer rows.
-func (r *Reporter) total(ctx context.Context, q Query, from, to time.Time) (sum Sums, err error) {
-	q.Part = None
-	parts := []Query{q}
-	parts[0].From, parts[0].To = from, to
-	if q.Bucket == Hour {
-		if first, last := Day.Next(Day.Floor(from.Add(-time.Nanosecond))), Day.Floor(to); first.Before(last) {
-			parts = []Query{q, q, q}
-			parts[0].From, parts[0].To = from, first
-			parts[1].Bucket, parts[1].From, parts[1].To = Day, first, last
-			parts[2].From, parts[2].To = last, to
+// parted reports whether days of a query are not whole.
+func (q *Query) parted() bool {
+	return q.Bucket == Day && (!Day.Floor(q.From).Equal(q.From) || !Day.Floor(q.To).Equal(q.To))
+}
+
+// pieces are a query's hours before its first whole day, its whole days, and its hours after the last one.
+func (q *Query) pieces() []Query {
+	first, last := Day.Next(Day.Floor(q.From.Add(-time.Nanosecond))), Day.Floor(q.To)
+	if !first.Before(last) {
+		hours := *q
+		hours.Bucket = Hour
+		return []Query{hours}
+	}
+	parts := []Query{*q, *q, *q}
+	parts[0].Bucket, parts[0].To = Hour, first
+	parts[1].Bucket, parts[1].From, parts[1].To = Day, first, last
+	parts[2].Bucket, parts[2].From = Hour, last
+	return slices.DeleteFunc(parts, func(p Query) bool { return !p.From.Before(p.To) })
+}
+
+// rows are usage by bucket and group. A day that is not whole has its hours inside the period.
+func (r *Reporter) rows(ctx context.Context, q Query) ([]Row, error) {
+	if !q.parted() {
+		return r.store.Usage(ctx, q)
+	}
+	type place struct {
+		at    time.Time
+		value string
+	}
+	all := []Row{}
+	index := map[place]int{}
+	for _, p := range q.pieces() {
+		rows, err := r.store.Usage(ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		for i := range rows {
+			rows[i].At = Day.Floor(rows[i].At)
+			at := place{rows[i].At, rows[i].Value}
+			if known, ok := index[at]; ok {
+				all[known].Add(&rows[i].Sums)
+				continue
+			}
+			index[at] = len(all)
+			all = append(all, rows[i])
 		}
 	}
+	sorting.By(all, func(a, b Row) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Value, b.Value)) })
+	return all, nil
+}
+
+// total sums the calls that fit a query, between two other moments. Of hours it reads whole days as such: they have far fewer rows.
+func (r *Reporter) total(ctx context.Context, q Query, from, to time.Time) (sum Sums, err error) {
+	q.Part, q.From, q.To = None, from, to
+	parts := []Query{q}
+	if q.Bucket == Hour || q.parted() {
+		parts = q.pieces()
+	}
 	for _, p := range parts {
-		if !p.From.Before(p.To) {
-			continue
-		}
 		rows, err := r.store.Usage(ctx, p)
 		if err != nil {
 			return sum, err
@@ -152,7 +197,7 @@ func (r *Reporter) lastCall(ctx context.Context, wallet string, f Filter, before
 func arrange(q Query, rows []Row, m Metric, most int) *Usage {
 	u := &Usage{Query: q}
 	index := map[time.Time]int{}
-	for t := q.From; t.Before(q.To); t = q.Bucket.Next(t) {
+	for t := q.Bucket.Floor(q.From); t.Before(q.To); t = q.Bucket.Next(t) {
 		index[t] = len(u.Times)
 		u.Times = append(u.Times, t)
 	}
@@ -199,7 +244,7 @@ func (r *Reporter) Rows(ctx context.Context, q Query) ([]Row, error) {
 	if _, err := r.book.CatchUp(ctx); err != nil {
 		return nil, err
 	}
-	return r.store.Usage(ctx, q)
+	return r.rows(ctx, q)
 }
 
 // Histogram sums calls and their Outcomes over time, without groups.

@@ -156,6 +156,21 @@ func TestPagesAgree(t *testing.T) {
 		}
 	}
 
+	// Days of Moscow, one by one and together: each call is in one of them.
+	moscow := time.FixedZone("Moscow", 3*3600)
+	now := time.Now().In(moscow)
+	midnight := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, moscow)
+	usage := func(from, to time.Time) money.Nano {
+		q := url.Values{"bucket": {"day"}, "from": {from.Format(time.RFC3339)}, "to": {to.Format(time.RFC3339)}}
+		return rubles(t, o.Page(t, "/api/usage?"+q.Encode())["total"])
+	}
+	var apart money.Nano
+	for i := -2; i <= 1; i++ { // a test that runs over midnight ends in the next day
+		apart += usage(midnight.AddDate(0, 0, i), midnight.AddDate(0, 0, i+1))
+	}
+	want("days elsewhere", apart.String(), spent)
+	want("days elsewhere, together", usage(midnight.AddDate(0, 0, -2), midnight.AddDate(0, 0, 2)).String(), spent)
+
 	for _, group := range []string{"model", "key", "member", "provider", "kind", "result"} {
 		wantCells(t, o, group)
 	}

@@ -7872,7 +7872,7 @@ export interface components {
         FromDay: string;
         /** @description The last day, YYYY-MM-DD in UTC, at most 366 days later. Default: today */
         ToDay: string;
-        /** @description Default: hour for periods of at most two days, else day. Hours for at most eight days, days for 400, months for 60 months */
+        /** @description Default: hour for periods of at most two days, else day. Hours for at most eight days, days for 400, months for 60 months. Days are of UTC; of those at the ends only the hours inside the period count. Months are whole */
         Bucket: "hour" | "day" | "month";
         Group: "model" | "key" | "member" | "provider" | "kind" | "result";
         Metric: "cost" | "calls" | "errors" | "tokens_in" | "tokens_out" | "tokens_cached" | "tokens_reasoning" | "first_token";
@@ -16461,7 +16461,7 @@ export interface operations {
                 from?: components["parameters"]["From"];
                 /** @description A UTC day, which is included, or a time, which is not. Default: now */
                 to?: components["parameters"]["To"];
-                /** @description Default: hour for periods of at most two days, else day. Hours for at most eight days, days for 400, months for 60 months */
+                /** @description Default: hour for periods of at most two days, else day. Hours for at most eight days, days for 400, months for 60 months. Days are of UTC; of those at the ends only the hours inside the period count. Months are whole */
                 bucket?: components["parameters"]["Bucket"];
                 group?: components["parameters"]["Group"];
                 metric?: components["parameters"]["Metric"];
@@ -16517,7 +16517,7 @@ export interface operations {
                 from?: components["parameters"]["From"];
                 /** @description A UTC day, which is included, or a time, which is not. Default: now */
                 to?: components["parameters"]["To"];
-                /** @description Default: hour for periods of at most two days, else day. Hours for at most eight days, days for 400, months for 60 months */
+                /** @description Default: hour for periods of at most two days, else day. Hours for at most eight days, days for 400, months for 60 months. Days are of UTC; of those at the ends only the hours inside the period count. Months are whole */
                 bucket?: components["parameters"]["Bucket"];
                 group?: components["parameters"]["Group"];
                 /** @description Slug of the model that served; (none) for calls without one */
