@@ -117,7 +117,6 @@ type extra struct {
 
 // open builds a node, each part after the parts that it needs. If it fails, it closes what it has opened.
 func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err error) {
-	tune(cfg.Runtime)
 	g = &Gateway{cfg: cfg, level: &slog.LevelVar{}, redactor: redact.New(cfg.Secrets()...), catalog: &catalog.Current{}, superseded: make(chan struct{}, 1)}
 	defer func() {
 		if err != nil {
@@ -133,6 +132,7 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 		handler = awayHandler{handler, &g.absence}
 	}
 	g.slog = slog.New(hinting{handler, x.hint})
+	tune(cfg.Runtime, g.slog)
 
 	ring, err := cfg.Ring(os.LookupEnv)
 	if err != nil {
@@ -377,10 +377,14 @@ func statusOf(api string, e *fault.Error) int {
 	return httpapi.Status(e)
 }
 
-func tune(r config.Runtime) {
+func tune(r config.Runtime, log *slog.Logger) {
 	debug.SetGCPercent(int(r.GOGC))
-	if r.MemoryLimit > 0 {
-		debug.SetMemoryLimit(int64(r.MemoryLimit))
+	limit, why := memoryLimit(r.MemoryLimit)
+	if r.MemoryLimit == config.AutoMemory {
+		log.Info("runtime.memory_limit was chosen", "limit", config.Size(limit).String(), "because", why)
+	}
+	if limit > 0 {
+		debug.SetMemoryLimit(limit)
 	}
 }
 

@@ -62,6 +62,7 @@ func (d Doctor) Examine(ctx context.Context, cfg config.Config, report func(Find
 	d.good("version", "weir %s, %s, %s/%s", d.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	d.configuration()
 	d.clock(time.Now())
+	d.memory()
 	d.folder()
 	d.network()
 	d.operators()

@@ -105,6 +105,8 @@ func TestDoctorFinds(t *testing.T) {
 			later := time.Now().Add(time.Hour)
 			_ = os.Chtimes(c.StorePath(), later, later)
 		}, "clock", app.Bad, "in the future"},
+		{"memory of the machine", nil, "memory", app.Good, "runtime.memory_limit is "},
+		{"no limit of memory", func(c *config.Config) { c.Runtime.MemoryLimit = 0 }, "memory", app.Weak, "until the system ends it"},
 		{"tables", nil, "storage", app.Good, "tables of version "},
 		{"operators on loopback", nil, "operators", app.Good, "for this machine alone"},
 		{"operators on a private network", func(c *config.Config) { c.Server.AdminListen = "10.0.0.1:9091" }, "operators", app.Good, "without a key"},

@@ -111,6 +111,20 @@ func (d *Doctor) clock(now time.Time) {
 	d.good(part, "%s, and no file of the node is newer", now.UTC().Format(time.RFC3339))
 }
 
+func (d *Doctor) memory() {
+	const part = "memory"
+	limit, why := memoryLimit(d.cfg.Runtime.MemoryLimit)
+	_, most, known := machineMemory(os.DirFS("/"))
+	switch {
+	case limit == 0:
+		d.say(Weak, part, "set runtime.memory_limit to auto or to a size", "runtime.memory_limit is 0: a node takes calls until the system ends it")
+	case known && limit > most:
+		d.say(Weak, part, "set runtime.memory_limit to auto or to less; or give the machine more memory", "runtime.memory_limit is %s, but there are only %s: the system ends the node before it refuses calls", config.Size(limit), config.Size(most))
+	default:
+		d.good(part, "runtime.memory_limit is %s: %s", config.Size(limit), why)
+	}
+}
+
 // operators examines the listener that asks for no key.
 func (d *Doctor) operators() {
 	const part = "operators"

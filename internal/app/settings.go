@@ -117,7 +117,8 @@ func httpConfig(cfg config.Config) (httpapi.Config, error) {
 	c.AnonymousPerSecond, c.AnonymousBurst = int(s.Limits.AnonymousPerSecond), int(s.Limits.AnonymousBurst)
 	c.MaxUserShare, c.MaxStreamsByKey = s.Limits.MaxUserShare, s.Limits.MaxStreamsPerKey
 	c.MaxEvents, c.MaxEventsByUser = s.Limits.MaxEventStreams, s.Limits.MaxEventStreamsUser
-	c.MemoryLimit, c.HeapPercent = int64(cfg.Runtime.MemoryLimit), s.Limits.HeapPercent
+	c.MemoryLimit, _ = memoryLimit(cfg.Runtime.MemoryLimit)
+	c.HeapPercent = s.Limits.HeapPercent
 	free := cfg.Keys.FreeModels
 	c.FreeRates = quota.Free{PerMinute: free.RequestsPerMinute, PerDay: free.RequestsPerDay, PaidPerDay: free.PaidRequestsPerDay}
 	var err error

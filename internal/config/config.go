@@ -712,8 +712,8 @@ type Tracing struct {
 
 // Runtime configures the Go runtime.
 type Runtime struct {
-	MemoryLimit Size  `yaml:"memory_limit"` // 0: none
-	GOGC        int64 `yaml:"gogc"`
+	MemoryLimit Memory `yaml:"memory_limit"` // 0: none
+	GOGC        int64  `yaml:"gogc"`
 }
 
 // Off, as an address, disables a listener.
@@ -810,6 +810,6 @@ func Default() Config {
 		Builtin: Builtin{All: true},
 		Tracing: Tracing{Service: "weir", Ratio: "0.1", ContentBytes: 16 << 10, QueueBytes: 4 << 20, Timeout: 10 * time.Second},
 		Log:     Log{Level: "info", Access: true},
-		Runtime: Runtime{MemoryLimit: 1 << 30, GOGC: 400},
+		Runtime: Runtime{MemoryLimit: AutoMemory, GOGC: 400},
 	}
 }

@@ -217,6 +217,7 @@ func TestErrors(t *testing.T) {
 		{"no duration", "server:\n  drain_timeout: 30", `weir.yaml:2: server.drain_timeout: "30" is not a duration`},
 		{"negative duration", "stream:\n  commit_after: -1s", `weir.yaml:2: stream.commit_after: the duration "-1s" is negative`},
 		{"no size", "runtime:\n  memory_limit: 1.5GiB", `weir.yaml:2: runtime.memory_limit: "1.5GiB" is not a size`},
+		{"a size that cannot be auto", "server: {limits: {max_body_bytes: auto}}", `server.limits.max_body_bytes: "auto" is not a size`},
 		{"no bool", "log:\n  access: yes please", `weir.yaml:2: log.access: "yes please" is neither true nor false`},
 		{"no number", "relay:\n  max_attempts: six", `weir.yaml:2: relay.max_attempts: "six" is not a whole number`},
 		{"no decimal", "pricing:\n  rub_per_usd: 1e2", `weir.yaml:2: pricing.rub_per_usd: "1e2" is not a decimal number`},

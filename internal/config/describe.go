@@ -132,6 +132,8 @@ func typeWord(t reflect.Type) string {
 		return "duration"
 	case reflect.TypeFor[Size]():
 		return "size"
+	case memoryType:
+		return "size or auto"
 	case reflect.TypeFor[Decimal]():
 		return "decimal"
 	case secretType:

@@ -274,6 +274,7 @@ func clip(s string) string {
 var (
 	durationType = reflect.TypeFor[time.Duration]()
 	sizeType     = reflect.TypeFor[Size]()
+	memoryType   = reflect.TypeFor[Memory]()
 	decimalType  = reflect.TypeFor[Decimal]()
 	secretType   = reflect.TypeFor[Secret]()
 	builtinType  = reflect.TypeFor[Builtin]()
@@ -315,6 +316,8 @@ func typeName(t reflect.Type) string {
 		return "a duration"
 	case t == sizeType:
 		return "a size"
+	case t == memoryType:
+		return "a size or auto"
 	case t == decimalType:
 		return "a decimal number"
 	case t == builtinType:
@@ -336,6 +339,8 @@ func (l *loader) set(at place, path string, v reflect.Value, text string) {
 		value, err = parseDuration(text)
 	case v.Type() == sizeType:
 		value, err = parseSize(text)
+	case v.Type() == memoryType:
+		value, err = parseMemory(text)
 	case v.Type() == decimalType:
 		value, err = parseDecimal(text)
 	case v.Type() == secretType:

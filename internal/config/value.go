@@ -177,6 +177,23 @@ func parseDuration(text string) (time.Duration, error) {
 	return d, nil
 }
 
+// Memory is a Size, or AutoMemory.
+type Memory int64
+
+// AutoMemory stands for what suits the machine or the container, written as auto.
+const AutoMemory Memory = -1
+
+func parseMemory(text string) (Memory, error) {
+	if text == "auto" {
+		return AutoMemory, nil
+	}
+	n, err := parseSize(text)
+	if err != nil {
+		return 0, fmt.Errorf("%w; or auto", err)
+	}
+	return Memory(n), nil
+}
+
 var units = []struct {
 	suffix string
 	bytes  int64
