@@ -270,6 +270,45 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// All errors of a file are shown in one run, and none that only follows from another one.
+func TestErrorsAreShownTogether(t *testing.T) {
+	t.Parallel()
+	const provider = "providers:\n- id: p\n  base_url: http://h/v1\n"
+	for name, c := range map[string]struct {
+		text string
+		want []string
+	}{
+		"values of all kinds, rules and the catalog": {"server:\n  drain_timeout: 30\n  listen: localhost\n  listne: x\nruntime:\n  memory_limit: 1.5GiB\njournal:\n  sync: pink\nlog:\n  access: maybe\n  level: loud\nvideo: [a]\n" +
+			provider + "  models:\n  - {id: m, prices: {prompt: 1, completion: 1}}\n  dialect: opneai",
+			[]string{":2: server.drain_timeout", ":3: server.listen", ":4: there is no key", ":6: runtime.memory_limit", ":8: journal.sync", ":10: log.access", ":11: log.level", ":12: video must be", ":18: providers[0].dialect"}},
+		"rules and the catalog":                   {"log: {level: loud}\n" + provider + "  models:\n  - {id: m, prices: {prompt: 1, completion: 1}}", []string{"log.level", `model "m"`}},
+		"a rule that compares with what is wrong": {"ledger:\n  lease_for: 5\n  lapse_after: 10s", []string{":2: ledger.lease_for"}},
+		"a rule that compares with a misspelling": {"ledger:\n  lease_fro: 5s\n  lapse_after: 10s", []string{":2: there is no key"}},
+		"across sections":                         {"upstream: {first_byte_timeout: 5, stream_first_byte_timeout: 5}\nrelay: {attempt_budget: 10s}", []string{"upstream.first_byte", "upstream.stream_first"}},
+		"an address that is none":                 {"providers:\n- id: p\n  base_url: [a]\n  dialect: opneai", []string{":3: providers[0].base_url", ":4: providers[0].dialect"}},
+		"an address that is misspelt":             {"providers:\n- id: p\n  base_ulr: http://h\n", []string{":3: there is no key"}},
+		"an unknown server":                       {"log: {level: loud}\nproviders:\n- id: p\n  like: vlllm\n  models: [{id: a/b}]", []string{"providers[0].like", "log.level"}},
+		"a price that is none":                    {provider + "  models:\n  - {id: v/m, prices: {prompt: x, completion: 1}}\n  - {id: w, prices: {prompt: 1, completion: 1}}", []string{"models[0].prices.prompt"}},
+		"a missing variable":                      {provider + "  api_key: ${NOT_SET}\n  dialect: opneai", []string{"NOT_SET", "opneai"}},
+		"a file that is no YAML":                  {"server:\n\tlisten: x\nlog: {level: loud}", []string{"line 2"}},
+		"a file that is a list":                   {"- a", []string{"the file must be a mapping"}},
+	} {
+		_, err := config.Load(write(t, c.text), env(), nil)
+		if err == nil {
+			t.Errorf("%s: no error", name)
+			continue
+		}
+		if lines := strings.Split(err.Error(), "\n"); len(lines) != len(c.want) {
+			t.Errorf("%s: %d errors, want %d:\n%v", name, len(lines), len(c.want), err)
+		}
+		for _, want := range c.want {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: no error has %q:\n%v", name, want, err)
+			}
+		}
+	}
+}
+
 func TestErrorsOfOtherPlaces(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -249,6 +249,7 @@ func (d *declaring) provider(i int) {
 	dialect := cmp.Or(p.Dialect, "openai")
 	if !slices.Contains(dialects, dialect) {
 		d.fail(path+".dialect", "the dialect %q is not known%s; known: %s", dialect, suggestion(dialect, dialects), strings.Join(dialects, ", "))
+		dialect = "openai" // so that the rest is looked at, and this is said once
 	}
 	for name, value := range p.Headers {
 		if !headerName(name) || strings.ContainsAny(value.Reveal(), "\r\n\x00") {

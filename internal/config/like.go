@@ -2,7 +2,6 @@ package config
 
 import (
 	"cmp"
-	"errors"
 	"reflect"
 	"strconv"
 	"strings"
@@ -12,28 +11,32 @@ import (
 
 // inherit fills the missing fields of providers with like, and the addresses of built-in providers that contain environment variables. It
 // runs once, while reading. Afterwards every declaration is complete.
-func (c *Config) inherit(env Lookup) error {
-	k := checker{c: c}
-	for i := range c.Providers {
-		p := &c.Providers[i]
-		path := "providers[" + strconv.Itoa(i) + "]"
-		if p.Like != "" {
-			k.like(p, path, env)
-			continue
-		}
-		known, ok := builtin.Named(p.ID)
-		if !ok || len(p.Models) > 0 {
-			continue
-		}
-		if known.Template {
-			k.fail(path, "Weir has no built-in models of %s; list its models with their prices, and write like: %s", known.Name, known.ID)
-			continue
-		}
-		if p.BaseURL == "" {
-			p.BaseURL = k.expand(path, known.BaseURL, env)
+func (k *checker) inherit(env Lookup) {
+	for i := range k.c.Providers {
+		path, before := "providers["+strconv.Itoa(i)+"]", len(k.errs)
+		k.complete(&k.c.Providers[i], path, env)
+		if len(k.errs) > before {
+			k.unread = append(k.unread, path+".base_url") // it is missing for the reason that was said
 		}
 	}
-	return errors.Join(k.errs...)
+}
+
+func (k *checker) complete(p *Provider, path string, env Lookup) {
+	if p.Like != "" {
+		k.like(p, path, env)
+		return
+	}
+	known, ok := builtin.Named(p.ID)
+	if !ok || len(p.Models) > 0 {
+		return
+	}
+	if known.Template {
+		k.fail(path, "Weir has no built-in models of %s; list its models with their prices, and write like: %s", known.Name, known.ID)
+		return
+	}
+	if p.BaseURL == "" {
+		p.BaseURL = k.expand(path, known.BaseURL, env)
+	}
 }
 
 func (k *checker) like(p *Provider, path string, env Lookup) {

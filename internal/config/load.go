@@ -107,22 +107,25 @@ func (c Config) parse(path string, data []byte, env Lookup, overlay Overlay) (Co
 	l.environment(reflect.ValueOf(&c).Elem())
 	for path, instead := range replaced {
 		if text, _ := env(Variable(path)); text != "" {
-			l.fail(place{by: Variable(path)}, "%s: %s", path, instead)
+			l.fail(place{by: Variable(path)}, path, "%s: %s", path, instead)
 		}
 	}
 	for key, text := range overlay {
 		l.overlay(&c, key, text)
 	}
-	if len(l.errs) == 0 {
-		if err := c.inherit(env); err != nil {
-			return Config{}, err
+	// What could be read is checked, too, so that one run shows all errors.
+	k := checker{c: &c, unread: l.failed}
+	for _, path := range l.meant {
+		if _, set := l.places[path]; !set {
+			k.unread = append(k.unread, path)
 		}
-		if err := c.Validate(); err != nil {
-			return Config{}, err
-		}
-		return c, nil
 	}
-	return Config{}, joined(l.errs)
+	k.inherit(env)
+	k.values()
+	if errs := append(l.errs, k.errs...); len(errs) > 0 {
+		return Config{}, joined(errs)
+	}
+	return c, nil
 }
 
 // mostErrors are as many as somebody reads. One wrong key in a long list of models would fill thousands of lines.
@@ -140,11 +143,14 @@ type loader struct {
 	env    Lookup
 	places places
 	errs   []error
+	failed []string // paths of what could not be read; "": the whole
+	meant  []string // paths that misspelt keys were probably for
 
 	forCommand bool // see LoadForCommand
 }
 
-func (l *loader) fail(at place, format string, args ...any) {
+func (l *loader) fail(at place, path, format string, args ...any) {
+	l.failed = append(l.failed, path)
 	l.errs = append(l.errs, fmt.Errorf("%s: %w", at, fmt.Errorf(format, args...)))
 }
 
@@ -153,7 +159,7 @@ func (l *loader) at(n *yaml.Node) place { return place{l.file, n.Line} }
 func (l *loader) document(data []byte, c *Config) {
 	var doc yaml.Node
 	if err := yaml.Unmarshal(data, &doc); err != nil {
-		l.errs = append(l.errs, fmt.Errorf("%s: %s", l.file, strings.TrimPrefix(err.Error(), "yaml: ")))
+		l.fail(place{by: l.file}, "", "%s", strings.TrimPrefix(err.Error(), "yaml: "))
 		return
 	}
 	if len(doc.Content) == 0 { // an empty file
@@ -180,11 +186,14 @@ func (l *loader) decode(n *yaml.Node, v reflect.Value, path string) {
 		l.mapping(n, path, func(key, value *yaml.Node, path string) {
 			field, names := fieldNamed(v, key.Value)
 			if !field.IsValid() && replaced[path] != "" {
-				l.fail(l.at(key), "%s: %s", path, replaced[path])
+				l.fail(l.at(key), path, "%s: %s", path, replaced[path])
 				return
 			}
 			if !field.IsValid() {
-				l.fail(l.at(key), "there is no key %q%s%s", key.Value, within(path, key.Value), suggestion(key.Value, names))
+				l.fail(l.at(key), path, "there is no key %q%s%s", key.Value, within(path, key.Value), suggestion(key.Value, names))
+				if meant := nearestOf(key.Value, names); meant != "" {
+					l.meant = append(l.meant, strings.TrimSuffix(path, key.Value)+meant)
+				}
 				return
 			}
 			l.decode(value, field, path)
@@ -212,18 +221,18 @@ func within(path, key string) string {
 
 func (l *loader) mapping(n *yaml.Node, path string, member func(key, value *yaml.Node, path string)) {
 	if n.Kind != yaml.MappingNode {
-		l.fail(l.at(n), "%s must be a mapping (key: value), not %s", orWhole(path), describe(n))
+		l.fail(l.at(n), path, "%s must be a mapping (key: value), not %s", orWhole(path), describe(n))
 		return
 	}
 	seen := map[string]int{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
 		if key.Kind != yaml.ScalarNode {
-			l.fail(l.at(key), "a key must be plain text")
+			l.fail(l.at(key), path, "a key must be plain text")
 			continue
 		}
 		if line, twice := seen[key.Value]; twice {
-			l.fail(l.at(key), "the key %q occurs already in line %d", key.Value, line)
+			l.fail(l.at(key), strings.TrimPrefix(path+"."+key.Value, "."), "the key %q occurs already in line %d", key.Value, line)
 			continue
 		}
 		seen[key.Value] = key.Line
@@ -237,7 +246,7 @@ func (l *loader) mapping(n *yaml.Node, path string, member func(key, value *yaml
 
 func (l *loader) sequence(n *yaml.Node, v reflect.Value, path string) {
 	if n.Kind != yaml.SequenceNode {
-		l.fail(l.at(n), "%s must be a list, not %s", path, describe(n))
+		l.fail(l.at(n), path, "%s must be a list, not %s", path, describe(n))
 		return
 	}
 	list := reflect.MakeSlice(v.Type(), len(n.Content), len(n.Content))
@@ -300,11 +309,11 @@ func (l *loader) scalarNode(n *yaml.Node, v reflect.Value, path string) {
 		return
 	}
 	if n.Kind != yaml.ScalarNode {
-		l.fail(l.at(n), "%s must be %s, not %s", path, typeName(v.Type()), describe(n))
+		l.fail(l.at(n), path, "%s must be %s, not %s", path, typeName(v.Type()), describe(n))
 		return
 	}
 	if v.Kind() == reflect.String && n.Tag == "!!bool" && v.Type() != decimalType {
-		l.fail(l.at(n), "%s must be text, not %s; put it in quotes if it is meant so", path, n.Value)
+		l.fail(l.at(n), path, "%s must be text, not %s; put it in quotes if it is meant so", path, n.Value)
 		return
 	}
 	l.set(l.at(n), path, v, n.Value)
@@ -361,7 +370,7 @@ func (l *loader) set(at place, path string, v reflect.Value, text string) {
 		value = text
 	}
 	if err != nil {
-		l.fail(at, "%s: %w", path, err)
+		l.fail(at, path, "%s: %w", path, err)
 		return
 	}
 	v.Set(reflect.ValueOf(value).Convert(v.Type()))
@@ -488,7 +497,7 @@ func (l *loader) overlay(c *Config, path, text string) {
 			v, names = fieldNamed(v, name)
 		}
 		if !v.IsValid() {
-			l.fail(place{by: "a flag"}, "there is no setting %q%s", path, suggestion(name, names))
+			l.fail(place{by: "a flag"}, path, "there is no setting %q%s", path, suggestion(name, names))
 			return
 		}
 	}
@@ -497,12 +506,7 @@ func (l *loader) overlay(c *Config, path, text string) {
 
 // suggestion returns the known key nearest to a mistyped one, if one is near.
 func suggestion(name string, known []string) string {
-	best, least := "", 1+len(name)/3
-	for _, k := range known {
-		if d := distance(strings.ToLower(name), k); d <= least {
-			best, least = k, d-1
-		}
-	}
+	best := nearestOf(name, known)
 	if best == "" {
 		if len(known) > 0 && len(known) <= 12 {
 			return "; known here: " + strings.Join(known, ", ")
@@ -510,6 +514,16 @@ func suggestion(name string, known []string) string {
 		return ""
 	}
 	return "; did you mean " + best + "?"
+}
+
+func nearestOf(name string, known []string) string {
+	best, least := "", 1+len(name)/3
+	for _, k := range known {
+		if d := distance(strings.ToLower(name), k); d <= least {
+			best, least = k, d-1
+		}
+	}
+	return best
 }
 
 // distance returns the number of letters to insert, remove, replace or swap to get from a to b.

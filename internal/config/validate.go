@@ -34,21 +34,48 @@ var dialects = catalog.Dialects()
 
 // checker collects errors, each with the position of the value.
 type checker struct {
-	c    *Config
-	errs []error
+	c      *Config
+	errs   []error
+	unread []string // paths that could not be read: their values are defaults, of which nothing is said
 }
 
 func (k *checker) fail(path, format string, args ...any) {
 	err := fmt.Errorf(path+": "+format, args...)
+	if slices.ContainsFunc(k.unread, func(other string) bool { return follows(path, err.Error(), other) }) {
+		return
+	}
 	if at := k.c.places.of(path); at != "" {
 		err = fmt.Errorf("%s: %w", at, err)
 	}
 	k.errs = append(k.errs, err)
 }
 
+// follows reports whether an error at a path may only be there because something else could not be read: that is in the same place, or the error
+// compares with it.
+func follows(path, message, unread string) bool {
+	if within := func(inner, outer string) bool {
+		rest, ok := strings.CutPrefix(inner, outer)
+		return ok && (rest == "" || outer == "" || rest[0] == '.' || rest[0] == '[')
+	}; within(path, unread) || within(unread, path) {
+		return true
+	}
+	section, name := unread[:max(strings.LastIndexByte(unread, '.'), 0)], unread[strings.LastIndexByte(unread, '.')+1:]
+	if !strings.Contains(name, "_") && !strings.HasPrefix(path, section+".") { // a word such as id is in many messages
+		return false
+	}
+	words := strings.FieldsFunc(message, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	return slices.Contains(words, name)
+}
+
 // Validate checks rules over several values, and the declared catalog. It joins the errors that it finds, at most thirty.
 func (c *Config) Validate() error {
 	k := checker{c: c}
+	k.values()
+	return joined(k.errs)
+}
+
+func (k *checker) values() {
+	c := k.c
 	k.server()
 	k.durations()
 	k.oneOf("journal.sync", c.Journal.Sync, "interval", "always", "never")
@@ -129,7 +156,6 @@ func (c *Config) Validate() error {
 		}
 	}
 	k.catalog()
-	return joined(k.errs)
 }
 
 func (k *checker) signIn() {
@@ -537,9 +563,13 @@ func (k *checker) durations() {
 
 // catalog builds the declared catalog, so that errors in it are found before it is used.
 func (k *checker) catalog() {
-	d := declaring{checker: k}
+	d, before := declaring{checker: k}, len(k.errs)
 	d.all()
-	if len(k.errs) > 0 {
+	// The whole is only built of what could be read.
+	partly := slices.ContainsFunc(k.unread, func(path string) bool {
+		return path == "" || slices.ContainsFunc([]string{"providers", "models", "families", "relay", "pricing"}, func(s string) bool { return strings.HasPrefix(path, s) })
+	})
+	if len(k.errs) > before || partly {
 		return
 	}
 	d.out.Families, d.out.AttemptBudget = k.c.Families, k.c.Relay.AttemptBudget
