@@ -7,6 +7,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -24,8 +25,10 @@ import (
 	"weir/internal/limit"
 	"weir/internal/limit/quota"
 	"weir/internal/notify"
+	"weir/internal/oneline"
 	"weir/internal/ownkey"
 	"weir/internal/person"
+	"weir/internal/redact"
 	"weir/internal/relay"
 	"weir/internal/report"
 	"weir/internal/view"
@@ -545,11 +548,44 @@ func (x *exchange) noRoute(allow []string) error {
 		return noMethod(path)
 	}
 	if allow == nil {
-		return fault.New(fault.NotFound, "httpapi.route", "There is no such route. The API lives under /v1; its description is at /openapi.yaml.")
+		return fault.New(fault.NotFound, "httpapi.route", "There is no route "+x.askedFor()+". "+x.meant()+"The API lives under /v1; its description is at /openapi.yaml.")
 	}
 	list := strings.Join(allow, ", ")
 	x.w.Header().Set("Allow", list)
-	return fault.New(fault.MethodNotAllowed, "httpapi.route", "This route knows "+list+".")
+	return fault.New(fault.MethodNotAllowed, "httpapi.route", x.askedFor()+" is not known: this route knows "+list+".")
+}
+
+// Bounds of what an error repeats of a request's head.
+const (
+	shownMethod  = 16
+	shownSegment = 40
+	shownPath    = 120
+)
+
+// askedFor is the method and path of the request, as an error may show them: without what looks like a key, and without what only a key or an id
+// would be so long for. The query is left out, since keys travel there, too.
+func (x *exchange) askedFor() string {
+	segments := strings.Split(x.r.URL.Path, "/")
+	for i, s := range segments {
+		if segments[i] = string(redact.Redact([]byte(s))); len(segments[i]) > shownSegment {
+			segments[i] = "..."
+		}
+	}
+	return oneline.Cut(x.r.Method, shownMethod) + " " + oneline.Cut(strings.Join(segments, "/"), shownPath)
+}
+
+// meant suggests the route that a base URL without /v1, or with two of them, was to lead to.
+func (x *exchange) meant() string {
+	path := x.r.URL.Path
+	for _, other := range [...]string{"/v1" + path, strings.TrimPrefix(path, "/v1")} {
+		if !strings.HasPrefix(other, "/v1/") || strings.HasPrefix(other, "/v1/v1/") {
+			continue
+		}
+		if route, _, _ := x.table.find(x.r.Method, &url.URL{Path: other}); route != nil {
+			return "The base URL of your client should be such that it asks for " + route.Method + " " + route.Pattern + ". "
+		}
+	}
+	return ""
 }
 
 const (

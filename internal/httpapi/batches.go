@@ -199,7 +199,7 @@ func (a *API) Run(ctx context.Context, c *batch.Call) (answer batch.Answer) {
 func (x *exchange) serveBatch() error {
 	route, values, _ := x.table.find(http.MethodPost, x.r.URL)
 	if route == nil || route.access != inference {
-		return fault.New(fault.NotFound, "httpapi.serveBatch", "There is no such route for batches.")
+		return fault.New(fault.NotFound, "httpapi.serveBatch", "Batches know no route "+x.askedFor()+".")
 	}
 	x.route, x.values = route, values
 	if err := x.checkBodySize(); err != nil {
