@@ -114,15 +114,33 @@ type Store interface {
 	KeyByID(ctx context.Context, id string) (Found, error)
 	// ListKeys lists keys that are not deleted, newest first.
 	ListKeys(ctx context.Context, f Filter) ([]Key, error)
-	// InsertKey adds a key. It fails with fault.Invalid when the user has maxPerUser keys, and with fault.NotFound without the user.
+	// InsertKey adds a key. It fails with fault.Invalid when the user has maxPerUser keys, with fault.NotFound without the user, and with
+	// ErrLabelTaken.
 	InsertKey(ctx context.Context, k Key, maxPerUser int, e audit.Event) error
 	// ChangeKey edits a key that is not deleted and returns it. user "" means anybody's. It fails with fault.NotFound.
 	ChangeKey(ctx context.Context, user, hash string, c Change, now time.Time, e audit.Event) (Key, error)
 	// RotateKey gives a key that is not deleted another hash and label, and keeps the former ones as Previous; until is zero when they work no
-	// more. It fails with fault.NotFound.
+	// more. It fails with fault.NotFound, and with ErrLabelTaken.
 	RotateKey(ctx context.Context, user, hash, newHash, newLabel string, until, now time.Time, e audit.Event) (Key, error)
 	// DeleteKey marks a key deleted for good; its row stays for the records that name it. It fails with fault.NotFound.
 	DeleteKey(ctx context.Context, user, hash string, now time.Time, e audit.Event) error
+}
+
+// ErrLabelTaken is in the chain of an error when a key of the same user has, or had before its rotation, the label of the new text. People would
+// take one for the other.
+var ErrLabelTaken = errors.New("another key of the user has this label")
+
+// mostTexts is how many texts are tried until one has a label of its own; of a user's keys, one in thousands needs a second.
+const mostTexts = 20
+
+// unlike calls f with new texts until one has a label of its own.
+func unlike(f func() error) (err error) {
+	for range mostTexts {
+		if err = f(); !errors.Is(err, ErrLabelTaken) {
+			break
+		}
+	}
+	return err
 }
 
 // NewKey has the properties of a new key.
@@ -182,8 +200,12 @@ func (m *Manager) Create(ctx context.Context, n NewKey, by audit.Actor) (Key, st
 	if err := n.Check(m.now()); err != nil {
 		return Key{}, "", err
 	}
-	key, text := Make(n, m.now())
-	err := m.store.InsertKey(ctx, key, m.maxPerUser, CreatedEvent(&key, by))
+	var key Key
+	var text string
+	err := unlike(func() error {
+		key, text = Make(n, m.now())
+		return m.store.InsertKey(ctx, key, m.maxPerUser, CreatedEvent(&key, by))
+	})
 	if err != nil {
 		return Key{}, "", err
 	}
@@ -279,15 +301,21 @@ func (m *Manager) Rotate(ctx context.Context, user, hash string, hours int, by a
 	if err != nil {
 		return Key{}, "", err
 	}
-	text, now := Mint(key.Management), m.now().UTC().Truncate(time.Microsecond)
+	now := m.now().UTC().Truncate(time.Microsecond)
 	var until time.Time
 	after := "a new text, the former one is refused"
 	if hours > 0 {
 		until = now.Add(time.Duration(hours) * time.Hour)
 		after = "a new text, the former one works until " + until.Format(time.RFC3339)
 	}
-	e := audit.Event{Actor: by, Action: audit.KeyChanged, Target: key.ID, Before: key.Label, After: Label(text) + ", " + after}
-	changed, err := m.store.RotateKey(ctx, user, key.Hash, Hash(text), Label(text), until, now, e)
+	var changed Key
+	var text string
+	err = unlike(func() (err error) {
+		text = Mint(key.Management)
+		e := audit.Event{Actor: by, Action: audit.KeyChanged, Target: key.ID, Before: key.Label, After: Label(text) + ", " + after}
+		changed, err = m.store.RotateKey(ctx, user, key.Hash, Hash(text), Label(text), until, now, e)
+		return err
+	})
 	m.forget(key.Hash)
 	if err != nil {
 		return Key{}, "", err

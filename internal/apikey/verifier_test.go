@@ -84,6 +84,54 @@ func (m *memory) RotateKey(_ context.Context, _, hash, newHash, newLabel string,
 	return f.Key, nil
 }
 
+// crowded is a store in which the labels of the first texts are taken.
+type crowded struct {
+	memory
+	taken int
+	tried []string
+}
+
+func (c *crowded) next(label string) error {
+	if c.tried = append(c.tried, label); len(c.tried) <= c.taken {
+		return fault.New(fault.Conflict, "crowded", "taken").Because(apikey.ErrLabelTaken)
+	}
+	return nil
+}
+
+func (c *crowded) InsertKey(ctx context.Context, k apikey.Key, most int, e audit.Event) error {
+	if err := c.next(k.Label); err != nil {
+		return err
+	}
+	return c.memory.InsertKey(ctx, k, most, e)
+}
+
+func (c *crowded) RotateKey(ctx context.Context, user, hash, newHash, newLabel string, until, now time.Time, e audit.Event) (apikey.Key, error) {
+	if err := c.next(newLabel); err != nil {
+		return apikey.Key{}, err
+	}
+	return c.memory.RotateKey(ctx, user, hash, newHash, newLabel, until, now, e)
+}
+
+// A new text is made until its label is unlike those of the user's other keys, and not for ever.
+func TestLabelsAreUnlike(t *testing.T) {
+	t.Parallel()
+	s := &crowded{memory: memory{keys: map[string]apikey.Found{}}, taken: 2}
+	m := apikey.NewManager(s, nil, time.Now, 0)
+	key, text, err := m.Create(t.Context(), apikey.NewKey{Name: "x", User: "usr_1", Creator: "usr_1"}, audit.Actor{})
+	if err != nil || len(s.tried) != 3 || s.tried[0] == s.tried[2] || key.Label != s.tried[2] || apikey.Hash(text) != key.Hash {
+		t.Fatalf("after %v: %+v, %v", s.tried, key, err)
+	}
+	s.tried = nil
+	key, text, err = m.Rotate(t.Context(), "usr_1", key.Hash, 0, audit.Actor{})
+	if err != nil || len(s.tried) != 3 || key.Label != s.tried[2] || apikey.Hash(text) != key.Hash {
+		t.Fatalf("after %v: %+v, %v", s.tried, key, err)
+	}
+	s.tried, s.taken = nil, 1000
+	if _, _, err = m.Create(t.Context(), apikey.NewKey{Name: "x", User: "usr_1", Creator: "usr_1"}, audit.Actor{}); !fault.Is(err, fault.Conflict) || len(s.tried) > 100 {
+		t.Errorf("%v after %d texts", err, len(s.tried))
+	}
+}
+
 func (m *memory) DeleteKey(_ context.Context, _, hash string, now time.Time, _ audit.Event) error {
 	m.edit(hash, func(f *apikey.Found) { f.DeletedAt = now })
 	return nil

@@ -76,11 +76,23 @@ func (s *Store) InsertKey(ctx context.Context, k apikey.Key, maxPerUser int, e a
 		if err := t.forgetKeys(k.User); err != nil {
 			return err
 		}
+		if err := t.labelFree(k.User, k.Label); err != nil {
+			return err
+		}
 		if err := t.insertKey(&k); err != nil {
 			return err
 		}
 		return t.record(e, k.CreatedAt)
 	})
+}
+
+// labelFree fails with apikey.ErrLabelTaken if a key of the user has or had a label, also one that was deleted: its calls are still listed.
+func (t *tx) labelFree(user, label string) error {
+	var same int
+	if err := t.row(`SELECT COUNT(*) FROM api_keys WHERE user_id = $1 AND (label = $2 OR previous_label = $2)`, user, label).Scan(&same); err != nil || same == 0 {
+		return err
+	}
+	return fault.New(fault.Conflict, "store.labelFree", "No label is free for a new key of this user. Delete keys that are not used.").Because(apikey.ErrLabelTaken)
 }
 
 // MostDeletedKeys is how many deleted keys of a user are kept, apart from those that calls, videos or batches name.
@@ -169,6 +181,9 @@ func (s *Store) RotateKey(ctx context.Context, user, hash, newHash, newLabel str
 		key, err = scanKey(t.lockedRow(`SELECT `+keyColumns+` FROM api_keys k WHERE k.hash = $1 AND ($2 = '' OR k.user_id = $2) AND k.deleted_at IS NULL`, hash, user))
 		if err != nil {
 			return noKey("store.RotateKey", err)
+		}
+		if err := t.labelFree(key.User, newLabel); err != nil {
+			return err
 		}
 		former := sql.NullString{String: key.Hash, Valid: !until.IsZero()}
 		label := key.Label

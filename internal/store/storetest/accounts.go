@@ -43,6 +43,7 @@ func Accounts(t *testing.T, open func(*testing.T) AccountStore) {
 		"no more keys than allowed":   maxKeys,
 		"racing for the last key":     raceKeys,
 		"deleted keys do not pile up": deletedKeys,
+		"no two keys look alike":      unlikeKeys,
 		"bootstrap only once":         bootstrapOnce,
 		"bootstrap in a race":         bootstrapRace,
 		"text that databases dislike": awkwardText,
@@ -322,6 +323,35 @@ func maxKeys(t *testing.T, s AccountStore) {
 	if _, err = insert(); err != nil {
 		t.Fatalf("deleted keys still count: %v", err)
 	}
+}
+
+// unlikeKeys gives keys of a user labels that others of it have, had before a rotation, or had when they were deleted.
+func unlikeKeys(t *testing.T, s AccountStore) {
+	u, other := mustUser(t, s), mustUser(t, s)
+	insert := func(user, label string) error {
+		k, _ := apikey.Make(apikey.NewKey{Name: "x", User: user, Creator: user}, at)
+		k.Label = label
+		return s.InsertKey(t.Context(), k, 100, event(audit.KeyCreated))
+	}
+	taken := func(what string, err error) {
+		t.Helper()
+		if !errors.Is(err, apikey.ErrLabelTaken) {
+			t.Errorf("%s: %v, want ErrLabelTaken", what, err)
+		}
+	}
+	first, gone := mustKey(t, s, u.ID, nil), mustKey(t, s, u.ID, nil)
+	ok(t, insert(other.ID, first.Label)) // no account sees both
+	taken("the label of another key", insert(u.ID, first.Label))
+	ok(t, s.DeleteKey(t.Context(), u.ID, gone.Hash, at, event(audit.KeyRevoked)))
+	taken("the label of a deleted key", insert(u.ID, gone.Label))
+	_, err := s.RotateKey(t.Context(), u.ID, first.Hash, apikey.Hash("next"), gone.Label, at.Add(time.Hour), at, event(audit.KeyChanged))
+	taken("rotated to a label that is taken", err)
+	if f, err := s.KeyByHash(t.Context(), first.Hash); err != nil || f.Label != first.Label {
+		t.Errorf("the refused rotation left %+v, %v", f.Key, err)
+	}
+	_, err = s.RotateKey(t.Context(), u.ID, first.Hash, apikey.Hash("next"), "sk-weir-v1-a...bcd", at.Add(time.Hour), at, event(audit.KeyChanged))
+	ok(t, err)
+	taken("the former label of a rotated key", insert(u.ID, first.Label))
 }
 
 // deletedKeys makes and deletes keys that nothing uses: the newest of them stay, and so does one that is not deleted.
