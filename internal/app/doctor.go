@@ -88,6 +88,9 @@ func (d Doctor) Examine(ctx context.Context, cfg config.Config, report func(Find
 		return
 	}
 	d.catalog(b)
+	for _, f := range regretted(&cfg, b.Snapshot) {
+		d.report(f)
+	}
 	d.providers(ctx, b.Snapshot)
 	if d.Keys {
 		d.keys(ctx, b.Snapshot)

@@ -125,6 +125,8 @@ func TestDoctorFinds(t *testing.T) {
 		{"nobody's rate", func(c *config.Config) {
 			c.Providers[0].Models[0].Prices, c.Providers[0].Models[0].PriceUSD = config.Prices{}, config.Prices{Prompt: "1", Completion: "1"}
 		}, "rate", app.Weak, "nobody's rate"},
+		{"a shop without receipts", func(c *config.Config) { c.Payments.Provider = "yookassa" }, "receipts", app.Weak, "without receipts"},
+		{"models without a longest answer", nil, "provider hut", app.Weak, "no max_output"},
 		{"old prices", func(c *config.Config) {
 			c.Builtin.All, c.PriceLists.StaleAfter = true, time.Nanosecond
 			c.Providers = append(c.Providers, config.Provider{ID: "openai", APIKey: config.NewSecret("x"), BaseURL: c.Providers[0].BaseURL})

@@ -230,23 +230,6 @@ func warnOfDefaultRate(log *slog.Logger, snap *catalog.Snapshot, isDefault bool,
 	}
 }
 
-// warnOfLongHolds logs which declared models have no longest answer: a whole answer of one is held for as if it filled the context.
-func warnOfLongHolds(log *slog.Logger, snap *catalog.Snapshot, declared []config.Provider) {
-	for i := range declared {
-		var long []string
-		for _, o := range declared[i].Models {
-			m, _, ok := snap.Resolve(o.ID)
-			endless := func(ep *catalog.Endpoint) bool { return ep.Provider.ID == declared[i].ID && ep.MaxCompletion == 0 }
-			if ok && m.Type == catalog.TypeChat && slices.ContainsFunc(m.Endpoints, endless) {
-				long = append(long, o.ID)
-			}
-		}
-		if long != nil {
-			log.Warn("models have no max_output: calls without max_tokens reserve the whole context, and get 402 on small balances; set max_output", "provider", declared[i].ID, "models", long)
-		}
-	}
-}
-
 // updating returns a loop that fetches the price lists, and publishes what is within bounds if the configuration says so. The first round is
 // after a minute, so that a node that is restarted all the time does not burden the servers of the lists.
 func (g *Gateway) updating() *loop.Loop {

@@ -201,24 +201,3 @@ func TestDoubtfulMargin(t *testing.T) {
 		}
 	}
 }
-
-// A declared model without a longest answer is reported by name, and one that has it is not.
-func TestLongHoldsAreReported(t *testing.T) {
-	t.Parallel()
-	one := money.Price{Nano: 1, Set: true}
-	offer := func(model string, most int64) catalog.Offer {
-		return catalog.Offer{Provider: "hut", Model: model, UpstreamID: model, MaxCompletion: most, Pricing: catalog.Pricing{List: "test", Base: catalog.Prices{Prompt: one, Completion: one}}}
-	}
-	snap, err := catalog.Build(catalog.Declared{
-		Providers: []catalog.Provider{{ID: "hut", Dialect: "openai", BaseURL: "https://hut.example/v1"}},
-		Offers:    []catalog.Offer{offer("acme/endless", 0), offer("acme/short", 100)},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var b strings.Builder
-	warnOfLongHolds(slog.New(slog.NewTextHandler(&b, nil)), snap, []config.Provider{{ID: "hut", Models: []config.Offer{{ID: "acme/endless"}, {ID: "acme/short"}}}})
-	if got := b.String(); !strings.Contains(got, "acme/endless") || strings.Contains(got, "acme/short") {
-		t.Errorf("log is %q", got)
-	}
-}

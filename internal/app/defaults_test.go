@@ -1,0 +1,71 @@
+package app
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"weir/internal/catalog"
+	"weir/internal/config"
+	"weir/internal/money"
+)
+
+// Each default that costs later is said where it counts, with what to do, and is silent once it is set or does not count.
+func TestRegrettedDefaults(t *testing.T) {
+	t.Parallel()
+	shop := func(c *config.Config) { c.Payments.Provider = "yookassa" }
+	hut := func(models ...string) func(*config.Config) {
+		return func(c *config.Config) {
+			p := config.Provider{ID: "hut"}
+			for _, m := range models {
+				p.Models = append(p.Models, config.Offer{ID: m})
+			}
+			c.Providers = append(c.Providers, p)
+		}
+	}
+	for name, c := range map[string]struct {
+		change  []func(*config.Config)
+		builtin bool
+		want    string // in the one finding; "": there is none
+	}{
+		"nothing is sold":            {},
+		"a real shop":                {change: []func(*config.Config){shop}, want: "without receipts"},
+		"a real shop with receipts":  {change: []func(*config.Config){shop, func(c *config.Config) { c.Payments.YooKassa.Receipt.Send = true }}},
+		"a shop for tests":           {change: []func(*config.Config){shop, func(c *config.Config) { c.Payments.YooKassa.Test = true }}},
+		"built-in prices":            {builtin: true, want: "are not fetched"},
+		"built-in prices, each day":  {builtin: true, change: []func(*config.Config){func(c *config.Config) { c.PriceLists.Every = 24 * time.Hour }}},
+		"models with longest answer": {change: []func(*config.Config){hut("acme/short")}},
+		"models without one":         {change: []func(*config.Config){hut("acme/endless", "acme/short")}, want: "small balances: acme/endless"},
+		"models of no endpoint":      {change: []func(*config.Config){hut("acme/none")}},
+	} {
+		cfg := config.Default()
+		for _, f := range c.change {
+			f(&cfg)
+		}
+		snap := twoModels(t)
+		if c.builtin {
+			snap.PricesAsOf = time.Now()
+		}
+		found := regretted(&cfg, snap)
+		if c.want == "" && len(found) > 0 || c.want != "" && (len(found) != 1 || !strings.Contains(found[0].What, c.want) || strings.Contains(found[0].What, "acme/short") || found[0].Is != Weak || found[0].Do == "") {
+			t.Errorf("%s: %+v, want %q", name, found, c.want)
+		}
+	}
+}
+
+// twoModels serves a model with a longest answer, and one without.
+func twoModels(t *testing.T) *catalog.Snapshot {
+	t.Helper()
+	one := money.Price{Nano: 1, Set: true}
+	offer := func(model string, most int64) catalog.Offer {
+		return catalog.Offer{Provider: "hut", Model: model, UpstreamID: model, MaxCompletion: most, Pricing: catalog.Pricing{List: "test", Base: catalog.Prices{Prompt: one, Completion: one}}}
+	}
+	snap, err := catalog.Build(catalog.Declared{
+		Providers: []catalog.Provider{{ID: "hut", Dialect: "openai", BaseURL: "https://hut.example/v1"}},
+		Offers:    []catalog.Offer{offer("acme/endless", 0), offer("acme/short", 100)},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return snap
+}
