@@ -202,7 +202,7 @@ func (f *fleet) configuration(t *testing.T, dir string) string {
 	replace("ssl_certificate /etc/nginx/weir.crt;", "")
 	replace("ssl_certificate_key /etc/nginx/weir.key;", "")
 	replace("keepalive_timeout 3s;", "keepalive_timeout 100ms;")
-	replace("proxy_read_timeout 660s;", "proxy_read_timeout 20s;")
+	replace("proxy_read_timeout 1000s;", "proxy_read_timeout 20s;")
 	user := ""
 	if os.Getuid() == 0 { // the folder is this user's alone
 		user = "user root;\n"

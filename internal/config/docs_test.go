@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"weir/internal/config"
 )
@@ -39,6 +40,27 @@ func TestDocumentedConfigurations(t *testing.T) {
 	}
 	if found < 8 {
 		t.Errorf("only %d pieces found", found)
+	}
+}
+
+// The proxy that we hand out waits as long as a whole answer may be silent with the defaults: it would cut calls for which the provider is paid.
+func TestProxyWaitsForSilentAnswers(t *testing.T) {
+	t.Parallel()
+	c := config.Default()
+	longest := c.Relay.AttemptBudget + c.Upstream.TotalTimeout
+	setting := regexp.MustCompile(`proxy_read_timeout (\w+);`)
+	for _, file := range []string{"../../packaging/nginx/weir.conf", "../../docs/operating.md"} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := setting.FindSubmatch(text)
+		if found == nil {
+			t.Fatalf("%s names no proxy_read_timeout", file)
+		}
+		if waits, err := time.ParseDuration(string(found[1])); err != nil || waits <= longest {
+			t.Errorf("%s: the proxy waits %s, a call may be silent for %s (%v)", file, found[1], longest, err)
+		}
 	}
 }
 
