@@ -95,6 +95,7 @@ var groups = []group{
 		{"docs/decisions/events.md", "How open pages learn that something of an account has changed."},
 		{"docs/decisions/files.md", "Large bodies are on disk, not in memory."},
 		{"docs/decisions/flushing.md", "When a frame of a stream is flushed."},
+		{"docs/decisions/signs-of-life.md", "Why whole answers send nothing before they are there."},
 		{"docs/decisions/hints.md", "How nodes learn of each other's changes within a second."},
 		{"docs/decisions/http-server.md", "Why clients are served by an HTTP server of our own."},
 		{"docs/decisions/json.md", "A body is checked once, then walked."},
