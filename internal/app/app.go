@@ -381,7 +381,7 @@ func tune(r config.Runtime, log *slog.Logger) {
 	debug.SetGCPercent(int(r.GOGC))
 	limit, why := memoryLimit(r.MemoryLimit)
 	if r.MemoryLimit == config.AutoMemory {
-		log.Info("runtime.memory_limit was chosen", "limit", config.Size(limit).String(), "because", why)
+		log.Info("runtime.memory_limit was chosen", "limit", config.Size(limit).String(), "reason", why)
 	}
 	if limit > 0 {
 		debug.SetMemoryLimit(limit)

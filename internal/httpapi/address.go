@@ -103,9 +103,10 @@ func shown(ip netip.Addr) string {
 }
 
 // logAddress is the client's address as the log keeps it.
-func (a *API) logAddress(r *http.Request) string {
-	ip := a.clientAddress(r)
-	if !a.cfg.TruncateAddr {
+func (a *API) logAddress(r *http.Request) string { return a.logged(a.clientAddress(r)) }
+
+func (a *API) logged(ip netip.Addr) string {
+	if !a.cfg.TruncateAddr || !ip.IsValid() {
 		return shown(ip)
 	}
 	bits := 48

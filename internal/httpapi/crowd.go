@@ -23,14 +23,14 @@ type turnedAway struct {
 const tellCrowd = time.Minute
 
 // turnAway counts a refused connection by the limit that it met, and says so once a minute.
-func (a *API) turnAway(by, peer string) {
+func (a *API) turnAway(by string, peer netip.Addr) {
 	c := &a.away
 	a.Metrics.refused.With(by).Inc()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.more++
 	if now := a.Now(); c.said.IsZero() || now.Sub(c.said) >= tellCrowd {
-		a.Slog.Warn("connections are refused; where a proxy is in front, name it in server.trusted_proxies", "limit", "server.limits."+by, "last_from", peer, "refused", c.more)
+		a.Slog.Warn("connections are refused; where a proxy is in front, name it in server.trusted_proxies", "limit", "server.limits."+by, "address", a.logged(peer), "refused", c.more)
 		c.said, c.more = now, 0
 	}
 }
@@ -58,7 +58,7 @@ func crowdedOut(by string, most int) []byte {
 func (l *limitListener) refuse(c net.Conn, address netip.Addr, by string) {
 	peer := c.RemoteAddr().String()
 	if l.api != nil {
-		l.api.turnAway(by, peer)
+		l.api.turnAway(by, address)
 	}
 	tcp, ok := c.(*net.TCPConn)
 	name := address.String()

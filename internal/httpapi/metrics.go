@@ -78,6 +78,9 @@ func NewMetrics() *Metrics {
 		refused:      r.Counters("weir_connections_refused_total", "Connections beyond a limit of the node or of an address.", "limit"),
 		authFailures: r.Counter("weir_auth_failures_total", "Requests with a missing or wrong key."),
 	}
+	for _, by := range []string{ofConnections, ofAddress} { // shown before the first
+		m.refused.With(by)
+	}
 	m.unrouted = m.route("other")
 	m.limited = m.newServed("other", "other")
 	return m

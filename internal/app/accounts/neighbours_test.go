@@ -189,7 +189,8 @@ var neighbours = []neighbour{
 				}
 				t.Cleanup(func() { _ = c.Close() })
 				_, _ = io.WriteString(c, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n") // the connection stays open
-				if _, err := c.Read(make([]byte, 1)); err != nil {
+				head := make([]byte, len("HTTP/1.1 200"))
+				if _, err := io.ReadFull(c, head); err != nil || !strings.HasSuffix(string(head), "200") {
 					refused++
 				}
 			}
