@@ -82,7 +82,8 @@ var withoutLink = map[string]int{
 	"changeAutoTopUp": 404, "endAutoTopUp": 404, "refundPayment": 422, // no payment was made
 	"unsubscribe": 404, "openUnsubscribe": 303, "testNotifications": 409, // the demo sends no mail, and its account has no webhook yet
 	"putChat": 403, "getChat": 404, "deleteChat": 404, // the demo's account has not switched chats on
-	"getCallText":   404,                                                  // a chat is not stored
+	"getCallText": 404,                       // a chat is not stored
+	"deleteUser":  404, "deleteAccount": 403, // of a person who signed in; the demo's account is the last administrator
 	"redeemVoucher": 404,                                                  // a code is shown once
 	"createActs":    422, "getActDocument": 404, "getAnyActDocument": 404, // no month with an invoice is over
 }

@@ -23,6 +23,7 @@ var examples = map[string]string{
 	"user one-step":                    "weir user one-step alice",
 	"user email":                       "weir user email alice alice@example.org",
 	"user disable":                     "weir user disable alice",
+	"user forget":                      "weir user forget alice --yes",
 	"user enable":                      "weir user enable alice",
 	"key add":                          "weir key add alice --limit 50 --reset daily --expires 720h",
 	"key list":                         "weir key list alice",

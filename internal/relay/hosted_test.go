@@ -3,6 +3,7 @@ package relay_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -50,6 +51,34 @@ func TestHostedCallsAreCharged(t *testing.T) {
 				t.Errorf("%+v, want %s", rec, c.want)
 			}
 		})
+	}
+}
+
+// A report of more calls of a tool never costs less than one of fewer: up to what is believed all are charged, and beyond that as many as are believed.
+func TestHostedCallsAboveTheHold(t *testing.T) {
+	t.Parallel()
+	for tool := range catalog.HostedTools {
+		for _, c := range []struct{ allowed, reported, want int64 }{
+			{0, 1, 1}, {0, 3, 3}, {0, 4, 4}, {0, 31, 31}, {0, 32, 32}, {0, 33, 32}, {0, 50, 32}, {0, math.MaxInt64, 32},
+			{5, 5, 5}, {5, 6, 6}, {5, 33, 32}, {40, 33, 33}, {40, 40, 40}, {40, 41, 40}, {40, math.MaxInt64, 40},
+		} {
+			w := newWorld(t, nil, offer("alpha", "v/m", "0", "0", prices(func(p *catalog.Prices) {
+				p.WebSearch, p.WebFetch, p.FileSearch, p.CodeExecution, p.MCP = price("1"), price("1"), price("1"), price("1"), price("1")
+			})))
+			var calls usage.Calls
+			calls[tool] = c.reported
+			u := usage.Usage{Prompt: usage.Of(10), Completion: usage.Of(5)}
+			calls.Set(&u)
+			w.plays("alpha/v/m", script{text("a"), finish(completion.Stop), usedExactly(u), done()})
+			call := w.call(streamed, func(x *relay.Call) {
+				x.Request.Needs.Paid, x.Request.Needs.Uses[tool] = 1<<tool, c.allowed
+			})
+			_ = w.relay.Complete(t.Context(), call, &sink{})
+			capped := c.reported > c.want
+			if rec := w.settled(call); rec == nil || rec.Cost != money.Nano(c.want)*rubles("1") || rec.Usage.Source&usage.Capped != 0 != capped {
+				t.Errorf("tool %d, %d allowed, %d reported: %+v, want %d", tool, c.allowed, c.reported, rec, c.want)
+			}
+		}
 	}
 }
 

@@ -538,6 +538,7 @@ func (x *run) consumed(u *usage.Usage) {
 	if !x.limited() { // by nothing but the hold
 		to.Completion = usage.Of(max(x.covered, rough.Tokens()))
 	}
+	asked.Believed(&most, &to)
 	to.Reasoning, to.Accepted, to.Rejected, to.OutputAudio, to.OutputImage = to.Completion, to.Completion, to.Completion, to.Completion, to.Completion
 	u.Complete(&most, &to, final, &rough, x.promptTokens, func() usage.Delivered {
 		own := rough

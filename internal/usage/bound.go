@@ -75,14 +75,26 @@ func (a *Ask) Found() int64 {
 	return prompt
 }
 
+// Believed makes the calls of the provider's tools to which a report is cut those that are believed, as far as the request offers the tool. Cut to
+// what was held, a report of 50 searches would cost less than one of 32. What no client asked for is cut to nothing.
+func (a *Ask) Believed(most, to *Usage) {
+	calls := most.Hosted()
+	for i, n := range a.Calls {
+		if n <= 0 {
+			calls[i] = 0
+		}
+	}
+	calls.Set(to)
+}
+
 // Reread raises most, the bound on a call at ep, by the rounds of so many calls of the provider's tools: the model is asked again after each call,
 // every time with all that was found before, and the provider reports and bills the sum. OpenAI reports 115,886 tokens of prompt for a question of
 // 20 with six searches.
 func (a *Ask) Reread(most *Usage, ep *catalog.Endpoint, called Calls) {
 	rounds := int64(0)
 	for i, n := range called {
-		if a.Calls[i] > 0 && n <= max(a.Calls[i], unaskedFinds) { // what the request offers, as often as is believed
-			rounds += max(n, 0)
+		if a.Calls[i] > 0 { // what the request offers, as often as is believed
+			rounds += max(min(n, max(a.Calls[i], unaskedFinds)), 0)
 		}
 	}
 	context := cmp.Or(max(ep.ContextLength, 0), openContext)

@@ -150,8 +150,9 @@ func TestReread(t *testing.T) {
 		{"six, three asked for", 3, 6, 400_000, 115_886, 500_000},
 		{"within the context", 3, 6, 50_000, 115_886, 7 * 50_000},
 		{"not asked for", 0, 6, 400_000, 0, 5000},
-		{"more than is believed", 3, 33, 400_000, 0, 60_000},
-		{"absurd", 3, math.MaxInt64, 400_000, 0, 60_000},
+		{"as many as are believed", 3, 32, 400_000, 8_267_252, 8_267_252},
+		{"more than is believed", 3, 33, 400_000, 8_267_252, 8_267_252},
+		{"absurd", 3, math.MaxInt64, 400_000, 8_267_252, 8_267_252},
 	} {
 		ask := usage.Ask{Prompt: 20, Calls: web(c.asked)}
 		ep := &catalog.Endpoint{ContextLength: c.context}
