@@ -322,7 +322,7 @@ func TestNoImages(t *testing.T) {
 		{"moderated", "bfl", "f", map[string]string{"POST /f": `{"id":"i"}`, "GET /get_result?id=i": `{"status":"Content Moderated"}`}, fault.ContentPolicy, ""},
 		{"without credits", "bfl", "f", map[string]string{"POST /f": `402 {"detail":"Insufficient credits"}`}, fault.ProviderUnavailable, ""},
 		{"an operation that failed", "yandex", "art://f/m", map[string]string{operation: `{"id":"o"}`, operations: `{"done":true,"error":{"code":13,"message":"Internal error"}}`}, fault.ProviderUnavailable, ""},
-		{"an operation that was barred", "yandex", "art://f/m", map[string]string{operation: `{"id":"o"}`, operations: `{"done":true,"error":{"code":3,"message":"it is not possible"}}`}, fault.ContentPolicy, ""},
+		{"an operation that was barred", "yandex", "art://f/m", map[string]string{operation: `{"id":"o"}`, operations: `{"done":true,"error":{"code":3,"message":"it is not possible to generate an image from this request because it may violate the terms of use"}}`}, fault.ContentPolicy, ""},
 		{"an operation of nothing", "yandex", "art://f/m", map[string]string{operation: `{"id":"o"}`, operations: `{"done":true,"response":{}}`}, fault.ProviderUnavailable, ""},
 	} {
 		t.Run(x.name, func(t *testing.T) {

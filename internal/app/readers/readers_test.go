@@ -56,7 +56,7 @@ var readers = []struct {
 		"documents": of("1CClientBankExchange\n", "СекцияДокумент=x\nКонецДокумента\n", "КонецФайла\n"), "lines": of("1CClientBankExchange\n", "\n", "КонецФайла\n"),
 		"members": of("1CClientBankExchange\nСекцияДокумент=x\n", "Сумма=1\n", "КонецДокумента\nКонецФайла\n"), "code page 1251": of("1CClientBankExchange\n\xd1", "\xe5\n", ""),
 	}},
-	{"sound", 4 * mebibyte, func(data []byte) { _, _ = audio.Probe(bytes.NewReader(data), int64(len(data))) }, map[string][]byte{
+	{"sound", 8 * mebibyte, func(data []byte) { _, _ = audio.Probe(bytes.NewReader(data), int64(len(data))) }, map[string][]byte{
 		"boxes of MP4": of(box(16, "ftyp")+"M4A \x00\x00\x00\x00", box(8, "free"), ""), "boxes in boxes": of(box(16, "ftyp")+"M4A \x00\x00\x00\x00", box(0, "moov"), ""),
 		"a table of a billion": of(box(16, "ftyp")+"M4A \x00\x00\x00\x00"+box(0, "moov")+box(0, "trak")+box(0, "mdia")+box(0, "minf")+box(0, "stbl")+box(0, "stts")+"\x00\x00\x00\x00\x7f\xff\xff\xff", "\x00", ""),
 		"pages of Ogg":         of("", "OggS\x00\x02\x00\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00", ""), "chunks of WAV": of("RIFF\xff\xff\xff\x7fWAVE", "LIST\x00\x00\x00\x00", ""),
