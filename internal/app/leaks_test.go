@@ -182,7 +182,7 @@ func TestNothingLeaks(t *testing.T) {
 	wantStatus(keep(a.Send(t, http.MethodPost, "/v1/chat/completions", []byte(`{"model":"test/next","temperature":"`+of("prompt")+`","messages":[]}`), headers)), 400)
 	wantStatus(keep(a.Send(t, http.MethodGet, "/v1/credits", nil, bad)), 401)
 	wantStatus(keep(a.Send(t, http.MethodGet, "/v1/activity?date="+of("query"), nil, nil)), 400)
-	wantStatus(a.Send(t, http.MethodGet, "/v1/"+of("query")+"?key="+a.Key, nil, nil), 404) // clients are told the path that they asked for, and the log is not
+	wantStatus(a.Send(t, http.MethodGet, "/v1/"+of("query")+"?key="+a.Key, nil, nil), 404) // the answer names the path; the log must not
 	wantStatus(keep(a.Send(t, http.MethodGet, "/v1/nothing?key="+a.Key+"&q="+of("query"), nil, nil)), 404)
 	// one request must remain one line
 	wantStatus(keep(a.Send(t, http.MethodPost, "/v1/chat/completions", []byte(`{"model":"a/b\n{\"forged\":1}\u2028\u001b[31m","messages":[{"role":"user","content":"x"}]}`), nil)), 404)

@@ -103,7 +103,7 @@ func (s serving) compare(self string, all []store.Serving, now time.Time) (diffe
 
 // peers is what a node knows of the others.
 type peers struct {
-	told        string // what this one has said of itself
+	told        string // what this node last published about itself
 	before      string // the differences a round ago
 	differences atomic.Pointer[[]string]
 }

@@ -61,7 +61,7 @@ func LoadForCommand(path string, env Lookup, overlay Overlay) (Config, error) {
 	return load(path, env, overlay, true)
 }
 
-// unset stands in the place of a secret, or of a part of an address, that a command does not need and that is not there.
+// unset is the placeholder for a secret, or a part of an address, that is missing and that the command does not need.
 const unset = "unset"
 
 func needless(path string) bool {

@@ -60,7 +60,7 @@ type Secret struct {
 // NewSecret makes a Secret of its text.
 func NewSecret(text string) Secret { return Secret{text: text} }
 
-// Missing reports whether the secret could not be read, and a word stands in its place.
+// Missing reports whether the secret could not be read. Commands that do not need it get a placeholder.
 func (s Secret) Missing() bool { return s.missing }
 
 // Reveal returns the secret, "" if there is none.

@@ -248,7 +248,8 @@ func TestCallsOfAUserThatAskNoModel(t *testing.T) {
 	}
 }
 
-// Whoever has changed as much as one may in a day changes nothing more, by any route: each change leaves a row that stays. They may still read and call.
+// A user who has reached the changes of a day is refused on every route that changes something, because each change leaves an audit row for ever.
+// Reading and calls of models go on.
 func TestChangesOfADay(t *testing.T) {
 	t.Parallel()
 	n := start(t, relayFunc(hello), func(c *httpapi.Config) {

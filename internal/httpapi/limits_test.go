@@ -182,7 +182,7 @@ func TestRunningCallsReserve(t *testing.T) {
 	}
 }
 
-// So many calls of a key run at one time, whatever they ask for and whoever waits for them; other keys and calls that ask no model do not count.
+// concurrent_calls limits the calls of one key that run at the same time, of every kind. Other keys, and requests without a model, do not count.
 func TestCallsOfAKeyAtOneTime(t *testing.T) {
 	t.Parallel()
 	g := newGate()

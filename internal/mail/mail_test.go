@@ -281,7 +281,7 @@ func TestMails(t *testing.T) {
 	}
 }
 
-// A mail server is told the name that clients know, and names in Russian letters as the net writes them.
+// EHLO and Message-ID have the public host name, and internationalized names are sent as punycode.
 func TestNamesOfTheNet(t *testing.T) {
 	t.Parallel()
 	for _, x := range []struct{ base, from, to, greeted, rcpt, id string }{

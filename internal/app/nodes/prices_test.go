@@ -77,7 +77,7 @@ func TestNodesShareThePriceList(t *testing.T) {
 	}
 }
 
-// Operators are told when nodes serve different things: by /readyz of the operators' listener, and by weir doctor.
+// /readyz of the operators' listener and weir doctor report nodes whose prices, rate, catalog or settings differ.
 func TestNodesSayHowTheyDiffer(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.New(t)
