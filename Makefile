@@ -8,11 +8,8 @@ MAKEFLAGS += --no-print-directory
 
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X weir/internal/app.Version=$(VERSION)
-# Functions of these are called once in a while, and inlining their callees would only make the program larger, by a megabyte.
-SELDOM := weir/internal/sim/... github.com/go-webauthn/... github.com/fxamacker/... github.com/google/go-tpm/... github.com/go-jose/... github.com/yuin/... \
-	codeberg.org/... github.com/minio/... go.yaml.in/... github.com/pressly/... github.com/wneessen/...
 # How the program is built. The linters and the tests without the race detector take it, too: each package is compiled once for all of them.
-AS_SHIPPED := CGO_ENABLED=0 GOFLAGS="$(strip $(GOFLAGS) -trimpath $(foreach p,$(SELDOM),-gcflags=$(p)=-l))"
+AS_SHIPPED := CGO_ENABLED=0 GOFLAGS="$(strip $(GOFLAGS) -trimpath)"
 GO_CODE := files.go cmd internal bench e2e
 
 # The race detector needs a C compiler. Without one the tests run without it, and report that.

@@ -17,7 +17,6 @@ import (
 	"weir/internal/fault"
 	"weir/internal/rawjson"
 	"weir/internal/redact"
-	"weir/internal/sorting"
 	"weir/internal/task"
 	"weir/internal/upstream"
 	"weir/internal/usage"
@@ -70,7 +69,7 @@ func TestProvider(ctx context.Context, cfg config.Config, id string, costly bool
 	for t := range byType {
 		types = append(types, t)
 	}
-	sorting.By(types, func(x, y string) int { return cmp.Or(cmp.Compare(place(x), place(y)), strings.Compare(x, y)) })
+	slices.SortFunc(types, func(x, y string) int { return cmp.Or(cmp.Compare(place(x), place(y)), strings.Compare(x, y)) })
 	t := tester{cfg: cfg, redactor: redact.New(cfg.Secrets()...)}
 	for _, kind := range types {
 		endpoints := byType[kind]

@@ -21,7 +21,6 @@ import (
 
 	"weir/internal/disk"
 	"weir/internal/ledger/journal"
-	"weir/internal/sorting"
 )
 
 // Names in a backup.
@@ -202,7 +201,7 @@ func sums(ctx context.Context, dir string) (files []File, err error) {
 		files = append(files, File{Name: filepath.ToSlash(rel), SHA256: sum})
 		return err
 	})
-	sorting.By(files, func(x, y File) int { return strings.Compare(x.Name, y.Name) })
+	slices.SortFunc(files, func(x, y File) int { return strings.Compare(x.Name, y.Name) })
 	return files, err
 }
 

@@ -11,8 +11,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"weir/internal/sorting"
 )
 
 // Declared is a catalog as someone wrote it down: plain values without pointers between them, not yet checked.
@@ -386,7 +384,7 @@ func (b *builder) finish() {
 	s.ordered = make([]*Model, 0, len(s.models))
 	for _, m := range s.models {
 		s.ordered = append(s.ordered, m)
-		sorting.By(m.Endpoints, func(x, y *Endpoint) int { return strings.Compare(x.ID, y.ID) })
+		slices.SortFunc(m.Endpoints, func(x, y *Endpoint) int { return strings.Compare(x.ID, y.ID) })
 		if m.ContextLength == 0 {
 			for _, ep := range m.Endpoints {
 				m.ContextLength = max(m.ContextLength, ep.ContextLength)
@@ -394,6 +392,6 @@ func (b *builder) finish() {
 		}
 		m.Summary, m.SummaryRU = m.describe()
 	}
-	sorting.By(s.ordered, func(x, y *Model) int { return strings.Compare(x.Slug, y.Slug) })
+	slices.SortFunc(s.ordered, func(x, y *Model) int { return strings.Compare(x.Slug, y.Slug) })
 	s.Version = version(s)
 }

@@ -2,9 +2,9 @@ package catalog
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
-	"weir/internal/sorting"
 	"weir/internal/spelling"
 )
 
@@ -35,7 +35,7 @@ func (s *Snapshot) Nearest(name, kind string, n int) []string {
 			found = append(found, near{m, rank})
 		}
 	}
-	sorting.Stable(found, func(a, b near) int {
+	slices.SortStableFunc(found, func(a, b near) int {
 		return cmp.Or(cmp.Compare(a.rank, b.rank), b.model.Created.Compare(a.model.Created))
 	})
 	var slugs []string

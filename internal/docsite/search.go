@@ -6,8 +6,6 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"weir/internal/sorting"
 )
 
 // Bounds of a search: of the query in bytes, of its words, and of what is shown.
@@ -42,10 +40,10 @@ func (b *book) find(words []string) []result {
 				of = append(of, result{p, s, score})
 			}
 		}
-		sorting.Stable(of, func(a, b result) int { return cmp.Compare(b.score, a.score) })
+		slices.SortStableFunc(of, func(a, b result) int { return cmp.Compare(b.score, a.score) })
 		all = append(all, of[:min(len(of), maxOfPage)]...)
 	}
-	sorting.Stable(all, func(a, b result) int { return cmp.Compare(b.score, a.score) })
+	slices.SortStableFunc(all, func(a, b result) int { return cmp.Compare(b.score, a.score) })
 	return all[:min(len(all), maxResults)]
 }
 

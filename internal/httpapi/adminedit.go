@@ -14,7 +14,6 @@ import (
 	"weir/internal/money"
 	"weir/internal/rate"
 	"weir/internal/rawjson"
-	"weir/internal/sorting"
 )
 
 // readObject reads a body that must be one small JSON object.
@@ -206,7 +205,7 @@ func (t *tree) append(o *object, name string) {
 	switch {
 	case edit.Lists(name) && t.inner != nil:
 		o.Array()
-		for _, part := range sorting.Collect(maps.Keys(t.inner), byNumber) {
+		for _, part := range slices.SortedFunc(maps.Keys(t.inner), byNumber) {
 			t.inner[part].append(o, "")
 		}
 		o.EndArray()

@@ -13,7 +13,6 @@ import (
 	"weir/internal/health"
 	"weir/internal/money"
 	"weir/internal/rate"
-	"weir/internal/sorting"
 )
 
 // Stats reports how endpoints have been doing.
@@ -66,7 +65,7 @@ func providersOf(m *catalog.Model, v catalog.Variant) []providing {
 	for i := range all {
 		all[i].best = listing.Cheapest(all[i].endpoints)
 	}
-	sorting.By(all, func(a, b providing) int {
+	slices.SortFunc(all, func(a, b providing) int {
 		return cmp.Or(cmp.Compare(listing.Headline(a.best), listing.Headline(b.best)), strings.Compare(a.Name, b.Name))
 	})
 	return all

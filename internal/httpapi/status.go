@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -10,7 +11,6 @@ import (
 	"weir/internal/fault"
 	"weir/internal/health"
 	"weir/internal/routing"
-	"weir/internal/sorting"
 )
 
 // Hours reports how endpoints have worked by the hour, on all nodes. *health.History is one.
@@ -129,7 +129,7 @@ func (x *exchange) getSeries() error {
 		o.Text(from.Add(time.Duration(i) * time.Hour).Format(time.RFC3339))
 	}
 	o.EndArray()
-	sorting.By(providers, func(a, b providing) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(providers, func(a, b providing) int { return strings.Compare(a.Name, b.Name) })
 	o.Name("series").Array()
 	for i := range providers {
 		sum := sums[providers[i].Provider]
@@ -190,7 +190,7 @@ func (a *API) providerStatus(s *catalog.Snapshot) []byte {
 			p.endpoints, p.models[m] = append(p.endpoints, e), true
 		}
 	}
-	sorting.By(all, func(a, b *standing) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(all, func(a, b *standing) int { return strings.Compare(a.Name, b.Name) })
 	state, tried, down := "ok", 0, 0
 	for _, p := range all {
 		a.judge(p, day)

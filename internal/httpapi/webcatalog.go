@@ -14,7 +14,6 @@ import (
 	"weir/internal/catalog/listing"
 	"weir/internal/health"
 	"weir/internal/money"
-	"weir/internal/sorting"
 )
 
 // rendered is an answer that is the same for everybody and is made again when it is old, or when the catalog has changed.
@@ -115,7 +114,7 @@ func newCompactModel(o listing.Offer, ranks listing.Ranks) compactModel {
 	if made := outputs[o.Model.Type]; made != "" {
 		c.outs = []string{made}
 	}
-	for _, e := range sorting.Collect(slices.Values(o.Endpoints), func(a, b *catalog.Endpoint) int {
+	for _, e := range slices.SortedFunc(slices.Values(o.Endpoints), func(a, b *catalog.Endpoint) int {
 		return cmp.Or(cmp.Compare(listing.Headline(a), listing.Headline(b)), strings.Compare(a.ID, b.ID))
 	}) {
 		if !slices.Contains(c.providers, e.Provider.ID) {
@@ -141,7 +140,7 @@ func compactModels(s *catalog.Snapshot, ranks listing.Ranks) []compactModel {
 		}
 		return c.rank
 	}
-	sorting.Stable(all, func(a, b compactModel) int {
+	slices.SortStableFunc(all, func(a, b compactModel) int {
 		return cmp.Or(cmp.Compare(place(&a), place(&b)), b.Model.Created.Compare(a.Model.Created))
 	})
 	return all
@@ -197,7 +196,7 @@ func (f facet) append(o *object, name string, called func(id string) string, mor
 	for id := range f {
 		ids = append(ids, id)
 	}
-	sorting.By(ids, func(a, b string) int { return cmp.Or(cmp.Compare(f[b], f[a]), strings.Compare(a, b)) })
+	slices.SortFunc(ids, func(a, b string) int { return cmp.Or(cmp.Compare(f[b], f[a]), strings.Compare(a, b)) })
 	o.Name(name).Array()
 	for _, id := range ids {
 		o.Object()

@@ -14,7 +14,6 @@ import (
 	"weir/internal/fault"
 	"weir/internal/routing"
 	"weir/internal/seal"
-	"weir/internal/sorting"
 )
 
 const (
@@ -97,7 +96,7 @@ func (m *Manager) Providers(snap *catalog.Snapshot) (all []*catalog.Provider) {
 			all = append(all, p)
 		}
 	}
-	sorting.By(all, func(a, b *catalog.Provider) int {
+	slices.SortFunc(all, func(a, b *catalog.Provider) int {
 		return strings.Compare(strings.ToLower(a.Name)+" "+a.ID, strings.ToLower(b.Name)+" "+b.ID)
 	})
 	return all

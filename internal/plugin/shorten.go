@@ -9,7 +9,6 @@ import (
 	"weir/internal/catalog"
 	"weir/internal/completion"
 	"weir/internal/fault"
-	"weir/internal/sorting"
 )
 
 // shorten removes from the middle of the conversation as much as does not fit into ep's context. Instructions, the user's first text and
@@ -67,7 +66,7 @@ func (c *cutter) take(turns []completion.Turn) {
 	if len(units) > 0 {
 		center = units[0].from + units[len(units)-1].to // twice the middle
 	}
-	sorting.Stable(units, func(a, b unit) int {
+	slices.SortStableFunc(units, func(a, b unit) int {
 		return abs(a.from+a.to-center) - abs(b.from+b.to-center)
 	})
 	for _, u := range units {

@@ -9,7 +9,6 @@ import (
 	"weir/internal/ledger"
 	"weir/internal/money"
 	"weir/internal/record"
-	"weir/internal/sorting"
 )
 
 const (
@@ -136,7 +135,7 @@ func (o *Overview) spending(rows []Row, first, today, month time.Time) {
 		}
 	}
 	slices.Sort(o.Models)
-	sorting.By(o.Top, func(a, b Share) int {
+	slices.SortFunc(o.Top, func(a, b Share) int {
 		return cmp.Or(-cmp.Compare(a.Cost, b.Cost), -cmp.Compare(a.Calls, b.Calls), cmp.Compare(a.Model, b.Model))
 	})
 	var named []string

@@ -10,7 +10,6 @@ import (
 	"weir/internal/fault"
 	"weir/internal/ledger"
 	"weir/internal/money"
-	"weir/internal/sorting"
 )
 
 // CallsKind is the kind of the row of a day's calls. The other kinds are those of postings.
@@ -124,7 +123,7 @@ func (s *Statement) tax(days []DayTax) {
 		}
 		s.Taxes[at].Add(&d.Tax)
 	}
-	sorting.By(s.Taxes, func(t, u Tax) int { return strings.Compare(t.Percent, u.Percent) })
+	slices.SortFunc(s.Taxes, func(t, u Tax) int { return strings.Compare(t.Percent, u.Percent) })
 	for i := range s.Lines {
 		l := &s.Lines[i]
 		if all := portions[row{l.Day, l.Kind}]; counted(all) == l.Count { // of refunds that have rows of their own it is not known which is which

@@ -5,8 +5,6 @@ import (
 	"context"
 	"slices"
 	"time"
-
-	"weir/internal/sorting"
 )
 
 // Metric is a figure of usage.
@@ -155,7 +153,7 @@ func (r *Reporter) rows(ctx context.Context, q Query) ([]Row, error) {
 			all = append(all, rows[i])
 		}
 	}
-	sorting.By(all, func(a, b Row) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Value, b.Value)) })
+	slices.SortFunc(all, func(a, b Row) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Value, b.Value)) })
 	return all, nil
 }
 
@@ -222,7 +220,7 @@ func arrange(q Query, rows []Row, m Metric, most int) *Usage {
 	for _, g := range groups {
 		u.Series = append(u.Series, *g)
 	}
-	sorting.By(u.Series, func(a, b Series) int {
+	slices.SortFunc(u.Series, func(a, b Series) int {
 		return cmp.Or(-cmp.Compare(m.rank(&a.Total), m.rank(&b.Total)), -cmp.Compare(a.Total.Calls, b.Total.Calls), cmp.Compare(a.Key, b.Key))
 	})
 	if len(u.Series) > most {

@@ -2,10 +2,10 @@ package routing
 
 import (
 	"fmt"
+	"slices"
 
 	"weir/internal/catalog"
 	"weir/internal/fault"
-	"weir/internal/sorting"
 )
 
 // OwnOrder is where endpoints with the caller's own key stand among the gateway's.
@@ -100,7 +100,7 @@ func (p *planner) splitOwn(group []*candidate) []*candidate {
 	if len(p.q.Own) == 0 {
 		return group
 	}
-	sorting.Stable(group, func(a, b *candidate) int { return b.rank - a.rank })
+	slices.SortStableFunc(group, func(a, b *candidate) int { return b.rank - a.rank })
 	first, last := 0, len(group)
 	for _, c := range group {
 		if c.rank == 0 {
@@ -115,7 +115,7 @@ func (p *planner) splitOwn(group []*candidate) []*candidate {
 	}
 	for _, part := range [][]*candidate{group[:first], group[last:]} {
 		p.measure(part)
-		sorting.Stable(part, byPrice)
+		slices.SortStableFunc(part, byPrice)
 		p.listedOnly(part)
 	}
 	return group[first:last]

@@ -14,7 +14,6 @@ import (
 	"weir/internal/audit"
 	"weir/internal/batch"
 	"weir/internal/fault"
-	"weir/internal/sorting"
 )
 
 // batchColumns are those of a batch in the order of scanBatch and batchArgs.
@@ -504,7 +503,7 @@ func (s *Store) LeftParts(ctx context.Context, now time.Time, n int, pause func(
 	}
 	err = s.write(ctx, func(t *tx) error {
 		claimed = claimed[:0]
-		sorting.By(due, func(a, b batch.Part) int { return strings.Compare(a.ID, b.ID) }) // all nodes lock in this order
+		slices.SortFunc(due, func(a, b batch.Part) int { return strings.Compare(a.ID, b.ID) }) // all nodes lock in this order
 		for _, p := range due {
 			next := now.Add(pause(p.Clears))
 			changed, err := t.exec(`UPDATE batch_parts SET clears = clears + 1, clear_at = $3 WHERE id = $1 AND clear_at = $2`, p.ID, p.ClearAt.UnixMicro(), next.UnixMicro())

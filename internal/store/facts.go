@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"slices"
 	"strings"
 	"time"
 
 	"weir/internal/notify"
-	"weir/internal/sorting"
 )
 
 var _ notify.Store = (*Store)(nil)
@@ -84,7 +84,7 @@ func (s *Store) ClaimChecks(ctx context.Context, now, next time.Time, n int) (al
 			all = append(all, found[i].Enrolled)
 		}
 	}
-	sorting.By(all, func(a, b notify.Enrolled) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(all, func(a, b notify.Enrolled) int { return cmp.Compare(a.ID, b.ID) })
 	return all, err
 }
 

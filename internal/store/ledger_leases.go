@@ -9,7 +9,6 @@ import (
 	"weir/internal/fault"
 	"weir/internal/ledger"
 	"weir/internal/money"
-	"weir/internal/sorting"
 )
 
 // lease has the columns of a lease that are read before it changes.
@@ -152,7 +151,7 @@ func (t *tx) refuse(b ledger.Borrow, g ledger.Grant, recall int64, has bool) (le
 // Return is ledger.Leases.Return.
 func (s *Store) Return(ctx context.Context, node string, rs []ledger.Return) error {
 	rs = slices.Clone(rs)
-	sorting.Stable(rs, func(a, b ledger.Return) int { return fundOrder(a.Fund, b.Fund) })
+	slices.SortStableFunc(rs, func(a, b ledger.Return) int { return fundOrder(a.Fund, b.Fund) })
 	return s.writeLazily(ctx, func(t *tx) error {
 		for _, r := range rs {
 			if err := t.giveBack(node, r); err != nil {
@@ -189,7 +188,7 @@ func (t *tx) giveBack(node string, r ledger.Return) error {
 // Tell is ledger.Leases.Tell.
 func (s *Store) Tell(ctx context.Context, node string, epoch int64, hs []ledger.Held) error {
 	hs = slices.Clone(hs)
-	sorting.By(hs, func(a, b ledger.Held) int {
+	slices.SortFunc(hs, func(a, b ledger.Held) int {
 		return leaseUse{wallet: a.Wallet, lease: a.Lease}.order(leaseUse{wallet: b.Wallet, lease: b.Lease})
 	})
 	args := make([]any, 0, 5*len(hs))

@@ -10,7 +10,6 @@ import (
 	"weir/internal/ledger"
 	"weir/internal/money"
 	"weir/internal/record"
-	"weir/internal/sorting"
 )
 
 // sumColumns are the figures of a roll-up, in the order of sums.
@@ -140,7 +139,7 @@ func (u leaseUse) order(v leaseUse) int {
 
 // inOrder lists the keys of a map.
 func inOrder[K comparable, V any](m map[K]V, order func(K, K) int) []K {
-	return sorting.Collect(maps.Keys(m), order)
+	return slices.SortedFunc(maps.Keys(m), order)
 }
 
 // tally is what a batch adds to the projections.

@@ -8,8 +8,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-
-	"weir/internal/sorting"
 )
 
 // Guard is a trigger that keeps rows as they are.
@@ -22,7 +20,7 @@ func Guards(migrations fs.FS, end string) (map[string]Guard, error) {
 	if err != nil {
 		return nil, err
 	}
-	sorting.By(names, func(a, b string) int { return strings.Compare(path.Base(a), path.Base(b)) })
+	slices.SortFunc(names, func(a, b string) int { return strings.Compare(path.Base(a), path.Base(b)) })
 	guards := map[string]Guard{}
 	for _, name := range names {
 		b, err := fs.ReadFile(migrations, name)

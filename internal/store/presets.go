@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"maps"
+	"slices"
 	"time"
 
 	"weir/internal/audit"
@@ -13,7 +14,6 @@ import (
 	"weir/internal/hint"
 	"weir/internal/ledger"
 	"weir/internal/preset"
-	"weir/internal/sorting"
 )
 
 const (
@@ -182,7 +182,7 @@ func (t *tx) usePresets(items []*ledger.Recorded, now time.Time) error {
 	if len(uses) == 0 {
 		return nil
 	}
-	order := sorting.Collect(maps.Keys(uses), func(a, b use) int {
+	order := slices.SortedFunc(maps.Keys(uses), func(a, b use) int {
 		return cmp.Or(cmp.Compare(a.wallet, b.wallet), cmp.Compare(a.preset, b.preset), cmp.Compare(a.day, b.day), cmp.Compare(a.key, b.key))
 	})
 	oldest := now.UTC().AddDate(0, 0, -presetUseDays).Format(time.DateOnly)

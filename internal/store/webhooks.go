@@ -4,11 +4,11 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"time"
 
 	"weir/internal/audit"
 	"weir/internal/fault"
-	"weir/internal/sorting"
 	"weir/internal/webhook"
 )
 
@@ -50,7 +50,7 @@ func (s *Store) ClaimDeliveries(ctx context.Context, now, until time.Time, perAc
 	if err != nil {
 		return nil, err
 	}
-	sorting.By(all, func(a, b webhook.Delivery) int { return a.NextAt.Compare(b.NextAt) })
+	slices.SortFunc(all, func(a, b webhook.Delivery) int { return a.NextAt.Compare(b.NextAt) })
 	return all, nil
 }
 

@@ -50,12 +50,11 @@ var rules = map[string]rule{
 	// Numbers of embeddings: functions over bytes, for the domain, dialects and wires.
 	"internal/vector": {layer: foundation},
 	// The grammar of HTTP/1.1, for the client and the server.
-	"internal/http1":   {layer: foundation, users: []layer{edge}},
-	"internal/sheet":   {layer: foundation, beside: []string{"internal/money"}},
-	"internal/sorting": {layer: foundation},
-	"internal/disk":    {layer: foundation, files: true},
-	"internal/cache":   {layer: foundation},
-	"internal/metric":  {layer: foundation, users: []layer{edge, command}},
+	"internal/http1":  {layer: foundation, users: []layer{edge}},
+	"internal/sheet":  {layer: foundation, beside: []string{"internal/money"}},
+	"internal/disk":   {layer: foundation, files: true},
+	"internal/cache":  {layer: foundation},
+	"internal/metric": {layer: foundation, users: []layer{edge, command}},
 
 	"internal/completion": {layer: domain},
 	// Pure functions over events, for styles and dialects.

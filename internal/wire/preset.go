@@ -8,7 +8,6 @@ import (
 
 	"weir/internal/fault"
 	"weir/internal/rawjson"
-	"weir/internal/sorting"
 )
 
 // Preset is what a preset says of a request, in the words of the chat style. Each style writes it into its requests; what the request says
@@ -121,7 +120,7 @@ func (p *Preset) readParameters(r *Reader) {
 			p.Parameters = append(p.Parameters, Setting{string(name), v})
 		}
 	}
-	sorting.By(p.Parameters, func(a, b Setting) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(p.Parameters, func(a, b Setting) int { return strings.Compare(a.Name, b.Name) })
 }
 
 // readTools reads the list of tools. They are functions: each style has those, under names of its own.

@@ -10,7 +10,6 @@ import (
 	"weir/internal/catalog"
 	"weir/internal/fault"
 	"weir/internal/rate"
-	"weir/internal/sorting"
 )
 
 // Row is the database's row of one provider or endpoint: all of it, or its differences from the built-in one.
@@ -142,8 +141,8 @@ func Build(b *Base, s *State, r rate.Effective, credentials map[string]Credentia
 	if m.out.Snapshot, err = catalog.Build(d); err != nil {
 		return nil, fault.New(fault.Invalid, "edit.Build", sentence(err)).Because(err)
 	}
-	sorting.By(m.out.Providers, func(x, y ProviderView) int { return strings.Compare(x.ID, y.ID) })
-	sorting.By(m.out.Endpoints, func(x, y EndpointView) int { return strings.Compare(x.ID, y.ID) })
+	slices.SortFunc(m.out.Providers, func(x, y ProviderView) int { return strings.Compare(x.ID, y.ID) })
+	slices.SortFunc(m.out.Endpoints, func(x, y EndpointView) int { return strings.Compare(x.ID, y.ID) })
 	return m.out, nil
 }
 

@@ -14,7 +14,6 @@ import (
 	"weir/internal/catalog"
 	"weir/internal/catalog/builtin"
 	"weir/internal/rawjson"
-	"weir/internal/sorting"
 )
 
 // Result is the outcome of an import.
@@ -104,7 +103,7 @@ func (im *importer) provider(p *builtin.Provider, n Names) {
 			im.made[o.model] = &o
 		}
 	}
-	sorting.By(out.offers, func(a, b offer) int { return strings.Compare(a.model+"/"+a.variant, b.model+"/"+b.variant) })
+	slices.SortFunc(out.offers, func(a, b offer) int { return strings.Compare(a.model+"/"+a.variant, b.model+"/"+b.variant) })
 	im.offers = append(im.offers, out)
 }
 
@@ -126,7 +125,7 @@ func (im *importer) ids(n *Names) []string {
 			all[id] = true
 		}
 	}
-	return sorting.Collect(maps.Keys(all), func(x, y string) int {
+	return slices.SortedFunc(maps.Keys(all), func(x, y string) int {
 		_, a := n.profile(x)
 		_, b := n.profile(y)
 		return cmp.Or(a-b, strings.Compare(x, y))

@@ -12,7 +12,6 @@ import (
 	"weir/internal/catalog"
 	"weir/internal/catalog/builtin"
 	"weir/internal/fault"
-	"weir/internal/sorting"
 )
 
 // counts are the figures of a report.
@@ -161,7 +160,7 @@ func (r *Result) leftOut(b *bytes.Buffer) {
 	for _, x := range r.Refused {
 		by[x.Reason] = append(by[x.Reason], x)
 	}
-	reasons := sorting.Collect(maps.Keys(by), func(x, y string) int { return cmp.Or(len(by[y])-len(by[x]), cmp.Compare(x, y)) })
+	reasons := slices.SortedFunc(maps.Keys(by), func(x, y string) int { return cmp.Or(len(by[y])-len(by[x]), cmp.Compare(x, y)) })
 	for _, reason := range reasons {
 		fmt.Fprintf(b, "| %s | %d |\n", reason, len(by[reason]))
 	}

@@ -9,7 +9,6 @@ import (
 
 	"weir/internal/catalog"
 	"weir/internal/rawjson"
-	"weir/internal/sorting"
 )
 
 // dayOf is the day that a list gives, the first where it gives a month alone, "" for anything else.
@@ -169,7 +168,7 @@ func appendImages(b []byte, images map[image]string) []byte {
 	if len(images) == 0 {
 		return b
 	}
-	lines := sorting.Collect(maps.Keys(images), func(x, y image) int {
+	lines := slices.SortedFunc(maps.Keys(images), func(x, y image) int {
 		return cmp.Or(cmp.Compare(x.variant, y.variant), cmp.Compare(x.resolution, y.resolution))
 	})
 	b = append(named(b, "images"), '[')

@@ -2,10 +2,10 @@ package listing
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"weir/internal/catalog"
-	"weir/internal/sorting"
 )
 
 // item is one entry of a list, with its keys for sorting and searching.
@@ -51,7 +51,7 @@ func newItem(o Offer, r Ranks) item {
 
 // order sorts by rank or, when nothing was counted, by age, the newest first.
 func order(items []item, ranked bool) {
-	sorting.By(items, func(a, b item) int {
+	slices.SortFunc(items, func(a, b item) int {
 		if ranked {
 			return a.compare(&b, ByRank, false)
 		}

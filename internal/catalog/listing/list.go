@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"slices"
 	"sync"
-
-	"weir/internal/sorting"
 )
 
 // Query selects and orders the entries of a list. Equal questions have equal queries; the zero Query is the whole list.
@@ -57,7 +55,7 @@ func (l *List) sorted(by SortKey, descending bool) []int32 {
 		for i := range o.at {
 			o.at[i] = int32(i)
 		}
-		sorting.By(o.at, func(a, b int32) int { return l.items[a].compare(&l.items[b], by, descending) })
+		slices.SortFunc(o.at, func(a, b int32) int { return l.items[a].compare(&l.items[b], by, descending) })
 	})
 	return o.at
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"weir/internal/catalog"
-	"weir/internal/sorting"
 )
 
 // Ranks are places by popularity, from 1, by the id under which a model is listed.
@@ -94,7 +93,7 @@ func (p *Popularity) Ranking(listed func(id string) bool) Ranking {
 			r = append(r, Ranked{id, u.counted()})
 		}
 	}
-	sorting.By(r, func(a, b Ranked) int { return cmp.Or(cmp.Compare(b.Counted, a.Counted), strings.Compare(a.ID, b.ID)) })
+	slices.SortFunc(r, func(a, b Ranked) int { return cmp.Or(cmp.Compare(b.Counted, a.Counted), strings.Compare(a.ID, b.ID)) })
 	return r
 }
 
@@ -127,7 +126,7 @@ func (r Ranking) Vendors() []VendorShare {
 	for _, vendor := range slices.Collect(maps.Keys(sums)) {
 		all = append(all, Ranked{vendor, sums[vendor]})
 	}
-	sorting.By(all, func(a, b Ranked) int { return cmp.Or(cmp.Compare(b.Counted, a.Counted), strings.Compare(a.ID, b.ID)) })
+	slices.SortFunc(all, func(a, b Ranked) int { return cmp.Or(cmp.Compare(b.Counted, a.Counted), strings.Compare(a.ID, b.ID)) })
 	out := make([]VendorShare, len(all))
 	for i, n := range shares(all) {
 		out[i] = VendorShare{all[i].ID, n}

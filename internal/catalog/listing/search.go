@@ -6,8 +6,6 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"weir/internal/sorting"
 )
 
 // pairs is the set of pairs of bytes that follow each other in a text, several of which share a bit. A text that lacks a pair of a word lacks
@@ -187,7 +185,7 @@ func wordsOf(dst []word, search string) []word {
 	for text := range strings.FieldsSeq(search) {
 		dst = append(dst, newWord(text))
 	}
-	sorting.By(dst, func(a, b word) int { return cmp.Compare(len(b.text), len(a.text)) })
+	slices.SortFunc(dst, func(a, b word) int { return cmp.Compare(len(b.text), len(a.text)) })
 	kept := dst[:0]
 	for _, w := range dst {
 		if !slices.ContainsFunc(kept, func(longer word) bool { return strings.Contains(longer.text, w.text) }) {

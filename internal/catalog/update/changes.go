@@ -11,7 +11,6 @@ import (
 
 	"weir/internal/catalog"
 	"weir/internal/rawjson"
-	"weir/internal/sorting"
 )
 
 // Changes are what differs between two price lists.
@@ -44,7 +43,7 @@ func Compare(before, after []byte) Changes {
 		}
 		c.Changed = append(c.Changed, changed(id, a[id], b[id])...)
 	}
-	sorting.Stable(c.Changed, func(x, y Change) int {
+	slices.SortStableFunc(c.Changed, func(x, y Change) int {
 		return cmp.Or(new(big.Rat).Abs(y.By).Cmp(new(big.Rat).Abs(x.By)), strings.Compare(x.Offer, y.Offer))
 	})
 	return c
@@ -114,7 +113,7 @@ func changed(offer string, a, b map[place]map[string]string) []Change {
 	var out []Change
 	places := maps.Clone(a)
 	maps.Copy(places, b)
-	for _, at := range sorting.Collect(maps.Keys(places), func(x, y place) int {
+	for _, at := range slices.SortedFunc(maps.Keys(places), func(x, y place) int {
 		return cmp.Or(strings.Compare(x.tier, y.tier), strings.Compare(x.above, y.above))
 	}) {
 		if at.tier != "" && (a[place{tier: at.tier}] == nil || b[place{tier: at.tier}] == nil) {

@@ -15,7 +15,6 @@ import (
 	"weir/internal/catalog/importer"
 	"weir/internal/fault"
 	"weir/internal/rawjson"
-	"weir/internal/sorting"
 )
 
 // Lists are the addresses of the price lists. Portkey has a file for each provider: {file} in its address is the name of the file.
@@ -36,7 +35,7 @@ func (l *Lists) all(book *importer.Book) []list {
 			out = append(out, list{p, strings.ReplaceAll(l.Portkey, "{file}", n.Portkey)})
 		}
 	}
-	sorting.By(out, func(a, b list) int { return strings.Compare(a.path, b.path) })
+	slices.SortFunc(out, func(a, b list) int { return strings.Compare(a.path, b.path) })
 	return out
 }
 

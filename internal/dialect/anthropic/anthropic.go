@@ -5,6 +5,7 @@ package anthropic
 import (
 	"cmp"
 	"net/http"
+	"slices"
 	"strings"
 
 	"weir/internal/catalog"
@@ -12,7 +13,6 @@ import (
 	"weir/internal/dialect"
 	"weir/internal/fault"
 	"weir/internal/rawjson"
-	"weir/internal/sorting"
 )
 
 const (
@@ -113,7 +113,7 @@ func spliced(ep *catalog.Endpoint, req *completion.Request, f *fit) (first []byt
 		}
 		edits = append(edits, out)
 	}
-	sorting.Stable(edits, func(a, b completion.Edit) int { return cmp.Compare(a.Start, b.Start) })
+	slices.SortStableFunc(edits, func(a, b completion.Edit) int { return cmp.Compare(a.Start, b.Start) })
 	out, from := dialect.Writer(len(req.Body)), 0
 	for i := range edits {
 		out.Verbatim(req.Body[from:edits[i].Start])

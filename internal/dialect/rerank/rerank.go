@@ -5,11 +5,11 @@ package rerank
 import (
 	"cmp"
 	"errors"
+	"slices"
 
 	"weir/internal/catalog"
 	"weir/internal/dialect"
 	"weir/internal/rawjson"
-	"weir/internal/sorting"
 	"weir/internal/task"
 )
 
@@ -42,7 +42,7 @@ func Read(ep *catalog.Endpoint, list []byte, t *task.Rerank) ([]task.Rank, error
 	case len(out) < want:
 		return nil, dialect.Broken(ep, errRanks)
 	}
-	sorting.Stable(out, func(a, b task.Rank) int { return cmp.Compare(b.Score, a.Score) })
+	slices.SortStableFunc(out, func(a, b task.Rank) int { return cmp.Compare(b.Score, a.Score) })
 	return out[:want], nil
 }
 

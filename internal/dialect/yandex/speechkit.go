@@ -9,6 +9,7 @@ import (
 	"iter"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,7 +17,6 @@ import (
 	"weir/internal/completion"
 	"weir/internal/dialect"
 	"weir/internal/rawjson"
-	"weir/internal/sorting"
 	"weir/internal/task"
 	"weir/internal/usage"
 )
@@ -220,8 +220,8 @@ func readRecognition(ep *catalog.Endpoint, t *task.Transcription, lines []byte) 
 
 // inOrder sorts what was said in several channels by time, and makes the whole text of it.
 func inOrder(said *task.Transcript) {
-	sorting.Stable(said.Segments, func(a, b task.Segment) int { return cmp.Compare(a.Start, b.Start) })
-	sorting.Stable(said.Words, func(a, b task.Word) int { return cmp.Compare(a.Start, b.Start) })
+	slices.SortStableFunc(said.Segments, func(a, b task.Segment) int { return cmp.Compare(a.Start, b.Start) })
+	slices.SortStableFunc(said.Words, func(a, b task.Word) int { return cmp.Compare(a.Start, b.Start) })
 	texts := make([]string, len(said.Segments))
 	for i := range said.Segments {
 		texts[i] = said.Segments[i].Text

@@ -3,10 +3,11 @@
 package ledgertest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"sort"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -200,7 +201,7 @@ func (s *Store) Asides(context.Context) (list []ledger.Aside, err error) {
 		for _, a := range s.asides {
 			list = append(list, a)
 		}
-		sort.Slice(list, func(i, j int) bool { return list[i].ID < list[j].ID })
+		slices.SortFunc(list, func(a, b ledger.Aside) int { return cmp.Compare(a.ID, b.ID) })
 		return nil
 	})
 	return list, err
@@ -273,7 +274,7 @@ func (s *Store) Beat(_ context.Context, id string, epoch int64, _ time.Time) (ot
 				others = append(others, ledger.Node{ID: other, Beat: n.beat})
 			}
 		}
-		sort.Slice(others, func(i, j int) bool { return others[i].ID < others[j].ID })
+		slices.SortFunc(others, func(a, b ledger.Node) int { return strings.Compare(a.ID, b.ID) })
 		return nil
 	})
 	return others, current && err == nil, err
@@ -424,7 +425,7 @@ func (s *Store) Recalled(_ context.Context, node string) (ids []int64, err error
 				ids = append(ids, id.id)
 			}
 		}
-		sort.Slice(ids, func(i, j int) bool { return ids[i] < ids[j] })
+		slices.Sort(ids)
 		return nil
 	})
 	return ids, err
@@ -718,7 +719,7 @@ func (s *Store) Checks(context.Context, ledger.Anchor) ([]ledger.Check, ledger.A
 			wrong = append(wrong, fmt.Sprintf("generation %s has %d entries", id, settled[id]))
 		}
 	}
-	sort.Strings(wrong)
+	slices.Sort(wrong)
 	return []ledger.Check{{Name: "simulated books", OK: len(wrong) == 0, Detail: fmt.Sprint(wrong)}}, ledger.Anchor{}, nil
 }
 

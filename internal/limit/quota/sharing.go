@@ -3,6 +3,7 @@ package quota
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -10,7 +11,6 @@ import (
 
 	"weir/internal/limit"
 	"weir/internal/loop"
-	"weir/internal/sorting"
 )
 
 // Exchange is where nodes tell one another what they have let in. The store implements it.
@@ -140,7 +140,7 @@ func (s *sharing) exchange(ctx context.Context) (more bool) {
 			uses = append(uses, u)
 		}
 	}
-	sorting.By(uses, func(a, b limit.Use) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(uses, func(a, b limit.Use) int { return strings.Compare(a.Name, b.Name) })
 	at := s.now()
 	shared, err := s.store.ShareUses(short, uses, s.seen)
 	if err != nil {

@@ -2,13 +2,12 @@ package pdf
 
 import (
 	"cmp"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
-
-	"weir/internal/sorting"
 )
 
 // font maps codes to characters.
@@ -45,7 +44,7 @@ func (d *document) font(v dict) *font {
 	if _, data, held := d.data(v["ToUnicode"]); data != nil {
 		d.cmap(f, data)
 		d.release(held)
-		sorting.Stable(f.spans, func(a, b span) int { return cmp.Compare(a.from, b.from) })
+		slices.SortStableFunc(f.spans, func(a, b span) int { return cmp.Compare(a.from, b.from) })
 	}
 	if d.name(v["Subtype"]) == "Type0" {
 		f.wide = true

@@ -3,12 +3,12 @@ package images
 import (
 	"encoding/base64"
 	"io"
+	"slices"
 	"strconv"
 
 	"weir/internal/completion"
 	"weir/internal/rawjson"
 	"weir/internal/relay"
-	"weir/internal/sorting"
 	"weir/internal/task"
 	"weir/internal/wire"
 )
@@ -45,7 +45,7 @@ func (x *Whole) Event(ev *completion.Event) error {
 
 // End writes the document.
 func (x *Whole) End(receipt relay.Receipt) error {
-	sorting.Stable(x.images, func(a, b *task.MadeImage) int { return a.Index - b.Index })
+	slices.SortStableFunc(x.images, func(a, b *task.MadeImage) int { return a.Index - b.Index })
 	room := 1024 + len(x.text)
 	for _, p := range x.images {
 		room += base64.StdEncoding.EncodedLen(len(p.Data)) + len(p.Revised) + 128
