@@ -120,7 +120,6 @@ type results struct {
 type footprint struct {
 	Binary int64         // bytes of the file
 	Start  time.Duration // from its start to the end of its first answer, including key and wallet
-	Idle   int64         // resident bytes, one second after that
 }
 
 func (r *results) add(m measurement) {

@@ -142,7 +142,7 @@ func openAccount(ctx context.Context, dir, binary, config string) (key string, e
 	return run("key", "add", "bench", "--quiet")
 }
 
-// footprintOf sends one request to the newly started server and measures its resources.
+// footprintOf sends one request to the newly started server, and returns how long that took and how large the program is.
 func footprintOf(ctx context.Context, t target, binary string) (*footprint, error) {
 	first := load{address: t.address, conns: 1, count: 1, time: 10 * time.Second, patience: 10 * time.Second,
 		request: request(t.address, t.key, newBodies().chat(t.vendor+modelChat, 1<<10))}
@@ -156,10 +156,7 @@ func footprintOf(ctx context.Context, t target, binary string) (*footprint, erro
 		return nil, err
 	}
 	f.Binary = info.Size()
-	time.Sleep(time.Second)
-	now, err := consumed(t.ids())
-	f.Idle = now.RSS
-	return f, err
+	return f, nil
 }
 
 // profile makes the target record a profile during a scenario, if the flag is set. The returned function waits for it.
@@ -202,7 +199,7 @@ func (f *footprint) least(than *footprint) *footprint {
 	if than == nil {
 		return f
 	}
-	return &footprint{Binary: f.Binary, Start: min(f.Start, than.Start), Idle: min(f.Idle, than.Idle)}
+	return &footprint{Binary: f.Binary, Start: min(f.Start, than.Start)}
 }
 
 func tail(text []byte, n int) []byte { return text[max(0, len(text)-n):] }

@@ -116,6 +116,7 @@ var groups = []group{
 		{"docs/decisions/unclear-submissions.md", "A video is never submitted twice."},
 		{"docs/decisions/video-shapes.md", "A video job has two shapes."},
 		{"docs/decisions/wire-reports.md", "Wires follow recordings and bug reports."},
+		{"docs/decisions/withdrawn-goals.md", "Which goals do not count any more, what counts instead, and which trades are undone."},
 		{"docs/decisions/vulnerabilities.md", "Known vulnerabilities are looked up live, or not at all."},
 	}},
 }
