@@ -8,7 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"weir/internal/cache"
+	lru "github.com/hashicorp/golang-lru/v2"
+
 	"weir/internal/fault"
 	"weir/internal/limit"
 	"weir/internal/routing"
@@ -31,10 +32,10 @@ type Verifier struct {
 	store Store
 	now   func() time.Time
 	cfg   VerifierConfig
-	cache *cache.Cache[Sum, *entry]
-	byID  *cache.Cache[string, *entry] // of keys that were asked for by their id
+	cache *lru.Cache[Sum, *entry]
+	byID  *lru.Cache[string, *entry] // of keys that were asked for by their id
 	// unknown holds hashes of keys that the store did not have, each for unknownFor, so that a repeated guess costs no query.
-	unknown *cache.Cache[Sum, time.Time]
+	unknown *lru.Cache[Sum, time.Time]
 	misses  *limit.Gate
 	budget  limit.Rates
 	// epoch grows with every Forget: a look-up begun before it must not be remembered after it.
@@ -83,18 +84,18 @@ func NewVerifier(s Store, now func() time.Time, c VerifierConfig) *Verifier {
 	if c.Stale == 0 {
 		c.Stale = 5 * time.Minute
 	}
-	if c.Size == 0 {
+	if c.Size <= 0 {
 		c.Size = 20000
 	}
 	if c.MissesPerSecond == 0 {
 		c.MissesPerSecond = 1000
 	}
+	cached, _ := lru.New[Sum, *entry](c.Size) // these fail for sizes below 1 alone
+	byID, _ := lru.New[string, *entry](c.Size)
+	unknown, _ := lru.New[Sum, time.Time](unknownSize)
 	return &Verifier{
-		store: s, now: now, cfg: c, flights: map[Sum]*flight{},
-		cache:   cache.New[Sum, *entry](int64(c.Size), nil),
-		byID:    cache.New[string, *entry](int64(c.Size), nil),
-		unknown: cache.New[Sum, time.Time](unknownSize, nil),
-		misses:  limit.NewGate(now(), 1), budget: limit.Rates{{Amount: c.MissesPerSecond, Per: time.Second}},
+		store: s, now: now, cfg: c, flights: map[Sum]*flight{}, cache: cached, byID: byID, unknown: unknown,
+		misses: limit.NewGate(now(), 1), budget: limit.Rates{{Amount: c.MissesPerSecond, Per: time.Second}},
 	}
 }
 
@@ -146,7 +147,7 @@ func (v *Verifier) Of(ctx context.Context, id string) (*Caller, error) {
 	found, err := v.store.KeyByID(ctx, id)
 	switch {
 	case fault.Is(err, fault.NotFound):
-		v.byID.Delete(id)
+		v.byID.Remove(id)
 		return nil, refuse("unknown")
 	case err != nil && known != nil && now.Sub(known.loadedAt) < v.cfg.Stale:
 		return known.admit(now)
@@ -159,7 +160,7 @@ func (v *Verifier) Of(ctx context.Context, id string) (*Caller, error) {
 	}
 	v.mu.Lock() // or it could be forgotten between the look and the write
 	if v.epoch.Load() == epoch {
-		v.byID.Set(id, e)
+		v.byID.Add(id, e)
 	}
 	v.mu.Unlock()
 	return e.admit(now)
@@ -189,7 +190,7 @@ func (v *Verifier) asked(sum Sum, now time.Time, by Stranger, err error) {
 		v.misses.Charge(now, "", &v.budget, limit.Cost{-1})
 		return
 	}
-	v.unknown.Set(sum, now.Add(unknownFor))
+	v.unknown.Add(sum, now.Add(unknownFor))
 	if by != nil {
 		by.Missed()
 	}
@@ -269,7 +270,7 @@ func (v *Verifier) load(ctx context.Context, sum Sum, now time.Time, patience ti
 			delete(v.flights, sum)
 		}
 		if f.err == nil && v.epoch.Load() == epoch {
-			v.cache.Set(sum, f.entry)
+			v.cache.Add(sum, f.entry)
 		}
 		close(f.done)
 	}()
@@ -288,7 +289,7 @@ func (v *Verifier) ask(ctx context.Context, sum Sum, now time.Time) (*entry, err
 	hash := sum.String()
 	found, err := v.store.KeyByHash(ctx, hash)
 	if fault.Is(err, fault.NotFound) {
-		v.cache.Delete(sum)
+		v.cache.Remove(sum)
 		return nil, refuse("unknown")
 	}
 	if err != nil {
@@ -344,7 +345,7 @@ func (v *Verifier) ForgetUser(user string) {
 }
 
 func (v *Verifier) forget(which func(*entry) bool) {
-	v.revise(which, v.cache.Delete, v.byID.Delete)
+	v.revise(which, func(sum Sum) { v.cache.Remove(sum) }, func(id string) { v.byID.Remove(id) })
 }
 
 // LookAgain has the keys of users looked up again at their next use, because another node has changed them. While the store is unavailable,
@@ -355,11 +356,11 @@ func (v *Verifier) LookAgain(of func(user string) bool) {
 }
 
 // due marks the entry of a key.
-func due[K comparable](c *cache.Cache[K, *entry], key K) {
-	if e, ok := c.Get(key); ok {
+func due[K comparable](c *lru.Cache[K, *entry], key K) {
+	if e, ok := c.Peek(key); ok {
 		marked := *e
 		marked.due = true
-		c.Set(key, &marked)
+		c.Add(key, &marked)
 	}
 }
 
@@ -369,13 +370,13 @@ func (v *Verifier) revise(which func(*entry) bool, text func(Sum), id func(strin
 	defer v.mu.Unlock()
 	v.epoch.Add(1)
 	clear(v.flights) // later requests start another look-up
-	for sum, e := range v.cache.All() {
-		if which(e) {
+	for _, sum := range v.cache.Keys() {
+		if e, ok := v.cache.Peek(sum); ok && which(e) {
 			text(sum)
 		}
 	}
-	for key, e := range v.byID.All() {
-		if which(e) {
+	for _, key := range v.byID.Keys() {
+		if e, ok := v.byID.Peek(key); ok && which(e) {
 			id(key)
 		}
 	}

@@ -7,9 +7,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	lru "github.com/hashicorp/golang-lru/v2"
+
 	"weir/internal/apikey"
 	"weir/internal/audit"
-	"weir/internal/cache"
 	"weir/internal/catalog"
 	"weir/internal/fault"
 	"weir/internal/routing"
@@ -41,10 +42,10 @@ type Manager struct {
 	ring  func() *seal.Ring
 	now   func() time.Time
 	cfg   Config
-	none  *cache.Cache[string, none]      // users without keys
-	noted *cache.Cache[string, note]      // by key: what this node has noted last
-	rest  *cache.Cache[string, time.Time] // by key and the time of its secret: until when it rests
-	epoch atomic.Uint64                   // grows with every key that is added: that there was none must not be remembered after it
+	none  *lru.Cache[string, none]      // users without keys
+	noted *lru.Cache[string, note]      // by key: what this node has noted last
+	rest  *lru.Cache[string, time.Time] // by key and the time of its secret: until when it rests
+	epoch atomic.Uint64                 // grows with every key that is added: that there was none must not be remembered after it
 }
 
 // none is that a user had no keys.
@@ -60,12 +61,10 @@ type note struct {
 
 // NewManager makes a Manager over a store. ring returns the current master keys.
 func NewManager(s Store, ring func() *seal.Ring, now func() time.Time, c Config) *Manager {
-	return &Manager{
-		store: s, ring: ring, now: now, cfg: c,
-		none:  cache.New[string, none](room, nil),
-		noted: cache.New[string, note](room, nil),
-		rest:  cache.New[string, time.Time](room, nil),
-	}
+	without, _ := lru.New[string, none](room) // these fail for sizes below 1 alone
+	noted, _ := lru.New[string, note](room)
+	rest, _ := lru.New[string, time.Time](room)
+	return &Manager{store: s, ring: ring, now: now, cfg: c, none: without, noted: noted, rest: rest}
 }
 
 // Ready reports whether keys can be added: the operator wants them, and has a master key to seal them with.
@@ -174,7 +173,7 @@ func (m *Manager) Add(ctx context.Context, user string, p *catalog.Provider, sec
 	e := audit.Event{Actor: by, Action: audit.ProviderKeyAdded, Target: user + " " + k.ID, After: p.ID + ", " + string(order)}
 	err = m.store.AddProviderKey(ctx, k, m.cfg.Most, e)
 	m.epoch.Add(1)
-	m.none.Delete(user)
+	m.none.Remove(user)
 	return k, err
 }
 
@@ -257,9 +256,9 @@ func (m *Manager) Of(ctx context.Context, user string) ([]routing.Own, error) {
 		return nil, e.Because(err)
 	}
 	if len(keys) == 0 {
-		m.none.Set(user, none{at: now})
+		m.none.Add(user, none{at: now})
 		if m.epoch.Load() != epoch { // looked at last: a change in between finds what was written
-			m.none.Delete(user)
+			m.none.Remove(user)
 		}
 		return nil, nil
 	}
@@ -274,10 +273,10 @@ func (m *Manager) Of(ctx context.Context, user string) ([]routing.Own, error) {
 // unavailable, they have none as before.
 func (m *Manager) LookAgain(of func(user string) bool) {
 	m.epoch.Add(1)
-	for user, n := range m.none.All() {
-		if of(user) && !n.due {
+	for _, user := range m.none.Keys() {
+		if n, ok := m.none.Peek(user); ok && of(user) && !n.due {
 			n.due = true
-			m.none.Set(user, n)
+			m.none.Add(user, n)
 		}
 	}
 }
@@ -362,9 +361,9 @@ func (m *Manager) Tried(user, id string, err *fault.Error) {
 		if err.RetryAfter > 0 {
 			pause = min(err.RetryAfter, restMost)
 		}
-		m.rest.Set(restKey(&k), now.Add(pause))
+		m.rest.Add(restKey(&k), now.Add(pause))
 	} else {
-		m.rest.Delete(restKey(&k))
+		m.rest.Remove(restKey(&k))
 	}
 	if known && last.code == f.Code && now.Sub(last.at) < noteEvery && k.Failure.Code == f.Code {
 		return
@@ -374,7 +373,7 @@ func (m *Manager) Tried(user, id string, err *fault.Error) {
 		used = k.UsedAt
 	}
 	if m.store.NoteProviderKey(ctx, id, k.ChangedAt, used, f) == nil {
-		m.noted.Set(id, note{f.Code, now})
+		m.noted.Add(id, note{f.Code, now})
 	}
 }
 
@@ -426,7 +425,7 @@ func (m *Manager) Test(ctx context.Context, k *Key, try func(ctx context.Context
 	if failed != nil && f.Code == "" {
 		failed = nil // the request was refused, and not the key
 	}
-	m.noted.Delete(k.ID)
+	m.noted.Remove(k.ID)
 	m.Tried(k.User, k.ID, failed)
 	return true, f, nil
 }

@@ -8,7 +8,6 @@ import (
 	"unicode/utf8"
 
 	"weir/internal/audit"
-	"weir/internal/cache"
 	"weir/internal/fault"
 	"weir/internal/oneline"
 )
@@ -16,15 +15,13 @@ import (
 const (
 	fresh = 2 * time.Second // another node's change is known after this time
 	stale = 5 * time.Minute // while the store is unavailable, a known preset is used for this long
-	room  = 32 << 20        // bytes of presets that are remembered
-	least = 256             // bytes that one takes beside its texts
 )
 
 // Manager makes, changes and finds presets. It is safe for concurrent use.
 type Manager struct {
 	store Store
 	now   func() time.Time
-	cache *cache.Cache[place, entry]
+	cache *memory
 	epoch atomic.Uint64 // grows with every change: what was read before it must not be remembered after it
 }
 
@@ -37,14 +34,9 @@ type entry struct {
 	due    bool // another node has changed it
 }
 
-// weight is about how much memory an entry takes: an account may have presets of 6 MB, and there are many accounts.
-func weight(k place, e entry) int64 {
-	return int64(least + len(k.user) + len(k.name) + len(e.preset.Description) + len(e.preset.Content))
-}
-
 // NewManager makes a Manager over a store.
 func NewManager(s Store, now func() time.Time) *Manager {
-	return &Manager{store: s, now: now, cache: cache.New(room, weight)}
+	return &Manager{store: s, now: now, cache: newMemory(room)}
 }
 
 // Find finds a preset for a call. It reads the store at most every two seconds for each name, also for one that is not there.
@@ -53,16 +45,16 @@ func (m *Manager) Find(ctx context.Context, user, name string) (Preset, error) {
 		return Preset{}, Missing(name)
 	}
 	k, now := place{user, name}, m.now()
-	known, ok := m.cache.Get(k)
+	known, ok := m.cache.get(k)
 	if !ok || known.due || now.Sub(known.at) >= fresh {
 		epoch := m.epoch.Load()
 		p, err := m.store.PresetByName(ctx, user, name)
 		switch {
 		case err == nil || fault.Is(err, fault.NotFound):
 			known = entry{preset: p, at: now}
-			m.cache.Set(k, known)
+			m.cache.set(k, known)
 			if m.epoch.Load() != epoch { // looked at last: a change in between finds what was written
-				m.cache.Delete(k)
+				m.cache.remove(k)
 			}
 		case !ok || known.preset.Version == 0 || now.Sub(known.at) >= stale:
 			return Preset{}, err
@@ -76,19 +68,14 @@ func (m *Manager) Find(ctx context.Context, user, name string) (Preset, error) {
 
 func (m *Manager) changed(user, name string) {
 	m.epoch.Add(1)
-	m.cache.Delete(place{user, name})
+	m.cache.remove(place{user, name})
 }
 
 // LookAgain has the presets of users read again at their next use, because another node has changed them. While the store is unavailable,
 // they are used as before.
 func (m *Manager) LookAgain(of func(user string) bool) {
 	m.epoch.Add(1)
-	for k, e := range m.cache.All() {
-		if of(k.user) && !e.due {
-			e.due = true
-			m.cache.Set(k, e)
-		}
-	}
+	m.cache.lookAgain(of)
 }
 
 // ByName reads a preset from the store.

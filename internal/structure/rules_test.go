@@ -53,7 +53,6 @@ var rules = map[string]rule{
 	"internal/http1":  {layer: foundation, users: []layer{edge}},
 	"internal/sheet":  {layer: foundation, beside: []string{"internal/money"}},
 	"internal/disk":   {layer: foundation, files: true},
-	"internal/cache":  {layer: foundation},
 	"internal/metric": {layer: foundation, users: []layer{edge, command}},
 
 	"internal/completion": {layer: domain},

@@ -10,8 +10,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	lru "github.com/hashicorp/golang-lru/v2"
+
 	"weir/internal/apikey"
-	"weir/internal/cache"
 	"weir/internal/fault"
 	"weir/internal/limit"
 )
@@ -57,11 +58,11 @@ type Quotas struct {
 	streams  *limit.Count // under way, by key
 	running  *limit.Count // calls under way, by key that limits them
 	keys     *limit.Gate
-	free     *limit.Gate                    // by user
-	paying   wallets                        // by user: has ever topped up
-	credit   wallets                        // by wallet: which had money lately
-	answers  *cache.Cache[answersOf, int64] // tokens that are usual
-	sharing  *sharing                       // nil: the allowances are this node's alone
+	free     *limit.Gate                  // by user
+	paying   wallets                      // by user: has ever topped up
+	credit   wallets                      // by wallet: which had money lately
+	answers  *lru.Cache[answersOf, int64] // tokens that are usual
+	sharing  *sharing                     // nil: the allowances are this node's alone
 
 	calls     gate // by user
 	changes   gate // by user
@@ -111,10 +112,11 @@ func filesByAddress(r limit.Rate) limit.Rate {
 // New makes the quotas of a node.
 func New(c Config, money Money, now time.Time) *Quotas {
 	names := func() *limit.Gate { return limit.NewGate(now, maxNames) }
+	answers, _ := lru.New[answersOf, int64](maxAnswers) // it fails for sizes below 1 alone
 	q := &Quotas{
 		Bytes: limit.NewBudget(c.Bytes, Share(c.Bytes, c.UserShare, c.Largest)), cfg: c, money: money,
 		heap: limit.NewHeap(c.MemoryLimit, c.HeapPercent, c.Heap, nil), users: limit.NewCount(), userMost: math.MaxInt64, streams: limit.NewCount(), running: limit.NewCount(),
-		keys: names(), free: names(), answers: cache.New[answersOf, int64](maxAnswers, nil),
+		keys: names(), free: names(), answers: answers,
 		calls:     gate{names(), limit.Rates{limit.PerMinute(c.CallsByUser)}, "user_calls_per_minute", "This user has reached the limit of calls per minute that ask no model."},
 		changes:   gate{names(), limit.Rates{changesByUser}, "changes_per_day", "This user has changed settings, keys or the like as often as one user may in a day."},
 		anonymous: gate{names(), limit.Rates{c.Anonymous}, "anonymous", "Too many requests without a key from this address."},

@@ -254,7 +254,7 @@ func (v *Visit) learn(c *record.Call) {
 	if usual, ok := v.q.answers.Get(of); ok {
 		n = usual + (n-usual)/memory
 	}
-	v.q.answers.Set(of, n)
+	v.q.answers.Add(of, n)
 }
 
 // Correct replaces the reservation by what the call has used; nil is a call that was not made. A call that was not charged used only the
