@@ -19,7 +19,6 @@ import (
 	"weir/internal/money"
 	"weir/internal/rawjson"
 	"weir/internal/report"
-	"weir/internal/sheet"
 )
 
 // Store has what is exported. *store.Store is one.
@@ -142,7 +141,7 @@ var errStopped = errors.New("the store of the files has stopped")
 // rows writes the table, compressed: accounts in the order in which they were made, the calls of each by time.
 func (d *Day) rows(ctx context.Context, s Store, to io.Writer, day time.Time, wallets []string) error {
 	z := gzip.NewWriter(to)
-	var table sheet.Sheet
+	var table report.Sheet
 	table.Texts(append([]string{"wallet"}, report.CallHeads()...)...)
 	table.End()
 	for _, wallet := range wallets {
@@ -154,7 +153,7 @@ func (d *Day) rows(ctx context.Context, s Store, to io.Writer, day time.Time, wa
 			}
 			for i := range page.Calls {
 				c := &page.Calls[i]
-				table.Text(wallet)
+				table.Texts(wallet)
 				report.AppendCall(&table, c, c.Key)
 				table.End()
 				d.Calls++

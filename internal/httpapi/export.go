@@ -6,7 +6,7 @@ import (
 
 	"weir/internal/fault"
 	"weir/internal/limit/quota"
-	"weir/internal/sheet"
+	"weir/internal/report"
 )
 
 const (
@@ -17,7 +17,7 @@ const (
 
 // exporting sends a table as it is written.
 type exporting struct {
-	sheet.Sheet
+	report.Sheet
 	x   *exchange
 	err error // of the client's connection
 }

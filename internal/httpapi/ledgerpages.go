@@ -275,15 +275,15 @@ func (x *exchange) getLedgerFile() error {
 		}
 		balance(s.From, "opening balance", report.Line{Balance: s.Opening})
 		for l := range s.Parted() {
-			e.Text(l.Day.Format(time.DateOnly))
+			e.Texts(l.Day.Format(time.DateOnly))
 			m := l.Movement
 			if m == nil {
 				m = &ledger.Movement{}
-				e.Text("")
+				e.Texts("")
 			} else {
 				e.Moment(m.At)
 			}
-			e.Text(l.Kind)
+			e.Texts(l.Kind)
 			e.Int(l.Count)
 			source, _ := strings.CutPrefix(m.Against, ledger.TopUpAccount)
 			if source == m.Against {
@@ -294,19 +294,19 @@ func (x *exchange) getLedgerFile() error {
 				call = ""
 			}
 			for _, text := range []string{m.Ref, source, call, m.Reason, m.Actor} {
-				e.Text(text)
+				e.Texts(text)
 			}
 			if l.Amount < 0 || l.Kind == report.CallsKind {
 				e.Amount(-l.Amount)
-				e.Text("")
+				e.Texts("")
 			} else {
-				e.Text("")
+				e.Texts("")
 				e.Amount(l.Amount)
 			}
 			e.Amount(l.Balance)
 			if len(l.Taxes) == 1 {
 				p := &l.Taxes[0]
-				e.Text(p.Percent)
+				e.Texts(p.Percent)
 				e.Amount(p.Net())
 				e.Amount(p.VAT)
 			} else {

@@ -387,15 +387,15 @@ func (x *exchange) getUsageFile() error {
 			r := &rows[i]
 			key, label := x.labelOf(query.Part, r.Value, names)
 			e.Moment(r.At)
-			e.Text(key)
-			e.Text(label)
+			e.Texts(key)
+			e.Texts(label)
 			for _, n := range []int64{r.Calls, r.Charged, r.Failed, r.Canceled, r.Prompt, r.CacheRead, r.CacheWrite, r.Completion, r.Reasoning} {
 				e.Int(n)
 			}
 			if n, known := report.FirstToken.Of(&r.Sums); known {
 				e.Int(n)
 			} else {
-				e.Text("")
+				e.Texts("")
 			}
 			e.Amount(r.Cost)
 			e.Amount(r.Refunded)

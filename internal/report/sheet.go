@@ -1,12 +1,84 @@
 package report
 
 import (
+	"encoding/csv"
 	"strconv"
+	"strings"
+	"time"
 
+	"weir/internal/money"
 	"weir/internal/record"
-	"weir/internal/sheet"
 	"weir/internal/usage"
 )
+
+// Sheet is a table for spreadsheets, as CSV with lines that end with CR LF. Its text may be taken out of Bytes after each End.
+type Sheet struct {
+	Bytes []byte
+	row   []string
+	csv   *csv.Writer // nil before the first row
+}
+
+type sheetBytes Sheet
+
+func (s *sheetBytes) Write(p []byte) (int, error) {
+	s.Bytes = append(s.Bytes, p...)
+	return len(p), nil
+}
+
+// Texts writes cells that may hold anything.
+func (s *Sheet) Texts(list ...string) {
+	for _, text := range list {
+		s.row = append(s.row, harmless(text))
+	}
+}
+
+// Int writes a whole number.
+func (s *Sheet) Int(n int64) { s.row = append(s.row, strconv.FormatInt(n, 10)) }
+
+// Amount writes rubles with a decimal point.
+func (s *Sheet) Amount(n money.Nano) { s.row = append(s.row, n.String()) }
+
+// Moment writes a time of UTC.
+func (s *Sheet) Moment(t time.Time) {
+	s.row = append(s.row, t.UTC().Format(time.RFC3339Nano))
+}
+
+// End ends a row.
+func (s *Sheet) End() {
+	if s.csv == nil {
+		s.csv = csv.NewWriter((*sheetBytes)(s))
+		s.csv.UseCRLF = true
+	}
+	_ = s.csv.Write(s.row) // into memory, which does not fail
+	s.csv.Flush()
+	s.row = s.row[:0]
+}
+
+const (
+	formulas = "=+-@\t\r\n|" // a cell that begins with one may be run
+	parts    = ";\t\r\n"     // where a cell may be cut by a spreadsheet that does not part at commas, as those of many countries, whatever the quotes
+)
+
+// harmless puts an apostrophe before what a spreadsheet would run as a formula, also in the middle of the text where a spreadsheet that parts at
+// semicolons would begin a cell.
+func harmless(text string) string {
+	if first := strings.TrimLeft(text, ` "`); !strings.ContainsAny(text, parts) && (first == "" || strings.IndexByte(formulas, first[0]) < 0) {
+		return text
+	}
+	out := make([]byte, 0, len(text)+8)
+	begins := true
+	for i := range len(text) {
+		c := text[i]
+		if begins && strings.IndexByte(formulas, c) >= 0 {
+			out = append(out, '\'')
+		}
+		if c != '"' && c != ' ' {
+			begins = strings.IndexByte(parts, c) >= 0
+		}
+		out = append(out, c)
+	}
+	return string(out)
+}
 
 // CallHeads are the heads of a table of calls, whose rows AppendCall writes.
 func CallHeads() []string {
@@ -15,8 +87,8 @@ func CallHeads() []string {
 }
 
 // AppendCall writes the cells of a call; key is what names its key.
-func AppendCall(s *sheet.Sheet, c *record.Call, key string) {
-	s.Text(c.Generation)
+func AppendCall(s *Sheet, c *record.Call, key string) {
+	s.Texts(c.Generation)
 	s.Moment(c.At)
 	s.Texts(c.API, c.Model, c.ModelAsked, c.Provider, key, c.User)
 	s.Int(int64(c.Status))
@@ -27,9 +99,9 @@ func AppendCall(s *sheet.Sheet, c *record.Call, key string) {
 	if c.FirstContent > 0 {
 		s.Int(c.FirstContent.Milliseconds())
 	} else {
-		s.Text("")
+		s.Texts("")
 	}
 	s.Int(c.Duration.Milliseconds())
-	s.Text(strconv.FormatBool(c.Usage.Source&usage.Estimated != 0))
+	s.Texts(strconv.FormatBool(c.Usage.Source&usage.Estimated != 0))
 	s.Amount(c.Cost)
 }

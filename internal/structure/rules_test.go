@@ -51,7 +51,6 @@ var rules = map[string]rule{
 	"internal/vector": {layer: foundation},
 	// The grammar of HTTP/1.1, for the client and the server.
 	"internal/http1":  {layer: foundation, users: []layer{edge}},
-	"internal/sheet":  {layer: foundation, beside: []string{"internal/money"}},
 	"internal/disk":   {layer: foundation, files: true},
 	"internal/metric": {layer: foundation, users: []layer{edge, command}},
 
