@@ -78,10 +78,12 @@ var groups = []group{
 		{"docs/structure.md", "The map of the code, and the rules between its packages."},
 		{"docs/adding-a-provider.md", "Add a provider: from an entry in the configuration to a wire of its own."},
 		{"docs/adding-a-price.md", "Add a kind of price."},
+		{"docs/adding-a-resource.md", "Add a resource of an account, from its table to its page."},
 		{"docs/ledger.md", "How the ledger works inside: leases, holds, the journal."},
 		{"docs/video-jobs.md", "How a video job works inside, and what a crash leaves."},
 	}},
 	{"decisions", []entry{
+		{"docs/decisions/account-api.md", "Why the routes of accounts are typed operations."},
 		{"docs/decisions/README.md", "The decisions with their reasons and the rejected alternatives."},
 		{"docs/decisions/backup.md", "A backup copies the journal before the database, while the node runs."},
 		{"docs/decisions/bounds.md", "One function bounds what a call can consume; holds, reports and charges follow."},

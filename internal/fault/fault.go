@@ -157,6 +157,8 @@ type Error struct {
 	Op         string         // where: "sqlite.Lease"
 	Public     string         // a sentence the client may read; empty for Internal
 	Param      string         // JSON path of the offending field, "" when none
+	Code       string         // what is wrong with the field, in a word that does not change with the sentence; "" none
+	Params     map[string]any // the values that the sentence has for the code: text and numbers
 	RetryAfter time.Duration  // zero: unknown
 	Next       Next           // what may be tried after it
 	Upstream   *Upstream      // nil unless a provider failed
@@ -180,6 +182,19 @@ func Wrap(op string, cause error) *Error { return &Error{Op: op, Cause: cause} }
 func Field(op, param, format string, args ...any) *Error {
 	e := Newf(Invalid, op, format, args...)
 	e.Param = param
+	return e
+}
+
+// Coded sets the code of what is wrong with a field, and its values by name, and returns e. The interface says a code in the language of its
+// reader, so that the sentence may be improved at any time.
+func (e *Error) Coded(code string, pairs ...any) *Error {
+	e.Code = code
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if e.Params == nil {
+			e.Params = map[string]any{}
+		}
+		e.Params[pairs[i].(string)] = pairs[i+1]
+	}
 	return e
 }
 

@@ -17,12 +17,14 @@ import (
 )
 
 // readObject reads a body that must be one small JSON object.
-func (x *exchange) readObject() ([]byte, error) {
+func (x *exchange) readObject() ([]byte, error) { return x.readObjectWithin(formLimits) }
+
+func (x *exchange) readObjectWithin(most rawjson.Limits) ([]byte, error) {
 	body, err := x.readBody()
 	if err != nil {
 		return nil, err
 	}
-	if err := rawjson.Check(body, rawjson.Limits{Depth: 8, Keys: 200, Values: 2000}); err != nil {
+	if err := rawjson.Check(body, most); err != nil {
 		return nil, err
 	}
 	if rawjson.KindOf(body) != rawjson.Object {

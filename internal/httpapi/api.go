@@ -26,12 +26,12 @@ import (
 	"weir/internal/limit/quota"
 	"weir/internal/notify"
 	"weir/internal/oneline"
+	"weir/internal/operation"
 	"weir/internal/ownkey"
 	"weir/internal/person"
 	"weir/internal/redact"
 	"weir/internal/relay"
 	"weir/internal/report"
-	"weir/internal/view"
 	"weir/internal/voucher"
 	"weir/internal/watch"
 	"weir/internal/wire/messages"
@@ -117,7 +117,8 @@ type Deps struct {
 
 	Presets Presets // nil: there are none
 
-	Views        *view.Manager // nil: there are none
+	Operations []operation.Operation // of accounts and operators
+
 	Chats        *chat.Manager
 	ProviderKeys *ownkey.Manager // nil only where its routes are not used
 	// TryKey calls a provider with a key, as shortly as possible. asked is false when the provider has no model for that.
@@ -184,6 +185,9 @@ func New(d Deps, c Config) *API {
 	a := &API{Deps: d, cfg: c, features: messages.NewFeatures(c.Betas), exports: limit.NewCount(), imports: limit.NewCount(), models: listing.NewCache(listing.Encoders{Model: appendModel, Embedding: appendEmbeddingModel, Video: appendVideoModel})}
 	a.watcher = watch.New(a.mark, watch.Config{Every: c.EventsEvery, Within: markWithin, All: c.MaxEvents, Each: c.MaxEventsByUser})
 	a.routes = a.declare()
+	for i := range d.Operations {
+		a.routes = append(a.routes, mount(&d.Operations[i]))
+	}
 	a.quotas = quota.New(quotaConfig(&a.cfg, d.Heap, largestBody(a.routes, &a.cfg)), d.Ledger, d.Now())
 	a.disk = newDisk(&a.cfg, d.FreeDisk)
 	var outside, inside []*Route
@@ -424,10 +428,6 @@ func (a *API) declare() []*Route {
 		{Method: "GET", Pattern: "/api/presets/{name}/versions/{version}", access: management, handle: (*exchange).getPresetVersion},
 		{Method: "POST", Pattern: "/api/presets/{name}/restore", access: management, fresh: true, body: managementBody, handle: (*exchange).restorePreset},
 		{Method: "POST", Pattern: "/api/import", access: management, fresh: true, body: atMost(importBody), handle: (*exchange).postImport},
-		{Method: "GET", Pattern: "/api/views", access: management, handle: (*exchange).listViews},
-		{Method: "POST", Pattern: "/api/views", access: management, body: managementBody, handle: (*exchange).postView},
-		{Method: "PATCH", Pattern: "/api/views/{id}", access: management, body: managementBody, handle: (*exchange).patchView},
-		{Method: "DELETE", Pattern: "/api/views/{id}", access: management, handle: (*exchange).deleteView},
 		{Method: "GET", Pattern: "/api/provider-keys", access: management, handle: (*exchange).listProviderKeys},
 		{Method: "POST", Pattern: "/api/provider-keys", access: management, fresh: true, body: managementBody, handle: (*exchange).postProviderKey},
 		{Method: "PATCH", Pattern: "/api/provider-keys/{id}", access: management, fresh: true, body: managementBody, handle: (*exchange).patchProviderKey},

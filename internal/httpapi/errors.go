@@ -117,14 +117,19 @@ func field(path string) string { return path[strings.LastIndexByte(path, '.')+1:
 
 // ErrorBody is the standard envelope of a fault: {"error":{"code","message","metadata"}}, without secrets. It is the body of an HTTP
 // error; ErrorObject is its inside, for frames of a stream.
-func ErrorBody(e *fault.Error, requestID string) []byte {
+func ErrorBody(e *fault.Error, requestID string) []byte { return errorBody(e, requestID, false) }
+
+func errorBody(e *fault.Error, requestID string, coded bool) []byte {
 	b := append(make([]byte, 0, 512), `{"error":`...)
-	b = append(b, ErrorObject(e, requestID)...)
+	b = append(b, errorObject(e, requestID, coded)...)
 	return append(b, '}')
 }
 
 // ErrorObject is the value of the envelope's member "error".
-func ErrorObject(e *fault.Error, requestID string) []byte {
+func ErrorObject(e *fault.Error, requestID string) []byte { return errorObject(e, requestID, false) }
+
+// errorObject writes the code of a field where coded, for pages that say it in the language of their reader.
+func errorObject(e *fault.Error, requestID string, coded bool) []byte {
 	o := newObject(512)
 	o.Object()
 	o.integer("code", int64(Status(e)))
@@ -136,6 +141,11 @@ func ErrorObject(e *fault.Error, requestID string) []byte {
 	}
 	if e.Param != "" && e.Kind != fault.HeaderTooLarge {
 		o.text("param", e.Param)
+	}
+	if coded && e.Code != "" {
+		o.text("code", e.Code)
+		o.Name("params")
+		o.any(e.Params)
 	}
 	if s := retryAfter(e); s > 0 {
 		o.integer("retry_after", s)
@@ -261,7 +271,7 @@ func retryAfter(e *fault.Error) int64 {
 
 // writeError answers with e in the envelope of the route. The head must not have been written.
 func (x *exchange) writeError(e *fault.Error) {
-	status, body := Status(e), ErrorBody(e, x.id)
+	status, body := Status(e), errorBody(e, x.id, x.route != nil && strings.HasPrefix(x.route.Pattern, "/api/"))
 	switch x.envelope() {
 	case messagesEnvelope:
 		status, body = MessagesStatus(e), MessagesErrorBody(e, x.id)

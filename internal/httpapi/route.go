@@ -5,22 +5,24 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"weir/internal/operation"
 )
 
 // access says who may use a route.
-type access uint8
+type access = operation.Access
 
 const (
-	public         access = iota // anybody; a valid key makes the request its user's, a wrong one is as good as none
-	anyKey                       // an API key or a management key
-	inference                    // an API key
-	management                   // a management key
-	unlimited                    // public and never refused: health
-	administration               // a management key of an administrator; not on the public listener unless it is configured
-	visiting                     // anybody's browser, from a page of ours: what surrounds a sign-in
-	signedIn                     // a person's browser
-	notifying                    // another service's server, known by its address
-	linked                       // anyone with the link: the path is what lets them in, and neither key nor session is looked at
+	public         = operation.Public
+	anyKey         = operation.AnyKey
+	inference      = operation.Inference
+	management     = operation.Management
+	unlimited      = operation.Unlimited
+	administration = operation.Administration
+	visiting       = operation.Visiting
+	signedIn       = operation.SignedIn
+	notifying      = operation.Notifying
+	linked         = operation.Linked
 )
 
 // Route is one operation of the API.

@@ -20,7 +20,7 @@ var forms = []string{
 	"internal/voucher/*.go", "internal/preset/*.go", "internal/ownkey/*.go", "internal/view/*.go", "internal/chat/*.go", "internal/invoice/*.go",
 	"internal/httpapi/accountkeys.go", "internal/httpapi/elsewhere.go", "internal/httpapi/keys.go", "internal/httpapi/moves.go", "internal/httpapi/passkeys.go",
 	"internal/httpapi/payments.go", "internal/httpapi/preferences.go", "internal/httpapi/presets.go", "internal/httpapi/profile.go", "internal/httpapi/providerkeys.go", "internal/httpapi/signin.go",
-	"internal/httpapi/storing.go", "internal/httpapi/vouchers.go", "internal/httpapi/views.go", "internal/httpapi/chats.go", "internal/httpapi/invoices.go", "internal/httpapi/acts.go",
+	"internal/httpapi/storing.go", "internal/httpapi/vouchers.go", "internal/operation/read.go", "internal/operation/query.go", "internal/httpapi/chats.go", "internal/httpapi/invoices.go", "internal/httpapi/acts.go",
 	"internal/foreign/foreign.go", "internal/httpapi/imports.go",
 	"internal/wire/preferences.go", "internal/wire/preset.go", "internal/wire/reader.go", "internal/wire/storing.go",
 }

@@ -153,7 +153,10 @@ var rules = map[string]rule{
 	"internal/report/paper":            {layer: edge},
 	"internal/trace/otlp":              {layer: edge},
 	"internal/trace/otlp/otlptest":     {layer: edge, alone: true, suite: true},
-	"internal/httpapi":                 {layer: edge, beside: []string{"internal/foreign", "internal/report/paper", "internal/httpapi/h1server", "internal/wire", "internal/wire/...", "internal/accesslog"}},
+	"internal/operation":               {layer: edge},
+	"internal/operation/describe":      {layer: edge, beside: []string{"internal/operation", "internal/accountapi"}},
+	"internal/accountapi":              {layer: edge, beside: []string{"internal/operation"}},
+	"internal/httpapi":                 {layer: edge, beside: []string{"internal/operation", "internal/foreign", "internal/report/paper", "internal/httpapi/h1server", "internal/wire", "internal/wire/...", "internal/accesslog"}},
 
 	// Files of the repository that are part of the program. It is at the root, because files are embedded from below a package only.
 	".": {layer: foundation, users: []layer{wiring}},
@@ -174,8 +177,8 @@ type home struct {
 }
 
 var homes = []home{
-	{"encoding/json", []string{"internal/app/apptest"}, "tests of whole nodes read answers as clients do; elsewhere it matches names in any case and takes the last of two equal ones: read with internal/rawjson, write by appending"},
-	{"github.com/go-json-experiment/json", []string{"internal/rawjson", "internal/sim/kit"}, "one place decides how strict we read; use internal/rawjson. The simulator shares no code with it"},
+	{"encoding/json", []string{"internal/app/apptest", "internal/operation/describe"}, "tests of whole nodes read answers as clients do; elsewhere it matches names in any case and takes the last of two equal ones: read with internal/rawjson, write by appending"},
+	{"github.com/go-json-experiment/json", []string{"internal/rawjson", "internal/operation", "internal/sim/kit"}, "two places decide how strict we read: internal/rawjson for what is forwarded, internal/operation for our own forms. The simulator shares no code with them"},
 	{"modernc.org/sqlite", []string{"internal/store/sqlite"}, "only the SQLite store knows which engine it is"},
 	{"github.com/jackc/pgx/v5", []string{"internal/store/postgres", "internal/store/postgres/pgtest"}, "only the PostgreSQL store knows which engine it is"},
 	{"github.com/pressly/goose/v3", []string{"internal/store", "internal/store/..."}, "migrations belong to the stores"},
@@ -197,7 +200,8 @@ var homes = []home{
 	{"database/sql", []string{"internal/store", "internal/store/..."}, "declare an interface next to its use and let a store satisfy it"},
 	{"github.com/tiktoken-go/tokenizer", nil, "its vocabulary is source code that makes the program 5 MB larger: tests compare internal/usage/o200k with it"},
 	{"golang.org/x/sys", []string{"internal/sim/kit", "internal/httpapi", "internal/rawjson"}, "only the simulator looks into sockets, to reset them, and the server, to lose none when it ends; only the JSON scanner asks what the processor can do"},
-	{"go.yaml.in/yaml/v3", []string{"internal/config", "internal/docsite", "internal/foreign", "internal/app", "cmd/weir"}, "only configurations, ours and others', and the description of the API are YAML"},
+	{"github.com/danielgtaylor/huma", []string{"internal/operation/describe"}, "it describes types when the description is generated; requests are read by internal/operation"},
+	{"go.yaml.in/yaml/v3", []string{"internal/operation/describe", "internal/config", "internal/docsite", "internal/foreign", "internal/app", "cmd/weir"}, "only configurations, ours and others', and the description of the API are YAML"},
 	{"github.com/yuin/goldmark", []string{"internal/docsite"}, "only the documentation is Markdown"},
 	{"regexp", []string{"internal/config", "internal/redact", "internal/store/...", "internal/plugin/schema", "internal/app", "cmd/weir"}, "walk the bytes: a pattern costs microseconds in a request"},
 	{"unsafe", nil, "nothing here is worth it"},

@@ -3014,48 +3014,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/views": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * The saved views of the account, by page and name
-         * @description A view is a page with filters, under a name: the address of the page is /page?query.
-         */
-        get: operations["listViews"];
-        put?: never;
-        /** Save a view of a page */
-        post: operations["createView"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/views/{id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description Id of the view */
-                id: string;
-            };
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post?: never;
-        /** Delete a view */
-        delete: operations["deleteView"];
-        options?: never;
-        head?: never;
-        /** Rename a view, or give it other filters */
-        patch: operations["changeView"];
-        trace?: never;
-    };
     "/api/chats": {
         parameters: {
             query?: never;
@@ -3283,6 +3241,45 @@ export interface paths {
         options?: never;
         head?: never;
         patch?: never;
+        trace?: never;
+    };
+    "/api/views": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The saved views of the account, by page and name
+         * @description A view is a page with filters, under a name: the address of the page is /page?query.
+         */
+        get: operations["listViews"];
+        put?: never;
+        /** Save a view of a page */
+        post: operations["createView"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/views/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Delete a view */
+        delete: operations["deleteView"];
+        options?: never;
+        head?: never;
+        /** Rename a view, or give it other filters */
+        patch: operations["changeView"];
         trace?: never;
     };
 }
@@ -7442,38 +7439,6 @@ export interface components {
                 [key: string]: unknown;
             };
         };
-        ViewList: {
-            data: components["schemas"]["View"][];
-            /** @description How many views an account may have */
-            most: number;
-            next: null;
-        };
-        View: {
-            id: string;
-            /** @enum {string} */
-            page: "activity" | "calls";
-            /** @description Different for each view of a page */
-            name: string;
-            /** @description Encoded, without "?"; the members in alphabetical order */
-            query: string;
-            /** Format: date-time */
-            created_at: string;
-            /** Format: date-time */
-            updated_at: string;
-        };
-        ViewInput: {
-            /** @enum {string} */
-            page: "activity" | "calls";
-            /** @description One line */
-            name: string;
-            /** @description The query of the address of the page, encoded: of /activity by, days, from, key, kind, model, provider, result, show and to; of /calls days, from, id, key, kind, member, min, model, provider, result and to. from and to come together and without days. "" is the page without filters. */
-            query: string;
-        };
-        ViewChange: {
-            /** @description One line */
-            name?: string;
-            query?: string;
-        };
         AccountKeyList: {
             data: components["schemas"]["AccountKey"][];
             /** @description How many keys an account may have */
@@ -7695,6 +7660,42 @@ export interface components {
             } & {
                 [key: string]: unknown;
             };
+        };
+        /** @description A page with filters, under a name: its address is /page?query. */
+        View: {
+            id: string;
+            /** @enum {string} */
+            page: "activity" | "calls";
+            /** @description One line; the page has no other view of this name */
+            name: string;
+            /** @description Of the page's address, without "?" */
+            query: string;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+        };
+        /** @description What is to be different. What is left out stays. */
+        ViewChange: {
+            name?: string;
+            query?: string;
+        };
+        /** @description A new view. */
+        ViewInput: {
+            /** @enum {string} */
+            page: "activity" | "calls";
+            /** @description One line */
+            name: string;
+            /** @description The query of the address of the page, encoded: of /activity by, days, from, key, kind, model, provider, result, rows, show and to; of /calls days, from, id, key, kind, member, min, model, provider, result and to. from and to come together and without days. "" is the page without filters. */
+            query: string;
+        };
+        /** @description All views of an account, or those of one page. */
+        ViewList: {
+            data: components["schemas"]["View"][];
+            /** @description Views that an account may have */
+            most: number;
+            /** @description They come at once */
+            next: null;
         };
     };
     responses: {
@@ -17729,176 +17730,6 @@ export interface operations {
             default: components["responses"]["Error"];
         };
     };
-    listViews: {
-        parameters: {
-            query?: {
-                /** @description Of one page only */
-                page?: "activity" | "calls";
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description All views; there are at most 50 */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ViewList"];
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    createView: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
-                "X-Weir"?: components["parameters"]["XWeir"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "page": "activity",
-                 *       "name": "By key, this week",
-                 *       "query": "by=key&days=7"
-                 *     }
-                 */
-                "application/json": components["schemas"]["ViewInput"];
-            };
-        };
-        responses: {
-            /** @description The new view */
-            201: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        data: components["schemas"]["View"];
-                    };
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            408: components["responses"]["Error"];
-            409: components["responses"]["Error"];
-            413: components["responses"]["Error"];
-            415: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    deleteView: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
-                "X-Weir"?: components["parameters"]["XWeir"];
-            };
-            path: {
-                /** @description Id of the view */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description It is deleted */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        /** @constant */
-                        deleted: true;
-                    };
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    changeView: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
-                "X-Weir"?: components["parameters"]["XWeir"];
-            };
-            path: {
-                /** @description Id of the view */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "name": "By key, a month",
-                 *       "query": "by=key"
-                 *     }
-                 */
-                "application/json": components["schemas"]["ViewChange"];
-            };
-        };
-        responses: {
-            /** @description The view as it is now */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        data: components["schemas"]["View"];
-                    };
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            408: components["responses"]["Error"];
-            409: components["responses"]["Error"];
-            413: components["responses"]["Error"];
-            415: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
     listChats: {
         parameters: {
             query?: never;
@@ -18444,6 +18275,174 @@ export interface operations {
                 };
             };
             "4XX": components["responses"]["Error"];
+            default: components["responses"]["Error"];
+        };
+    };
+    listViews: {
+        parameters: {
+            query?: {
+                /** @description Of one page only */
+                page?: "activity" | "calls";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All views; there are at most 50 */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ViewList"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    createView: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "By key, this week",
+                 *       "page": "activity",
+                 *       "query": "by=key&days=7"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ViewInput"];
+            };
+        };
+        responses: {
+            /** @description The new view */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["View"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    deleteView: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is deleted */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        deleted: true;
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    changeView: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "By key, a month",
+                 *       "query": "by=key"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ViewChange"];
+            };
+        };
+        responses: {
+            /** @description The view as it is now */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["View"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
             default: components["responses"]["Error"];
         };
     };

@@ -1,0 +1,43 @@
+package httpapi
+
+import (
+	"weir/internal/operation"
+	"weir/internal/rawjson"
+)
+
+// mount makes the route of an operation.
+func mount(o *operation.Operation) *Route {
+	r := &Route{Method: o.Method, Pattern: o.Path, access: o.Access, fresh: o.Fresh, handle: func(x *exchange) error { return x.operate(o) }}
+	switch {
+	case o.Body > 0:
+		r.body = atMost(o.Body)
+	case o.HasBody():
+		r.body = managementBody
+	}
+	return r
+}
+
+// operate answers a request of an operation.
+func (x *exchange) operate(o *operation.Operation) (err error) {
+	c := operation.Call{Caller: x.caller, Session: x.session, Person: x.person, At: x.at, Header: x.w.Header(), Values: x.values[:], Address: shown(x.api.clientAddress(x.r))}
+	if x.caller != nil {
+		c.Actor = x.actor()
+	}
+	if c.Query, err = x.query(); err != nil {
+		return err
+	}
+	if o.HasBody() {
+		if c.Content, err = x.readObjectWithin(formLimits); err != nil {
+			return err
+		}
+	}
+	answer, err := o.Serve(x.context(), &c)
+	if err != nil {
+		return err
+	}
+	x.writeBody(o.Status, jsonType, answer)
+	return nil
+}
+
+// formLimits bound a small JSON form.
+var formLimits = rawjson.Limits{Depth: 8, Keys: 200, Values: 2000}

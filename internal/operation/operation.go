@@ -1,0 +1,130 @@
+// Package operation turns functions of the domain into operations of the HTTP API. One declaration says the path, who may, what is read and what
+// is answered: requests are read into the fields of one Go type, answers are written from another, and the API's description is made of both.
+//
+// A type for requests has a field for each thing that is read, with one of three tags: path and query name a parameter, json a member of the
+// body. A member with omitempty may be left out, a Maybe may be left out or null, all else must be there. A body may have no other members, and none
+// twice. A parameter of the query that may be left out is a pointer.
+package operation
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"reflect"
+	"time"
+
+	"weir/internal/apikey"
+	"weir/internal/audit"
+	"weir/internal/person"
+)
+
+// Access is who may use an operation.
+type Access uint8
+
+// The kinds of access.
+const (
+	Public         Access = iota // anybody; a valid key makes the request its user's, a wrong one is as good as none
+	AnyKey                       // an API key or a management key
+	Inference                    // an API key
+	Management                   // a session or a management key
+	Unlimited                    // public and never refused: health
+	Administration               // a management key of an administrator; not on the public listener unless it is configured
+	Visiting                     // anybody's browser, from a page of ours: what surrounds a sign-in
+	SignedIn                     // a person's browser
+	Notifying                    // another service's server, known by its address
+	Linked                       // anyone with the link: the path is what lets them in, and neither key nor session is looked at
+)
+
+// Operation is a route with what it does. Of makes one.
+type Operation struct {
+	Method string
+	Path   string // "/api/views/{id}": {id} is the field of the request with the tag path:"id"
+	ID     string // in the API's description, in camel case; unique
+	Access Access
+	Fresh  bool  // a session must have begun, or its person have proved who they are, a short time ago
+	Body   int64 // largest body in bytes; 0: that of a small form
+	Status int   // of a success; 0: 200
+
+	// For the API's description. Example is the body of a request, as JSON.
+	Tag, Summary, Description, Answer, Example string
+
+	in, out reflect.Type
+	plan    *plan
+	run     func(context.Context, *Call) (any, error)
+}
+
+// Call is one request of an operation.
+type Call struct {
+	*apikey.Caller
+	Actor   audit.Actor
+	Session *person.Session // nil for a key
+	Person  *person.Person  // likewise
+	Address string          // of the client, as it may be counted and stored
+	At      time.Time
+	Header  http.Header // of the answer
+
+	Values  []string   // of the segments in braces, in their order
+	Query   url.Values // checked to be text
+	Content []byte     // of the body: a JSON object without names that come twice; nil when none is read
+}
+
+// NoStore has browsers and proxies keep no copy of the answer.
+func (c *Call) NoStore() { c.Header.Set("Cache-Control", "no-store") }
+
+// Of declares an operation that f performs. In is a struct as the package describes, Out what the answer's JSON is made of. It panics on a
+// type that cannot be read: declarations are fixed, and tests make all of them.
+func Of[In, Out any](o Operation, f func(context.Context, *Call, *In) (Out, error)) Operation {
+	o.in, o.out = reflect.TypeFor[In](), reflect.TypeFor[Out]()
+	p, err := planOf(o.in, o.Path)
+	if err != nil {
+		panic(fmt.Sprintf("operation %s: %v", o.ID, err))
+	}
+	o.plan = p
+	if o.Status == 0 {
+		o.Status = http.StatusOK
+	}
+	o.run = func(ctx context.Context, c *Call) (any, error) {
+		in := new(In)
+		if err := p.read(reflect.ValueOf(in).Elem(), c); err != nil {
+			return nil, err
+		}
+		return f(ctx, c, in)
+	}
+	return o
+}
+
+// HasBody reports whether the operation reads a body.
+func (o *Operation) HasBody() bool { return o.plan.body }
+
+// In and Out are the types of requests and answers, for the description.
+func (o *Operation) In() reflect.Type  { return o.in }
+func (o *Operation) Out() reflect.Type { return o.out }
+
+// Serve performs a request, and returns the JSON of its answer.
+func (o *Operation) Serve(ctx context.Context, c *Call) ([]byte, error) {
+	out, err := o.run(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return write(out)
+}
+
+// Data is an answer with one thing.
+type Data[T any] struct {
+	Data T `json:"data"`
+}
+
+// Deleted is the answer to what removes something.
+type Deleted struct {
+	Deleted True `json:"deleted"` // always
+}
+
+// True is a member that is always true.
+type True bool
+
+// Null is a member that is always null.
+type Null struct{}
+
+// None is the type of requests that say nothing but their path, where that has no segment in braces.
+type None struct{}

@@ -1,0 +1,42 @@
+package operation
+
+import (
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"weir/internal/money"
+)
+
+// Figure is a measured number, written in few digits; null where nothing was measured, which is NaN.
+type Figure float64
+
+// writing has amounts leave as decimal texts, times in RFC 3339 and UTC, and a time that is not set as null.
+var writing = json.JoinOptions(
+	jsontext.AllowInvalidUTF8(true), // old rows may have names that no form would take today
+	json.WithMarshalers(json.JoinMarshalers(
+		json.MarshalToFunc(func(e *jsontext.Encoder, n money.Nano) error { return e.WriteToken(jsontext.String(n.String())) }),
+		json.MarshalToFunc(func(e *jsontext.Encoder, p money.Price) error {
+			return e.WriteToken(jsontext.String(money.Nano(p.Nano).String()))
+		}),
+		json.MarshalToFunc(func(e *jsontext.Encoder, t time.Time) error {
+			if t.IsZero() {
+				return e.WriteToken(jsontext.Null)
+			}
+			return e.WriteToken(jsontext.String(t.UTC().Format(time.RFC3339Nano)))
+		}),
+		json.MarshalToFunc(func(e *jsontext.Encoder, f Figure) error {
+			if math.IsNaN(float64(f)) || math.IsInf(float64(f), 0) {
+				return e.WriteToken(jsontext.Null)
+			}
+			return e.WriteValue(strconv.AppendFloat(nil, math.Round(float64(f)*1000)/1000, 'f', -1, 64))
+		}),
+		json.MarshalToFunc(func(e *jsontext.Encoder, _ True) error { return e.WriteToken(jsontext.True) }),
+		json.MarshalToFunc(func(e *jsontext.Encoder, _ Null) error { return e.WriteToken(jsontext.Null) }),
+	)),
+)
+
+func write(v any) ([]byte, error) { return json.Marshal(v, writing) }
