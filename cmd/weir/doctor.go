@@ -60,9 +60,9 @@ func resting(s *scrape) (app.Finding, bool) {
 		return app.Finding{}, false
 	}
 	var refused []string
-	for i := range s.samples {
-		if m := &s.samples[i]; m.Name == "weir_credentials_refused_total" && m.Value > 0 {
-			refused = append(refused, fmt.Sprintf("%s with %s, %.0f times", plain(m.Labels["provider"], 64), plain(m.Labels["status"], 3), m.Value))
+	for _, m := range s.samples {
+		if nameOf(m) == "weir_credentials_refused_total" && m.Value > 0 {
+			refused = append(refused, fmt.Sprintf("%s with %s, %.0f times", plain(labelOf(m, "provider"), 64), plain(labelOf(m, "status"), 3), float64(m.Value)))
 		}
 	}
 	return app.Finding{Part: "credentials", Is: app.Weak, Do: `look in the log for "a credential was refused and rests"; then: weir provider test`,

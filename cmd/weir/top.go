@@ -5,13 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+
 	"weir/internal/config"
-	"weir/internal/metric"
 )
 
 type topCmd struct {
@@ -87,7 +91,7 @@ func (c *topCmd) address() (string, error) {
 // scrape is what a node said of itself at a time.
 type scrape struct {
 	at      time.Time
-	samples []metric.Sample
+	samples model.Vector
 }
 
 func look(ctx context.Context, client *http.Client, url string) (*scrape, error) {
@@ -100,14 +104,10 @@ func look(ctx context.Context, client *http.Client, url string) (*scrape, error)
 		return nil, err
 	}
 	defer func() { _ = res.Body.Close() }()
-	text, err := io.ReadAll(io.LimitReader(res.Body, maxMetrics))
-	if err != nil {
-		return nil, err
-	}
 	if res.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("status %d", res.StatusCode)
 	}
-	samples, err := metric.Parse(string(text))
+	samples, err := samplesOf(io.LimitReader(res.Body, maxMetrics))
 	if err != nil {
 		return nil, fmt.Errorf("this is not the operators' listener of a node: %w", err)
 	}
@@ -116,4 +116,14 @@ func look(ctx context.Context, client *http.Client, url string) (*scrape, error)
 		return nil, errors.New("this is not the operators' listener of a node")
 	}
 	return s, nil
+}
+
+// samplesOf reads the text format.
+func samplesOf(r io.Reader) (model.Vector, error) {
+	p := expfmt.NewTextParser(model.LegacyValidation)
+	families, err := p.TextToMetricFamilies(r)
+	if err != nil {
+		return nil, err
+	}
+	return expfmt.ExtractSamples(&expfmt.DecodeOptions{}, slices.Collect(maps.Values(families))...)
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"weir/internal/app"
-	"weir/internal/metric"
 )
 
 const firstScrape = `weir_build_info{version="v1"} 1
@@ -49,7 +48,7 @@ weir_credentials_resting 2
 
 func scrapeOf(t *testing.T, text string, at int64) *scrape {
 	t.Helper()
-	samples, err := metric.Parse(text)
+	samples, err := samplesOf(strings.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
 	}

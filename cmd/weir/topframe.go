@@ -9,21 +9,27 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/prometheus/common/model"
 )
 
 // value is the sum of all series of a name, and whether there is one.
 func (s *scrape) value(name string, labels ...string) (sum float64, ok bool) {
-	for i := range s.samples {
-		if m := &s.samples[i]; m.Name == name && matches(m.Labels, labels) {
-			sum, ok = sum+m.Value, true
+	for _, m := range s.samples {
+		if nameOf(m) == name && matches(m.Metric, labels) {
+			sum, ok = sum+float64(m.Value), true
 		}
 	}
 	return sum, ok
 }
 
-func matches(have map[string]string, want []string) bool {
+func nameOf(m *model.Sample) string { return string(m.Metric[model.MetricNameLabel]) }
+
+func labelOf(m *model.Sample, name string) string { return string(m.Metric[model.LabelName(name)]) }
+
+func matches(have model.Metric, want []string) bool {
 	for i := 0; i+1 < len(want); i += 2 {
-		if have[want[i]] != want[i+1] {
+		if string(have[model.LabelName(want[i])]) != want[i+1] {
 			return false
 		}
 	}
@@ -53,13 +59,12 @@ func (d *since) rate(name string, labels ...string) float64 {
 func (d *since) buckets(name string, labels ...string) (bounds, counts []float64) {
 	at := map[float64]float64{}
 	add := func(s *scrape, sign float64) {
-		for i := range s.samples {
-			m := &s.samples[i]
-			if m.Name != name+"_bucket" || !matches(m.Labels, labels) {
+		for _, m := range s.samples {
+			if nameOf(m) != name+"_bucket" || !matches(m.Metric, labels) {
 				continue
 			}
-			if bound, err := strconv.ParseFloat(m.Labels["le"], 64); err == nil {
-				at[bound] += sign * m.Value
+			if bound, err := strconv.ParseFloat(labelOf(m, model.BucketLabel), 64); err == nil {
+				at[bound] += sign * float64(m.Value)
 			}
 		}
 	}
@@ -130,9 +135,9 @@ func frame(url string, now, before *scrape, rows int) string {
 }
 
 func versionOf(s *scrape) string {
-	for i := range s.samples {
-		if m := &s.samples[i]; m.Name == "weir_build_info" {
-			return plain(m.Labels["version"], 24)
+	for _, m := range s.samples {
+		if nameOf(m) == "weir_build_info" {
+			return plain(labelOf(m, "version"), 24)
 		}
 	}
 	return "node"
@@ -185,9 +190,9 @@ type line struct {
 func ranking(d *since, of string, labels [2]string, rows int, fill func(l *line, labels []string)) []line {
 	grown := map[[2]string]float64{}
 	add := func(s *scrape, sign float64) {
-		for i := range s.samples {
-			if m := &s.samples[i]; m.Name == of && m.Value > 0 {
-				grown[[2]string{m.Labels[labels[0]], m.Labels[labels[1]]}] += sign * m.Value
+		for _, m := range s.samples {
+			if nameOf(m) == of && m.Value > 0 {
+				grown[[2]string{labelOf(m, labels[0]), labelOf(m, labels[1])}] += sign * float64(m.Value)
 			}
 		}
 	}

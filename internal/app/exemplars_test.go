@@ -7,11 +7,10 @@ import (
 	"testing"
 
 	"weir/internal/app/apptest"
-	"weir/internal/metric"
 	"weir/internal/trace/otlp/otlptest"
 )
 
-var exemplar = regexp.MustCompile(`(?m)^(weir_[a-z_]+)_bucket\{.*\} [0-9]+ # \{trace_id="([0-9a-f]{32})"\} [0-9.e-]+ [0-9]+\.[0-9]{3}$`)
+var exemplar = regexp.MustCompile(`(?m)^(weir_[a-z_]+)_bucket\{.*\} [0-9]+ # \{trace_id="([0-9a-f]{32})"\} [0-9.e-]+ [0-9.e+]+$`)
 
 // Who asks for OpenMetrics finds the trace of a call in the classes that it was counted in, for its time and that of its first content.
 func TestExemplars(t *testing.T) {
@@ -23,7 +22,7 @@ func TestExemplars(t *testing.T) {
 	var found map[string]bool
 	apptest.WaitFor(t, "the exemplars of a call", func() bool { // the span may arrive before the call is counted
 		got := operator.Send(t, http.MethodGet, "/metrics", nil, map[string]string{"Authorization": "", "Accept": "application/openmetrics-text;version=1.0.0,text/plain;q=0.5"})
-		if got.Header.Get("Content-Type") != metric.OpenContentType || !strings.HasSuffix(string(got.Body), "\n# EOF\n") || strings.Contains(string(got.Body), "_total counter") {
+		if !strings.HasPrefix(got.Header.Get("Content-Type"), "application/openmetrics-text; version=1.0.0; charset=utf-8") || !strings.HasSuffix(string(got.Body), "\n# EOF\n") || strings.Contains(string(got.Body), "_total counter") {
 			t.Fatalf("%s: %s", got.Header.Get("Content-Type"), got.Body)
 		}
 		found = map[string]bool{}

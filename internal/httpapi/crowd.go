@@ -25,7 +25,7 @@ const tellCrowd = time.Minute
 // turnAway counts a refused connection by the limit that it met, and says so once a minute.
 func (a *API) turnAway(by string, peer netip.Addr) {
 	c := &a.away
-	a.Metrics.refused.With(by).Inc()
+	a.Metrics.refused.WithLabelValues(by).Inc()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.more++

@@ -250,9 +250,9 @@ func (x *exchange) finish() {
 	status := x.outcome()
 	took := x.api.Now().Sub(x.at)
 	if x.route != nil {
-		x.route.metrics.observe(status, took, traceID(x.trace), x.at.Add(took))
+		x.route.metrics.observe(status, took, traceID(x.trace))
 	} else {
-		m.unrouted.observe(status, took, "", x.at)
+		m.unrouted.observe(status, took, "")
 	}
 	m.call(x.record, traceID(x.trace))
 	if l := x.api.Log; l != nil && (x.route == nil || x.route.access != unlimited || status >= 400) {

@@ -2,14 +2,19 @@ package httpapi
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
 	"weir/internal/fault"
-	"weir/internal/metric"
 	"weir/internal/record"
 	"weir/internal/usage"
 )
@@ -17,20 +22,21 @@ import (
 // Metrics counts what a node does. Label values are routes, status classes, and models and providers of the catalog: never a
 // string of a client. It is safe for concurrent use and satisfies relay.Observer.
 type Metrics struct {
-	Registry *metric.Registry
+	registry *prometheus.Registry
+	make     promauto.Factory // makes metrics in registry
 
-	requests     *metric.Counters
-	seconds      *metric.Histograms
-	calls        *metric.Counters
-	tokens       *metric.Counters
-	cost         *metric.Counters
-	firstContent *metric.Histograms
-	attempts     *metric.Counters
-	inFlight     *metric.Gauge
-	panics       *metric.Counter
-	authFailures *metric.Counter
-	refused      *metric.Counters
-	doubts       *metric.Counters
+	requests     *prometheus.CounterVec
+	seconds      *prometheus.HistogramVec
+	calls        *prometheus.CounterVec
+	tokens       *prometheus.CounterVec
+	cost         *prometheus.CounterVec
+	firstContent *prometheus.HistogramVec
+	attempts     *prometheus.CounterVec
+	inFlight     prometheus.Gauge
+	panics       prometheus.Counter
+	authFailures prometheus.Counter
+	refused      *prometheus.CounterVec
+	doubts       *prometheus.CounterVec
 	unrouted     *routeMetrics
 
 	served  sync.Map // "model\x00provider" to *servedMetrics
@@ -41,54 +47,73 @@ type Metrics struct {
 
 // routeMetrics are the series of one route, found once.
 type routeMetrics struct {
-	classes [6]*metric.Counter // by first digit of the status
-	seconds *metric.Histogram
+	classes [6]prometheus.Counter // by first digit of the status
+	seconds prometheus.Observer
 }
 
 // servedMetrics are the series of one model at one provider.
 type servedMetrics struct {
-	calls, prompt, completion, cost *metric.Counter
-	firstContent                    *metric.Histogram
+	calls, prompt, completion, cost prometheus.Counter
+	firstContent                    prometheus.Observer
 }
 
 // tryMetrics are the series of one endpoint.
-type tryMetrics struct{ ok, failed *metric.Counter }
+type tryMetrics struct{ ok, failed prometheus.Counter }
 
 // maxSeries is how many models and endpoints have a series each; the rest are counted as "other".
 const maxSeries = 5000
 
 var durationBuckets = []float64{.001, .005, .025, .1, .5, 1, 2.5, 5, 10, 30, 120, 600}
 
-// NewMetrics makes Metrics with a new registry.
+// NewMetrics makes Metrics with a registry of their own, which has the figures of the runtime and of the process, too.
 func NewMetrics() *Metrics {
-	r := metric.New()
-	m := &Metrics{
-		Registry:     r,
-		requests:     r.Counters("weir_http_requests_total", "Requests by route and class of status.", "route", "class"),
-		seconds:      r.Histograms("weir_http_request_seconds", "Time from a request's head to the end of its answer.", durationBuckets, "route"),
-		calls:        r.Counters("weir_calls_total", "Calls that an upstream answered.", "model", "provider"),
-		tokens:       r.Counters("weir_tokens_total", "Tokens by direction.", "model", "provider", "direction"),
-		cost:         r.Counters("weir_cost_rubles_total", "Charged rubles; the ledger is exact, this is not.", "model", "provider"),
-		firstContent: r.Histograms("weir_first_content_seconds", "Time to the first content of an answer.", durationBuckets, "model", "provider"),
-		attempts:     r.Counters("weir_upstream_attempts_total", "Attempts by endpoint and result.", "endpoint", "result"),
-		inFlight:     r.Gauge("weir_http_in_flight", "Requests being answered."),
-		panics:       r.Counter("weir_panics_total", "Handlers that panicked."),
-		doubts: r.Counters("weir_usage_doubts_total",
-			"Charged calls whose usage was estimated, was cut because more was reported than can be (capped), or is implausibly low for what was delivered.", "provider", "kind"),
-		refused:      r.Counters("weir_connections_refused_total", "Connections beyond a limit of the node or of an address.", "limit"),
-		authFailures: r.Counter("weir_auth_failures_total", "Requests with a missing or wrong key."),
-	}
+	r := prometheus.NewRegistry()
+	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m := &Metrics{registry: r, make: promauto.With(r)}
+	m.requests = m.counters("weir_http_requests_total", "Requests by route and class of status.", "route", "class")
+	m.seconds = m.histograms("weir_http_request_seconds", "Time from a request's head to the end of its answer.", "route")
+	m.calls = m.counters("weir_calls_total", "Calls that an upstream answered.", "model", "provider")
+	m.tokens = m.counters("weir_tokens_total", "Tokens by direction.", "model", "provider", "direction")
+	m.cost = m.counters("weir_cost_rubles_total", "Charged rubles; the ledger is exact, this is not.", "model", "provider")
+	m.firstContent = m.histograms("weir_first_content_seconds", "Time to the first content of an answer.", "model", "provider")
+	m.attempts = m.counters("weir_upstream_attempts_total", "Attempts by endpoint and result.", "endpoint", "result")
+	m.inFlight = m.make.NewGauge(prometheus.GaugeOpts{Name: "weir_http_in_flight", Help: "Requests being answered."})
+	m.panics = m.counter("weir_panics_total", "Handlers that panicked.")
+	m.doubts = m.counters("weir_usage_doubts_total",
+		"Charged calls whose usage was estimated, was cut because more was reported than can be (capped), or is implausibly low for what was delivered.", "provider", "kind")
+	m.refused = m.counters("weir_connections_refused_total", "Connections beyond a limit of the node or of an address.", "limit")
+	m.authFailures = m.counter("weir_auth_failures_total", "Requests with a missing or wrong key.")
 	for _, by := range []string{ofConnections, ofAddress} { // shown before the first
-		m.refused.With(by)
+		m.refused.WithLabelValues(by)
 	}
 	m.unrouted = m.route("other")
 	m.limited = m.newServed("other", "other")
 	return m
 }
 
+func (m *Metrics) counter(name, help string) prometheus.Counter {
+	return m.make.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
+}
+
+func (m *Metrics) counters(name, help string, labels ...string) *prometheus.CounterVec {
+	return m.make.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+}
+
+func (m *Metrics) histograms(name, help string, labels ...string) *prometheus.HistogramVec {
+	return m.make.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: durationBuckets}, labels)
+}
+
+// gauge exports what read returns at the time of a scrape. The first one of a name stays: two nodes of a test may share their Metrics.
+func (m *Metrics) gauge(name, help string, labels prometheus.Labels, read func() float64) {
+	err := m.registry.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labels}, read))
+	if known := (prometheus.AlreadyRegisteredError{}); err != nil && !errors.As(err, &known) {
+		panic(err) // the name or the help is wrong, which are constants
+	}
+}
+
 // watch exports figures that others keep.
 func (m *Metrics) watch(a *API) {
-	gauge := m.Registry.Watch
+	gauge := func(name, help string, read func() float64) { m.gauge(name, help, nil, read) }
 	gauge("weir_body_bytes", "Bytes of requests and answers in memory that count against body_budget_bytes.", func() float64 { return float64(a.quotas.Bytes.Used()) })
 	gauge("weir_spool_bytes", "Bytes of uploads on disk that count against spool_budget_bytes.", func() float64 { return float64(a.disk.bytes.Used()) })
 	gauge("weir_uploads", "Uploads in progress.", func() float64 { return float64(a.disk.uploads.Used()) })
@@ -121,7 +146,7 @@ type Ejections interface{ CountEjected() int }
 
 // WatchHealth exports how many endpoints are ejected.
 func (m *Metrics) WatchHealth(e Ejections) {
-	m.Registry.Watch("weir_endpoints_ejected", "Endpoints that get no calls because they failed too often in a row.",
+	m.gauge("weir_endpoints_ejected", "Endpoints that get no calls because they failed too often in a row.", nil,
 		func() float64 { return float64(e.CountEjected()) })
 }
 
@@ -130,10 +155,10 @@ type Credentials interface{ CountResting() int }
 
 // WatchCredentials exports how many credentials rest, and returns what counts each that begins to.
 func (m *Metrics) WatchCredentials(c Credentials) func(provider, status string) {
-	m.Registry.Watch("weir_credentials_resting", "Credentials of providers with several that are not used at present, for some model or for all, because they were refused.",
+	m.gauge("weir_credentials_resting", "Credentials of providers with several that are not used at present, for some model or for all, because they were refused.", nil,
 		func() float64 { return float64(c.CountResting()) })
-	rests := m.Registry.Counters("weir_credentials_refused_total", "Refusals after which a credential was not used for a while, by provider and status.", "provider", "status")
-	return func(provider, status string) { rests.With(provider, status).Inc() }
+	rests := m.counters("weir_credentials_refused_total", "Refusals after which a credential was not used for a while, by provider and status.", "provider", "status")
+	return func(provider, status string) { rests.WithLabelValues(label(provider), status).Inc() }
 }
 
 // WatchCertificate exports from when until when a certificate of the listener is good. validity returns zero times while there is none.
@@ -145,10 +170,11 @@ func (m *Metrics) WatchCertificate(name string, validity func() (from, until tim
 		}
 		return float64(t.Unix())
 	}
-	m.Registry.Gauges("weir_certificate_not_before_timestamp_seconds", "When the certificate of the listener that clients are shown begins"+zero, "certificate").
-		Watch(func() float64 { from, _ := validity(); return seconds(from) }, name)
-	m.Registry.Gauges("weir_certificate_not_after_timestamp_seconds", "When the certificate of the listener that clients are shown ends"+zero, "certificate").
-		Watch(func() float64 { _, until := validity(); return seconds(until) }, name)
+	of := prometheus.Labels{"certificate": name}
+	m.gauge("weir_certificate_not_before_timestamp_seconds", "When the certificate of the listener that clients are shown begins"+zero, of,
+		func() float64 { from, _ := validity(); return seconds(from) })
+	m.gauge("weir_certificate_not_after_timestamp_seconds", "When the certificate of the listener that clients are shown ends"+zero, of,
+		func() float64 { _, until := validity(); return seconds(until) })
 }
 
 // Asides reports how many charges could not be posted and wait for a decision. *ledger.Book is one.
@@ -159,59 +185,63 @@ type Journal interface{ Lag() int64 }
 
 // WatchJournal exports how far the store is behind the journal.
 func (m *Metrics) WatchJournal(j Journal) {
-	m.Registry.Watch("weir_journal_lag_bytes", "Bytes of the journal that the database has not taken yet.", func() float64 { return float64(j.Lag()) })
+	m.gauge("weir_journal_lag_bytes", "Bytes of the journal that the database has not taken yet.", nil, func() float64 { return float64(j.Lag()) })
 }
 
 // WatchAside exports how many charges wait for a decision.
 func (m *Metrics) WatchAside(a Asides) {
-	m.Registry.Watch("weir_ledger_set_aside", "Charges that the database could not take, when this node started and since: see weir ledger aside.",
+	m.gauge("weir_ledger_set_aside", "Charges that the database could not take, when this node started and since: see weir ledger aside.", nil,
 		func() float64 { return float64(a.Aside()) })
 }
 
 // WatchSpans exports what became of the spans of traces, by result.
 func (m *Metrics) WatchSpans(results []string, count func(result int) int64) {
-	spans := m.Registry.Counters("weir_trace_spans_total",
-		"Spans of traced calls by result: sent, queue_full, rejected by the receiver, or lost because it did not answer.", "result")
 	for i, name := range results {
-		spans.Watch(func() float64 { return float64(count(i)) }, name)
+		m.make.NewCounterFunc(prometheus.CounterOpts{
+			Name: "weir_trace_spans_total", Help: "Spans of traced calls by result: sent, queue_full, rejected by the receiver, or lost because it did not answer.",
+			ConstLabels: prometheus.Labels{"result": name},
+		}, func() float64 { return float64(count(i)) })
 	}
 }
 
 // WatchVersion exports which program this is; "" exports nothing.
 func (m *Metrics) WatchVersion(version string) {
 	if version != "" {
-		m.Registry.Gauges("weir_build_info", "1, with the version of the program.", "version").With(version).Set(1)
+		m.gauge("weir_build_info", "1, with the version of the program.", prometheus.Labels{"version": version}, func() float64 { return 1 })
 	}
 }
 
-// Handler serves the registry, and figures of the process, in the Prometheus text format, or as OpenMetrics
-// with traces as exemplars to who asks for it.
+// Handler serves the registry in the Prometheus text format, or as OpenMetrics with traces as exemplars to who asks for it.
 func (m *Metrics) Handler() http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if metric.WantsOpen(r.Header.Get("Accept")) {
-			w.Header().Set("Content-Type", metric.OpenContentType)
-			_, _ = w.Write(metric.Open(appendProcess(m.Registry.AppendTraced(nil), float64(processorTime())/1e9)))
-			return
-		}
-		w.Header().Set("Content-Type", metric.ContentType)
-		_, _ = w.Write(appendProcess(m.Registry.Append(nil), float64(processorTime())/1e9))
-	})
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{EnableOpenMetrics: true, ErrorHandling: promhttp.ContinueOnError})
 }
 
 func (m *Metrics) route(name string) *routeMetrics {
-	r := &routeMetrics{seconds: m.seconds.With(name)}
+	r := &routeMetrics{seconds: m.seconds.WithLabelValues(name)}
 	for class := range r.classes {
-		r.classes[class] = m.requests.With(name, string(rune('0'+class))+"xx")
+		r.classes[class] = m.requests.WithLabelValues(name, string(rune('0'+class))+"xx")
 	}
 	return r
 }
 
-func (r *routeMetrics) observe(status int, took time.Duration, trace string, at time.Time) {
+func (r *routeMetrics) observe(status int, took time.Duration, trace string) {
 	if class := status / 100; class < len(r.classes) {
 		r.classes[class].Inc()
 	}
-	r.seconds.ObserveTraced(took.Seconds(), trace, at)
+	observe(r.seconds, took, trace)
 }
+
+// observe counts a time, and makes it the example of its class where it has been traced; trace is "" without a trace.
+func observe(h prometheus.Observer, took time.Duration, trace string) {
+	if with, ok := h.(prometheus.ExemplarObserver); ok && trace != "" {
+		with.ObserveWithExemplar(took.Seconds(), prometheus.Labels{"trace_id": trace})
+		return
+	}
+	h.Observe(took.Seconds())
+}
+
+// label makes a value of a label: the library panics for a text that is not UTF-8.
+func label(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
 
 // call counts what the record of a call contains; nil counts nothing. trace is the id of its trace, "" without one.
 func (m *Metrics) call(c *record.Call, trace string) {
@@ -227,7 +257,7 @@ func (m *Metrics) call(c *record.Call, trace string) {
 		m.doubt(c.Provider, doubts)
 	}
 	if c.FirstContent > 0 {
-		s.firstContent.ObserveTraced(c.FirstContent.Seconds(), trace, c.At.Add(c.FirstContent))
+		observe(s.firstContent, c.FirstContent, trace)
 	}
 }
 
@@ -235,7 +265,7 @@ func (m *Metrics) call(c *record.Call, trace string) {
 func (m *Metrics) doubt(provider string, s usage.Source) {
 	for _, one := range [...]usage.Source{usage.Estimated, usage.Capped, usage.TooLow} {
 		if s&one != 0 {
-			m.doubts.With(strings.ToValidUTF8(provider, "?"), one.String()).Inc() // providers come from the catalog: they are few
+			m.doubts.WithLabelValues(label(provider), one.String()).Inc() // providers come from the catalog: they are few
 		}
 	}
 }
@@ -255,10 +285,11 @@ func (m *Metrics) servedBy(model, provider string) *servedMetrics {
 type servedKey struct{ model, provider string }
 
 func (m *Metrics) newServed(model, provider string) *servedMetrics {
+	model, provider = label(model), label(provider)
 	return &servedMetrics{
-		calls: m.calls.With(model, provider), cost: m.cost.With(model, provider),
-		prompt: m.tokens.With(model, provider, "prompt"), completion: m.tokens.With(model, provider, "completion"),
-		firstContent: m.firstContent.With(model, provider),
+		calls: m.calls.WithLabelValues(model, provider), cost: m.cost.WithLabelValues(model, provider),
+		prompt: m.tokens.WithLabelValues(model, provider, "prompt"), completion: m.tokens.WithLabelValues(model, provider, "completion"),
+		firstContent: m.firstContent.WithLabelValues(model, provider),
 	}
 }
 
@@ -269,8 +300,8 @@ func (m *Metrics) Attempted(endpoint string, _ time.Duration, err *fault.Error) 
 		if m.labels.Add(1) > maxSeries {
 			endpoint = "other"
 		}
-		endpoint = strings.ToValidUTF8(endpoint, "?")
-		t, _ = m.tries.LoadOrStore(endpoint, &tryMetrics{ok: m.attempts.With(endpoint, "ok"), failed: m.attempts.With(endpoint, "failed")})
+		endpoint = label(endpoint)
+		t, _ = m.tries.LoadOrStore(endpoint, &tryMetrics{ok: m.attempts.WithLabelValues(endpoint, "ok"), failed: m.attempts.WithLabelValues(endpoint, "failed")})
 	}
 	if err == nil {
 		t.(*tryMetrics).ok.Inc()

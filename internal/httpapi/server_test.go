@@ -184,7 +184,7 @@ func TestConnectionLimits(t *testing.T) {
 				if rest, err := io.ReadAll(third.r); err != nil || len(rest) > 0 {
 					t.Errorf("after the refusal: %q, %v", rest, err)
 				}
-				if text := string(n.api.Metrics.Registry.Append(nil)); !strings.Contains(text, `weir_connections_refused_total{limit="`+c.limit+`"} 1`) {
+				if text := scrape(t, n); !strings.Contains(text, `weir_connections_refused_total{limit="`+c.limit+`"} 1`) {
 					t.Error("the refusal is not counted")
 				}
 				_ = open[0].Close()

@@ -50,9 +50,8 @@ var rules = map[string]rule{
 	// Numbers of embeddings: functions over bytes, for the domain, dialects and wires.
 	"internal/vector": {layer: foundation},
 	// The grammar of HTTP/1.1, for the client and the server.
-	"internal/http1":  {layer: foundation, users: []layer{edge}},
-	"internal/disk":   {layer: foundation, files: true},
-	"internal/metric": {layer: foundation, users: []layer{edge, command}},
+	"internal/http1": {layer: foundation, users: []layer{edge}},
+	"internal/disk":  {layer: foundation, files: true},
 
 	"internal/completion": {layer: domain},
 	// Pure functions over events, for styles and dialects.
@@ -197,6 +196,8 @@ var homes = []home{
 	{"github.com/minio/minio-go/v7", []string{"internal/blob/s3"}, "only the blob store in S3 knows how it is spoken to"},
 	{"github.com/klauspost/compress", []string{"internal/upstream", "internal/upstream/upstreamtest"}, "only the transport reads compressed answers; elsewhere gzip of the standard library does"},
 	{"github.com/andybalholm/brotli", []string{"internal/upstream", "internal/upstream/upstreamtest"}, "likewise"},
+	{"github.com/prometheus/client_golang", []string{"internal/httpapi"}, "only the edge counts for Prometheus: declare an interface next to its use"},
+	{"github.com/prometheus/common", []string{"cmd/weir"}, "only weir top and weir doctor read metrics"},
 	{"database/sql", []string{"internal/store", "internal/store/..."}, "declare an interface next to its use and let a store satisfy it"},
 	{"github.com/tiktoken-go/tokenizer", nil, "its vocabulary is source code that makes the program 5 MB larger: tests compare internal/usage/o200k with it"},
 	{"golang.org/x/sys", []string{"internal/sim/kit", "internal/httpapi", "internal/rawjson"}, "only the simulator looks into sockets, to reset them, and the server, to lose none when it ends; only the JSON scanner asks what the processor can do"},
