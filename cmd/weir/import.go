@@ -111,7 +111,7 @@ func planOf(ctx context.Context, e *edit.Editor, cfg *config.Config, source stri
 	if !ok {
 		return nil, nil, fmt.Errorf("the rate %q is no number", built.Rate.RubPerUSD)
 	}
-	rates, err := app.KeyRates(cfg)
+	rates, err := app.KeyRates(&cfg.Keys.RateLimits)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -2,6 +2,8 @@
 package apikey
 
 import (
+	"cmp"
+	"math"
 	"net/netip"
 	"slices"
 
@@ -56,6 +58,22 @@ func (r *Rates) Over(operator Rates) Rates {
 		out.Calls = operator.Calls
 	}
 	return out
+}
+
+// Else is r with the values of other where r has no limit.
+func (r Rates) Else(other Rates) Rates {
+	return Rates{cmp.Or(r.Requests, other.Requests), cmp.Or(r.Tokens, other.Tokens), cmp.Or(r.Rubles, other.Rubles), cmp.Or(r.Calls, other.Calls)}
+}
+
+// Times is n times r.
+func (r Rates) Times(n int64) Rates {
+	times := func(a int64) int64 {
+		if a > math.MaxInt64/n {
+			return math.MaxInt64
+		}
+		return a * n
+	}
+	return Rates{times(r.Requests), times(r.Tokens), money.Nano(times(int64(r.Rubles))), times(r.Calls)}
 }
 
 // Caller is the user of a key that makes a request. It is shared between requests and never changed.

@@ -122,7 +122,10 @@ func httpConfig(cfg config.Config) (httpapi.Config, error) {
 	free := cfg.Keys.FreeModels
 	c.FreeRates = quota.Free{PerMinute: free.RequestsPerMinute, PerDay: free.RequestsPerDay, PaidPerDay: free.PaidRequestsPerDay}
 	var err error
-	if c.KeyRates, err = KeyRates(&cfg); err != nil {
+	if c.KeyRates, err = KeyRates(&cfg.Keys.RateLimits); err != nil {
+		return c, err
+	}
+	if c.UserRates, err = KeyRates(&cfg.Keys.AccountRateLimits); err != nil {
 		return c, err
 	}
 	c.PublicURL, c.StandardServer = s.PublicURL, s.HTTPServer == "standard"
@@ -144,9 +147,8 @@ func level(l config.Log) (level slog.Level) {
 	return level
 }
 
-// KeyRates are the allowances of keys that have none of their own.
-func KeyRates(cfg *config.Config) (apikey.Rates, error) {
-	l := &cfg.Keys.RateLimits
+// KeyRates are allowances as the configuration has them.
+func KeyRates(l *config.RateLimits) (apikey.Rates, error) {
 	rubles, err := l.Rubles()
 	return apikey.Rates{Requests: l.RequestsPerMinute, Tokens: l.TokensPerMinute, Rubles: rubles, Calls: l.ConcurrentCalls}, err
 }

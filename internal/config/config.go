@@ -373,10 +373,12 @@ type Web struct {
 type Keys struct {
 	StrictSchema bool       `yaml:"strict_schema"`
 	RateLimits   RateLimits `yaml:"rate_limits"`
-	FreeModels   FreeModels `yaml:"free_models"`
+	// AccountRateLimits are of all keys of an account together, so that a further key is no further allowance.
+	AccountRateLimits RateLimits `yaml:"account_rate_limits"`
+	FreeModels        FreeModels `yaml:"free_models"`
 }
 
-// RateLimits bound what one key uses in a minute, and its calls at one time; zero means no limit.
+// RateLimits bound what one key, or the keys of one account, use in a minute, and their calls at one time.
 type RateLimits struct {
 	RequestsPerMinute int64   `yaml:"requests_per_minute"`
 	TokensPerMinute   int64   `yaml:"tokens_per_minute"`
@@ -761,7 +763,7 @@ func Default() Config {
 			CoolDownAfter: 3, CoolDown: 5 * time.Second, MaxCoolDown: 300 * time.Second,
 			EjectAfter: 5, Ejection: 30 * time.Second, MaxEjection: 300 * time.Second, SaveEvery: time.Minute, KeepHours: 8 * 24 * time.Hour,
 		},
-		Keys:        Keys{RateLimits: RateLimits{RublesPerMinute: "0"}, FreeModels: FreeModels{RequestsPerMinute: 20, RequestsPerDay: 50, PaidRequestsPerDay: 1000}},
+		Keys:        Keys{RateLimits: RateLimits{RublesPerMinute: "0"}, AccountRateLimits: RateLimits{RublesPerMinute: "0"}, FreeModels: FreeModels{RequestsPerMinute: 20, RequestsPerDay: 50, PaidRequestsPerDay: 1000}},
 		Idempotency: Idempotency{KeepFor: 24 * time.Hour, MaxAnswerBytes: 4 << 20, MaxAnswersPerUser: 10_000, MaxBytesPerUser: 256 << 20},
 		SignIn:      SignIn{SignUp: "closed", Passwords: true, SessionIdle: 7 * 24 * time.Hour, SessionMax: 30 * 24 * time.Hour},
 		Mail:        Mail{Port: 587, Encryption: "starttls"},

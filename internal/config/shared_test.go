@@ -52,7 +52,7 @@ var notShared = map[string]string{
 }
 
 // sharedElsewhere are sections whose limits are per key or per user.
-var sharedElsewhere = []string{"keys.rate_limits.", "keys.free_models.", "health."}
+var sharedElsewhere = []string{"keys.rate_limits.", "keys.account_rate_limits.", "keys.free_models.", "health."}
 
 var inCode = regexp.MustCompile("`([a-z0-9_.]+)`")
 

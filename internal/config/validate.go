@@ -110,8 +110,10 @@ func (k *checker) values() {
 	k.health()
 	k.shaping()
 	k.positive("runtime.gogc", c.Runtime.GOGC)
-	if _, err := c.Keys.RateLimits.Rubles(); err != nil {
-		k.fail("keys.rate_limits.rubles_per_minute", "it must be rubles of 0 or more with at most nine decimals")
+	for name, l := range map[string]*RateLimits{"rate_limits": &c.Keys.RateLimits, "account_rate_limits": &c.Keys.AccountRateLimits} {
+		if _, err := l.Rubles(); err != nil {
+			k.fail("keys."+name+".rubles_per_minute", "it must be rubles of 0 or more with at most nine decimals")
+		}
 	}
 	k.positive("idempotency.keep_for", int64(c.Idempotency.KeepFor))
 	k.positive("idempotency.max_answer_bytes", int64(c.Idempotency.MaxAnswerBytes))

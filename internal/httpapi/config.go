@@ -58,6 +58,7 @@ type Config struct {
 	AnonymousBurst      int   // and so many at once
 
 	KeyRates  apikey.Rates // allowances of keys without their own; zero fields are no limit
+	UserRates apikey.Rates // of all keys of a user together; see quota.Config
 	FreeRates quota.Free   // of each user, for models ending in :free
 
 	TrustedProxies []netip.Prefix // whose X-Forwarded-For is believed

@@ -42,7 +42,7 @@ func (x *exchange) postImport() error {
 	if !ok {
 		return fault.Newf(fault.Internal, op, "The rate %q is no number.", effective.RubPerUSD)
 	}
-	plan, err := foreign.Read(source, files, foreign.World{Model: foreign.Models(snapshot), Rate: rubles, Rates: x.api.cfg.KeyRates, Now: x.at})
+	plan, err := foreign.Read(source, files, foreign.World{Model: foreign.Models(snapshot), Rate: rubles, Rates: x.api.cfg.mostRates(), Now: x.at})
 	if err != nil {
 		return err
 	}

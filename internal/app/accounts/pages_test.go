@@ -451,6 +451,53 @@ func TestRotatedKeys(t *testing.T) {
 	}
 }
 
+// No way to another key is a way around limits: a rotated key goes on with what it has used, and all keys of an account share the account's.
+func TestLimitsOutliveKeys(t *testing.T) {
+	t.Parallel()
+	gw := apptest.StartGateway(t, func(s *apptest.Setup) {
+		s.Keys.RateLimits.RequestsPerMinute, s.Keys.AccountRateLimits.RequestsPerMinute = 2, 4
+	})
+	for name, c := range map[string]struct {
+		change func(o *apptest.Owner, key *apptest.Account) *apptest.Account // after two calls of a key
+		by     string
+	}{
+		"rotated": {by: "requests_per_minute", change: func(o *apptest.Owner, key *apptest.Account) *apptest.Account {
+			got := o.Pages.Do(t, http.MethodPost, "/api/keys/"+apikey.Hash(key.Key)+"/rotate", map[string]any{"hours": 0})
+			return &apptest.Account{Gw: gw, Key: apptest.Decode[struct{ Key string }](t, got.Body).Key}
+		}},
+		"deleted, and made again twice": {by: "account_requests_per_minute", change: func(o *apptest.Owner, key *apptest.Account) *apptest.Account {
+			for range 2 {
+				if got := o.Pages.Do(t, http.MethodDelete, "/api/v1/keys/"+apikey.Hash(key.Key), nil); got.Status != http.StatusOK {
+					t.Fatalf("%d %s", got.Status, got.Body)
+				}
+				got := o.Pages.Do(t, http.MethodPost, "/api/v1/keys", map[string]any{"name": "again"})
+				if key = (&apptest.Account{Gw: gw, Key: apptest.Decode[struct{ Key string }](t, got.Body).Key}); key.Key == "" {
+					t.Fatalf("%d %s", got.Status, got.Body)
+				}
+				if got := key.Chat(t, map[string]any{"model": "test/next", "max_tokens": 5, "messages": apptest.Question}); got.Status != http.StatusOK {
+					t.Fatalf("%d %s", got.Status, got.Body)
+				}
+			}
+			return key
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := gw.NewOwner(t, 100, apikey.NewKey{})
+			ask := map[string]any{"model": "test/next", "max_tokens": 5, "messages": apptest.Question}
+			for range 2 {
+				if got := o.Chat(t, ask); got.Status != http.StatusOK {
+					t.Fatalf("%d %s", got.Status, got.Body)
+				}
+			}
+			got := c.change(o, o.Account).Chat(t, ask)
+			if got.Status != http.StatusTooManyRequests || !strings.Contains(string(got.Body), `"limited_by":"`+c.by+`"`) {
+				t.Errorf("%d %s", got.Status, got.Body)
+			}
+		})
+	}
+}
+
 // What a signed-in person asks for in their browser is the same account's: the same ledger, the same pages, and the same places for video jobs.
 func TestBrowserCallsAreTheAccounts(t *testing.T) {
 	t.Parallel()

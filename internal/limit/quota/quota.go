@@ -1,5 +1,5 @@
-// Package quota decides which requests a node admits, and how much each user may use: running requests and memory by user, streams and
-// allowances by key, requests for free models by user, and requests without a valid key by address. It counts with package limit and
+// Package quota decides which requests a node admits, and how much each user may use: running requests and memory by user, streams by key,
+// allowances by key and by all keys of a user, requests for free models by user, and requests without a valid key by address. It counts with package limit and
 // keeps all of it in this node's memory. It does not depend on HTTP: a refusal is a fault whose cause names the limit and the rest of it.
 package quota
 
@@ -29,6 +29,7 @@ type Config struct {
 	Heap         func() int64 // bytes in use; nil asks the runtime
 
 	Keys           apikey.Rates // allowances of keys without their own
+	Users          apikey.Rates // of all keys of a user together; a zero field is keysOfUser times that of Keys
 	Free           Free
 	CallsByUser    int64 // that ask no model, in a minute
 	KeyTestsByUser int64 // of provider keys, in a minute
@@ -57,7 +58,9 @@ type Quotas struct {
 	userMost int64
 	streams  *limit.Count // under way, by key
 	running  *limit.Count // calls under way, by key that limits them
+	together *limit.Count // and by user
 	keys     *limit.Gate
+	allKeys  *limit.Gate                  // by user
 	free     *limit.Gate                  // by user
 	paying   wallets                      // by user: has ever topped up
 	credit   wallets                      // by wallet: which had money lately
@@ -83,6 +86,10 @@ type gate struct {
 	by     string
 	public string
 }
+
+// keysOfUser is how many keys at their limits a user may use where the operator does not say: enough for some applications, and the end of what is
+// gained by making keys.
+const keysOfUser = 10
 
 // maxDebt is how long a key waits at most until its allowances are full again, whatever its calls have used beyond what was foreseen.
 const maxDebt = 2 * time.Minute
@@ -113,10 +120,11 @@ func filesByAddress(r limit.Rate) limit.Rate {
 func New(c Config, money Money, now time.Time) *Quotas {
 	names := func() *limit.Gate { return limit.NewGate(now, maxNames) }
 	answers, _ := lru.New[answersOf, int64](maxAnswers) // it fails for sizes below 1 alone
+	c.Users = c.Users.Else(c.Keys.Times(keysOfUser))
 	q := &Quotas{
 		Bytes: limit.NewBudget(c.Bytes, Share(c.Bytes, c.UserShare, c.Largest)), cfg: c, money: money,
-		heap: limit.NewHeap(c.MemoryLimit, c.HeapPercent, c.Heap, nil), users: limit.NewCount(), userMost: math.MaxInt64, streams: limit.NewCount(), running: limit.NewCount(),
-		keys: names(), free: names(), answers: answers,
+		heap: limit.NewHeap(c.MemoryLimit, c.HeapPercent, c.Heap, nil), users: limit.NewCount(), userMost: math.MaxInt64, streams: limit.NewCount(), running: limit.NewCount(), together: limit.NewCount(),
+		keys: names(), allKeys: names(), free: names(), answers: answers,
 		calls:     gate{names(), limit.Rates{limit.PerMinute(c.CallsByUser)}, "user_calls_per_minute", "This user has reached the limit of calls per minute that ask no model."},
 		changes:   gate{names(), limit.Rates{changesByUser}, "changes_per_day", "This user has changed settings, keys or the like as often as one user may in a day."},
 		anonymous: gate{names(), limit.Rates{c.Anonymous}, "anonymous", "Too many requests without a key from this address."},
@@ -132,6 +140,7 @@ func New(c Config, money Money, now time.Time) *Quotas {
 		q.userMost = most
 	}
 	q.keys.Bound(maxDebt)
+	q.allKeys.Bound(maxDebt)
 	return q
 }
 

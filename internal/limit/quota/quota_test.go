@@ -556,3 +556,90 @@ func TestRedeem(t *testing.T) {
 		t.Errorf("after an hour: %v", err)
 	}
 }
+
+// A further key of a user is no further allowance, whatever is limited; what the operator gave one key is not taken from it, nor from others.
+func TestKeysOfAUserTogether(t *testing.T) {
+	t.Parallel()
+	own := func(requests, calls int64) *apikey.Rates {
+		return &apikey.Rates{Requests: requests, Tokens: apikey.DefaultRate, Rubles: apikey.DefaultRate, Calls: calls}
+	}
+	for name, c := range map[string]struct {
+		cfg    quota.Config
+		own    *apikey.Rates // of each key
+		tokens int64         // that each request asks for
+		stay   bool          // calls do not end
+		let    int           // of 60 requests, each with a key of its own
+		by     string
+	}{
+		"requests":              {cfg: quota.Config{Keys: apikey.Rates{Requests: 3}}, let: 30, by: "account_requests_per_minute"},
+		"requests as set":       {cfg: quota.Config{Keys: apikey.Rates{Requests: 3}, Users: apikey.Rates{Requests: 4}}, let: 4, by: "account_requests_per_minute"},
+		"only the account's":    {cfg: quota.Config{Users: apikey.Rates{Requests: 4}}, let: 4, by: "account_requests_per_minute"},
+		"tokens":                {cfg: quota.Config{Keys: apikey.Rates{Tokens: 100}}, tokens: 100, let: 10, by: "account_tokens_per_minute"},
+		"rubles":                {cfg: quota.Config{Keys: apikey.Rates{Rubles: 100 * money.Ruble}}, tokens: 100, let: 10, by: "account_rubles_per_minute"},
+		"calls":                 {cfg: quota.Config{Keys: apikey.Rates{Calls: 1}}, stay: true, let: 10, by: "account_concurrent_calls"},
+		"calls that end":        {cfg: quota.Config{Keys: apikey.Rates{Calls: 1}}, let: 60},
+		"keys that the owner":   {cfg: quota.Config{Keys: apikey.Rates{Requests: 3}}, own: own(2, apikey.DefaultRate), let: 30, by: "account_requests_per_minute"},
+		"given by the operator": {cfg: quota.Config{Keys: apikey.Rates{Requests: 3}}, own: own(31, apikey.DefaultRate), let: 60},
+		"without, by operator":  {cfg: quota.Config{Keys: apikey.Rates{Requests: 3, Calls: 1}}, own: own(0, 0), stay: true, let: 60},
+		"the owner alone":       {own: own(1, 1), stay: true, let: 60},
+		"nobody":                {let: 60, tokens: 100, stay: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c.cfg.InFlight = 1000
+			q, let := open(c.cfg), 0
+			visit := func(user string, key int) (*quota.Visit, error) {
+				who := caller(user)
+				who.Key, who.Rates = fmt.Sprint(user, key), c.own
+				v := new(quota.Visit)
+				err := v.Enter(q, began, who, true)
+				if err == nil && c.tokens > 0 {
+					err = v.Reserve(began, catalogOf(t), asking("acme/dear", c.tokens-10, 10))
+				}
+				return v, err
+			}
+			for key := range 60 {
+				v, err := visit("a", key)
+				if by, _ := limitedBy(t, err); err == nil {
+					let++
+				} else if by != c.by {
+					t.Fatalf("%s refused, not %s", by, c.by)
+				}
+				if !c.stay || err != nil {
+					v.Leave()
+				}
+			}
+			if let != c.let {
+				t.Errorf("%d were let in, want %d", let, c.let)
+			}
+			if v, err := visit("b", 0); err != nil {
+				t.Errorf("another user: %v", err)
+			} else {
+				v.Leave()
+			}
+		})
+	}
+}
+
+// What a user's allowance refuses is not taken from the key's.
+func TestRefusedByTheUser(t *testing.T) {
+	t.Parallel()
+	q := open(quota.Config{InFlight: 10, Keys: apikey.Rates{Requests: 3}, Users: apikey.Rates{Requests: 1}})
+	var v, w quota.Visit
+	if err := v.Enter(q, began, caller("a"), true); err != nil {
+		t.Fatal(err)
+	}
+	for range 5 {
+		if err := w.Enter(q, began, caller("a"), true); err == nil {
+			t.Fatal("let in")
+		}
+	}
+	wider := caller("a")
+	wider.Rates = &apikey.Rates{Requests: 3} // the key's own, so that the user's does not count
+	wider.User = "b"
+	for range 2 {
+		if err := w.Enter(q, began, wider, true); err != nil {
+			t.Fatal("the key has lost what was refused: ", err)
+		}
+	}
+}

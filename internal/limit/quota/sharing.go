@@ -77,7 +77,7 @@ func (q *Quotas) Nodes() int64 {
 
 // gates are those that are shared, by what the names of the exchange begin with.
 func (s *sharing) gates() map[string]*limit.Gate {
-	return map[string]*limit.Gate{"key ": s.q.keys, "free ": s.q.free}
+	return map[string]*limit.Gate{"key ": s.q.keys, "account ": s.q.allKeys, "free ": s.q.free}
 }
 
 // ask waits for the next exchange, but not for long. It reports whether this node may know more then.

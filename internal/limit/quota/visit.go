@@ -1,6 +1,7 @@
 package quota
 
 import (
+	"math"
 	"strconv"
 	"time"
 
@@ -22,8 +23,9 @@ type Visit struct {
 	caller   *apikey.Caller
 	left     bool
 	inStream bool
-	inCall   bool
-	reserved *limit.Verdict // of Reserve; nil: nothing is reserved
+	inCall   bool  // of the key
+	inCalls  bool  // of the user's keys
+	reserved *took // of Reserve; nil: nothing is reserved
 }
 
 // The allowances of a key, in the order of the gate.
@@ -33,11 +35,31 @@ const (
 	ofRubles
 )
 
-var allowances = [limit.Dims]struct{ name, public string }{
+// wording is what is said of an allowance that is used up.
+type wording struct{ name, public string }
+
+var ofKey = [limit.Dims]wording{
 	ofRequests: {"requests_per_minute", "This key has reached its limit of requests per minute."},
 	ofTokens:   {"tokens_per_minute", "This key has reached its limit of tokens per minute."},
 	ofRubles:   {"rubles_per_minute", "This key has reached its limit of rubles per minute."},
 }
+
+var ofUser = [limit.Dims]wording{
+	ofRequests: {"account_requests_per_minute", "The keys of this account have together reached their limit of requests per minute."},
+	ofTokens:   {"account_tokens_per_minute", "The keys of this account have together reached their limit of tokens per minute."},
+	ofRubles:   {"account_rubles_per_minute", "The keys of this account have together reached their limit of rubles per minute."},
+}
+
+// meter has the allowances of a visit's key, or those of all keys of its user.
+type meter struct {
+	gate  *limit.Gate
+	name  string
+	says  *[limit.Dims]wording
+	rates limit.Rates
+}
+
+// meters are those of a visit, the key's first. One that limits nothing has no gate.
+type meters [2]meter
 
 // Enter lets a request in that will take memory or a provider's time, if the node, its user and, where it is rated, its key have room for it.
 // What was entered must Leave.
@@ -59,8 +81,8 @@ func (v *Visit) Enter(q *Quotas, now time.Time, caller *apikey.Caller, rated boo
 		return nil
 	}
 	err := v.call()
-	if err == nil {
-		err = v.take(now, limit.Cost{ofRequests: 1})
+	if all, limited := v.meters(); err == nil && limited {
+		_, err = v.take(now, &all, limit.Cost{ofRequests: 1})
 	}
 	if err != nil {
 		v.Leave()
@@ -79,6 +101,10 @@ func (v *Visit) Leave() {
 		v.inCall = false
 		v.q.running.Leave(v.caller.Key)
 	}
+	if v.inCalls {
+		v.inCalls = false
+		v.q.together.Leave(v.caller.User)
+	}
 	if v.q != nil && !v.left {
 		v.left = true
 		v.q.users.Leave(v.caller.User)
@@ -88,14 +114,15 @@ func (v *Visit) Leave() {
 
 // call counts a call of the key that runs.
 func (v *Visit) call() error {
-	most := v.caller.Rates.Over(v.q.cfg.Keys).Calls
-	if most <= 0 {
-		return nil
+	key, user := v.most()
+	if key.Calls > 0 && !v.q.running.Enter(v.caller.Key, key.Calls) {
+		return Crowded(key.Calls, "concurrent_calls", "This key has reached its limit of calls at one time. Wait for one to end.")
 	}
-	if !v.q.running.Enter(v.caller.Key, most) {
-		return Crowded(most, "concurrent_calls", "This key has reached its limit of calls at one time. Wait for one to end.")
+	v.inCall = key.Calls > 0
+	if user.Calls > 0 && !v.q.together.Enter(v.caller.User, user.Calls) {
+		return Crowded(user.Calls, "account_concurrent_calls", "The keys of this account have together reached their limit of calls at one time. Wait for one to end.")
 	}
-	v.inCall = true
+	v.inCalls = user.Calls > 0
 	return nil
 }
 
@@ -112,15 +139,48 @@ func (v *Visit) Stream() error {
 	return nil
 }
 
-// rates are the key's allowances; false when nothing is limited.
-func (v *Visit) rates() (limit.Rates, bool) {
-	operator := &v.q.cfg.Keys
-	if v.caller.Rates == nil && *operator == (apikey.Rates{}) {
-		return limit.Rates{}, false
+// most are the limits of the key, and those of the user that bind it. What the operator gave this key is the key's: the user's limit does not take
+// it away.
+func (v *Visit) most() (key, user apikey.Rates) {
+	own, user := v.caller.Rates, v.q.cfg.Users
+	key = own.Over(v.q.cfg.Keys)
+	if own == nil {
+		return key, user
 	}
-	r := v.caller.Rates.Over(*operator)
-	rates := limit.Rates{limit.PerMinute(r.Requests), limit.PerMinute(r.Tokens), limit.PerMinute(int64(r.Rubles))}
-	return rates, !rates.Off()
+	given := func(n, most int64) bool { return n == 0 || n > most }
+	if given(own.Requests, user.Requests) {
+		user.Requests = 0
+	}
+	if given(own.Tokens, user.Tokens) {
+		user.Tokens = 0
+	}
+	if given(int64(own.Rubles), int64(user.Rubles)) {
+		user.Rubles = 0
+	}
+	if given(own.Calls, user.Calls) {
+		user.Calls = 0
+	}
+	return key, user
+}
+
+// meters are the allowances that the visit uses; false when nothing is limited.
+func (v *Visit) meters() (m meters, limited bool) {
+	if v.caller.Rates == nil && v.q.cfg.Users == (apikey.Rates{}) { // then keys have none, too
+		return m, false
+	}
+	key, user := v.most()
+	m = meters{{v.q.keys, v.caller.Key, &ofKey, ratesOf(&key)}, {v.q.allKeys, v.caller.User, &ofUser, ratesOf(&user)}}
+	for i := range m {
+		if m[i].rates.Off() {
+			m[i].gate = nil
+		}
+		limited = limited || m[i].gate != nil
+	}
+	return m, limited
+}
+
+func ratesOf(r *apikey.Rates) limit.Rates {
+	return limit.Rates{limit.PerMinute(r.Requests), limit.PerMinute(r.Tokens), limit.PerMinute(int64(r.Rubles))}
 }
 
 // spareShare is the share of each allowance that work in the background leaves to the caller in person: one in so many.
@@ -129,41 +189,54 @@ const spareShare = 3
 // Spare reports whether enough is left of the allowances of a caller's key for work in the background.
 func (q *Quotas) Spare(now time.Time, caller *apikey.Caller) bool {
 	v := Visit{q: q, caller: caller}
-	rates, limited := v.rates()
-	if !limited {
-		return true
-	}
-	left := q.keys.Left(now, caller.Key, &rates)
-	for i := range rates {
-		if most := rates[i].Amount; most > 0 && left[i] < max(most/spareShare, 1) {
-			return false
+	all, _ := v.meters()
+	for i := range all {
+		m := &all[i]
+		if m.gate == nil {
+			continue
+		}
+		left := m.gate.Left(now, m.name, &m.rates)
+		for i := range m.rates {
+			if most := m.rates[i].Amount; most > 0 && left[i] < max(most/spareShare, 1) {
+				return false
+			}
 		}
 	}
 	return true
 }
 
-// take uses c of the key's allowances.
-func (v *Visit) take(now time.Time, c limit.Cost) error {
-	rates, limited := v.rates()
-	if !limited {
-		return nil
+// took is what was taken from meters.
+type took [2]limit.Verdict
+
+// take uses c of the allowances: of the key's and of the user's, or of none.
+func (v *Visit) take(now time.Time, all *meters, c limit.Cost) (t took, err error) {
+	for i := range all {
+		m := &all[i]
+		if m.gate == nil {
+			continue
+		}
+		if t[i] = v.q.takeShared(m.gate, now, m.name, &m.rates, c); t[i].OK {
+			continue
+		}
+		by := t[i].By
+		left := m.gate.Left(now, m.name, &m.rates)[by]
+		if by == ofRequests {
+			left = 0 // less than one is left
+		}
+		err = refused(m.says[by].name, m.says[by].public, allowance(by, m.rates[by].Amount), allowance(by, left), t[i].Wait)
+		all.correct(now, &t, limit.Cost{})
+		return t, err
 	}
-	_, err := v.takeOf(now, &rates, c)
-	return err
+	return t, nil
 }
 
-func (v *Visit) takeOf(now time.Time, rates *limit.Rates, c limit.Cost) (limit.Verdict, error) {
-	gate, key := v.q.keys, v.caller.Key
-	verdict := v.q.takeShared(gate, now, key, rates, c)
-	if verdict.OK {
-		return verdict, nil
+// correct replaces what was taken by what was used.
+func (all *meters) correct(now time.Time, t *took, used limit.Cost) {
+	for i := range all {
+		if m := &all[i]; m.gate != nil && t[i].OK {
+			m.gate.Correct(now, m.name, &m.rates, &t[i], used)
+		}
 	}
-	by := verdict.By
-	left := gate.Left(now, key, rates)[by]
-	if by == ofRequests {
-		left = 0 // less than one is left
-	}
-	return verdict, refused(allowances[by].name, allowances[by].public, allowance(by, rates[by].Amount), allowance(by, left), verdict.Wait)
 }
 
 func allowance(which int, n int64) string {
@@ -173,21 +246,31 @@ func allowance(which int, n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// Reserve takes what a call is likely to use from the key's allowances: its prompt, and as much of an answer as it allows or, where it does not say,
-// as answers of this model to this key had. No call reserves more than an allowance holds, since it could never run then. Correct replaces it by
-// what was used.
+// Reserve takes what a call is likely to use from the allowances: its prompt, and as much of an answer as it allows or, where it does not say,
+// as answers of this model to this key had. No call reserves more than an allowance of its key holds, since it could never run then. Correct
+// replaces it by what was used.
 func (v *Visit) Reserve(now time.Time, snap *catalog.Snapshot, req *completion.Request) error {
-	rates, limited := v.rates()
-	if !limited || rates[ofTokens].Amount <= 0 && rates[ofRubles].Amount <= 0 {
+	all, limited := v.meters()
+	if !limited {
+		return nil
+	}
+	most := limit.Cost{}
+	for i := range most {
+		for _, m := range all {
+			if a := m.rates[i].Amount; a > 0 && (most[i] == 0 || a < most[i]) {
+				most[i] = a
+			}
+		}
+	}
+	if most[ofTokens] == 0 && most[ofRubles] == 0 {
 		return nil
 	}
 	tokens, rubles := v.foreseen(snap, req)
-	cost := limit.Cost{ofTokens: min(tokens, rates[ofTokens].Amount), ofRubles: min(int64(rubles), rates[ofRubles].Amount)}
-	verdict, err := v.takeOf(now, &rates, cost)
+	t, err := v.take(now, &all, limit.Cost{ofTokens: min(tokens, most[ofTokens]), ofRubles: min(int64(rubles), most[ofRubles])})
 	if err != nil {
 		return err
 	}
-	v.reserved = &verdict
+	v.reserved = &t
 	return nil
 }
 
@@ -265,42 +348,47 @@ func (v *Visit) Correct(now time.Time, c *record.Call) {
 	}
 	reserved := v.reserved
 	v.reserved = nil
-	rates, _ := v.rates()
-	v.q.keys.Correct(now, v.caller.Key, &rates, reserved, v.used(c))
+	all, _ := v.meters()
+	all.correct(now, reserved, v.used(c))
 }
 
 // Keep is the visit of work that goes on after this one: it has the reservation and counts as a call, and must be corrected and left.
 func (v *Visit) Keep() *Visit {
-	kept := &Visit{q: v.q, caller: v.caller, left: true, inCall: v.inCall, reserved: v.reserved}
-	v.inCall, v.reserved = false, nil
+	kept := &Visit{q: v.q, caller: v.caller, left: true, inCall: v.inCall, inCalls: v.inCalls, reserved: v.reserved}
+	v.inCall, v.inCalls, v.reserved = false, false, nil
 	return kept
 }
 
-// Spend takes rubles from the key's allowance that are held for work which goes on after the visit, and never corrects it.
+// Spend takes rubles from the allowances that are held for work which goes on after the visit, and never corrects it.
 func (v *Visit) Spend(now time.Time, rubles money.Nano) {
-	if rates, limited := v.rates(); limited {
-		v.q.keys.Charge(now, v.caller.Key, &rates, limit.Cost{ofRubles: int64(max(rubles, 0))})
+	all, _ := v.meters()
+	for i := range all {
+		if m := &all[i]; m.gate != nil {
+			m.gate.Charge(now, m.name, &m.rates, limit.Cost{ofRubles: int64(max(rubles, 0))})
+		}
 	}
 }
 
-// Nearest describes the allowance of the key of which the smallest part is left; nil when it has none. Wait is until that is full again.
+// Nearest describes the allowance of which the smallest part is left; nil when there is none. Wait is until that is full again.
 func (v *Visit) Nearest(now time.Time) *Refusal {
-	rates, limited := v.rates()
-	if !limited {
-		return nil
-	}
-	left, by := v.q.keys.Left(now, v.caller.Key, &rates), -1
-	part := func(i int) float64 { return float64(left[i]) / float64(rates[i].Amount) }
-	for i := range rates {
-		if rates[i].Amount > 0 && (by < 0 || part(i) < part(by)) {
-			by = i
+	all, _ := v.meters()
+	var nearest *Refusal
+	least := math.Inf(1)
+	for i := range all {
+		m := &all[i]
+		if m.gate == nil {
+			continue
+		}
+		left := m.gate.Left(now, m.name, &m.rates)
+		for by := range m.rates {
+			most := m.rates[by].Amount
+			if part := float64(left[by]) / float64(most); most > 0 && part < least {
+				least = part
+				nearest = &Refusal{Limit: allowance(by, most), Left: allowance(by, left[by]), Wait: m.gate.Full(now, m.name)[by]}
+			}
 		}
 	}
-	if by < 0 {
-		return nil
-	}
-	full := v.q.keys.Full(now, v.caller.Key)
-	return &Refusal{Limit: allowance(by, rates[by].Amount), Left: allowance(by, left[by]), Wait: full[by]}
+	return nearest
 }
 
 // used is what a call has taken of the key's allowances.

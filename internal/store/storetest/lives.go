@@ -68,7 +68,7 @@ var lives = map[string]life{
 	"leases":       {byNodes, "by wallets and keys that are in use", "the node that has them, or the one that ends it"},
 	"transactions": {byUsers, "one for each charge and credit", asMoney},
 	"entries":      {byUsers, "two for each charge and credit", asMoney},
-	"limit_uses":   {byUsers, "one for each key in use, and two for each user", "quota, when the allowances are full"},
+	"limit_uses":   {byUsers, "one for each key in use, and three for each user", "quota, when the allowances are full"},
 
 	"payments":            {byUsers, "payments.max_open at one time, each for an hour at most", asMoney},
 	"payment_refunds":     {byOperators, "by payments", asMoney},
