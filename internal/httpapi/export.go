@@ -1,11 +1,13 @@
 package httpapi
 
 import (
+	"io"
 	"net/http"
 	"time"
 
 	"weir/internal/fault"
 	"weir/internal/limit/quota"
+	"weir/internal/operation"
 	"weir/internal/report"
 )
 
@@ -18,7 +20,7 @@ const (
 // exporting sends a table as it is written.
 type exporting struct {
 	report.Sheet
-	x   *exchange
+	to  *pieces
 	err error // of the client's connection
 }
 
@@ -30,10 +32,6 @@ func (x *exchange) export(name, extension string, from, to time.Time, write func
 
 // exportAs is export under a name for the file.
 func (x *exchange) exportAs(file, extension string, write func(*exporting) error) error {
-	if !x.api.exports.Enter(x.caller.User, maxExports) {
-		return quota.Crowded(maxExports, "max_files_per_user", "This user is reading as many files as one may at a time. Wait for one to end.")
-	}
-	defer x.api.exports.Leave(x.caller.User)
 	media := "text/csv; charset=utf-8"
 	switch extension {
 	case "pdf":
@@ -41,21 +39,37 @@ func (x *exchange) exportAs(file, extension string, write func(*exporting) error
 	case "json":
 		media = "application/json"
 	}
+	return x.sendFile(&operation.File{Name: file, MediaType: media, Write: func(w io.Writer) error {
+		e := &exporting{to: w.(*pieces)}
+		if err := write(e); err != nil {
+			return err
+		}
+		e.flush()
+		return nil
+	}})
+}
+
+// sendFile answers with a file.
+func (x *exchange) sendFile(f *operation.File) error {
+	if !x.api.exports.Enter(x.caller.User, maxExports) {
+		return quota.Crowded(maxExports, "max_files_per_user", "This user is reading as many files as one may at a time. Wait for one to end.")
+	}
+	defer x.api.exports.Leave(x.caller.User)
 	h := x.w.Header()
-	h["Content-Type"], h["Cache-Control"] = []string{media}, noStore
-	h["Content-Disposition"] = []string{`attachment; filename="` + file + `"`}
-	e := &exporting{x: x}
+	h["Content-Type"], h["Cache-Control"] = []string{f.MediaType}, noStore
+	h["Content-Disposition"] = []string{`attachment; filename="` + f.Name + `"`}
 	if x.r.Method == http.MethodHead {
 		x.beforeWrite()
 		x.writeHead(http.StatusOK)
 		return nil
 	}
-	err := write(e)
-	if err == nil && e.err == nil {
-		e.flush()
+	p := &pieces{x: x}
+	err := f.Write(p)
+	if err == nil && p.err == nil {
+		p.flush()
 	}
-	if e.err != nil {
-		return fault.New(fault.Canceled, "httpapi.export", "The client closed the connection.").Because(e.err)
+	if p.err != nil {
+		return fault.New(fault.Canceled, "httpapi.export", "The client closed the connection.").Because(p.err)
 	}
 	if err != nil && x.status == 0 {
 		delete(h, "Content-Disposition")
@@ -63,10 +77,29 @@ func (x *exchange) exportAs(file, extension string, write func(*exporting) error
 	return err
 }
 
-func (e *exporting) flush() {
-	if e.err == nil {
-		e.err = e.x.sendPiece(http.StatusOK, e.Bytes)
+// pieces sends what is written to it, in pieces of exportRoom.
+type pieces struct {
+	x   *exchange
+	b   []byte
+	err error // of the client's connection
+}
+
+func (p *pieces) Write(b []byte) (int, error) {
+	if p.b = append(p.b, b...); len(p.b) >= exportRoom {
+		p.flush()
 	}
+	return len(b), p.err
+}
+
+func (p *pieces) flush() {
+	if p.err == nil {
+		p.err = p.x.sendPiece(http.StatusOK, p.b)
+	}
+	p.b = p.b[:0]
+}
+
+func (e *exporting) flush() {
+	_, e.err = e.to.Write(e.Bytes)
 	e.Bytes = e.Bytes[:0]
 }
 

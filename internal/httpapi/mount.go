@@ -1,13 +1,16 @@
 package httpapi
 
 import (
+	"cmp"
+	"net/http"
+
 	"weir/internal/operation"
 	"weir/internal/rawjson"
 )
 
 // mount makes the route of an operation.
 func mount(o *operation.Operation) *Route {
-	r := &Route{Method: o.Method, Pattern: o.Path, access: o.Access, fresh: o.Fresh, handle: func(x *exchange) error { return x.operate(o) }}
+	r := &Route{Method: o.Method, Pattern: o.Path, access: o.Access, fresh: o.Fresh, asks: o.Asks, handle: func(x *exchange) error { return x.operate(o) }}
 	switch {
 	case o.Body > 0:
 		r.body = atMost(o.Body)
@@ -19,7 +22,7 @@ func mount(o *operation.Operation) *Route {
 
 // operate answers a request of an operation.
 func (x *exchange) operate(o *operation.Operation) (err error) {
-	c := operation.Call{Caller: x.caller, Session: x.session, Person: x.person, At: x.at, Header: x.w.Header(), Values: x.values[:], Address: shown(x.api.clientAddress(x.r))}
+	c := operation.Call{Caller: x.caller, Session: x.session, Person: x.person, At: x.at, Request: x.r.Header, Header: x.w.Header(), Charge: x.charge, Values: x.values[:], Address: shown(x.api.clientAddress(x.r))}
 	if x.caller != nil {
 		c.Actor = x.actor()
 	}
@@ -27,13 +30,18 @@ func (x *exchange) operate(o *operation.Operation) (err error) {
 		return err
 	}
 	if o.HasBody() {
-		if c.Content, err = x.readObjectWithin(formLimits); err != nil {
+		if c.Content, err = x.readObjectWithin(cmp.Or(o.Form, formLimits)); err != nil {
 			return err
 		}
 	}
-	answer, err := o.Serve(x.context(), &c)
-	if err != nil {
+	answer, file, err := o.Serve(x.context(), &c)
+	switch {
+	case err != nil:
 		return err
+	case file != nil:
+		return x.sendFile(file)
+	case o.Status == http.StatusNoContent:
+		return x.done()
 	}
 	x.writeBody(o.Status, jsonType, answer)
 	return nil

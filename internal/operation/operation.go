@@ -9,6 +9,7 @@ package operation
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"reflect"
@@ -17,6 +18,7 @@ import (
 	"weir/internal/apikey"
 	"weir/internal/audit"
 	"weir/internal/person"
+	"weir/internal/rawjson"
 )
 
 // Access is who may use an operation.
@@ -42,12 +44,14 @@ type Operation struct {
 	Path   string // "/api/views/{id}": {id} is the field of the request with the tag path:"id"
 	ID     string // in the API's description, in camel case; unique
 	Access Access
-	Fresh  bool  // a session must have begun, or its person have proved who they are, a short time ago
-	Body   int64 // largest body in bytes; 0: that of a small form
-	Status int   // of a success; 0: 200
+	Fresh  bool           // a session must have begun, or its person have proved who they are, a short time ago
+	Asks   bool           // it asks a provider though it reads no body
+	Body   int64          // largest body in bytes; 0: that of a small form
+	Form   rawjson.Limits // of the body's JSON; zero: those of a small form
+	Status int            // of a success; 0: 200; 204 has no body
 
-	// For the API's description. Example is the body of a request, as JSON.
-	Tag, Summary, Description, Answer, Example string
+	// For the API's description. Example is the body of a request, as JSON; Media the type of an answer that is a File.
+	Tag, Summary, Description, Answer, Example, Media string
 
 	in, out reflect.Type
 	plan    *plan
@@ -62,7 +66,11 @@ type Call struct {
 	Person  *person.Person  // likewise
 	Address string          // of the client, as it may be counted and stored
 	At      time.Time
+	Request http.Header // of the request
 	Header  http.Header // of the answer
+
+	// Charge takes bytes of the memory of the account and the node until the request ends; it refuses what is too much.
+	Charge func(bytes int64) error
 
 	Values  []string   // of the segments in braces, in their order
 	Query   url.Values // checked to be text
@@ -101,13 +109,27 @@ func (o *Operation) HasBody() bool { return o.plan.body }
 func (o *Operation) In() reflect.Type  { return o.in }
 func (o *Operation) Out() reflect.Type { return o.out }
 
-// Serve performs a request, and returns the JSON of its answer.
-func (o *Operation) Serve(ctx context.Context, c *Call) ([]byte, error) {
+// Serve performs a request, and returns the JSON of its answer, or the file that it is.
+func (o *Operation) Serve(ctx context.Context, c *Call) ([]byte, *File, error) {
 	out, err := o.run(ctx, c)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return write(out)
+	if f, ok := out.(File); ok {
+		return nil, &f, nil
+	}
+	b, err := write(out)
+	return b, nil, err
+}
+
+// File is an answer that a browser saves. An account reads few of them at a time.
+type File struct {
+	Name      string // "weir-calls-2026-01-01-2026-01-31.csv"
+	MediaType string
+
+	// Write sends the content in pieces. An error before the first of them is an error answer; a later one cuts the connection, so that a part is not
+	// taken for the whole.
+	Write func(w io.Writer) error
 }
 
 // Data is an answer with one thing.

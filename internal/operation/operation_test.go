@@ -34,6 +34,7 @@ type input struct {
 	Parts []part                      `json:"parts,omitempty"`
 	Words map[string]string           `json:"words,omitempty"`
 	Raw   operation.Raw               `json:"raw,omitempty"`
+	Old   string                      `json:"old,omitempty" null:"none"`
 }
 
 func read(query, body string) (*input, error) {
@@ -46,7 +47,7 @@ func read(query, body string) (*input, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = o.Serve(context.Background(), &operation.Call{Values: []string{"x1"}, Query: values, Content: []byte(body)})
+	_, _, err = o.Serve(context.Background(), &operation.Call{Values: []string{"x1"}, Query: values, Content: []byte(body)})
 	return got, err
 }
 
@@ -70,7 +71,7 @@ func TestRead(t *testing.T) {
 // What is left out and what is null differ where a type says so, and only there.
 func TestMaybe(t *testing.T) {
 	t.Parallel()
-	for body, given := range map[string]bool{`{"name":""}`: false, `{"name":"","limit":null}`: true} {
+	for body, given := range map[string]bool{`{"name":""}`: false, `{"name":"","old":null}`: false, `{"name":"","limit":null}`: true} {
 		got, err := read("", body)
 		if err != nil || got.Limit.Given != given || got.Limit.Value != nil {
 			t.Errorf("%s: %+v, %v", body, got, err)
@@ -130,7 +131,7 @@ func TestWrite(t *testing.T) {
 	o := operation.Of(operation.Operation{ID: "try", Path: "/api/tries"}, func(context.Context, *operation.Call, *operation.None) (operation.Data[out], error) {
 		return operation.Data[out]{Data: out{Amount: -1, At: time.Date(2026, 1, 2, 3, 4, 5, 0, time.FixedZone("", 3600)), Speed: 1.23456, Raw: operation.Raw(`{"a": 1.0}`), Text: "<b>\xff"}}, nil
 	})
-	got, err := o.Serve(context.Background(), &operation.Call{})
+	got, _, err := o.Serve(context.Background(), &operation.Call{})
 	const want = `{"data":{"amount":"-0.000000001","none":null,"at":"2026-01-02T02:04:05Z","never":null,"list":[],"speed":1.235,"raw":{"a":1.0},"next":null,"text":"<b>` + "\ufffd" + `"}}`
 	if err != nil || string(got) != want {
 		t.Errorf("%s, %v", got, err)

@@ -136,6 +136,7 @@ func shapeOf(t reflect.Type) (*shape, error) {
 			if err != nil {
 				return nil, err
 			}
+			member.null = member.null || f.Tag.Get("null") == "none"
 			s.members[name] = member
 			switch may := strings.HasPrefix(options, "omit"); {
 			case f.Type.Kind() == reflect.Pointer && !may:

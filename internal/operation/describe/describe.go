@@ -190,7 +190,15 @@ func (w *writer) add(paths *yaml.Node, o *operation.Operation) error {
 // answers are the success, and the refusals that each operation of its kind may have.
 func (w *writer) answers(to *huma.Operation, o *operation.Operation) {
 	success := &huma.Response{Description: o.Answer, Headers: map[string]*huma.Param{"X-Request-Id": {Ref: "#/components/headers/RequestId"}}}
-	if o.Status != 204 {
+	switch {
+	case o.Status == 204:
+	case o.Media != "":
+		file := &huma.Schema{Type: huma.TypeString}
+		if !strings.HasPrefix(o.Media, "text/") {
+			file.Format = "binary"
+		}
+		success.Content = map[string]*huma.MediaType{o.Media: {Schema: file}}
+	default:
 		success.Content = map[string]*huma.MediaType{"application/json": {Schema: w.schema(o.Out())}}
 	}
 	to.Responses[strconv.Itoa(o.Status)] = success
