@@ -10,12 +10,12 @@ import (
 )
 
 // If a client disconnects, its upstream call ends. The delivered part of a stream is charged, once; if nothing was delivered, nothing is
-// charged. Nothing is left running.
+// charged, up to a number of calls, and the prompt beyond it. Nothing is left running.
 //
 // It does not run in parallel with other tests, because it counts goroutines. Its 20,000 frames a second are not dressed: shapes that cut frames into
 // pieces take ten times the work.
 func TestClientGone(t *testing.T) {
-	const clients = 200
+	const clients, free = 200, 20
 	gw := apptest.StartGateway(t, apptest.PatientUpstream)
 	a := gw.Open(t, apptest.Opening{Amount: 1000 * money.Ruble, Keys: []*apikey.Limit{nil}})[0]
 	a.Chat(t, map[string]any{"model": "test/next", "messages": apptest.Question}).WantComplete(t, false)
@@ -24,16 +24,23 @@ func TestClientGone(t *testing.T) {
 	spent := a.Credits(t).TotalUsage
 
 	for name, l := range map[string]apptest.Leaver{
-		"before the first byte of a stream": {Account: a, Prompt: "[[sim delay=600s]] hello", Stream: true},
-		"before the first content":          {Account: a, Prompt: "[[sim first=600s]] hello", Stream: true},
-		"waiting for a whole answer":        {Account: a, Prompt: "[[sim delay=600s]] hello", Stream: false},
-		"in the middle of a whole answer":   {Account: a, Prompt: "[[sim fault=u5]] hello", Stream: false},
+		"before the first byte of a stream": {Prompt: "[[sim delay=600s]] hello", Stream: true},
+		"before the first content":          {Prompt: "[[sim first=600s]] hello", Stream: true},
+		"waiting for a whole answer":        {Prompt: "[[sim delay=600s]] hello"},
+		"in the middle of a whole answer":   {Prompt: "[[sim fault=u5]] hello"},
+		"messages":                          {Style: "messages", Prompt: "[[sim delay=600s]] hello", Stream: true},
+		"responses":                         {Style: "responses", Prompt: "[[sim delay=600s]] hello"},
+		"gemini":                            {Style: "gemini", Prompt: "[[sim delay=600s]] hello", Stream: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			gw.Leave(t, l, clients/4, "")
-			if now := a.Credits(t).TotalUsage; now != spent {
-				t.Errorf("nothing was delivered, and %s became %s", spent, now)
+			o := gw.NewOwner(t, 1000, apikey.NewKey{})
+			l.Account = o.Account
+			gw.Leave(t, l, free, "")
+			if now := o.Credits(t).TotalUsage; now != "0" {
+				t.Errorf("nothing was delivered, and it cost %s", now)
 			}
+			gw.Leave(t, l, clients/10, "")
+			o.WantGivenUp(t, free+clients/10, free)
 		})
 	}
 

@@ -163,6 +163,7 @@ type Error struct {
 	Next       Next           // what may be tried after it
 	Upstream   *Upstream      // nil unless a provider failed
 	Overflow   Overflow       // of a ContextLength
+	Taken      bool           // of a Canceled: a provider had the whole request by then, and had not refused it
 	Details    map[string]any // further public facts, such as required and available
 	Cause      error          // logged, never sent
 }

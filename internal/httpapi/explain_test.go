@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"weir/internal/apikey"
 	"weir/internal/completion"
@@ -83,7 +84,7 @@ func TestRouteExplainErrors(t *testing.T) {
 func TestExplanationOfHealth(t *testing.T) {
 	t.Parallel()
 	snap := testCatalog(t)
-	calls := relay.New(relay.Deps{Health: func(string) routing.Health {
+	calls := relay.New(relay.Deps{Now: time.Now, Health: func(string) routing.Health {
 		return routing.Health{Failing: true, Ejected: true, Latency: [4]float64{0.1234567, 0.2, 0.3, 4}, Throughput: [4]float64{50, 40, 30, 1.5}}
 	}}, relay.Default())
 	req := &completion.Request{Models: []string{"acme/small"}, N: 1}

@@ -179,7 +179,7 @@ func (x *run) health() func(endpoint string) routing.Health {
 
 // try makes one attempt. It returns nil when the answer was delivered to its end and settled.
 func (x *run) try(ctx context.Context, at *routing.Attempt) *fault.Error {
-	x.serving, x.head, x.signature = at, completion.Head{}, ""
+	x.serving, x.head, x.signature, x.taken = at, completion.Head{}, "", false
 	x.meter.reset()
 	rec := x.note(at)
 	err := x.stream(ctx, rec)

@@ -14,6 +14,7 @@ import (
 	"weir/internal/fault"
 	"weir/internal/health"
 	"weir/internal/ledger"
+	"weir/internal/limit"
 	"weir/internal/loop"
 	"weir/internal/money"
 	"weir/internal/record"
@@ -72,6 +73,7 @@ type Relay struct {
 	retries budget
 	sticky  *sticky
 	notes   *thinning
+	givenUp *limit.Gate // by user: see freelyGivenUp
 }
 
 // New makes a Relay.
@@ -82,7 +84,8 @@ func New(d Deps, c Config) *Relay {
 	if d.Wait == nil {
 		d.Wait = loop.Wait
 	}
-	return &Relay{Deps: d, cfg: c, retries: budget{percent: c.RetryPercent}, sticky: newSticky(c.StickyFor), notes: newThinning()}
+	return &Relay{Deps: d, cfg: c, retries: budget{percent: c.RetryPercent}, sticky: newSticky(c.StickyFor), notes: newThinning(),
+		givenUp: limit.NewGate(d.Now(), maxGivingUp)}
 }
 
 // Complete answers one request into sink. After an error before sink.Start was called the client has received nothing; one after it is
@@ -138,6 +141,8 @@ type run struct {
 	started    bool // the sink has begun an answer that the client may have seen
 	settling   bool // a settlement was begun: there is never a second one
 	settled    bool
+	taken      bool // the attempt ended with its client, when the provider had the request and had not refused it
+	givenUp    bool // what is settled is a call that its client gave up before it had anything
 	serving    *routing.Attempt
 	head       completion.Head
 	notice     string // that every answer has in front of its own, with a space after it; "" none
@@ -457,6 +462,7 @@ func (x *run) stream(ctx context.Context, rec *record.Attempt) *fault.Error {
 	for ev, err := range events {
 		if err != nil {
 			if ctx.Err() != nil { // explains it better than the connection does
+				x.taken = fault.From(err).Taken
 				return gone(ctx, err)
 			}
 			return fault.From(err)
@@ -611,11 +617,12 @@ func (x *run) close() {
 	if x.rec.Error == "" {
 		x.rec.Error = fault.Internal.String() // a panic is on its way up
 	}
-	if x.started && x.call.Request.Stream && !x.settling && x.partial() {
-		// the client has part of an answer: it is charged for that part
-		if x.settle() == nil {
-			return
-		}
+	has := x.started && x.call.Request.Stream && x.partial() // the client has part of an answer: it is charged for that part
+	if !has && !x.settling {
+		x.givenUp = x.chargesGivenUp()
+	}
+	if (has || x.givenUp) && !x.settling && x.settle() == nil {
+		return
 	}
 	if !x.call.preparing() && x.relay.worthNoting(x.rec) {
 		x.rec.Duration = x.since()

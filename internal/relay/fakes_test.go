@@ -81,6 +81,8 @@ type upstream struct {
 	mu      sync.Mutex
 	scripts map[string][]script // by endpoint id
 	seen    []*attempt
+	idle    bool // it has not got the requests that are given up
+	ignores bool // it goes on with its script when the context has ended
 }
 
 // attempt is what an upstream saw of one.
@@ -119,8 +121,10 @@ func (u *upstream) Complete(ctx context.Context, ep *catalog.Endpoint, req *comp
 			if s.do != nil {
 				s.do(ctx)
 			}
-			if ctx.Err() != nil {
-				yield(nil, fault.New(fault.Canceled, "fake", "cancelled").Because(ctx.Err()))
+			if ctx.Err() != nil && !u.ignores {
+				e := fault.New(fault.Canceled, "fake", "cancelled").Because(ctx.Err())
+				e.Taken = !u.idle
+				yield(nil, e)
 				return
 			}
 			if s.err != nil {

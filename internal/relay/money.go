@@ -379,7 +379,7 @@ func (x *run) settle() *fault.Error {
 	rec := x.rec
 	u := &rec.Usage
 	pricing, lines, cost, err := x.bill(ep, u)
-	if err != nil { // the sum overflows: what was delivered is still charged
+	if err != nil || x.givenUp && cost > x.hold.Amount() { // the sum overflows: what was delivered is still charged
 		lines, cost, u.Source = nil, x.hold.Amount(), usage.Capped
 	}
 	rec.Lines, rec.Cost = lines, cost
@@ -443,7 +443,9 @@ var free catalog.Prices
 //go:noinline
 func (x *run) cutToHold(u *usage.Usage) {
 	most := x.held
-	most.Completion.N = x.covered + x.slice()
+	if most.Completion.N = x.covered; !x.givenUp {
+		most.Completion.N += x.slice()
+	}
 	u.Cut(&most, &most)
 }
 
@@ -455,11 +457,11 @@ func (x *run) begun() time.Time {
 	return x.call.At
 }
 
-// affords reports whether the hold covers a cost, after adding the missing amount if the balance has it.
+// affords reports whether the hold covers a cost, after adding the missing amount if the balance has it. Nothing is added for a call that was given up.
 func (x *run) affords(cost money.Nano) bool {
 	extra := cost - x.hold.Amount()
-	if extra <= 0 {
-		return true
+	if extra <= 0 || x.givenUp {
+		return extra <= 0
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), affordWithin)
 	defer cancel()
@@ -471,7 +473,7 @@ const affordWithin = 2 * time.Second
 
 // zeroCompletion is the rule that an answer without output and without a proper ending costs nothing.
 func (x *run) zeroCompletion(u *usage.Usage) bool {
-	return x.meter.bytes == 0 && x.meter.images == 0 && x.meter.audio == 0 && u.Completion.N == 0 && (x.meter.finish == "" || x.meter.finish == completion.Failed)
+	return !x.givenUp && x.meter.bytes == 0 && x.meter.images == 0 && x.meter.audio == 0 && u.Completion.N == 0 && (x.meter.finish == "" || x.meter.finish == completion.Failed)
 }
 
 // tierPricing is the price of the service tier that the reply names, not of the one asked for. A request of a provider's batch costs what the

@@ -148,11 +148,15 @@ func checkClient(t *rapid.T, c *relay.Call, s *sink, err error, p any, settled b
 		t.Fatal("a second answer in one stream")
 	case ended && s.log[len(s.log)-1] != "end":
 		t.Fatal("something behind the end")
+	case settled && !delivered && c.Record.Cancelled:
+		if c.Record.Cost > c.Record.Hold || c.Record.Usage.Prompt.N <= 0 {
+			t.Fatalf("a call that was given up costs %s of %s: %+v", c.Record.Cost, c.Record.Hold, c.Record.Usage)
+		}
 	case settled != delivered:
 		t.Fatalf("settled %v, delivered %v: %q", settled, delivered, s.log)
 	case p == nil && (err == nil) != (ended && s.failAt != len(s.log)):
 		t.Fatalf("error %v behind %q", err, s.log)
-	case settled && c.Record.Endpoint != served:
+	case settled && delivered && c.Record.Endpoint != served:
 		t.Fatalf("charged for %s, served by %s", c.Record.Endpoint, served)
 	case c.Record.Cost < 0:
 		t.Fatalf("cost %s", c.Record.Cost)

@@ -461,7 +461,7 @@ func (a *attempt) interrupted() error {
 // sendFault classifies an error before the response headers.
 func (a *attempt) sendFault(err error) error {
 	if f := a.interrupted(); f != nil {
-		return f
+		return taken(f, a.head.Written)
 	}
 	public := "The provider closed the connection without an answer."
 	var op *net.OpError
@@ -479,9 +479,20 @@ func (a *attempt) sendFault(err error) error {
 // readFault classifies an error inside the body.
 func (a *attempt) readFault(err error) error {
 	if f := a.interrupted(); f != nil {
-		return f
+		return taken(f, true)
 	}
 	return dialect.Unavailable(a.ep, "The provider's answer broke off.", err)
+}
+
+// taken notes in the fault of a call that its client gave up whether the provider had all of the request by then.
+func taken(err error, whole bool) error {
+	f := fault.From(err)
+	if f.Kind != fault.Canceled || !whole {
+		return err
+	}
+	out := *f // it may be the cause of the caller's context
+	out.Taken = true
+	return &out
 }
 
 // callerFault is the fault of a call whose own context has ended. No other endpoint is tried then.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"log"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -173,6 +174,107 @@ func testCallerGone(t *testing.T, standard bool) {
 			<-p.Gone()
 		})
 	}
+}
+
+// givesUp is a connection whose reader gives up before it waits for more than so many bytes.
+type givesUp struct {
+	net.Conn
+	after  int
+	giveUp func()
+}
+
+func (c *givesUp) Read(p []byte) (int, error) {
+	if c.after <= 0 {
+		c.giveUp()
+	}
+	n, err := c.Conn.Read(p)
+	c.after -= n
+	return n, err
+}
+
+// The fault of a call that was given up says whether the provider had all of the request by then, and had not refused it.
+func TestCallerGoneTaken(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, answer string
+		stream       bool
+		taken        bool
+	}{
+		{"before the headers", "", true, true},
+		{"a whole answer", "", false, true},
+		{"after early hints", "HTTP/1.1 103 Early Hints\r\n\r\n", true, true},
+		{"before content", upstreamtest.StreamHead(), true, true},
+		{"in a refusal", "HTTP/1.1 429 Too Many Requests\r\nContent-Length: 100\r\n\r\n{", true, false},
+		{"in an error", "HTTP/1.1 500 Internal Server Error\r\nContent-Length: 100\r\n\r\n{", false, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithCancel(context.Background())
+			defer cancel()
+			p := upstreamtest.NewProvider(t, upstreamtest.SendHang(tt.answer))
+			c := client(t, upstream.Config{Dial: func(ctx context.Context, address string) (net.Conn, error) {
+				conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
+				return &givesUp{conn, len(tt.answer), cancel}, err
+			}})
+			got := upstreamtest.Collect(c.Complete(ctx, endpoint(p.URL), request(tt.stream), nil))
+			if got.Err == nil || got.Err.Kind != fault.Canceled || got.Err.Taken != tt.taken {
+				t.Errorf("%+v", got.Err)
+			}
+		})
+	}
+	t.Run("over net/http", func(t *testing.T) { // which may say that a request is written after its provider has read it
+		t.Parallel()
+		for range 100 {
+			ctx, cancel := context.WithCancel(context.Background())
+			p := upstreamtest.NewProvider(t, func(c *upstreamtest.Conn) {
+				cancel()
+				c.Hang()
+			})
+			if got := upstreamtest.Collect(client(t, upstream.Config{Standard: true}).Complete(ctx, endpoint(p.URL), request(true), nil)); got.Err.Taken {
+				return
+			}
+		}
+		t.Error("no request was ever written")
+	})
+	bothClients(t, testNotTaken)
+}
+
+func testNotTaken(t *testing.T, standard bool) {
+	t.Run("a request that is not read", func(t *testing.T) {
+		t.Parallel()
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		ctx, cancel := context.WithCancel(context.Background())
+		go func() {
+			if c, err := l.Accept(); err == nil {
+				cancel()
+				<-t.Context().Done()
+				_ = c.Close()
+			}
+		}()
+		big := *request(true)
+		big.Body = []byte(`{"model":"x/y","messages":[{"role":"user","content":"` + strings.Repeat("x", 64<<20) + `"}]}`)
+		big.Members = nil
+		for m := rawjson.MembersOf(big.Body); m.Next(); {
+			big.Members = append(big.Members, completion.Member{Name: string(m.Name), Start: m.Start, End: m.End, Value: m.At})
+		}
+		got := upstreamtest.Collect(client(t, upstream.Config{Standard: standard}).Complete(ctx, endpoint("http://"+l.Addr().String()), &big, nil))
+		if got.Err == nil || got.Err.Kind != fault.Canceled || got.Err.Taken {
+			t.Errorf("%+v", got.Err)
+		}
+	})
+	t.Run("no connection", func(t *testing.T) {
+		t.Parallel()
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		got := upstreamtest.Collect(client(t, upstream.Config{Standard: standard}).Complete(ctx, endpoint("http://127.0.0.1:1"), request(true), nil))
+		if got.Err == nil || got.Err.Kind != fault.Canceled || got.Err.Taken {
+			t.Errorf("%+v", got.Err)
+		}
+	})
 }
 
 func TestReaderStops(t *testing.T) {

@@ -108,6 +108,7 @@ type observed struct {
 	informational int // counted by the connection's reader alone
 	reused        atomic.Bool
 	connected     atomic.Bool
+	written       atomic.Bool
 	answered      atomic.Bool // at least one byte arrived
 }
 
@@ -138,7 +139,7 @@ func (x *standard) send(t *target, l *lane, call *dialect.Call) (h1.Head, error)
 	}
 	seen := new(observed)
 	x.resp, err = x.transport.RoundTrip(hr.WithContext(httptrace.WithClientTrace(x.context(), seen.trace())))
-	head := h1.Head{Connected: seen.connected.Load(), Reused: seen.reused.Load(), Answered: seen.answered.Load()}
+	head := h1.Head{Connected: seen.connected.Load(), Reused: seen.reused.Load(), Written: seen.written.Load(), Answered: seen.answered.Load()}
 	if err != nil {
 		return head, err
 	}
@@ -164,6 +165,7 @@ func (o *observed) trace() *httptrace.ClientTrace {
 			o.reused.Store(info.Reused)
 			o.connected.Store(true)
 		},
+		WroteRequest:         func(info httptrace.WroteRequestInfo) { o.written.Store(info.Err == nil) },
 		GotFirstResponseByte: func() { o.answered.Store(true) },
 		Got1xxResponse: func(int, textproto.MIMEHeader) error {
 			if o.informational++; o.informational > maxInformational {

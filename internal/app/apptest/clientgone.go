@@ -2,9 +2,9 @@ package apptest
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -26,18 +26,29 @@ func PatientUpstream(s *Setup) {
 // Leaver is a client that sends one call and disconnects.
 type Leaver struct {
 	Account *Account
+	Style   string // "" chat
 	Prompt  string
 	Stream  bool
+}
+
+// request is the path and the body of the call.
+func (l *Leaver) request() (path, body string) {
+	member := `"generationConfig":{}`
+	if l.Style != "gemini" {
+		member = fmt.Sprintf(`"stream":%t`, l.Stream)
+	}
+	path, body = OfStyle(l.Style, "test/next", member)
+	if l.Stream {
+		path = strings.Replace(path, ":generateContent", ":streamGenerateContent?alt=sse", 1)
+	}
+	return path, strings.Replace(body, "Over the weir", l.Prompt, 1)
 }
 
 // call sends the call and reads until it has seen want. It then calls arrived, and reads the rest until ctx ends. It returns the id of the
 // answer, "" if none had begun.
 func (l Leaver) call(ctx context.Context, t *testing.T, want string, arrived func()) string {
-	body, err := json.Marshal(map[string]any{"model": "test/next", "stream": l.Stream, "messages": []any{map[string]any{"role": "user", "content": l.Prompt}}})
-	if err != nil {
-		t.Error(err)
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, l.Account.Gw.URL+"/v1/chat/completions", bytes.NewReader(body))
+	path, body := l.request()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, l.Account.Gw.URL+path, strings.NewReader(body))
 	if err != nil {
 		t.Error(err)
 	}
@@ -149,6 +160,34 @@ func (a *Account) WantPartial(t *testing.T, ids []string, n int, spentBefore mon
 	}
 	if got := Parse(t, a.Credits(t).TotalUsage); got != sum {
 		t.Errorf("charged are %s, the generations together cost %s", got, sum)
+	}
+}
+
+// WantGivenUp checks that of n calls that were given up before the first word at least free cost nothing, and that each other one was charged its prompt
+// alone.
+func (o *Owner) WantGivenUp(t *testing.T, n, free int) {
+	t.Helper()
+	list, _ := o.Page(t, "/api/calls?limit=100")["data"].([]any)
+	if len(list) != n {
+		t.Errorf("%d calls, want %d", len(list), n)
+	}
+	charged, sum := 0, money.Nano(0)
+	for _, one := range list {
+		call, _ := one.(map[string]any)
+		g := o.Generation(t, fmt.Sprint(call["id"]))
+		cost := Parse(t, g.TotalCost)
+		if !g.Cancelled || g.TokensCompletion != 0 || cost != TestCost(t, g.TokensPrompt, 0) {
+			t.Errorf("%+v", g)
+		}
+		if sum += cost; cost > 0 {
+			charged++
+		}
+	}
+	if charged > n-free || n > free && charged == 0 {
+		t.Errorf("%d of %d are charged, %d are free", charged, n, free)
+	}
+	if got := Parse(t, o.Credits(t).TotalUsage); got != sum {
+		t.Errorf("charged are %s, the calls together cost %s", got, sum)
 	}
 }
 

@@ -396,6 +396,8 @@ func (v *Visit) used(c *record.Call) limit.Cost {
 	if c == nil || !c.Settled {
 		return limit.Cost{}
 	}
-	v.learn(c)
+	if !c.Cancelled { // its answer may not have begun
+		v.learn(c)
+	}
 	return limit.Cost{ofTokens: max(c.Usage.Prompt.N, 0) + max(c.Usage.Completion.N, 0), ofRubles: int64(max(c.Cost, 0))}
 }

@@ -52,6 +52,7 @@ type Head struct {
 
 	Connected bool // the connection had been used before
 	Reused    bool // it had served before
+	Written   bool // the whole request was sent
 	Answered  bool // some byte arrived
 }
 
@@ -98,6 +99,9 @@ func (x *Exchange) Send(h *Host, r *Request) (Head, error) {
 	}
 	if err == nil {
 		err = x.readHead(r.Method == http.MethodHead)
+	}
+	if x.sent != nil {
+		x.got.Written = x.sent.fine()
 	}
 	return x.got, err
 }
@@ -234,6 +238,7 @@ func (s *sending) fine() bool {
 // answeredAnyway checks whether the server answered before it stopped reading, as for a request that it refuses.
 func (x *Exchange) answeredAnyway(err error) error {
 	if err == nil {
+		x.got.Written = true
 		return nil
 	}
 	x.unusable = true
