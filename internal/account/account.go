@@ -167,10 +167,10 @@ func (m *Manager) SetProfile(ctx context.Context, id string, p Profile, by audit
 		return err
 	}
 	if !slices.Contains([]string{"", "en", "ru"}, p.Language) {
-		return fault.Field("account.SetProfile", "language", "language must be en, ru or null.")
+		return fault.Field("account.SetProfile", "language", "language must be en, ru or null.").Coded("language")
 	}
 	if !slices.Contains([]string{"", "light", "dark"}, p.Theme) {
-		return fault.Field("account.SetProfile", "theme", "theme must be system, light or dark.")
+		return fault.Field("account.SetProfile", "theme", "theme must be system, light or dark.").Coded("theme")
 	}
 	u, err := m.store.UserByID(ctx, id)
 	if err != nil {
@@ -231,13 +231,13 @@ const maxNameLen = 256
 // CheckName refuses a name that is empty, too long, has control characters or looks like an id.
 func CheckName(name string) error {
 	if name == "" || len(name) > maxNameLen {
-		return fault.Field("account.Name", "name", "name must have 1 to %d bytes.", maxNameLen)
+		return fault.Field("account.Name", "name", "name must have 1 to %d bytes.", maxNameLen).Coded("length_bytes", "most", maxNameLen)
 	}
 	if strings.HasPrefix(name, "usr_") || strings.HasPrefix(name, "wal_") {
-		return fault.Field("account.Name", "name", "name must not begin with usr_ or wal_, as ids do.")
+		return fault.Field("account.Name", "name", "name must not begin with usr_ or wal_, as ids do.").Coded("looks_like_id")
 	}
 	if !oneline.Is(name) {
-		return fault.Field("account.Name", "name", "name must not contain control characters, or characters that change the direction of text.")
+		return fault.Field("account.Name", "name", "name must not contain control characters, or characters that change the direction of text.").Coded("control_characters")
 	}
 	return nil
 }

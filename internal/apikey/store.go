@@ -190,7 +190,7 @@ func (n *NewKey) Check(now time.Time) error {
 		return err
 	}
 	if !n.ExpiresAt.IsZero() && !n.ExpiresAt.After(now) {
-		return fault.Field("apikey.Create", "expires_at", "expires_at must be in the future.")
+		return fault.Field("apikey.Create", "expires_at", "expires_at must be in the future.").Coded("past")
 	}
 	return nil
 }
@@ -272,7 +272,7 @@ func (m *Manager) Change(ctx context.Context, user, hash string, c Change, by au
 		}
 	}
 	if c.ExpiresAt != nil && !c.ExpiresAt.IsZero() && !c.ExpiresAt.After(m.now()) {
-		return Key{}, fault.Field("apikey.Change", "expires_at", "expires_at must be in the future.")
+		return Key{}, fault.Field("apikey.Change", "expires_at", "expires_at must be in the future.").Coded("past")
 	}
 	before, err := m.ByHash(ctx, user, hash)
 	if err != nil {
@@ -295,7 +295,7 @@ const MostHours = 168
 // not.
 func (m *Manager) Rotate(ctx context.Context, user, hash string, hours int, by audit.Actor) (Key, string, error) {
 	if hours < 0 || hours > MostHours {
-		return Key{}, "", fault.Field("apikey.Rotate", "hours", "hours must be a whole number from 0 to %d.", MostHours)
+		return Key{}, "", fault.Field("apikey.Rotate", "hours", "hours must be a whole number from 0 to %d.", MostHours).Coded("hours_range", "most", MostHours)
 	}
 	key, err := m.ByHash(ctx, user, hash)
 	if err != nil {
@@ -329,11 +329,11 @@ const maxRules = 100
 
 func checkModels(list []string) error {
 	if len(list) > maxRules {
-		return fault.Field("apikey.Models", "allowed_models", "allowed_models must have at most %d patterns.", maxRules)
+		return fault.Field("apikey.Models", "allowed_models", "allowed_models must have at most %d patterns.", maxRules).Coded("most_models", "most", maxRules)
 	}
 	for _, p := range list {
 		if p == "" || len(p) > maxNameLen || strings.ContainsFunc(p, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
-			return fault.Field("apikey.Models", "allowed_models", "allowed_models must be patterns of 1 to %d printable ASCII characters without spaces, such as \"acme/*\".", maxNameLen)
+			return fault.Field("apikey.Models", "allowed_models", "allowed_models must be patterns of 1 to %d printable ASCII characters without spaces, such as \"acme/*\".", maxNameLen).Coded("model_pattern", "most", maxNameLen)
 		}
 	}
 	return nil
@@ -341,7 +341,7 @@ func checkModels(list []string) error {
 
 func checkAddresses(list []netip.Prefix) error {
 	if len(list) > maxRules {
-		return fault.Field("apikey.Addresses", "allowed_ips", "allowed_ips must have at most %d entries.", maxRules)
+		return fault.Field("apikey.Addresses", "allowed_ips", "allowed_ips must have at most %d entries.", maxRules).Coded("most_addresses", "most", maxRules)
 	}
 	return nil
 }
@@ -352,7 +352,7 @@ func ParseAddress(text string) (netip.Prefix, error) {
 	if err != nil {
 		a, err := netip.ParseAddr(text)
 		if err != nil || a.Zone() != "" {
-			return p, fault.Field("apikey.ParseAddress", "allowed_ips", "allowed_ips must be addresses or prefixes such as 192.0.2.7, 192.0.2.0/24 or 2001:db8::/32; %q is neither.", clipped(text))
+			return p, fault.Field("apikey.ParseAddress", "allowed_ips", "allowed_ips must be addresses or prefixes such as 192.0.2.7, 192.0.2.0/24 or 2001:db8::/32; %q is neither.", clipped(text)).Coded("address_pattern", "value", clipped(text))
 		}
 		p = netip.PrefixFrom(a, a.BitLen())
 	}
@@ -522,13 +522,13 @@ func (r *Rates) check() error {
 	case r == nil:
 		return nil
 	case r.Requests < DefaultRate:
-		return fault.Field("apikey.Rates", "rate_limits.requests_per_minute", "requests_per_minute must not be negative.")
+		return fault.Field("apikey.Rates", "rate_limits.requests_per_minute", "requests_per_minute must not be negative.").Coded("negative_requests")
 	case r.Tokens < DefaultRate:
-		return fault.Field("apikey.Rates", "rate_limits.tokens_per_minute", "tokens_per_minute must not be negative.")
+		return fault.Field("apikey.Rates", "rate_limits.tokens_per_minute", "tokens_per_minute must not be negative.").Coded("negative_tokens")
 	case r.Rubles < DefaultRate:
-		return fault.Field("apikey.Rates", "rate_limits.rubles_per_minute", "rubles_per_minute must not be negative.")
+		return fault.Field("apikey.Rates", "rate_limits.rubles_per_minute", "rubles_per_minute must not be negative.").Coded("negative_rubles")
 	case r.Calls < DefaultRate:
-		return fault.Field("apikey.Rates", "rate_limits.concurrent_calls", "concurrent_calls must not be negative.")
+		return fault.Field("apikey.Rates", "rate_limits.concurrent_calls", "concurrent_calls must not be negative.").Coded("negative_calls")
 	}
 	return nil
 }
@@ -538,13 +538,13 @@ func (l *Limit) check() error {
 		return nil
 	}
 	if l.Amount < 0 {
-		return fault.Field("apikey.Limit", "limit", "limit must not be negative.")
+		return fault.Field("apikey.Limit", "limit", "limit must not be negative.").Coded("negative_limit")
 	}
 	switch l.Reset {
 	case Never, Daily, Weekly, Monthly:
 		return nil
 	}
-	return fault.Field("apikey.Limit", "limit_reset", "limit_reset must be daily, weekly, monthly or null.")
+	return fault.Field("apikey.Limit", "limit_reset", "limit_reset must be daily, weekly, monthly or null.").Coded("reset_period")
 }
 
 // Start is when the limit's current interval began; the zero time for a limit that never resets.
@@ -570,10 +570,10 @@ const maxNameLen = 256
 // checkName refuses names that a database or a page may stumble over.
 func checkName(name string) error {
 	if name == "" || len(name) > maxNameLen {
-		return fault.Field("apikey.Name", "name", "name must have 1 to %d bytes.", maxNameLen)
+		return fault.Field("apikey.Name", "name", "name must have 1 to %d bytes.", maxNameLen).Coded("length_bytes", "most", maxNameLen)
 	}
 	if !oneline.Is(name) {
-		return fault.Field("apikey.Name", "name", "name must not contain control characters, or characters that change the direction of text.")
+		return fault.Field("apikey.Name", "name", "name must not contain control characters, or characters that change the direction of text.").Coded("control_characters")
 	}
 	return nil
 }

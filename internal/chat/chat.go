@@ -136,14 +136,14 @@ func (m *Manager) Keep(ctx context.Context, c Chat, days int64) (Chat, error) {
 func (c *Chat) check() error {
 	const op = "chat.Keep"
 	if !goodID(c.ID) {
-		return fault.Field(op, "id", "The id of a chat is %d to %d lower-case Latin letters and digits.", minID, maxID)
+		return fault.Field(op, "id", "The id of a chat is %d to %d lower-case Latin letters and digits.", minID, maxID).Coded("chat_id", "least", minID, "most", maxID)
 	}
 	c.Title = strings.TrimSpace(c.Title)
 	if n := utf8.RuneCountInString(c.Title); n == 0 || n > maxTitle || !oneline.Is(c.Title) {
-		return fault.Field(op, "title", "title must be one line of 1 to %d characters.", maxTitle)
+		return fault.Field(op, "title", "title must be one line of 1 to %d characters.", maxTitle).Coded("title", "most", maxTitle)
 	}
 	if len(c.Content) > MaxContent {
-		return fault.Field(op, "content", "content must have at most %d bytes.", MaxContent)
+		return fault.Field(op, "content", "content must have at most %d bytes.", MaxContent).Coded("chat_bytes", "most", MaxContent)
 	}
 	return nil
 }

@@ -120,15 +120,15 @@ type Loss struct {
 func Read(source string, files []File, w World) (*Plan, error) {
 	const op = "foreign.Read"
 	if len(files) == 0 {
-		return nil, fault.Field(op, "files", "files is missing: give the exported files.")
+		return nil, fault.Field(op, "files", "files is missing: give the exported files.").Coded("files_missing")
 	}
 	if len(files) > MaxFiles {
-		return nil, fault.Field(op, "files", "files must be at most %d.", MaxFiles)
+		return nil, fault.Field(op, "files", "files must be at most %d.", MaxFiles).Coded("most_files", "most", MaxFiles)
 	}
 	total := 0
 	for i := range files {
 		if total += len(files[i].Text); total > MaxBytes {
-			return nil, fault.Field(op, "files", "files must have at most %d bytes together.", MaxBytes)
+			return nil, fault.Field(op, "files", "files must have at most %d bytes together.", MaxBytes).Coded("files_bytes", "most", MaxBytes)
 		}
 	}
 	r := &reader{world: w, plan: &Plan{}, counts: map[string]int{}, names: map[string]bool{}}
@@ -139,7 +139,7 @@ func Read(source string, files []File, w World) (*Plan, error) {
 	case LiteLLM:
 		r.fields, read = fieldsOf(LiteLLM), r.liteLLM
 	default:
-		return nil, fault.Field(op, "source", "source must be openrouter or litellm.")
+		return nil, fault.Field(op, "source", "source must be openrouter or litellm.").Coded("import_source")
 	}
 	documents := make([]document, 0, len(files))
 	for i := range files {

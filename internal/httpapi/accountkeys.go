@@ -223,11 +223,11 @@ func rotationHours(body []byte) (int, error) {
 	hours := usualHours
 	for m := rawjson.MembersOf(body); m.Next(); {
 		if string(m.Name) != "hours" {
-			return 0, fault.Field("httpapi.rotate", clip(string(m.Name)), "This route has no field of this name.")
+			return 0, fault.Field("httpapi.rotate", clip(string(m.Name)), "This route has no field of this name.").Coded("unknown_field")
 		}
 		n, err := strconv.Atoi(string(m.Value))
 		if err != nil || n < 0 || n > apikey.MostHours {
-			return 0, fault.Field("httpapi.rotate", "hours", "hours must be a whole number from 0 to %d.", apikey.MostHours)
+			return 0, fault.Field("httpapi.rotate", "hours", "hours must be a whole number from 0 to %d.", apikey.MostHours).Coded("hours_range", "most", apikey.MostHours)
 		}
 		hours = n
 	}
@@ -247,7 +247,7 @@ func (x *exchange) mayFrom(c *apikey.Caller) error {
 
 // textList reads a list of texts, none for null.
 func textList(name string, v []byte) (list []string, err error) {
-	wrong := fault.Field("httpapi.keyEdit", name, "%s must be a list of texts, or null.", name)
+	wrong := fault.Field("httpapi.keyEdit", name, "%s must be a list of texts, or null.", name).Coded("text_list")
 	switch rawjson.KindOf(v) {
 	case rawjson.Null:
 		return nil, nil

@@ -60,7 +60,7 @@ func (x *exchange) appendActs(o *object, m *invoice.Manager, account, month stri
 	}
 	all, err := m.Acts(x.context(), account, month, x.r.URL.Query().Get("cursor"), limit+1)
 	if fault.Is(err, fault.NotFound) {
-		return fault.Field("httpapi.appendActs", "cursor", "cursor must be next of the page before.")
+		return fault.Field("httpapi.appendActs", "cursor", "cursor must be next of the page before.").Coded("cursor")
 	}
 	if err != nil {
 		return err

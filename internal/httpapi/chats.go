@@ -117,15 +117,15 @@ func (x *exchange) putChat() error {
 			c.Title = rawjson.Text(m.Value)
 		case "content":
 			if rawjson.KindOf(m.Value) != rawjson.Object {
-				return fault.Field(op, name, "content must be a JSON object.")
+				return fault.Field(op, name, "content must be a JSON object.").Coded("chat_content")
 			}
 			c.Content = m.Value
 		default:
-			return fault.Field(op, clip(name), "This route has no field of this name.")
+			return fault.Field(op, clip(name), "This route has no field of this name.").Coded("unknown_field")
 		}
 	}
 	if c.Content == nil {
-		return fault.Field(op, "content", "content must be a JSON object.")
+		return fault.Field(op, "content", "content must be a JSON object.").Coded("chat_content")
 	}
 	kept, err := x.api.Chats.Keep(x.context(), c, days)
 	if err != nil {

@@ -42,7 +42,7 @@ func (x *exchange) postVisit() error {
 		v.Aim = person.Enter
 	}
 	if !ownPath(v.To) {
-		return fault.Field("httpapi.postVisit", "to", "to must be a path of this gateway, such as /overview.")
+		return fault.Field("httpapi.postVisit", "to", "to must be a path of this gateway, such as /overview.").Coded("path")
 	}
 	if v.Aim == person.Link && x.session != nil && !x.session.Fresh(x.at) {
 		return person.Stale("httpapi.session")

@@ -271,7 +271,7 @@ func retryAfter(e *fault.Error) int64 {
 
 // writeError answers with e in the envelope of the route. The head must not have been written.
 func (x *exchange) writeError(e *fault.Error) {
-	status, body := Status(e), errorBody(e, x.id, x.route != nil && strings.HasPrefix(x.route.Pattern, "/api/"))
+	status, body := Status(e), errorBody(e, x.id, x.session != nil || x.route != nil && strings.HasPrefix(x.route.Pattern, "/api/"))
 	switch x.envelope() {
 	case messagesEnvelope:
 		status, body = MessagesStatus(e), MessagesErrorBody(e, x.id)

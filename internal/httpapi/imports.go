@@ -97,16 +97,16 @@ func (x *exchange) readImport() (source string, files []foreign.File, dry bool, 
 			for e := rawjson.ElementsOf(m.Value); e.Next(); {
 				text := rawjson.Find(e.Value, "text")
 				if rawjson.KindOf(e.Value) != rawjson.Object || rawjson.KindOf(text) != rawjson.String {
-					return "", nil, false, fault.Field(op, "files", "files must be a list of objects with name and text.")
+					return "", nil, false, fault.Field(op, "files", "files must be a list of objects with name and text.").Coded("files_list")
 				}
 				files = append(files, foreign.File{Name: cmp.Or(rawjson.TextAt(e.Value, "name"), "The file"), Text: []byte(rawjson.Text(text))})
 			}
 		case name == "dry_run" && (string(m.Value) == "true" || string(m.Value) == "false"):
 			dry = string(m.Value) == "true"
 		case name == "source" || name == "files" || name == "dry_run":
-			return "", nil, false, fault.Field(op, name, "%s has the wrong type: it is %s.", name, rawjson.KindOf(m.Value))
+			return "", nil, false, fault.Field(op, name, "%s has the wrong type: it is %s.", name, rawjson.KindOf(m.Value)).Coded("wrong_type")
 		default:
-			return "", nil, false, fault.Field(op, clip(name), "This route has no field of this name.")
+			return "", nil, false, fault.Field(op, clip(name), "This route has no field of this name.").Coded("unknown_field")
 		}
 	}
 	return source, files, dry, nil

@@ -82,7 +82,7 @@ func (x *exchange) listAdminInvoices() error {
 	switch state {
 	case "", invoice.Open, invoice.Paid, invoice.Cancelled:
 	default:
-		return fault.Field("httpapi.listAdminInvoices", "state", "state must be open, paid or cancelled.")
+		return fault.Field("httpapi.listAdminInvoices", "state", "state must be open, paid or cancelled.").Coded("invoice_state")
 	}
 	var o object
 	o.Object()
@@ -102,7 +102,7 @@ func (x *exchange) appendInvoices(o *object, m *invoice.Manager, q invoice.Query
 	q.Limit, q.Before = limit+1, x.r.URL.Query().Get("cursor")
 	all, err := m.Invoices(x.context(), q)
 	if fault.Is(err, fault.NotFound) {
-		return fault.Field("httpapi.appendInvoices", "cursor", "cursor must be next of the page before.")
+		return fault.Field("httpapi.appendInvoices", "cursor", "cursor must be next of the page before.").Coded("cursor")
 	}
 	if err != nil {
 		return err
@@ -207,7 +207,7 @@ func (x *exchange) postInvoice() error {
 	order := invoice.Order{Account: x.caller.User, Wallet: x.caller.Wallet, Actor: x.actor()}
 	for f := rawjson.MembersOf(body); f.Next(); {
 		if name := string(f.Name); name != "amount" {
-			return fault.Field("httpapi.postInvoice", clip(name), "This route has no field of this name.")
+			return fault.Field("httpapi.postInvoice", clip(name), "This route has no field of this name.").Coded("unknown_field")
 		}
 		if order.Amount, err = rublesOf("amount", f.Value); err != nil {
 			return err

@@ -111,7 +111,7 @@ func (x *exchange) postKey() error {
 
 func (x *exchange) createKey(e *keyEdit) (k apikey.Key, text string, err error) {
 	if e.name == nil {
-		return k, "", fault.Field("httpapi.postKey", "name", "name is missing.")
+		return k, "", fault.Field("httpapi.postKey", "name", "name is missing.").Coded("name_missing")
 	}
 	n := apikey.NewKey{Name: *e.name, User: x.caller.User, Creator: x.caller.User, ExpiresAt: e.expires, Management: e.management, Models: e.models, Addresses: e.addresses, Strict: e.strict}
 	if n.Limit, err = e.limit(nil); err != nil {
@@ -256,13 +256,13 @@ func (e *keyEdit) set(name string, v []byte, form keyForm) error {
 		}
 		n, err := amountOf(v, kind)
 		if err != nil {
-			return fault.Field("httpapi.keyEdit", "limit", "limit must be rubles: a number of at least 0 with at most nine decimals, or null.")
+			return fault.Field("httpapi.keyEdit", "limit", "limit must be rubles: a number of at least 0 with at most nine decimals, or null.").Coded("rubles_or_null")
 		}
 		e.amount = &n
 	case name == "limit_reset" && (null || kind == rawjson.String):
 		e.resetGiven = true
 		if e.reset = apikey.Reset(rawjson.Text(v)); !null && e.reset == apikey.Never {
-			return fault.Field("httpapi.keyEdit", "limit_reset", "limit_reset must be daily, weekly, monthly or null.")
+			return fault.Field("httpapi.keyEdit", "limit_reset", "limit_reset must be daily, weekly, monthly or null.").Coded("reset_period")
 		}
 	case name == "rate_limits" && (null || kind == rawjson.Object):
 		e.ratesGiven = true
@@ -288,7 +288,7 @@ func (e *keyEdit) set(name string, v []byte, form keyForm) error {
 	case name == "schema" && (string(v) == `"strict"` || string(v) == `"lenient"`):
 		e.strictGiven, e.strict = true, string(v) == `"strict"`
 	case name == "schema":
-		return fault.Field("httpapi.keyEdit", name, "schema must be lenient or strict.")
+		return fault.Field("httpapi.keyEdit", name, "schema must be lenient or strict.").Coded("lenient_or_strict")
 	case name == "management" && form.pages && creating && (string(v) == "true" || string(v) == "false"):
 		e.management = string(v) == "true"
 	case name == "expires_at" && (creating || form.pages) && null:
@@ -296,13 +296,13 @@ func (e *keyEdit) set(name string, v []byte, form keyForm) error {
 	case name == "expires_at" && (creating || form.pages) && kind == rawjson.String:
 		t, err := time.Parse(time.RFC3339, rawjson.Text(v))
 		if err != nil || t.Year() > 9999 || t.Year() < 1970 {
-			return fault.Field("httpapi.keyEdit", "expires_at", "expires_at must be a time such as 2030-01-31T00:00:00Z.")
+			return fault.Field("httpapi.keyEdit", "expires_at", "expires_at must be a time such as 2030-01-31T00:00:00Z.").Coded("time")
 		}
 		e.expires, e.expiresGiven = t.UTC().Truncate(time.Microsecond), true
 	case name == "name", name == "limit_reset", name == "rate_limits", name == "disabled" && !creating, name == "expires_at" && (creating || form.pages), name == "management" && form.pages && creating:
-		return fault.Field("httpapi.keyEdit", name, "%s has the wrong type: it is %s.", name, kind)
+		return fault.Field("httpapi.keyEdit", name, "%s has the wrong type: it is %s.", name, kind).Coded("wrong_type")
 	default:
-		return fault.Field("httpapi.keyEdit", clip(name), "This route has no field of this name.")
+		return fault.Field("httpapi.keyEdit", clip(name), "This route has no field of this name.").Coded("unknown_field")
 	}
 	return nil
 }
@@ -329,7 +329,7 @@ func (r *keyRates) set(v []byte) error {
 		if kind == rawjson.Null {
 			continue
 		}
-		wrong := fault.Field("httpapi.keyRates", "rate_limits."+clip(name), "It must be a number of at least 0, or null.")
+		wrong := fault.Field("httpapi.keyRates", "rate_limits."+clip(name), "It must be a number of at least 0, or null.").Coded("number_or_null")
 		switch name {
 		case "requests_per_minute", "tokens_per_minute", "concurrent_calls":
 			n, err := strconv.ParseInt(string(m.Value), 10, 64)
@@ -351,7 +351,7 @@ func (r *keyRates) set(v []byte) error {
 			}
 			r.Rubles = n
 		default:
-			return fault.Field("httpapi.keyRates", "rate_limits."+clip(name), "This route has no field of this name.")
+			return fault.Field("httpapi.keyRates", "rate_limits."+clip(name), "This route has no field of this name.").Coded("unknown_field")
 		}
 	}
 	return nil
@@ -381,7 +381,7 @@ func (r *keyRates) within(operator apikey.Rates) error {
 	default:
 		return nil
 	}
-	return fault.Field("httpapi.keyRates", "rate_limits."+name, "%s must not be above the operator's limit.", name)
+	return fault.Field("httpapi.keyRates", "rate_limits."+name, "%s must not be above the operator's limit.", name).Coded("above_operators_limit")
 }
 
 // appendKeyRates writes a key's own allowances, null for what is left to the operator.
@@ -427,7 +427,7 @@ func (e *keyEdit) limit(old *apikey.Limit) (*apikey.Limit, error) {
 	}
 	if !has {
 		if l.Reset != apikey.Never {
-			return nil, fault.Field("httpapi.keyEdit", "limit_reset", "limit_reset requires limit.")
+			return nil, fault.Field("httpapi.keyEdit", "limit_reset", "limit_reset requires limit.").Coded("reset_without_limit")
 		}
 		return nil, nil
 	}

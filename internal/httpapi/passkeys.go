@@ -251,7 +251,7 @@ func (x *exchange) postProve() error {
 		return err
 	}
 	var err error
-	wrong := fault.Field("httpapi.postProve", "password", "password must be your present password.")
+	wrong := fault.Field("httpapi.postProve", "password", "password must be your present password.").Coded("wrong_password")
 	if step == "" && answer == nil {
 		err = x.api.People.Prove(x.context(), x.session, x.person, password)
 	} else {
@@ -266,7 +266,7 @@ func (x *exchange) postProve() error {
 }
 
 func wrongPasskey() *fault.Error {
-	return fault.Field("httpapi.postProve", "credential", "This passkey does not work here. Give the password, or use another one.")
+	return fault.Field("httpapi.postProve", "credential", "This passkey does not work here. Give the password, or use another one.").Coded("passkey_elsewhere")
 }
 
 // proved answers a proof of who is signed in. One that fails does not end the session.
@@ -297,7 +297,7 @@ func (x *exchange) formWith(places map[string]*string, name string, place *[]byt
 			return false, nil
 		}
 		if kind := rawjson.KindOf(value); kind != rawjson.Object && kind != rawjson.Null {
-			return true, fault.Field("httpapi.form", name, "%s must be an object.", name)
+			return true, fault.Field("httpapi.form", name, "%s must be an object.", name).Coded("wrong_type")
 		}
 		if rawjson.KindOf(value) == rawjson.Object {
 			*place = value

@@ -69,7 +69,7 @@ func (x *exchange) listAdminPayments() error {
 		return err
 	}
 	if v := q.Get("open"); v != "" && v != "true" && v != "false" {
-		return fault.Field("httpapi.listAdminPayments", "open", "open must be true or false.")
+		return fault.Field("httpapi.listAdminPayments", "open", "open must be true or false.").Coded("open_or_not")
 	}
 	var o object
 	o.Object()
@@ -90,7 +90,7 @@ func (x *exchange) appendPayments(o *object, q payment.Query) error {
 	q.Limit, q.Before = limit+1, x.r.URL.Query().Get("cursor")
 	all, err := x.api.Payments.Service.Payments(x.context(), q)
 	if fault.Is(err, fault.NotFound) {
-		return fault.Field("httpapi.appendPayments", "cursor", "cursor must be next of the page before.")
+		return fault.Field("httpapi.appendPayments", "cursor", "cursor must be next of the page before.").Coded("cursor")
 	}
 	if err != nil {
 		return err
@@ -209,7 +209,7 @@ func (x *exchange) postPayment() error {
 		kind := rawjson.KindOf(m.Value)
 		switch name := string(m.Name); {
 		case name != "amount" && name != "email" && name != "auto":
-			return fault.Field("httpapi.postPayment", clip(name), "This route has no field of this name.")
+			return fault.Field("httpapi.postPayment", clip(name), "This route has no field of this name.").Coded("unknown_field")
 		case kind == rawjson.Null:
 		case name == "amount":
 			a.Amount, err = rublesOf(name, m.Value)
@@ -238,7 +238,7 @@ func rublesOf(name string, v []byte) (money.Nano, error) {
 	}
 	n, err := money.Parse(text)
 	if err != nil {
-		return 0, fault.Field("httpapi.rublesOf", name, "%s must be rubles, such as \"500\" or \"99.90\".", name)
+		return 0, fault.Field("httpapi.rublesOf", name, "%s must be rubles, such as \"500\" or \"99.90\".", name).Coded("rubles")
 	}
 	return n, nil
 }
@@ -261,14 +261,14 @@ func termsOf(v []byte, under string, consent bool) (*payment.Terms, error) {
 		case name == "consent" && consent:
 			said = rawjson.KindOf(m.Value) == rawjson.True
 		default:
-			return nil, fault.Field("httpapi.termsOf", under+clip(name), "This route has no field of this name.")
+			return nil, fault.Field("httpapi.termsOf", under+clip(name), "This route has no field of this name.").Coded("unknown_field")
 		}
 	}
 	switch {
 	case seen < len(fields):
-		return nil, fault.Field("httpapi.termsOf", under+"threshold", "Automatic top-ups need threshold, amount and monthly_cap, all in rubles.")
+		return nil, fault.Field("httpapi.termsOf", under+"threshold", "Automatic top-ups need threshold, amount and monthly_cap, all in rubles.").Coded("auto_terms")
 	case !said:
-		return nil, fault.Field("httpapi.termsOf", under+"consent", "consent must be true: the person permits charges without being asked each time.")
+		return nil, fault.Field("httpapi.termsOf", under+"consent", "consent must be true: the person permits charges without being asked each time.").Coded("consent")
 	}
 	return t, nil
 }
@@ -302,7 +302,9 @@ func (x *exchange) putAutoTopUp() error {
 	}
 	if err := s.ChangeTerms(x.context(), x.caller.User, *t, x.actor()); err != nil {
 		if e := fault.From(err); strings.HasPrefix(e.Param, "auto.") { // as this route names it
-			return fault.Field(e.Op, strings.TrimPrefix(e.Param, "auto."), "%s", strings.ReplaceAll(e.Public, "auto.", "")).Because(err)
+			here := *e
+			here.Param, here.Public = strings.TrimPrefix(e.Param, "auto."), strings.ReplaceAll(e.Public, "auto.", "")
+			return &here
 		}
 		return err
 	}
@@ -381,7 +383,7 @@ func (x *exchange) postAdminPaymentRefund() error {
 		kind, name := rawjson.KindOf(m.Value), string(m.Name)
 		switch {
 		case texts[name] == nil && name != "amount" && name != "below_zero":
-			return fault.Field("httpapi.postAdminPaymentRefund", clip(name), "This route has no field of this name.")
+			return fault.Field("httpapi.postAdminPaymentRefund", clip(name), "This route has no field of this name.").Coded("unknown_field")
 		case kind == rawjson.Null:
 		case texts[name] != nil && kind == rawjson.String:
 			*texts[name] = rawjson.Text(m.Value)
@@ -390,7 +392,7 @@ func (x *exchange) postAdminPaymentRefund() error {
 				return err
 			}
 			if g.Amount <= 0 {
-				return fault.Field("httpapi.postAdminPaymentRefund", "amount", "amount must be above zero. Leave it out to refund all that is left.")
+				return fault.Field("httpapi.postAdminPaymentRefund", "amount", "amount must be above zero. Leave it out to refund all that is left.").Coded("refund_above_zero")
 			}
 		case name == "below_zero" && (kind == rawjson.True || kind == rawjson.False):
 			g.BelowZero = kind == rawjson.True
@@ -399,7 +401,7 @@ func (x *exchange) postAdminPaymentRefund() error {
 		}
 	}
 	if g.ID == "" {
-		return fault.Field("httpapi.postAdminPaymentRefund", "reference", "reference is missing: give the id of a case, ticket or letter; the same one refunds once.")
+		return fault.Field("httpapi.postAdminPaymentRefund", "reference", "reference is missing: give the id of a case, ticket or letter; the same one refunds once.").Coded("reference_missing")
 	}
 	f, err := s.GiveBack(x.context(), g)
 	if err != nil {

@@ -47,14 +47,14 @@ func (x *exchange) putPreferences() error {
 				err = wire.DefaultPlugins(plugins)
 			}
 		default:
-			err = fault.Field("httpapi.putPreferences", clip(string(m.Name)), "This route has no field of this name.")
+			err = fault.Field("httpapi.putPreferences", clip(string(m.Name)), "This route has no field of this name.").Coded("unknown_field")
 		}
 		if err != nil {
 			return err
 		}
 	}
 	if !given {
-		return fault.Field("httpapi.putPreferences", "provider", "provider is missing; null removes the preferences.")
+		return fault.Field("httpapi.putPreferences", "provider", "provider is missing; null removes the preferences.").Coded("provider_preferences_missing")
 	}
 	text = withPlugins(text, plugins)
 	text, err = x.api.Accounts.ChangePreferences(x.context(), x.caller.User, func(was string) (string, error) {
@@ -111,14 +111,14 @@ func (x *exchange) postPreferencesExplain() error {
 		case "request":
 			request = m.Value
 		default:
-			return fault.Field(op, clip(string(m.Name)), "This route has no field of this name.")
+			return fault.Field(op, clip(string(m.Name)), "This route has no field of this name.").Coded("unknown_field")
 		}
 	}
 	switch {
 	case provider == nil:
-		return fault.Field(op, "provider", "provider is missing; null explains the route without preferences.")
+		return fault.Field(op, "provider", "provider is missing; null explains the route without preferences.").Coded("provider_preferences_missing")
 	case rawjson.KindOf(request) != rawjson.Object:
-		return fault.Field(op, "request", "request must be a chat request, such as {\"model\":\"vendor/model\",\"messages\":[{\"role\":\"user\",\"content\":\"Hello\"}]}.")
+		return fault.Field(op, "request", "request must be a chat request, such as {\"model\":\"vendor/model\",\"messages\":[{\"role\":\"user\",\"content\":\"Hello\"}]}.").Coded("chat_request")
 	}
 	text, err := PreferencesText(provider)
 	if err != nil {

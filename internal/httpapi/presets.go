@@ -152,16 +152,16 @@ func (x *exchange) readPreset(creating bool) (s preset.Save, err error) {
 		case name == "name" && creating && kind == rawjson.String:
 			s.Name = rawjson.Text(m.Value)
 		case name == "name" && creating:
-			return s, fault.Field(op, "name", "name must be a string.")
+			return s, fault.Field(op, "name", "name must be a string.").Coded("name_text")
 		case name == "description" && kind == rawjson.String:
 			s.Description = rawjson.Text(m.Value)
 		case name == "description" && kind != rawjson.Null:
-			return s, fault.Field(op, "description", "description must be a string or null.")
+			return s, fault.Field(op, "description", "description must be a string or null.").Coded("description_text")
 		case name == "description":
 		case name == "from_version" && !creating:
 			n, ok := rawjson.Int(m.Value)
 			if !ok || n < 1 {
-				return s, fault.Field(op, "from_version", "from_version must be the number of the version that was changed.")
+				return s, fault.Field(op, "from_version", "from_version must be the number of the version that was changed.").Coded("from_version")
 			}
 			s.From = n
 		default:
@@ -250,7 +250,7 @@ func appendVersionHead(o *object, v *preset.Version) {
 func (x *exchange) getPresetVersion() error {
 	n, err := strconv.ParseInt(x.values[1], 10, 64)
 	if err != nil || n < 1 {
-		return fault.Field("httpapi.getPresetVersion", "version", "version must be a number: 1, 2, and so on.")
+		return fault.Field("httpapi.getPresetVersion", "version", "version must be a number: 1, 2, and so on.").Coded("version_number")
 	}
 	v, err := x.api.Presets.VersionOf(x.context(), x.caller.User, x.values[0], n)
 	if err != nil {
@@ -277,11 +277,11 @@ func (x *exchange) restorePreset() error {
 	}
 	n, ok := rawjson.Int(rawjson.Find(body, "version"))
 	if !ok || n < 1 {
-		return fault.Field("httpapi.restorePreset", "version", "version is required: the number of the version to restore.")
+		return fault.Field("httpapi.restorePreset", "version", "version is required: the number of the version to restore.").Coded("version_missing")
 	}
 	for m := rawjson.MembersOf(body); m.Next(); {
 		if string(m.Name) != "version" {
-			return fault.Field("httpapi.restorePreset", clip(string(m.Name)), "This route has no field of this name.")
+			return fault.Field("httpapi.restorePreset", clip(string(m.Name)), "This route has no field of this name.").Coded("unknown_field")
 		}
 	}
 	p, err := x.api.Presets.Restore(x.context(), x.caller.User, x.values[0], n, x.actor())

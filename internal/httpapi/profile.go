@@ -79,9 +79,9 @@ func (x *exchange) patchProfile() error {
 		case name == "theme" && text != "":
 			u.Theme = text
 		case name == "name", name == "language", name == "theme":
-			return fault.Field("httpapi.patchProfile", name, "%s must be a text that is not empty.", name)
+			return fault.Field("httpapi.patchProfile", name, "%s must be a text that is not empty.", name).Coded("not_empty")
 		default:
-			return fault.Field("httpapi.patchProfile", clip(name), "This route has no field of this name.")
+			return fault.Field("httpapi.patchProfile", clip(name), "This route has no field of this name.").Coded("unknown_field")
 		}
 	}
 	p := account.Profile{Name: u.Name, Language: u.Language, Theme: u.Theme}

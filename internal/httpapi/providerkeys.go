@@ -136,14 +136,14 @@ func (x *exchange) readProviderKey(creating bool) (b providerKeyBody, err error)
 				return b, err
 			}
 		default:
-			return b, fault.Field(op, clip(name), "This route has no field of this name.")
+			return b, fault.Field(op, clip(name), "This route has no field of this name.").Coded("unknown_field")
 		}
 	}
 	switch {
 	case creating && b.provider == "":
-		return b, fault.Field(op, "provider", "provider is missing: give its slug, as GET /api/provider-keys lists them.")
+		return b, fault.Field(op, "provider", "provider is missing: give its slug, as GET /api/provider-keys lists them.").Coded("provider_missing")
 	case creating && b.edit.Secret == "":
-		return b, fault.Field(op, "key", "key is missing.")
+		return b, fault.Field(op, "key", "key is missing.").Coded("key_missing")
 	case !creating && b.edit == ownkey.Edit{}:
 		return b, fault.New(fault.Invalid, op, "Nothing is to be changed: give key, order or enabled.")
 	}
@@ -159,7 +159,7 @@ func (x *exchange) postProviderKey() error {
 	keys := x.api.ProviderKeys
 	p := x.api.Catalog().Providers[b.provider]
 	if p == nil || keys.Ready() && !keys.Takes(p) {
-		return fault.Field("httpapi.postProviderKey", "provider", "This gateway takes no keys of this provider. GET /api/provider-keys lists those whose keys it takes.")
+		return fault.Field("httpapi.postProviderKey", "provider", "This gateway takes no keys of this provider. GET /api/provider-keys lists those whose keys it takes.").Coded("provider_without_keys")
 	}
 	k, err := keys.Add(x.context(), x.caller.User, p, b.edit.Secret, b.edit.Order, x.actor())
 	if err != nil {

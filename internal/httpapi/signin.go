@@ -42,11 +42,11 @@ func fillForm(body []byte, places map[string]*string, other func(name string, va
 		place := places[string(m.Name)]
 		switch kind := rawjson.KindOf(m.Value); {
 		case place == nil:
-			return fault.Field("httpapi.form", clip(string(m.Name)), "This route has no field of this name.")
+			return fault.Field("httpapi.form", clip(string(m.Name)), "This route has no field of this name.").Coded("unknown_field")
 		case kind == rawjson.String:
 			*place = rawjson.Text(m.Value)
 		case kind != rawjson.Null:
-			return fault.Field("httpapi.form", string(m.Name), "%s must be a text.", string(m.Name))
+			return fault.Field("httpapi.form", string(m.Name), "%s must be a text.", string(m.Name)).Coded("text_needed")
 		}
 	}
 	return nil
@@ -55,7 +55,7 @@ func fillForm(body []byte, places map[string]*string, other func(name string, va
 // needed refuses a form without one of its fields.
 func needed(name, value string) error {
 	if value == "" {
-		return fault.Field("httpapi.form", name, "%s is missing.", name)
+		return fault.Field("httpapi.form", name, "%s is missing.", name).Coded("missing")
 	}
 	return nil
 }
@@ -441,7 +441,7 @@ func (x *exchange) postInvitation() error {
 	}
 	r := apikey.Role(role)
 	if r != apikey.User && r != apikey.Operator && r != apikey.Administrator {
-		return fault.Field("httpapi.postInvitation", "role", "role must be user, operator or administrator.")
+		return fault.Field("httpapi.postInvitation", "role", "role must be user, operator or administrator.").Coded("role")
 	}
 	if err := x.operates(r); err != nil {
 		return err

@@ -64,7 +64,7 @@ func (x *exchange) putAccountData() error {
 	}
 	keep := x.api.History.KeepFor()
 	if most := int64(keep / aDay); s.Days > most && s.Days > 0 {
-		return fault.Field(op, "days", "This gateway stores responses for at most %d days; null means as long as that.", most)
+		return fault.Field(op, "days", "This gateway stores responses for at most %d days; null means as long as that.", most).Coded("stored_days", "most", most)
 	}
 	text, err := x.api.Accounts.ChangePreferences(x.context(), x.caller.User, func(was string) (string, error) {
 		after := wire.WithMember(was, wire.StoringOfAccount, s.Text())

@@ -26,14 +26,14 @@ func (x *exchange) postRedeem() error {
 		kind, name := rawjson.KindOf(m.Value), string(m.Name)
 		switch {
 		case name != "code":
-			return fault.Field("httpapi.postRedeem", clip(name), "This route has no field of this name.")
+			return fault.Field("httpapi.postRedeem", clip(name), "This route has no field of this name.").Coded("unknown_field")
 		case kind != rawjson.String:
 			return wrongKind(name, kind)
 		}
 		code = rawjson.Text(m.Value)
 	}
 	if code == "" {
-		return fault.Field("httpapi.postRedeem", "code", "code is missing: give the code of a voucher.")
+		return fault.Field("httpapi.postRedeem", "code", "code is missing: give the code of a voucher.").Coded("voucher_missing")
 	}
 	if err := x.api.quotas.Redeem(x.at, x.caller.User, x.addressName()); err != nil {
 		return err
@@ -80,7 +80,7 @@ func (x *exchange) listAdminVouchers() error {
 	}
 	all, err := x.api.Vouchers.Batches(x.context(), x.r.URL.Query().Get("cursor"), limit+1)
 	if fault.Is(err, fault.NotFound) {
-		return fault.Field("httpapi.listAdminVouchers", "cursor", "cursor must be next of the page before.")
+		return fault.Field("httpapi.listAdminVouchers", "cursor", "cursor must be next of the page before.").Coded("cursor")
 	}
 	if err != nil {
 		return err
@@ -123,7 +123,7 @@ func (x *exchange) postAdminVouchers() error {
 		case (name == "codes" || name == "uses") && kind == rawjson.Number:
 			n, err := strconv.ParseInt(string(m.Value), 10, 64)
 			if err != nil {
-				return fault.Field(op, name, "%s must be a whole number.", name)
+				return fault.Field(op, name, "%s must be a whole number.", name).Coded("whole_number")
 			}
 			if name == "codes" {
 				order.Codes = n
@@ -135,12 +135,12 @@ func (x *exchange) postAdminVouchers() error {
 		case name == "expires_at" && kind == rawjson.Null:
 		case name == "expires_at" && kind == rawjson.String:
 			if order.ExpiresAt, err = time.Parse(time.RFC3339, rawjson.Text(m.Value)); err != nil {
-				return fault.Field(op, name, "expires_at must be a time such as 2027-01-31T00:00:00Z.")
+				return fault.Field(op, name, "expires_at must be a time such as 2027-01-31T00:00:00Z.").Coded("time")
 			}
 		case name == "codes" || name == "uses" || name == "note" || name == "expires_at":
 			return wrongKind(name, kind)
 		default:
-			return fault.Field(op, clip(name), "This route has no field of this name.")
+			return fault.Field(op, clip(name), "This route has no field of this name.").Coded("unknown_field")
 		}
 	}
 	b, codes, err := x.api.Vouchers.Make(x.context(), order)

@@ -150,10 +150,10 @@ func (m *Manager) MakeActs(ctx context.Context, account, wallet, month string, b
 // closed fails with fault.Invalid unless the act of a month can be made.
 func (m *Manager) closed(op, month string) error {
 	if t, err := time.Parse(monthForm, month); err != nil || t.Format(monthForm) != month {
-		return fault.Field(op, "month", "month must be a month such as 2026-10.")
+		return fault.Field(op, "month", "month must be a month such as 2026-10.").Coded("month")
 	}
 	if end := Closed(m.now()); month > end {
-		return fault.Field(op, "month", "The act of a month can be made from the second day of the next month, Moscow time. The last one that can be made is %s.", end)
+		return fault.Field(op, "month", "The act of a month can be made from the second day of the next month, Moscow time. The last one that can be made is %s.", end).Coded("act_too_early", "last", end)
 	}
 	return nil
 }

@@ -23,7 +23,7 @@ func (b *Buyer) Check() error {
 		return err
 	}
 	if err := CheckINN(b.INN); err != nil {
-		return fault.Field(op, "inn", "%s", fault.From(err).Public)
+		return err
 	}
 	if err := checkKPP(op, b.INN, b.KPP); err != nil {
 		return err
@@ -46,13 +46,13 @@ func (s *Seller) Check() error {
 		return err
 	}
 	if !digits(s.BIK, 9) {
-		return fault.Field(op, "bik", "bik must be the 9 digits of the bank's BIK.")
+		return fault.Field(op, "bik", "bik must be the 9 digits of the bank's BIK.").Coded("bik")
 	}
 	if !accountFits(s.BIK[6:], s.Account) {
-		return fault.Field(op, "account", "account must be 20 digits, and its check digit does not fit the BIK. Compare both with the bank's letter.")
+		return fault.Field(op, "account", "account must be 20 digits, and its check digit does not fit the BIK. Compare both with the bank's letter.").Coded("account_number")
 	}
 	if !accountFits("0"+s.BIK[4:6], s.Correspondent) {
-		return fault.Field(op, "correspondent_account", "correspondent_account must be 20 digits, and its check digit does not fit the BIK. Compare both with the bank's letter.")
+		return fault.Field(op, "correspondent_account", "correspondent_account must be 20 digits, and its check digit does not fit the BIK. Compare both with the bank's letter.").Coded("correspondent_account_number")
 	}
 	if err := checkText(op, "director", s.Director, MostName, "who signs, such as Иванова А. П."); err != nil {
 		return err
@@ -88,10 +88,10 @@ func CheckINN(inn string) error {
 	case digits(inn, 12):
 		fits = inn[10] == sum(inn11) && inn[11] == sum(inn12)
 	default:
-		return fault.Field("invoice.CheckINN", "inn", "inn must be the 10 digits of a company or the 12 of a sole trader.")
+		return fault.Field("invoice.CheckINN", "inn", "inn must be the 10 digits of a company or the 12 of a sole trader.").Coded("inn")
 	}
 	if !fits || strings.Trim(inn, "0") == "" {
-		return fault.Field("invoice.CheckINN", "inn", "inn has a wrong check digit: compare each digit.")
+		return fault.Field("invoice.CheckINN", "inn", "inn has a wrong check digit: compare each digit.").Coded("inn_check_digit")
 	}
 	return nil
 }
@@ -99,11 +99,11 @@ func CheckINN(inn string) error {
 func checkKPP(op, inn, kpp string) error {
 	switch {
 	case Sole(inn) && kpp != "":
-		return fault.Field(op, "kpp", "A sole trader has no KPP: leave kpp out.")
+		return fault.Field(op, "kpp", "A sole trader has no KPP: leave kpp out.").Coded("kpp_of_trader")
 	case Sole(inn):
 		return nil
 	case kpp == "":
-		return fault.Field(op, "kpp", "kpp is missing: a company has one, of 9 characters.")
+		return fault.Field(op, "kpp", "kpp is missing: a company has one, of 9 characters.").Coded("kpp_missing")
 	}
 	// Four digits of the tax office, two digits or letters of the reason, three digits of the order.
 	fits := len(kpp) == 9 && digits(kpp[:4], 4) && digits(kpp[6:], 3)
@@ -111,7 +111,7 @@ func checkKPP(op, inn, kpp string) error {
 		fits = kpp[i] >= '0' && kpp[i] <= '9' || kpp[i] >= 'A' && kpp[i] <= 'Z'
 	}
 	if !fits {
-		return fault.Field(op, "kpp", "kpp must have 9 characters: four digits, two digits or Latin capitals, three digits.")
+		return fault.Field(op, "kpp", "kpp must have 9 characters: four digits, two digits or Latin capitals, three digits.").Coded("kpp")
 	}
 	return nil
 }
@@ -146,11 +146,11 @@ func tidy(s string) string { return strings.Join(strings.Fields(s), " ") }
 func checkText(op, field, s string, most int, what string) error {
 	switch {
 	case s == "":
-		return fault.Field(op, field, "%s is missing: give %s.", field, what)
+		return fault.Field(op, field, "%s is missing: give %s.", field, what).Coded("buyer_field_missing")
 	case !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }):
-		return fault.Field(op, field, "%s has characters that cannot be printed.", field)
+		return fault.Field(op, field, "%s has characters that cannot be printed.", field).Coded("not_printable")
 	case utf8.RuneCountInString(s) > most:
-		return fault.Field(op, field, "%s may have at most %d characters.", field, most)
+		return fault.Field(op, field, "%s may have at most %d characters.", field, most).Coded("most_characters", "most", most)
 	}
 	return nil
 }

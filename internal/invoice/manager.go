@@ -70,9 +70,9 @@ func (m *Manager) Make(ctx context.Context, o Order) (Invoice, error) {
 	const op = "invoice.Make"
 	switch {
 	case o.Amount < m.cfg.Least || o.Amount > m.cfg.Most:
-		return Invoice{}, fault.Field(op, "amount", "amount must be from %s to %s rubles.", m.cfg.Least, m.cfg.Most)
+		return Invoice{}, fault.Field(op, "amount", "amount must be from %s to %s rubles.", m.cfg.Least, m.cfg.Most).Coded("rubles_range", "least", m.cfg.Least, "most", m.cfg.Most)
 	case o.Amount%Kopeck != 0:
-		return Invoice{}, fault.Field(op, "amount", "amount must be whole kopecks, such as 5000 or 4999.90.")
+		return Invoice{}, fault.Field(op, "amount", "amount must be whole kopecks, such as 5000 or 4999.90.").Coded("kopecks")
 	}
 	buyer, err := m.store.BuyerOf(ctx, o.Account)
 	if fault.Is(err, fault.NotFound) {
@@ -89,7 +89,7 @@ func (m *Manager) Make(ctx context.Context, o Order) (Invoice, error) {
 		Amount: o.Amount, CreatedAt: now, ExpiresAt: now.Add(m.cfg.ExpireAfter),
 	}
 	if i.Total, i.Tax = charge(i.VAT, i.Amount); i.Total > ledger.MaxPosting {
-		return Invoice{}, fault.Field(op, "amount", "With its VAT the invoice would be above %s rubles.", ledger.MaxPosting)
+		return Invoice{}, fault.Field(op, "amount", "With its VAT the invoice would be above %s rubles.", ledger.MaxPosting).Coded("invoice_with_vat", "most", ledger.MaxPosting)
 	}
 	return m.store.AddInvoice(ctx, i, Bounds{Open: m.cfg.Open, Day: m.cfg.Day, Since: dayOf(now)}, func(i *Invoice) (audit.Event, error) {
 		i.Number = numberOf(m.cfg.Prefix, i.Year, i.Seq)
@@ -185,9 +185,9 @@ func (p *Payment) check(op string, now time.Time) error {
 	}
 	switch {
 	case p.Date.Before(now.AddDate(-3, 0, 0)) || p.Date.After(now.Add(24*time.Hour)):
-		return fault.Field(op, "date", "date must be the day of the bank's document, such as 2026-11-25: not in the future, and at most three years ago.")
+		return fault.Field(op, "date", "date must be the day of the bank's document, such as 2026-11-25: not in the future, and at most three years ago.").Coded("document_date")
 	case p.Amount < 0 || p.Amount > ledger.MaxPosting || p.Amount%Kopeck != 0:
-		return fault.Field(op, "amount", "amount must be above zero, whole kopecks, and at most %s rubles.", ledger.MaxPosting)
+		return fault.Field(op, "amount", "amount must be above zero, whole kopecks, and at most %s rubles.", ledger.MaxPosting).Coded("bank_amount", "most", ledger.MaxPosting)
 	}
 	return nil
 }
@@ -240,7 +240,7 @@ func (p *Paying) decide(by audit.Actor) (*ledger.Posting, audit.Event, error) {
 	}
 	received, err := i.Received.Add(t.Amount)
 	if err != nil || received > ledger.MaxPosting {
-		return nil, audit.Event{}, fault.Field(op, "amount", "More than %s rubles would have arrived for one invoice.", ledger.MaxPosting)
+		return nil, audit.Event{}, fault.Field(op, "amount", "More than %s rubles would have arrived for one invoice.", ledger.MaxPosting).Coded("invoice_overpaid", "most", ledger.MaxPosting)
 	}
 	t.Credited = worth(i.VAT, received) - i.Credited
 	i.Received, i.Credited = received, i.Credited+t.Credited
@@ -249,7 +249,7 @@ func (p *Paying) decide(by audit.Actor) (*ledger.Posting, audit.Event, error) {
 	}
 	e := audit.Event{Actor: by, Action: audit.InvoicePaid, Target: i.ID, After: i.Number + ", document " + t.Number + " of " + day(t.Date) + ", " + t.Amount.String() + " rubles" + i.difference()}
 	if t.Credited == 0 {
-		return nil, audit.Event{}, fault.Field(op, "amount", "Less than a kopeck of this is left without the tax.")
+		return nil, audit.Event{}, fault.Field(op, "amount", "Less than a kopeck of this is left without the tax.").Coded("less_than_kopeck")
 	}
 	top := ledger.TopUp{Wallet: i.Wallet, Source: Source, ExternalID: t.Key, Amount: t.Credited, Actor: by}
 	post, err := top.Posting(t.At)
@@ -288,9 +288,9 @@ func (m *Manager) PayBack(ctx context.Context, id string, o BackOrder) (i Invoic
 	}
 	switch {
 	case p.Amount == 0:
-		return i, t, false, fault.Field(op, "amount", "amount is missing: give the rubles that were paid back.")
+		return i, t, false, fault.Field(op, "amount", "amount is missing: give the rubles that were paid back.").Coded("paid_back_missing")
 	case p.Note == "":
-		return i, t, false, fault.Field(op, "reason", "reason is missing: say why the money goes back.")
+		return i, t, false, fault.Field(op, "reason", "reason is missing: say why the money goes back.").Coded("reason_missing")
 	}
 	if i, err = m.store.InvoiceByID(ctx, id); err != nil {
 		return i, t, false, err
@@ -328,7 +328,7 @@ func (p *Paying) back(o *BackOrder) (*ledger.Posting, audit.Event, error) {
 	t.Credited = worth(i.VAT, i.Received) - i.Credited
 	i.Credited += t.Credited
 	if t.Credited == 0 {
-		return nil, audit.Event{}, fault.Field(op, "amount", "Less than a kopeck of this is left without the tax.")
+		return nil, audit.Event{}, fault.Field(op, "amount", "Less than a kopeck of this is left without the tax.").Coded("less_than_kopeck")
 	}
 	back := ledger.PayBack{Wallet: i.Wallet, Source: Source, ExternalID: t.Key, Amount: -t.Credited, Reason: t.Purpose, BelowZero: o.BelowZero, Actor: o.Actor}
 	post, err := back.Posting(t.At)

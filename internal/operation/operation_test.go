@@ -101,9 +101,9 @@ func TestRefusals(t *testing.T) {
 		{"", `{"name":"a","at":"tomorrow"}`, "at", "time", "at must be a time in RFC 3339, such as 2026-01-31T12:00:00Z."},
 		{"", `{"name":"a","words":{"k":2}}`, "words.k", "wrong_type", "words.k has the wrong type: it is a number."},
 		{"", `{"name":"a","parts":[null]}`, "parts[0]", "wrong_type", "parts[0] has the wrong type: it is null."},
-		{"days=0", `{"name":"a"}`, "days", "number_range", "days must be a whole number from 1 to 90."},
-		{"days=x", `{"name":"a"}`, "days", "number_range", "days must be a whole number from 1 to 90."},
-		{"days=91", `{"name":"a"}`, "days", "number_range", "days must be a whole number from 1 to 90."},
+		{"days=0", `{"name":"a"}`, "days", "integer_range", "days must be a whole number from 1 to 90."},
+		{"days=x", `{"name":"a"}`, "days", "integer_range", "days must be a whole number from 1 to 90."},
+		{"days=91", `{"name":"a"}`, "days", "integer_range", "days must be a whole number from 1 to 90."},
 		{"all=maybe", `{"name":"a"}`, "all", "true_or_false", "all must be true or false."},
 		{"since=now", `{"name":"a"}`, "since", "time", "since must be a time in RFC 3339, such as 2026-01-31T12:00:00Z."},
 	} {

@@ -40,7 +40,7 @@ func (q *parameter) read(v reflect.Value, values url.Values) error {
 	case v.CanInt():
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil || n < 1 || n > q.most {
-			return fault.Field(op, q.name, "%s must be a whole number from 1 to %d.", q.name, q.most).Coded("number_range", "least", 1, "most", q.most)
+			return fault.Field(op, q.name, "%s must be a whole number from 1 to %d.", q.name, q.most).Coded("integer_range", "least", 1, "most", q.most)
 		}
 		v.SetInt(n)
 	default:

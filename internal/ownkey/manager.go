@@ -183,7 +183,7 @@ func CheckOrder(o routing.OwnOrder) error {
 	case routing.OwnBefore, routing.OwnAfter, routing.OwnOnly:
 		return nil
 	}
-	return fault.Field("ownkey.CheckOrder", "order", "order must be before, after or only.")
+	return fault.Field("ownkey.CheckOrder", "order", "order must be before, after or only.").Coded("key_order")
 }
 
 // Edit is what a person changes of a key; nil and "" leave it.

@@ -150,11 +150,11 @@ func CheckSecret(secret string) error {
 	const op = "ownkey.CheckSecret"
 	switch {
 	case strings.HasPrefix(secret, "{"):
-		return fault.Field(op, "key", "key must be an API key; key files of service accounts are not taken.")
+		return fault.Field(op, "key", "key must be an API key; key files of service accounts are not taken.").Coded("key_file")
 	case len(secret) < minSecret || len(secret) > maxSecret:
-		return fault.Field(op, "key", "key must have from %d to %d characters.", minSecret, maxSecret)
+		return fault.Field(op, "key", "key must have from %d to %d characters.", minSecret, maxSecret).Coded("key_length", "least", minSecret, "most", maxSecret)
 	case strings.ContainsFunc(secret, func(r rune) bool { return r <= ' ' || r >= 0x7f }):
-		return fault.Field(op, "key", "key must have Latin letters, digits and signs only, without spaces.")
+		return fault.Field(op, "key", "key must have Latin letters, digits and signs only, without spaces.").Coded("key_characters")
 	}
 	return nil
 }

@@ -118,11 +118,11 @@ func (s *Service) check(a *Ask) error {
 	const op = "payment.Make"
 	switch {
 	case a.Amount < s.cfg.Least || a.Amount > s.cfg.Most:
-		return fault.Field(op, "amount", "amount must be from %s to %s rubles.", s.cfg.Least, s.cfg.Most)
+		return fault.Field(op, "amount", "amount must be from %s to %s rubles.", s.cfg.Least, s.cfg.Most).Coded("rubles_range", "least", s.cfg.Least, "most", s.cfg.Most)
 	case s.cfg.Receipts && a.Email == "":
-		return fault.Field(op, "email", "email is missing: the receipt is sent there.")
+		return fault.Field(op, "email", "email is missing: the receipt is sent there.").Coded("receipt_email_missing")
 	case !plausibleEmail(a.Email):
-		return fault.Field(op, "email", "email must be an e-mail address, such as anna@example.org.")
+		return fault.Field(op, "email", "email must be an e-mail address, such as anna@example.org.").Coded("email_address")
 	}
 	if !s.cfg.Receipts {
 		a.Email = "" // it is not needed any more
@@ -137,13 +137,13 @@ func (s *Service) checkTerms(t *Terms) error {
 	const op = "payment.Terms"
 	switch {
 	case !s.cfg.Auto:
-		return fault.Field(op, "auto", "This gateway has no automatic top-ups. Leave auto out.")
+		return fault.Field(op, "auto", "This gateway has no automatic top-ups. Leave auto out.").Coded("no_auto_top_up")
 	case t.Threshold < 0 || t.Threshold > s.cfg.Most:
-		return fault.Field(op, "auto.threshold", "auto.threshold must be from 0 to %s rubles.", s.cfg.Most)
+		return fault.Field(op, "auto.threshold", "auto.threshold must be from 0 to %s rubles.", s.cfg.Most).Coded("threshold_range", "most", s.cfg.Most)
 	case t.Amount < s.cfg.Least || t.Amount > s.cfg.Most:
-		return fault.Field(op, "auto.amount", "auto.amount must be from %s to %s rubles.", s.cfg.Least, s.cfg.Most)
+		return fault.Field(op, "auto.amount", "auto.amount must be from %s to %s rubles.", s.cfg.Least, s.cfg.Most).Coded("rubles_range", "least", s.cfg.Least, "most", s.cfg.Most)
 	case t.Cap < t.Amount || t.Cap > s.cfg.AutoCap:
-		return fault.Field(op, "auto.monthly_cap", "auto.monthly_cap must be from auto.amount to %s rubles.", s.cfg.AutoCap)
+		return fault.Field(op, "auto.monthly_cap", "auto.monthly_cap must be from auto.amount to %s rubles.", s.cfg.AutoCap).Coded("monthly_cap", "most", s.cfg.AutoCap)
 	}
 	return errors.Join(whole(op, "auto.threshold", t.Threshold), whole(op, "auto.amount", t.Amount), whole(op, "auto.monthly_cap", t.Cap))
 }
@@ -503,9 +503,9 @@ func (s *Service) GiveBack(ctx context.Context, g Give) (Refund, error) {
 	case p.Provider != s.provider.Name():
 		return Refund{}, fault.New(fault.Unprocessable, op, "The payment was made with "+p.Provider+", which is not configured.")
 	case g.Amount < 0:
-		return Refund{}, fault.Field(op, "amount", "amount must be above zero. Leave it out to refund all that is left.")
+		return Refund{}, fault.Field(op, "amount", "amount must be above zero. Leave it out to refund all that is left.").Coded("refund_above_zero")
 	case g.ID != "" && !plainID(g.ID):
-		return Refund{}, fault.Field(op, "reference", "reference must be 1 to 50 letters, digits, \"-\" and \"_\".")
+		return Refund{}, fault.Field(op, "reference", "reference must be 1 to 50 letters, digits, \"-\" and \"_\".").Coded("reference_form")
 	}
 	if err := whole(op, "amount", g.Amount); err != nil {
 		return Refund{}, err

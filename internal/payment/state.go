@@ -201,7 +201,7 @@ const kopeck = money.Ruble / 100
 
 func whole(op, name string, n money.Nano) error {
 	if n%kopeck != 0 {
-		return fault.Field(op, name, "%s must be rubles with at most two decimals.", name)
+		return fault.Field(op, name, "%s must be rubles with at most two decimals.", name).Coded("rubles_kopecks")
 	}
 	return nil
 }

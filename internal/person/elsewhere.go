@@ -114,7 +114,7 @@ func (m *Manager) Leave(ctx context.Context, v Visit, p *Person, c Client) (addr
 	purpose := map[Aim]string{Enter: toVisit, Link: toLink, Show: toShow}[v.Aim]
 	switch {
 	case purpose == "":
-		return "", "", fault.Field(op, "purpose", "purpose must be sign_in, link or prove.")
+		return "", "", fault.Field(op, "purpose", "purpose must be sign_in, link or prove.").Coded("purpose")
 	case v.Aim != Enter && p == nil:
 		return "", "", ended("nobody is signed in")
 	}

@@ -44,7 +44,7 @@ func (m *Manager) read(ctx context.Context, f *Form) (hash string, err error) {
 
 func taken(err error) error {
 	if fault.Is(err, fault.Conflict) {
-		return fault.Field("person.SignUp", "email", "There is an account with this address already. Sign in, or recover the password.").Because(err)
+		return fault.Field("person.SignUp", "email", "There is an account with this address already. Sign in, or recover the password.").Coded("address_taken_sign_in").Because(err)
 	}
 	return linkError("person.SignUp", err)
 }
@@ -69,7 +69,7 @@ func (m *Manager) SignUp(ctx context.Context, f Form, c Client) (Started, error)
 	}
 	for _, given := range [...]struct{ field, value string }{{"password", f.Password}, {"name", f.Name}} {
 		if given.value != "" { // a stranger must not choose it for the person who opens the mail
-			return Started{}, fault.Field("person.SignUp", given.field, "%s is chosen with the link that comes by mail. Send email alone.", given.field)
+			return Started{}, fault.Field("person.SignUp", given.field, "%s is chosen with the link that comes by mail. Send email alone.", given.field).Coded("chosen_later")
 		}
 	}
 	if !m.mayMail(email, c.Network) {
@@ -200,11 +200,11 @@ func (m *Manager) Invite(ctx context.Context, email, note string, role apikey.Ro
 			return "", t, err
 		}
 		if _, err := m.store.LoginByEmail(ctx, email); err == nil {
-			return "", t, fault.Field("person.Invite", "email", "There is an account with this address already.")
+			return "", t, fault.Field("person.Invite", "email", "There is an account with this address already.").Coded("address_taken")
 		}
 	}
 	if len(note) > 200 || !oneline.Is(note) {
-		return "", t, fault.Field("person.Invite", "note", "note must be one line of at most 200 bytes.")
+		return "", t, fault.Field("person.Invite", "note", "note must be one line of at most 200 bytes.").Coded("note")
 	}
 	if m.cfg.SignUp == Closed {
 		return "", t, fault.New(fault.Conflict, "person.Invite", "Sign-up is closed: set sign_in.sign_up to invitation.")
@@ -236,7 +236,7 @@ func (m *Manager) Uninvite(ctx context.Context, id string, maker audit.Actor) er
 // LookAt says what a link is for, without using it.
 func (m *Manager) LookAt(ctx context.Context, kind, token string) (Token, error) {
 	if !slices.Contains([]string{Invitation, Reset, Setup, Confirm, Address, Undo}, kind) {
-		return Token{}, fault.Field("person.LookAt", "kind", "kind must be invitation, reset, setup, confirm, address or undo.")
+		return Token{}, fault.Field("person.LookAt", "kind", "kind must be invitation, reset, setup, confirm, address or undo.").Coded("link_kind")
 	}
 	if kind == Invitation {
 		t, err := m.invitation(ctx, SumOf(token))

@@ -466,7 +466,7 @@ func (m *Manager) SetPassword(ctx context.Context, s *Session, p *Person, curren
 		return Stale("person.SetPassword")
 	case p.HasPassword && !s.Fresh(m.now()) || current != "":
 		if err := m.Prove(ctx, s, p, current); err != nil {
-			return fault.Field("person.SetPassword", "current", "current must be your present password.").Because(err)
+			return fault.Field("person.SetPassword", "current", "current must be your present password.").Coded("wrong_password").Because(err)
 		}
 	}
 	if err := CheckPassword("password", password, p.Email); err != nil {
@@ -523,7 +523,7 @@ func (m *Manager) Sweep(ctx context.Context, n int) (int, error) {
 func linkError(op string, err error) error {
 	var f *fault.Error
 	if fault.Is(err, fault.NotFound) && errors.As(err, &f) {
-		return fault.Field(op, "token", "This link was used already, or has expired. Ask for another.")
+		return fault.Field(op, "token", "This link was used already, or has expired. Ask for another.").Coded("link_used")
 	}
 	return err
 }

@@ -40,7 +40,7 @@ func (m *Manager) BeginMove(ctx context.Context, p *Person, email, locale string
 		return err
 	}
 	if email == p.Email && p.Confirmed { // else the link confirms it
-		return fault.Field(op, "email", "email is your address already.")
+		return fault.Field(op, "email", "email is your address already.").Coded("own_address_already")
 	}
 	l, err := m.store.LoginByEmail(ctx, email)
 	if err != nil && !fault.Is(err, fault.NotFound) {
@@ -114,7 +114,7 @@ func (m *Manager) SetAddress(ctx context.Context, user, email string, maker audi
 		return err
 	}
 	if p.Email == email {
-		return fault.Field("person.SetAddress", "email", "This is the user's address already.")
+		return fault.Field("person.SetAddress", "email", "This is the user's address already.").Coded("users_address_already")
 	}
 	return m.move(ctx, &p, Move{User: user, Email: email, Now: m.moment(), Event: audit.Event{Actor: maker, Action: audit.AddressMoved, Target: user, Before: p.Email, After: email}})
 }
@@ -126,7 +126,7 @@ func (m *Manager) move(ctx context.Context, p *Person, n Move) error {
 	}
 	err := m.store.Move(ctx, n)
 	if fault.Is(err, fault.Conflict) {
-		return fault.Field("person.move", "email", "This address belongs to an account already, or did until a few days ago.").Because(err)
+		return fault.Field("person.move", "email", "This address belongs to an account already, or did until a few days ago.").Coded("address_reserved").Because(err)
 	}
 	if err == nil && back != "" {
 		m.send(Mail{To: p.Email, Kind: MailMoved, Link: back, Locale: p.Language})

@@ -109,11 +109,11 @@ func (m *Manager) endStep(ctx context.Context, p *Person, purpose string, at Sit
 	host, challenge, found := strings.Cut(t.Data, " ")
 	switch {
 	case fault.Is(err, fault.NotFound):
-		return webauthn.SessionData{}, fault.Field(op, "step", "This step was used already, or took too long. Begin again.").Because(err)
+		return webauthn.SessionData{}, fault.Field(op, "step", "This step was used already, or took too long. Begin again.").Coded("step_over").Because(err)
 	case err != nil:
 		return webauthn.SessionData{}, err
 	case t.Note != purpose || !found || host != at.Host || !owned:
-		return webauthn.SessionData{}, fault.Field(op, "step", "This step is for something else. Begin again.")
+		return webauthn.SessionData{}, fault.Field(op, "step", "This step is for something else. Begin again.").Coded("step_other")
 	}
 	s := webauthn.SessionData{Challenge: challenge, RelyingPartyID: host, UserVerification: protocol.VerificationRequired}
 	if p != nil {
@@ -199,7 +199,7 @@ func (m *Manager) AddPasskey(ctx context.Context, p *Person, at Site, step, name
 	}
 	made, err := w.CreateCredential(&holder{id: p.ID}, s, parsed)
 	if err != nil {
-		return Passkey{}, fault.Field(op, "credential", "credential is not a valid answer to this step: it may be of another address than this gateway's, or without a check of the person.").Because(err)
+		return Passkey{}, fault.Field(op, "credential", "credential is not a valid answer to this step: it may be of another address than this gateway's, or without a check of the person.").Coded("passkey_invalid").Because(err)
 	}
 	data, err := dataOf(made)
 	if err != nil {
@@ -211,7 +211,7 @@ func (m *Manager) AddPasskey(ctx context.Context, p *Person, at Site, step, name
 }
 
 func unreadable(op string, err error) error {
-	return fault.Field(op, "credential", "credential is not what a browser answers to this step.").Because(err)
+	return fault.Field(op, "credential", "credential is not what a browser answers to this step.").Coded("passkey_unreadable").Because(err)
 }
 
 // BeginPasskey begins a sign-in with any person's passkey.

@@ -116,17 +116,17 @@ func CheckPassword(param, password, email string) error {
 	const op = "person.CheckPassword"
 	switch {
 	case !utf8.ValidString(password):
-		return fault.Field(op, param, "%s must be text.", param)
+		return fault.Field(op, param, "%s must be text.", param).Coded("text_needed")
 	case utf8.RuneCountInString(password) < minPassword:
-		return fault.Field(op, param, "%s must have at least %d characters.", param, minPassword)
+		return fault.Field(op, param, "%s must have at least %d characters.", param, minPassword).Coded("least_characters", "least", minPassword)
 	case len(password) > maxPassword:
-		return fault.Field(op, param, "%s must have at most %d bytes.", param, maxPassword)
+		return fault.Field(op, param, "%s must have at most %d bytes.", param, maxPassword).Coded("most_bytes", "most", maxPassword)
 	case len(strings.Trim(password, password[:1])) == 0:
-		return fault.Field(op, param, "%s must not be one character repeated.", param)
+		return fault.Field(op, param, "%s must not be one character repeated.", param).Coded("repeated_character")
 	}
 	name, _, _ := strings.Cut(email, "@")
 	if low := strings.ToLower(password); email != "" && (low == email || low == name) || common[low] {
-		return fault.Field(op, param, "%s is one of those that are tried first. Choose another; three or four unrelated words are good.", param)
+		return fault.Field(op, param, "%s is one of those that are tried first. Choose another; three or four unrelated words are good.", param).Coded("common_password")
 	}
 	return nil
 }
@@ -153,7 +153,7 @@ func CheckEmail(param, text string) (string, error) {
 	})
 	if !found || bad || name == "" || strings.Contains(domain, "@") || len(email) > 254 || !strings.Contains(strings.Trim(domain, "."), ".") || strings.Contains(domain, "..") ||
 		strings.HasPrefix(domain, ".") || strings.HasSuffix(domain, ".") {
-		return "", fault.Field("person.CheckEmail", param, "%s must be an e-mail address, such as name@example.org.", param)
+		return "", fault.Field("person.CheckEmail", param, "%s must be an e-mail address, such as name@example.org.", param).Coded("email_address")
 	}
 	return email, nil
 }

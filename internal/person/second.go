@@ -53,14 +53,14 @@ func (m *Manager) SecondStep(ctx context.Context, step string, at Site) (Challen
 	const op = "person.SecondStep"
 	p, t, err := m.second(ctx, step)
 	if fault.Is(err, fault.NotFound) {
-		return Challenge{}, fault.Field(op, "step", "This step was used already, or took too long. Begin again.").Because(err)
+		return Challenge{}, fault.Field(op, "step", "This step was used already, or took too long. Begin again.").Coded("step_over").Because(err)
 	}
 	if err != nil {
 		return Challenge{}, err
 	}
 	host, text, found := strings.Cut(t.Data, " ")
 	if !found || host != at.Host {
-		return Challenge{}, fault.Field(op, "step", "This step is for something else. Begin again.")
+		return Challenge{}, fault.Field(op, "step", "This step is for something else. Begin again.").Coded("step_other")
 	}
 	ch := Challenge{Step: step, Text: text, Site: at, Life: t.ExpiresAt.Sub(m.moment())}
 	ch.Passkeys, err = m.knownPasskeys(ctx, p.ID)

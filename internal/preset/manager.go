@@ -130,7 +130,7 @@ func (m *Manager) Save(ctx context.Context, s Save, by audit.Actor) (Preset, err
 	}
 	switch {
 	case !oneline.Is(s.Description) || utf8.RuneCountInString(s.Description) > MaxNote:
-		return Preset{}, fault.Field("preset.Save", "description", "description must be one line of at most %d characters.", MaxNote)
+		return Preset{}, fault.Field("preset.Save", "description", "description must be one line of at most %d characters.", MaxNote).Coded("description", "most", MaxNote)
 	case len(s.Content) > MaxContent:
 		return Preset{}, fault.Newf(fault.Invalid, "preset.Save", "A preset may have %d bytes. Shorten its instructions or its response format.", MaxContent)
 	}

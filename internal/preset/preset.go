@@ -80,7 +80,7 @@ type Store interface {
 // CheckName reports whether a text can be the name of a preset. It fails with fault.Invalid.
 func CheckName(name string) error {
 	if !validName(name) {
-		return fault.Field("preset.CheckName", "name", "name must have 1 to %d lower-case Latin letters, digits, hyphens and underscores, and begin with a letter or digit.", MaxName)
+		return fault.Field("preset.CheckName", "name", "name must have 1 to %d lower-case Latin letters, digits, hyphens and underscores, and begin with a letter or digit.", MaxName).Coded("preset_name", "most", MaxName)
 	}
 	return nil
 }

@@ -112,7 +112,7 @@ func (m *Manager) Delete(ctx context.Context, user, id string) error {
 
 func checkPage(page string) error {
 	if members[page] == nil {
-		return fault.Field("view.Add", "page", "page must be activity or calls.")
+		return fault.Field("view.Add", "page", "page must be activity or calls.").Coded("page_without_views")
 	}
 	return nil
 }
@@ -121,7 +121,7 @@ func (v *View) set(name, query string) error {
 	const op = "view.Set"
 	name = strings.TrimSpace(name)
 	if n := utf8.RuneCountInString(name); n == 0 || n > MaxName || !oneline.Is(name) {
-		return fault.Field(op, "name", "name must be one line of 1 to %d characters.", MaxName)
+		return fault.Field(op, "name", "name must be one line of 1 to %d characters.", MaxName).Coded("one_line", "most", MaxName)
 	}
 	query, err := clean(v.Page, query)
 	if err != nil {
@@ -135,28 +135,28 @@ func (v *View) set(name, query string) error {
 func clean(page, query string) (string, error) {
 	const op = "view.Clean"
 	if len(query) > MaxQuery {
-		return "", fault.Field(op, "query", "query must have at most %d bytes.", MaxQuery)
+		return "", fault.Field(op, "query", "query must have at most %d bytes.", MaxQuery).Coded("filters_bytes", "most", MaxQuery)
 	}
 	values, err := url.ParseQuery(query)
 	if err != nil {
-		return "", fault.Field(op, "query", "query is not the query of an address, such as by=key&days=7.")
+		return "", fault.Field(op, "query", "query is not the query of an address, such as by=key&days=7.").Coded("filters_unreadable")
 	}
 	for name, all := range values {
 		switch {
 		case !slices.Contains(members[page], name):
-			return "", fault.Field(op, "query", "query has a member that this page does not have. It may have %s.", strings.Join(members[page], ", "))
+			return "", fault.Field(op, "query", "query has a member that this page does not have. It may have %s.", strings.Join(members[page], ", ")).Coded("filter_unknown", "allowed", strings.Join(members[page], ", "))
 		case len(all) > 1:
-			return "", fault.Field(op, "query", "query has a member twice.")
+			return "", fault.Field(op, "query", "query has a member twice.").Coded("filter_twice")
 		case all[0] == "" || utf8.RuneCountInString(all[0]) > maxValue || !oneline.Is(all[0]):
-			return "", fault.Field(op, "query", "Each member of query must be one line of 1 to %d characters.", maxValue)
+			return "", fault.Field(op, "query", "Each member of query must be one line of 1 to %d characters.", maxValue).Coded("filter_value", "most", maxValue)
 		}
 	}
 	if (values["from"] == nil) != (values["to"] == nil) || values["from"] != nil && values["days"] != nil {
-		return "", fault.Field(op, "query", "query must have from and to together, or days, or none of them.")
+		return "", fault.Field(op, "query", "query must have from and to together, or days, or none of them.").Coded("filter_period")
 	}
 	encoded := values.Encode()
 	if len(encoded) > MaxQuery { // what was not escaped is now
-		return "", fault.Field(op, "query", "query must have at most %d bytes.", MaxQuery)
+		return "", fault.Field(op, "query", "query must have at most %d bytes.", MaxQuery).Coded("filters_bytes", "most", MaxQuery)
 	}
 	return encoded, nil
 }

@@ -103,7 +103,7 @@ func mint() string {
 // fails with fault.Invalid for what no code looks like.
 func SumOf(typed string) (apikey.Sum, error) {
 	wrong := func() (apikey.Sum, error) {
-		return apikey.Sum{}, fault.Field("voucher.SumOf", "code", "A code has %d letters and digits, such as 7K3M-Q2XV-0000-0000-0000.", codeLen)
+		return apikey.Sum{}, fault.Field("voucher.SumOf", "code", "A code has %d letters and digits, such as 7K3M-Q2XV-0000-0000-0000.", codeLen).Coded("voucher_code", "length", codeLen)
 	}
 	if len(typed) > maxTyped {
 		return wrong()
@@ -160,7 +160,7 @@ func (m *Manager) Make(ctx context.Context, o Order) (Batch, []string, error) {
 	}
 	most, err := b.Most()
 	if err != nil || most > ledger.MaxPosting {
-		return Batch{}, nil, fault.Field("voucher.Make", "codes", "All uses of the codes together may be worth at most %s rubles. Make fewer codes, or of less.", ledger.MaxPosting)
+		return Batch{}, nil, fault.Field("voucher.Make", "codes", "All uses of the codes together may be worth at most %s rubles. Make fewer codes, or of less.", ledger.MaxPosting).Coded("vouchers_worth", "most", ledger.MaxPosting)
 	}
 	codes, sums := make([]string, o.Codes), make([]apikey.Sum, o.Codes)
 	for i := range codes {
@@ -177,17 +177,17 @@ func (o *Order) check(now time.Time) error {
 	const op = "voucher.Make"
 	switch {
 	case o.Amount <= 0 || o.Amount > MostValue:
-		return fault.Field(op, "amount", "amount must be above zero, and at most %s rubles.", MostValue)
+		return fault.Field(op, "amount", "amount must be above zero, and at most %s rubles.", MostValue).Coded("rubles_above_zero", "most", MostValue)
 	case o.Amount%(money.Ruble/100) != 0:
-		return fault.Field(op, "amount", "amount must be whole kopecks, such as 500 or 99.90.")
+		return fault.Field(op, "amount", "amount must be whole kopecks, such as 500 or 99.90.").Coded("kopecks")
 	case o.Codes < 1 || o.Codes > MostCodes:
-		return fault.Field(op, "codes", "codes must be from 1 to %d.", MostCodes)
+		return fault.Field(op, "codes", "codes must be from 1 to %d.", MostCodes).Coded("codes_range", "most", MostCodes)
 	case o.Uses < 1 || o.Uses > MostUses:
-		return fault.Field(op, "uses", "uses must be from 1 to %d.", MostUses)
+		return fault.Field(op, "uses", "uses must be from 1 to %d.", MostUses).Coded("uses_range", "most", MostUses)
 	case strings.TrimSpace(o.Note) == "" || len(o.Note) > MostNote || !oneline.Is(o.Note):
-		return fault.Field(op, "note", "note is missing or invalid: say in one line of at most %d bytes what the codes are for.", MostNote)
+		return fault.Field(op, "note", "note is missing or invalid: say in one line of at most %d bytes what the codes are for.", MostNote).Coded("voucher_note", "most", MostNote)
 	case !o.ExpiresAt.IsZero() && !o.ExpiresAt.After(now):
-		return fault.Field(op, "expires_at", "expires_at must be in the future.")
+		return fault.Field(op, "expires_at", "expires_at must be in the future.").Coded("past")
 	}
 	return nil
 }

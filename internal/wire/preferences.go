@@ -166,7 +166,7 @@ func (r *Reader) price() *big.Rat {
 	size, ok := rawjson.Float(raw)
 	small := size != 0 && size < 1e-30
 	if !ok || len(raw) > maxPriceText || size < 0 || size > maxPriceSize || small {
-		r.Fail(fault.Invalid, "%s must be a decimal number of rubles from 0 to %d.", r.Path(), maxPriceSize)
+		r.Fail(fault.Invalid, "%s must be a decimal number of rubles from 0 to %d.", r.Path(), maxPriceSize).Coded("rubles_range_whole", "most", maxPriceSize)
 		return nil
 	}
 	if size == 0 {
@@ -174,7 +174,7 @@ func (r *Reader) price() *big.Rat {
 	}
 	price, ok := new(big.Rat).SetString(string(raw))
 	if !ok {
-		r.Fail(fault.Invalid, "%s must be a decimal number.", r.Path())
+		r.Fail(fault.Invalid, "%s must be a decimal number.", r.Path()).Coded("decimal")
 		return nil
 	}
 	return price
@@ -227,13 +227,13 @@ func Defaults(text []byte) (routing.Preferences, error) { return defaults(text, 
 func defaults(text []byte, plugins bool) (routing.Preferences, error) {
 	const op = "wire.DefaultPreferences"
 	if len(text) > maxDefaults {
-		return routing.Preferences{}, fault.Field(op, "provider", "Provider preferences must have at most %d bytes.", maxDefaults)
+		return routing.Preferences{}, fault.Field(op, "provider", "Provider preferences must have at most %d bytes.", maxDefaults).Coded("preferences_bytes", "most", maxDefaults)
 	}
 	if err := rawjson.Check(text, rawjson.Limits{Depth: 8, Keys: 100, Values: 2000}); err != nil {
 		return routing.Preferences{}, err
 	}
 	if rawjson.KindOf(text) != rawjson.Object {
-		return routing.Preferences{}, fault.Field(op, "provider", "Provider preferences are a JSON object, such as {\"zdr\":true}.")
+		return routing.Preferences{}, fault.Field(op, "provider", "Provider preferences are a JSON object, such as {\"zdr\":true}.").Coded("preferences_object")
 	}
 	for m := rawjson.MembersOf(text); m.Next(); {
 		name := string(m.Name)
@@ -250,7 +250,7 @@ func defaults(text []byte, plugins bool) (routing.Preferences, error) {
 			continue
 		}
 		if !slices.Contains(settable, name) {
-			return routing.Preferences{}, fault.Field(op, "provider."+clip(m.Name), "%s is not one of %s.", clip(m.Name), strings.Join(settable, ", "))
+			return routing.Preferences{}, fault.Field(op, "provider."+clip(m.Name), "%s is not one of %s.", clip(m.Name), strings.Join(settable, ", ")).Coded("unknown_field_of", "allowed", strings.Join(settable, ", "))
 		}
 	}
 	r := NewReader(text, op)

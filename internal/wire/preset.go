@@ -91,7 +91,7 @@ func ReadPreset(text []byte) (*Preset, error) {
 			}
 			p.Plugins = filled(v)
 		default:
-			r.Fail(fault.Invalid, "A preset has no field of this name: it has model, models, system_prompt, parameters, provider, tools and plugins.")
+			r.Fail(fault.Invalid, "A preset has no field of this name: it has model, models, system_prompt, parameters, provider, tools and plugins.").Coded("preset_field")
 		}
 	}
 	if err := r.Err(); err != nil {
@@ -103,7 +103,7 @@ func ReadPreset(text []byte) (*Preset, error) {
 
 func (p *Preset) modelSlug(r *Reader, slug string) {
 	if strings.Contains(slug, "@preset/") {
-		r.Fail(fault.Invalid, "A preset cannot name another preset. Name the model itself.")
+		r.Fail(fault.Invalid, "A preset cannot name another preset. Name the model itself.").Coded("preset_in_preset")
 	}
 }
 
@@ -113,7 +113,7 @@ func (p *Preset) readParameters(r *Reader) {
 	}
 	for name, ok := r.Member(); ok; name, ok = r.Member() {
 		if !slices.Contains(PresetParameters, string(name)) {
-			r.Fail(fault.Invalid, "A preset has no parameter of this name. It may have %s.", strings.Join(PresetParameters, ", "))
+			r.Fail(fault.Invalid, "A preset has no parameter of this name. It may have %s.", strings.Join(PresetParameters, ", ")).Coded("preset_parameter", "allowed", strings.Join(PresetParameters, ", "))
 			return
 		}
 		if v := Present(r.Skip()); v != nil {
@@ -130,12 +130,12 @@ func (p *Preset) readTools(r *Reader) {
 		return
 	}
 	if rawjson.KindOf(v) != rawjson.Array {
-		r.FailAt(fault.Invalid, "tools", "tools must be a list of functions, such as [{\"type\":\"function\",\"function\":{\"name\":\"weather\"}}].")
+		r.FailAt(fault.Invalid, "tools", "tools must be a list of functions, such as [{\"type\":\"function\",\"function\":{\"name\":\"weather\"}}].").Coded("preset_tools")
 		return
 	}
 	for e, n := rawjson.ElementsOf(v), 0; e.Next(); n++ {
 		if rawjson.TextAt(e.Value, "type") != "function" || rawjson.KindOf(rawjson.Find(e.Value, "function")) != rawjson.Object {
-			r.FailAt(fault.Invalid, "tools["+strconv.Itoa(n)+"]", "The tools of a preset are functions: {\"type\":\"function\",\"function\":{…}}. Searches of the web are a plugin.")
+			r.FailAt(fault.Invalid, "tools["+strconv.Itoa(n)+"]", "The tools of a preset are functions: {\"type\":\"function\",\"function\":{…}}. Searches of the web are a plugin.").Coded("preset_functions")
 			return
 		}
 	}

@@ -58,26 +58,37 @@ func (r *Reader) Err() *fault.Error {
 }
 
 // Fail records a fault at the current value, unless there is one already.
-func (r *Reader) Fail(kind fault.Kind, format string, args ...any) {
-	r.FailAt(kind, r.Path(), format, args...)
+func (r *Reader) Fail(kind fault.Kind, format string, args ...any) Refusal {
+	return r.FailAt(kind, r.Path(), format, args...)
+}
+
+// Refusal is the fault that a reader has just met, or nothing if it has met another before.
+type Refusal struct{ e *fault.Error }
+
+// Coded sets the code of the fault; see fault.Error.Coded.
+func (r Refusal) Coded(code string, pairs ...any) {
+	if r.e != nil {
+		_ = r.e.Coded(code, pairs...)
+	}
 }
 
 // FailAt is Fail at another path.
-func (r *Reader) FailAt(kind fault.Kind, param, format string, args ...any) {
+func (r *Reader) FailAt(kind fault.Kind, param, format string, args ...any) Refusal {
 	if r.fault != nil {
-		return
+		return Refusal{}
 	}
 	r.fault = fault.Newf(kind, r.op, format, args...)
 	r.fault.Param = param
+	return Refusal{r.fault}
 }
 
 // FailIn is Fail at a member of the object that was just read to its end.
-func (r *Reader) FailIn(kind fault.Kind, member, format string, args ...any) {
+func (r *Reader) FailIn(kind fault.Kind, member, format string, args ...any) Refusal {
 	path := r.Path()
 	if path != "" {
 		path += "."
 	}
-	r.FailAt(kind, path+member, format, args...)
+	return r.FailAt(kind, path+member, format, args...)
 }
 
 // Path is the path of the current value, such as messages[3].content[0].type.
@@ -173,7 +184,7 @@ func (r *Reader) enter(want rawjson.Kind) bool {
 
 func (r *Reader) wrong(want rawjson.Kind) {
 	if r.fault == nil {
-		r.Fail(fault.Invalid, "%s must be %s, not %s.", r.name(), want, r.cur.Kind())
+		r.Fail(fault.Invalid, "%s must be %s, not %s.", r.name(), want, r.cur.Kind()).Coded("wrong_type")
 	}
 }
 
@@ -295,11 +306,11 @@ func (r *Reader) Int(lo, hi int64) (v int64, ok bool) {
 	}
 	switch {
 	case lo == math.MinInt64:
-		r.Fail(fault.Invalid, "%s must be a 64-bit integer.", r.Path())
+		r.Fail(fault.Invalid, "%s must be a 64-bit integer.", r.Path()).Coded("whole_number")
 	case hi == math.MaxInt64:
-		r.Fail(fault.Invalid, "%s must be an integer of at least %d.", r.Path(), lo)
+		r.Fail(fault.Invalid, "%s must be an integer of at least %d.", r.Path(), lo).Coded("integer_least", "least", lo)
 	default:
-		r.Fail(fault.Invalid, "%s must be an integer from %d to %d.", r.Path(), lo, hi)
+		r.Fail(fault.Invalid, "%s must be an integer from %d to %d.", r.Path(), lo, hi).Coded("integer_range", "least", lo, "most", hi)
 	}
 	return 0, false
 }
@@ -315,9 +326,9 @@ func (r *Reader) Number(lo, hi float64) (v float64, ok bool) {
 		return v, true
 	}
 	if math.IsInf(hi, 1) {
-		r.Fail(fault.Invalid, "%s must be a number of at least %v.", r.Path(), lo)
+		r.Fail(fault.Invalid, "%s must be a number of at least %v.", r.Path(), lo).Coded("number_least", "least", lo)
 	} else {
-		r.Fail(fault.Invalid, "%s must be a number from %v to %v.", r.Path(), lo, hi)
+		r.Fail(fault.Invalid, "%s must be a number from %v to %v.", r.Path(), lo, hi).Coded("number_range", "least", lo, "most", hi)
 	}
 	return 0, false
 }
@@ -332,11 +343,11 @@ func (r *Reader) Text(maxChars int) (text []byte, ok bool) {
 		return nil, false
 	}
 	if text, ok = rawjson.Unquote(raw); !ok {
-		r.Fail(fault.Invalid, "%s is not a valid UTF-8 string.", r.Path())
+		r.Fail(fault.Invalid, "%s is not a valid UTF-8 string.", r.Path()).Coded("not_utf8")
 		return nil, false
 	}
 	if len(text) > maxChars && utf8.RuneCount(text) > maxChars {
-		r.Fail(fault.StringTooLong, "%s is longer than %d characters.", r.Path(), maxChars)
+		r.Fail(fault.StringTooLong, "%s is longer than %d characters.", r.Path(), maxChars).Coded("most_characters", "most", maxChars)
 		return nil, false
 	}
 	return text, true
@@ -346,7 +357,7 @@ func (r *Reader) Text(maxChars int) (text []byte, ok bool) {
 func (r *Reader) Stored(maxChars int) (string, bool) {
 	text, ok := r.Text(maxChars)
 	if ok && bytes.IndexByte(text, 0) >= 0 {
-		r.Fail(fault.Invalid, "%s contains a NUL character.", r.Path())
+		r.Fail(fault.Invalid, "%s contains a NUL character.", r.Path()).Coded("nul_character")
 		return "", false
 	}
 	return string(text), ok
@@ -360,10 +371,10 @@ func (r *Reader) Slug() (string, bool) {
 	slug, ok := r.Stored(maxSlug)
 	switch {
 	case ok && slug == "":
-		r.Fail(fault.Invalid, "%s must not be empty.", r.Path())
+		r.Fail(fault.Invalid, "%s must not be empty.", r.Path()).Coded("not_empty")
 		return "", false
 	case len(slug) > maxSlug:
-		r.Fail(fault.StringTooLong, "%s is longer than %d bytes.", r.Path(), maxSlug)
+		r.Fail(fault.StringTooLong, "%s is longer than %d bytes.", r.Path(), maxSlug).Coded("most_bytes", "most", maxSlug)
 		return "", false
 	}
 	return slug, ok
@@ -380,7 +391,7 @@ func (r *Reader) Enum(allowed []string) (string, bool) {
 			return a, true
 		}
 	}
-	r.Fail(fault.Invalid, "%s must be one of %s.", r.Path(), strings.Join(allowed, ", "))
+	r.Fail(fault.Invalid, "%s must be one of %s.", r.Path(), strings.Join(allowed, ", ")).Coded("one_of", "allowed", strings.Join(allowed, ", "))
 	return "", false
 }
 
@@ -407,14 +418,14 @@ func (r *Reader) Slugs(most int) (list []string) {
 // Required fails for a value that was null where null is not allowed. After another fault it has no effect.
 func (r *Reader) Required() {
 	if r.fault == nil {
-		r.Fail(fault.Invalid, "%s must not be null.", r.name())
+		r.Fail(fault.Invalid, "%s must not be null.", r.name()).Coded("not_null")
 	}
 }
 
 // TooMany fails for the current array.
 func (r *Reader) TooMany(most int) {
 	r.depth--
-	r.Fail(fault.Invalid, "%s has more than %d entries.", r.Path(), most)
+	r.Fail(fault.Invalid, "%s has more than %d entries.", r.Path(), most).Coded("most_entries", "most", most)
 	r.depth++
 }
 

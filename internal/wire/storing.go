@@ -36,7 +36,7 @@ func ReadStoring(v []byte) (s Storing, err error) {
 		return s, nil
 	}
 	if rawjson.KindOf(v) != rawjson.Object {
-		return s, fault.Field(op, "storing", "storing must be an object, such as {\"responses\":\"never\"}.")
+		return s, fault.Field(op, "storing", "storing must be an object, such as {\"responses\":\"never\"}.").Coded("storing_object")
 	}
 	r := NewReader(v, op)
 	r.Object()
@@ -51,7 +51,7 @@ func ReadStoring(v []byte) (s Storing, err error) {
 		case "chats":
 			s.Chats, _ = r.Bool()
 		default:
-			return s, fault.Field(op, clip(name), "%s is not one of responses, days, chats.", clip(name))
+			return s, fault.Field(op, clip(name), "%s is not one of responses, days, chats.", clip(name)).Coded("unknown_storing_field")
 		}
 	}
 	if err := r.Err(); err != nil {

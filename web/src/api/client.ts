@@ -99,12 +99,17 @@ export async function failure(response: Response): Promise<ApiError> {
   const metadata = e.metadata ?? {}
   const field = typeof e.param === 'string' ? e.param : typeof metadata.field === 'string' ? metadata.field : typeof metadata.param === 'string' ? metadata.param : null
   const message = String(e.message ?? '')
-  return new ApiError(String(metadata.error_type ?? 'unreadable'), message, response.status, requestId, field, retryAfter, metadata, field === null ? null : await inLanguage(message))
+  return new ApiError(String(metadata.error_type ?? 'unreadable'), message, response.status, requestId, field, retryAfter, metadata, field === null ? null : await inLanguage(message, metadata.code, metadata.params))
 }
 
-async function inLanguage(sentence: string): Promise<string | null> {
-  if (language() === 'en') return sentence
-  try { return (await import('./fields')).inRussian(sentence) } catch { return null } // offline meanwhile
+/** What is wrong with a field, in the language of the page: the gateway says it in English and as a code with its values. Null: no sentence is known. */
+async function inLanguage(english: string, code: unknown, params: unknown): Promise<string | null> {
+  if (language() === 'en') return english
+  try {
+    const russian: { [code: string]: string } = (await import('../messages/refusals.ru.json')).default
+    const values = (params ?? {}) as { [name: string]: unknown }
+    return russian[String(code)]?.replace(/\{(\w+)\}/g, (_, name: string) => String(values[name] ?? '')) ?? null
+  } catch { return null } // offline meanwhile
 }
 
 async function json(response: Response): Promise<unknown> {

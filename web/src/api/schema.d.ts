@@ -4234,6 +4234,12 @@ export interface components {
                 request_id?: string;
                 /** @description Path of the invalid field, such as messages[2].role */
                 param?: string;
+                /** @description Only under /api. What is wrong with the field, in a word that stays when the sentence is improved */
+                code?: string;
+                /** @description The values that the sentence has, by name: text and numbers */
+                params?: {
+                    [key: string]: unknown;
+                };
                 retry_after?: number;
                 provider_name?: string;
                 provider_code?: string;
