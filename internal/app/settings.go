@@ -115,6 +115,7 @@ func httpConfig(cfg config.Config) (httpapi.Config, error) {
 	c.BodyMinRate, c.IdleConn = int64(s.Timeouts.BodyMinRate), s.Timeouts.KeepAlive
 	c.KeepAliveAfter, c.KeepAliveEvery, c.WriteStall = cfg.Stream.CommitAfter, cfg.Stream.KeepaliveInterval, cfg.Stream.WriteStallTimeout
 	c.AnonymousPerSecond, c.AnonymousBurst = int(s.Limits.AnonymousPerSecond), int(s.Limits.AnonymousBurst)
+	c.HostedCalls = cfg.Relay.HostedCalls
 	c.MaxUserShare, c.MaxStreamsByKey = s.Limits.MaxUserShare, s.Limits.MaxStreamsPerKey
 	c.MaxEvents, c.MaxEventsByUser = s.Limits.MaxEventStreams, s.Limits.MaxEventStreamsUser
 	c.MemoryLimit, _ = memoryLimit(cfg.Runtime.MemoryLimit)

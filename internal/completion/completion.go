@@ -119,6 +119,28 @@ func (r *Request) As(v catalog.Variant) *Request {
 	return r
 }
 
+// Paid lists what the request costs in addition to its tokens.
+func (r *Request) Paid() catalog.Paid {
+	if r.Needs.Web {
+		return r.Needs.Paid | catalog.PaidWebSearch
+	}
+	return r.Needs.Paid
+}
+
+// Calls is how often each tool that the provider runs is held for: as often as the request allows, or else so many times.
+func (r *Request) Calls(unbounded int64) usage.Calls {
+	calls, paid := usage.Calls(r.Needs.Uses), r.Paid()
+	for i := range calls {
+		switch {
+		case paid&(1<<i) == 0:
+			calls[i] = 0
+		case calls[i] == 0:
+			calls[i] = unbounded
+		}
+	}
+	return calls
+}
+
 // Span is a range of Body; empty when the member is absent.
 type Span struct{ Start, End int }
 

@@ -57,6 +57,8 @@ type Config struct {
 	AnonymousPerSecond  int   // requests without a valid key, per address; then 429; 0: no limit
 	AnonymousBurst      int   // and so many at once
 
+	HostedCalls int64 // calls of each tool that the provider runs, that count for the rates of a key until a call without a bound of its own has ended
+
 	KeyRates  apikey.Rates // allowances of keys without their own; zero fields are no limit
 	UserRates apikey.Rates // of all keys of a user together; see quota.Config
 	FreeRates quota.Free   // of each user, for models ending in :free

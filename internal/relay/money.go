@@ -174,34 +174,11 @@ func (x *run) asked() usage.Ask {
 	req := x.req
 	needs := &req.Needs
 	a := usage.Ask{Prompt: needs.PromptMost(), Open: needs.Open, Answers: int64(req.N), MaxTokens: req.MaxTokens,
-		Calls: x.calls(), In: needs.Input, Out: needs.Output, LongCache: req.HasRoles&completion.HasCacheControl != 0}
+		Calls: req.Calls(x.relay.cfg.HostedCalls), In: needs.Input, Out: needs.Output, LongCache: req.HasRoles&completion.HasCacheControl != 0}
 	if x.promptMost > 0 {
 		a.Prompt = min(a.Prompt, x.promptMost)
 	}
 	return a
-}
-
-// paid lists what the request costs in addition to its tokens.
-func (x *run) paid() catalog.Paid {
-	paid := x.req.Needs.Paid
-	if x.req.Needs.Web {
-		paid |= catalog.PaidWebSearch
-	}
-	return paid
-}
-
-// calls is how often each tool that the provider runs is held for: as often as the request allows, or else as configured.
-func (x *run) calls() usage.Calls {
-	calls, paid := usage.Calls(x.req.Needs.Uses), x.paid()
-	for i := range calls {
-		switch {
-		case paid&(1<<i) == 0:
-			calls[i] = 0
-		case calls[i] == 0:
-			calls[i] = x.relay.cfg.HostedCalls
-		}
-	}
-	return calls
 }
 
 // opening is the hold of an attempt at ep before it begins, and sets what the attempt may consume and what of that is held for. A
@@ -509,7 +486,7 @@ func (x *run) consumed(u *usage.Usage) {
 		u.Tier = x.head.Tier
 	}
 	final := m.final(x.req.N)
-	paid := x.paid()
+	paid := x.req.Paid()
 	if m.cited && paid&catalog.PaidWebSearch != 0 { // pages are cited, so there was a search, whether or not the provider counts it
 		m.called[0] = max(m.called[0], 1)
 	}

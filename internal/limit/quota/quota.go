@@ -28,6 +28,8 @@ type Config struct {
 	HeapPercent  int64
 	Heap         func() int64 // bytes in use; nil asks the runtime
 
+	HostedCalls int64 // calls of each tool that the provider runs, reserved for where the request sets no bound
+
 	Keys           apikey.Rates // allowances of keys without their own
 	Users          apikey.Rates // of all keys of a user together; a zero field is keysOfUser times that of Keys
 	Free           Free

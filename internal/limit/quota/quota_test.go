@@ -63,10 +63,13 @@ func catalogOf(t *testing.T) *catalog.Snapshot {
 	s, err := catalog.Build(catalog.Declared{
 		Providers: []catalog.Provider{{ID: "acme", Name: "Acme", Dialect: "openai", BaseURL: "https://acme.invalid/v1"}},
 		Models: []catalog.ModelInfo{{Slug: "acme/dear", Name: "Dear", Created: began}, {Slug: "acme/gift", Name: "Gift", Created: began},
-			{Slug: "acme/short", Name: "Short", Created: began}, {Slug: "acme/pen", Name: "Pen", Created: began, Type: catalog.TypeImage}},
+			{Slug: "acme/finder", Name: "Finder", Created: began}, {Slug: "acme/painter", Name: "Painter", Created: began}, {Slug: "acme/short", Name: "Short", Created: began}, {Slug: "acme/pen", Name: "Pen", Created: began, Type: catalog.TypeImage}},
 		Offers: []catalog.Offer{
 			{Provider: "acme", Model: "acme/dear", Pricing: catalog.Pricing{Base: catalog.Prices{Prompt: price(t, "1000"), Completion: price(t, "1000")}}},
 			{Provider: "acme", Model: "acme/short", MaxCompletion: 190, Pricing: catalog.Pricing{Base: catalog.Prices{Prompt: price(t, "1"), Completion: price(t, "1")}}},
+			{Provider: "acme", Model: "acme/finder", Pricing: catalog.Pricing{Base: catalog.Prices{Prompt: price(t, "10"), Completion: price(t, "10"), WebSearch: price(t, "100"), MCP: price(t, "50")}}},
+			{Provider: "acme", Model: "acme/finder", Region: "eu", Pricing: catalog.Pricing{Base: catalog.Prices{Prompt: price(t, "9"), Completion: price(t, "9")}}},
+			{Provider: "acme", Model: "acme/painter", Pricing: catalog.Pricing{Base: catalog.Prices{Prompt: price(t, "1"), Completion: price(t, "1"), ImageOutputEach: price(t, "300"), AudioOutput: price(t, "4000")}}},
 			{Provider: "acme", Model: "acme/pen", Pricing: catalog.Pricing{Base: catalog.Prices{ImageOutputEach: price(t, "100")}}},
 			{Provider: "acme", Model: "acme/gift", Pricing: catalog.Pricing{Base: catalog.Prices{Prompt: price(t, "0"), Completion: price(t, "0")}}},
 		},
@@ -167,6 +170,12 @@ func TestCallsThatBeginTogether(t *testing.T) {
 	many := asking("acme/dear", 10, 90)
 	many.N = 5
 	drawn := &completion.Request{Models: []string{"acme/pen"}, N: 1, Task: &task.Image{Prompt: "a cat", N: 4}}
+	finding := func(model string, change func(*routing.Needs)) *completion.Request {
+		req := asking(model, 100, 100)
+		change(&req.Needs)
+		return req
+	}
+	searching := func(n *routing.Needs) { n.Paid = catalog.PaidWebSearch }
 	for name, c := range map[string]struct {
 		rates apikey.Rates
 		req   *completion.Request
@@ -182,12 +191,20 @@ func TestCallsThatBeginTogether(t *testing.T) {
 		"no more than the offer gives":  {tokens, asking("acme/short", 10, 100_000), 5, "tokens_per_minute"},
 		"rubles":                        {rubles, asking("acme/dear", 100, 400), 2, "rubles_per_minute"},
 		"images at 100 rubles each":     {rubles, drawn, 2, "rubles_per_minute"},
+		"searches, as many as are held": {rubles, finding("acme/finder", searching), 3, "rubles_per_minute"}, // 2 of tokens, and 3 searches of 100
+		"the searches of a suffix":      {rubles, finding("acme/finder:online", func(*routing.Needs) {}), 3, "rubles_per_minute"},
+		"one search is allowed":         {rubles, finding("acme/finder", func(n *routing.Needs) { searching(n); n.Uses[0] = 1 }), 9, "rubles_per_minute"},
+		"several tools":                 {rubles, finding("acme/finder", func(n *routing.Needs) { n.Paid = catalog.PaidWebSearch | catalog.PaidMCP }), 2, "rubles_per_minute"}, // 3 more at 50
+		"no tool is offered":            {rubles, finding("acme/finder", func(*routing.Needs) {}), 10, ""},
+		"pictures in a conversation":    {rubles, finding("acme/painter", func(n *routing.Needs) { n.Output = catalog.Image }), 3, "rubles_per_minute"},
+		"sound in a conversation":       {rubles, finding("acme/painter", func(n *routing.Needs) { n.Output = catalog.Audio }), 2, "rubles_per_minute"},
+		"searches leave tokens alone":   {tokens, finding("acme/finder", searching), 5, "tokens_per_minute"},
 		"nothing where nothing is paid": {rubles, asking("acme/gift", 100, 400), 10, ""},
 		"an unknown model":              {tokens, asking("acme/none", 500, 400), 2, "tokens_per_minute"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			q, let, by := open(quota.Config{InFlight: 10, Keys: c.rates}), 0, ""
+			q, let, by := open(quota.Config{InFlight: 10, Keys: c.rates, HostedCalls: 3}), 0, ""
 			for range 10 {
 				var v quota.Visit
 				if err := v.Enter(q, began, caller("a"), true); err != nil {

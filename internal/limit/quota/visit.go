@@ -246,8 +246,8 @@ func allowance(which int, n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// Reserve takes what a call is likely to use from the allowances: its prompt, and as much of an answer as it allows or, where it does not say,
-// as answers of this model to this key had. No call reserves more than an allowance of its key holds, since it could never run then. Correct
+// Reserve takes what a call is likely to use from the allowances: its prompt, the calls of tools that are held for, and as much of an answer as it
+// allows or, where it does not say, as answers of this model to this key had. No call reserves more than an allowance of its key holds, since it could never run then. Correct
 // replaces it by what was used.
 func (v *Visit) Reserve(now time.Time, snap *catalog.Snapshot, req *completion.Request) error {
 	all, limited := v.meters()
@@ -277,11 +277,12 @@ func (v *Visit) Reserve(now time.Time, snap *catalog.Snapshot, req *completion.R
 // foreseen is what a call is likely to use, where its model is cheapest.
 func (v *Visit) foreseen(snap *catalog.Snapshot, req *completion.Request) (tokens int64, rubles money.Nano) {
 	prompt := req.Needs.PromptTokens
-	m, _, ok := snap.Resolve(req.Models[0])
+	m, variant, ok := snap.Resolve(req.Models[0])
 	if !ok {
 		return prompt, 0
 	}
-	ep := catalog.Cheapest(m.Endpoints)
+	req = req.As(variant)
+	ep := cheapest(m, req.Paid())
 	if ep == nil {
 		return prompt, 0
 	}
@@ -295,12 +296,40 @@ func (v *Visit) foreseen(snap *catalog.Snapshot, req *completion.Request) (token
 		tariff = req.Task.Tariff(&ep.Pricing, u.Prompt.N, made)
 	case m.Type == catalog.TypeChat:
 		u.Completion = usage.Of(v.answer(m, req))
+		v.beside(&u, req)
 	}
 	_, rubles, err := usage.TaskCost(&u, &tariff)
 	if err != nil {
 		rubles = 0 // the hold refuses it
 	}
 	return u.Prompt.N + u.Completion.N, rubles
+}
+
+// cheapest is the model's cheapest endpoint, of those with a price for what is paid beside tokens if there is one.
+func cheapest(m *catalog.Model, paid catalog.Paid) *catalog.Endpoint {
+	paid &= 1<<catalog.HostedTools - 1 // what else is paid has no price beside tokens
+	var priced []*catalog.Endpoint
+	for _, ep := range m.Endpoints {
+		if paid != 0 && paid&^ep.Pricing.Base.Paid() == 0 {
+			priced = append(priced, ep)
+		}
+	}
+	if len(priced) == 0 {
+		priced = m.Endpoints
+	}
+	return catalog.Cheapest(priced)
+}
+
+// beside adds to u what a conversation may cost beside its tokens of text: the same that is held for it.
+func (v *Visit) beside(u *usage.Usage, req *completion.Request) {
+	calls := req.Calls(v.q.cfg.HostedCalls)
+	calls.Set(u)
+	if req.Needs.Output&catalog.Image != 0 {
+		u.Images, u.OutputImage = usage.Of(int64(max(req.N, 1))), u.Completion
+	}
+	if req.Needs.Output&catalog.Audio != 0 {
+		u.OutputAudio = u.Completion
+	}
 }
 
 // answer is how many tokens a conversation's answer is likely to have.
