@@ -3,16 +3,24 @@
 package accountapi
 
 import (
+	"slices"
+
+	"weir/internal/invoice"
 	"weir/internal/operation"
+	"weir/internal/payment"
 	"weir/internal/view"
+	"weir/internal/voucher"
 )
 
 // Deps are what the operations work with.
 type Deps struct {
-	Views *view.Manager
+	Views    *view.Manager
+	Vouchers *voucher.Manager
+	Payments *payment.Service // nil: payments are off
+	Invoices *invoice.Manager // nil: there are none
 }
 
 // Operations lists the operations. With empty Deps they can be described, not performed.
 func Operations(d Deps) []operation.Operation {
-	return views(d.Views)
+	return slices.Concat(views(d.Views), vouchers(d.Vouchers), payments(d.Payments), invoices(d.Invoices))
 }

@@ -14,7 +14,6 @@ import (
 	"slices"
 	"strconv"
 	"time"
-	"weir/internal/accountapi"
 
 	"weir/internal/accesslog"
 	"weir/internal/account"
@@ -46,8 +45,6 @@ import (
 	"weir/internal/upstream"
 	"weir/internal/usage/tokenizer"
 	"weir/internal/video"
-	"weir/internal/view"
-	"weir/internal/voucher"
 	"weir/internal/webhook"
 	"weir/internal/webui"
 	"weir/internal/wire"
@@ -256,7 +253,7 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 		Editor:   edit.NewEditor(g.store, g.live, ring, time.Now, g.live.refresh).OnlyVariables(cfg.Sealing.KeyVariables),
 		Traces:   tracesOf(traces), Log: access, Slog: g.slog, Metrics: metrics, Now: now, Redact: g.redactor.Redact, Ready: g.book.Ready, Peers: func() []string { return append(g.absence.Details(), g.others.Differences()...) }, Aside: g.book.Aside,
 		Idempotency: g.named, History: g.history, Videos: g.videos, Batches: g.batches, FreeDisk: freeDisk(spoolDir(cfg.DataDir)),
-		Presets: presets, ProviderKeys: ownKeys, TryKey: keyTrial(g.upstream, g.catalog.Load), Operations: accountapi.Operations(accountapi.Deps{Views: view.NewManager(g.store, time.Now)}), Chats: g.makeChats(now), Payments: payments, Invoices: invoices, Vouchers: voucher.NewManager(g.store, time.Now), Notifications: notices, WebhookSecrets: secrets, CheckCallback: callbackCheck(fetcher, secrets), Pages: pages, Language: webui.Language, Theme: webui.Theme,
+		Presets: presets, ProviderKeys: ownKeys, TryKey: keyTrial(g.upstream, g.catalog.Load), Operations: g.operations(payments, invoices), Chats: g.makeChats(now), Payments: payments, Notifications: notices, WebhookSecrets: secrets, CheckCallback: callbackCheck(fetcher, secrets), Pages: pages, Language: webui.Language, Theme: webui.Theme,
 	}, apiConfig)
 	g.batches.Start(g.api)
 	if cfg.Store.DSN.Postgres() { // other nodes may be there

@@ -20,7 +20,6 @@ import (
 	"weir/internal/chat"
 	"weir/internal/fault"
 	"weir/internal/idempotency"
-	"weir/internal/invoice"
 	"weir/internal/ledger"
 	"weir/internal/limit"
 	"weir/internal/limit/quota"
@@ -32,7 +31,6 @@ import (
 	"weir/internal/redact"
 	"weir/internal/relay"
 	"weir/internal/report"
-	"weir/internal/voucher"
 	"weir/internal/watch"
 	"weir/internal/wire/messages"
 )
@@ -125,8 +123,6 @@ type Deps struct {
 	TryKey func(ctx context.Context, provider string, own func(*catalog.Endpoint) *catalog.Endpoint) (asked bool, err *fault.Error)
 
 	Payments *Payments // nil: payments are off
-	Vouchers *voucher.Manager
-	Invoices *invoice.Manager // nil: there are none
 
 	Notifications *notify.Manager // nil: notifications are off
 
@@ -313,21 +309,6 @@ func (a *API) declare() []*Route {
 		{Method: "GET", Pattern: "/api/admin/rates", access: administration, handle: (*exchange).getAdminRates},
 		{Method: "POST", Pattern: "/api/admin/rates", access: administration, fresh: true, body: managementBody, handle: (*exchange).postAdminRate},
 		{Method: "POST", Pattern: "/api/admin/adjustments", access: administration, fresh: true, body: managementBody, handle: (*exchange).postAdminAdjustment},
-		{Method: "GET", Pattern: "/api/admin/payments", access: administration, handle: (*exchange).listAdminPayments},
-		{Method: "POST", Pattern: "/api/admin/payments/{id}/refund", access: administration, fresh: true, body: managementBody, handle: (*exchange).postAdminPaymentRefund},
-		{Method: "GET", Pattern: "/api/admin/vouchers", access: administration, handle: (*exchange).listAdminVouchers},
-		{Method: "POST", Pattern: "/api/admin/vouchers", access: administration, fresh: true, body: managementBody, handle: (*exchange).postAdminVouchers},
-		{Method: "DELETE", Pattern: "/api/admin/vouchers/{id}", access: administration, fresh: true, handle: (*exchange).deleteAdminVouchers},
-		{Method: "GET", Pattern: "/api/admin/invoices", access: administration, handle: (*exchange).listAdminInvoices},
-		{Method: "POST", Pattern: "/api/admin/invoices/import", access: administration, fresh: true, body: atMost(statementBody), handle: (*exchange).postStatement},
-		{Method: "GET", Pattern: "/api/admin/invoices/{id}", access: administration, handle: (*exchange).getAdminInvoice},
-		{Method: "DELETE", Pattern: "/api/admin/invoices/{id}", access: administration, fresh: true, handle: (*exchange).deleteAdminInvoice},
-		{Method: "GET", Pattern: "/api/admin/invoices/{id}/pdf", access: administration, handle: (*exchange).getAdminInvoiceDocument},
-		{Method: "POST", Pattern: "/api/admin/invoices/{id}/paid", access: administration, fresh: true, body: managementBody, handle: (*exchange).postInvoicePaid},
-		{Method: "POST", Pattern: "/api/admin/invoices/{id}/refund", access: administration, fresh: true, body: managementBody, handle: (*exchange).postInvoiceRefund},
-		{Method: "GET", Pattern: "/api/admin/acts", access: administration, handle: (*exchange).listAdminActs},
-		{Method: "POST", Pattern: "/api/admin/acts", access: administration, fresh: true, body: managementBody, handle: (*exchange).postAdminActs},
-		{Method: "GET", Pattern: "/api/admin/acts/{id}/pdf", access: administration, handle: (*exchange).getAdminActDocument},
 		{Method: "POST", Pattern: "/api/admin/refunds", access: administration, fresh: true, body: managementBody, handle: (*exchange).postAdminRefund},
 		{Method: "DELETE", Pattern: "/api/admin/users/{id}", access: administration, fresh: true, handle: (*exchange).deleteUser},
 		{Method: "GET", Pattern: "/api/account/statement", access: anyKey, handle: (*exchange).getStatement},
@@ -392,22 +373,7 @@ func (a *API) declare() []*Route {
 		{Method: "GET", Pattern: "/api/ledger.csv", access: management, handle: (*exchange).getLedgerFile},
 		{Method: "GET", Pattern: "/api/ledger.pdf", access: management, handle: (*exchange).getLedgerDocument},
 		{Method: "GET", Pattern: "/api/ledger/day/{date}", access: management, handle: (*exchange).getLedgerDay},
-		{Method: "GET", Pattern: "/api/payments", access: management, handle: (*exchange).listPayments},
-		{Method: "POST", Pattern: "/api/payments", access: management, body: managementBody, handle: (*exchange).postPayment},
-		{Method: "PUT", Pattern: "/api/payments/auto", access: management, fresh: true, body: managementBody, handle: (*exchange).putAutoTopUp},
-		{Method: "DELETE", Pattern: "/api/payments/auto", access: management, handle: (*exchange).deleteAutoTopUp},
 		{Method: "POST", Pattern: "/api/payments/notifications", access: notifying, body: atMost(maxNotice), handle: (*exchange).postNotice},
-		{Method: "POST", Pattern: "/api/vouchers/redeem", access: management, body: managementBody, handle: (*exchange).postRedeem},
-		{Method: "GET", Pattern: "/api/invoices", access: management, handle: (*exchange).listInvoices},
-		{Method: "POST", Pattern: "/api/invoices", access: management, body: managementBody, handle: (*exchange).postInvoice},
-		{Method: "PUT", Pattern: "/api/invoices/buyer", access: management, body: managementBody, handle: (*exchange).putBuyer},
-		{Method: "GET", Pattern: "/api/invoices/{id}", access: management, handle: (*exchange).getInvoice},
-		{Method: "DELETE", Pattern: "/api/invoices/{id}", access: management, handle: (*exchange).deleteInvoice},
-		{Method: "GET", Pattern: "/api/invoices/{id}/pdf", access: management, handle: (*exchange).getInvoiceDocument},
-		{Method: "GET", Pattern: "/api/acts", access: management, handle: (*exchange).listActs},
-		{Method: "POST", Pattern: "/api/acts", access: management, body: managementBody, handle: (*exchange).postActs},
-		{Method: "GET", Pattern: "/api/acts/{id}/pdf", access: management, handle: (*exchange).getActDocument},
-		{Method: "GET", Pattern: "/api/payments/{id}", access: management, handle: (*exchange).getPayment},
 		{Method: "GET", Pattern: "/api/keys", access: management, handle: (*exchange).listAccountKeys},
 		{Method: "POST", Pattern: "/api/keys", access: management, fresh: true, body: managementBody, handle: (*exchange).postAccountKey},
 		{Method: "GET", Pattern: "/api/keys/{hash}", access: management, handle: (*exchange).getAccountKey},

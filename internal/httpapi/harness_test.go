@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -21,6 +22,7 @@ import (
 	"weir/internal/accesslog"
 	"weir/internal/account"
 	"weir/internal/accountapi"
+	"weir/internal/adminapi"
 	"weir/internal/apikey"
 	"weir/internal/catalog"
 	"weir/internal/chat"
@@ -199,7 +201,7 @@ func startWith(t testing.TB, r httpapi.Completer, edit func(*httpapi.Config), pa
 		edit(&cfg)
 	}
 	deps := httpapi.Deps{
-		Operations: accountapi.Operations(accountapi.Deps{}),
+		Operations: slices.Concat(accountapi.Operations(accountapi.Deps{}), adminapi.Operations(adminapi.Deps{})),
 		Relay:      r, Explainer: relay.New(relay.Deps{Now: time.Now, Rand: func() float64 { return 0 }}, relay.Default()), Verifier: verifier, Keys: n.keys, Accounts: n.users, Ledger: n.books, Catalog: func() *catalog.Snapshot { return snapshot }, Tokens: tokenizer.Tokenizer{},
 		Redact: func(b []byte) []byte { return bytes.ReplaceAll(b, []byte(configuredSecret), []byte("***")) },
 		Log:    n.log, Slog: slog.New(n.log.Handler(slog.LevelInfo)), Now: time.Now, History: history.New(nil, history.Config{}), Chats: chat.NewManager(nil, chat.Config{Now: time.Now}), // they store nothing

@@ -22,7 +22,7 @@ func mount(o *operation.Operation) *Route {
 
 // operate answers a request of an operation.
 func (x *exchange) operate(o *operation.Operation) (err error) {
-	c := operation.Call{Caller: x.caller, Session: x.session, Person: x.person, At: x.at, Request: x.r.Header, Header: x.w.Header(), Charge: x.charge, Values: x.values[:], Address: shown(x.api.clientAddress(x.r))}
+	c := operation.Call{Caller: x.caller, Session: x.session, Person: x.person, At: x.at, Request: x.r.Header, Header: x.w.Header(), Charge: x.charge, Base: x.base, Gates: gates{x}, Values: x.values[:], Address: shown(x.api.clientAddress(x.r))}
 	if x.caller != nil {
 		c.Actor = x.actor()
 	}
@@ -43,8 +43,15 @@ func (x *exchange) operate(o *operation.Operation) (err error) {
 	case o.Status == http.StatusNoContent:
 		return x.done()
 	}
-	x.writeBody(o.Status, jsonType, answer)
+	x.writeBody(cmp.Or(c.Status, o.Status), jsonType, answer)
 	return nil
+}
+
+// gates count for the account and the address of an exchange.
+type gates struct{ x *exchange }
+
+func (g gates) Redeem() error {
+	return g.x.api.quotas.Redeem(g.x.at, g.x.caller.User, g.x.addressName())
 }
 
 // formLimits bound a small JSON form.

@@ -72,9 +72,23 @@ type Call struct {
 	// Charge takes bytes of the memory of the account and the node until the request ends; it refuses what is too much.
 	Charge func(bytes int64) error
 
+	// Base is the address of this gateway, as the client knows it, without a slash at its end.
+	Base func() string
+
+	Gates Gates
+
+	// Status replaces that of the operation, where it is not 0.
+	Status int
+
 	Values  []string   // of the segments in braces, in their order
 	Query   url.Values // checked to be text
 	Content []byte     // of the body: a JSON object without names that come twice; nil when none is read
+}
+
+// Gates count what an account may do only so often. Each refuses what is too much.
+type Gates interface {
+	// Redeem counts a try to redeem a voucher.
+	Redeem() error
 }
 
 // NoStore has browsers and proxies keep no copy of the answer.

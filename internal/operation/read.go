@@ -189,11 +189,15 @@ func readAmount(d *jsontext.Decoder, n *money.Nano) error {
 	if err != nil {
 		return err
 	}
-	text := string(v)
-	if v.Kind() == '"' {
-		text = rawjson.Text(v)
+	switch v.Kind() {
+	case 'n': // where null is as good as none
+		return nil
+	case '"':
+		*n, err = money.Parse(rawjson.Text(v))
+	default:
+		*n, err = money.ParseNumber(string(v))
 	}
-	if *n, err = money.ParseNumber(text); err != nil {
+	if err != nil {
 		return errAmount
 	}
 	return nil

@@ -17,7 +17,7 @@ import (
 
 // forms are the packages whose refusals of fields people read on pages, each of which has a code.
 var forms = []string{
-	"internal/account", "internal/accountapi", "internal/apikey", "internal/chat", "internal/foreign", "internal/invoice", "internal/operation", "internal/ownkey",
+	"internal/account", "internal/accountapi", "internal/adminapi", "internal/apikey", "internal/chat", "internal/foreign", "internal/invoice", "internal/operation", "internal/ownkey",
 	"internal/payment", "internal/person", "internal/preset", "internal/view", "internal/voucher",
 }
 

@@ -153,8 +153,9 @@ var rules = map[string]rule{
 	"internal/trace/otlp":              {layer: edge},
 	"internal/trace/otlp/otlptest":     {layer: edge, alone: true, suite: true},
 	"internal/operation":               {layer: edge},
-	"internal/operation/describe":      {layer: edge, beside: []string{"internal/operation", "internal/accountapi"}},
-	"internal/accountapi":              {layer: edge, beside: []string{"internal/operation"}},
+	"internal/operation/describe":      {layer: edge, beside: []string{"internal/operation", "internal/accountapi", "internal/adminapi"}},
+	"internal/accountapi":              {layer: edge, beside: []string{"internal/operation", "internal/report/paper"}},
+	"internal/adminapi":                {layer: edge, beside: []string{"internal/operation", "internal/accountapi"}},
 	"internal/httpapi":                 {layer: edge, beside: []string{"internal/operation", "internal/foreign", "internal/report/paper", "internal/httpapi/h1server", "internal/wire", "internal/wire/...", "internal/accesslog"}},
 
 	// Files of the repository that are part of the program. It is at the root, because files are embedded from below a package only.

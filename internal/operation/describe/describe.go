@@ -73,13 +73,16 @@ type (
 )
 
 func (decimal) Schema(huma.Registry) *huma.Schema {
-	return &huma.Schema{Ref: "#/components/schemas/Decimal"}
+	return &huma.Schema{Ref: decimals}
 }
 func (always) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeBoolean, Extensions: map[string]any{"const": true}}
 }
 
 func (null) Schema(huma.Registry) *huma.Schema { return &huma.Schema{Type: "null"} }
+
+// decimals is the schema of amounts, which is written by hand.
+const decimals = "#/components/schemas/Decimal"
 
 type writer struct {
 	registry huma.Registry
@@ -245,7 +248,7 @@ func (w *writer) parameter(t reflect.Type, fields []reflect.StructField, in, nam
 		_, _ = fmt.Sscan(f.Tag.Get("most"), &most)
 		s.Minimum, s.Maximum = &least, &most
 	}
-	return &huma.Param{Name: name, In: in, Required: f.Type.Kind() != reflect.Pointer, Description: w.comments[typeName(t)+"."+f.Name], Schema: s}
+	return &huma.Param{Name: name, In: in, Required: f.Type.Kind() != reflect.Pointer, Description: w.comments[w.owner(t, f)+"."+f.Name], Schema: s}
 }
 
 // schema describes a type: by a reference, except one that only wraps others.
@@ -262,7 +265,11 @@ func (w *writer) schema(t reflect.Type) *huma.Schema {
 // wraps reports whether a type has no name of its own in the description: {"data": ...}, and what every removal answers.
 func wraps(t reflect.Type) bool { return t.PkgPath() == reflect.TypeFor[operation.Deleted]().PkgPath() }
 
-func typeName(t reflect.Type) string { return t.Name() }
+// typeName is the name of a type in the source.
+func typeName(t reflect.Type) string {
+	name, _, _ := strings.Cut(t.Name(), "[")
+	return name
+}
 
 // learn notes a type and those of its fields, and how a Maybe is to be described.
 func (w *writer) learn(t reflect.Type) {
@@ -313,7 +320,7 @@ func (w *writer) schemas() (*yaml.Node, error) {
 		if t == nil || wraps(t) {
 			continue
 		}
-		s.Description = w.comments[t.Name()]
+		s.Description = w.comments[typeName(t)]
 		if !w.read[name] {
 			s.AdditionalProperties = nil
 		}
@@ -327,6 +334,13 @@ func (w *writer) schemas() (*yaml.Node, error) {
 			order = append(order, member)
 			if p.Type == huma.TypeInteger {
 				p.Format = ""
+			}
+			if w.read[name] && p.Ref == decimals {
+				p = &huma.Schema{OneOf: []*huma.Schema{{Ref: decimals}, {Type: huma.TypeNumber}}}
+				s.Properties[member] = p
+			}
+			if f.Tag.Get("null") == "none" && p.Type != "" {
+				p.Nullable = true
 			}
 			p.Description = w.comments[w.owner(t, f)+"."+f.Name]
 			if f.Type.Kind() == reflect.Pointer && p.Ref != "" && !strings.Contains(f.Tag.Get("json"), ",omit") {
@@ -354,5 +368,5 @@ func (w *writer) owner(t reflect.Type, f reflect.StructField) string {
 			t = t.Elem()
 		}
 	}
-	return t.Name()
+	return typeName(t)
 }

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"flag"
 	"os"
+	"slices"
 	"testing"
 
 	"weir/internal/accountapi"
+	"weir/internal/adminapi"
 	"weir/internal/operation/describe"
 )
 
@@ -19,7 +21,7 @@ func TestDescriptionIsCurrent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := describe.Document(base, accountapi.Operations(accountapi.Deps{}), "../../accountapi")
+	want, err := describe.Document(base, slices.Concat(accountapi.Operations(accountapi.Deps{}), adminapi.Operations(adminapi.Deps{})), "../../accountapi", "../../adminapi")
 	if err != nil {
 		t.Fatal(err)
 	}

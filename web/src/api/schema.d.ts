@@ -1983,62 +1983,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/payments": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** What can be paid here, the automatic top-ups, and the payments of the account, the newest first */
-        get: operations["listPayments"];
-        put?: never;
-        /**
-         * Begin a payment: send the payer to its url
-         * @description The money is credited when the provider confirms it, in the amount that it confirms. With `auto` the payer consents to automatic top-ups with the method that they pay with. When the provider does not answer, the payment is kept and asked for again: look for it in the list before you make another.
-         */
-        post: operations["createPayment"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/payments/{id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** One payment. The provider is asked first when it is open: ask every few seconds while somebody waits for the money */
-        get: operations["getPayment"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/payments/auto": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        /** Change the automatic top-ups, or begin them again after a pause; a payment with auto saves the method first */
-        put: operations["changeAutoTopUp"];
-        post?: never;
-        /** Withdraw the consent to automatic top-ups; the saved method is forgotten */
-        delete: operations["endAutoTopUp"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/payments/notifications": {
         parameters: {
             query?: never;
@@ -2115,337 +2059,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/vouchers/redeem": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Put the value of a code into the wallet
-         * @description An account redeems one code of a batch. Repeated with the same code, the answer is that of the first time with `repeated`, and nothing is credited. Every try counts towards a limit by account and by address. A code that has expired, was withdrawn, is used up, or of whose batch the account has redeemed another is refused with 409, and `error.metadata.reason` says which.
-         */
-        post: operations["redeemVoucher"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/invoices": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** What can be invoiced, the saved buyer, and the invoices of the account, the newest first */
-        get: operations["listInvoices"];
-        put?: never;
-        /**
-         * Make an invoice to the saved buyer
-         * @description `amount` is what the wallet gets when all is paid. Where VAT is on top, `total` is more. The invoice has the next number of its year, and keeps the data of buyer and seller as they are now.
-         */
-        post: operations["createInvoice"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/invoices/buyer": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        /**
-         * Save the organization that pays
-         * @description Invoices and acts that exist keep the data that they have.
-         */
-        put: operations["saveBuyer"];
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/invoices/{id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** An invoice with what arrived for it */
-        get: operations["getInvoice"];
-        put?: never;
-        post?: never;
-        /**
-         * Cancel an unpaid invoice
-         * @description It stays in the list. One for which money has arrived is refused with 409.
-         */
-        delete: operations["cancelInvoice"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/invoices/{id}/pdf": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * An invoice as a document
-         * @description In Russian, as bookkeeping needs it.
-         */
-        get: operations["getInvoiceDocument"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/acts": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** The acts of the account, the newest month first, and the months whose acts can be made */
-        get: operations["listActs"];
-        put?: never;
-        /**
-         * Make the acts up to a month
-         * @description Acts are made in order, and never change. The act of a month can be made from the second day of the next month, Moscow time. Months in which nothing was rendered have none.
-         */
-        post: operations["createActs"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/acts/{id}/pdf": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * An act as a document
-         * @description In Russian, as bookkeeping needs it.
-         */
-        get: operations["getActDocument"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/admin/invoices": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Invoices of all accounts, the newest first */
-        get: operations["listAllInvoices"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/admin/invoices/import": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Credit the transfers of a statement of the bank
-         * @description The statement is in the 1C exchange format, in UTF-8, windows-1251 or code page 866, and has at most 16 MiB and 20,000 documents. A transfer is credited if it arrived on the seller's account, its purpose names one invoice, and the INN of the payer is that of the buyer. Each document is credited once ever, so a statement may be imported again.
-         */
-        post: operations["importStatement"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/admin/invoices/{id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** An invoice of any account with what arrived for it */
-        get: operations["getAnyInvoice"];
-        put?: never;
-        post?: never;
-        /** Cancel an unpaid invoice of any account */
-        delete: operations["cancelAnyInvoice"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/admin/invoices/{id}/pdf": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** An invoice of any account as a document */
-        get: operations["getAnyInvoiceDocument"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/admin/invoices/{id}/paid": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Credit a transfer that arrived for an invoice
-         * @description What arrived is credited, also in part or more than the total; `missing` says the difference. The same document, marked or imported before, is credited once, and then `repeated` is true.
-         */
-        post: operations["markInvoicePaid"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/admin/invoices/{id}/refund": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Take from the wallet what was paid back to the buyer
-         * @description All of it is never more than arrived. The same document debits once.
-         */
-        post: operations["refundInvoice"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/admin/acts": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Acts of all accounts, the newest month first */
-        get: operations["listAllActs"];
-        put?: never;
-        /** Make the acts of all accounts up to a month */
-        post: operations["createAllActs"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/admin/acts/{id}/pdf": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** An act of any account as a document */
-        get: operations["getAnyActDocument"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/admin/vouchers": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Batches of vouchers, the newest first */
-        get: operations["listVouchers"];
-        put?: never;
-        /**
-         * Make a batch of codes
-         * @description The answer has the codes in `secrets`. They are stored as hashes, and nobody can read them again.
-         */
-        post: operations["createVouchers"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/admin/vouchers/{id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post?: never;
-        /**
-         * End a batch
-         * @description Its codes cannot be redeemed any more. What was credited stays, and the batch stays in the list.
-         */
-        delete: operations["revokeVouchers"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/admin/users/{id}": {
         parameters: {
             query?: never;
@@ -2461,43 +2074,6 @@ export interface paths {
          * @description The person becomes anonymous, and all keys stop. Charges, invoices and the money in the wallet stay. It fails with 409 while a job or a payment is under way, and for the last administrator.
          */
         delete: operations["deleteUser"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/admin/payments": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Payments of all accounts, the newest first */
-        get: operations["listAllPayments"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/admin/payments/{id}/refund": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Give money of a payment back to the payer, and take it from the wallet
-         * @description The wallet is debited first, then the provider is asked. A refund that the provider has not decided yet is pending and followed; one that it refuses is canceled, and its money is in the wallet again. The refunds of a payment never exceed it.
-         */
-        post: operations["refundPayment"];
-        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -3280,6 +2856,430 @@ export interface paths {
         head?: never;
         /** Rename a view, or give it other filters */
         patch: operations["changeView"];
+        trace?: never;
+    };
+    "/api/vouchers/redeem": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Put the value of a code into the wallet
+         * @description An account redeems one code of a batch. Repeated with the same code, the answer is that of the first time with `repeated`, and nothing is credited. Every try counts towards a limit by account and by address. A code that has expired, was withdrawn, is used up, or of whose batch the account has redeemed another is refused with 409, and `error.metadata.reason` says which.
+         */
+        post: operations["redeemVoucher"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/payments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What can be paid here, the automatic top-ups, and the payments of the account, the newest first */
+        get: operations["listPayments"];
+        put?: never;
+        /**
+         * Begin a payment: send the payer to its url
+         * @description The money is credited when the provider confirms it, in the amount that it confirms. With `auto` the payer consents to automatic top-ups with the method that they pay with. When the provider does not answer, the payment is kept and asked for again: look for it in the list before you make another.
+         */
+        post: operations["createPayment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/payments/auto": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Change the automatic top-ups, or begin them again after a pause; a payment with auto saves the method first */
+        put: operations["changeAutoTopUp"];
+        post?: never;
+        /** Withdraw the consent to automatic top-ups; the saved method is forgotten */
+        delete: operations["endAutoTopUp"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/payments/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One payment. The provider is asked first when it is open: ask every few seconds while somebody waits for the money */
+        get: operations["getPayment"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/invoices": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What can be invoiced, the saved buyer, and the invoices of the account, the newest first */
+        get: operations["listInvoices"];
+        put?: never;
+        /**
+         * Make an invoice to the saved buyer
+         * @description `amount` is what the wallet gets when all is paid. Where VAT is on top, `total` is more. The invoice has the next number of its year, and keeps the data of buyer and seller as they are now.
+         */
+        post: operations["createInvoice"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/invoices/buyer": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Save the organization that pays
+         * @description Invoices and acts that exist keep the data that they have.
+         */
+        put: operations["saveBuyer"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/invoices/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** An invoice with what arrived for it */
+        get: operations["getInvoice"];
+        put?: never;
+        post?: never;
+        /**
+         * Cancel an unpaid invoice
+         * @description It stays in the list. One for which money has arrived is refused with 409.
+         */
+        delete: operations["cancelInvoice"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/invoices/{id}/pdf": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * An invoice as a document
+         * @description In Russian, as bookkeeping needs it.
+         */
+        get: operations["getInvoiceDocument"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/acts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The acts of the account, the newest month first, and the months whose acts can be made */
+        get: operations["listActs"];
+        put?: never;
+        /**
+         * Make the acts up to a month
+         * @description Acts are made in order, and never change. The act of a month can be made from the second day of the next month, Moscow time. Months in which nothing was rendered have none.
+         */
+        post: operations["createActs"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/acts/{id}/pdf": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * An act as a document
+         * @description In Russian, as bookkeeping needs it.
+         */
+        get: operations["getActDocument"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/vouchers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Batches of vouchers, the newest first */
+        get: operations["listVouchers"];
+        put?: never;
+        /**
+         * Make a batch of codes
+         * @description The answer has the codes in `secrets`. They are stored as hashes, and nobody can read them again.
+         */
+        post: operations["createVouchers"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/vouchers/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * End a batch
+         * @description Its codes cannot be redeemed any more. What was credited stays, and the batch stays in the list.
+         */
+        delete: operations["revokeVouchers"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/payments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Payments of all accounts, the newest first */
+        get: operations["listAllPayments"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/payments/{id}/refund": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Give money of a payment back to the payer, and take it from the wallet
+         * @description The wallet is debited first, then the provider is asked. A refund that the provider has not decided yet is pending and followed; one that it refuses is canceled, and its money is in the wallet again. The refunds of a payment never exceed it.
+         */
+        post: operations["refundPayment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/acts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Acts of all accounts, the newest month first */
+        get: operations["listAllActs"];
+        put?: never;
+        /** Make the acts of all accounts up to a month */
+        post: operations["createAllActs"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/acts/{id}/pdf": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** An act of any account as a document */
+        get: operations["getAnyActDocument"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/invoices": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Invoices of all accounts, the newest first */
+        get: operations["listAllInvoices"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/invoices/import": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Credit the transfers of a statement of the bank
+         * @description The statement is in the 1C exchange format, in UTF-8, windows-1251 or code page 866, and has at most 16 MiB and 20,000 documents. A transfer is credited if it arrived on the seller's account, its purpose names one invoice, and the INN of the payer is that of the buyer. Each document is credited once ever, so a statement may be imported again.
+         */
+        post: operations["importStatement"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/invoices/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** An invoice of any account with what arrived for it */
+        get: operations["getAnyInvoice"];
+        put?: never;
+        post?: never;
+        /** Cancel an unpaid invoice of any account */
+        delete: operations["cancelAnyInvoice"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/invoices/{id}/paid": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Credit a transfer that arrived for an invoice
+         * @description What arrived is credited, also in part or more than the total; `missing` says the difference. Without an amount it is what is missing. The same document, marked or imported before, is credited once, and then `repeated` is true.
+         */
+        post: operations["markInvoicePaid"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/invoices/{id}/refund": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take from the wallet what was paid back to the buyer
+         * @description All of it is never more than arrived. The same document debits once.
+         */
+        post: operations["refundInvoice"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/invoices/{id}/pdf": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** An invoice of any account as a document */
+        get: operations["getAnyInvoiceDocument"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
 }
@@ -4681,325 +4681,6 @@ export interface components {
             role: string | null;
             /** Format: date-time */
             expires_at: string;
-        };
-        PaySettings: {
-            provider: string;
-            /** @description The money is play money */
-            test: boolean;
-            /** @description Rubles */
-            min: string;
-            /** @description Rubles */
-            max: string;
-            /** @description Amounts to offer */
-            amounts: string[];
-            /** @description Receipts are sent */
-            email_required: boolean;
-            /** @description The highest cap of automatic top-ups; null: there are none */
-            max_monthly_cap: string | null;
-        };
-        Payment: {
-            id: string;
-            /** @enum {string} */
-            state: "pending" | "succeeded" | "canceled";
-            /** @description Rubles that were asked for */
-            amount: string;
-            /** @description Rubles that the provider confirmed and the wallet got; null before */
-            paid: string | null;
-            /** @description Rubles that went back to the payer */
-            refunded: string;
-            /** @description Where the payer confirms the payment */
-            url: string | null;
-            /** @description What it was paid with, such as Bank card *4444 */
-            method: string | null;
-            /** @description Why it was canceled, in the word of the provider */
-            reason: string | null;
-            automatic: boolean;
-            provider: string;
-            /** Format: date-time */
-            created_at: string;
-            /** Format: date-time */
-            ended_at: string | null;
-            /** @description For administrators */
-            user?: string;
-            /** @description For administrators */
-            provider_id?: string | null;
-            /** @description For administrators: why money that the provider confirms is not credited */
-            problem?: string | null;
-        };
-        Redemption: {
-            /** @description Id of the batch that the code is of */
-            voucher: string;
-            /** @description Rubles that were credited */
-            amount: string;
-            /** Format: date-time */
-            redeemed_at: string;
-            /** @description The account had redeemed this code before */
-            repeated: boolean;
-        };
-        InvoiceSettings: {
-            seller: string;
-            min: string;
-            max: string;
-            vat: components["schemas"]["InvoiceVAT"] | null;
-        };
-        InvoiceVAT: {
-            /** @enum {string} */
-            mode: "included" | "on_top";
-            percent: string;
-        };
-        Buyer: {
-            name: string;
-            inn: string;
-            kpp: string | null;
-            address: string;
-        };
-        Invoice: {
-            id: string;
-            /** @description Without gaps for the seller and the year, such as W-2026-17 */
-            number: string;
-            /** @enum {string} */
-            state: "open" | "paid" | "cancelled";
-            /** @description It is open and its time is over; money that comes later is credited all the same */
-            expired: boolean;
-            buyer: components["schemas"]["Buyer"];
-            /** @description Rubles that the wallet gets when all is paid */
-            amount: string;
-            vat: components["schemas"]["InvoiceVAT"] | null;
-            /** @description In total, to the nearest kopeck */
-            vat_amount: string;
-            /** @description Rubles to be transferred */
-            total: string;
-            /** @description By transfers, less what was paid back */
-            received: string;
-            /** @description To the wallet for it */
-            credited: string;
-            /** @description Of the total; below zero: more arrived */
-            missing: string;
-            /** Format: date-time */
-            created_at: string;
-            /** Format: date-time */
-            expires_at: string;
-            /**
-             * Format: date-time
-             * @description When it was paid or cancelled
-             */
-            ended_at: string | null;
-            /** @description For administrators */
-            user?: string;
-        };
-        InvoiceWithTransfers: {
-            id: string;
-            /** @description Without gaps for the seller and the year, such as W-2026-17 */
-            number: string;
-            /** @enum {string} */
-            state: "open" | "paid" | "cancelled";
-            /** @description It is open and its time is over; money that comes later is credited all the same */
-            expired: boolean;
-            buyer: components["schemas"]["Buyer"];
-            /** @description Rubles that the wallet gets when all is paid */
-            amount: string;
-            vat: components["schemas"]["InvoiceVAT"] | null;
-            /** @description In total, to the nearest kopeck */
-            vat_amount: string;
-            /** @description Rubles to be transferred */
-            total: string;
-            /** @description By transfers, less what was paid back */
-            received: string;
-            /** @description To the wallet for it */
-            credited: string;
-            /** @description Of the total; below zero: more arrived */
-            missing: string;
-            /** Format: date-time */
-            created_at: string;
-            /** Format: date-time */
-            expires_at: string;
-            /**
-             * Format: date-time
-             * @description When it was paid or cancelled
-             */
-            ended_at: string | null;
-            /** @description For administrators */
-            user?: string;
-            transfers: components["schemas"]["InvoiceTransfer"][];
-        };
-        InvoiceMoved: {
-            id: string;
-            /** @description Without gaps for the seller and the year, such as W-2026-17 */
-            number: string;
-            /** @enum {string} */
-            state: "open" | "paid" | "cancelled";
-            /** @description It is open and its time is over; money that comes later is credited all the same */
-            expired: boolean;
-            buyer: components["schemas"]["Buyer"];
-            /** @description Rubles that the wallet gets when all is paid */
-            amount: string;
-            vat: components["schemas"]["InvoiceVAT"] | null;
-            /** @description In total, to the nearest kopeck */
-            vat_amount: string;
-            /** @description Rubles to be transferred */
-            total: string;
-            /** @description By transfers, less what was paid back */
-            received: string;
-            /** @description To the wallet for it */
-            credited: string;
-            /** @description Of the total; below zero: more arrived */
-            missing: string;
-            /** Format: date-time */
-            created_at: string;
-            /** Format: date-time */
-            expires_at: string;
-            /**
-             * Format: date-time
-             * @description When it was paid or cancelled
-             */
-            ended_at: string | null;
-            /** @description For administrators */
-            user?: string;
-            transfer: components["schemas"]["InvoiceTransfer"];
-            /** @description The document was noted before, and nothing was changed */
-            repeated: boolean;
-        };
-        InvoiceTransfer: {
-            /** Format: date */
-            date: string;
-            /** @description Of the document of the bank */
-            number: string;
-            /** @description Rubles; below zero: paid back */
-            amount: string;
-            /** @description To the wallet; below zero: taken */
-            credited: string;
-            /** @description In the books */
-            reference: string;
-            /** @description As the payer wrote it, a note, or why it was paid back */
-            purpose: string | null;
-            /** Format: date-time */
-            noted_at: string;
-            /** @description For administrators */
-            payer?: string | null;
-            /** @description For administrators */
-            imported?: boolean;
-            /** @description For administrators */
-            actor?: string;
-        };
-        StatementReport: {
-            dry_run: boolean;
-            /** @description Rubles; in a dry run, that would be credited */
-            credited: string;
-            /** @description Documents by outcome */
-            counts: {
-                [key: string]: number;
-            };
-            documents: components["schemas"]["StatementDocument"][];
-        };
-        StatementDocument: {
-            /** @enum {string} */
-            outcome: "credited" | "already" | "outgoing" | "not_arrived" | "other_account" | "no_number" | "ambiguous" | "unknown_number" | "payer_differs" | "cancelled" | "unreadable" | "refused";
-            needs_you: boolean;
-            note: string | null;
-            /** @description Of the file */
-            line: number;
-            number: string | null;
-            /** Format: date */
-            date: string | null;
-            amount: string;
-            payer: string | null;
-            payer_inn: string | null;
-            purpose: string | null;
-            /** @description Its id */
-            invoice: string | null;
-            invoice_number: string | null;
-            credited: string;
-            /** @description Of the invoice afterwards; below zero: more arrived than its total */
-            missing: string;
-        };
-        Act: {
-            id: string;
-            number: string;
-            /** @description In Moscow, such as 2026-10 */
-            month: string;
-            /** @description Balance at the beginning of the month. This and the next three are exact */
-            opening: string;
-            /** @description Top-ups less what was paid back */
-            topped_up: string;
-            /** @description Calls, less refunds and adjustments */
-            spent: string;
-            closing: string;
-            /** @description From the months before: parts of a kopeck, and what was charged late */
-            carried_in: string;
-            /** @description carried_in and spent, in whole kopecks */
-            amount: string;
-            vat: components["schemas"]["InvoiceVAT"] | null;
-            vat_amount: string;
-            total: string;
-            /** @description To the next month */
-            carried_out: string;
-            /** Format: date-time */
-            made_at: string;
-            /** @description For administrators */
-            user?: string;
-        };
-        Vouchers: {
-            id: string;
-            /** @description Rubles that a code is worth */
-            amount: string;
-            codes: number;
-            /** @description How many accounts may redeem each code */
-            uses: number;
-            /** @description How many accounts have redeemed a code */
-            redeemed: number;
-            note: string;
-            /** @description Who made them */
-            actor: string;
-            /** Format: date-time */
-            created_at: string;
-            /** Format: date-time */
-            expires_at: string | null;
-            /** Format: date-time */
-            revoked_at: string | null;
-            /** @description The codes, in the answer to their creation alone */
-            secrets?: string[];
-        };
-        PaymentRefund: {
-            id: string;
-            payment: string;
-            /** @enum {string} */
-            state: "pending" | "succeeded" | "canceled";
-            amount: string;
-            reason: string;
-            /** @description Why it was canceled */
-            failure: string | null;
-            /** Format: date-time */
-            created_at: string;
-        };
-        AutoTerms: {
-            /** @description Rubles below which the wallet is topped up */
-            threshold: string | number;
-            /** @description Rubles of a top-up */
-            amount: string | number;
-            /** @description The most rubles that are charged in a calendar month, UTC */
-            monthly_cap: string | number;
-            /**
-             * @description The person permits charges without being asked each time
-             * @constant
-             */
-            consent: true;
-        };
-        AutoTopUp: {
-            /**
-             * @description waiting: for the payment that saves the method
-             * @enum {string}
-             */
-            state: "waiting" | "active" | "paused";
-            /** @description Why it is paused */
-            reason: string | null;
-            method: string | null;
-            threshold: string;
-            amount: string;
-            monthly_cap: string;
-            /** @description What was charged in this calendar month */
-            this_month: string;
-            /** Format: date-time */
-            consent_at: string;
         };
         Invitation: {
             id: string;
@@ -7667,6 +7348,544 @@ export interface components {
                 [key: string]: unknown;
             };
         };
+        /** @description The act of a month: what was rendered and is to be booked. */
+        Act: {
+            id: string;
+            number: string;
+            /** @description In Moscow, such as 2026-10 */
+            month: string;
+            /** @description Balance at the beginning of the month; this and the next three are exact */
+            opening: components["schemas"]["Decimal"];
+            topped_up: components["schemas"]["Decimal"];
+            /** @description Calls, less refunds and adjustments */
+            spent: components["schemas"]["Decimal"];
+            closing: components["schemas"]["Decimal"];
+            /** @description From the months before: parts of a kopeck, and what was charged late */
+            carried_in: components["schemas"]["Decimal"];
+            /** @description Carried_in and spent, in whole kopecks */
+            amount: components["schemas"]["Decimal"];
+            vat: components["schemas"]["InvoiceVAT"] | null;
+            vat_amount: components["schemas"]["Decimal"];
+            total: components["schemas"]["Decimal"];
+            /** @description To the next month */
+            carried_out: components["schemas"]["Decimal"];
+            /** Format: date-time */
+            made_at: string;
+        };
+        /** @description A page of acts, and the months whose acts can be made. */
+        ActList: {
+            /** @description Months such as 2026-10, the oldest first; those without services have no act */
+            due: string[];
+            data: components["schemas"]["Act"][];
+            /** @description Of the next page; null: there is none */
+            next: string | null;
+        };
+        /** @description The last month whose act is to be made. */
+        ActsInput: {
+            month?: string | null;
+        };
+        /** @description An act as operators see it. */
+        AnyAct: {
+            id: string;
+            number: string;
+            /** @description In Moscow, such as 2026-10 */
+            month: string;
+            /** @description Balance at the beginning of the month; this and the next three are exact */
+            opening: components["schemas"]["Decimal"];
+            topped_up: components["schemas"]["Decimal"];
+            /** @description Calls, less refunds and adjustments */
+            spent: components["schemas"]["Decimal"];
+            closing: components["schemas"]["Decimal"];
+            /** @description From the months before: parts of a kopeck, and what was charged late */
+            carried_in: components["schemas"]["Decimal"];
+            /** @description Carried_in and spent, in whole kopecks */
+            amount: components["schemas"]["Decimal"];
+            vat: components["schemas"]["InvoiceVAT"] | null;
+            vat_amount: components["schemas"]["Decimal"];
+            total: components["schemas"]["Decimal"];
+            /** @description To the next month */
+            carried_out: components["schemas"]["Decimal"];
+            /** Format: date-time */
+            made_at: string;
+            user: string;
+        };
+        /** @description An invoice as operators see it. */
+        AnyInvoice: {
+            id: string;
+            /** @description Without gaps for the seller and the year, such as W-2026-17 */
+            number: string;
+            /** @enum {string} */
+            state: "open" | "paid" | "cancelled";
+            /** @description It is open and its time is over; money that comes later is credited all the same */
+            expired: boolean;
+            buyer: components["schemas"]["Buyer"];
+            /** @description Rubles that the wallet gets when all is paid */
+            amount: components["schemas"]["Decimal"];
+            vat: components["schemas"]["InvoiceVAT"] | null;
+            /** @description In total, to the nearest kopeck */
+            vat_amount: components["schemas"]["Decimal"];
+            /** @description Rubles to be transferred */
+            total: components["schemas"]["Decimal"];
+            /** @description By transfers, less what was paid back */
+            received: components["schemas"]["Decimal"];
+            /** @description To the wallet for it */
+            credited: components["schemas"]["Decimal"];
+            /** @description Of the total; below zero: more arrived */
+            missing: components["schemas"]["Decimal"];
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            expires_at: string;
+            /**
+             * Format: date-time
+             * @description When it was paid or cancelled
+             */
+            ended_at: string | null;
+            user: string;
+        };
+        /** @description An invoice with what arrived for it. */
+        AnyInvoiceWithTransfers: {
+            id: string;
+            /** @description Without gaps for the seller and the year, such as W-2026-17 */
+            number: string;
+            /** @enum {string} */
+            state: "open" | "paid" | "cancelled";
+            /** @description It is open and its time is over; money that comes later is credited all the same */
+            expired: boolean;
+            buyer: components["schemas"]["Buyer"];
+            /** @description Rubles that the wallet gets when all is paid */
+            amount: components["schemas"]["Decimal"];
+            vat: components["schemas"]["InvoiceVAT"] | null;
+            /** @description In total, to the nearest kopeck */
+            vat_amount: components["schemas"]["Decimal"];
+            /** @description Rubles to be transferred */
+            total: components["schemas"]["Decimal"];
+            /** @description By transfers, less what was paid back */
+            received: components["schemas"]["Decimal"];
+            /** @description To the wallet for it */
+            credited: components["schemas"]["Decimal"];
+            /** @description Of the total; below zero: more arrived */
+            missing: components["schemas"]["Decimal"];
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            expires_at: string;
+            /**
+             * Format: date-time
+             * @description When it was paid or cancelled
+             */
+            ended_at: string | null;
+            user: string;
+            transfers: components["schemas"]["AnyTransfer"][];
+        };
+        /** @description A payment as operators see it. */
+        AnyPayment: {
+            id: string;
+            /** @enum {string} */
+            state: "pending" | "succeeded" | "canceled";
+            /** @description Rubles that were asked for */
+            amount: components["schemas"]["Decimal"];
+            /** @description Rubles that the provider confirmed and the wallet got; null before */
+            paid: components["schemas"]["Decimal"] | null;
+            /** @description Rubles that went back to the payer */
+            refunded: components["schemas"]["Decimal"];
+            /** @description Where the payer confirms the payment */
+            url: string | null;
+            /** @description What it was paid with, such as Bank card *4444 */
+            method: string | null;
+            /** @description Why it was canceled, in the word of the provider */
+            reason: string | null;
+            automatic: boolean;
+            provider: string;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            ended_at: string | null;
+            user: string;
+            provider_id: string | null;
+            /** @description Why money that the provider confirms is not credited */
+            problem: string | null;
+        };
+        /** @description A transfer as operators see it. */
+        AnyTransfer: {
+            /** Format: date */
+            date: string;
+            /** @description Of the document of the bank */
+            number: string;
+            /** @description Rubles; below zero: paid back */
+            amount: components["schemas"]["Decimal"];
+            /** @description To the wallet; below zero: taken */
+            credited: components["schemas"]["Decimal"];
+            /** @description In the books */
+            reference: string;
+            /** @description As the payer wrote it, a note, or why it was paid back */
+            purpose: string | null;
+            /** Format: date-time */
+            noted_at: string;
+            /** @description Name and INN */
+            payer: string | null;
+            /** @description From a statement of the bank */
+            imported: boolean;
+            actor: string;
+        };
+        /** @description AutoAnswer is the automatic top-ups as they are now. */
+        AutoAnswer: {
+            auto: components["schemas"]["AutoTopUp"] | null;
+        };
+        /** @description What a person consents to. All members are needed. */
+        AutoTerms: {
+            /** @description Rubles below which the wallet is topped up */
+            threshold?: components["schemas"]["Decimal"] | number;
+            /** @description Rubles of a top-up */
+            amount?: components["schemas"]["Decimal"] | number;
+            /** @description The most rubles that are charged in a calendar month, UTC */
+            monthly_cap?: components["schemas"]["Decimal"] | number;
+            /** @description True: the person permits charges without being asked each time */
+            consent?: boolean;
+        };
+        /** @description How a wallet is topped up by itself. */
+        AutoTopUp: {
+            /**
+             * @description Waiting: for the payment that saves the method
+             * @enum {string}
+             */
+            state: "waiting" | "active" | "paused";
+            /** @description Why it is paused */
+            reason: string | null;
+            method: string | null;
+            threshold: components["schemas"]["Decimal"];
+            amount: components["schemas"]["Decimal"];
+            monthly_cap: components["schemas"]["Decimal"];
+            /** @description What was charged in this calendar month */
+            this_month: components["schemas"]["Decimal"];
+            /** Format: date-time */
+            consent_at: string;
+        };
+        /** @description The organization that pays. */
+        Buyer: {
+            name: string;
+            inn: string;
+            kpp: string | null;
+            address: string;
+        };
+        BuyerInput: {
+            name?: string | null;
+            /** @description 10 digits of a company or 12 of a sole trader, with right check digits */
+            inn?: string | null;
+            /** @description Of a company; a sole trader has none */
+            kpp?: string | null;
+            address?: string | null;
+        };
+        /** @description An invoice to an organization. */
+        Invoice: {
+            id: string;
+            /** @description Without gaps for the seller and the year, such as W-2026-17 */
+            number: string;
+            /** @enum {string} */
+            state: "open" | "paid" | "cancelled";
+            /** @description It is open and its time is over; money that comes later is credited all the same */
+            expired: boolean;
+            buyer: components["schemas"]["Buyer"];
+            /** @description Rubles that the wallet gets when all is paid */
+            amount: components["schemas"]["Decimal"];
+            vat: components["schemas"]["InvoiceVAT"] | null;
+            /** @description In total, to the nearest kopeck */
+            vat_amount: components["schemas"]["Decimal"];
+            /** @description Rubles to be transferred */
+            total: components["schemas"]["Decimal"];
+            /** @description By transfers, less what was paid back */
+            received: components["schemas"]["Decimal"];
+            /** @description To the wallet for it */
+            credited: components["schemas"]["Decimal"];
+            /** @description Of the total; below zero: more arrived */
+            missing: components["schemas"]["Decimal"];
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            expires_at: string;
+            /**
+             * Format: date-time
+             * @description When it was paid or cancelled
+             */
+            ended_at: string | null;
+        };
+        /** @description A page of invoices with what can be invoiced. */
+        InvoiceList: {
+            /** @description Null: this gateway makes no invoices */
+            settings: components["schemas"]["InvoiceSettings"] | null;
+            buyer: components["schemas"]["Buyer"] | null;
+            data: components["schemas"]["Invoice"][];
+            /** @description Of the next page; null: there is none */
+            next: string | null;
+        };
+        /** @description An invoice after money has arrived for it, or was paid back. */
+        InvoiceMoved: {
+            id: string;
+            /** @description Without gaps for the seller and the year, such as W-2026-17 */
+            number: string;
+            /** @enum {string} */
+            state: "open" | "paid" | "cancelled";
+            /** @description It is open and its time is over; money that comes later is credited all the same */
+            expired: boolean;
+            buyer: components["schemas"]["Buyer"];
+            /** @description Rubles that the wallet gets when all is paid */
+            amount: components["schemas"]["Decimal"];
+            vat: components["schemas"]["InvoiceVAT"] | null;
+            /** @description In total, to the nearest kopeck */
+            vat_amount: components["schemas"]["Decimal"];
+            /** @description Rubles to be transferred */
+            total: components["schemas"]["Decimal"];
+            /** @description By transfers, less what was paid back */
+            received: components["schemas"]["Decimal"];
+            /** @description To the wallet for it */
+            credited: components["schemas"]["Decimal"];
+            /** @description Of the total; below zero: more arrived */
+            missing: components["schemas"]["Decimal"];
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            expires_at: string;
+            /**
+             * Format: date-time
+             * @description When it was paid or cancelled
+             */
+            ended_at: string | null;
+            user: string;
+            transfer: components["schemas"]["AnyTransfer"];
+            /** @description The document was noted before, and nothing was changed */
+            repeated: boolean;
+        };
+        /** @description What can be invoiced. */
+        InvoiceSettings: {
+            seller: string;
+            min: components["schemas"]["Decimal"];
+            max: components["schemas"]["Decimal"];
+            vat: components["schemas"]["InvoiceVAT"] | null;
+        };
+        /** @description Money that arrived for an invoice, or was paid back. */
+        InvoiceTransfer: {
+            /** Format: date */
+            date: string;
+            /** @description Of the document of the bank */
+            number: string;
+            /** @description Rubles; below zero: paid back */
+            amount: components["schemas"]["Decimal"];
+            /** @description To the wallet; below zero: taken */
+            credited: components["schemas"]["Decimal"];
+            /** @description In the books */
+            reference: string;
+            /** @description As the payer wrote it, a note, or why it was paid back */
+            purpose: string | null;
+            /** Format: date-time */
+            noted_at: string;
+        };
+        /** @description The tax in a total. */
+        InvoiceVAT: {
+            /** @enum {string} */
+            mode: "included" | "on_top";
+            percent: string;
+        };
+        /** @description An invoice with what arrived for it. */
+        InvoiceWithTransfers: {
+            id: string;
+            /** @description Without gaps for the seller and the year, such as W-2026-17 */
+            number: string;
+            /** @enum {string} */
+            state: "open" | "paid" | "cancelled";
+            /** @description It is open and its time is over; money that comes later is credited all the same */
+            expired: boolean;
+            buyer: components["schemas"]["Buyer"];
+            /** @description Rubles that the wallet gets when all is paid */
+            amount: components["schemas"]["Decimal"];
+            vat: components["schemas"]["InvoiceVAT"] | null;
+            /** @description In total, to the nearest kopeck */
+            vat_amount: components["schemas"]["Decimal"];
+            /** @description Rubles to be transferred */
+            total: components["schemas"]["Decimal"];
+            /** @description By transfers, less what was paid back */
+            received: components["schemas"]["Decimal"];
+            /** @description To the wallet for it */
+            credited: components["schemas"]["Decimal"];
+            /** @description Of the total; below zero: more arrived */
+            missing: components["schemas"]["Decimal"];
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            expires_at: string;
+            /**
+             * Format: date-time
+             * @description When it was paid or cancelled
+             */
+            ended_at: string | null;
+            transfers: components["schemas"]["InvoiceTransfer"][];
+        };
+        /** @description A page of a list. */
+        ListAnyAct: {
+            data: components["schemas"]["AnyAct"][];
+            /** @description Of the next page; null: there is none */
+            next: string | null;
+        };
+        /** @description A page of a list. */
+        ListAnyInvoice: {
+            data: components["schemas"]["AnyInvoice"][];
+            /** @description Of the next page; null: there is none */
+            next: string | null;
+        };
+        /** @description A page of a list. */
+        ListAnyPayment: {
+            data: components["schemas"]["AnyPayment"][];
+            /** @description Of the next page; null: there is none */
+            next: string | null;
+        };
+        /** @description A page of a list. */
+        ListVouchers: {
+            data: components["schemas"]["Vouchers"][];
+            /** @description Of the next page; null: there is none */
+            next: string | null;
+        };
+        NewInvoice: {
+            /** @description Rubles, in whole kopecks */
+            amount?: components["schemas"]["Decimal"] | number;
+        };
+        NewPayment: {
+            /** @description Rubles, with at most two decimals */
+            amount?: components["schemas"]["Decimal"] | number;
+            /** @description Where the receipt goes; required when settings.email_required */
+            email?: string | null;
+            auto?: components["schemas"]["AutoTerms"];
+        };
+        PaidBackInput: {
+            /** @description The account can read it */
+            reason?: string | null;
+            /** @description Take more than is available */
+            below_zero?: boolean | null;
+        };
+        PaidInput: {
+            /** @description The account can read it */
+            note?: string | null;
+        };
+        /** @description What can be paid. */
+        PaySettings: {
+            provider: string;
+            /** @description The money is play money */
+            test: boolean;
+            min: components["schemas"]["Decimal"];
+            max: components["schemas"]["Decimal"];
+            /** @description To offer */
+            amounts: components["schemas"]["Decimal"][];
+            /** @description Receipts are sent */
+            email_required: boolean;
+            /** @description The highest cap of automatic top-ups; null: there are none */
+            max_monthly_cap: components["schemas"]["Decimal"] | null;
+        };
+        /** @description Money from outside. */
+        Payment: {
+            id: string;
+            /** @enum {string} */
+            state: "pending" | "succeeded" | "canceled";
+            /** @description Rubles that were asked for */
+            amount: components["schemas"]["Decimal"];
+            /** @description Rubles that the provider confirmed and the wallet got; null before */
+            paid: components["schemas"]["Decimal"] | null;
+            /** @description Rubles that went back to the payer */
+            refunded: components["schemas"]["Decimal"];
+            /** @description Where the payer confirms the payment */
+            url: string | null;
+            /** @description What it was paid with, such as Bank card *4444 */
+            method: string | null;
+            /** @description Why it was canceled, in the word of the provider */
+            reason: string | null;
+            automatic: boolean;
+            provider: string;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            ended_at: string | null;
+        };
+        /** @description A page of payments with what can be paid. */
+        PaymentList: {
+            /** @description Null: this gateway takes no payments */
+            settings: components["schemas"]["PaySettings"] | null;
+            auto: components["schemas"]["AutoTopUp"] | null;
+            data: components["schemas"]["Payment"][];
+            /** @description Of the next page; null: there is none */
+            next: string | null;
+        };
+        /** @description Money of a payment that goes back to the payer. */
+        PaymentRefund: {
+            id: string;
+            payment: string;
+            /** @enum {string} */
+            state: "pending" | "succeeded" | "canceled";
+            amount: components["schemas"]["Decimal"];
+            reason: string;
+            /** @description Why it was canceled */
+            failure: string | null;
+            /** Format: date-time */
+            created_at: string;
+        };
+        RedeemVoucher: {
+            /** @description As it was printed: case, spaces and hyphens do not matter */
+            code?: string;
+        };
+        /** @description A code that an account has redeemed. */
+        Redemption: {
+            /** @description Id of the batch that the code is of */
+            voucher: string;
+            /** @description Rubles that were credited */
+            amount: components["schemas"]["Decimal"];
+            /** Format: date-time */
+            redeemed_at: string;
+            /** @description The account had redeemed this code before */
+            repeated: boolean;
+        };
+        RefundInput: {
+            /** @description Rubles; without it, all that is left */
+            amount?: components["schemas"]["Decimal"] | number;
+            /** @description Stored with the posting; the user can read it */
+            reason?: string | null;
+            /** @description Names the refund: the same one refunds once */
+            reference?: string | null;
+            /** @description The wallet may owe money afterwards */
+            below_zero?: boolean | null;
+        };
+        /** @description A document of a statement, and what became of it. */
+        StatementDocument: {
+            outcome: string;
+            /** @description Somebody has to decide */
+            needs_you: boolean;
+            note: string | null;
+            /** @description Of the file */
+            line: number;
+            number: string | null;
+            /** Format: date */
+            date: string | null;
+            amount: components["schemas"]["Decimal"];
+            payer: string | null;
+            payer_inn: string | null;
+            purpose: string | null;
+            invoice: string | null;
+            invoice_number: string | null;
+            credited: components["schemas"]["Decimal"];
+            missing: components["schemas"]["Decimal"];
+        };
+        StatementInput: {
+            /** @description The file in base64 */
+            statement?: string;
+            /** @description Only say what would be credited */
+            dry_run?: boolean;
+        };
+        /** @description What became of a statement of the bank. */
+        StatementReport: {
+            dry_run: boolean;
+            /** @description Rubles; in a dry run, that would be credited */
+            credited: components["schemas"]["Decimal"];
+            /** @description Documents by outcome */
+            counts: {
+                [key: string]: number;
+            };
+            documents: components["schemas"]["StatementDocument"][];
+        };
         /** @description A page with filters, under a name: its address is /page?query. */
         View: {
             id: string;
@@ -7702,6 +7921,43 @@ export interface components {
             most: number;
             /** @description They come at once */
             next: null;
+        };
+        /** @description A batch of codes. */
+        Vouchers: {
+            id: string;
+            /** @description Rubles that a code is worth */
+            amount: components["schemas"]["Decimal"];
+            codes: number;
+            /** @description How many accounts may redeem each code */
+            uses: number;
+            /** @description How many accounts have redeemed a code */
+            redeemed: number;
+            note: string;
+            /** @description Who made them */
+            actor: string;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            expires_at: string | null;
+            /** Format: date-time */
+            revoked_at: string | null;
+            /** @description The codes, in the answer to their creation alone */
+            secrets?: string[];
+        };
+        VouchersInput: {
+            /** @description Rubles that a code is worth, in whole kopecks */
+            amount?: components["schemas"]["Decimal"] | number;
+            /** @description 1 without it */
+            codes?: number;
+            /** @description How many accounts may redeem each code; 1 without it */
+            uses?: number;
+            /** @description What the codes are for */
+            note?: string;
+            /**
+             * Format: date-time
+             * @description Null: never
+             */
+            expires_at?: string | null;
         };
     };
     responses: {
@@ -14445,248 +14701,6 @@ export interface operations {
             default: components["responses"]["Error"];
         };
     };
-    listPayments: {
-        parameters: {
-            query?: {
-                limit?: number;
-                /** @description next of the page before */
-                cursor?: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description One page */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        /** @description null: nobody can pay here */
-                        settings: components["schemas"]["PaySettings"] | null;
-                        auto: components["schemas"]["AutoTopUp"] | null;
-                        data: components["schemas"]["Payment"][];
-                        next: string | null;
-                    };
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    createPayment: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
-                "X-Weir"?: components["parameters"]["XWeir"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "amount": "500"
-                 *     }
-                 */
-                "application/json": {
-                    /** @description Rubles, with at most two decimals */
-                    amount: string | number;
-                    /** @description Where the receipt goes; required when settings.email_required */
-                    email?: string | null;
-                    auto?: components["schemas"]["AutoTerms"] | null;
-                };
-            };
-        };
-        responses: {
-            /** @description The payment */
-            201: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "data": {
-                     *         "id": "pay_3dQh4uXc9Rk2mTzB1nV8pLwY",
-                     *         "state": "pending",
-                     *         "amount": "500",
-                     *         "paid": null,
-                     *         "refunded": "0",
-                     *         "url": "https://yoomoney.ru/checkout/payments/v2/contract?orderId=23d93cac-000f-5000-8000-126628f15141",
-                     *         "method": null,
-                     *         "reason": null,
-                     *         "automatic": false,
-                     *         "provider": "yookassa",
-                     *         "created_at": "2026-01-31T12:00:00Z",
-                     *         "ended_at": null
-                     *       }
-                     *     }
-                     */
-                    "application/json": {
-                        data: components["schemas"]["Payment"];
-                    };
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            408: components["responses"]["Error"];
-            409: components["responses"]["Error"];
-            413: components["responses"]["Error"];
-            415: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            502: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    getPayment: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description Id of the payment */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The payment */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "data": {
-                     *         "id": "pay_3dQh4uXc9Rk2mTzB1nV8pLwY",
-                     *         "state": "pending",
-                     *         "amount": "500",
-                     *         "paid": null,
-                     *         "refunded": "0",
-                     *         "url": "https://yoomoney.ru/checkout/payments/v2/contract?orderId=23d93cac-000f-5000-8000-126628f15141",
-                     *         "method": null,
-                     *         "reason": null,
-                     *         "automatic": false,
-                     *         "provider": "yookassa",
-                     *         "created_at": "2026-01-31T12:00:00Z",
-                     *         "ended_at": null
-                     *       }
-                     *     }
-                     */
-                    "application/json": {
-                        data: components["schemas"]["Payment"];
-                    };
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    changeAutoTopUp: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
-                "X-Weir"?: components["parameters"]["XWeir"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "threshold": "300",
-                 *       "amount": "1000",
-                 *       "monthly_cap": "5000",
-                 *       "consent": true
-                 *     }
-                 */
-                "application/json": components["schemas"]["AutoTerms"];
-            };
-        };
-        responses: {
-            /** @description The automatic top-ups */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        auto: components["schemas"]["AutoTopUp"];
-                    };
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            408: components["responses"]["Error"];
-            413: components["responses"]["Error"];
-            415: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    endAutoTopUp: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
-                "X-Weir"?: components["parameters"]["XWeir"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Nothing is charged any more */
-            204: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            413: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
     notifyPayment: {
         parameters: {
             query?: never;
@@ -15029,1098 +15043,6 @@ export interface operations {
             default: components["responses"]["Error"];
         };
     };
-    redeemVoucher: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
-                "X-Weir"?: components["parameters"]["XWeir"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "code": "7K3M-Q2XV-9TBN-04RC-HW5E"
-                 *     }
-                 */
-                "application/json": {
-                    /** @description As it was printed: case, spaces and hyphens do not matter */
-                    code: string;
-                };
-            };
-        };
-        responses: {
-            /** @description What was credited */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "data": {
-                     *         "voucher": "vb_3dQh4uXc9Rk2mTzB1nV8pLwY",
-                     *         "amount": "500",
-                     *         "redeemed_at": "2026-01-31T12:00:00Z",
-                     *         "repeated": false
-                     *       }
-                     *     }
-                     */
-                    "application/json": {
-                        data: components["schemas"]["Redemption"];
-                    };
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            408: components["responses"]["Error"];
-            409: components["responses"]["Error"];
-            413: components["responses"]["Error"];
-            415: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    listInvoices: {
-        parameters: {
-            query?: {
-                limit?: number;
-                /** @description next of the page before */
-                cursor?: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description One page */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        /** @description null: this gateway makes no invoices */
-                        settings: components["schemas"]["InvoiceSettings"] | null;
-                        buyer: components["schemas"]["Buyer"] | null;
-                        data: components["schemas"]["Invoice"][];
-                        next: string | null;
-                    };
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    createInvoice: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
-                "X-Weir"?: components["parameters"]["XWeir"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "amount": "10000"
-                 *     }
-                 */
-                "application/json": {
-                    /** @description Rubles, in whole kopecks */
-                    amount: string | number;
-                };
-            };
-        };
-        responses: {
-            /** @description The invoice */
-            201: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "data": {
-                     *         "id": "inv_3dQh4uXc9Rk2mTzB1nV8pLwY",
-                     *         "number": "W-2026-17",
-                     *         "state": "open",
-                     *         "expired": false,
-                     *         "buyer": {
-                     *           "name": "ООО «Ромашка»",
-                     *           "inn": "0076543215",
-                     *           "kpp": "007601001",
-                     *           "address": "г. Красногорск, ул. Ленина, д. 5"
-                     *         },
-                     *         "amount": "10000",
-                     *         "vat": {
-                     *           "mode": "on_top",
-                     *           "percent": "22"
-                     *         },
-                     *         "vat_amount": "2200",
-                     *         "total": "12200",
-                     *         "received": "0",
-                     *         "credited": "0",
-                     *         "missing": "12200",
-                     *         "created_at": "2026-11-25T09:00:00Z",
-                     *         "expires_at": "2026-12-05T09:00:00Z",
-                     *         "ended_at": null
-                     *       }
-                     *     }
-                     */
-                    "application/json": {
-                        data: components["schemas"]["Invoice"];
-                    };
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            408: components["responses"]["Error"];
-            409: components["responses"]["Error"];
-            413: components["responses"]["Error"];
-            415: components["responses"]["Error"];
-            422: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    saveBuyer: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
-                "X-Weir"?: components["parameters"]["XWeir"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "name": "ООО «Ромашка»",
-                 *       "inn": "0076543215",
-                 *       "kpp": "007601001",
-                 *       "address": "г. Красногорск, ул. Ленина, д. 5"
-                 *     }
-                 */
-                "application/json": {
-                    name: string;
-                    /** @description 10 digits of a company or 12 of a sole trader, with right check digits */
-                    inn: string;
-                    /** @description Of a company; a sole trader has none */
-                    kpp?: string | null;
-                    address: string;
-                };
-            };
-        };
-        responses: {
-            /** @description As it was saved */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "data": {
-                     *         "name": "ООО «Ромашка»",
-                     *         "inn": "0076543215",
-                     *         "kpp": "007601001",
-                     *         "address": "г. Красногорск, ул. Ленина, д. 5"
-                     *       }
-                     *     }
-                     */
-                    "application/json": {
-                        data: components["schemas"]["Buyer"];
-                    };
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            408: components["responses"]["Error"];
-            413: components["responses"]["Error"];
-            415: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    getInvoice: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description Id of the invoice */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The invoice */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        data: components["schemas"]["InvoiceWithTransfers"];
-                    };
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    cancelInvoice: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
-                "X-Weir"?: components["parameters"]["XWeir"];
-            };
-            path: {
-                /** @description Id of the invoice */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The invoice */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        data: components["schemas"]["Invoice"];
-                    };
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            409: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    getInvoiceDocument: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description Id of the invoice */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description PDF, A4 */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/pdf": string;
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    listActs: {
-        parameters: {
-            query?: {
-                limit?: number;
-                /** @description next of the page before */
-                cursor?: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description One page */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        /** @description Months such as 2026-10, the oldest first; those without services have no act */
-                        due: string[];
-                        data: components["schemas"]["Act"][];
-                        next: string | null;
-                    };
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    createActs: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
-                "X-Weir"?: components["parameters"]["XWeir"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "month": "2026-01"
-                 *     }
-                 */
-                "application/json": {
-                    month: string;
-                };
-            };
-        };
-        responses: {
-            /** @description The acts that were made */
-            201: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "data": [
-                     *         {
-                     *           "id": "act_3dQh4uXc9Rk2mTzB1nV8pLwY",
-                     *           "number": "A-2026-5",
-                     *           "month": "2026-10",
-                     *           "opening": "1234.567890123",
-                     *           "topped_up": "10000",
-                     *           "spent": "1999.994999999",
-                     *           "closing": "9234.572890124",
-                     *           "carried_in": "0.009123456",
-                     *           "amount": "2000",
-                     *           "vat": null,
-                     *           "vat_amount": "0",
-                     *           "total": "2000",
-                     *           "carried_out": "0.004123455",
-                     *           "made_at": "2026-11-02T09:00:00Z"
-                     *         }
-                     *       ]
-                     *     }
-                     */
-                    "application/json": {
-                        data: components["schemas"]["Act"][];
-                    };
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            408: components["responses"]["Error"];
-            413: components["responses"]["Error"];
-            415: components["responses"]["Error"];
-            422: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    getActDocument: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description Id of the act */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description PDF, A4 */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/pdf": string;
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    listAllInvoices: {
-        parameters: {
-            query?: {
-                /** @description Only those of this user */
-                user?: string;
-                state?: "open" | "paid" | "cancelled";
-                /** @description Only the one with this number */
-                number?: string;
-                limit?: number;
-                /** @description next of the page before */
-                cursor?: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description One page */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        data: components["schemas"]["Invoice"][];
-                        next: string | null;
-                    };
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    importStatement: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "statement": "MUNDbGllbnRCYW5rRXhjaGFuZ2UK0JrQvtC90LXRhtCk0LDQudC70LAK",
-                 *       "dry_run": true
-                 *     }
-                 */
-                "application/json": {
-                    /** @description The file in base64 */
-                    statement: string;
-                    /**
-                     * @description Only say what would be credited
-                     * @default false
-                     */
-                    dry_run?: boolean;
-                };
-            };
-        };
-        responses: {
-            /** @description What became of each document */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "data": {
-                     *         "dry_run": true,
-                     *         "credited": "0",
-                     *         "counts": {},
-                     *         "documents": []
-                     *       }
-                     *     }
-                     */
-                    "application/json": {
-                        data: components["schemas"]["StatementReport"];
-                    };
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            408: components["responses"]["Error"];
-            409: components["responses"]["Error"];
-            413: components["responses"]["Error"];
-            415: components["responses"]["Error"];
-            422: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    getAnyInvoice: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description Id of the invoice */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The invoice */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        data: components["schemas"]["InvoiceWithTransfers"];
-                    };
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    cancelAnyInvoice: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description Id of the invoice */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The invoice */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        data: components["schemas"]["Invoice"];
-                    };
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            409: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    getAnyInvoiceDocument: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description Id of the invoice */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description PDF, A4 */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/pdf": string;
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    markInvoicePaid: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description Id of the invoice */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "reference": "4711",
-                 *       "date": "2026-01-31"
-                 *     }
-                 */
-                "application/json": {
-                    /** @description Rubles, in whole kopecks; without it, what is missing of the total */
-                    amount?: string | number | null;
-                    /** @description Number of the document of the bank */
-                    reference: string;
-                    /**
-                     * Format: date
-                     * @description Day of the document
-                     */
-                    date: string;
-                    /** @description The account can read it */
-                    note?: string | null;
-                };
-            };
-        };
-        responses: {
-            /** @description The invoice */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        data: components["schemas"]["InvoiceMoved"];
-                    };
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            408: components["responses"]["Error"];
-            409: components["responses"]["Error"];
-            413: components["responses"]["Error"];
-            415: components["responses"]["Error"];
-            422: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    refundInvoice: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description Id of the invoice */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "amount": "500",
-                 *       "reference": "4712",
-                 *       "date": "2026-01-31",
-                 *       "reason": "asked for by letter"
-                 *     }
-                 */
-                "application/json": {
-                    /** @description Rubles, in whole kopecks */
-                    amount: string | number | null;
-                    /** @description Number of the document of the bank */
-                    reference: string;
-                    /**
-                     * Format: date
-                     * @description Day of the document
-                     */
-                    date: string;
-                    /** @description The account can read it */
-                    reason: string;
-                    /**
-                     * @description Take more than is available
-                     * @default false
-                     */
-                    below_zero?: boolean;
-                };
-            };
-        };
-        responses: {
-            /** @description The invoice */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        data: components["schemas"]["InvoiceMoved"];
-                    };
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            408: components["responses"]["Error"];
-            409: components["responses"]["Error"];
-            413: components["responses"]["Error"];
-            415: components["responses"]["Error"];
-            422: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    listAllActs: {
-        parameters: {
-            query?: {
-                /** @description Only those of this user */
-                user?: string;
-                /** @description Only those of this month, such as 2026-10 */
-                month?: string;
-                limit?: number;
-                /** @description next of the page before */
-                cursor?: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description One page */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        data: components["schemas"]["Act"][];
-                        next: string | null;
-                    };
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    createAllActs: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "month": "2026-01"
-                 *     }
-                 */
-                "application/json": {
-                    month: string;
-                };
-            };
-        };
-        responses: {
-            /** @description The acts that were made */
-            201: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        data: components["schemas"]["Act"][];
-                    };
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            408: components["responses"]["Error"];
-            409: components["responses"]["Error"];
-            413: components["responses"]["Error"];
-            415: components["responses"]["Error"];
-            422: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    getAnyActDocument: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description Id of the act */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description PDF, A4 */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/pdf": string;
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    listVouchers: {
-        parameters: {
-            query?: {
-                limit?: number;
-                /** @description next of the page before */
-                cursor?: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description One page */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        data: components["schemas"]["Vouchers"][];
-                        next: string | null;
-                    };
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    createVouchers: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "amount": "500",
-                 *       "codes": 2,
-                 *       "note": "Spring conference"
-                 *     }
-                 */
-                "application/json": {
-                    /** @description Rubles that a code is worth, in whole kopecks */
-                    amount: string | number;
-                    /** @default 1 */
-                    codes?: number;
-                    /**
-                     * @description How many accounts may redeem each code
-                     * @default 1
-                     */
-                    uses?: number;
-                    /** @description What the codes are for */
-                    note: string;
-                    /**
-                     * Format: date-time
-                     * @description null: never
-                     */
-                    expires_at?: string | null;
-                };
-            };
-        };
-        responses: {
-            /** @description The batch with its codes */
-            201: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "data": {
-                     *         "id": "vb_3dQh4uXc9Rk2mTzB1nV8pLwY",
-                     *         "amount": "500",
-                     *         "codes": 2,
-                     *         "uses": 1,
-                     *         "redeemed": 0,
-                     *         "note": "Spring conference",
-                     *         "actor": "key:key_2kV9sQ4pLx7ZbN1mR8tYwC3d",
-                     *         "created_at": "2026-01-31T12:00:00Z",
-                     *         "expires_at": null,
-                     *         "revoked_at": null,
-                     *         "secrets": [
-                     *           "7K3M-Q2XV-9TBN-04RC-HW5E",
-                     *           "0C6D-TT1V-RW2N-8XKA-Z3QJ"
-                     *         ]
-                     *       }
-                     *     }
-                     */
-                    "application/json": {
-                        data: components["schemas"]["Vouchers"];
-                    };
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            408: components["responses"]["Error"];
-            413: components["responses"]["Error"];
-            415: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    revokeVouchers: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description Id of the batch */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The batch */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        data: components["schemas"]["Vouchers"];
-                    };
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
     deleteUser: {
         parameters: {
             query?: never;
@@ -16145,105 +15067,6 @@ export interface operations {
             403: components["responses"]["Error"];
             404: components["responses"]["Error"];
             409: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    listAllPayments: {
-        parameters: {
-            query?: {
-                /** @description Only those of this user */
-                user?: string;
-                /** @description Only those that have not ended or have a problem */
-                open?: "true" | "false";
-                limit?: number;
-                /** @description next of the page before */
-                cursor?: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description One page */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        data: components["schemas"]["Payment"][];
-                        next: string | null;
-                    };
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    refundPayment: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description Id of the payment */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "amount": "100",
-                 *       "reason": "Asked for by mail",
-                 *       "reference": "T-1001"
-                 *     }
-                 */
-                "application/json": {
-                    /** @description Rubles; default: all that is left */
-                    amount?: string | number | null;
-                    /** @description The reason, stored with the posting; the user can read it */
-                    reason: string;
-                    /** @description Names the refund: the same one refunds once */
-                    reference: string;
-                    /** @description The wallet may owe money afterwards */
-                    below_zero?: boolean;
-                };
-            };
-        };
-        responses: {
-            /** @description The refund */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        data: components["schemas"]["PaymentRefund"];
-                    };
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            408: components["responses"]["Error"];
-            409: components["responses"]["Error"];
-            413: components["responses"]["Error"];
-            415: components["responses"]["Error"];
-            422: components["responses"]["Error"];
             429: components["responses"]["RetryLater"];
             500: components["responses"]["Error"];
             503: components["responses"]["RetryLater"];
@@ -18446,6 +17269,1214 @@ export interface operations {
             409: components["responses"]["Error"];
             413: components["responses"]["Error"];
             415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    redeemVoucher: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "code": "7K3M-Q2XV-9TBN-04RC-HW5E"
+                 *     }
+                 */
+                "application/json": components["schemas"]["RedeemVoucher"];
+            };
+        };
+        responses: {
+            /** @description What was credited */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Redemption"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    listPayments: {
+        parameters: {
+            query?: {
+                /** @description Rows of the page; 20 without it */
+                limit?: number;
+                /** @description Next of the page before */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PaymentList"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    createPayment: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "amount": "500"
+                 *     }
+                 */
+                "application/json": components["schemas"]["NewPayment"];
+            };
+        };
+        responses: {
+            /** @description The payment */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Payment"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    changeAutoTopUp: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "amount": "1000",
+                 *       "consent": true,
+                 *       "monthly_cap": "5000",
+                 *       "threshold": "300"
+                 *     }
+                 */
+                "application/json": components["schemas"]["AutoTerms"];
+            };
+        };
+        responses: {
+            /** @description The automatic top-ups */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AutoAnswer"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    endAutoTopUp: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Nothing is charged any more */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getPayment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Of the payment */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The payment */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Payment"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    listInvoices: {
+        parameters: {
+            query?: {
+                /** @description Rows of the page; 20 without it */
+                limit?: number;
+                /** @description Next of the page before */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvoiceList"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    createInvoice: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "amount": "10000"
+                 *     }
+                 */
+                "application/json": components["schemas"]["NewInvoice"];
+            };
+        };
+        responses: {
+            /** @description The invoice */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Invoice"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    saveBuyer: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "ООО «Ромашка»",
+                 *       "address": "г. Красногорск, ул. Ленина, д. 5",
+                 *       "inn": "0076543215",
+                 *       "kpp": "007601001"
+                 *     }
+                 */
+                "application/json": components["schemas"]["BuyerInput"];
+            };
+        };
+        responses: {
+            /** @description As it was saved */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Buyer"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getInvoice: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Of the invoice */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The invoice */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["InvoiceWithTransfers"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    cancelInvoice: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /** @description Of the invoice */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The invoice */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Invoice"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getInvoiceDocument: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Of the invoice */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description PDF, A4 */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/pdf": string;
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    listActs: {
+        parameters: {
+            query?: {
+                /** @description Rows of the page; 20 without it */
+                limit?: number;
+                /** @description Next of the page before */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ActList"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    createActs: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "month": "2026-01"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ActsInput"];
+            };
+        };
+        responses: {
+            /** @description The acts that were made */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Act"][];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getActDocument: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Of the act */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description PDF, A4 */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/pdf": string;
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    listVouchers: {
+        parameters: {
+            query?: {
+                /** @description Rows of the page; 20 without it */
+                limit?: number;
+                /** @description Next of the page before */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListVouchers"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    createVouchers: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "amount": "500",
+                 *       "codes": 2,
+                 *       "note": "Spring conference"
+                 *     }
+                 */
+                "application/json": components["schemas"]["VouchersInput"];
+            };
+        };
+        responses: {
+            /** @description The batch with its codes */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Vouchers"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    revokeVouchers: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /** @description Of the batch */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The batch */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Vouchers"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    listAllPayments: {
+        parameters: {
+            query?: {
+                /** @description Rows of the page; 20 without it */
+                limit?: number;
+                /** @description Next of the page before */
+                cursor?: string;
+                /** @description Only those of this user */
+                user?: string;
+                /** @description Only those that have not ended or have a problem */
+                open?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListAnyPayment"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    refundPayment: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /** @description Of the payment */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "amount": "100",
+                 *       "reason": "Asked for by mail",
+                 *       "reference": "T-1001"
+                 *     }
+                 */
+                "application/json": components["schemas"]["RefundInput"];
+            };
+        };
+        responses: {
+            /** @description The refund */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["PaymentRefund"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    listAllActs: {
+        parameters: {
+            query?: {
+                /** @description Rows of the page; 20 without it */
+                limit?: number;
+                /** @description Next of the page before */
+                cursor?: string;
+                /** @description Only those of this user */
+                user?: string;
+                /** @description Only those of this month, such as 2026-10 */
+                month?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListAnyAct"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    createAllActs: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "month": "2026-01"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ActsInput"];
+            };
+        };
+        responses: {
+            /** @description The acts that were made */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["AnyAct"][];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getAnyActDocument: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Of the act */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description PDF, A4 */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/pdf": string;
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    listAllInvoices: {
+        parameters: {
+            query?: {
+                /** @description Rows of the page; 20 without it */
+                limit?: number;
+                /** @description Next of the page before */
+                cursor?: string;
+                /** @description Only those of this user */
+                user?: string;
+                state?: "open" | "paid" | "cancelled";
+                /** @description Only the one with this number */
+                number?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListAnyInvoice"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    importStatement: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "dry_run": true,
+                 *       "statement": "MUNDbGllbnRCYW5rRXhjaGFuZ2UK0JrQvtC90LXRhtCk0LDQudC70LAK"
+                 *     }
+                 */
+                "application/json": components["schemas"]["StatementInput"];
+            };
+        };
+        responses: {
+            /** @description What became of each document */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["StatementReport"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getAnyInvoice: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Of the invoice */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The invoice */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["AnyInvoiceWithTransfers"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    cancelAnyInvoice: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /** @description Of the invoice */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The invoice */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["AnyInvoice"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    markInvoicePaid: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /** @description Of the invoice */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "date": "2026-01-31",
+                 *       "reference": "4711"
+                 *     }
+                 */
+                "application/json": components["schemas"]["PaidInput"];
+            };
+        };
+        responses: {
+            /** @description The invoice */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["InvoiceMoved"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    refundInvoice: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /** @description Of the invoice */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "amount": "500",
+                 *       "date": "2026-01-31",
+                 *       "reason": "asked for by letter",
+                 *       "reference": "4712"
+                 *     }
+                 */
+                "application/json": components["schemas"]["PaidBackInput"];
+            };
+        };
+        responses: {
+            /** @description The invoice */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["InvoiceMoved"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getAnyInvoiceDocument: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Of the invoice */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description PDF, A4 */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/pdf": string;
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
             429: components["responses"]["RetryLater"];
             500: components["responses"]["Error"];
             503: components["responses"]["RetryLater"];

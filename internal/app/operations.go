@@ -1,0 +1,28 @@
+package app
+
+import (
+	"slices"
+	"time"
+
+	"weir/internal/accountapi"
+	"weir/internal/adminapi"
+	"weir/internal/httpapi"
+	"weir/internal/invoice"
+	"weir/internal/operation"
+	"weir/internal/payment"
+	"weir/internal/view"
+	"weir/internal/voucher"
+)
+
+// operations are those of accounts and of operators. payments and invoices are nil where they are off.
+func (g *Gateway) operations(payments *httpapi.Payments, invoices *invoice.Manager) []operation.Operation {
+	vouchers := voucher.NewManager(g.store, time.Now)
+	var service *payment.Service
+	if payments != nil {
+		service = payments.Service
+	}
+	return slices.Concat(
+		accountapi.Operations(accountapi.Deps{Views: view.NewManager(g.store, time.Now), Vouchers: vouchers, Payments: service, Invoices: invoices}),
+		adminapi.Operations(adminapi.Deps{Vouchers: vouchers, Payments: service, Invoices: invoices}),
+	)
+}
