@@ -3,8 +3,10 @@
 package audit
 
 import (
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"hash"
 	"iter"
 	"strconv"
 	"strings"
@@ -107,26 +109,65 @@ type Row struct {
 	At   time.Time // microseconds, UTC
 	Prev string    // Hash of the row before, "" for the first
 	Hash string    // hex
+
+	// Salt is hashed, too, so that what was erased of a row cannot be guessed. Rows of older versions have "".
+	Salt   string
+	Erased int64 // number of the row that says what is left of this one; 0: all is there
+}
+
+// Personal are the actions whose Before and After tell of people, such as addresses and names. None of them moves money.
+var Personal = []string{UserProfile, UserPreferences, Invited, AddressMoved, AddressKept, PasskeyAdded, PasskeyRenamed, PasskeyRemoved, IdentityAdded, IdentityRemoved, KeyCreated, KeyChanged, KeyRevoked}
+
+// Rest is what is left of rows from which personal data were erased. Their own hashes cover what is gone; so the row that erased them has the hash of
+// the rest.
+type Rest struct {
+	n    int
+	hash hash.Hash
+}
+
+// Add adds a row, in order.
+func (r *Rest) Add(row *Row) {
+	if r.hash == nil {
+		r.hash = sha256.New()
+	}
+	r.n++
+	_, _ = r.hash.Write(append(row.text(), row.Hash...))
+}
+
+// String is what After of the row says that erased them.
+func (r *Rest) String() string {
+	if r == nil || r.n == 0 {
+		return ""
+	}
+	return "personal data of " + strconv.Itoa(r.n) + " rows erased; the rest: " + hex.EncodeToString(r.hash.Sum(nil))
 }
 
 // Link appends e to the row whose number and hash are given; 0 and "" begin a chain.
 func Link(e Event, seq int64, prev string, at time.Time) Row {
-	r := Row{Event: e, Seq: seq + 1, At: at.UTC().Truncate(time.Microsecond), Prev: prev}
+	r := Row{Event: e, Seq: seq + 1, At: at.UTC().Truncate(time.Microsecond), Prev: prev, Salt: rand.Text()}
 	r.Hash = r.sum()
 	return r
 }
 
-// sum hashes the row's fields, each after its length: two rows that differ never give the same text to hash.
+// sum hashes the row's fields.
 func (r *Row) sum() string {
+	sum := sha256.Sum256(r.text())
+	return hex.EncodeToString(sum[:])
+}
+
+// text has the row's fields, each after its length: two rows that differ never give the same text.
+func (r *Row) text() []byte {
 	text := make([]byte, 0, 256)
-	for _, field := range []string{r.Prev, strconv.FormatInt(r.Seq, 10), strconv.FormatInt(r.At.UnixMicro(), 10),
-		r.Name, r.From, r.Action, r.Target, r.Before, r.After} {
+	fields := []string{r.Prev, strconv.FormatInt(r.Seq, 10), strconv.FormatInt(r.At.UnixMicro(), 10), r.Name, r.From, r.Action, r.Target, r.Before, r.After, r.Salt}
+	if r.Salt == "" {
+		fields = fields[:len(fields)-1]
+	}
+	for _, field := range fields {
 		text = strconv.AppendInt(text, int64(len(field)), 10)
 		text = append(text, ':')
 		text = append(text, field...)
 	}
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:])
+	return text
 }
 
 // Verify walks a whole chain in order and returns its length. It fails with fault.Conflict at the first row that was changed,
@@ -160,6 +201,7 @@ func Check(rows iter.Seq2[Row, error], noted Mark) (end Mark, err error) {
 	broken := func(format string, args ...any) (Mark, error) {
 		return end, fault.Newf(fault.Conflict, "audit.Check", format, args...)
 	}
+	erased := map[int64]*Rest{} // by the row that says what is left
 	for row, err := range rows {
 		switch {
 		case err != nil:
@@ -168,14 +210,26 @@ func Check(rows iter.Seq2[Row, error], noted Mark) (end Mark, err error) {
 			return broken("A row is missing: row %d follows row %d.", row.Seq, end.Seq)
 		case row.Seq != end.Seq+1:
 			return broken("Row %d is where row %d should be: rows were exchanged or repeated.", row.Seq, end.Seq+1)
-		case row.sum() != row.Hash:
+		case row.Erased == 0 && row.sum() != row.Hash, row.Erased != 0 && (row.Erased <= row.Seq || row.Salt != "" || row.From != ""):
 			return broken("Row %d was changed.", row.Seq)
 		case row.Prev != end.Hash:
 			return broken("Row %d does not follow row %d: row %d was rewritten, or a row between them was removed.", row.Seq, end.Seq, end.Seq)
 		case row.Seq == noted.Seq && row.Hash != noted.Hash:
 			return broken("Row %d is not the row of the mark: the chain was rewritten from there or earlier.", row.Seq)
 		}
+		if rest := erased[row.Seq]; (rest != nil || row.Action == UserForgotten) && row.After != rest.String() {
+			return broken("Row %d does not say what is left of the rows that it erased: one of them was changed, or is another one.", row.Seq)
+		}
+		if delete(erased, row.Seq); row.Erased != 0 {
+			if erased[row.Erased] == nil {
+				erased[row.Erased] = new(Rest)
+			}
+			erased[row.Erased].Add(&row)
+		}
 		end = Mark{row.Seq, row.Hash}
+	}
+	for seq := range erased {
+		return broken("Rows were erased for row %d, which does not say so.", seq)
 	}
 	if end.Seq < noted.Seq {
 		return broken("The chain ends at row %d, but the mark is row %d: rows were removed from its end.", end.Seq, noted.Seq)

@@ -97,3 +97,47 @@ func TestCheckAgainstAMark(t *testing.T) {
 		}
 	}
 }
+
+// Rows from which personal data were erased verify by the row that says what is left, and by no other.
+func TestErased(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		edit func([]audit.Row)
+		good int64
+		ok   bool
+	}{
+		"as it was left":       {func([]audit.Row) {}, 5, true},
+		"another text":         {func(r []audit.Row) { r[1].After = "x" }, 3, false},
+		"another time":         {func(r []audit.Row) { r[1].At = r[1].At.Add(time.Hour) }, 3, false},
+		"an address put back":  {func(r []audit.Row) { r[1].From = "192.0.2.1" }, 1, false},
+		"one more":             {func(r []audit.Row) { r[2].From, r[2].Salt, r[2].Erased = "", "", 4 }, 3, false},
+		"one without a word":   {func(r []audit.Row) { r[2].From, r[2].Salt, r[2].Erased = "", "", 5 }, 4, false},
+		"one for no row":       {func(r []audit.Row) { r[2].From, r[2].Salt, r[2].Erased = "", "", 6 }, 5, false},
+		"one that is no later": {func(r []audit.Row) { r[2].From, r[2].Salt, r[2].Erased = "", "", 3 }, 2, false},
+		"the word changed":     {func(r []audit.Row) { r[3].After += " " }, 3, false},
+		"claimed to be whole":  {func(r []audit.Row) { r[1].Erased = 0 }, 1, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			rows := chain(3)
+			rows[1].From, rows[1].Before, rows[1].After, rows[1].Salt, rows[1].Erased = "", "", "", "", 4
+			var rest audit.Rest
+			rest.Add(&rows[1])
+			for _, e := range []audit.Event{{Action: audit.UserForgotten, After: rest.String()}, {Action: audit.TopUp}} {
+				last := rows[len(rows)-1]
+				rows = append(rows, audit.Link(e, last.Seq, last.Hash, last.At))
+			}
+			c.edit(rows)
+			n, err := audit.Verify(func(yield func(audit.Row, error) bool) {
+				for _, r := range rows {
+					if !yield(r, nil) {
+						return
+					}
+				}
+			})
+			if n != c.good || (err == nil) != c.ok || err != nil && !fault.Is(err, fault.Conflict) {
+				t.Errorf("%d, %v", n, err)
+			}
+		})
+	}
+}

@@ -25,8 +25,8 @@ func (t *tx) record(e audit.Event, now time.Time) error {
 		*s = Text(*s) // the hash is of the stored text
 	}
 	r := audit.Link(e, seq, prev, now)
-	_, err = t.exec(`INSERT INTO audit (seq, at, actor, from_addr, action, target, before, after, prev, hash) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-		r.Seq, r.At.UnixMicro(), r.Name, r.From, r.Action, r.Target, r.Before, r.After, r.Prev, r.Hash)
+	_, err = t.exec(`INSERT INTO audit (seq, at, actor, from_addr, action, target, before, after, prev, hash, salt) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+		r.Seq, r.At.UnixMicro(), r.Name, r.From, r.Action, r.Target, r.Before, r.After, r.Prev, r.Hash, r.Salt)
 	return err
 }
 
@@ -57,19 +57,25 @@ func (s *Store) AuditRows(ctx context.Context) iter.Seq2[audit.Row, error] {
 	}
 }
 
+const auditRead = `SELECT seq, at, actor, from_addr, action, target, before, after, prev, hash, salt, erased FROM audit `
+
+func scanAudit(row Scanner) (r audit.Row, err error) {
+	var at int64
+	err = row.Scan(&r.Seq, &at, &r.Name, &r.From, &r.Action, &r.Target, &r.Before, &r.After, &r.Prev, &r.Hash, &r.Salt, &r.Erased)
+	r.At = time.UnixMicro(at).UTC()
+	return r, err
+}
+
 func auditRows(ctx context.Context, q *sql.Tx) iter.Seq2[audit.Row, error] {
 	return func(yield func(audit.Row, error) bool) {
-		rows, err := q.QueryContext(ctx, `SELECT seq, at, actor, from_addr, action, target, before, after, prev, hash FROM audit ORDER BY seq`)
+		rows, err := q.QueryContext(ctx, auditRead+`ORDER BY seq`)
 		if err != nil {
 			yield(audit.Row{}, err)
 			return
 		}
 		defer func() { _ = rows.Close() }()
 		for rows.Next() {
-			var r audit.Row
-			var at int64
-			err := rows.Scan(&r.Seq, &at, &r.Name, &r.From, &r.Action, &r.Target, &r.Before, &r.After, &r.Prev, &r.Hash)
-			r.At = time.UnixMicro(at).UTC()
+			r, err := scanAudit(rows)
 			if !yield(r, err) || err != nil {
 				return
 			}

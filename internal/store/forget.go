@@ -2,7 +2,8 @@ package store
 
 import (
 	"context"
-	"errors"
+	"slices"
+	"strings"
 	"time"
 
 	"weir/internal/apikey"
@@ -44,6 +45,10 @@ func (s *Store) ForgetUser(ctx context.Context, user string, now time.Time, e au
 		if err := t.mayForget(op, user, role); err != nil {
 			return err
 		}
+		known, err := t.addressesOf(user)
+		if err != nil {
+			return err
+		}
 		if err := t.closeWays(user, now); err != nil {
 			return err
 		}
@@ -56,7 +61,16 @@ func (s *Store) ForgetUser(ctx context.Context, user string, now time.Time, e au
 		if _, err := t.exec(`UPDATE video_jobs SET expires_at = $1, due_at = $1 WHERE user_id = $2 AND state = 'completed'`, now.UnixMicro(), user); err != nil {
 			return err
 		}
-		return errors.Join(t.tell(hint.Presets, user), t.record(e, now))
+		if err := t.tell(hint.Presets, user); err != nil {
+			return err
+		}
+		if e.After, err = t.eraseFromAudit(user, known); err != nil {
+			return err
+		}
+		if e.Name == "user:"+user { // whose network address this is
+			e.From = ""
+		}
+		return t.record(e, now)
 	})
 	if err != nil {
 		return err
@@ -84,4 +98,51 @@ func (t *tx) mayForget(op, user, role string) error {
 		}
 	}
 	return nil
+}
+
+var personalActions = "'" + strings.Join(audit.Personal, "', '") + "'"
+
+// ofPerson chooses the rows of the audit chain by or about a user that still tell of people. Of keys that were deleted since, the chain alone knows.
+var ofPerson = `(from_addr <> '' OR action IN (` + personalActions + `)) AND (target = $1 OR actor = 'user:' || $1 OR substr(target, 1, length($1) + 1) = $1 || ' '
+	OR target IN (` + keysOfPerson + `) OR actor IN (SELECT 'key:' || k.id FROM (` + keysOfPerson + `) k))`
+
+const keysOfPerson = `SELECT id FROM api_keys WHERE user_id = $1 UNION SELECT a.target FROM audit a WHERE a.action = '` + audit.KeyCreated + `' AND a.after LIKE '% of ' || $1 || ',%'`
+
+// eraseFrom empties what is personal in rows that a condition chooses; $2 is the row that will say so.
+var eraseFrom = `UPDATE audit SET from_addr = '', salt = '', erased = $2, before = CASE WHEN action IN (` + personalActions + `) THEN '' ELSE before END,
+	after = CASE WHEN action IN (` + personalActions + `) THEN '' ELSE after END WHERE erased = 0 AND `
+
+// addressesOf are the addresses of mail that a user has, and those that the audit chain knows of them.
+func (t *tx) addressesOf(user string) (all []string, err error) {
+	rows, err := t.Rows(`SELECT email FROM logins WHERE user_id = $1 AND email IS NOT NULL UNION SELECT before FROM audit WHERE target = $1 AND action = $2 UNION SELECT after FROM audit WHERE target = $1 AND action IN ($2, $3)`,
+		[]any{user, audit.AddressMoved, audit.AddressKept})
+	all, err = collect(rows, err, func(row Scanner) (email string, err error) { return email, row.Scan(&email) })
+	return slices.DeleteFunc(all, func(email string) bool { return email == "" }), err
+}
+
+// eraseFromAudit removes what is personal from the rows of a user, and the addresses from rows of invitations. It returns what the next row, which
+// the caller adds, must say of them.
+func (t *tx) eraseFromAudit(user string, addresses []string) (string, error) {
+	if err := t.lockTable("audit"); err != nil {
+		return "", err
+	}
+	var next int64
+	if err := t.row(`SELECT COALESCE(MAX(seq), 0) + 1 FROM audit`).Scan(&next); err != nil {
+		return "", err
+	}
+	if _, err := t.exec(eraseFrom+ofPerson, user, next); err != nil {
+		return "", err
+	}
+	for _, email := range addresses {
+		if _, err := t.exec(eraseFrom+`action = '`+audit.Invited+`' AND substr(after, length(after) - length($1)) = ' ' || $1`, email, next); err != nil {
+			return "", err
+		}
+	}
+	rows, err := t.Rows(auditRead+`WHERE erased = $1 ORDER BY seq`, []any{next})
+	all, err := collect(rows, err, scanAudit)
+	var rest audit.Rest
+	for i := range all {
+		rest.Add(&all[i])
+	}
+	return rest.String(), err
 }

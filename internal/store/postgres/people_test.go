@@ -26,6 +26,17 @@ func TestEveryTableHasALife(t *testing.T) {
 
 func TestForgetting(t *testing.T) {
 	t.Parallel()
+	storetest.Forgetting(t, raw(t))
+}
+
+func TestForgettingInTheChain(t *testing.T) {
+	t.Parallel()
+	storetest.ForgettingInTheChain(t, raw(t))
+}
+
+// raw is an empty store with its database.
+func raw(t *testing.T) storetest.Raw {
+	t.Helper()
 	s, dsn := openStore(t)
 	conn := connect(t, dsn)
 	r := storetest.Raw{Store: s, Exec: func(text string) error { _, err := conn.Exec(t.Context(), text); return err },
@@ -46,5 +57,5 @@ func TestForgetting(t *testing.T) {
 	if err := rows.Err(); err != nil {
 		t.Fatal(err)
 	}
-	storetest.Forgetting(t, r)
+	return r
 }

@@ -17,12 +17,23 @@ func TestPeople(t *testing.T) {
 
 func TestForgetting(t *testing.T) {
 	t.Parallel()
+	storetest.Forgetting(t, raw(t))
+}
+
+func TestForgettingInTheChain(t *testing.T) {
+	t.Parallel()
+	storetest.ForgettingInTheChain(t, raw(t))
+}
+
+// raw is an empty store with its database.
+func raw(t *testing.T) storetest.Raw {
+	t.Helper()
 	s, path := openAccounts(t)
 	db, err := sql.Open("sqlite", path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = db.Close() }()
+	t.Cleanup(func() { _ = db.Close() })
 	r := storetest.Raw{Store: s, Exec: func(text string) error { _, err := db.Exec(text); return err },
 		Count: func(text string) (n int64, err error) { err = db.QueryRow(text).Scan(&n); return n, err },
 		Bytes: func(hex string) string { return "X'" + hex + "'" }, Text: func(column string) string { return "CAST(" + column + " AS TEXT)" }}
@@ -40,5 +51,5 @@ func TestForgetting(t *testing.T) {
 	if err := rows.Err(); err != nil {
 		t.Fatal(err)
 	}
-	storetest.Forgetting(t, r)
+	return r
 }

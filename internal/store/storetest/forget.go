@@ -1,8 +1,10 @@
 package storetest
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -86,6 +88,88 @@ func Forgetting(t *testing.T, r Raw) {
 	wantKind(t, r.Store.ForgetUser(t.Context(), last.ID, at, audit.Event{}), fault.Conflict)
 	ok(t, r.Exec(`UPDATE payments SET state = 'pending' WHERE account = 'usr_stays'`))
 	wantKind(t, r.Store.ForgetUser(t.Context(), "usr_stays", at, audit.Event{}), fault.Conflict)
+}
+
+// ForgettingInTheChain forgets people whom the audit chain names, in rows of this version and of older ones, and looks for what is left and whether
+// the chain and the ledger verify.
+func ForgettingInTheChain(t *testing.T, r Raw) {
+	t.Helper()
+	const address, host, other = "anna@example.org", "203.0.113.77", "198.51.100.4"
+	said := audit.Event{Actor: audit.Actor{Name: "user:" + ofTwo, From: host}, Action: audit.SignedIn, Target: ofTwo, After: "password"}
+	old := audit.Row{Event: said, Seq: 1, At: at}
+	ok(t, r.Exec(fmt.Sprintf("INSERT INTO audit (seq, at, actor, from_addr, action, target, before, after, prev, hash) VALUES (1, %d, '%s', '%s', '%s', '%s', '', 'password', '', '%s')",
+		at.UnixMicro(), said.Name, said.From, said.Action, said.Target, hashedBefore(&old))))
+	for _, u := range []string{ofTwo, "usr_stays"} {
+		n := account.User{ID: u, Name: personal, Wallet: strings.Replace(u, "usr", "wal", 1), Role: apikey.User, CreatedAt: at}
+		ok(t, r.Store.CreateUser(t.Context(), n, account.CreatedEvent(&n, audit.Actor{Name: "user:" + u, From: host})))
+	}
+	if _, err := ledger.Credit(t.Context(), r.Store, ledger.TopUp{Wallet: "wal_forgotten", Source: "test", ExternalID: "1", Amount: 1000, Actor: audit.Actor{Name: "user:" + ofTwo, From: host}}, at); err != nil {
+		t.Fatal(err)
+	}
+	person, stays := audit.Actor{Name: "user:" + ofTwo, From: host}, audit.Actor{Name: "user:usr_stays", From: other}
+	for _, e := range []audit.Event{
+		{Actor: person, Action: audit.UserProfile, Target: ofTwo, Before: "name Anna", After: "name Anna P."},
+		{Actor: stays, Action: audit.Invited, Target: "tok_1", After: "user " + address}, {Actor: stays, Action: audit.Invited, Target: "tok_2", After: "user susanna@example.org"},
+		{Actor: stays, Action: audit.UserDisabled, Target: ofTwo, After: "disabled"}, {Actor: stays, Action: audit.UserProfile, Target: "usr_stays", After: "name Boris"},
+		{Actor: person, Action: audit.AddressMoved, Target: ofTwo, Before: address, After: "anna.new@example.org"}, {Actor: stays, Action: audit.Invited, Target: "tok_3", After: "user anna.new@example.org"},
+		{Actor: audit.Actor{Name: "key:key_gone", From: host}, Action: audit.PresetSaved, Target: ofTwo + " @preset/a", After: "9 bytes"},
+		{Actor: stays, Action: audit.KeyCreated, Target: "key_gone", After: "management key sk...abc of " + ofTwo + ", no limit"}, {Actor: audit.Actor{Name: "key:key_gone", From: host}, Action: audit.InvoiceMade, Target: "inv_1", After: "1, INN 7707083893"},
+	} {
+		ok(t, r.Store.Audit(t.Context(), e, at))
+	}
+	ok(t, r.Store.ForgetUser(t.Context(), ofTwo, at.Add(time.Hour), audit.Event{Actor: person, Action: audit.UserForgotten, Target: ofTwo}))
+	for _, u := range []string{"usr_later", "usr_stays"} { // another erasure leaves the first one as it is
+		n := account.User{ID: "usr_later", Name: "a", Wallet: "wal_later", Role: apikey.User, CreatedAt: at}
+		if u == n.ID {
+			ok(t, r.Store.CreateUser(t.Context(), n, account.CreatedEvent(&n, stays)))
+			ok(t, r.Store.ForgetUser(t.Context(), u, at, audit.Event{Actor: stays, Action: audit.UserForgotten, Target: u}))
+		}
+	}
+	for text, want := range map[string]int64{"user " + address: 0, "anna.new": 0, "name Anna": 0, "sk...abc": 0, "user susanna": 1, "name Boris": 1, " rubles, topup": 1, "INN 7707083893": 1, "wal_forgotten": 1} {
+		n, err := r.Count("SELECT COUNT(*) FROM audit WHERE after LIKE '%" + text + "%' OR before LIKE '%" + text + "%'")
+		if err != nil || n != want {
+			t.Errorf("%q is in %d rows of the chain, want %d: %v", text, n, want, err)
+		}
+	}
+	if n, err := r.Count("SELECT COUNT(*) FROM audit WHERE from_addr = '" + host + "'"); err != nil || n != 1 { // of the one who stays
+		t.Errorf("the network address is in %d rows: %v", n, err)
+	}
+	verified := func() (wrong string) {
+		t.Helper()
+		report, err := ledger.Verify(t.Context(), r.Store, "", ledger.Anchor{}, time.Time{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range report.Checks {
+			if !c.OK {
+				wrong += c.Name + ": " + c.Detail + " "
+			}
+		}
+		return wrong
+	}
+	if wrong := verified(); wrong != "" {
+		t.Errorf("the ledger does not verify: %s", wrong)
+	}
+	for name, text := range map[string]string{
+		"an action": "UPDATE audit SET action = 'x' WHERE seq = 1", "a text again": "UPDATE audit SET after = 'x' WHERE erased > 0", "erased for the last row": "UPDATE audit SET erased = 1 WHERE erased = 0",
+	} {
+		if err := r.Exec(text); err == nil || !strings.Contains(err.Error(), "never") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	ok(t, r.Exec("UPDATE audit SET erased = 90, salt = '', from_addr = '', after = '' WHERE after LIKE '%Boris%'"))
+	if wrong := verified(); !strings.Contains(wrong, "audit chain") {
+		t.Errorf("a row that was erased without a word verifies: %s", wrong)
+	}
+}
+
+// hashedBefore is the hash of a row as older versions made it.
+func hashedBefore(r *audit.Row) string {
+	var text strings.Builder
+	for _, field := range []string{r.Prev, strconv.FormatInt(r.Seq, 10), strconv.FormatInt(r.At.UnixMicro(), 10), r.Name, r.From, r.Action, r.Target, r.Before, r.After} {
+		fmt.Fprintf(&text, "%d:%s", len(field), field)
+	}
+	return fmt.Sprintf("%x", sha256.Sum256([]byte(text.String())))
 }
 
 // owner is the column that names the user of a table's rows, "" none.
