@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"weir/internal/invoice"
+	"weir/internal/ledger"
 	"weir/internal/operation"
 	"weir/internal/payment"
 	"weir/internal/view"
@@ -14,6 +15,7 @@ import (
 
 // Deps are what the operations work with.
 type Deps struct {
+	Books    ledger.Reader
 	Views    *view.Manager
 	Vouchers *voucher.Manager
 	Payments *payment.Service // nil: payments are off
@@ -22,5 +24,5 @@ type Deps struct {
 
 // Operations lists the operations. With empty Deps they can be described, not performed.
 func Operations(d Deps) []operation.Operation {
-	return slices.Concat(views(d.Views), vouchers(d.Vouchers), payments(d.Payments), invoices(d.Invoices))
+	return slices.Concat([]operation.Operation{statement(d.Books)}, views(d.Views), vouchers(d.Vouchers), payments(d.Payments), invoices(d.Invoices))
 }

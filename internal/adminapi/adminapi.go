@@ -13,6 +13,9 @@ import (
 
 // Deps are what the operations work with.
 type Deps struct {
+	Accounts    Accounts
+	Corrections Corrections
+
 	Vouchers *voucher.Manager
 	Payments *payment.Service // nil: payments are off
 	Invoices *invoice.Manager // nil: there are none
@@ -20,5 +23,5 @@ type Deps struct {
 
 // Operations lists the operations. With empty Deps they can be described, not performed.
 func Operations(d Deps) []operation.Operation {
-	return slices.Concat(vouchers(d.Vouchers), payments(d.Payments), invoices(d.Invoices))
+	return slices.Concat(corrections(d.Corrections, d.Accounts), vouchers(d.Vouchers), payments(d.Payments), invoices(d.Invoices))
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"weir/internal/account"
 	"weir/internal/accountapi"
 	"weir/internal/adminapi"
 	"weir/internal/httpapi"
@@ -15,14 +16,14 @@ import (
 )
 
 // operations are those of accounts and of operators. payments and invoices are nil where they are off.
-func (g *Gateway) operations(payments *httpapi.Payments, invoices *invoice.Manager) []operation.Operation {
+func (g *Gateway) operations(accounts *account.Manager, payments *httpapi.Payments, invoices *invoice.Manager) []operation.Operation {
 	vouchers := voucher.NewManager(g.store, time.Now)
 	var service *payment.Service
 	if payments != nil {
 		service = payments.Service
 	}
 	return slices.Concat(
-		accountapi.Operations(accountapi.Deps{Views: view.NewManager(g.store, time.Now), Vouchers: vouchers, Payments: service, Invoices: invoices}),
-		adminapi.Operations(adminapi.Deps{Vouchers: vouchers, Payments: service, Invoices: invoices}),
+		accountapi.Operations(accountapi.Deps{Books: g.book, Views: view.NewManager(g.store, time.Now), Vouchers: vouchers, Payments: service, Invoices: invoices}),
+		adminapi.Operations(adminapi.Deps{Accounts: accounts, Corrections: g.book, Vouchers: vouchers, Payments: service, Invoices: invoices}),
 	)
 }

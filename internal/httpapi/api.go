@@ -100,7 +100,6 @@ type Deps struct {
 
 	Accounts    Accounts              // nil only where its routes are not used
 	Editor      Editor                // nil only where its routes are not used
-	Corrections Corrections           // likewise
 	Idempotency Idempotency           // nil: Idempotency-Key is ignored
 	Heap        func() int64          // bytes in use; nil asks the runtime
 	FreeDisk    func() (int64, error) // bytes free on the volume of Config.SpoolDir; nil: not known
@@ -308,10 +307,6 @@ func (a *API) declare() []*Route {
 		{Method: "DELETE", Pattern: "/api/admin/endpoints/{id}", access: administration, fresh: true, handle: endpointRows.remove},
 		{Method: "GET", Pattern: "/api/admin/rates", access: administration, handle: (*exchange).getAdminRates},
 		{Method: "POST", Pattern: "/api/admin/rates", access: administration, fresh: true, body: managementBody, handle: (*exchange).postAdminRate},
-		{Method: "POST", Pattern: "/api/admin/adjustments", access: administration, fresh: true, body: managementBody, handle: (*exchange).postAdminAdjustment},
-		{Method: "POST", Pattern: "/api/admin/refunds", access: administration, fresh: true, body: managementBody, handle: (*exchange).postAdminRefund},
-		{Method: "DELETE", Pattern: "/api/admin/users/{id}", access: administration, fresh: true, handle: (*exchange).deleteUser},
-		{Method: "GET", Pattern: "/api/account/statement", access: anyKey, handle: (*exchange).getStatement},
 		{Method: "GET", Pattern: "/api/account/webhook-secret", access: management, handle: (*exchange).getWebhookSecret},
 		{Method: "POST", Pattern: "/api/account/webhook-secret", access: management, fresh: true, handle: (*exchange).rotateWebhookSecret},
 		{Method: "GET", Pattern: "/api/account/preferences", access: management, handle: (*exchange).getPreferences},

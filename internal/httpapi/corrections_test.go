@@ -40,7 +40,7 @@ func openTill(t *testing.T) *till {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = book.Abandon(); _ = s.Close() })
-	n := startWith(t, relayFunc(hello), func(c *httpapi.Config) { c.AdminAPI = true }, func(d *httpapi.Deps) { d.Ledger, d.Corrections = book, book })
+	n := startWith(t, relayFunc(hello), func(c *httpapi.Config) { c.AdminAPI = true }, func(d *httpapi.Deps) { d.Ledger = book })
 	by := audit.Actor{Name: "test"}
 	boris, err := n.users.Create(t.Context(), "Boris", by)
 	if err != nil {

@@ -201,8 +201,7 @@ func startWith(t testing.TB, r httpapi.Completer, edit func(*httpapi.Config), pa
 		edit(&cfg)
 	}
 	deps := httpapi.Deps{
-		Operations: slices.Concat(accountapi.Operations(accountapi.Deps{}), adminapi.Operations(adminapi.Deps{})),
-		Relay:      r, Explainer: relay.New(relay.Deps{Now: time.Now, Rand: func() float64 { return 0 }}, relay.Default()), Verifier: verifier, Keys: n.keys, Accounts: n.users, Ledger: n.books, Catalog: func() *catalog.Snapshot { return snapshot }, Tokens: tokenizer.Tokenizer{},
+		Relay: r, Explainer: relay.New(relay.Deps{Now: time.Now, Rand: func() float64 { return 0 }}, relay.Default()), Verifier: verifier, Keys: n.keys, Accounts: n.users, Ledger: n.books, Catalog: func() *catalog.Snapshot { return snapshot }, Tokens: tokenizer.Tokenizer{},
 		Redact: func(b []byte) []byte { return bytes.ReplaceAll(b, []byte(configuredSecret), []byte("***")) },
 		Log:    n.log, Slog: slog.New(n.log.Handler(slog.LevelInfo)), Now: time.Now, History: history.New(nil, history.Config{}), Chats: chat.NewManager(nil, chat.Config{Now: time.Now}), // they store nothing
 	}
@@ -212,6 +211,8 @@ func startWith(t testing.TB, r httpapi.Completer, edit func(*httpapi.Config), pa
 	if parts != nil {
 		parts(&deps)
 	}
+	corrections, _ := deps.Ledger.(adminapi.Corrections)
+	deps.Operations = slices.Concat(accountapi.Operations(accountapi.Deps{Books: deps.Ledger}), adminapi.Operations(adminapi.Deps{Accounts: n.users, Corrections: corrections}))
 	n.api = httpapi.New(deps, cfg)
 	n.server = httpapi.NewServer(n.api)
 	l, err := httpapi.Listen("127.0.0.1:0")

@@ -100,11 +100,3 @@ func (x *exchange) deleteAccount() error {
 	x.w.Header().Set("Clear-Site-Data", `"cache", "storage"`)
 	return x.done()
 }
-
-// deleteUser serves DELETE /api/admin/users/{id}.
-func (x *exchange) deleteUser() error {
-	if err := x.api.Accounts.Forget(x.context(), x.values[0], x.actor()); err != nil {
-		return err
-	}
-	return x.done()
-}

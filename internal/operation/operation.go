@@ -40,15 +40,16 @@ const (
 
 // Operation is a route with what it does. Of makes one.
 type Operation struct {
-	Method string
-	Path   string // "/api/views/{id}": {id} is the field of the request with the tag path:"id"
-	ID     string // in the API's description, in camel case; unique
-	Access Access
-	Fresh  bool           // a session must have begun, or its person have proved who they are, a short time ago
-	Asks   bool           // it asks a provider though it reads no body
-	Body   int64          // largest body in bytes; 0: that of a small form
-	Form   rawjson.Limits // of the body's JSON; zero: those of a small form
-	Status int            // of a success; 0: 200; 204 has no body
+	Method  string
+	Path    string // "/api/views/{id}": {id} is the field of the request with the tag path:"id"
+	ID      string // in the API's description, in camel case; unique
+	Access  Access
+	Fresh   bool           // a session must have begun, or its person have proved who they are, a short time ago
+	Asks    bool           // it asks a provider though it reads no body
+	Body    int64          // largest body in bytes; 0: that of a small form
+	Form    rawjson.Limits // of the body's JSON; zero: those of a small form
+	Repeats bool           // it answers 200 instead of Status where the request had succeeded before
+	Status  int            // of a success; 0: 200; 204 has no body
 
 	// For the API's description. Example is the body of a request, as JSON; Media the type of an answer that is a File.
 	Tag, Summary, Description, Answer, Example, Media string

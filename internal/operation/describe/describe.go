@@ -205,6 +205,9 @@ func (w *writer) answers(to *huma.Operation, o *operation.Operation) {
 		success.Content = map[string]*huma.MediaType{"application/json": {Schema: w.schema(o.Out())}}
 	}
 	to.Responses[strconv.Itoa(o.Status)] = success
+	if o.Repeats {
+		to.Responses["200"] = success
+	}
 	plain := []string{"400", "401", "403", "404", "500", "default"}
 	if o.HasBody() {
 		plain = append(plain, "408", "409", "413", "415")

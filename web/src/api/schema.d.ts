@@ -1240,63 +1240,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/admin/adjustments": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Correct the balance of a user
-         * @description The same reference moves money once. Repeated with the same user, amount and reason, the response is 200 with the first posting; with different ones it is 409, and the error contains the reference.
-         */
-        post: operations["adjustWallet"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/admin/refunds": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Refund the charge of a call, or a part of it
-         * @description The money goes to the wallet that paid. The refunds of a call never exceed its charge. References work as for adjustments.
-         */
-        post: operations["refundGeneration"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/account/statement": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** List top-ups, corrections and refunds, newest first */
-        get: operations["getStatement"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/account/preferences": {
         parameters: {
             query?: never;
@@ -2059,26 +2002,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/admin/users/{id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post?: never;
-        /**
-         * Delete the account of a user
-         * @description The person becomes anonymous, and all keys stop. Charges, invoices and the money in the wallet stay. It fails with 409 while a job or a payment is under way, and for the last administrator.
-         */
-        delete: operations["deleteUser"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/invitations": {
         parameters: {
             query?: never;
@@ -2819,6 +2742,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/account/statement": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List top-ups, corrections and refunds, newest first */
+        get: operations["getStatement"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/views": {
         parameters: {
             query?: never;
@@ -3052,6 +2992,66 @@ export interface paths {
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/adjustments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Correct the balance of a user
+         * @description The same reference moves money once. Repeated with the same user, amount and reason, the response is 200 with the first posting; with different ones it is 409, and the error contains the reference.
+         */
+        post: operations["adjustWallet"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/refunds": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Refund the charge of a call, or a part of it
+         * @description The money goes to the wallet that paid. The refunds of a call never exceed its charge. References work as for adjustments.
+         */
+        post: operations["refundGeneration"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/users/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete the account of a user
+         * @description The person becomes anonymous, and all keys stop. Charges, invoices and the money in the wallet stay. It fails with 409 while a job or a payment is under way, and for the last administrator.
+         */
+        delete: operations["deleteUser"];
         options?: never;
         head?: never;
         patch?: never;
@@ -5989,25 +5989,6 @@ export interface components {
         } | null;
         /** @enum {string} */
         Origin: "builtin" | "file" | "database";
-        /** @description Number of a case, ticket or letter: the same reference moves money once */
-        Reference: string;
-        Movement: {
-            transaction: number;
-            /** Format: date-time */
-            at: string;
-            /** @enum {string} */
-            kind: "topup" | "adjustment" | "refund";
-            /** @description Rubles; negative if they were taken */
-            amount: components["schemas"]["Decimal"];
-            /** @description Source of a top-up */
-            source: string | null;
-            reference: string;
-            /** @description The call that was refunded */
-            generation: string | null;
-            reason: string | null;
-            /** @description Author: operator for the command line, or key: and the id of a management key */
-            actor: string | null;
-        };
         /** @description Decimal text, or a number, which may have an exponent */
         DecimalInput: string | number | null;
         Ownership: {
@@ -7384,6 +7365,18 @@ export interface components {
         ActsInput: {
             month?: string | null;
         };
+        Adjustment: {
+            /** @description Id of the user */
+            user?: string | null;
+            /** @description Rubles, negative to take money; at most 1000000000 in either direction */
+            amount?: components["schemas"]["Decimal"] | number;
+            /** @description Stored with the posting; the user can read it */
+            reason?: string | null;
+            /** @description Number of a case, ticket or letter: the same reference moves money once */
+            reference?: string | null;
+            /** @description It may take more than is available; holds of calls remain, and no balance goes below -1000000000 */
+            below_zero?: boolean | null;
+        };
         /** @description An act as operators see it. */
         AnyAct: {
             id: string;
@@ -7743,6 +7736,24 @@ export interface components {
             /** @description Of the next page; null: there is none */
             next: string | null;
         };
+        /** @description Money that moved for another reason than a call. */
+        Movement: {
+            transaction: number;
+            /** Format: date-time */
+            at: string;
+            /** @enum {string} */
+            kind: "topup" | "adjustment" | "refund";
+            /** @description Rubles; negative if they were taken */
+            amount: components["schemas"]["Decimal"];
+            /** @description Of a top-up */
+            source: string | null;
+            reference: string;
+            /** @description The call that was refunded */
+            generation: string | null;
+            reason: string | null;
+            /** @description Operator for the command line, or key: and the id of a management key */
+            actor: string | null;
+        };
         NewInvoice: {
             /** @description Rubles, in whole kopecks */
             amount?: components["schemas"]["Decimal"] | number;
@@ -7824,6 +7835,25 @@ export interface components {
             /** Format: date-time */
             created_at: string;
         };
+        /** @description A movement that was posted, now or before. */
+        Posted: {
+            transaction: number;
+            /** Format: date-time */
+            at: string;
+            /** @enum {string} */
+            kind: "topup" | "adjustment" | "refund";
+            /** @description Rubles; negative if they were taken */
+            amount: components["schemas"]["Decimal"];
+            /** @description Of a top-up */
+            source: string | null;
+            reference: string;
+            /** @description The call that was refunded */
+            generation: string | null;
+            reason: string | null;
+            /** @description Operator for the command line, or key: and the id of a management key */
+            actor: string | null;
+            wallet: string;
+        };
         RedeemVoucher: {
             /** @description As it was printed: case, spaces and hyphens do not matter */
             code?: string;
@@ -7839,6 +7869,16 @@ export interface components {
             /** @description The account had redeemed this code before */
             repeated: boolean;
         };
+        Refund: {
+            /** @description Id of the call or video job */
+            generation?: string | null;
+            /** @description Rubles; without it, the rest of the charge */
+            amount?: components["schemas"]["Decimal"] | number;
+            /** @description Stored with the posting; the user can read it */
+            reason?: string | null;
+            /** @description Number of a case, ticket or letter: the same reference moves money once */
+            reference?: string | null;
+        };
         RefundInput: {
             /** @description Rubles; without it, all that is left */
             amount?: components["schemas"]["Decimal"] | number;
@@ -7848,6 +7888,14 @@ export interface components {
             reference?: string | null;
             /** @description The wallet may owe money afterwards */
             below_zero?: boolean | null;
+        };
+        /** @description A page of what moved money of a wallet, other than calls. */
+        Statement: {
+            data: components["schemas"]["Movement"][];
+            /** @description Value of before for the next page; null at the end */
+            next: number | null;
+            /** @enum {string} */
+            currency: "RUB";
         };
         /** @description A document of a statement, and what became of it. */
         StatementDocument: {
@@ -11898,193 +11946,6 @@ export interface operations {
             default: components["responses"]["Error"];
         };
     };
-    adjustWallet: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "user": "usr_Yy7RzhUdOPpX3m1v",
-                 *       "amount": "-120.50",
-                 *       "reason": "Payment inv-7 was taken back by the bank",
-                 *       "reference": "INC-42"
-                 *     }
-                 */
-                "application/json": {
-                    /** @description Id of the user */
-                    user: string;
-                    /** @description Rubles, negative to take money; at most 1000000000 in either direction */
-                    amount: string | number;
-                    /** @description The reason, stored with the posting; the user can read it */
-                    reason: string;
-                    reference: components["schemas"]["Reference"];
-                    /**
-                     * @description It may take more than is available. Holds of calls remain, and no balance goes below -1000000000
-                     * @default false
-                     */
-                    below_zero?: boolean;
-                };
-            };
-        };
-        responses: {
-            /** @description The posting */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        data: components["schemas"]["Movement"] & {
-                            wallet: string;
-                        };
-                    };
-                };
-            };
-            /** @description The posting */
-            201: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        data: components["schemas"]["Movement"] & {
-                            wallet: string;
-                        };
-                    };
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            408: components["responses"]["Error"];
-            409: components["responses"]["Error"];
-            413: components["responses"]["Error"];
-            415: components["responses"]["Error"];
-            422: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    refundGeneration: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "generation": "gen-1772625600-0123456789abcdefghij",
-                 *       "reason": "The answer was empty",
-                 *       "reference": "T-1001"
-                 *     }
-                 */
-                "application/json": {
-                    /** @description Id of the call or video job */
-                    generation: string;
-                    /** @description Rubles; default: the rest of the charge */
-                    amount?: string | number | null;
-                    /** @description The reason, stored with the posting; the user can read it */
-                    reason: string;
-                    reference: components["schemas"]["Reference"];
-                };
-            };
-        };
-        responses: {
-            /** @description The posting */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        data: components["schemas"]["Movement"] & {
-                            wallet: string;
-                        };
-                    };
-                };
-            };
-            /** @description The posting */
-            201: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        data: components["schemas"]["Movement"] & {
-                            wallet: string;
-                        };
-                    };
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            408: components["responses"]["Error"];
-            409: components["responses"]["Error"];
-            413: components["responses"]["Error"];
-            415: components["responses"]["Error"];
-            422: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    getStatement: {
-        parameters: {
-            query?: {
-                /** @description Only transactions below this */
-                before?: number;
-                /** @description Entries of one page */
-                limit?: components["parameters"]["AdminLimit"];
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The postings; the cost of calls is in /v1/activity */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        data: components["schemas"]["Movement"][];
-                        /** @description Value of before for the next page; null at the end */
-                        next: number | null;
-                        /** @constant */
-                        currency: "RUB";
-                    };
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
     getPreferences: {
         parameters: {
             query?: never;
@@ -15043,36 +14904,6 @@ export interface operations {
             default: components["responses"]["Error"];
         };
     };
-    deleteUser: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description Id of the user */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description It is deleted */
-            204: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            409: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
     listInvitations: {
         parameters: {
             query?: never;
@@ -17107,6 +16938,40 @@ export interface operations {
             default: components["responses"]["Error"];
         };
     };
+    getStatement: {
+        parameters: {
+            query?: {
+                /** @description Next of the page before */
+                before?: number;
+                /** @description Rows of the page; 50 without it */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The postings; the cost of calls is in /v1/activity */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Statement"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
     listViews: {
         parameters: {
             query?: {
@@ -17851,6 +17716,162 @@ export interface operations {
                 content: {
                     "application/pdf": string;
                 };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    adjustWallet: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "amount": "-120.50",
+                 *       "reason": "Payment inv-7 was taken back by the bank",
+                 *       "reference": "INC-42",
+                 *       "user": "usr_Yy7RzhUdOPpX3m1v"
+                 *     }
+                 */
+                "application/json": components["schemas"]["Adjustment"];
+            };
+        };
+        responses: {
+            /** @description The posting */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Posted"];
+                    };
+                };
+            };
+            /** @description The posting */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Posted"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    refundGeneration: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "generation": "gen-1772625600-0123456789abcdefghij",
+                 *       "reason": "The answer was empty",
+                 *       "reference": "T-1001"
+                 *     }
+                 */
+                "application/json": components["schemas"]["Refund"];
+            };
+        };
+        responses: {
+            /** @description The posting */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Posted"];
+                    };
+                };
+            };
+            /** @description The posting */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Posted"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    deleteUser: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /** @description Of the user */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is deleted */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             400: components["responses"]["Error"];
             401: components["responses"]["Unauthorized"];
