@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"hash/maphash"
+	"math"
 	"sync"
 	"time"
 
@@ -40,7 +41,7 @@ type share struct {
 type refusal struct {
 	try       int
 	available money.Nano
-	elsewhere money.Nano // in the leases of other nodes
+	elsewhere money.Nano // in the leases of other nodes, and kept for jobs
 }
 
 // failure is the last answer that was none.
@@ -297,7 +298,7 @@ func (b *Book) ask(ctx context.Context, p *share, has *lease, lim *KeyLimit, n m
 		p.retire(l)
 		return nil, b.rejoin(ctx, p, l.epoch)
 	case g.Granted == 0:
-		p.refused = refusal{try: try, available: max(g.Available, 0), elsewhere: g.Elsewhere}
+		p.refused = refusal{try: try, available: max(g.Available, 0), elsewhere: g.Elsewhere + min(g.Jobs, math.MaxInt64-g.Elsewhere)}
 		if l.granted == 0 && l.holds == 0 && p.lease == l {
 			p.lease = nil
 		}
@@ -471,7 +472,7 @@ func (p *share) tooLittle(n, available money.Nano, first bool) error {
 	if first && reserved > 0 && n <= max(available, 0)+reserved {
 		e.Details["reserved"] = reserved.String()
 		e.RetryAfter = soon
-		e.Public = "This request has to wait: " + reserved.String() + " rubles are reserved for calls that run. Try again when one has ended, or ask for fewer tokens."
+		e.Public = "This request has to wait: " + reserved.String() + " rubles are reserved for calls and jobs that run. Try again when one has ended, or ask for fewer tokens."
 	}
 	return e
 }

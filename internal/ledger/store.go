@@ -79,7 +79,8 @@ type Grant struct {
 	Granted    money.Nano // 0 when Need is not available, else Need to Want
 	Available  money.Nano // in the fund, before the grant; below zero after an overrun
 	Elsewhere  money.Nano // left in other nodes' leases of this fund; reported only when nothing was granted
-	Unanswered bool       // some of them have not yet answered the last recall
+	Jobs       money.Nano // kept for jobs of this fund; reported only when nothing was granted
+	Unanswered bool       // some of the other nodes have not yet answered the last recall
 	Fenced     bool       // the node's epoch is another; nothing was granted
 }
 

@@ -142,9 +142,9 @@ func (t *tx) refuse(b ledger.Borrow, g ledger.Grant, recall int64, has bool) (le
 			}
 		}
 	}
-	var hi, lo int64
-	err := t.row(leasesElse, p.Wallet, p.Key, p.Period.Kind, p.Period.Start, recall, b.Node).Scan(&hi, &lo, &g.Unanswered)
-	g.Elsewhere = wideOf(hi, lo).most()
+	var hi, lo, jobsHi, jobsLo int64
+	err := t.row(leasesElse, p.Wallet, p.Key, p.Period.Kind, p.Period.Start, recall, b.Node).Scan(&hi, &lo, &jobsHi, &jobsLo, &g.Unanswered)
+	g.Elsewhere, g.Jobs = wideOf(hi, lo).most(), wideOf(jobsHi, jobsLo).most()
 	return g, err
 }
 

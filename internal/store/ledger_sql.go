@@ -33,9 +33,12 @@ const (
 	leaseAnswer  = `UPDATE leases SET recall = $4 WHERE node = $1 AND id = $2 AND wallet = $3`
 	leaseTell    = `UPDATE leases SET held = $5 WHERE node = $1 AND id = $2 AND wallet = $3 AND epoch = $4`
 	leaseRemove  = `DELETE FROM leases WHERE node = $1 AND id = $2 AND wallet = $3`
-	// Sums in two parts, because one of int64 may not hold them.
-	leasesElse = `SELECT CAST(COALESCE(SUM((granted - consumed) / 1000000000), 0) AS BIGINT), CAST(COALESCE(SUM((granted - consumed) % 1000000000), 0) AS BIGINT), COALESCE(MAX(CASE WHEN recall < $5 THEN 1 ELSE 0 END), 0) FROM leases
-		WHERE wallet = $1 AND key_id = $2 AND period = $3 AND start = $4 AND node <> $6 AND granted > consumed AND epoch > 0` // not escrows: they are not given back
+	// Those of other nodes, and apart from them the escrows of jobs (epoch 0), which are not given back. Sums in two parts, because one of int64 may
+	// not hold them.
+	leasesElse = `SELECT CAST(COALESCE(SUM(CASE WHEN epoch > 0 THEN (granted - consumed) / 1000000000 END), 0) AS BIGINT), CAST(COALESCE(SUM(CASE WHEN epoch > 0 THEN (granted - consumed) % 1000000000 END), 0) AS BIGINT),
+		CAST(COALESCE(SUM(CASE WHEN epoch = 0 THEN (granted - consumed) / 1000000000 END), 0) AS BIGINT), CAST(COALESCE(SUM(CASE WHEN epoch = 0 THEN (granted - consumed) % 1000000000 END), 0) AS BIGINT),
+		COALESCE(MAX(CASE WHEN epoch > 0 AND recall < $5 THEN 1 ELSE 0 END), 0) FROM leases
+		WHERE wallet = $1 AND key_id = $2 AND period = $3 AND start = $4 AND node <> $6 AND granted > consumed`
 	leasesRecalled = `SELECT l.id FROM leases l JOIN wallets w ON w.id = l.wallet WHERE l.node = $1 AND l.key_id = '' AND l.recall < w.recall
 		UNION ALL SELECT l.id FROM leases l JOIN key_spend k ON k.key_id = l.key_id AND k.period = l.period AND k.start = l.start AND k.wallet = l.wallet
 		WHERE l.node = $1 AND l.key_id <> '' AND l.recall < k.recall`

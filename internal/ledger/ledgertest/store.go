@@ -369,7 +369,11 @@ func (s *Store) borrow(b ledger.Borrow) (g ledger.Grant, err error) {
 			}
 		}
 		for other, l := range s.leases {
-			if other.node != b.Node && l.fund == b.Fund && !l.escrow && l.granted > l.consumed {
+			switch {
+			case other.node == b.Node || l.fund != b.Fund || l.granted <= l.consumed:
+			case l.escrow:
+				g.Jobs += l.granted - l.consumed
+			default:
 				g.Elsewhere += l.granted - l.consumed
 				g.Unanswered = g.Unanswered || l.recall < *recall
 			}

@@ -117,7 +117,7 @@ func (q *Quotas) Credit(ctx context.Context, now time.Time, name string, snap *c
 	}
 	switch {
 	case known.held > 0:
-		e := fault.New(fault.PaymentRequired, "quota.Credit", "This request has to wait: "+known.held.String()+" rubles are reserved for calls that run. Try again when one has ended.")
+		e := fault.New(fault.PaymentRequired, "quota.Credit", "This request has to wait: "+known.held.String()+" rubles are reserved for calls and jobs that run. Try again when one has ended.")
 		e.RetryAfter, e.Details = 2*time.Second, map[string]any{"reserved": known.held.String()}
 		return e
 	case !known.paid:

@@ -321,6 +321,11 @@ func handedOver(t *testing.T, s *studio) {
 	s.tick(b)
 	if f := s.refused(other, ledger.HoldRequest{Wallet: c.Wallet, Amount: 71 * ruble}); f.Details["available"] != "70" || s.clock.Now().Sub(before) != 8*time.Second {
 		t.Errorf("%v, %v after %s", f, f.Details, s.clock.Now().Sub(before))
+	} else if f.Details["reserved"] != "10" || f.RetryAfter == 0 || strings.Contains(f.Public, "Top up") {
+		t.Errorf("a hold that waits for a job: %q, %v, again in %v", f.Public, f.Details, f.RetryAfter)
+	}
+	if f := s.refused(other, ledger.HoldRequest{Wallet: c.Wallet, Amount: 80*ruble + 1}); f.Details["reserved"] != nil || !strings.Contains(f.Public, "Top up") {
+		t.Errorf("a hold for which the end of the job is not enough: %q, %v", f.Public, f.Details)
 	}
 	s.hold(other, c.Wallet, 70*ruble).Release()
 	s.balanced()
