@@ -310,8 +310,9 @@ bin/cyclonedx-gomod: tools/sbom/go.mod tools/sbom/go.sum
 	@touch $@
 
 .PHONY: fmt
-fmt: ## format the Go code
+fmt: web/node_modules/.package-lock.json ## format the code: Go, and the web interface's
 	gofmt -w $(GO_CODE)
+	cd web && npm run --silent format
 
 .PHONY: clean
 clean: ## remove the files that other tasks built

@@ -42,7 +42,7 @@ function first(): Plugin {
 
 /**
  * What a page of the interface needs besides what all need, by its path and language: the server names it in the document, so that it is on
- * its way before the code that asks for it. The table of pages is read as text: each page is one line.
+ * its way before the code that asks for it. The tables of pages are read as text, in any layout.
  */
 function pages(chunks: readonly Chunk[]): string[] {
   const closure = (file: string, seen: Set<string>): Set<string> => {
@@ -53,7 +53,7 @@ function pages(chunks: readonly Chunk[]): string[] {
   const base = closure(chunks.find((c) => c.source === 'index.html')!.file, new Set())
   const from = (source: string) => { const c = chunks.find((x) => x.source === source); if (!c) throw new Error(`no chunk of ${source}`); return c.file }
   return readdirSync('src/routes').filter((f) => f !== 'page.tsx').flatMap((name) => {
-    const text = readFileSync(`src/routes/${name}`, 'utf8')
+    const text = readFileSync(`src/routes/${name}`, 'utf8').replaceAll(/\s+/g, ' ')
     const lines = [...text.matchAll(/\{ path: '(.+?)', load: \(\) => import\('\.\.\/(.+?)'\), areas: \[(.*?)\](?:, data: '(.+?)')?/g)]
     if (lines.length !== text.split('path:').length - 1) throw new Error(`src/routes/${name}: a page is not written as the others`)
     return lines.flatMap(([, path, page, areas, data]) => {

@@ -13,10 +13,10 @@ import (
 func TestGuidesSayWhatPagesSay(t *testing.T) {
 	t.Parallel()
 	said := map[string]bool{}
-	literal := regexp.MustCompile(`'((?:[^'\\]|\\.)*)'`)
+	literal := regexp.MustCompile(`'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)"`)
 	for _, file := range glob(t, "../../web/src/messages/*.en.ts") {
 		for _, m := range literal.FindAllStringSubmatch(file.text, -1) {
-			said[m[1]] = true
+			said[m[1]+m[2]] = true
 		}
 	}
 	bold := regexp.MustCompile(`\*\*([^*]+)\*\*`)

@@ -1,4 +1,4 @@
-/** Pages for people with an account. Each is one line. */
+/** Pages for people with an account. */
 import type { PageRoute } from './page'
 
 export const accountPages: readonly PageRoute[] = [

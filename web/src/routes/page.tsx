@@ -1,4 +1,4 @@
-/** How a page is registered: one line in routes/<area>.tsx. */
+/** How a page is registered: one entry in routes/<area>.tsx. */
 import { createRoute, lazyRouteComponent, type AnyRoute } from '@tanstack/react-router'
 import type { ComponentType } from 'react'
 import { loadMessages, type Area } from '../i18n'

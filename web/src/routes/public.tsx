@@ -1,4 +1,4 @@
-/** Pages for everybody. Each is one line. */
+/** Pages for everybody. */
 import type { PageRoute } from './page'
 
 export const publicPages: readonly PageRoute[] = [
