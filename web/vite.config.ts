@@ -9,7 +9,13 @@ import en from './src/messages/common.en'
 import ru from './src/messages/common.ru'
 import { firstBar } from './src/shell/first'
 
-interface Chunk { file: string; entry: boolean; source: string | null; imports: string[]; css: string[] }
+interface Chunk {
+  file: string
+  entry: boolean
+  source: string | null
+  imports: string[]
+  css: string[]
+}
 
 /** Where the server embeds the interface from. */
 const out = '../internal/webui/dist'
@@ -22,13 +28,20 @@ function placeholders(): Plugin {
     transformIndexHtml: {
       order: 'pre',
       handler: (html, ctx) => {
-        const cookie = (name: string) => new RegExp(`(?:^|;\\s*)${name}=([a-z]+)`).exec(String((ctx as { req?: { headers: Record<string, string> } }).req?.headers?.cookie ?? ''))?.[1]
-        return html.replace('__LANG__', cookie('weir_lang') ?? 'en').replace('__THEME__', cookie('weir_theme') ?? 'system').replace('__NONCE__', 'development')
+        const cookie = (name: string) =>
+          new RegExp(`(?:^|;\\s*)${name}=([a-z]+)`).exec(
+            String((ctx as { req?: { headers: Record<string, string> } }).req?.headers?.cookie ?? ''),
+          )?.[1]
+        return html
+          .replace('__LANG__', cookie('weir_lang') ?? 'en')
+          .replace('__THEME__', cookie('weir_theme') ?? 'system')
+          .replace('__NONCE__', 'development')
       },
     },
     configureServer(server) {
       server.middlewares.use((req, _res, next) => {
-        if (/^\/(sign-in|sign-up|invite|reset|setup|new-email|keep-email)(\?|$)/.test(req.url ?? '')) req.url = '/sign-in.html'
+        if (/^\/(sign-in|sign-up|invite|reset|setup|new-email|keep-email)(\?|$)/.test(req.url ?? ''))
+          req.url = '/sign-in.html'
         next()
       })
     },
@@ -37,7 +50,10 @@ function placeholders(): Plugin {
 
 /** Puts the bar that comes before any code into the page. */
 function first(): Plugin {
-  return { name: 'weir-first', transformIndexHtml: (html) => html.replace('<!--first bar-->', () => firstBar({ en, ru })) }
+  return {
+    name: 'weir-first',
+    transformIndexHtml: (html) => html.replace('<!--first bar-->', () => firstBar({ en, ru })),
+  }
 }
 
 /**
@@ -47,21 +63,47 @@ function first(): Plugin {
 function pages(chunks: readonly Chunk[]): string[] {
   const closure = (file: string, seen: Set<string>): Set<string> => {
     const chunk = seen.has(file) ? undefined : chunks.find((c) => c.file === file)
-    if (chunk) { seen.add(file); chunk.imports.forEach((f) => closure(f, seen)) }
+    if (chunk) {
+      seen.add(file)
+      chunk.imports.forEach((f) => closure(f, seen))
+    }
     return seen
   }
   const base = closure(chunks.find((c) => c.source === 'index.html')!.file, new Set())
-  const from = (source: string) => { const c = chunks.find((x) => x.source === source); if (!c) throw new Error(`no chunk of ${source}`); return c.file }
-  return readdirSync('src/routes').filter((f) => f !== 'page.tsx').flatMap((name) => {
-    const text = readFileSync(`src/routes/${name}`, 'utf8').replaceAll(/\s+/g, ' ')
-    const lines = [...text.matchAll(/\{ path: '(.+?)', load: \(\) => import\('\.\.\/(.+?)'\), areas: \[(.*?)\](?:, data: '(.+?)')?/g)]
-    if (lines.length !== text.split('path:').length - 1) throw new Error(`src/routes/${name}: a page is not written as the others`)
-    return lines.flatMap(([, path, page, areas, data]) => {
-      const chunk = [...closure(from(`src/${page}.tsx`), new Set(base))].filter((f) => !base.has(f))
-      const code = (lang: string) => [...['common', ...areas!.matchAll(/\w+/g)].map((a) => from(`src/messages/${String(a)}.${lang}.ts`)), ...chunk].map((f) => `${lang} ${f}`)
-      return [`page ${path!}`, 'data /api/me', ...(data ? [`data ${data}`] : []), ...code('en'), ...code('ru')]
+  const from = (source: string) => {
+    const c = chunks.find((x) => x.source === source)
+    if (!c) throw new Error(`no chunk of ${source}`)
+    return c.file
+  }
+  return readdirSync('src/routes')
+    .filter((f) => f !== 'page.tsx')
+    .flatMap((name) => {
+      const text = readFileSync(`src/routes/${name}`, 'utf8').replaceAll(/\s+/g, ' ')
+      const lines = [
+        ...text.matchAll(
+          /\{ path: '(.+?)', load: \(\) => import\('\.\.\/(.+?)'\), areas: \[(.*?)\](?:, data: '(.+?)')?/g,
+        ),
+      ]
+      if (lines.length !== text.split('path:').length - 1)
+        throw new Error(`src/routes/${name}: a page is not written as the others`)
+      return lines.flatMap(([, path, page, areas, data]) => {
+        const chunk = [...closure(from(`src/${page}.tsx`), new Set(base))].filter((f) => !base.has(f))
+        const code = (lang: string) =>
+          [
+            ...['common', ...areas!.matchAll(/\w+/g)].map((a) =>
+              from(`src/messages/${String(a)}.${lang}.ts`),
+            ),
+            ...chunk,
+          ].map((f) => `${lang} ${f}`)
+        return [
+          `page ${path!}`,
+          'data /api/me',
+          ...(data ? [`data ${data}`] : []),
+          ...code('en'),
+          ...code('ru'),
+        ]
+      })
     })
-  })
 }
 
 /** Compressed files, in place of the plain ones, and a list of what each chunk needs, for scripts/size.mjs. */
@@ -70,19 +112,35 @@ function afterwards(): Plugin {
     name: 'weir-afterwards',
     apply: 'build',
     writeBundle(_options, bundle) {
-      const chunks = Object.values(bundle).flatMap((c): Chunk[] => (c.type === 'chunk'
-        ? [{ file: c.fileName, entry: c.isEntry, source: c.facadeModuleId?.replace(import.meta.dirname + '/', '') ?? null, imports: c.imports, css: [...(c.viteMetadata?.importedCss ?? [])] }]
-        : []))
+      const chunks = Object.values(bundle).flatMap((c): Chunk[] =>
+        c.type === 'chunk'
+          ? [
+              {
+                file: c.fileName,
+                entry: c.isEntry,
+                source: c.facadeModuleId?.replace(import.meta.dirname + '/', '') ?? null,
+                imports: c.imports,
+                css: [...(c.viteMetadata?.importedCss ?? [])],
+              },
+            ]
+          : [],
+      )
       mkdirSync('node_modules/.weir', { recursive: true })
       writeFileSync('node_modules/.weir/chunks.json', JSON.stringify(chunks, null, 1))
       writeFileSync(join(out, 'pages.txt'), pages(chunks).join('\n') + '\n')
-      const walk = (dir: string): string[] => readdirSync(dir, { withFileTypes: true }).flatMap((e) => (e.isDirectory() ? walk(join(dir, e.name)) : [join(dir, e.name)]))
+      const walk = (dir: string): string[] =>
+        readdirSync(dir, { withFileTypes: true }).flatMap((e) =>
+          e.isDirectory() ? walk(join(dir, e.name)) : [join(dir, e.name)],
+        )
       writeFileSync(join(out, '.keep'), '') // committed, so that the Go program builds without npm
       for (const file of walk(out)) {
         if (!/\.(js|css|svg)$/.test(file) || statSync(file).size < 1024) continue
         const bytes = readFileSync(file)
         writeFileSync(file + '.gz', gzipSync(bytes, { level: 9 }))
-        writeFileSync(file + '.br', brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } }))
+        writeFileSync(
+          file + '.br',
+          brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } }),
+        )
         rmSync(file) // the program unpacks it for a client that takes neither
       }
     },
@@ -90,13 +148,25 @@ function afterwards(): Plugin {
 }
 
 const gateway = process.env.WEIR_URL ?? 'http://127.0.0.1:8080'
-const proxy = Object.fromEntries(['/api', '/v1', '/docs', '/openapi.yaml', '/llms.txt', '/health'].map((path) => [path, {
-  target: gateway,
-  changeOrigin: true,
-  configure: (p: { on(event: 'proxyReq', f: (r: { getHeader(n: string): unknown; setHeader(n: string, v: string): void }) => void): void }) => {
-    p.on('proxyReq', (r) => { if (r.getHeader('origin')) r.setHeader('origin', gateway) })
-  },
-}]))
+const proxy = Object.fromEntries(
+  ['/api', '/v1', '/docs', '/openapi.yaml', '/llms.txt', '/health'].map((path) => [
+    path,
+    {
+      target: gateway,
+      changeOrigin: true,
+      configure: (p: {
+        on(
+          event: 'proxyReq',
+          f: (r: { getHeader(n: string): unknown; setHeader(n: string, v: string): void }) => void,
+        ): void
+      }) => {
+        p.on('proxyReq', (r) => {
+          if (r.getHeader('origin')) r.setHeader('origin', gateway)
+        })
+      },
+    },
+  ]),
+)
 
 export default defineConfig({
   plugins: [react(), tailwind(), placeholders(), first(), afterwards()],
@@ -111,5 +181,9 @@ export default defineConfig({
     rollupOptions: { input: ['index.html', 'sign-in.html'] },
     chunkSizeWarningLimit: 1000,
   },
-  test: { environment: 'happy-dom', setupFiles: ['test/setup.ts'], include: ['test/**/*.test.{ts,tsx}', 'src/**/*.test.{ts,tsx}'] },
+  test: {
+    environment: 'happy-dom',
+    setupFiles: ['test/setup.ts'],
+    include: ['test/**/*.test.{ts,tsx}', 'src/**/*.test.{ts,tsx}'],
+  },
 })

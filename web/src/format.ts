@@ -7,10 +7,15 @@ export type Language = 'en' | 'ru'
 
 let language: Language = 'en'
 /** Set once at start and by the language switch; everything below writes in it. */
-export function setFormatLanguage(l: Language): void { language = l }
+export function setFormatLanguage(l: Language): void {
+  language = l
+}
 
 /** A decimal number: digits × 10^-scale. */
-export interface Decimal { readonly digits: bigint; readonly scale: number }
+export interface Decimal {
+  readonly digits: bigint
+  readonly scale: number
+}
 
 const NARROW = '\u202f'
 const MINUS = '\u2212'
@@ -26,24 +31,41 @@ export function decimal(value: string | number | null | undefined): Decimal | nu
   const fraction = m[3] ?? ''
   let digits = BigInt(m[2]! + fraction)
   let scale = fraction.length - Number(m[4] ?? 0)
-  if (scale < 0) { digits *= 10n ** BigInt(-scale); scale = 0 }
+  if (scale < 0) {
+    digits *= 10n ** BigInt(-scale)
+    scale = 0
+  }
   return trim({ digits: m[1] === '-' ? -digits : digits, scale })
 }
 
 function trim(d: Decimal): Decimal {
   let { digits, scale } = d
-  while (scale > 0 && digits % 10n === 0n) { digits /= 10n; scale-- }
+  while (scale > 0 && digits % 10n === 0n) {
+    digits /= 10n
+    scale--
+  }
   return { digits, scale }
 }
 export const ZERO: Decimal = { digits: 0n, scale: 0 }
 export function add(a: Decimal, b: Decimal): Decimal {
   const scale = Math.max(a.scale, b.scale)
-  return trim({ digits: a.digits * 10n ** BigInt(scale - a.scale) + b.digits * 10n ** BigInt(scale - b.scale), scale })
+  return trim({
+    digits: a.digits * 10n ** BigInt(scale - a.scale) + b.digits * 10n ** BigInt(scale - b.scale),
+    scale,
+  })
 }
-export function negate(a: Decimal): Decimal { return { digits: -a.digits, scale: a.scale } }
-export function subtract(a: Decimal, b: Decimal): Decimal { return add(a, negate(b)) }
-export function multiply(a: Decimal, b: Decimal): Decimal { return trim({ digits: a.digits * b.digits, scale: a.scale + b.scale }) }
-export function times(a: Decimal, n: number | bigint): Decimal { return trim({ digits: a.digits * BigInt(n), scale: a.scale }) }
+export function negate(a: Decimal): Decimal {
+  return { digits: -a.digits, scale: a.scale }
+}
+export function subtract(a: Decimal, b: Decimal): Decimal {
+  return add(a, negate(b))
+}
+export function multiply(a: Decimal, b: Decimal): Decimal {
+  return trim({ digits: a.digits * b.digits, scale: a.scale + b.scale })
+}
+export function times(a: Decimal, n: number | bigint): Decimal {
+  return trim({ digits: a.digits * BigInt(n), scale: a.scale })
+}
 export function compare(a: Decimal, b: Decimal): number {
   const d = subtract(a, b).digits
   return d < 0n ? -1 : d > 0n ? 1 : 0
@@ -51,10 +73,20 @@ export function compare(a: Decimal, b: Decimal): number {
 /** a ÷ b to `places` decimals, half away from zero; null when b is zero. */
 export function divide(a: Decimal, b: Decimal, places = 12): Decimal | null {
   if (b.digits === 0n) return null
-  return trim(round({ digits: (a.digits * 10n ** BigInt(b.scale + places + 1)) / (b.digits * 10n ** BigInt(a.scale)), scale: places + 1 }, places))
+  return trim(
+    round(
+      {
+        digits: (a.digits * 10n ** BigInt(b.scale + places + 1)) / (b.digits * 10n ** BigInt(a.scale)),
+        scale: places + 1,
+      },
+      places,
+    ),
+  )
 }
 /** For drawing only: lengths of bars, heights of charts, sliders. */
-export function approximately(d: Decimal): number { return Number(plain(d)) }
+export function approximately(d: Decimal): number {
+  return Number(plain(d))
+}
 
 /** Half away from zero. */
 export function round(d: Decimal, places: number): Decimal {
@@ -66,7 +98,9 @@ export function round(d: Decimal, places: number): Decimal {
 }
 
 /** With a dot and without groups: for CSV, for what is copied, for the API. */
-export function plain(d: Decimal): string { return write(d, '', '.', '-') }
+export function plain(d: Decimal): string {
+  return write(d, '', '.', '-')
+}
 
 function write(d: Decimal, group: string, point: string, minus: string): string {
   const negative = d.digits < 0n
@@ -79,7 +113,7 @@ const local = (d: Decimal) => write(d, NARROW, language === 'ru' ? ',' : '.', MI
 /** At least one: two decimals. Below: four significant digits, so that nothing is rounded to zero. */
 function listed(d: Decimal): Decimal {
   if (d.digits === 0n) return ZERO
-  const size = (d.digits < 0n ? -d.digits : d.digits)
+  const size = d.digits < 0n ? -d.digits : d.digits
   if (size >= 10n ** BigInt(d.scale)) return round(d, 2)
   const lead = d.scale - size.toString().length // zeros after the point
   const r = round(d, lead + 4)
@@ -87,15 +121,25 @@ function listed(d: Decimal): Decimal {
 }
 
 /** An amount of rubles: short in lists, with every digit where `exact`. `sign: false` leaves ₽ out, for columns whose head has it. */
-export function money(value: string | number | null | undefined, o: { exact?: boolean; sign?: boolean; about?: boolean; plus?: boolean } = {}): string {
+export function money(
+  value: string | number | null | undefined,
+  o: { exact?: boolean; sign?: boolean; about?: boolean; plus?: boolean } = {},
+): string {
   const d = decimal(value)
   if (!d) return NONE
   const n = o.exact ? d : listed(d)
-  return (o.about ? '≈' + NARROW : '') + (o.plus && d.digits > 0n ? '+' : '') + local(n) + (o.sign === false ? '' : NARROW + RUBLE)
+  return (
+    (o.about ? '≈' + NARROW : '') +
+    (o.plus && d.digits > 0n ? '+' : '') +
+    local(n) +
+    (o.sign === false ? '' : NARROW + RUBLE)
+  )
 }
 
 /** An amount that was a float for drawing, for axes: six significant digits of it, without the sign. */
-export function drawnMoney(n: number): string { return money(String(Number(n.toPrecision(6))), { sign: false }) }
+export function drawnMoney(n: number): string {
+  return money(String(Number(n.toPrecision(6))), { sign: false })
+}
 
 /** A price for a thousand tokens as the price of one: for price(). */
 export function perToken(perThousand: string | number | null | undefined): string | null {
@@ -113,9 +157,15 @@ export function unitName(unit: PriceUnit): string {
   return language === 'ru' ? (unit === '1M' ? '1 млн' : '1 тыс.') : unit
 }
 /** "₽ / 1M", "₽ за 1 млн" */
-export function priceUnit(unit: PriceUnit = '1M'): string { return RUBLE + (language === 'ru' ? ' за ' : ' / ') + unitName(unit) }
+export function priceUnit(unit: PriceUnit = '1M'): string {
+  return RUBLE + (language === 'ru' ? ' за ' : ' / ') + unitName(unit)
+}
 /** "255.78 ₽ / 1M", "255,78 ₽ за 1 млн"; free is "free". `bare` leaves the unit out, for columns whose head has it. */
-export function price(perToken: string | number | null | undefined, unit: PriceUnit = '1M', o: { bare?: boolean } = {}): string {
+export function price(
+  perToken: string | number | null | undefined,
+  unit: PriceUnit = '1M',
+  o: { bare?: boolean } = {},
+): string {
   const d = perUnit(perToken, unit)
   if (!d) return NONE
   if (d.digits === 0n) return language === 'ru' ? 'бесплатно' : 'free'
@@ -144,7 +194,8 @@ export function tokens(n: number | null | undefined): string {
   if (n === null || n === undefined) return NONE
   if (n < 100_000) return integer(n)
   if (n < 999_500) return compact(n / 1e3, 0) + (language === 'ru' ? NARROW + 'тыс.' : 'k')
-  if (n < 999_500_000) return compact(n / 1e6, n < 9_950_000 ? 1 : 0) + (language === 'ru' ? NARROW + 'млн' : 'M')
+  if (n < 999_500_000)
+    return compact(n / 1e6, n < 9_950_000 ? 1 : 0) + (language === 'ru' ? NARROW + 'млн' : 'M')
   return compact(n / 1e9, 1) + (language === 'ru' ? NARROW + 'млрд' : 'B')
 }
 /** A context: "128k", "1M". */
@@ -158,7 +209,10 @@ export function bytes(n: number | null | undefined): string {
   if (n === null || n === undefined) return NONE
   const units = language === 'ru' ? ['Б', 'КБ', 'МБ', 'ГБ', 'ТБ'] : ['B', 'KB', 'MB', 'GB', 'TB']
   let i = 0
-  while (n >= 1000 && i < 4) { n /= 1000; i++ }
+  while (n >= 1000 && i < 4) {
+    n /= 1000
+    i++
+  }
   return (i === 0 ? integer(n) : significant(n, 3)) + NARROW + units[i]
 }
 /** Milliseconds: "640 ms", "4.21 s", "1 min 14 s", "2 h 5 min". */
@@ -168,7 +222,8 @@ export function duration(ms: number | null | undefined): string {
   if (ms < 999.5) return integer(ms) + NARROW + (ru ? 'мс' : 'ms')
   if (ms < 59_950) return significant(ms / 1000, 3) + NARROW + (ru ? 'с' : 's')
   const s = Math.round(ms / 1000)
-  const two = (a: number, an: string, b: number, bn: string) => integer(a) + NARROW + an + (b ? ' ' + integer(b) + NARROW + bn : '')
+  const two = (a: number, an: string, b: number, bn: string) =>
+    integer(a) + NARROW + an + (b ? ' ' + integer(b) + NARROW + bn : '')
   if (s < 3600) return two(Math.floor(s / 60), ru ? 'мин' : 'min', s % 60, ru ? 'с' : 's')
   const m = Math.round(s / 60)
   if (m < 1440) return two(Math.floor(m / 60), ru ? 'ч' : 'h', m % 60, ru ? 'мин' : 'min')
@@ -195,16 +250,58 @@ export function percent(p: number | null | undefined, places = 2, o: { bare?: bo
   if (n === 100 * unit && size !== 100) n += size < 100 ? -1 : 1
   if (size > 0 && n === 0) n = 1
   if (p < 0) n = -n
-  return local(n % unit === 0 ? { digits: BigInt(n / unit), scale: 0 } : { digits: BigInt(n), scale: places }) + (o.bare ? '' : NARROW + '%')
+  return (
+    local(n % unit === 0 ? { digits: BigInt(n / unit), scale: 0 } : { digits: BigInt(n), scale: places }) +
+    (o.bare ? '' : NARROW + '%')
+  )
 }
 
 // Dates. Everything is UTC; a page says so once.
 
 const monthsEn = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
-const monthsRu = ['января', 'февраля', 'марта', 'апреля', 'мая', 'июня', 'июля', 'августа', 'сентября', 'октября', 'ноября', 'декабря']
+const monthsRu = [
+  'января',
+  'февраля',
+  'марта',
+  'апреля',
+  'мая',
+  'июня',
+  'июля',
+  'августа',
+  'сентября',
+  'октября',
+  'ноября',
+  'декабря',
+]
 const shortRu = ['янв', 'фев', 'мар', 'апр', 'мая', 'июн', 'июл', 'авг', 'сен', 'окт', 'ноя', 'дек']
-const namesEn = ['January', 'February', 'March', 'April', 'May', 'June', 'July', 'August', 'September', 'October', 'November', 'December']
-const namesRu = ['январь', 'февраль', 'март', 'апрель', 'май', 'июнь', 'июль', 'август', 'сентябрь', 'октябрь', 'ноябрь', 'декабрь']
+const namesEn = [
+  'January',
+  'February',
+  'March',
+  'April',
+  'May',
+  'June',
+  'July',
+  'August',
+  'September',
+  'October',
+  'November',
+  'December',
+]
+const namesRu = [
+  'январь',
+  'февраль',
+  'март',
+  'апрель',
+  'май',
+  'июнь',
+  'июль',
+  'август',
+  'сентябрь',
+  'октябрь',
+  'ноябрь',
+  'декабрь',
+]
 const two = (n: number) => String(n).padStart(2, '0')
 export type Moment = string | number | Date | null | undefined
 
@@ -216,12 +313,16 @@ function moment(at: Moment): Date | null {
 /** "20 Nov 2026", "20 ноября 2026" */
 export function date(at: Moment): string {
   const d = moment(at)
-  return d ? `${d.getUTCDate()} ${(language === 'ru' ? monthsRu : monthsEn)[d.getUTCMonth()]} ${d.getUTCFullYear()}` : NONE
+  return d
+    ? `${d.getUTCDate()} ${(language === 'ru' ? monthsRu : monthsEn)[d.getUTCMonth()]} ${d.getUTCFullYear()}`
+    : NONE
 }
 /** "20 Nov", "20 ноября"; `short` for axes: "20 ноя" */
 export function day(at: Moment, o: { short?: boolean } = {}): string {
   const d = moment(at)
-  return d ? `${d.getUTCDate()} ${(language === 'ru' ? (o.short ? shortRu : monthsRu) : monthsEn)[d.getUTCMonth()]}` : NONE
+  return d
+    ? `${d.getUTCDate()} ${(language === 'ru' ? (o.short ? shortRu : monthsRu) : monthsEn)[d.getUTCMonth()]}`
+    : NONE
 }
 /** "November 2026", "ноябрь 2026" */
 export function month(at: Moment): string {
@@ -231,12 +332,18 @@ export function month(at: Moment): string {
 /** "14:02:11"; `minutes` leaves the seconds out */
 export function time(at: Moment, o: { minutes?: boolean } = {}): string {
   const d = moment(at)
-  return d ? `${two(d.getUTCHours())}:${two(d.getUTCMinutes())}${o.minutes ? '' : ':' + two(d.getUTCSeconds())}` : NONE
+  return d
+    ? `${two(d.getUTCHours())}:${two(d.getUTCMinutes())}${o.minutes ? '' : ':' + two(d.getUTCSeconds())}`
+    : NONE
 }
 /** "20 Nov 2026, 14:02:11" */
-export function dateTime(at: Moment): string { return moment(at) ? `${date(at)}, ${time(at)}` : NONE }
+export function dateTime(at: Moment): string {
+  return moment(at) ? `${date(at)}, ${time(at)}` : NONE
+}
 /** "20 Nov 2026, 14:02:11 UTC": where it stands alone, and in titles */
-export function dateTimeZone(at: Moment): string { return moment(at) ? `${dateTime(at)} UTC` : NONE }
+export function dateTimeZone(at: Moment): string {
+  return moment(at) ? `${dateTime(at)} UTC` : NONE
+}
 /** Relative only under an hour: "now", "2 min ago", then the time of today, then the day. */
 export function when(at: Moment, now: number = Date.now()): string {
   const d = moment(at)
@@ -247,11 +354,14 @@ export function when(at: Moment, now: number = Date.now()): string {
   if (ms >= 0 && ms < 3_600_000) return `${Math.floor(ms / 60_000)}${NARROW}${ru ? 'мин назад' : 'min ago'}`
   const today = new Date(now)
   if (d.getUTCFullYear() !== today.getUTCFullYear()) return date(d)
-  return d.getUTCMonth() === today.getUTCMonth() && d.getUTCDate() === today.getUTCDate() ? time(d, { minutes: true }) : day(d)
+  return d.getUTCMonth() === today.getUTCMonth() && d.getUTCDate() === today.getUTCDate()
+    ? time(d, { minutes: true })
+    : day(d)
 }
 /** Two days as a period: "1–20 Nov 2026", "28 Oct – 3 Nov 2026" */
 export function period(from: Moment, to: Moment): string {
-  const a = moment(from), b = moment(to)
+  const a = moment(from),
+    b = moment(to)
   if (!a || !b) return NONE
   if (a.getUTCFullYear() !== b.getUTCFullYear()) return `${date(a)} – ${date(b)}`
   if (a.getUTCMonth() !== b.getUTCMonth()) return `${day(a)} – ${date(b)}`

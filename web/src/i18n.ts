@@ -6,7 +6,12 @@ import { Fragment, createElement, useSyncExternalStore, type ReactNode } from 'r
 import { integer, setFormatLanguage, type Language } from './format'
 
 export type { Language }
-export type Plural = { readonly one: string; readonly few?: string; readonly many?: string; readonly other: string }
+export type Plural = {
+  readonly one: string
+  readonly few?: string
+  readonly many?: string
+  readonly other: string
+}
 export type Message = string | Plural
 export type Messages = { readonly [key: string]: Message }
 
@@ -16,7 +21,11 @@ export interface Areas {}
 export type Area = keyof Areas & string
 
 /** What a Russian file satisfies: the same keys, with plural forms where English has them. */
-export type Translation<M> = { readonly [K in keyof M]: M[K] extends string ? string : { readonly one: string; readonly few: string; readonly many: string; readonly other: string } }
+export type Translation<M> = {
+  readonly [K in keyof M]: M[K] extends string
+    ? string
+    : { readonly one: string; readonly few: string; readonly many: string; readonly other: string }
+}
 
 const files = import.meta.glob<{ default: Messages }>('./messages/*.{en,ru}.ts')
 const loaded = new Map<string, Messages>()
@@ -24,23 +33,35 @@ const listeners = new Set<() => void>()
 let current: Language = 'en'
 
 export const languages: readonly Language[] = ['en', 'ru']
-export function language(): Language { return current }
+export function language(): Language {
+  return current
+}
 export function useLanguage(): Language {
-  return useSyncExternalStore((f) => { listeners.add(f); return () => listeners.delete(f) }, () => current)
+  return useSyncExternalStore(
+    (f) => {
+      listeners.add(f)
+      return () => listeners.delete(f)
+    },
+    () => current,
+  )
 }
 
 /** Loads areas in the present language; at once when they are there. */
 export async function loadMessages(areas: readonly string[], l: Language = current): Promise<void> {
-  await Promise.all(areas.map(async (area) => {
-    const name = `${area}.${l}`
-    if (loaded.has(name)) return
-    const file = files[`./messages/${name}.ts`]
-    if (!file) throw new Error(`no messages ${name}`)
-    loaded.set(name, (await file()).default)
-  }))
+  await Promise.all(
+    areas.map(async (area) => {
+      const name = `${area}.${l}`
+      if (loaded.has(name)) return
+      const file = files[`./messages/${name}.ts`]
+      if (!file) throw new Error(`no messages ${name}`)
+      loaded.set(name, (await file()).default)
+    }),
+  )
 }
 /** For tests, and for pages that carry their messages themselves. */
-export function provide(area: string, l: Language, messages: Messages): void { loaded.set(`${area}.${l}`, messages) }
+export function provide(area: string, l: Language, messages: Messages): void {
+  loaded.set(`${area}.${l}`, messages)
+}
 
 /** Switches everything to a language: its messages first, then the page. */
 export async function setLanguage(l: Language): Promise<void> {
@@ -66,7 +87,8 @@ function text(area: string, key: string, n: unknown): string {
   const form = rules[current].select(Number(n ?? 0)) as keyof Plural
   return m[form] ?? m.other
 }
-const shown = (v: string | number | undefined, name: string) => (v === undefined ? `{${name}}` : typeof v === 'number' ? integer(v) : v)
+const shown = (v: string | number | undefined, name: string) =>
+  v === undefined ? `{${name}}` : typeof v === 'number' ? integer(v) : v
 
 export interface T<A extends Area> {
   /** The message as text. Numbers are written with groups. */
@@ -88,16 +110,21 @@ export function translator<A extends Area>(area: A): T<A> {
   let t = translators.get(area) as T<A> | undefined
   if (!t) {
     t = Object.assign(
-      (key: string, args: Arguments = {}) => text(area, key, args.n).replace(/\{(\w+)\}/g, (_, name: string) => shown(args[name], name)),
+      (key: string, args: Arguments = {}) =>
+        text(area, key, args.n).replace(/\{(\w+)\}/g, (_, name: string) => shown(args[name], name)),
       {
         rich: (key: string, args: { readonly [name: string]: ReactNode }): ReactNode =>
-          text(area, key, args.n).split(/\{(\w+)\}/).map((part, i) => {
-            if (i % 2 === 0) return part
-            const v = args[part]
-            return createElement(Fragment, { key: i }, typeof v === 'number' ? integer(v) : v)
-          }),
+          text(area, key, args.n)
+            .split(/\{(\w+)\}/)
+            .map((part, i) => {
+              if (i % 2 === 0) return part
+              const v = args[part]
+              return createElement(Fragment, { key: i }, typeof v === 'number' ? integer(v) : v)
+            }),
         or: (key: string, otherwise?: string, args?: Arguments): string =>
-          (loaded.get(`${area}.${current}`)?.[key] === undefined ? otherwise ?? key : (t as T<A>)(key as never, args)),
+          loaded.get(`${area}.${current}`)?.[key] === undefined
+            ? (otherwise ?? key)
+            : (t as T<A>)(key as never, args),
       },
     ) as T<A>
     translators.set(area, t)

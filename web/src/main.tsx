@@ -16,16 +16,21 @@ void queries.prefetchQuery(meQuery)
 // A new release has other chunk names: load the page again, once. Where the gateway does not answer, what is shown stays.
 window.addEventListener('vite:preloadError', () => {
   if (sessionStorage.getItem('weir.reloaded') === location.href) return
-  void fetch('/healthz').then(({ ok }) => {
-    if (!ok) return
-    sessionStorage.setItem('weir.reloaded', location.href)
-    location.reload()
-  }, () => {})
+  void fetch('/healthz').then(
+    ({ ok }) => {
+      if (!ok) return
+      sessionStorage.setItem('weir.reloaded', location.href)
+      location.reload()
+    },
+    () => {},
+  )
 })
 void loadMessages(['common']).then(() => {
   createRoot(document.getElementById('root')!).render(
     <StrictMode>
-      <QueryClientProvider client={queries}><RouterProvider router={router} /></QueryClientProvider>
+      <QueryClientProvider client={queries}>
+        <RouterProvider router={router} />
+      </QueryClientProvider>
     </StrictMode>,
   )
 })

@@ -10,7 +10,9 @@ import { Shell } from './shell/shell'
 
 const pages = [...publicPages, ...accountPages, ...playgroundPages]
 /** Whether a page of this path is there: navigation shows only what exists. */
-export function hasPage(path: string): boolean { return pages.some((p) => p.path === path) }
+export function hasPage(path: string): boolean {
+  return pages.some((p) => p.path === path)
+}
 
 const root = createRootRoute({ component: Shell, notFoundComponent: NotFound, errorComponent: Crashed })
 const account = createRoute({
@@ -19,7 +21,10 @@ const account = createRoute({
   component: AccountFrame,
   beforeLoad: async ({ location }) => {
     const me = await queries.ensureQueryData(meQuery)
-    if (!me.user) { window.location.assign(`/sign-in?to=${encodeURIComponent(location.href)}`); await new Promise(() => {}) }
+    if (!me.user) {
+      window.location.assign(`/sign-in?to=${encodeURIComponent(location.href)}`)
+      await new Promise(() => {})
+    }
   },
 })
 const home = createRoute({
@@ -27,7 +32,14 @@ const home = createRoute({
   path: '/',
   beforeLoad: async () => {
     const me = await queries.ensureQueryData(meQuery)
-    throw redirect({ to: (me.user && hasPage('/overview') ? '/overview' : (me.features.setup || me.features.demo) && !me.user && hasPage('/welcome') ? '/welcome' : '/models') as string, replace: true })
+    throw redirect({
+      to: (me.user && hasPage('/overview')
+        ? '/overview'
+        : (me.features.setup || me.features.demo) && !me.user && hasPage('/welcome')
+          ? '/welcome'
+          : '/models') as string,
+      replace: true,
+    })
   },
 })
 const inFrame = pages.filter((p) => p.frame === 'account')
@@ -38,10 +50,13 @@ const tree = root.addChildren([
 ] as AnyRoute[])
 
 /** Query strings are plain names and texts; nothing is encoded as JSON. */
-function parseSearch(text: string): Record<string, string> { return Object.fromEntries(new URLSearchParams(text)) }
+function parseSearch(text: string): Record<string, string> {
+  return Object.fromEntries(new URLSearchParams(text))
+}
 function stringifySearch(search: Record<string, unknown>): string {
   const query = new URLSearchParams()
-  for (const [k, v] of Object.entries(search)) if (v !== undefined && v !== null && v !== '') query.set(k, String(v))
+  for (const [k, v] of Object.entries(search))
+    if (v !== undefined && v !== null && v !== '') query.set(k, String(v))
   const text = query.toString().replaceAll('%2C', ',').replaceAll('%2F', '/').replaceAll('%3A', ':')
   return text ? '?' + text : ''
 }

@@ -26,11 +26,17 @@ export async function chooseLanguage(l: Language): Promise<void> {
 
 /** A small value under a name; storage that is switched off or full is as good as none. */
 export function remembered(name: string): string | null {
-  try { return localStorage.getItem('weir.' + name) } catch { return null }
+  try {
+    return localStorage.getItem('weir.' + name)
+  } catch {
+    return null
+  }
 }
 export function remember(name: string, value: string | null): void {
   try {
     if (value === null) localStorage.removeItem('weir.' + name)
     else localStorage.setItem('weir.' + name, value)
-  } catch { /* as good as none */ }
+  } catch {
+    /* as good as none */
+  }
 }

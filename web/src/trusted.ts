@@ -7,7 +7,9 @@ import { setNonce } from 'get-nonce'
 export const nonce = document.querySelector<HTMLMetaElement>('meta[name="csp-nonce"]')?.content ?? ''
 setNonce(nonce)
 
-interface Policies { createPolicy(name: string, rules: { createHTML(text: string): string }): unknown }
+interface Policies {
+  createPolicy(name: string, rules: { createHTML(text: string): string }): unknown
+}
 const policies = (window as unknown as { trustedTypes?: Policies }).trustedTypes
 
 /** The styles of radix' Select and ScrollArea, which have no name of their own. */

@@ -6,35 +6,65 @@ const now = Date.parse('2026-11-24T13:00:00Z')
 test('the address keeps the view, and what it does not know becomes the usual', () => {
   const raw = { days: '90', by: 'key', show: 'first_token', rows: 'all', model: 'sim/a', result: 'failed' }
   expect(shape.write(shape.read(raw))).toEqual(raw)
-  expect(shape.write(shape.read({ from: '2026-11-01', to: '2026-11-03' }))).toEqual({ from: '2026-11-01', to: '2026-11-03' })
-  expect(shape.write(shape.read({ days: '5', by: 'nonsense', show: 'x', from: 'yesterday', to: '' }))).toEqual({})
+  expect(shape.write(shape.read({ from: '2026-11-01', to: '2026-11-03' }))).toEqual({
+    from: '2026-11-01',
+    to: '2026-11-03',
+  })
+  expect(
+    shape.write(shape.read({ days: '5', by: 'nonsense', show: 'x', from: 'yesterday', to: '' })),
+  ).toEqual({})
 })
 
 test.each([
   [{ days: 30 }, { from: '2026-10-26', group: 'model' }],
   [{ days: 7 }, { from: '2026-11-18', group: 'model' }],
-  [{ from: '2026-01-01', to: '2026-11-01' }, { from: '2026-01-01', to: '2026-11-01', group: 'model' }],
-  [{ from: '2024-01-15', to: '2026-11-01' }, { from: '2024-01-15', to: '2026-11-01', group: 'model', bucket: 'month' }],
-] as const)('%j asks for %j', (period, want) => expect(asked({ ...shape.read({}), period }, now)).toEqual(want))
+  [
+    { from: '2026-01-01', to: '2026-11-01' },
+    { from: '2026-01-01', to: '2026-11-01', group: 'model' },
+  ],
+  [
+    { from: '2024-01-15', to: '2026-11-01' },
+    { from: '2024-01-15', to: '2026-11-01', group: 'model', bucket: 'month' },
+  ],
+] as const)('%j asks for %j', (period, want) =>
+  expect(asked({ ...shape.read({}), period }, now)).toEqual(want),
+)
 
 test.each([
   [{ days: 7 }, -1, { from: '2026-11-11', to: '2026-11-17' }],
   [{ days: 7 }, 1, null],
   [{ from: '2026-11-11', to: '2026-11-17' }, 1, { from: '2026-11-18', to: '2026-11-24' }],
-  [{ from: '2026-11-11T10:00:00.000Z', to: '2026-11-11T12:00:00.000Z' }, -1, { from: '2026-11-11T08:00:00.000Z', to: '2026-11-11T10:00:00.000Z' }],
+  [
+    { from: '2026-11-11T10:00:00.000Z', to: '2026-11-11T12:00:00.000Z' },
+    -1,
+    { from: '2026-11-11T08:00:00.000Z', to: '2026-11-11T10:00:00.000Z' },
+  ],
 ] as const)('%j moved by %i is %j', (period, by, want) => expect(moved(period, by, now)).toEqual(want))
 
 test('what is chosen in the chart is whole buckets', () => {
   const at = (s: string) => Date.parse(s)
-  expect(zoomed(at('2026-11-03T10:20:00Z'), at('2026-11-05T01:00:00Z'), 'day')).toEqual({ from: '2026-11-03', to: '2026-11-05' })
-  expect(zoomed(at('2026-11-03T10:20:00Z'), at('2026-11-03T12:59:00Z'), 'hour')).toEqual({ from: '2026-11-03T10:00:00.000Z', to: '2026-11-03T13:00:00.000Z' })
-  expect(zoomed(at('2026-01-03T10:20:00Z'), at('2026-02-05T01:00:00Z'), 'month')).toEqual({ from: '2026-01-01', to: '2026-02-28' })
+  expect(zoomed(at('2026-11-03T10:20:00Z'), at('2026-11-05T01:00:00Z'), 'day')).toEqual({
+    from: '2026-11-03',
+    to: '2026-11-05',
+  })
+  expect(zoomed(at('2026-11-03T10:20:00Z'), at('2026-11-03T12:59:00Z'), 'hour')).toEqual({
+    from: '2026-11-03T10:00:00.000Z',
+    to: '2026-11-03T13:00:00.000Z',
+  })
+  expect(zoomed(at('2026-01-03T10:20:00Z'), at('2026-02-05T01:00:00Z'), 'month')).toEqual({
+    from: '2026-01-01',
+    to: '2026-02-28',
+  })
 })
 
 test('calls of a report by month are those of its whole months', () => {
   const view = { ...shape.read({}), period: { from: '2024-01-15', to: '2026-11-01' } }
-  expect(reported(view, { bucket: 'month', from: '2024-01-01T00:00:00Z', to: '2026-12-01T00:00:00Z' })).toEqual({ from: '2024-01-01', to: '2026-11-30' })
-  expect(reported(view, { bucket: 'day', from: '2024-01-01T00:00:00Z', to: '2026-12-01T00:00:00Z' })).toEqual(view.period)
+  expect(
+    reported(view, { bucket: 'month', from: '2024-01-01T00:00:00Z', to: '2026-12-01T00:00:00Z' }),
+  ).toEqual({ from: '2024-01-01', to: '2026-11-30' })
+  expect(reported(view, { bucket: 'day', from: '2024-01-01T00:00:00Z', to: '2026-12-01T00:00:00Z' })).toEqual(
+    view.period,
+  )
 })
 
 test('a change needs something to compare with', () => {
@@ -46,7 +76,8 @@ test('a change needs something to compare with', () => {
 })
 
 test('a group without a key and the sum have addresses of their calls', () => {
-  const view = shape.read({ days: '7', by: 'provider', member: 'usr_1', provider: 'x' }), u = { bucket: 'day', from: '', to: '', group: 'provider' }
+  const view = shape.read({ days: '7', by: 'provider', member: 'usr_1', provider: 'x' }),
+    u = { bucket: 'day', from: '', to: '', group: 'provider' }
   expect(callsOf(view, u, 'acme')).toEqual({ days: '7', member: 'usr_1', provider: 'acme' })
   expect(callsOf(view, u, '')).toEqual({ days: '7', member: 'usr_1', provider: '(none)' })
   expect(callsOf(view, u)).toEqual({ days: '7', member: 'usr_1', provider: 'x' })

@@ -9,14 +9,51 @@ import { Waterfall, spansOf } from '../src/ui/waterfall'
 
 beforeAll(() => loadMessages(['common', 'calls', 'route'], 'en'))
 afterEach(cleanup)
-const candidate = (endpoint: string, order: number, dropped_by: string | null = null): FlowCandidate => ({ endpoint, order, dropped_by, detail: dropped_by && 'In English.', score: dropped_by ? null : { value: 0.1, by: 'price' }, price: { prompt_per_1k: '0.25578', completion_per_1k: '1.2789' } })
-const attempt = (endpoint: string, status: number, started_ms: number, first_token_ms: number | null, ended_ms: number, reason: string | null = null): FlowAttempt & { provider: string } => ({ endpoint, provider: endpoint.split('/')[0]!, status, reason, started_ms, first_token_ms, ended_ms })
-const candidates = [candidate('reseller/a/m', 0, 'data_collection'), candidate('vertex/a/m', 3), candidate('anthropic/a/m', 2), candidate('bedrock/a/m', 1), candidate('azure/a/m', 0, 'ejected')]
-const attempts = [attempt('bedrock/a/m', 503, 0, null, 412, 'provider_overloaded'), attempt('anthropic/a/m', 200, 412, 1052, 4620)]
+const candidate = (endpoint: string, order: number, dropped_by: string | null = null): FlowCandidate => ({
+  endpoint,
+  order,
+  dropped_by,
+  detail: dropped_by && 'In English.',
+  score: dropped_by ? null : { value: 0.1, by: 'price' },
+  price: { prompt_per_1k: '0.25578', completion_per_1k: '1.2789' },
+})
+const attempt = (
+  endpoint: string,
+  status: number,
+  started_ms: number,
+  first_token_ms: number | null,
+  ended_ms: number,
+  reason: string | null = null,
+): FlowAttempt & { provider: string } => ({
+  endpoint,
+  provider: endpoint.split('/')[0]!,
+  status,
+  reason,
+  started_ms,
+  first_token_ms,
+  ended_ms,
+})
+const candidates = [
+  candidate('reseller/a/m', 0, 'data_collection'),
+  candidate('vertex/a/m', 3),
+  candidate('anthropic/a/m', 2),
+  candidate('bedrock/a/m', 1),
+  candidate('azure/a/m', 0, 'ejected'),
+]
+const attempts = [
+  attempt('bedrock/a/m', 503, 0, null, 412, 'provider_overloaded'),
+  attempt('anthropic/a/m', 200, 412, 1052, 4620),
+]
 
 test('lanes: tried in their order, then spare, then dropped; gates in the order of the pipeline', () => {
   const { lanes, gates } = lanesOf(candidates, attempts)
-  expect(lanes.map((l) => [l.provider, l.kind, l.place])).toEqual([['bedrock', 'failed', 1], ['anthropic', 'answered', 2], ['vertex', 'spare', 3], ['azure', 'dropped', 0], ['reseller', 'dropped', 0]])
+  expect(lanes.map((l) => [l.provider, l.kind, l.place])).toEqual([
+    ['bedrock', 'failed', 1],
+    ['anthropic', 'answered', 2],
+    ['vertex', 'spare', 3],
+    ['azure', 'dropped', 0],
+    ['reseller', 'dropped', 0],
+  ])
   expect(gates).toEqual(['data_collection', 'ejected'])
 })
 test('a repeated attempt has a lane of its own, an attempt without candidate is shown', () => {
@@ -26,11 +63,21 @@ test('a repeated attempt has a lane of its own, an attempt without candidate is 
 })
 test('the sentence says what the picture shows', () => {
   const { lanes } = lanesOf(candidates, attempts)
-  expect(sentence(translator('route'), lanes, (p) => p)).toMatch(/Attempt 1: bedrock, 503 overloaded after 412\sms\. Attempt 2: anthropic, answered, first token 640\sms\. Not needed: vertex\. azure was left out: resting after errors\. reseller was left out/)
+  expect(sentence(translator('route'), lanes, (p) => p)).toMatch(
+    /Attempt 1: bedrock, 503 overloaded after 412\sms\. Attempt 2: anthropic, answered, first token 640\sms\. Not needed: vertex\. azure was left out: resting after errors\. reseller was left out/,
+  )
 })
 test('picture and table carry every candidate; many dropped ones fold', () => {
   const many = Array.from({ length: 20 }, (_, i) => candidate(`p${i}/a/m`, 0, i % 2 ? 'max_price' : 'zdr'))
-  render(<RouteFlow title="Why" asked="<b>m</b>" candidates={[...candidates, ...many]} attempts={attempts} answer="286 tokens" />)
+  render(
+    <RouteFlow
+      title="Why"
+      asked="<b>m</b>"
+      candidates={[...candidates, ...many]}
+      attempts={attempts}
+      answer="286 tokens"
+    />,
+  )
   const picture = screen.getByRole('img')
   expect(picture.textContent).toContain('and 15 more')
   expect(picture.textContent).toContain('<b>m</b>')
@@ -40,28 +87,63 @@ test('picture and table carry every candidate; many dropped ones fold', () => {
   expect(screen.getByRole('table').textContent).toContain('255.78')
 })
 test('spans follow each other without a gap', () => {
-  const spans = spansOf(attempts, 4621, { before: 'before', after: 'after', failed: () => 'failed', first: () => 'first', answer: () => 'answer' })
-  expect(spans.map((s) => [s.label, s.from, s.to])).toEqual([['before', 0, 0], ['failed', 0, 412], ['first', 412, 1052], ['answer', 1052, 4620], ['after', 4620, 4621]])
+  const spans = spansOf(attempts, 4621, {
+    before: 'before',
+    after: 'after',
+    failed: () => 'failed',
+    first: () => 'first',
+    answer: () => 'answer',
+  })
+  expect(spans.map((s) => [s.label, s.from, s.to])).toEqual([
+    ['before', 0, 0],
+    ['failed', 0, 412],
+    ['first', 412, 1052],
+    ['answer', 1052, 4620],
+    ['after', 4620, 4621],
+  ])
   render(<Waterfall spans={spans} total={4621} label="Time" under="under 1 ms" />)
   expect(screen.getAllByText('under 1 ms')).toHaveLength(1)
-  expect(spansOf([], 3, { before: 'b', after: 'a', failed: () => '', first: () => '', answer: () => '' })).toHaveLength(1)
+  expect(
+    spansOf([], 3, { before: 'b', after: 'a', failed: () => '', first: () => '', answer: () => '' }),
+  ).toHaveLength(1)
 })
-const line = (kind: string, quantity: number, price: string, cost: string): CostLine => ({ kind, quantity, measure: `${quantity} tokens`, unit: '1k_tokens', price, cost })
+const line = (kind: string, quantity: number, price: string, cost: string): CostLine => ({
+  kind,
+  quantity,
+  measure: `${quantity} tokens`,
+  unit: '1k_tokens',
+  price,
+  cost,
+})
 test('the parts add up to the last digit, with the one rounding shown', () => {
-  const parts = [line('prompt', 1764, '0.25578', '0.45119592'), line('cache_read', 2048, '0.02558', '0.05238784'), line('completion', 286, '1.2789', '0.3657654')]
+  const parts = [
+    line('prompt', 1764, '0.25578', '0.45119592'),
+    line('cache_read', 2048, '0.02558', '0.05238784'),
+    line('completion', 286, '1.2789', '0.3657654'),
+  ]
   expect(addUp(parts, '0.86934916')).toEqual({ sum: '0.86934916', rounding: '0' })
   const odd = [line('prompt', 1, '0.000000001', '0.000000000001')]
   expect(addUp(odd, '0.000000001')).toEqual({ sum: '0.000000000001', rounding: '0.000000000999' })
   expect(unitPrice(parts[0]!)).toBe('255.78')
   render(<CostTable parts={odd} cost="0.000000001" settled caption="Cost" />)
-  const shown = [...screen.getByRole('table').querySelectorAll('td:last-child')].map((e) => decimal(e.textContent) ?? ZERO)
+  const shown = [...screen.getByRole('table').querySelectorAll('td:last-child')].map(
+    (e) => decimal(e.textContent) ?? ZERO,
+  )
   expect(plain(add(shown[0]!, shown[1]!))).toBe(plain(shown[2]!))
 })
 test('filters go into the address and out of it, and to the API', () => {
   const f = shape.read({ days: '7', model: 'a/b', min: '1,50', result: 'failed' })
   expect(shape.write(f)).toEqual({ days: '7', model: 'a/b', min: '1.5', result: 'failed' })
   expect(shape.read(shape.write(f) as Record<string, string>)).toEqual(f)
-  expect(asked(f, Date.UTC(2026, 10, 24, 12))).toEqual({ from: '2026-11-18', model: 'a/b', min_cost: '1.5', result: 'failed' })
+  expect(asked(f, Date.UTC(2026, 10, 24, 12))).toEqual({
+    from: '2026-11-18',
+    model: 'a/b',
+    min_cost: '1.5',
+    result: 'failed',
+  })
   expect(shape.write(shape.read({ days: 'x', from: 'never', min: 'a lot' }))).toEqual({})
-  expect(asked(shape.read({ from: '2026-11-01', to: '2026-11-02' }))).toEqual({ from: '2026-11-01', to: '2026-11-02' })
+  expect(asked(shape.read({ from: '2026-11-01', to: '2026-11-02' }))).toEqual({
+    from: '2026-11-01',
+    to: '2026-11-02',
+  })
 })

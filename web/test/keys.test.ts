@@ -3,14 +3,24 @@ import { bodyOf, draftOf, emptyDraft, wrongIn, type Draft } from '../src/pages/a
 import type { Key } from '../src/pages/account/key-parts'
 
 const now = Date.parse('2026-11-24T13:00:00Z')
-const nothing = { name: 'a', limit: null, limit_reset: null, allowed_models: null, allowed_ips: null, schema: 'lenient' }
+const nothing = {
+  name: 'a',
+  limit: null,
+  limit_reset: null,
+  allowed_models: null,
+  allowed_ips: null,
+  schema: 'lenient',
+}
 
 test.each<[Partial<Draft>, object]>([
   [{}, {}],
   [{ name: ' a ' }, {}],
   [{ limit: '99,90' }, { limit: '99.9', limit_reset: 'monthly' }],
   [{ limit: '5 000 ₽', reset: 'never' }, { limit: '5000' }],
-  [{ limit: '\u202f1\u202f500.000000001', reset: 'daily' }, { limit: '1500.000000001', limit_reset: 'daily' }],
+  [
+    { limit: '\u202f1\u202f500.000000001', reset: 'daily' },
+    { limit: '1500.000000001', limit_reset: 'daily' },
+  ],
   [{ reset: 'weekly' }, {}],
   [{ expires: '30' }, { expires_at: '2026-12-24T23:59:59Z' }],
   [{ expires: 'day', day: '2027-01-02' }, { expires_at: '2027-01-02T23:59:59Z' }],
@@ -29,12 +39,31 @@ test.each<[Partial<Draft>, object]>([
   [{ limit: 'much' }, { limit: 'limitWrong' }],
   [{ expires: 'day' }, { day: 'expiryNone' }],
   [{ expires: 'day', day: '2026-11-23' }, { day: 'expiryPast' }],
-])('%j is refused before it is sent', (change, want) => expect(wrongIn({ ...emptyDraft, name: 'a', ...change }, emptyDraft, now)).toEqual(want))
+])('%j is refused before it is sent', (change, want) =>
+  expect(wrongIn({ ...emptyDraft, name: 'a', ...change }, emptyDraft, now)).toEqual(want),
+)
 
 test('a key that is changed keeps an end that nobody touched, and can lose each bound', () => {
-  const key = { name: 'a', limit: '5', limit_reset: null, expires_at: '2026-11-20T08:30:00Z', allowed_models: ['sim/*'], allowed_ips: null, schema: 'strict' } as unknown as Key
+  const key = {
+    name: 'a',
+    limit: '5',
+    limit_reset: null,
+    expires_at: '2026-11-20T08:30:00Z',
+    allowed_models: ['sim/*'],
+    allowed_ips: null,
+    schema: 'strict',
+  } as unknown as Key
   const before = draftOf(key)
   expect(wrongIn(before, before, now)).toEqual({})
-  expect(bodyOf(before, before, now)).toEqual({ name: 'a', limit: '5', limit_reset: null, allowed_models: ['sim/*'], allowed_ips: null, schema: 'strict' })
-  expect(bodyOf({ ...before, limit: '', expires: 'never', models: '', schema: 'lenient' }, before, now)).toEqual({ ...nothing, expires_at: null })
+  expect(bodyOf(before, before, now)).toEqual({
+    name: 'a',
+    limit: '5',
+    limit_reset: null,
+    allowed_models: ['sim/*'],
+    allowed_ips: null,
+    schema: 'strict',
+  })
+  expect(
+    bodyOf({ ...before, limit: '', expires: 'never', models: '', schema: 'lenient' }, before, now),
+  ).toEqual({ ...nothing, expires_at: null })
 })

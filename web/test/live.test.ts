@@ -5,38 +5,65 @@ class Source extends EventTarget {
   static all: Source[] = []
   readyState = 1
   onerror: (() => void) | null = null
-  constructor(readonly url: string) { super(); Source.all.push(this) }
-  close() { this.readyState = 2 }
-  say(type: string, data: unknown, id: string) { this.dispatchEvent(new MessageEvent(type, { data: JSON.stringify(data), lastEventId: id })) }
-  refuse() { this.readyState = 2; this.onerror?.() }
+  constructor(readonly url: string) {
+    super()
+    Source.all.push(this)
+  }
+  close() {
+    this.readyState = 2
+  }
+  say(type: string, data: unknown, id: string) {
+    this.dispatchEvent(new MessageEvent(type, { data: JSON.stringify(data), lastEventId: id }))
+  }
+  refuse() {
+    this.readyState = 2
+    this.onerror?.()
+  }
 }
 const last = () => Source.all.at(-1)!
 let live: typeof import('../src/api/live')
 let hidden = false
 const stops: (() => void)[] = []
-const follow: typeof live.follow = (topics, f) => { const stop = live.follow(topics, f); stops.push(stop); return stop }
-const hide = (h: boolean) => { hidden = h; document.dispatchEvent(new Event('visibilitychange')) }
+const follow: typeof live.follow = (topics, f) => {
+  const stop = live.follow(topics, f)
+  stops.push(stop)
+  return stop
+}
+const hide = (h: boolean) => {
+  hidden = h
+  document.dispatchEvent(new Event('visibilitychange'))
+}
 
 beforeEach(async () => {
   vi.useFakeTimers()
   vi.resetModules()
   vi.stubGlobal('EventSource', Source)
-  Object.defineProperty(document, 'visibilityState', { configurable: true, get: () => (hidden ? 'hidden' : 'visible') })
+  Object.defineProperty(document, 'visibilityState', {
+    configurable: true,
+    get: () => (hidden ? 'hidden' : 'visible'),
+  })
   Source.all = []
   hidden = false
   live = await import('../src/api/live')
 })
-afterEach(() => { stops.splice(0).forEach((stop) => stop()); vi.useRealTimers(); vi.unstubAllGlobals() })
+afterEach(() => {
+  stops.splice(0).forEach((stop) => stop())
+  vi.useRealTimers()
+  vi.unstubAllGlobals()
+})
 
 test('a tab has one stream, and each follower its topics', () => {
-  const calls = vi.fn(), jobs = vi.fn()
-  const a = follow(['calls'], calls), b = follow(['jobs', 'money'], jobs)
+  const calls = vi.fn(),
+    jobs = vi.fn()
+  const a = follow(['calls'], calls),
+    b = follow(['jobs', 'money'], jobs)
   expect(Source.all).toHaveLength(1)
   last().say('calls', { calls: 2 }, '1')
   last().say('jobs', { jobs: [] }, '2')
   expect(calls.mock.calls).toEqual([['calls', { calls: 2 }]])
   expect(jobs.mock.calls).toEqual([['jobs', { jobs: [] }]])
-  a(); b()
+  a()
+  b()
   expect(last().readyState).toBe(2)
 })
 test('money that comes by event is what the bar shows', async () => {
@@ -48,11 +75,15 @@ test('money that comes by event is what the bar shows', async () => {
   expect(queries.getQueryData(availableQuery.queryKey)).toBe('98.25')
 })
 test('when the stream opens, each follower looks at what it had read before', () => {
-  const calls = vi.fn(), money = vi.fn()
+  const calls = vi.fn(),
+    money = vi.fn()
   follow(['calls', 'jobs'], calls)
   follow(['money'], money)
   last().say('ready', { money: { available: '7' } }, 'calls:5')
-  expect(calls.mock.calls).toEqual([['calls', undefined], ['jobs', undefined]])
+  expect(calls.mock.calls).toEqual([
+    ['calls', undefined],
+    ['jobs', undefined],
+  ])
   expect(money.mock.calls).toEqual([['money', { available: '7' }]])
 })
 test('another topic opens the stream anew, where the last one had come to', () => {

@@ -7,21 +7,34 @@ class Recorder {
   mimeType = 'audio/webm;codecs=opus'
   ondataavailable: ((e: { data: Blob }) => void) | null = null
   onstop: (() => void) | null = null
-  constructor() { Recorder.made.push(this) }
-  start() { this.state = 'recording' }
-  stop() { this.state = 'inactive'; this.give(1); this.onstop?.() }
-  give(bytes: number) { this.ondataavailable?.({ data: new Blob(['x'.repeat(bytes)]) }) }
+  constructor() {
+    Recorder.made.push(this)
+  }
+  start() {
+    this.state = 'recording'
+  }
+  stop() {
+    this.state = 'inactive'
+    this.give(1)
+    this.onstop?.()
+  }
+  give(bytes: number) {
+    this.ondataavailable?.({ data: new Blob(['x'.repeat(bytes)]) })
+  }
 }
 function microphone() {
   const track = { stop: vi.fn() }
   vi.stubGlobal('MediaRecorder', Recorder)
-  vi.stubGlobal('navigator', { mediaDevices: { getUserMedia: () => Promise.resolve({ getTracks: () => [track] }) } })
+  vi.stubGlobal('navigator', {
+    mediaDevices: { getUserMedia: () => Promise.resolve({ getTracks: () => [track] }) },
+  })
   return { track, last: () => Recorder.made[Recorder.made.length - 1]! }
 }
 afterEach(() => vi.unstubAllGlobals())
 
 test('a recording is what came until it was stopped, and lets the microphone go', async () => {
-  const { track, last } = microphone(), full = vi.fn()
+  const { track, last } = microphone(),
+    full = vi.fn()
   const r = await record({ longest: 10_000, largest: 1000 }, full)
   last().give(100)
   last().give(100)
@@ -36,7 +49,8 @@ test.each([
   ['larger', { longest: 1e9, largest: 250 }, [100, 100, 100], 201],
   ['larger at once', { longest: 1e9, largest: 250 }, [900], 1],
 ])('it ends by itself before it is %s than it may be', async (_, limits, pieces, size) => {
-  const { track, last } = microphone(), full = vi.fn()
+  const { track, last } = microphone(),
+    full = vi.fn()
   const r = await record(limits, full)
   for (const n of pieces) if (last().state === 'recording') last().give(n)
   expect(last().state).toBe('inactive')
@@ -45,7 +59,8 @@ test.each([
   expect(track.stop).toHaveBeenCalled()
 })
 test('what is thrown away lets the microphone go and keeps nothing', async () => {
-  const { track, last } = microphone(), full = vi.fn()
+  const { track, last } = microphone(),
+    full = vi.fn()
   const r = await record({ longest: 1, largest: 1 }, full)
   r.cancel()
   last().give(100)
@@ -53,6 +68,10 @@ test('what is thrown away lets the microphone go and keeps nothing', async () =>
   expect(full).not.toHaveBeenCalled()
 })
 test('a refusal has its reason', () => {
-  expect(['NotAllowedError', 'NotFoundError', 'NotReadableError', 'TypeError'].map((n) => whyNot(new DOMException('', n)))).toEqual(['microphoneRefused', 'microphoneNone', 'microphoneBusy', 'microphoneNever'])
+  expect(
+    ['NotAllowedError', 'NotFoundError', 'NotReadableError', 'TypeError'].map((n) =>
+      whyNot(new DOMException('', n)),
+    ),
+  ).toEqual(['microphoneRefused', 'microphoneNone', 'microphoneBusy', 'microphoneNever'])
   expect(whyNot(new TypeError('mediaDevices is undefined'))).toBe('microphoneNever')
 })

@@ -1,7 +1,9 @@
 import { provide } from '../src/i18n'
 
 // Every message of both languages, as pages would have loaded them.
-const files = import.meta.glob<{ default: Parameters<typeof provide>[2] }>('../src/messages/*.ts', { eager: true })
+const files = import.meta.glob<{ default: Parameters<typeof provide>[2] }>('../src/messages/*.ts', {
+  eager: true,
+})
 for (const [path, file] of Object.entries(files)) {
   const [, area, language] = /([\w-]+)\.(en|ru)\.ts$/.exec(path) ?? []
   if (area && language) provide(area, language as 'en' | 'ru', file.default)

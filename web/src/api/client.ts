@@ -8,14 +8,18 @@ import type { paths } from './schema'
 type Method = 'get' | 'post' | 'put' | 'patch' | 'delete'
 type Operation<P extends keyof paths, M extends Method> = Exclude<paths[P][M & keyof paths[P]], undefined>
 /** Paths that have the method. */
-export type PathOf<M extends Method> = { [P in keyof paths]: Operation<P, M> extends { responses: unknown } ? P : never }[keyof paths]
+export type PathOf<M extends Method> = {
+  [P in keyof paths]: Operation<P, M> extends { responses: unknown } ? P : never
+}[keyof paths]
 
 type Content<R> = R extends { content: { 'application/json': infer J } } ? J : undefined
 type Good<R> = { [S in keyof R]: S extends 200 | 201 | 202 | 204 ? Content<R[S]> : never }[keyof R]
 /** What the operation answers when it went well. */
-export type Reply<P extends keyof paths, M extends Method = 'get'> = Operation<P, M> extends { responses: infer R } ? Good<R> : never
+export type Reply<P extends keyof paths, M extends Method = 'get'> =
+  Operation<P, M> extends { responses: infer R } ? Good<R> : never
 /** What the operation takes. */
-export type Body<P extends keyof paths, M extends Method = 'post'> = Operation<P, M> extends { requestBody?: infer B } ? Content<NonNullable<B>> : undefined
+export type Body<P extends keyof paths, M extends Method = 'post'> =
+  Operation<P, M> extends { requestBody?: infer B } ? Content<NonNullable<B>> : undefined
 
 type Value = string | number | boolean | null | undefined
 export interface Options {
@@ -45,13 +49,17 @@ export class ApiError extends Error {
     readonly metadata: { readonly [name: string]: unknown } = {},
     /** what is wrong with the field, in the person's language; null where the page knows only the kind of the error */
     readonly said: string | null = null,
-  ) { super(message) }
+  ) {
+    super(message)
+  }
 }
 
 /** Asks the person to sign in over the page. Resolves to whether they did. The shell sets it. */
 export type Gate = (why: 'expired' | 'prove') => Promise<boolean>
 let gate: Gate | null = null
-export function setGate(g: Gate | null): void { gate = g }
+export function setGate(g: Gate | null): void {
+  gate = g
+}
 
 export function address(path: string, o: Pick<Options, 'path' | 'query'> = {}): string {
   const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(o.path?.[name] ?? ''))
@@ -72,10 +80,19 @@ export async function send(method: Method, path: string, o: Options = {}): Promi
     if (method !== 'get') headers['X-Weir'] = '1'
     let body: BodyInit | undefined
     if (o.body instanceof FormData || o.body instanceof Blob) body = o.body
-    else if (o.body !== undefined) { body = JSON.stringify(o.body); headers['Content-Type'] = 'application/json' }
+    else if (o.body !== undefined) {
+      body = JSON.stringify(o.body)
+      headers['Content-Type'] = 'application/json'
+    }
     let response: Response
     try {
-      response = await fetch(address(path, o), { method: method.toUpperCase(), headers, ...(body === undefined ? {} : { body }), ...(o.signal ? { signal: o.signal } : {}), credentials: 'same-origin' })
+      response = await fetch(address(path, o), {
+        method: method.toUpperCase(),
+        headers,
+        ...(body === undefined ? {} : { body }),
+        ...(o.signal ? { signal: o.signal } : {}),
+        credentials: 'same-origin',
+      })
     } catch (e) {
       if (o.signal?.aborted) throw e
       throw new ApiError('offline', 'The gateway cannot be reached.', 0)
@@ -94,12 +111,33 @@ export async function failure(response: Response): Promise<ApiError> {
   const seconds = Number(response.headers.get('retry-after'))
   const retryAfter = Number.isFinite(seconds) && seconds > 0 ? seconds : null
   let e: { message?: unknown; param?: unknown; metadata?: { [name: string]: unknown } } | undefined
-  try { e = ((await response.json()) as { error?: typeof e }).error } catch { /* no JSON: a proxy's own page */ }
-  if (!e || typeof e !== 'object') return new ApiError('unreadable', `HTTP ${response.status}`, response.status, requestId, null, retryAfter)
+  try {
+    e = ((await response.json()) as { error?: typeof e }).error
+  } catch {
+    /* no JSON: a proxy's own page */
+  }
+  if (!e || typeof e !== 'object')
+    return new ApiError('unreadable', `HTTP ${response.status}`, response.status, requestId, null, retryAfter)
   const metadata = e.metadata ?? {}
-  const field = typeof e.param === 'string' ? e.param : typeof metadata.field === 'string' ? metadata.field : typeof metadata.param === 'string' ? metadata.param : null
+  const field =
+    typeof e.param === 'string'
+      ? e.param
+      : typeof metadata.field === 'string'
+        ? metadata.field
+        : typeof metadata.param === 'string'
+          ? metadata.param
+          : null
   const message = String(e.message ?? '')
-  return new ApiError(String(metadata.error_type ?? 'unreadable'), message, response.status, requestId, field, retryAfter, metadata, field === null ? null : await inLanguage(message, metadata.code, metadata.params))
+  return new ApiError(
+    String(metadata.error_type ?? 'unreadable'),
+    message,
+    response.status,
+    requestId,
+    field,
+    retryAfter,
+    metadata,
+    field === null ? null : await inLanguage(message, metadata.code, metadata.params),
+  )
 }
 
 /** What is wrong with a field, in the language of the page: the gateway says it in English and as a code with its values. Null: no sentence is known. */
@@ -108,17 +146,52 @@ async function inLanguage(english: string, code: unknown, params: unknown): Prom
   try {
     const russian: { [code: string]: string } = (await import('../messages/refusals.ru.json')).default
     const values = (params ?? {}) as { [name: string]: unknown }
-    return russian[String(code)]?.replace(/\{(\w+)\}/g, (_, name: string) => String(values[name] ?? '')) ?? null
-  } catch { return null } // offline meanwhile
+    return (
+      russian[String(code)]?.replace(/\{(\w+)\}/g, (_, name: string) => String(values[name] ?? '')) ?? null
+    )
+  } catch {
+    return null
+  } // offline meanwhile
 }
 
 async function json(response: Response): Promise<unknown> {
   if (response.status === 204) return undefined
-  try { return await response.json() } catch { throw new ApiError('unreadable', 'The answer is not readable.', response.status, response.headers.get('x-request-id')) }
+  try {
+    return await response.json()
+  } catch {
+    throw new ApiError(
+      'unreadable',
+      'The answer is not readable.',
+      response.status,
+      response.headers.get('x-request-id'),
+    )
+  }
 }
 
-export async function get<P extends PathOf<'get'>>(path: P, o?: Omit<Options, 'body'>): Promise<Reply<P>> { return (await json(await send('get', path, o))) as Reply<P> }
-export async function post<P extends PathOf<'post'>>(path: P, o?: Omit<Options, 'body'> & { body?: Body<P, 'post'> }): Promise<Reply<P, 'post'>> { return (await json(await send('post', path, { body: {}, ...o }))) as Reply<P, 'post'> }
-export async function put<P extends PathOf<'put'>>(path: P, o?: Omit<Options, 'body'> & { body?: Body<P, 'put'> }): Promise<Reply<P, 'put'>> { return (await json(await send('put', path, o))) as Reply<P, 'put'> }
-export async function patch<P extends PathOf<'patch'>>(path: P, o?: Omit<Options, 'body'> & { body?: Body<P, 'patch'> }): Promise<Reply<P, 'patch'>> { return (await json(await send('patch', path, o))) as Reply<P, 'patch'> }
-export async function remove<P extends PathOf<'delete'>>(path: P, o?: Omit<Options, 'body'>): Promise<Reply<P, 'delete'>> { return (await json(await send('delete', path, o))) as Reply<P, 'delete'> }
+export async function get<P extends PathOf<'get'>>(path: P, o?: Omit<Options, 'body'>): Promise<Reply<P>> {
+  return (await json(await send('get', path, o))) as Reply<P>
+}
+export async function post<P extends PathOf<'post'>>(
+  path: P,
+  o?: Omit<Options, 'body'> & { body?: Body<P, 'post'> },
+): Promise<Reply<P, 'post'>> {
+  return (await json(await send('post', path, { body: {}, ...o }))) as Reply<P, 'post'>
+}
+export async function put<P extends PathOf<'put'>>(
+  path: P,
+  o?: Omit<Options, 'body'> & { body?: Body<P, 'put'> },
+): Promise<Reply<P, 'put'>> {
+  return (await json(await send('put', path, o))) as Reply<P, 'put'>
+}
+export async function patch<P extends PathOf<'patch'>>(
+  path: P,
+  o?: Omit<Options, 'body'> & { body?: Body<P, 'patch'> },
+): Promise<Reply<P, 'patch'>> {
+  return (await json(await send('patch', path, o))) as Reply<P, 'patch'>
+}
+export async function remove<P extends PathOf<'delete'>>(
+  path: P,
+  o?: Omit<Options, 'body'>,
+): Promise<Reply<P, 'delete'>> {
+  return (await json(await send('delete', path, o))) as Reply<P, 'delete'>
+}

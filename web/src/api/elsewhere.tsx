@@ -8,8 +8,17 @@ import { explain } from './explain'
 type Provider = Reply<'/api/me'>['features']['oidc'][number]
 
 /** Goes to a provider. It does not return, unless that fails. */
-export async function visit(provider: string, purpose: 'sign_in' | 'link' | 'prove', to: string, invitation?: string): Promise<void> {
-  const { url } = await post('/api/auth/oidc/{id}', { path: { id: provider }, body: { purpose, to, ...(invitation ? { invitation } : {}) }, quiet: purpose !== 'link' })
+export async function visit(
+  provider: string,
+  purpose: 'sign_in' | 'link' | 'prove',
+  to: string,
+  invitation?: string,
+): Promise<void> {
+  const { url } = await post('/api/auth/oidc/{id}', {
+    path: { id: provider },
+    body: { purpose, to, ...(invitation ? { invitation } : {}) },
+    quiet: purpose !== 'link',
+  })
   location.assign(url)
   await new Promise(() => undefined)
 }
@@ -21,29 +30,73 @@ export function problemOf(search: string, providers: readonly Provider[]): strin
   if (!problem || !/^[a-z]+$/.test(problem)) return null
   const t = translator('elsewhere')
   const id = q.get('provider') ?? ''
-  return t.or(problem, t('step'), { name: providers.find((p) => p.id === id)?.name ?? id, request: q.get('request') ?? '' })
+  return t.or(problem, t('step'), {
+    name: providers.find((p) => p.id === id)?.name ?? id,
+    request: q.get('request') ?? '',
+  })
 }
 
 /** A button for each provider, and what went wrong. */
-export default function Elsewhere({ providers, purpose, to, invitation }: { providers: readonly Provider[]; purpose: 'sign_in' | 'prove'; to: string; invitation?: string }) {
+export default function Elsewhere({
+  providers,
+  purpose,
+  to,
+  invitation,
+}: {
+  providers: readonly Provider[]
+  purpose: 'sign_in' | 'prove'
+  to: string
+  invitation?: string
+}) {
   const [ready, setReady] = useState(false)
-  useEffect(() => { void loadMessages(['elsewhere']).then(() => setReady(true)) }, [])
-  return ready ? <Buttons providers={providers} purpose={purpose} to={to} {...(invitation ? { invitation } : {})} /> : <div className="late h-8" aria-hidden />
+  useEffect(() => {
+    void loadMessages(['elsewhere']).then(() => setReady(true))
+  }, [])
+  return ready ? (
+    <Buttons providers={providers} purpose={purpose} to={to} {...(invitation ? { invitation } : {})} />
+  ) : (
+    <div className="late h-8" aria-hidden />
+  )
 }
-function Buttons({ providers, purpose, to, invitation }: { providers: readonly Provider[]; purpose: 'sign_in' | 'prove'; to: string; invitation?: string }) {
+function Buttons({
+  providers,
+  purpose,
+  to,
+  invitation,
+}: {
+  providers: readonly Provider[]
+  purpose: 'sign_in' | 'prove'
+  to: string
+  invitation?: string
+}) {
   const t = useT('elsewhere')
   const [busy, setBusy] = useState<string | null>(null)
-  const [error, setError] = useState(() => (purpose === 'sign_in' ? problemOf(location.search, providers) : null))
+  const [error, setError] = useState(() =>
+    purpose === 'sign_in' ? problemOf(location.search, providers) : null,
+  )
   const go = async (p: Provider) => {
     if (busy) return
     setBusy(p.id)
     setError(null)
-    try { await visit(p.id, purpose, to, invitation) } catch (e) { setError(explain(e)); setBusy(null) }
+    try {
+      await visit(p.id, purpose, to, invitation)
+    } catch (e) {
+      setError(explain(e))
+      setBusy(null)
+    }
   }
   return (
     <div className="flex flex-col gap-3">
-      {error && <p role="alert" className="rounded-control bg-bad-soft px-3 py-2.5 text-small text-bad">{error}</p>}
-      {providers.map((p) => <Button key={p.id} wide busy={busy === p.id} onClick={() => void go(p)}>{t('continueWith', { name: p.name })}</Button>)}
+      {error && (
+        <p role="alert" className="rounded-control bg-bad-soft px-3 py-2.5 text-small text-bad">
+          {error}
+        </p>
+      )}
+      {providers.map((p) => (
+        <Button key={p.id} wide busy={busy === p.id} onClick={() => void go(p)}>
+          {t('continueWith', { name: p.name })}
+        </Button>
+      ))}
     </div>
   )
 }

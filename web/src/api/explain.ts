@@ -7,8 +7,18 @@ export function explain(error: unknown): string {
   const t = translator('common')
   if (!(error instanceof ApiError)) return t('error_server')
   if (error.type === 'authentication' && !error.requestId) return t('error_signed_out')
-  if (error.type === 'rate_limit_exceeded' && error.retryAfter) return t('error_rate_limit_wait', { time: duration(error.retryAfter * 1000) })
-  return t.or(`error_${error.type}`, t.or(error.status >= 500 ? 'error_server' : error.status === 404 ? 'error_not_found' : 'error_invalid_request'))
+  if (error.type === 'rate_limit_exceeded' && error.retryAfter)
+    return t('error_rate_limit_wait', { time: duration(error.retryAfter * 1000) })
+  return t.or(
+    `error_${error.type}`,
+    t.or(
+      error.status >= 500
+        ? 'error_server'
+        : error.status === 404
+          ? 'error_not_found'
+          : 'error_invalid_request',
+    ),
+  )
 }
 
 /** What is wrong with a field, in the person's language. */

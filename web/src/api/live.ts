@@ -25,12 +25,17 @@ let again: ReturnType<typeof setTimeout> | undefined
 const visible = () => document.visibilityState !== 'hidden'
 const wanted = (): Topic[] => [...new Set([...usual, ...[...followers.values()].flat()])]
 function tell(topic: Topic, data?: unknown): void {
-  if (topic === 'money' && data && typeof (data as { available?: unknown }).available === 'string') queries.setQueryData(availableQuery.queryKey, (data as { available: string }).available)
+  if (topic === 'money' && data && typeof (data as { available?: unknown }).available === 'string')
+    queries.setQueryData(availableQuery.queryKey, (data as { available: string }).available)
   for (const [f, topics] of [...followers]) if (topics.includes(topic)) f(topic, data)
 }
 function read(e: MessageEvent<string>): unknown {
   if (e.lastEventId) last = e.lastEventId
-  try { return JSON.parse(e.data) } catch { return undefined }
+  try {
+    return JSON.parse(e.data)
+  } catch {
+    return undefined
+  }
 }
 
 function close(): void {
@@ -44,13 +49,18 @@ function close(): void {
 function without(): void {
   close()
   if (followers.size === 0 || !visible()) return
-  poll = setInterval(() => { for (const topic of wanted()) tell(topic) }, POLL)
+  poll = setInterval(() => {
+    for (const topic of wanted()) tell(topic)
+  }, POLL)
   again = setTimeout(connect, AGAIN)
 }
 function connect(): void {
   close()
   if (followers.size === 0 || !visible()) return
-  if (typeof EventSource === 'undefined') { without(); return }
+  if (typeof EventSource === 'undefined') {
+    without()
+    return
+  }
   open = wanted()
   const s = new EventSource(address('/api/events', { query: { topics: open.join(','), after: last } }))
   stream = s
@@ -62,15 +72,26 @@ function connect(): void {
   })
   s.addEventListener('end', (e) => {
     const why = read(e as MessageEvent<string>) as { reason?: string } | undefined
-    if (why?.reason === 'signed_out') { last = ''; without(); for (const topic of open) tell(topic) } // asking shows that the session is over
+    if (why?.reason === 'signed_out') {
+      last = ''
+      without()
+      for (const topic of open) tell(topic)
+    } // asking shows that the session is over
   })
-  s.onerror = () => { if (stream === s && s.readyState === 2) without() } // refused; a broken line it mends itself
+  s.onerror = () => {
+    if (stream === s && s.readyState === 2) without()
+  } // refused; a broken line it mends itself
 }
 
 if (typeof document !== 'undefined') {
-  document.addEventListener('visibilitychange', () => { if (visible()) connect(); else close() })
+  document.addEventListener('visibilitychange', () => {
+    if (visible()) connect()
+    else close()
+  })
   window.addEventListener('pagehide', close)
-  window.addEventListener('pageshow', (e) => { if (e.persisted) connect() })
+  window.addEventListener('pageshow', (e) => {
+    if (e.persisted) connect()
+  })
 }
 
 /** Follows topics until the returned function is called. */
@@ -80,14 +101,23 @@ export function follow(topics: readonly Topic[], f: Follower): () => void {
   else if (stream && topics.some((t) => !open.includes(t))) connect()
   return () => {
     followers.delete(f)
-    if (followers.size === 0) { close(); last = '' }
+    if (followers.size === 0) {
+      close()
+      last = ''
+    }
   }
 }
 
 /** Calls `f` when one of the topics has changed: at once, and then no sooner than `every` milliseconds after the last time. */
-export function useLive(topics: readonly Topic[], f: (topic: Topic, data?: unknown) => void, { every = 0, on = true }: { every?: number; on?: boolean } = {}): void {
+export function useLive(
+  topics: readonly Topic[],
+  f: (topic: Topic, data?: unknown) => void,
+  { every = 0, on = true }: { every?: number; on?: boolean } = {},
+): void {
   const latest = useRef(f)
-  useEffect(() => { latest.current = f })
+  useEffect(() => {
+    latest.current = f
+  })
   const key = topics.join()
   useEffect(() => {
     if (!on) return
@@ -96,14 +126,31 @@ export function useLive(topics: readonly Topic[], f: (topic: Topic, data?: unkno
     const stop = follow(key.split(',') as Topic[], (topic, data) => {
       if (timer !== undefined) return
       const wait = before + every - Date.now()
-      const run = () => { timer = undefined; before = Date.now(); latest.current(topic, data) }
+      const run = () => {
+        timer = undefined
+        before = Date.now()
+        latest.current(topic, data)
+      }
       if (wait <= 0) run()
       else timer = setTimeout(run, wait)
     })
-    return () => { stop(); clearTimeout(timer) }
+    return () => {
+      stop()
+      clearTimeout(timer)
+    }
   }, [key, every, on])
 }
 /** Reads queries again when a topic has changed. */
-export function useRenewed(topics: readonly Topic[], queryKey: readonly unknown[], o: { every?: number; on?: boolean } = {}): void {
-  useLive(topics, () => { void queries.invalidateQueries({ queryKey: [...queryKey] }) }, { every: 3_000, ...o })
+export function useRenewed(
+  topics: readonly Topic[],
+  queryKey: readonly unknown[],
+  o: { every?: number; on?: boolean } = {},
+): void {
+  useLive(
+    topics,
+    () => {
+      void queries.invalidateQueries({ queryKey: [...queryKey] })
+    },
+    { every: 3_000, ...o },
+  )
 }

@@ -21,9 +21,15 @@ export const queries = new QueryClient({
 
 export type Me = Reply<'/api/me'>
 /** Who is signed in, and what this installation offers. */
-export const meQuery = queryOptions({ queryKey: ['me'], queryFn: ({ signal }) => get('/api/me', { signal, quiet: true }), staleTime: 60_000 })
+export const meQuery = queryOptions({
+  queryKey: ['me'],
+  queryFn: ({ signal }) => get('/api/me', { signal, quiet: true }),
+  staleTime: 60_000,
+})
 /** The person; undefined until it is known. */
-export function useMe(): Me | undefined { return useQuery(meQuery).data }
+export function useMe(): Me | undefined {
+  return useQuery(meQuery).data
+}
 
 /** What the wallet has left for calls, in the digits that the gateway wrote: they are read from the text, not from a float. */
 export const availableQuery = queryOptions({

@@ -69,4 +69,8 @@ const messages = {
   only: '{what}: {value}',
 } as const satisfies Messages
 export default messages
-declare module '../i18n' { interface Areas { activity: typeof messages } }
+declare module '../i18n' {
+  interface Areas {
+    activity: typeof messages
+  }
+}

@@ -11,7 +11,8 @@ const messages = {
   copyId: 'Copy id',
   id: 'id',
   runAgain: 'Run again',
-  runAgainHelp: 'Opens the playground with the model and the settings of this call. Its texts are not stored.',
+  runAgainHelp:
+    'Opens the playground with the model and the settings of this call. Its texts are not stored.',
   runAgainText: 'Opens the playground with the model, the settings and the stored text of this call.',
   json: 'JSON',
   jsonTitle: 'The record as JSON',
@@ -195,4 +196,8 @@ const messages = {
   result_model_not_found: 'no such model',
 } as const satisfies Messages
 export default messages
-declare module '../i18n' { interface Areas { calls: typeof messages } }
+declare module '../i18n' {
+  interface Areas {
+    calls: typeof messages
+  }
+}

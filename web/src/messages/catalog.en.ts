@@ -4,8 +4,14 @@ const messages = {
   title: 'Models',
   count: { one: '{n} model', other: '{n} models' },
   of: 'of {all}',
-  refusedHidden: { one: '{n} model is hidden: your settings refuse it.', other: '{n} models are hidden: your settings refuse them.' },
-  refusedShown: { one: '{n} of the models is refused by your settings.', other: '{n} of the models are refused by your settings.' },
+  refusedHidden: {
+    one: '{n} model is hidden: your settings refuse it.',
+    other: '{n} models are hidden: your settings refuse them.',
+  },
+  refusedShown: {
+    one: '{n} of the models is refused by your settings.',
+    other: '{n} of the models are refused by your settings.',
+  },
   refusedWhy: 'Routing settings',
   refusedShow: 'Show all',
   refusedHide: 'Hide them',
@@ -125,4 +131,8 @@ const messages = {
   own: 'Own unit',
 } as const satisfies Messages
 export default messages
-declare module '../i18n' { interface Areas { catalog: typeof messages } }
+declare module '../i18n' {
+  interface Areas {
+    catalog: typeof messages
+  }
+}

@@ -91,7 +91,8 @@ const messages = {
   notFoundText: 'The address may be mistyped, or the page is not yours to see.',
   toModels: 'Go to the models',
   crashed: 'This page has stopped working',
-  crashedText: 'Nothing was charged or lost. Load the page again. If it happens once more, report the text below.',
+  crashedText:
+    'Nothing was charged or lost. Load the page again. If it happens once more, report the text below.',
   reload: 'Load again',
   sessionOver: 'Your session is over',
   sessionOverText: 'Sign in again. What you have typed here stays.',
@@ -129,7 +130,8 @@ const messages = {
   errorTitle: 'This did not load',
   error_offline: 'The gateway cannot be reached. Nothing was changed. Check the connection and try again.',
   error_unreadable: 'The answer is not one of the gateway. A proxy in between may have failed. Try again.',
-  error_server: 'The gateway failed. Nothing was charged. Try again; if it stays, give the operator the request id.',
+  error_server:
+    'The gateway failed. Nothing was charged. Try again; if it stays, give the operator the request id.',
   error_invalid_request: 'The gateway did not accept a value. See the details.',
   error_authentication: 'The e-mail or the password is wrong.',
   error_signed_out: 'You are not signed in.',
@@ -141,16 +143,24 @@ const messages = {
   error_rate_limit_exceeded: 'Too many attempts. Wait a little and try again.',
   error_rate_limit_wait: 'Too many attempts. Try again in {time}.',
   error_payload_too_large: 'This is larger than the gateway takes. Send less.',
-  error_context_length_exceeded: 'The text is longer than the model’s context. Shorten it or choose a model with more.',
+  error_context_length_exceeded:
+    'The text is longer than the model’s context. Shorten it or choose a model with more.',
   error_content_policy_violation: 'The provider refuses this content. Nothing was charged.',
-  error_provider_unavailable: 'No provider of this model answered. Nothing was charged. Try again or choose another model.',
-  error_provider_overloaded: 'The providers of this model are overloaded. Nothing was charged. Try again in a minute.',
+  error_provider_unavailable:
+    'No provider of this model answered. Nothing was charged. Try again or choose another model.',
+  error_provider_overloaded:
+    'The providers of this model are overloaded. Nothing was charged. Try again in a minute.',
   error_no_endpoints: 'No provider fits the wishes of this request. Relax them or choose another model.',
   error_no_provider: 'Nobody serves this model at the moment. Choose another.',
   error_timeout: 'It took too long and was given up. Try again.',
   error_overloaded: 'The gateway has too much to do. Try again in a moment.',
   error_draining: 'The gateway is restarting. Try again in a moment.',
-  error_storage_unavailable: 'The gateway’s database does not answer. Nothing was charged. Try again in a moment.',
+  error_storage_unavailable:
+    'The gateway’s database does not answer. Nothing was charged. Try again in a moment.',
 } as const satisfies Messages
 export default messages
-declare module '../i18n' { interface Areas { common: typeof messages } }
+declare module '../i18n' {
+  interface Areas {
+    common: typeof messages
+  }
+}

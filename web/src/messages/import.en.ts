@@ -56,5 +56,9 @@ const messages = {
   why_unknown: 'a field that is not known',
 } satisfies Messages
 
-declare module '../i18n' { interface Areas { import: typeof messages } }
+declare module '../i18n' {
+  interface Areas {
+    import: typeof messages
+  }
+}
 export default messages

@@ -35,7 +35,8 @@ const messages = {
   vat_included: 'VAT {rate} % is included',
   vat_on_top: 'VAT {rate} % is added',
   how: 'How to pay',
-  howText: 'Pay the invoice from the account of this organization, and write its number into the purpose of the transfer. The money is here when the operator has read the bank’s statement.',
+  howText:
+    'Pay the invoice from the account of this organization, and write its number into the purpose of the transfer. The money is here when the operator has read the bank’s statement.',
   list: 'Invoices',
   empty: 'No invoices yet',
   emptyText: 'An invoice that you make appears here with its document.',
@@ -54,12 +55,14 @@ const messages = {
   cancel: 'Cancel',
   cancelOf: 'Cancel {number}',
   cancelTitle: 'Cancel invoice {number}?',
-  cancelText: 'Do not pay it any more: money for a cancelled invoice is not credited by itself. The invoice stays in the list.',
+  cancelText:
+    'Do not pay it any more: money for a cancelled invoice is not credited by itself. The invoice stays in the list.',
   cancelVerb: 'Cancel the invoice',
   cancelled: 'Invoice {number} is cancelled',
   more: 'Show more',
   acts: 'Acts',
-  actsText: 'An act says what was rendered in a month of Moscow. It can be made from the second day of the next month.',
+  actsText:
+    'An act says what was rendered in a month of Moscow. It can be made from the second day of the next month.',
   actsEmpty: 'No acts yet',
   actsEmptyText: 'The first one is of the month of the first invoice.',
   actsDue: { one: 'The act of {n} month can be made', other: 'The acts of {n} months can be made' },
@@ -70,4 +73,8 @@ const messages = {
   vat: 'VAT',
 } as const satisfies Messages
 export default messages
-declare module '../i18n' { interface Areas { invoices: typeof messages } }
+declare module '../i18n' {
+  interface Areas {
+    invoices: typeof messages
+  }
+}

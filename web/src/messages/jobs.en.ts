@@ -32,8 +32,10 @@ const messages = {
   endpoint: 'Route',
   cancel: 'Cancel the job',
   cancelTitle: 'Cancel this job?',
-  cancelText: 'The work ends, and what is on hold comes back. What the provider charges for all the same is charged.',
-  cancelBatchText: 'No further requests are made. Those that are answered stay charged, and their results can be read.',
+  cancelText:
+    'The work ends, and what is on hold comes back. What the provider charges for all the same is charged.',
+  cancelBatchText:
+    'No further requests are made. Those that are answered stay charged, and their results can be read.',
   cancelled: 'The job is cancelled',
   download: 'Download',
   downloadN: 'Download video {n}',
@@ -49,7 +51,8 @@ const messages = {
   waiting: 'The video appears here when it is done.',
   gone: 'The videos of this job are deleted.',
   emptyVideos: 'No video jobs yet',
-  emptyVideosText: 'A video is made in the background: the job holds its price, and charges it when it is done.',
+  emptyVideosText:
+    'A video is made in the background: the job holds its price, and charges it when it is done.',
   cheapestSecond: 'A second of video costs {price} with {model}, the cheapest.',
   cheapest: 'The cheapest costs {price}, with {model}.',
   emptyBatches: 'No batches yet',
@@ -61,4 +64,8 @@ const messages = {
   make: 'Make a video',
 } as const satisfies Messages
 export default messages
-declare module '../i18n' { interface Areas { jobs: typeof messages } }
+declare module '../i18n' {
+  interface Areas {
+    jobs: typeof messages
+  }
+}

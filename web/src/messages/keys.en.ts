@@ -41,13 +41,18 @@ const messages = {
   expiryDay: 'on a day…',
   expiryNone: 'Choose the last day.',
   schema: 'Answer format',
-  schemaHelp: 'Lists of parts are for programs that always read message.content as a list. No SDK takes them.',
+  schemaHelp:
+    'Lists of parts are for programs that always read message.content as a list. No SDK takes them.',
   schema_lenient: 'Text, as SDKs expect',
   schema_strict: 'Always a list of parts',
   strict: 'answers as lists',
-  full: { one: 'All of your {n} key is in use. Delete one to make another.', other: 'All of your {n} keys are in use. Delete one to make another.' },
+  full: {
+    one: 'All of your {n} key is in use. Delete one to make another.',
+    other: 'All of your {n} keys are in use. Delete one to make another.',
+  },
   leaveTitle: 'Leave without the text of {name}?',
-  leaveText: 'It is shown only now. If you have not saved it, stay and copy it; otherwise the key needs a new text.',
+  leaveText:
+    'It is shown only now. If you have not saved it, stay and copy it; otherwise the key needs a new text.',
   leave: 'Leave',
   spent: 'Spent',
   spentOf: '{spent} of {limit}',
@@ -69,7 +74,8 @@ const messages = {
   enabled: 'Key {name} works again',
   remove: 'Delete',
   removeTitle: 'Delete {name}?',
-  removeText: 'Programs that use it stop working at once. This cannot be undone. Its calls stay in the statement.',
+  removeText:
+    'Programs that use it stop working at once. This cannot be undone. Its calls stay in the statement.',
   removed: 'Key {name} is deleted',
   off: 'disabled',
   expired: 'expired',
@@ -78,7 +84,8 @@ const messages = {
   someModels: { one: '{n} rule for models', other: '{n} rules for models' },
   someAddresses: { one: '{n} address', other: '{n} addresses' },
   empty: 'No keys yet',
-  emptyText: 'A key gives a program a limited right to spend. Name one above; its text is shown once, with code that runs.',
+  emptyText:
+    'A key gives a program a limited right to spend. Name one above; its text is shown once, with code that runs.',
   count: '{n} of {most}',
   one: 'Key',
   text: 'Text of the key, shortened',
@@ -97,4 +104,8 @@ const messages = {
   allCalls: 'All calls',
 } as const satisfies Messages
 export default messages
-declare module '../i18n' { interface Areas { keys: typeof messages } }
+declare module '../i18n' {
+  interface Areas {
+    keys: typeof messages
+  }
+}

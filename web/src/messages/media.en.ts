@@ -44,7 +44,8 @@ const messages = {
   seed: 'Seed',
   badSeed: 'A whole number, at least 0.',
   price: 'Price',
-  priceHelp: 'By the rules of the catalog. As much goes on hold until the video is made; a failed one costs nothing.',
+  priceHelp:
+    'By the rules of the catalog. As much goes on hold until the video is made; a failed one costs nothing.',
   costs: 'costs {amount}',
   noVideos: 'No video yet',
   noVideosText: 'Describe one below. It is made in the background and shows here.',
@@ -115,4 +116,8 @@ const messages = {
   similarityHelp: 'The cosine of the angle between two vectors: 1 is the same direction, 0 none in common.',
 } as const satisfies Messages
 export default messages
-declare module '../i18n' { interface Areas { media: typeof messages } }
+declare module '../i18n' {
+  interface Areas {
+    media: typeof messages
+  }
+}

@@ -22,7 +22,8 @@ const messages = {
   speed: 'Tokens/s',
   uptime: 'Uptime, 24 h',
   gets: 'Gets',
-  getsHelp: 'The share of calls without preferences that goes here first, by price. A failing provider is passed over.',
+  getsHelp:
+    'The share of calls without preferences that goes here first, by price. A failing provider is passed over.',
   onRequest: 'on request',
   details: 'Prices and limits of {name}',
   nobody: 'Nobody serves this at the moment',
@@ -123,4 +124,8 @@ const messages = {
   perCharacters: '{price} / 1k characters',
 } as const satisfies Messages
 export default messages
-declare module '../i18n' { interface Areas { model: typeof messages } }
+declare module '../i18n' {
+  interface Areas {
+    model: typeof messages
+  }
+}

@@ -61,7 +61,12 @@ const messages = {
   empty: 'Nothing has moved yet',
   emptyText: 'Calls, top-ups, refunds and adjustments of the period appear here.',
   noMoney: 'Nothing is available. Calls get 402.',
-  noMoneyText: 'An operator of this installation tops up a wallet with POST /api/admin/adjustments. Send them the name of your account.',
+  noMoneyText:
+    'An operator of this installation tops up a wallet with POST /api/admin/adjustments. Send them the name of your account.',
 } as const satisfies Messages
 export default messages
-declare module '../i18n' { interface Areas { money: typeof messages } }
+declare module '../i18n' {
+  interface Areas {
+    money: typeof messages
+  }
+}

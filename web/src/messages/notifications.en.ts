@@ -49,7 +49,8 @@ const messages = {
   testNowhere: 'There is nowhere to send a test: no confirmed address, and no webhook.',
   testEnough: 'That was the last test of today. Try again tomorrow.',
   stopTitle: 'Stop these mails?',
-  stopText: 'Mails of this cause stop. Nothing else changes, and you can switch them on again in the settings.',
+  stopText:
+    'Mails of this cause stop. Nothing else changes, and you can switch them on again in the settings.',
   stop: 'Stop them',
   stopped: 'Mails about “{cause}” are off',
   stoppedText: 'Nothing else has changed.',
@@ -58,4 +59,8 @@ const messages = {
   settings: 'Notification settings',
 } as const satisfies Messages
 export default messages
-declare module '../i18n' { interface Areas { notifications: typeof messages } }
+declare module '../i18n' {
+  interface Areas {
+    notifications: typeof messages
+  }
+}

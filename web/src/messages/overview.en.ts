@@ -12,7 +12,10 @@ const messages = {
   lasts: { one: 'lasts ≈ {n} day', other: 'lasts ≈ {n} days' },
   spending: 'Spending',
   unit: '₽ a day, UTC',
-  summary: { one: 'Highest {day}: {most}. {n} day: {total}.', other: 'Highest {day}: {most}. {n} days: {total}.' },
+  summary: {
+    one: 'Highest {day}: {most}. {n} day: {total}.',
+    other: 'Highest {day}: {most}. {n} days: {total}.',
+  },
   lastDays: { one: '{n} day', other: '{n} days' },
   by: 'Group by',
   others: 'others',
@@ -47,4 +50,8 @@ const messages = {
   toActivity: 'Activity',
 } as const satisfies Messages
 export default messages
-declare module '../i18n' { interface Areas { overview: typeof messages } }
+declare module '../i18n' {
+  interface Areas {
+    overview: typeof messages
+  }
+}

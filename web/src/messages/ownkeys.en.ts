@@ -27,16 +27,21 @@ const messages = {
   active: 'in use',
   state_off: 'switched off',
   state_removed: 'removed',
-  removedText: 'The order is still “only own keys”, so calls of its models fail. Put in another key, change the order, or remove the entry.',
+  removedText:
+    'The order is still “only own keys”, so calls of its models fail. Put in another key, change the order, or remove the entry.',
   offText: 'The order is “only own keys”, so calls of its models fail until it is on again.',
   used: 'last used {time}',
   unused: 'not used yet',
   lastError: 'Last error, {time}',
-  error_refused: 'The provider does not accept this key. It may be mistyped, revoked or without the right to call models. Put in a new one.',
+  error_refused:
+    'The provider does not accept this key. It may be mistyped, revoked or without the right to call models. Put in a new one.',
   error_no_credit: 'The account at the provider has no money left. Top it up there.',
-  error_rate_limited: 'The account at the provider has reached a limit of its own. Wait, or have it raised there.',
-  error_no_model: 'The account at the provider has no such model. Ask for access there, or choose another model.',
-  error_unavailable: 'The provider did not answer as it should. The key itself may be right. Try again later.',
+  error_rate_limited:
+    'The account at the provider has reached a limit of its own. Wait, or have it raised there.',
+  error_no_model:
+    'The account at the provider has no such model. Ask for access there, or choose another model.',
+  error_unavailable:
+    'The provider did not answer as it should. The key itself may be right. Try again later.',
   status: 'Status {status}.',
   test: 'Test',
   testOf: 'Test the key of {provider}',
@@ -51,11 +56,16 @@ const messages = {
   remove: 'Remove',
   removeTitle: 'Remove the key of {provider}?',
   removeText: 'No call uses it any more. Calls then go to Weir’s endpoints, at their price.',
-  removeOnlyText: 'No call uses it any more. Its order stays “only own keys”, so calls of its models fail until you put in another key or remove the entry, too.',
+  removeOnlyText:
+    'No call uses it any more. Its order stays “only own keys”, so calls of its models fail until you put in another key or remove the entry, too.',
   removeEntryText: 'Calls then go to Weir’s endpoints, at their price.',
   removed: 'The key was removed.',
   more: 'How own keys work',
 } satisfies Messages
 
 export default messages
-declare module '../i18n' { interface Areas { ownkeys: typeof messages } }
+declare module '../i18n' {
+  interface Areas {
+    ownkeys: typeof messages
+  }
+}

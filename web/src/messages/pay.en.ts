@@ -12,7 +12,8 @@ const messages = {
   email: 'E-mail for the receipt',
   emailHelp: 'The receipt goes there.',
   auto: 'Top up automatically when the balance is low',
-  autoText: 'You permit charges of the payment method that you pay with now, without being asked each time. You can end this here at any moment.',
+  autoText:
+    'You permit charges of the payment method that you pay with now, without being asked each time. You can end this here at any moment.',
   threshold: 'When the balance is below, rubles',
   by: 'Top up by, rubles',
   cap: 'At most in a calendar month, rubles',
@@ -22,7 +23,8 @@ const messages = {
   none: 'Nobody can pay here',
   noneText: 'This installation takes no payments. Ask its operator to top up your wallet.',
   waiting: 'Waiting for the money',
-  waitingText: 'The payment provider has not confirmed the payment yet. This page asks again by itself; you may also leave it.',
+  waitingText:
+    'The payment provider has not confirmed the payment yet. This page asks again by itself; you may also leave it.',
   continue: 'Continue the payment',
   arrived: 'The money has arrived',
   arrivedText: '{amount} is in your wallet.',
@@ -45,7 +47,8 @@ const messages = {
   rule_active: 'On',
   rule_paused: 'Paused',
   rule_waiting: 'Waits for the first payment',
-  ruleText: '{amount} when the balance is below {threshold}, at most {cap} a month. Charged this month: {spent}.',
+  ruleText:
+    '{amount} when the balance is below {threshold}, at most {cap} a month. Charged this month: {spent}.',
   ruleMethod: 'Paid with {method}',
   ruleReason: 'Reason: {reason}',
   end: 'End',
@@ -64,4 +67,8 @@ const messages = {
   reason_method_not_saved: 'the payment method could not be saved',
 } as const satisfies Messages
 export default messages
-declare module '../i18n' { interface Areas { pay: typeof messages } }
+declare module '../i18n' {
+  interface Areas {
+    pay: typeof messages
+  }
+}

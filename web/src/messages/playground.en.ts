@@ -19,14 +19,20 @@ const messages = {
   stop: 'Stop',
   next: 'next turn ≈ {from} – {to}',
   nextFrom: 'next turn from ≈ {from}',
-  nextHelp: 'From the prompt alone to the longest answer, at the lowest prices of the catalog. Four bytes are counted as a token.',
+  nextHelp:
+    'From the prompt alone to the longest answer, at the lowest prices of the catalog. Four bytes are counted as a token.',
   empty: 'Nothing is asked yet',
   emptyText: 'What you write goes to every model here. Each keeps its own history.',
   begunText: 'The instructions and messages are those of the call. Nothing is sent before you send it.',
   begun_beginning: 'The beginning of this conversation was deleted or has expired; the rest is here.',
-  begun_gone: 'The text of this call is not stored any more: it was deleted or has expired. Only its model and settings are here.',
-  begun_large: 'The stored text of this call is too large for the playground. Only its model and settings are here.',
-  begunLeft: { one: '{n} part of it cannot be sent from here and is left out.', other: '{n} parts of it cannot be sent from here and are left out.' },
+  begun_gone:
+    'The text of this call is not stored any more: it was deleted or has expired. Only its model and settings are here.',
+  begun_large:
+    'The stored text of this call is too large for the playground. Only its model and settings are here.',
+  begunLeft: {
+    one: '{n} part of it cannot be sent from here and is left out.',
+    other: '{n} parts of it cannot be sent from here and are left out.',
+  },
   you: 'You',
   waiting: 'waiting',
   streaming: 'streaming',
@@ -106,9 +112,11 @@ const messages = {
   recording: 'Stop, {time}',
   level: 'Level of the microphone',
   silent: 'Nothing is heard',
-  microphoneRefused: 'The browser does not let this page use the microphone. Allow it in the settings of this site, or choose a file.',
+  microphoneRefused:
+    'The browser does not let this page use the microphone. Allow it in the settings of this site, or choose a file.',
   microphoneNone: 'No microphone is connected. Connect one, or choose a file.',
-  microphoneBusy: 'The microphone does not answer: another program may be using it. Close that, or choose a file.',
+  microphoneBusy:
+    'The microphone does not answer: another program may be using it. Close that, or choose a file.',
   microphoneNever: 'This browser cannot record here: it needs an address with https. Choose a file.',
   recordingFull: 'The recording has ended: it may be {time} long, or as large as may be sent.',
   pages: { one: '{n} page', other: '{n} pages' },
@@ -184,7 +192,8 @@ const messages = {
   explainRoute: 'Candidates now',
   explainNone: 'No provider would take it',
   savePreset: 'Save as preset',
-  savePresetText: 'Instructions, parameters, form of the answer, fallback models and routing, for all keys of the account. Messages and tools are not saved.',
+  savePresetText:
+    'Instructions, parameters, form of the answer, fallback models and routing, for all keys of the account. Messages and tools are not saved.',
   presetName: 'Name',
   presetNameHelp: 'Lower-case Latin letters, digits, hyphens and underscores. Programs ask for @preset/name.',
   presetTaken: 'There is a preset of this name. Save these settings as its next version?',
@@ -217,4 +226,8 @@ const messages = {
   said: '{name}: {text}',
 } as const satisfies Messages
 export default messages
-declare module '../i18n' { interface Areas { playground: typeof messages } }
+declare module '../i18n' {
+  interface Areas {
+    playground: typeof messages
+  }
+}

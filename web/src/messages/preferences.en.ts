@@ -1,7 +1,8 @@
 import type { Messages } from '../i18n'
 
 const messages = {
-  intro: 'These hold for every call of this account that does not say otherwise. What protects you (allowed and ignored providers, data policy, highest price) holds even when a call or a key asks for more.',
+  intro:
+    'These hold for every call of this account that does not say otherwise. What protects you (allowed and ignored providers, data policy, highest price) holds even when a call or a key asks for more.',
   saved: 'Saved. Calls follow it within five seconds.',
   undo: 'Undo changes',
   clear: 'Remove all',
@@ -38,7 +39,8 @@ const messages = {
   deny: 'No providers that keep prompts or train on them',
   denyHelp: 'Leaves those whose data policy rules it out.',
   zero: 'Zero retention only',
-  zeroHelp: 'Leaves those that keep nothing. Weir then stores no responses, files or batches of this account either.',
+  zeroHelp:
+    'Leaves those that keep nothing. Weir then stores no responses, files or batches of this account either.',
   price: 'Highest price',
   price_prompt: 'Input',
   price_completion: 'Output',
@@ -63,9 +65,13 @@ const messages = {
   second: 's',
   parameters: 'Only providers that know every parameter of the call',
   parametersHelp: 'Off: parameters that a provider does not know are left out.',
-  drops: { one: 'Leaves out {n} provider of the chosen model.', other: 'Leaves out {n} providers of the chosen model.' },
+  drops: {
+    one: 'Leaves out {n} provider of the chosen model.',
+    other: 'Leaves out {n} providers of the chosen model.',
+  },
   effect: 'What it does',
-  effectHelp: 'A short text call without wishes of its own. No provider is called and nothing is charged. Prices are for a million tokens.',
+  effectHelp:
+    'A short text call without wishes of its own. No provider is called and nothing is charged. Prices are for a million tokens.',
   model: 'Model',
   providersN: { one: '{n} provider', other: '{n} providers' },
   remain: { one: 'Of {all} providers {n} remains', other: 'Of {all} providers {n} remain' },
@@ -84,4 +90,8 @@ const messages = {
   at_includesTraining: 'This includes the switch above.',
 } as const satisfies Messages
 export default messages
-declare module '../i18n' { interface Areas { preferences: typeof messages } }
+declare module '../i18n' {
+  interface Areas {
+    preferences: typeof messages
+  }
+}

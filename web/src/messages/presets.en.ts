@@ -10,7 +10,8 @@ const messages = {
   newHelp: 'Lower-case Latin letters, digits, hyphens and underscores.',
   make: 'Make a preset',
   empty: 'No presets yet',
-  emptyText: 'Name a set-up here, or save one in the playground. Programs then ask for @preset/name, and you change it without touching them.',
+  emptyText:
+    'Name a set-up here, or save one in the playground. Programs then ask for @preset/name, and you change it without touching them.',
   fromChat: 'Make one from the last chat',
   fromChatOf: '“{title}” with {model}: its instructions and settings, without messages.',
   toPlayground: 'To the playground',
@@ -31,7 +32,8 @@ const messages = {
   play: 'Open in playground',
   remove: 'Delete',
   removeTitle: 'Delete {name}?',
-  removeText: 'Programs that use it get an error at once. Its versions are deleted too. This cannot be undone.',
+  removeText:
+    'Programs that use it get an error at once. Its versions are deleted too. This cannot be undone.',
   removed: 'Preset {name} is deleted',
   missing: 'There is no preset of this name',
   back: 'All presets',
@@ -86,7 +88,8 @@ const messages = {
   save: 'Save version {n}',
   saved: 'Version {n} is saved',
   noChange: 'Nothing has changed',
-  newer: 'Somebody has saved another version meanwhile. Read it first: your text stays here until you leave the page.',
+  newer:
+    'Somebody has saved another version meanwhile. Read it first: your text stays here until you leave the page.',
   readAgain: 'Read the newest version',
   leave: 'Discard changes',
   versions: 'Versions',
@@ -105,6 +108,8 @@ const messages = {
 } as const satisfies Messages
 
 declare module '../i18n' {
-  interface Areas { presets: typeof messages }
+  interface Areas {
+    presets: typeof messages
+  }
 }
 export default messages

@@ -117,4 +117,8 @@ const messages = {
   saysTried: 'Attempt {place}: {provider}, {outcome}.',
 } as const satisfies Messages
 export default messages
-declare module '../i18n' { interface Areas { route: typeof messages } }
+declare module '../i18n' {
+  interface Areas {
+    route: typeof messages
+  }
+}

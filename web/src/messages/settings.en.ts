@@ -19,12 +19,15 @@ const messages = {
   changeEmail: 'Change',
   accountDelete: 'Delete the account',
   accountDeleteTitle: 'Delete this account for good?',
-  accountDeleteText: 'Your name, address, ways to sign in, keys, settings, files, chats and stored responses are deleted, and your keys stop at once. Charges and invoices stay, without your name. Money in the wallet is not paid back by itself.',
+  accountDeleteText:
+    'Your name, address, ways to sign in, keys, settings, files, chats and stored responses are deleted, and your keys stop at once. Charges and invoices stay, without your name. Money in the wallet is not paid back by itself.',
   addEmail: 'Add an address',
   newEmail: 'New e-mail address',
-  newEmailHelp: 'A link goes there. Open it in a browser in which you are signed in: then the address changes, and other browsers are signed out.',
+  newEmailHelp:
+    'A link goes there. Open it in a browser in which you are signed in: then the address changes, and other browsers are signed out.',
   sendLink: 'Send the link',
-  emailSent: 'A mail went to {email}. Open its link within a day, in a browser in which you are signed in. Until then nothing changes.',
+  emailSent:
+    'A mail went to {email}. Open its link within a day, in a browser in which you are signed in. Until then nothing changes.',
   role: 'Role',
   role_user: 'user',
   role_operator: 'operator',
@@ -50,12 +53,14 @@ const messages = {
   passwordSaved: 'The password is changed. Other browsers are signed out.',
   removePassword: 'Remove the password',
   removePasswordTitle: 'Sign in no more with the password?',
-  removePasswordText: 'You sign in with a passkey or a linked sign-in from now on. Other browsers are signed out.',
+  removePasswordText:
+    'You sign in with a passkey or a linked sign-in from now on. Other browsers are signed out.',
   passwordRemoved: 'The password is removed. Other browsers are signed out.',
   passkeys: 'Passkeys',
   passkeysText: 'Sign in with a fingerprint, a face or a PIN. No other site can get at a passkey.',
   passkeysNone: 'You have no passkey yet.',
-  passkeysAddress: 'Passkeys do not work at this address. They need an https address with a name; on this machine, open localhost instead of 127.0.0.1.',
+  passkeysAddress:
+    'Passkeys do not work at this address. They need an https address with a name; on this machine, open localhost instead of 127.0.0.1.',
   passkeysBrowser: 'This browser has no passkeys.',
   addPasskey: 'Add a passkey',
   passkeyName: 'Name',
@@ -64,22 +69,27 @@ const messages = {
   passkeyAddNow: 'Continue',
   passkeyUsed: 'added {added}, last used {used}',
   passkeyUnused: 'added {added}, not used yet',
-  lastRequired: 'The account requires a passkey, and this is the last one. Add another, or stop requiring it.',
+  lastRequired:
+    'The account requires a passkey, and this is the last one. Add another, or stop requiring it.',
   required: 'Require a passkey',
   requiredOn: 'on',
-  requiredOff: 'Whoever knows the password, reads your mail or has your linked sign-in does not get in without your passkey.',
-  requiredText: 'The password, a link by mail and a linked sign-in are not enough: your passkey is asked for, too. If you lose all passkeys, only an operator can let you in.',
+  requiredOff:
+    'Whoever knows the password, reads your mail or has your linked sign-in does not get in without your passkey.',
+  requiredText:
+    'The password, a link by mail and a linked sign-in are not enough: your passkey is asked for, too. If you lose all passkeys, only an operator can let you in.',
   requiredBegin: 'Require',
   requiredEnd: 'Stop requiring',
   requiredNow: 'A passkey is required now. Other browsers are signed out.',
   requiredEnded: 'A passkey is not required any more.',
   requiredEndTitle: 'Stop requiring a passkey?',
-  requiredEndText: 'Then the password, a link by mail or a linked sign-in is enough to sign in. Other browsers are signed out.',
+  requiredEndText:
+    'Then the password, a link by mail or a linked sign-in is enough to sign in. Other browsers are signed out.',
   rename: 'Rename',
   renameTitle: 'Rename the passkey',
   remove: 'Remove',
   removePasskey: 'Remove the passkey {name}?',
-  removePasskeyText: 'It no longer signs you in. Other browsers are signed out. Delete it on the device, too.',
+  removePasskeyText:
+    'It no longer signs you in. Other browsers are signed out. Delete it on the device, too.',
   actions: 'Actions for {name}',
   lastWay: 'This is your last way to sign in. Add another one first.',
   linked: 'Linked sign-ins',
@@ -114,4 +124,8 @@ const messages = {
   unknownAddress: 'an unknown address',
 } as const satisfies Messages
 export default messages
-declare module '../i18n' { interface Areas { settings: typeof messages } }
+declare module '../i18n' {
+  interface Areas {
+    settings: typeof messages
+  }
+}

@@ -18,4 +18,8 @@ const messages = {
   compare: 'Compare what is chosen',
 } as const satisfies Messages
 export default messages
-declare module '../i18n' { interface Areas { shortcuts: typeof messages } }
+declare module '../i18n' {
+  interface Areas {
+    shortcuts: typeof messages
+  }
+}

@@ -9,7 +9,8 @@ const messages = {
   roleOperator: 'an operator',
   roleAdministrator: 'an administrator',
   recoverTitle: 'New password',
-  recoverText: 'Give your e-mail address. A link for a new password goes there, if the address has an account.',
+  recoverText:
+    'Give your e-mail address. A link for a new password goes there, if the address has an account.',
   resetTitle: 'Choose a new password',
   resetText: 'All other browsers will be signed out.',
   setupTitle: 'Make yourself the administrator',
@@ -39,7 +40,8 @@ const messages = {
   secondText: 'This account also requires a passkey.',
   secondOver: 'This took too long, or was used already. Sign in again.',
   demo: 'Look at the demo',
-  demoText: 'A simulator answers, nothing leaves this machine, money is play money. No password is needed here.',
+  demoText:
+    'A simulator answers, nothing leaves this machine, money is play money. No password is needed here.',
   sentTitle: 'Look into your mail',
   sentConfirm: 'A link went to {email}. It is valid for a day and works once.',
   sentRecover: 'If {email} has an account, a link went there. It is valid for an hour and works once.',
@@ -48,10 +50,15 @@ const messages = {
   onlyInvited: 'An account needs an invitation. Ask the operator for a link.',
   badLink: 'This link does not work',
   badLinkText: 'It was used already, is too old, or was not copied whole. Ask for a new one.',
-  insecure: 'Sign-in over a network needs TLS. Put a proxy with a certificate in front of Weir and set server.public_url to its https address.',
+  insecure:
+    'Sign-in over a network needs TLS. Put a proxy with a certificate in front of Weir and set server.public_url to its https address.',
   short: { one: 'The password needs {n} more character.', other: 'The password needs {n} more characters.' },
   tagline: 'One address before many models, metered to the kopeck.',
   language: 'По-русски',
 } as const satisfies Messages
 export default messages
-declare module '../i18n' { interface Areas { signin: typeof messages } }
+declare module '../i18n' {
+  interface Areas {
+    signin: typeof messages
+  }
+}

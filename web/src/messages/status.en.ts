@@ -25,4 +25,8 @@ const messages = {
   help: 'Each tick is an hour. Failed attempts that another provider saved count here too; the client did not notice them.',
 } as const satisfies Messages
 export default messages
-declare module '../i18n' { interface Areas { status: typeof messages } }
+declare module '../i18n' {
+  interface Areas {
+    status: typeof messages
+  }
+}

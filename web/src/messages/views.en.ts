@@ -19,4 +19,8 @@ const messages = {
   removed: 'View {name} is deleted',
 } as const satisfies Messages
 export default messages
-declare module '../i18n' { interface Areas { views: typeof messages } }
+declare module '../i18n' {
+  interface Areas {
+    views: typeof messages
+  }
+}

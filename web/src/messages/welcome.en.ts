@@ -5,7 +5,8 @@ const messages = {
   titleCall: 'Your gateway is running. Make the first call.',
   titleDone: 'Your gateway is running. The first call is here.',
   titleSetup: 'Your gateway is running. Three steps to the first call.',
-  leadCall: 'Paste this into a terminal. The page notices the moment it arrives, and shows what it cost and why it went where it went.',
+  leadCall:
+    'Paste this into a terminal. The page notices the moment it arrives, and shows what it cost and why it went where it went.',
   leadSetup: 'This page follows along: each step ticks itself when it is done.',
   begin: 'Begin with one click',
   beginText: 'This browser is on the demo’s own machine, so it needs no password.',
@@ -20,18 +21,23 @@ const messages = {
   howHelp_well: 'The provider answers at once.',
   howHelp_fails: 'The first provider answers 503; Weir goes to another one, and the client notices nothing.',
   howHelp_slow: 'The provider takes two seconds to the first token.',
-  howHelp_cut: 'The stream breaks after a few tokens. What arrived is charged, and the client gets a typed error.',
+  howHelp_cut:
+    'The stream breaks after a few tokens. What arrived is charged, and the client gets a typed error.',
   waiting: 'Waiting for the call',
   arrived: 'It arrived',
   answeredBy: 'answered by {provider}',
-  answeredAfter: { one: 'answered by {provider} after {n} failed attempt', other: 'answered by {provider} after {n} failed attempts' },
+  answeredAfter: {
+    one: 'answered by {provider} after {n} failed attempt',
+    other: 'answered by {provider} after {n} failed attempts',
+  },
   why: 'Why {provider}?',
   statement: 'See it in the statement',
   playground: 'Go on in the playground',
   step_up: 'Gateway is up',
   step_up_text: 'It answers at {address}.',
   step_administrator: 'Make yourself the administrator',
-  step_administrator_text: 'With a passkey or a password, by the link printed in the console. Another link: weir user setup',
+  step_administrator_text:
+    'With a passkey or a password, by the link printed in the console. Another link: weir user setup',
   step_administrator_done: 'Somebody can administer this gateway.',
   step_provider: 'Connect a provider',
   step_provider_text: 'Set {variables} and start Weir again; its models appear.',
@@ -55,4 +61,8 @@ const messages = {
   prompt: 'Hello',
 } as const satisfies Messages
 export default messages
-declare module '../i18n' { interface Areas { welcome: typeof messages } }
+declare module '../i18n' {
+  interface Areas {
+    welcome: typeof messages
+  }
+}

@@ -15,7 +15,16 @@ export function NotFound() {
       <div className="py-16">
         <PageHead title={t('notFoundTitle')} />
         <p className="pb-5 text-ink2">{t('notFoundText')}</p>
-        <div className="flex flex-wrap gap-2"><LinkButton to="/models" look="main">{t('toModels')}</LinkButton>{me?.features.docs && <LinkButton to="/docs" icon="book">{t('docs')}</LinkButton>}</div>
+        <div className="flex flex-wrap gap-2">
+          <LinkButton to="/models" look="main">
+            {t('toModels')}
+          </LinkButton>
+          {me?.features.docs && (
+            <LinkButton to="/docs" icon="book">
+              {t('docs')}
+            </LinkButton>
+          )}
+        </div>
       </div>
     </Page>
   )
@@ -28,9 +37,31 @@ export function Crashed({ error, reset }: ErrorComponentProps) {
   return (
     <Page width="text">
       <div className="py-16">
-        {error instanceof ApiError
-          ? <><h1 tabIndex={-1} className="sr-only">{t('errorTitle')}</h1><ErrorBox error={error} onRetry={reset} /></>
-          : <><h1 tabIndex={-1} className="pb-2 text-title">{t('crashed')}</h1><p className="pb-4 text-ink2">{t('crashedText')}</p><Button look="main" onClick={() => location.reload()}>{t('reload')}</Button><pre className="mt-5 overflow-x-auto rounded-panel border border-line bg-surface p-3 text-small text-ink2" tabIndex={0} lang="en">{error instanceof Error ? error.message : String(error)}</pre></>}
+        {error instanceof ApiError ? (
+          <>
+            <h1 tabIndex={-1} className="sr-only">
+              {t('errorTitle')}
+            </h1>
+            <ErrorBox error={error} onRetry={reset} />
+          </>
+        ) : (
+          <>
+            <h1 tabIndex={-1} className="pb-2 text-title">
+              {t('crashed')}
+            </h1>
+            <p className="pb-4 text-ink2">{t('crashedText')}</p>
+            <Button look="main" onClick={() => location.reload()}>
+              {t('reload')}
+            </Button>
+            <pre
+              className="mt-5 overflow-x-auto rounded-panel border border-line bg-surface p-3 text-small text-ink2"
+              tabIndex={0}
+              lang="en"
+            >
+              {error instanceof Error ? error.message : String(error)}
+            </pre>
+          </>
+        )}
       </div>
     </Page>
   )

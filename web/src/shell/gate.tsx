@@ -19,43 +19,131 @@ export default function Gate({ why, onDone }: { why: 'expired' | 'prove'; onDone
   const [error, setError] = useState<{ by: 'password' | 'passkey'; text: string } | null>(null)
   const [busy, setBusy] = useState<'password' | 'passkey' | null>(null)
   const [second, setSecond] = useState<string | undefined>()
-  const required = second !== undefined || why === 'prove' && me?.user?.second_step === true
-  const withPassword = !required && me?.features.passwords !== false && (why === 'expired' || me?.user?.has_password !== false)
-  const withPasskey = me?.features.passkeys === true && 'PublicKeyCredential' in window && (why === 'expired' || (me.user?.passkeys ?? 0) > 0)
-  const others = required ? [] : me?.features.oidc.filter((p) => why === 'expired' || me.user?.providers.includes(p.id)) ?? []
+  const required = second !== undefined || (why === 'prove' && me?.user?.second_step === true)
+  const withPassword =
+    !required && me?.features.passwords !== false && (why === 'expired' || me?.user?.has_password !== false)
+  const withPasskey =
+    me?.features.passkeys === true &&
+    'PublicKeyCredential' in window &&
+    (why === 'expired' || (me.user?.passkeys ?? 0) > 0)
+  const others = required
+    ? []
+    : (me?.features.oidc.filter((p) => why === 'expired' || me.user?.providers.includes(p.id)) ?? [])
   const run = async (by: 'password' | 'passkey') => {
     if (busy) return
     setBusy(by)
     setError(null)
     try {
-      if (why === 'prove') await (by === 'passkey' ? proveWithPasskey() : post('/api/auth/prove', { body: { password }, quiet: true }))
+      if (why === 'prove')
+        await (by === 'passkey'
+          ? proveWithPasskey()
+          : post('/api/auth/prove', { body: { password }, quiet: true }))
       else {
-        const reply = by === 'passkey' ? await signInWithPasskey(second) : await post('/api/auth/sign-in', { body: { email, password }, quiet: true })
-        if ('second_step' in reply) { setSecond(reply.second_step); setBusy(null); return }
+        const reply =
+          by === 'passkey'
+            ? await signInWithPasskey(second)
+            : await post('/api/auth/sign-in', { body: { email, password }, quiet: true })
+        if ('second_step' in reply) {
+          setSecond(reply.second_step)
+          setBusy(null)
+          return
+        }
         queries.setQueryData(meQuery.queryKey, reply as never)
       }
       onDone(true)
     } catch (e) {
       if (second && by === 'passkey' && e instanceof ApiError) setSecond(undefined) // a step works once
-      setError({ by, text: by === 'passkey' ? explainPasskey(e) : e instanceof ApiError && e.field === 'password' ? t('error_authentication') : explain(e) })
+      setError({
+        by,
+        text:
+          by === 'passkey'
+            ? explainPasskey(e)
+            : e instanceof ApiError && e.field === 'password'
+              ? t('error_authentication')
+              : explain(e),
+      })
       setBusy(null)
     }
   }
   return (
-    <Dialog open onOpenChange={(open) => { if (!open) onDone(false) }} title={why === 'prove' ? t('prove') : t('sessionOver')} description={why === 'prove' ? t('proveText') : t('sessionOverText')}>
+    <Dialog
+      open
+      onOpenChange={(open) => {
+        if (!open) onDone(false)
+      }}
+      title={why === 'prove' ? t('prove') : t('sessionOver')}
+      description={why === 'prove' ? t('proveText') : t('sessionOverText')}
+    >
       <div className="flex flex-col gap-4 pt-2">
         {withPassword && (
-          <form className="flex flex-col gap-4" onSubmit={(e) => { e.preventDefault(); void run('password') }}>
-            {why === 'expired' && <Field label={t('email')}><Input type="email" autoComplete="username" value={email} onChange={(e) => setEmail(e.target.value)} required /></Field>}
-            <Field label={t('password')} error={error?.by === 'password' ? error.text : null}><Input type="password" autoComplete="current-password" value={password} onChange={(e) => setPassword(e.target.value)} required autoFocus /></Field>
-            <Button type="submit" look="main" busy={busy === 'password'}>{why === 'prove' ? t('confirm') : t('signIn')}</Button>
+          <form
+            className="flex flex-col gap-4"
+            onSubmit={(e) => {
+              e.preventDefault()
+              void run('password')
+            }}
+          >
+            {why === 'expired' && (
+              <Field label={t('email')}>
+                <Input
+                  type="email"
+                  autoComplete="username"
+                  value={email}
+                  onChange={(e) => setEmail(e.target.value)}
+                  required
+                />
+              </Field>
+            )}
+            <Field label={t('password')} error={error?.by === 'password' ? error.text : null}>
+              <Input
+                type="password"
+                autoComplete="current-password"
+                value={password}
+                onChange={(e) => setPassword(e.target.value)}
+                required
+                autoFocus
+              />
+            </Field>
+            <Button type="submit" look="main" busy={busy === 'password'}>
+              {why === 'prove' ? t('confirm') : t('signIn')}
+            </Button>
           </form>
         )}
         {!withPassword && <p>{t(required ? 'secondRequired' : 'proveNoPassword')}</p>}
-        {withPasskey && <Button icon="passkey" look={withPassword ? 'plain' : 'main'} busy={busy === 'passkey'} onClick={() => void run('passkey')}>{t('usePasskey')}</Button>}
-        {me && others.length > 0 && <Suspense fallback={null}><Elsewhere providers={others} purpose={why === 'prove' ? 'prove' : 'sign_in'} to={location.pathname + location.search} /></Suspense>}
-        {error?.by === 'passkey' && <p role="alert" className="text-small text-bad">{error.text}</p>}
-        {!withPassword && <Button look={withPasskey ? 'plain' : 'main'} onClick={() => location.assign(`/sign-in?to=${encodeURIComponent(location.pathname + location.search)}`)}>{t('signIn')}</Button>}
+        {withPasskey && (
+          <Button
+            icon="passkey"
+            look={withPassword ? 'plain' : 'main'}
+            busy={busy === 'passkey'}
+            onClick={() => void run('passkey')}
+          >
+            {t('usePasskey')}
+          </Button>
+        )}
+        {me && others.length > 0 && (
+          <Suspense fallback={null}>
+            <Elsewhere
+              providers={others}
+              purpose={why === 'prove' ? 'prove' : 'sign_in'}
+              to={location.pathname + location.search}
+            />
+          </Suspense>
+        )}
+        {error?.by === 'passkey' && (
+          <p role="alert" className="text-small text-bad">
+            {error.text}
+          </p>
+        )}
+        {!withPassword && (
+          <Button
+            look={withPasskey ? 'plain' : 'main'}
+            onClick={() =>
+              location.assign(`/sign-in?to=${encodeURIComponent(location.pathname + location.search)}`)
+            }
+          >
+            {t('signIn')}
+          </Button>
+        )}
       </div>
     </Dialog>
   )

@@ -2,7 +2,13 @@
 import type { Areas } from '../i18n'
 import type { IconName } from '../ui/icons'
 
-export interface Place { readonly to: string; readonly label: keyof Areas['common'] & string; readonly icon: IconName; readonly key?: string; readonly under?: string }
+export interface Place {
+  readonly to: string
+  readonly label: keyof Areas['common'] & string
+  readonly icon: IconName
+  readonly key?: string
+  readonly under?: string
+}
 export const top: readonly Place[] = [
   { to: '/models', label: 'models', icon: 'box' },
   { to: '/playground', label: 'playground', icon: 'play', key: 'p' },
@@ -16,7 +22,12 @@ export const side: readonly Place[] = [
   { to: '/money', label: 'money', icon: 'wallet', key: 'm' },
   { to: '/jobs', label: 'jobs', icon: 'video' },
 ]
-export const settings: Place = { to: '/settings/profile', label: 'settings', icon: 'gear', under: '/settings' }
+export const settings: Place = {
+  to: '/settings/profile',
+  label: 'settings',
+  icon: 'gear',
+  under: '/settings',
+}
 export const phone: readonly Place[] = [
   { to: '/overview', label: 'overview', icon: 'home' },
   { to: '/models', label: 'models', icon: 'box' },
@@ -24,6 +35,18 @@ export const phone: readonly Place[] = [
   { to: '/calls', label: 'calls', icon: 'list' },
   { to: '/money', label: 'money', icon: 'wallet' },
 ]
-export const isAt = (p: Place, path: string) => { const base = p.under ?? p.to; return path === base || path.startsWith(base + '/') }
+export const isAt = (p: Place, path: string) => {
+  const base = p.under ?? p.to
+  return path === base || path.startsWith(base + '/')
+}
 /** One or two letters for a person */
-export function initials(name: string): string { return name.split(/[\s.@_-]+/).filter(Boolean).slice(0, 2).map((w) => [...w][0]!.toUpperCase()).join('') || '?' }
+export function initials(name: string): string {
+  return (
+    name
+      .split(/[\s.@_-]+/)
+      .filter(Boolean)
+      .slice(0, 2)
+      .map((w) => [...w][0]!.toUpperCase())
+      .join('') || '?'
+  )
+}

@@ -6,11 +6,18 @@ import { loadMessages, useT } from '../i18n'
 import { Button } from '../ui/button'
 import { Bad, Problem, TextButton } from './sign-in'
 
-interface Props { view: 'new-email' | 'keep-email'; token: string; me: Reply<'/api/me'>; onView: (v: 'sign-in' | 'recover') => void }
+interface Props {
+  view: 'new-email' | 'keep-email'
+  token: string
+  me: Reply<'/api/me'>
+  onView: (v: 'sign-in' | 'recover') => void
+}
 
 export default function Address(props: Props) {
   const [ready, setReady] = useState(false)
-  useEffect(() => { void loadMessages(['address']).then(() => setReady(true)) }, [])
+  useEffect(() => {
+    void loadMessages(['address']).then(() => setReady(true))
+  }, [])
   return ready ? <Page {...props} /> : <div className="late h-40" aria-hidden />
 }
 
@@ -20,34 +27,99 @@ function Page({ view, token, me, onView }: Props) {
   const [state, setState] = useState<'asking' | 'bad' | 'ready' | 'done'>('asking')
   const [busy, setBusy] = useState(false)
   const [error, setError] = useState<unknown>(null)
-  const failed = (e: unknown) => { if (e instanceof ApiError && (e.field === 'token' || e.status === 404)) setState('bad'); else setError(e) }
+  const failed = (e: unknown) => {
+    if (e instanceof ApiError && (e.field === 'token' || e.status === 404)) setState('bad')
+    else setError(e)
+  }
   // What the link is for is asked first. The button uses it: programs that look into mails open links, and press nothing.
   useEffect(() => {
-    post('/api/auth/link', { body: { kind: view === 'new-email' ? 'address' : 'undo', token } }).then((l) => { setEmail(l.email); setState('ready') }, failed)
+    post('/api/auth/link', { body: { kind: view === 'new-email' ? 'address' : 'undo', token } }).then((l) => {
+      setEmail(l.email)
+      setState('ready')
+    }, failed)
   }, [view, token])
   const use = async () => {
     setBusy(true)
     setError(null)
     try {
-      await (view === 'new-email' ? post('/api/auth/email/confirm', { body: { token }, quiet: true }) : post('/api/auth/keep-email', { body: { token } }))
+      await (view === 'new-email'
+        ? post('/api/auth/email/confirm', { body: { token }, quiet: true })
+        : post('/api/auth/keep-email', { body: { token } }))
       setState('done')
-    } catch (e) { failed(e) } finally { setBusy(false) }
+    } catch (e) {
+      failed(e)
+    } finally {
+      setBusy(false)
+    }
   }
-  const address = <strong className="font-medium break-words text-ink" translate="no">{email}</strong>
+  const address = (
+    <strong className="font-medium break-words text-ink" translate="no">
+      {email}
+    </strong>
+  )
   if (state === 'bad') return <Bad onBack={() => onView('sign-in')} />
-  if (state === 'asking') return error ? <Problem>{explain(error)}</Problem> : <div className="late h-24" aria-hidden />
+  if (state === 'asking')
+    return error ? <Problem>{explain(error)}</Problem> : <div className="late h-24" aria-hidden />
   if (state === 'done') {
-    return view === 'new-email'
-      ? <><p role="status" className="text-ink2">{t.rich('moved', { email: address })}</p><p className="pt-4"><a href="/settings/profile" className="font-medium text-accent-ink">{t('toProfile')}</a></p></>
-      : <><p role="status" className="text-ink2">{t.rich('kept', { email: address })}</p>{me.features.mail && <p className="pt-4"><TextButton onClick={() => onView('recover')}>{t('newPassword')}</TextButton></p>}</>
+    return view === 'new-email' ? (
+      <>
+        <p role="status" className="text-ink2">
+          {t.rich('moved', { email: address })}
+        </p>
+        <p className="pt-4">
+          <a href="/settings/profile" className="font-medium text-accent-ink">
+            {t('toProfile')}
+          </a>
+        </p>
+      </>
+    ) : (
+      <>
+        <p role="status" className="text-ink2">
+          {t.rich('kept', { email: address })}
+        </p>
+        {me.features.mail && (
+          <p className="pt-4">
+            <TextButton onClick={() => onView('recover')}>{t('newPassword')}</TextButton>
+          </p>
+        )}
+      </>
+    )
   }
-  if (view === 'new-email' && !me.user) return <><p className="text-ink2">{t.rich('signInFirst', { email: address })}</p><p className="pt-4"><TextButton onClick={() => onView('sign-in')}>{t('signIn')}</TextButton></p></>
-  const wrong = error instanceof ApiError && error.status === 403 ? t('otherAccount') : error instanceof ApiError && error.field === 'email' ? t('taken') : error ? explain(error) : null
+  if (view === 'new-email' && !me.user)
+    return (
+      <>
+        <p className="text-ink2">{t.rich('signInFirst', { email: address })}</p>
+        <p className="pt-4">
+          <TextButton onClick={() => onView('sign-in')}>{t('signIn')}</TextButton>
+        </p>
+      </>
+    )
+  const wrong =
+    error instanceof ApiError && error.status === 403
+      ? t('otherAccount')
+      : error instanceof ApiError && error.field === 'email'
+        ? t('taken')
+        : error
+          ? explain(error)
+          : null
   return (
     <div className="flex flex-col gap-4">
-      <p className="text-ink2">{view === 'new-email' ? t.rich('useText', { email: address, name: <span className="text-ink" translate="no">{me.user?.name}</span> }) : t.rich('keepText', { email: address })}</p>
+      <p className="text-ink2">
+        {view === 'new-email'
+          ? t.rich('useText', {
+              email: address,
+              name: (
+                <span className="text-ink" translate="no">
+                  {me.user?.name}
+                </span>
+              ),
+            })
+          : t.rich('keepText', { email: address })}
+      </p>
       {wrong && <Problem>{wrong}</Problem>}
-      <Button look="main" wide busy={busy} onClick={() => void use()}>{view === 'new-email' ? t('use') : t('keep')}</Button>
+      <Button look="main" wide busy={busy} onClick={() => void use()}>
+        {view === 'new-email' ? t('use') : t('keep')}
+      </Button>
     </div>
   )
 }

@@ -11,5 +11,9 @@ if (token) history.replaceState(null, '', location.pathname + location.search)
 
 startLanguage(document.documentElement.lang)
 void loadMessages(['common', 'signin']).then(() => {
-  createRoot(document.getElementById('root')!).render(<StrictMode><SignIn path={location.pathname} token={token} /></StrictMode>)
+  createRoot(document.getElementById('root')!).render(
+    <StrictMode>
+      <SignIn path={location.pathname} token={token} />
+    </StrictMode>,
+  )
 })

@@ -6,7 +6,15 @@ import { useT } from '../i18n'
 import { Button } from '../ui/button'
 import { Problem, TextButton } from './sign-in'
 
-export default function Second({ step, onBack, onDone }: { step: string; onBack: () => void; onDone: () => void }) {
+export default function Second({
+  step,
+  onBack,
+  onDone,
+}: {
+  step: string
+  onBack: () => void
+  onDone: () => void
+}) {
   const t = useT('signin')
   const common = useT('common')
   const [busy, setBusy] = useState(false)
@@ -17,17 +25,31 @@ export default function Second({ step, onBack, onDone }: { step: string; onBack:
     if (busy) return
     setBusy(true)
     setWhy(null)
-    try { await signInWithPasskey(step); onDone() } catch (e) {
+    try {
+      await signInWithPasskey(step)
+      onDone()
+    } catch (e) {
       if (e instanceof ApiError && e.status >= 400 && e.status < 500 && e.status !== 429) setOver(true)
       setWhy(e instanceof ApiError && e.field === 'step' ? t('secondOver') : explainPasskey(e))
       setBusy(false)
     }
   }
   return (
-    <form onSubmit={(e) => { void go(e) }} className="flex flex-col gap-4">
+    <form
+      onSubmit={(e) => {
+        void go(e)
+      }}
+      className="flex flex-col gap-4"
+    >
       {why && <Problem>{why}</Problem>}
-      {!over && <Button type="submit" look="main" wide icon="passkey" busy={busy} autoFocus>{common('usePasskey')}</Button>}
-      <p><TextButton onClick={onBack}>{t('backToSignIn')}</TextButton></p>
+      {!over && (
+        <Button type="submit" look="main" wide icon="passkey" busy={busy} autoFocus>
+          {common('usePasskey')}
+        </Button>
+      )}
+      <p>
+        <TextButton onClick={onBack}>{t('backToSignIn')}</TextButton>
+      </p>
     </form>
   )
 }

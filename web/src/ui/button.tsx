@@ -22,10 +22,20 @@ export interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
   /** Work is under way: the button keeps its width and takes no second press. */
   busy?: boolean
 }
-export const Button = forwardRef<HTMLButtonElement, ButtonProps>(function Button({ look = 'plain', small, wide, icon, busy, children, className = '', onClick, ...rest }, ref) {
+export const Button = forwardRef<HTMLButtonElement, ButtonProps>(function Button(
+  { look = 'plain', small, wide, icon, busy, children, className = '', onClick, ...rest },
+  ref,
+) {
   return (
-    <button ref={ref} type="button" className={`${buttonClass(look, small, wide)} ${className}`} aria-busy={busy || undefined}
-      {...rest} onClick={busy ? (e) => e.preventDefault() : onClick} aria-disabled={busy || rest['aria-disabled']}>
+    <button
+      ref={ref}
+      type="button"
+      className={`${buttonClass(look, small, wide)} ${className}`}
+      aria-busy={busy || undefined}
+      {...rest}
+      onClick={busy ? (e) => e.preventDefault() : onClick}
+      aria-disabled={busy || rest['aria-disabled']}
+    >
       {icon && <Icon name={icon} size={small ? 14 : 16} />}
       {children}
     </button>
@@ -33,10 +43,20 @@ export const Button = forwardRef<HTMLButtonElement, ButtonProps>(function Button
 })
 
 /** A button with only a picture; `label` is its name, and its tooltip. */
-export const IconButton = forwardRef<HTMLButtonElement, Omit<ButtonProps, 'icon' | 'children'> & { icon: IconName; label: string }>(function IconButton({ icon, label, small, look = 'quiet', className = '', busy, ...rest }, ref) {
+export const IconButton = forwardRef<
+  HTMLButtonElement,
+  Omit<ButtonProps, 'icon' | 'children'> & { icon: IconName; label: string }
+>(function IconButton({ icon, label, small, look = 'quiet', className = '', busy, ...rest }, ref) {
   return (
-    <button ref={ref} type="button" aria-label={label} title={label} aria-busy={busy || undefined}
-      className={`inline-grid place-items-center rounded-control border transition-colors duration-100 disabled:opacity-50 ${small ? 'size-6' : 'size-8 max-md:size-11'} ${looks[look]} ${className}`} {...rest}>
+    <button
+      ref={ref}
+      type="button"
+      aria-label={label}
+      title={label}
+      aria-busy={busy || undefined}
+      className={`inline-grid place-items-center rounded-control border transition-colors duration-100 disabled:opacity-50 ${small ? 'size-6' : 'size-8 max-md:size-11'} ${looks[look]} ${className}`}
+      {...rest}
+    >
       <Icon name={icon} size={small ? 14 : 16} />
     </button>
   )

@@ -82,13 +82,23 @@ export function Chart(p: ChartProps) {
   useEffect(() => {
     const e = box.current
     if (!e || seen) return
-    if (typeof IntersectionObserver === 'undefined') { setSeen(true); return }
-    const o = new IntersectionObserver((all) => { if (all.some((x) => x.isIntersecting)) setSeen(true) }, { rootMargin: '200px' })
+    if (typeof IntersectionObserver === 'undefined') {
+      setSeen(true)
+      return
+    }
+    const o = new IntersectionObserver(
+      (all) => {
+        if (all.some((x) => x.isIntersecting)) setSeen(true)
+      },
+      { rootMargin: '200px' },
+    )
     o.observe(e)
     return () => o.disconnect()
   }, [seen, table])
   const latest = useRef(p)
-  useEffect(() => { latest.current = p })
+  useEffect(() => {
+    latest.current = p
+  })
   useEffect(() => {
     if (!seen || table || !box.current) return
     let gone = false
@@ -98,28 +108,51 @@ export function Chart(p: ChartProps) {
         if (gone) return
         drawn.current?.destroy()
         const now = latest.current
-        drawn.current = draw(e, { ...now, palette, height: now.height ?? 220, plain: now.plainOnPhone === true && narrow.matches, onCursor: setAt })
+        drawn.current = draw(e, {
+          ...now,
+          palette,
+          height: now.height ?? 220,
+          plain: now.plainOnPhone === true && narrow.matches,
+          onCursor: setAt,
+        })
       })
     }
     draw()
-    const observer = typeof ResizeObserver === 'undefined' ? null : new ResizeObserver(() => drawn.current?.resize())
+    const observer =
+      typeof ResizeObserver === 'undefined' ? null : new ResizeObserver(() => drawn.current?.resize())
     observer?.observe(e)
     const dark = matchMedia('(prefers-color-scheme: dark)')
     window.addEventListener('weir:theme', draw)
     if (latest.current.plainOnPhone) narrow.addEventListener('change', draw)
     dark.addEventListener('change', draw)
-    return () => { gone = true; observer?.disconnect(); window.removeEventListener('weir:theme', draw); narrow.removeEventListener('change', draw); dark.removeEventListener('change', draw); drawn.current?.destroy(); drawn.current = null }
+    return () => {
+      gone = true
+      observer?.disconnect()
+      window.removeEventListener('weir:theme', draw)
+      narrow.removeEventListener('change', draw)
+      dark.removeEventListener('change', draw)
+      drawn.current?.destroy()
+      drawn.current = null
+    }
   }, [seen, table, p.times, p.series, p.kind, p.unfinished, p.height, palette])
   useShortcuts(p.main ? { t: () => setTable(!table), T: () => setTable(!table) } : {})
-  const write = (s: Series, i: number) => s.texts?.[i] ?? (s.values[i] === null || s.values[i] === undefined ? '—' : p.format(s.values[i]!))
-  const words = at === null ? '' : `${p.time(p.times[at]!)}: ${p.series.map((s) => `${s.label} ${write(s, at)}`).join(', ')}`
+  const write = (s: Series, i: number) =>
+    s.texts?.[i] ?? (s.values[i] === null || s.values[i] === undefined ? '—' : p.format(s.values[i]!))
+  const words =
+    at === null
+      ? ''
+      : `${p.time(p.times[at]!)}: ${p.series.map((s) => `${s.label} ${write(s, at)}`).join(', ')}`
   useEffect(() => {
     const timer = setTimeout(() => setSaid(words), 400)
     return () => clearTimeout(timer)
   }, [words])
   const keys = (e: KeyboardEvent) => {
     if (e.ctrlKey || e.metaKey || e.altKey) return
-    if (e.key === 't' || e.key === 'T') { e.preventDefault(); setTable(!table); return }
+    if (e.key === 't' || e.key === 'T') {
+      e.preventDefault()
+      setTable(!table)
+      return
+    }
     const last = p.times.length - 1
     const next = { ArrowLeft: (at ?? last + 1) - 1, ArrowRight: (at ?? -1) + 1, Home: 0, End: last }[e.key]
     if (next === undefined || last < 0) return
@@ -130,33 +163,96 @@ export function Chart(p: ChartProps) {
   }
   return (
     <figure className="m-0 min-w-0" aria-labelledby={`${id}-title`} aria-describedby={`${id}-summary`}>
-      <figcaption className={`flex flex-wrap items-center gap-x-3 gap-y-1 pb-2 ${p.hideHead ? 'sr-only' : ''}`}>
-        <span id={`${id}-title`} className="text-section">{p.title}</span>
+      <figcaption
+        className={`flex flex-wrap items-center gap-x-3 gap-y-1 pb-2 ${p.hideHead ? 'sr-only' : ''}`}
+      >
+        <span id={`${id}-title`} className="text-section">
+          {p.title}
+        </span>
         {p.unit && <span className="text-small text-ink3">{p.unit}</span>}
         <span className="flex-1" />
         {p.actions}
       </figcaption>
       {p.series.length > 1 && (
         <ul className="m-0 flex list-none flex-wrap gap-x-3 gap-y-1 p-0 pb-2 text-small text-ink2">
-          {p.series.map((s, i) => <li key={s.key} className="flex min-w-0 items-center gap-1.5"><span data-mark aria-hidden className={`flex-none ${p.kind === 'bars' ? 'size-2.5 rounded-[3px]' : 'h-[3px] w-3 rounded-[2px]'} ${swatch[palette[i]!]}`} /><span className="truncate">{s.label}</span></li>)}
+          {p.series.map((s, i) => (
+            <li key={s.key} className="flex min-w-0 items-center gap-1.5">
+              <span
+                data-mark
+                aria-hidden
+                className={`flex-none ${p.kind === 'bars' ? 'size-2.5 rounded-[3px]' : 'h-[3px] w-3 rounded-[2px]'} ${swatch[palette[i]!]}`}
+              />
+              <span className="truncate">{s.label}</span>
+            </li>
+          ))}
         </ul>
       )}
-      {table
-        ? <ChartTable {...p} write={write} />
-        : (
-          <div className="relative" style={{ height: p.height ?? 220 }}>
-            <div ref={box} tabIndex={0} role="group" aria-label={`${p.title}. ${t('chartHelp')}`} onKeyDown={keys} onBlur={() => setAt(null)} className="h-full w-full rounded-control">{!seen && <Skeleton className="h-full w-full" />}</div>
-            {at !== null && (
-              <div aria-hidden className={`pointer-events-none absolute top-1 z-10 max-w-[60%] rounded-control border border-line bg-surface px-2.5 py-1.5 text-small shadow-float ${at > p.times.length / 2 ? 'left-12' : 'right-1'}`}>
-                <p className="font-medium">{p.time(p.times[at]!)}</p>
-                {p.series.map((s, i) => <p key={s.key} className="flex items-center gap-1.5"><span data-mark className={`size-2 flex-none rounded-[2px] ${swatch[palette[i]!]}`} /><span className="min-w-0 flex-1 truncate text-ink2">{s.label}</span><span className="pl-2 tabular-nums">{write(s, at)}</span></p>)}
-              </div>
-            )}
+      {table ? (
+        <ChartTable {...p} write={write} />
+      ) : (
+        <div className="relative" style={{ height: p.height ?? 220 }}>
+          <div
+            ref={box}
+            tabIndex={0}
+            role="group"
+            aria-label={`${p.title}. ${t('chartHelp')}`}
+            onKeyDown={keys}
+            onBlur={() => setAt(null)}
+            className="h-full w-full rounded-control"
+          >
+            {!seen && <Skeleton className="h-full w-full" />}
           </div>
-        )}
-      <p id={`${id}-summary`} className={p.plainOnPhone ? 'pt-1.5 text-small text-ink2 md:sr-only' : 'sr-only'}>{p.summary}</p>
-      <span role="status" className="sr-only">{said}</span>
-      <div className="flex gap-2 pt-1.5"><Button small look="quiet" className="-ml-2 text-accent-ink!" aria-pressed={table} onClick={() => { setTable(!table); setAt(null) }}>{table ? t('showChart') : t('showTable')}</Button><Button small look="quiet" className="text-accent-ink!" aria-label={`${t('csv')}: ${p.title}`} onClick={() => { void import('./csv').then((m) => m.downloadCsv(p)) }}><span translate="no">{t('csv')}</span></Button></div>
+          {at !== null && (
+            <div
+              aria-hidden
+              className={`pointer-events-none absolute top-1 z-10 max-w-[60%] rounded-control border border-line bg-surface px-2.5 py-1.5 text-small shadow-float ${at > p.times.length / 2 ? 'left-12' : 'right-1'}`}
+            >
+              <p className="font-medium">{p.time(p.times[at]!)}</p>
+              {p.series.map((s, i) => (
+                <p key={s.key} className="flex items-center gap-1.5">
+                  <span data-mark className={`size-2 flex-none rounded-[2px] ${swatch[palette[i]!]}`} />
+                  <span className="min-w-0 flex-1 truncate text-ink2">{s.label}</span>
+                  <span className="pl-2 tabular-nums">{write(s, at)}</span>
+                </p>
+              ))}
+            </div>
+          )}
+        </div>
+      )}
+      <p
+        id={`${id}-summary`}
+        className={p.plainOnPhone ? 'pt-1.5 text-small text-ink2 md:sr-only' : 'sr-only'}
+      >
+        {p.summary}
+      </p>
+      <span role="status" className="sr-only">
+        {said}
+      </span>
+      <div className="flex gap-2 pt-1.5">
+        <Button
+          small
+          look="quiet"
+          className="-ml-2 text-accent-ink!"
+          aria-pressed={table}
+          onClick={() => {
+            setTable(!table)
+            setAt(null)
+          }}
+        >
+          {table ? t('showChart') : t('showTable')}
+        </Button>
+        <Button
+          small
+          look="quiet"
+          className="text-accent-ink!"
+          aria-label={`${t('csv')}: ${p.title}`}
+          onClick={() => {
+            void import('./csv').then((m) => m.downloadCsv(p))
+          }}
+        >
+          <span translate="no">{t('csv')}</span>
+        </Button>
+      </div>
     </figure>
   )
 }
@@ -168,11 +264,49 @@ function ChartTable(p: ChartProps & { write: (s: Series, i: number) => string })
   return (
     <div className="max-h-[420px] overflow-auto" tabIndex={0} role="region" aria-label={p.title}>
       <table className="w-full text-dense">
-        <caption className="sr-only">{p.title}{p.unit ? `, ${p.unit}` : ''}</caption>
-        <thead><tr><th scope="col" className="sticky top-0 border-b border-line bg-surface px-2 py-1.5 text-left text-label font-medium text-ink3">{t('timeUtc')}</th>{p.series.map((s) => <th key={s.key} scope="col" className="sticky top-0 border-b border-line bg-surface px-2 py-1.5 text-right text-label font-medium text-ink3">{s.label}</th>)}</tr></thead>
-        <tbody>{order.slice(0, rows).map((i) => <tr key={i} className="border-b border-line last:border-b-0"><th scope="row" className="h-8 px-2 text-left font-normal whitespace-nowrap text-ink2">{p.time(p.times[i]!)}</th>{p.series.map((s) => <td key={s.key} className="num px-2">{p.write(s, i)}</td>)}</tr>)}</tbody>
+        <caption className="sr-only">
+          {p.title}
+          {p.unit ? `, ${p.unit}` : ''}
+        </caption>
+        <thead>
+          <tr>
+            <th
+              scope="col"
+              className="sticky top-0 border-b border-line bg-surface px-2 py-1.5 text-left text-label font-medium text-ink3"
+            >
+              {t('timeUtc')}
+            </th>
+            {p.series.map((s) => (
+              <th
+                key={s.key}
+                scope="col"
+                className="sticky top-0 border-b border-line bg-surface px-2 py-1.5 text-right text-label font-medium text-ink3"
+              >
+                {s.label}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {order.slice(0, rows).map((i) => (
+            <tr key={i} className="border-b border-line last:border-b-0">
+              <th scope="row" className="h-8 px-2 text-left font-normal whitespace-nowrap text-ink2">
+                {p.time(p.times[i]!)}
+              </th>
+              {p.series.map((s) => (
+                <td key={s.key} className="num px-2">
+                  {p.write(s, i)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
       </table>
-      {order.length > rows && <Button small look="quiet" onClick={() => setRows(rows + 25)}>{t('loadMore')}</Button>}
+      {order.length > rows && (
+        <Button small look="quiet" onClick={() => setRows(rows + 25)}>
+          {t('loadMore')}
+        </Button>
+      )}
     </div>
   )
 }

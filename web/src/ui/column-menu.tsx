@@ -5,5 +5,7 @@ import { Menu, type MenuItem } from './overlay'
 /** The button in the head of a table that chooses its columns; its code is loaded with the first such table. */
 export default function ColumnMenu({ items }: { items: readonly MenuItem[] }) {
   const t = useT('common')
-  return <Menu items={items} trigger={<IconButton small icon="table" label={t('columns')} className="-my-1" />} />
+  return (
+    <Menu items={items} trigger={<IconButton small icon="table" label={t('columns')} className="-my-1" />} />
+  )
 }

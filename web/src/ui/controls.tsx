@@ -2,26 +2,79 @@ import { Slider as RadixSlider, Switch as RadixSwitch, ToggleGroup } from 'radix
 import { useId, type ReactNode } from 'react'
 
 /** On or off, at once. */
-export function Switch({ checked, onChange, children, help, disabled }: { checked: boolean; onChange: (on: boolean) => void; children: ReactNode; help?: ReactNode; disabled?: boolean }) {
+export function Switch({
+  checked,
+  onChange,
+  children,
+  help,
+  disabled,
+}: {
+  checked: boolean
+  onChange: (on: boolean) => void
+  children: ReactNode
+  help?: ReactNode
+  disabled?: boolean
+}) {
   const id = useId()
   return (
     <div className={`flex gap-2.5 ${help ? 'items-start' : 'items-center'}`}>
-      <RadixSwitch.Root id={id} checked={checked} onCheckedChange={onChange} disabled={disabled ?? false} aria-describedby={help ? `${id}-help` : undefined}
-        className="relative h-5 w-9 flex-none rounded-full border border-line2 bg-surface transition-colors data-[state=checked]:border-accent data-[state=checked]:bg-accent">
+      <RadixSwitch.Root
+        id={id}
+        checked={checked}
+        onCheckedChange={onChange}
+        disabled={disabled ?? false}
+        aria-describedby={help ? `${id}-help` : undefined}
+        className="relative h-5 w-9 flex-none rounded-full border border-line2 bg-surface transition-colors data-[state=checked]:border-accent data-[state=checked]:bg-accent"
+      >
         <RadixSwitch.Thumb className="block size-3.5 translate-x-0.5 rounded-full bg-line2 transition-transform data-[state=checked]:translate-x-[18px] data-[state=checked]:bg-on-accent" />
       </RadixSwitch.Root>
-      <div><label htmlFor={id} className="cursor-pointer">{children}</label>{help && <p id={`${id}-help`} className="text-small text-ink3">{help}</p>}</div>
+      <div>
+        <label htmlFor={id} className="cursor-pointer">
+          {children}
+        </label>
+        {help && (
+          <p id={`${id}-help`} className="text-small text-ink3">
+            {help}
+          </p>
+        )}
+      </div>
     </div>
   )
 }
 
 /** One of a few, side by side. */
-export function Segmented<V extends string>({ value, onChange, options, label, small, wide }: { value: V; onChange: (v: V) => void; options: readonly { value: V; label: ReactNode; name?: string }[]; label: string; small?: boolean; wide?: boolean }) {
+export function Segmented<V extends string>({
+  value,
+  onChange,
+  options,
+  label,
+  small,
+  wide,
+}: {
+  value: V
+  onChange: (v: V) => void
+  options: readonly { value: V; label: ReactNode; name?: string }[]
+  label: string
+  small?: boolean
+  wide?: boolean
+}) {
   return (
-    <ToggleGroup.Root type="single" value={value} onValueChange={(v) => { if (v) onChange(v as V) }} aria-label={label} className={`rounded-control border border-line bg-surface ${wide ? 'flex' : 'inline-flex'}`}>
+    <ToggleGroup.Root
+      type="single"
+      value={value}
+      onValueChange={(v) => {
+        if (v) onChange(v as V)
+      }}
+      aria-label={label}
+      className={`rounded-control border border-line bg-surface ${wide ? 'flex' : 'inline-flex'}`}
+    >
       {options.map((o) => (
-        <ToggleGroup.Item key={o.value} value={o.value} aria-label={o.name}
-          className={`font-medium whitespace-nowrap text-ink2 first:rounded-l-[5px] last:rounded-r-[5px] hover:text-ink data-[state=on]:bg-sunken data-[state=on]:text-ink ${wide ? 'flex-1' : ''} ${small ? 'h-6 px-2 text-label' : 'h-[30px] px-2.5 text-small max-md:h-[42px] max-md:px-3.5'}`}>
+        <ToggleGroup.Item
+          key={o.value}
+          value={o.value}
+          aria-label={o.name}
+          className={`font-medium whitespace-nowrap text-ink2 first:rounded-l-[5px] last:rounded-r-[5px] hover:text-ink data-[state=on]:bg-sunken data-[state=on]:text-ink ${wide ? 'flex-1' : ''} ${small ? 'h-6 px-2 text-label' : 'h-[30px] px-2.5 text-small max-md:h-[42px] max-md:px-3.5'}`}
+        >
           {o.label}
         </ToggleGroup.Item>
       ))}
@@ -30,11 +83,40 @@ export function Segmented<V extends string>({ value, onChange, options, label, s
 }
 
 /** A slider; `text` says the value in words. */
-export function Slider({ value, onChange, min, max, step = 1, label, text }: { value: number; onChange: (v: number) => void; min: number; max: number; step?: number; label: string; text: string }) {
+export function Slider({
+  value,
+  onChange,
+  min,
+  max,
+  step = 1,
+  label,
+  text,
+}: {
+  value: number
+  onChange: (v: number) => void
+  min: number
+  max: number
+  step?: number
+  label: string
+  text: string
+}) {
   return (
-    <RadixSlider.Root value={[value]} onValueChange={([v]) => onChange(v!)} min={min} max={max} step={step} className="relative flex h-6 touch-none items-center select-none max-md:h-11">
-      <RadixSlider.Track className="relative h-1 flex-1 rounded-full bg-line"><RadixSlider.Range className="absolute h-full rounded-full bg-accent" /></RadixSlider.Track>
-      <RadixSlider.Thumb aria-label={label} aria-valuetext={text} className="block size-4 rounded-full border-2 border-accent bg-surface" />
+    <RadixSlider.Root
+      value={[value]}
+      onValueChange={([v]) => onChange(v!)}
+      min={min}
+      max={max}
+      step={step}
+      className="relative flex h-6 touch-none items-center select-none max-md:h-11"
+    >
+      <RadixSlider.Track className="relative h-1 flex-1 rounded-full bg-line">
+        <RadixSlider.Range className="absolute h-full rounded-full bg-accent" />
+      </RadixSlider.Track>
+      <RadixSlider.Thumb
+        aria-label={label}
+        aria-valuetext={text}
+        className="block size-4 rounded-full border-2 border-accent bg-surface"
+      />
     </RadixSlider.Root>
   )
 }

@@ -3,12 +3,21 @@ import type { ChartProps } from './chart'
 /** A cell of a file: what a spreadsheet would run as a formula has an apostrophe before it, as in the files of the API, also where one that parts at semicolons would begin a cell. */
 function cell(v: string | number | null): string {
   const text = v === null ? '' : String(v)
-  const safe = typeof v === 'string' && !/^-?[\d.]+$/.test(v) ? v.replace(/(^|[;\t\r\n])([ "]*)(?=[=+\-@|])/g, "$1$2'") : text
+  const safe =
+    typeof v === 'string' && !/^-?[\d.]+$/.test(v)
+      ? v.replace(/(^|[;\t\r\n])([ "]*)(?=[=+\-@|])/g, "$1$2'")
+      : text
   return /[",;\t\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }
 /** The data of a chart: the beginning of each bucket in UTC, then each series; amounts with all digits and a dot, nothing where nothing is known. */
 export function csvOf(p: Pick<ChartProps, 'times' | 'series'>): string {
-  const rows: (string | number | null)[][] = [['time_utc', ...p.series.map((s) => s.label)], ...p.times.map((ms, i) => [new Date(ms).toISOString(), ...p.series.map((s) => s.exact?.[i] ?? s.values[i] ?? null)])]
+  const rows: (string | number | null)[][] = [
+    ['time_utc', ...p.series.map((s) => s.label)],
+    ...p.times.map((ms, i) => [
+      new Date(ms).toISOString(),
+      ...p.series.map((s) => s.exact?.[i] ?? s.values[i] ?? null),
+    ]),
+  ]
   return rows.map((r) => r.map(cell).join(',') + '\r\n').join('')
 }
 export function downloadCsv(p: Pick<ChartProps, 'times' | 'series' | 'title'>): void {

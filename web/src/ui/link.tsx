@@ -19,25 +19,55 @@ export function useIsPage(): (path: string) => boolean {
 }
 
 /** A link to a page; it is fetched before the click, on hover and focus. */
-export const Link = forwardRef<HTMLAnchorElement, LinkProps>(function Link({ to, search, hash, replace, ...rest }, ref) {
+export const Link = forwardRef<HTMLAnchorElement, LinkProps>(function Link(
+  { to, search, hash, replace, ...rest },
+  ref,
+) {
   const isPage = useIsPage()
   if (!to.startsWith('/') || !isPage(to)) {
     const outside = /^https?:/.test(to)
-    return <a ref={ref} href={to} {...(outside ? { rel: 'noopener noreferrer nofollow', target: '_blank' } : {})} {...rest} />
+    return (
+      <a
+        ref={ref}
+        href={to}
+        {...(outside ? { rel: 'noopener noreferrer nofollow', target: '_blank' } : {})}
+        {...rest}
+      />
+    )
   }
   const props = { to, search: search ?? {}, hash, replace, preload: 'intent', ref, ...rest }
   return <RouterLink {...(props as unknown as Parameters<typeof RouterLink>[0])} />
 })
 
 /** A link that looks like a button. */
-export function LinkButton({ look = 'plain', small, wide, icon, children, className = '', ...rest }: LinkProps & { look?: Look; small?: boolean; wide?: boolean; icon?: IconName; children?: ReactNode }) {
-  return <Link {...rest} className={`${buttonClass(look, small, wide)} no-underline ${className}`}>{icon && <Icon name={icon} size={small ? 14 : 16} />}{children}</Link>
+export function LinkButton({
+  look = 'plain',
+  small,
+  wide,
+  icon,
+  children,
+  className = '',
+  ...rest
+}: LinkProps & { look?: Look; small?: boolean; wide?: boolean; icon?: IconName; children?: ReactNode }) {
+  return (
+    <Link {...rest} className={`${buttonClass(look, small, wide)} no-underline ${className}`}>
+      {icon && <Icon name={icon} size={small ? 14 : 16} />}
+      {children}
+    </Link>
+  )
 }
 
 /** Goes to a page. `search` replaces the whole query. */
 export function useGo(): (to: string, o?: { search?: Search; replace?: boolean; hash?: string }) => void {
   const navigate = useNavigate()
-  return (to, o = {}) => { void navigate({ to, search: (o.search ?? {}) as never, replace: o.replace ?? false, ...(o.hash ? { hash: o.hash } : {}) }) }
+  return (to, o = {}) => {
+    void navigate({
+      to,
+      search: (o.search ?? {}) as never,
+      replace: o.replace ?? false,
+      ...(o.hash ? { hash: o.hash } : {}),
+    })
+  }
 }
 
 /** How a page reads and writes its query string: the one place where the short names are. */
@@ -46,13 +76,25 @@ export interface SearchShape<T> {
   write(value: T): Search
 }
 /** The state of a page that is in its address, and how to change it. */
-export function usePageSearch<T>(shape: SearchShape<T>): [T, (change: Partial<T> | ((now: T) => T), o?: { push?: boolean }) => void] {
-  const raw = useRouterState({ select: (s) => s.location.search }) as unknown as { readonly [name: string]: string }
+export function usePageSearch<T>(
+  shape: SearchShape<T>,
+): [T, (change: Partial<T> | ((now: T) => T), o?: { push?: boolean }) => void] {
+  const raw = useRouterState({ select: (s) => s.location.search }) as unknown as {
+    readonly [name: string]: string
+  }
   const router = useRouter()
   const value = shape.read(raw)
-  return [value, (change, o = {}) => {
-    const now = shape.read(router.state.location.search as { readonly [name: string]: string })
-    const next = typeof change === 'function' ? change(now) : { ...now, ...change }
-    void router.navigate({ to: router.state.location.pathname, search: shape.write(next) as never, replace: !o.push, resetScroll: false })
-  }]
+  return [
+    value,
+    (change, o = {}) => {
+      const now = shape.read(router.state.location.search as { readonly [name: string]: string })
+      const next = typeof change === 'function' ? change(now) : { ...now, ...change }
+      void router.navigate({
+        to: router.state.location.pathname,
+        search: shape.write(next) as never,
+        replace: !o.push,
+        resetScroll: false,
+      })
+    },
+  ]
 }

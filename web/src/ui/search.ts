@@ -6,7 +6,9 @@ const swap = new Map([...cyrillic].map((c, i) => [c, latin[i]!]))
 for (const [c, l] of [...swap]) swap.set(l, c)
 
 /** What the same keys write with the other layout: сдфгву is claude, and zyltrc is яндекс. */
-export function unswap(text: string): string { return [...text.toLowerCase()].map((c) => swap.get(c) ?? c).join('') }
+export function unswap(text: string): string {
+  return [...text.toLowerCase()].map((c) => swap.get(c) ?? c).join('')
+}
 
 /** Names without what separates their parts: gpt-5, GPT 5 and gpt5 are one. */
 export const squeeze = (text: string) => text.replace(/[^\p{L}\p{Nd}]/gu, '')
@@ -17,26 +19,37 @@ export function slips(text: string, word: string): boolean {
   const w = [...word]
   if (w.length < 4 || w.length > 64) return false
   const fixed = w.map((c) => digit.test(c))
-  let before = w.map(() => 2), row = w.map((_, j) => Math.min(j + 1, 2)), last = ''
-  before.unshift(2); row.unshift(0)
+  let before = w.map(() => 2),
+    row = w.map((_, j) => Math.min(j + 1, 2)),
+    last = ''
+  before.unshift(2)
+  row.unshift(0)
   for (const c of text) {
-    const next = [0], free = !digit.test(c)
+    const next = [0],
+      free = !digit.test(c)
     for (let j = 1; j <= w.length; j++) {
       let least = 2
       if (w[j - 1] === c) least = row[j - 1]!
       else if (free && !fixed[j - 1]) least = Math.min(least, row[j - 1]! + 1)
       if (free && j < w.length) least = Math.min(least, row[j]! + 1)
       if (!fixed[j - 1]) least = Math.min(least, next[j - 1]! + 1)
-      if (j > 1 && w[j - 1] === last && w[j - 2] === c && last !== c && free && !digit.test(last)) least = Math.min(least, before[j - 2]! + 1)
+      if (j > 1 && w[j - 1] === last && w[j - 2] === c && last !== c && free && !digit.test(last))
+        least = Math.min(least, before[j - 2]! + 1)
       next.push(least)
     }
     if (next[w.length]! < 2) return true
-    before = row; row = next; last = c
+    before = row
+    row = next
+    last = c
   }
   return false
 }
 
-export const fold = (text: string) => text.toLowerCase().normalize('NFKD').replace(/[\u0300-\u036f]/g, '')
+export const fold = (text: string) =>
+  text
+    .toLowerCase()
+    .normalize('NFKD')
+    .replace(/[\u0300-\u036f]/g, '')
 
 /** How well the words of `query` fit the texts: 0 when one of them is nowhere. The first text counts most; its beginning more than its middle. */
 export function score(query: string, texts: readonly string[]): number {

@@ -2,24 +2,46 @@ import { useEffect, useState, useSyncExternalStore } from 'react'
 import { useT } from '../i18n'
 import { IconButton } from './button'
 
-interface Item { id: number; text: string; action?: { label: string; run: () => void }; ms: number }
+interface Item {
+  id: number
+  text: string
+  action?: { label: string; run: () => void }
+  ms: number
+}
 let items: readonly Item[] = []
 let last = 0
 const listeners = new Set<() => void>()
-const change = (next: readonly Item[]) => { items = next; listeners.forEach((f) => f()) }
+const change = (next: readonly Item[]) => {
+  items = next
+  listeners.forEach((f) => f())
+}
 const close = (id: number) => change(items.filter((x) => x.id !== id))
 
 /** A short message at the edge. It never carries the only copy of something. `action`: "Undo", for ten seconds. */
 export function toast(text: string, action?: { label: string; run: () => void }): void {
-  change([...items.slice(-2), { id: ++last, text, ms: action ? 10_000 : 5_000, ...(action ? { action } : {}) }])
+  change([
+    ...items.slice(-2),
+    { id: ++last, text, ms: action ? 10_000 : 5_000, ...(action ? { action } : {}) },
+  ])
 }
 
 /** The messages: announced politely, kept while the pointer or the focus is on one. */
 export function Toasts() {
-  const all = useSyncExternalStore((f) => { listeners.add(f); return () => listeners.delete(f) }, () => items)
+  const all = useSyncExternalStore(
+    (f) => {
+      listeners.add(f)
+      return () => listeners.delete(f)
+    },
+    () => items,
+  )
   return (
-    <div role="status" className="pointer-events-none fixed right-4 bottom-4 z-50 flex w-[380px] max-w-[calc(100vw-32px)] flex-col gap-2 max-md:bottom-20">
-      {all.map((i) => <Toast key={i.id} item={i} />)}
+    <div
+      role="status"
+      className="pointer-events-none fixed right-4 bottom-4 z-50 flex w-[380px] max-w-[calc(100vw-32px)] flex-col gap-2 max-md:bottom-20"
+    >
+      {all.map((i) => (
+        <Toast key={i.id} item={i} />
+      ))}
     </div>
   )
 }
@@ -32,10 +54,26 @@ function Toast({ item }: { item: Item }) {
     return () => clearTimeout(timer)
   }, [held, item])
   return (
-    <div onPointerEnter={() => setHeld(true)} onPointerLeave={() => setHeld(false)} onFocus={() => setHeld(true)} onBlur={() => setHeld(false)}
-      className="pointer-events-auto flex animate-appear items-center gap-3 rounded-float border border-line bg-surface py-2 pr-2 pl-4 shadow-float">
+    <div
+      onPointerEnter={() => setHeld(true)}
+      onPointerLeave={() => setHeld(false)}
+      onFocus={() => setHeld(true)}
+      onBlur={() => setHeld(false)}
+      className="pointer-events-auto flex animate-appear items-center gap-3 rounded-float border border-line bg-surface py-2 pr-2 pl-4 shadow-float"
+    >
       <span className="min-w-0 flex-1">{item.text}</span>
-      {item.action && <button type="button" onClick={() => { item.action!.run(); close(item.id) }} className="rounded-control px-2 py-1 font-medium text-accent-ink hover:bg-sunken">{item.action.label}</button>}
+      {item.action && (
+        <button
+          type="button"
+          onClick={() => {
+            item.action!.run()
+            close(item.id)
+          }}
+          className="rounded-control px-2 py-1 font-medium text-accent-ink hover:bg-sunken"
+        >
+          {item.action.label}
+        </button>
+      )}
       <IconButton icon="x" label={t('close')} small onClick={() => close(item.id)} />
     </div>
   )

@@ -4,19 +4,66 @@ import * as format from '../format'
 import { useLanguage, useT } from '../i18n'
 
 /** An amount. `exact`: every digit, for details. `about`: not settled yet. */
-export function Money({ value, exact, sign, about, plus, className }: { value: string | number | null | undefined; exact?: boolean; sign?: boolean; about?: boolean; plus?: boolean; className?: string }) {
+export function Money({
+  value,
+  exact,
+  sign,
+  about,
+  plus,
+  className,
+}: {
+  value: string | number | null | undefined
+  exact?: boolean
+  sign?: boolean
+  about?: boolean
+  plus?: boolean
+  className?: string
+}) {
   useLanguage()
-  const o = { ...(exact === undefined ? {} : { exact }), ...(sign === undefined ? {} : { sign }), ...(about === undefined ? {} : { about }), ...(plus === undefined ? {} : { plus }) }
-  return <span className={`whitespace-nowrap tabular-nums ${className ?? ''}`} title={value === null || value === undefined ? undefined : format.money(value, { exact: true })}>{format.money(value, o)}</span>
+  const o = {
+    ...(exact === undefined ? {} : { exact }),
+    ...(sign === undefined ? {} : { sign }),
+    ...(about === undefined ? {} : { about }),
+    ...(plus === undefined ? {} : { plus }),
+  }
+  return (
+    <span
+      className={`whitespace-nowrap tabular-nums ${className ?? ''}`}
+      title={value === null || value === undefined ? undefined : format.money(value, { exact: true })}
+    >
+      {format.money(value, o)}
+    </span>
+  )
 }
 /** The price of one token, shown for a million or a thousand. */
-export function Price({ value, unit = '1M', bare, className }: { value: string | number | null | undefined; unit?: format.PriceUnit; bare?: boolean; className?: string }) {
+export function Price({
+  value,
+  unit = '1M',
+  bare,
+  className,
+}: {
+  value: string | number | null | undefined
+  unit?: format.PriceUnit
+  bare?: boolean
+  className?: string
+}) {
   useLanguage()
-  return <span className={`whitespace-nowrap tabular-nums ${className ?? ''}`}>{format.price(value, unit, bare ? { bare } : {})}</span>
+  return (
+    <span className={`whitespace-nowrap tabular-nums ${className ?? ''}`}>
+      {format.price(value, unit, bare ? { bare } : {})}
+    </span>
+  )
 }
 export function Tokens({ value, className }: { value: number | null | undefined; className?: string }) {
   useLanguage()
-  return <span className={`whitespace-nowrap tabular-nums ${className ?? ''}`} title={value === null || value === undefined ? undefined : format.integer(value)}>{format.tokens(value)}</span>
+  return (
+    <span
+      className={`whitespace-nowrap tabular-nums ${className ?? ''}`}
+      title={value === null || value === undefined ? undefined : format.integer(value)}
+    >
+      {format.tokens(value)}
+    </span>
+  )
 }
 /** A moment: relative under an hour and renewed each half minute; the title has it in full, in UTC. */
 export function When({ at, full, className }: { at: format.Moment; full?: boolean; className?: string }) {
@@ -29,6 +76,19 @@ export function When({ at, full, className }: { at: format.Moment; full?: boolea
     const timer = setInterval(() => setNow(Date.now()), 30_000)
     return () => clearInterval(timer)
   }, [fresh])
-  if (at === null || at === undefined || at === '') return <span className={className} aria-label={t('unknown')}>{format.NONE}</span>
-  return <time dateTime={new Date(at).toISOString()} title={format.dateTimeZone(at)} className={`whitespace-nowrap ${className ?? ''}`}>{full ? format.dateTime(at) : format.when(at, now)}</time>
+  if (at === null || at === undefined || at === '')
+    return (
+      <span className={className} aria-label={t('unknown')}>
+        {format.NONE}
+      </span>
+    )
+  return (
+    <time
+      dateTime={new Date(at).toISOString()}
+      title={format.dateTimeZone(at)}
+      className={`whitespace-nowrap ${className ?? ''}`}
+    >
+      {full ? format.dateTime(at) : format.when(at, now)}
+    </time>
+  )
 }

@@ -6,6 +6,11 @@ import { CodeTabs, type Snippet } from '../../ui/code'
 export default function FirstCall({ model, secret }: { model: string; secret: string }) {
   const t = useT('keys')
   const [first, ...more] = chatSnippets({ base: location.origin, model, key: secret })
-  const env: Snippet = { id: 'env', label: '.env', language: 'shell', code: `WEIR_API_KEY=${secret}\nOPENAI_API_KEY=${secret}\nOPENAI_BASE_URL=${location.origin}/v1` }
+  const env: Snippet = {
+    id: 'env',
+    label: '.env',
+    language: 'shell',
+    code: `WEIR_API_KEY=${secret}\nOPENAI_API_KEY=${secret}\nOPENAI_BASE_URL=${location.origin}/v1`,
+  }
   return <CodeTabs label={t('firstCall')} snippets={[...(first ? [first] : []), env, ...more]} />
 }

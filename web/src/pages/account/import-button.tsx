@@ -10,7 +10,11 @@ export function ImportButton({ label }: { label: string }) {
   return (
     <>
       <Button onClick={() => setOpen(true)}>{label}</Button>
-      {open && <Suspense><Import onClose={() => setOpen(false)} /></Suspense>}
+      {open && (
+        <Suspense>
+          <Import onClose={() => setOpen(false)} />
+        </Suspense>
+      )}
     </>
   )
 }

@@ -28,33 +28,74 @@ export interface Draft {
   readonly addresses: string
   readonly schema: Key['schema']
 }
-export const emptyDraft: Draft = { name: '', limit: '', reset: 'monthly', expires: 'never', day: '', models: '', addresses: '', schema: 'lenient' }
+export const emptyDraft: Draft = {
+  name: '',
+  limit: '',
+  reset: 'monthly',
+  expires: 'never',
+  day: '',
+  models: '',
+  addresses: '',
+  schema: 'lenient',
+}
 export function draftOf(k: Key): Draft {
   const day = k.expires_at?.slice(0, 10) ?? ''
-  return { name: k.name, limit: k.limit ?? '', reset: k.limit_reset ?? 'never', expires: day ? 'day' : 'never', day, models: (k.allowed_models ?? []).join('\n'), addresses: (k.allowed_ips ?? []).join('\n'), schema: k.schema }
+  return {
+    name: k.name,
+    limit: k.limit ?? '',
+    reset: k.limit_reset ?? 'never',
+    expires: day ? 'day' : 'never',
+    day,
+    models: (k.allowed_models ?? []).join('\n'),
+    addresses: (k.allowed_ips ?? []).join('\n'),
+    schema: k.schema,
+  }
 }
 
-const amount = (limit: string) => (limit.trim() === '' ? null : decimal(limit.replace(/[\s\u202f\u00a0₽]/g, '').replace(',', '.')))
-const lines = (text: string) => { const all = text.split(/[\n,]/).map((x) => x.trim()).filter(Boolean); return all.length > 0 ? all : null }
+const amount = (limit: string) =>
+  limit.trim() === '' ? null : decimal(limit.replace(/[\s\u202f\u00a0₽]/g, '').replace(',', '.'))
+const lines = (text: string) => {
+  const all = text
+    .split(/[\n,]/)
+    .map((x) => x.trim())
+    .filter(Boolean)
+  return all.length > 0 ? all : null
+}
 const dayText = (ms: number) => new Date(ms).toISOString().slice(0, 10)
 /** The last day, or nothing when it does not end. */
-const lastDay = (d: Draft, now: number) => (d.expires === 'never' ? '' : d.expires === 'day' ? d.day : dayText(now + Number(d.expires) * DAY))
+const lastDay = (d: Draft, now: number) =>
+  d.expires === 'never' ? '' : d.expires === 'day' ? d.day : dayText(now + Number(d.expires) * DAY)
 
 /** What is wrong with the fields, by their name; empty when the key can be made. `before`: what the key has now. */
-export function wrongIn(d: Draft, before: Draft, now = Date.now()): { readonly limit?: 'limitWrong'; readonly day?: 'expiryPast' | 'expiryNone' } {
+export function wrongIn(
+  d: Draft,
+  before: Draft,
+  now = Date.now(),
+): { readonly limit?: 'limitWrong'; readonly day?: 'expiryPast' | 'expiryNone' } {
   const limit = amount(d.limit)
   return {
     ...(d.limit.trim() !== '' && (!limit || limit.digits <= 0n) ? { limit: 'limitWrong' as const } : {}),
-    ...(d.expires !== 'day' ? {} : d.day === '' ? { day: 'expiryNone' as const } : d.day !== before.day && d.day < dayText(now) ? { day: 'expiryPast' as const } : {}),
+    ...(d.expires !== 'day'
+      ? {}
+      : d.day === ''
+        ? { day: 'expiryNone' as const }
+        : d.day !== before.day && d.day < dayText(now)
+          ? { day: 'expiryPast' as const }
+          : {}),
   }
 }
 /** The fields as the API takes them. An end that was not touched is left out: it may be in the middle of its day. */
 export function bodyOf(d: Draft, before: Draft, now = Date.now()) {
-  const limit = amount(d.limit), day = lastDay(d, now)
+  const limit = amount(d.limit),
+    day = lastDay(d, now)
   return {
-    name: d.name.trim(), limit: limit ? plain(limit) : null, limit_reset: limit && d.reset !== 'never' ? d.reset : null,
+    name: d.name.trim(),
+    limit: limit ? plain(limit) : null,
+    limit_reset: limit && d.reset !== 'never' ? d.reset : null,
     ...(day === lastDay(before, now) ? {} : { expires_at: day === '' ? null : `${day}T23:59:59Z` }),
-    allowed_models: lines(d.models), allowed_ips: lines(d.addresses), schema: d.schema,
+    allowed_models: lines(d.models),
+    allowed_ips: lines(d.addresses),
+    schema: d.schema,
   }
 }
 
@@ -74,14 +115,39 @@ export function useKeyForm(before: Draft, send: (body: ReturnType<typeof bodyOf>
     try {
       await send(bodyOf(draft, before))
       setTried(false)
-    } catch (e) { setError(e) } finally { setBusy(false) }
+    } catch (e) {
+      setError(e)
+    } finally {
+      setBusy(false)
+    }
   }
-  return { draft, set, save, busy, error, reset: () => { setDraft(before); setTried(false); setError(null) }, wrong, tried }
+  return {
+    draft,
+    set,
+    save,
+    busy,
+    error,
+    reset: () => {
+      setDraft(before)
+      setTried(false)
+      setError(null)
+    },
+    wrong,
+    tried,
+  }
 }
 export type KeyForm = ReturnType<typeof useKeyForm>
 
 /** `row`: the first fields side by side, as when a key is made; otherwise one under the other. */
-export function KeyFields({ form, row, nameRef }: { form: KeyForm; row?: boolean; nameRef?: Ref<HTMLInputElement> }) {
+export function KeyFields({
+  form,
+  row,
+  nameRef,
+}: {
+  form: KeyForm
+  row?: boolean
+  nameRef?: Ref<HTMLInputElement>
+}) {
   const t = useT('keys')
   const { draft: d, set, wrong, error, tried } = form
   const field = error instanceof ApiError ? error.field : null
@@ -90,19 +156,95 @@ export function KeyFields({ form, row, nameRef }: { form: KeyForm; row?: boolean
   const own = d.expires === 'day'
   return (
     <>
-      <div className={row ? 'grid gap-x-3 gap-y-4 md:grid-cols-[minmax(220px,1fr)_auto_auto_auto]' : 'flex flex-col gap-4'}>
-        <Field label={t('name')} error={at('name') ?? (tried && d.name.trim() === '' ? t('nameNone') : undefined)}><Input ref={nameRef} value={d.name} maxLength={256} required placeholder={row ? t('newHint') : undefined} onChange={(e) => set({ name: e.target.value })} autoComplete="off" /></Field>
-        <Field label={t('limit')} {...(row ? {} : { help: t('limitHelp') })} error={wrong.limit ? t(wrong.limit) : at('limit')}><Input value={d.limit} unit="₽" inputMode="decimal" placeholder={row ? t('limitNone') : undefined} onChange={(e) => set({ limit: e.target.value })} autoComplete="off" className={row ? 'md:w-36' : ''} /></Field>
-        <Field label={t('reset')}><Select value={d.reset} disabled={d.limit.trim() === ''} onChange={(e) => set({ reset: e.target.value as Draft['reset'] })} options={periods.map((v) => ({ value: v, label: t(`reset_${v}`) }))} /></Field>
+      <div
+        className={
+          row ? 'grid gap-x-3 gap-y-4 md:grid-cols-[minmax(220px,1fr)_auto_auto_auto]' : 'flex flex-col gap-4'
+        }
+      >
+        <Field
+          label={t('name')}
+          error={at('name') ?? (tried && d.name.trim() === '' ? t('nameNone') : undefined)}
+        >
+          <Input
+            ref={nameRef}
+            value={d.name}
+            maxLength={256}
+            required
+            placeholder={row ? t('newHint') : undefined}
+            onChange={(e) => set({ name: e.target.value })}
+            autoComplete="off"
+          />
+        </Field>
+        <Field
+          label={t('limit')}
+          {...(row ? {} : { help: t('limitHelp') })}
+          error={wrong.limit ? t(wrong.limit) : at('limit')}
+        >
+          <Input
+            value={d.limit}
+            unit="₽"
+            inputMode="decimal"
+            placeholder={row ? t('limitNone') : undefined}
+            onChange={(e) => set({ limit: e.target.value })}
+            autoComplete="off"
+            className={row ? 'md:w-36' : ''}
+          />
+        </Field>
+        <Field label={t('reset')}>
+          <Select
+            value={d.reset}
+            disabled={d.limit.trim() === ''}
+            onChange={(e) => set({ reset: e.target.value as Draft['reset'] })}
+            options={periods.map((v) => ({ value: v, label: t(`reset_${v}`) }))}
+          />
+        </Field>
         <div className="flex flex-wrap gap-3">
-          <Field label={t('expires')}><Select value={d.expires} onChange={(e) => set({ expires: e.target.value })} options={[{ value: 'never', label: t('noExpiry') }, ...spans.map((v) => ({ value: v, label: t('expiryIn', { n: Number(v) }) })), { value: 'day', label: t('expiryDay') }]} /></Field>
-          {own && <Field label={t('expiry')} help={t('expiryHelp')} error={wrong.day && (tried || wrong.day === 'expiryPast') ? t(wrong.day) : at('expires_at')}><Input type="date" value={d.day} onChange={(e) => set({ day: e.target.value })} /></Field>}
+          <Field label={t('expires')}>
+            <Select
+              value={d.expires}
+              onChange={(e) => set({ expires: e.target.value })}
+              options={[
+                { value: 'never', label: t('noExpiry') },
+                ...spans.map((v) => ({ value: v, label: t('expiryIn', { n: Number(v) }) })),
+                { value: 'day', label: t('expiryDay') },
+              ]}
+            />
+          </Field>
+          {own && (
+            <Field
+              label={t('expiry')}
+              help={t('expiryHelp')}
+              error={wrong.day && (tried || wrong.day === 'expiryPast') ? t(wrong.day) : at('expires_at')}
+            >
+              <Input type="date" value={d.day} onChange={(e) => set({ day: e.target.value })} />
+            </Field>
+          )}
         </div>
       </div>
       <div className={row ? 'grid gap-x-5 gap-y-2 md:grid-cols-3' : 'flex flex-col gap-3'}>
-        <Fold title={t('models')} open={d.models !== '' || at('allowed_models') !== undefined}><Field hideLabel label={t('models')} help={t('modelsHelp')} error={at('allowed_models')}><Textarea value={d.models} spellCheck={false} onChange={(e) => set({ models: e.target.value })} /></Field></Fold>
-        <Fold title={t('addresses')} open={d.addresses !== '' || at('allowed_ips') !== undefined}><Field hideLabel label={t('addresses')} help={t('addressesHelp')} error={at('allowed_ips')}><Textarea value={d.addresses} spellCheck={false} onChange={(e) => set({ addresses: e.target.value })} /></Field></Fold>
-        <Fold title={t('schema')} open={d.schema !== 'lenient' || at('schema') !== undefined}><Field hideLabel label={t('schema')} help={t('schemaHelp')} error={at('schema')}><Select value={d.schema} onChange={(e) => set({ schema: e.target.value as Draft['schema'] })} options={(['lenient', 'strict'] as const).map((v) => ({ value: v, label: t(`schema_${v}`) }))} /></Field></Fold>
+        <Fold title={t('models')} open={d.models !== '' || at('allowed_models') !== undefined}>
+          <Field hideLabel label={t('models')} help={t('modelsHelp')} error={at('allowed_models')}>
+            <Textarea value={d.models} spellCheck={false} onChange={(e) => set({ models: e.target.value })} />
+          </Field>
+        </Fold>
+        <Fold title={t('addresses')} open={d.addresses !== '' || at('allowed_ips') !== undefined}>
+          <Field hideLabel label={t('addresses')} help={t('addressesHelp')} error={at('allowed_ips')}>
+            <Textarea
+              value={d.addresses}
+              spellCheck={false}
+              onChange={(e) => set({ addresses: e.target.value })}
+            />
+          </Field>
+        </Fold>
+        <Fold title={t('schema')} open={d.schema !== 'lenient' || at('schema') !== undefined}>
+          <Field hideLabel label={t('schema')} help={t('schemaHelp')} error={at('schema')}>
+            <Select
+              value={d.schema}
+              onChange={(e) => set({ schema: e.target.value as Draft['schema'] })}
+              options={(['lenient', 'strict'] as const).map((v) => ({ value: v, label: t(`schema_${v}`) }))}
+            />
+          </Field>
+        </Fold>
       </div>
       {error !== null && !known && <ErrorBox error={error} title={explain(error)} />}
     </>
@@ -114,7 +256,10 @@ function Fold({ title, open, children }: { title: string; open: boolean; childre
   const [shown, setShown] = useState(open)
   return (
     <details open={shown || open} onToggle={(e) => setShown(e.currentTarget.open)} className="group min-w-0">
-      <summary className="inline-flex min-h-7 cursor-pointer list-none items-center gap-1 text-small font-medium text-ink2 hover:text-ink max-md:min-h-11"><Icon name="right" size={14} className="text-ink3 group-open:rotate-90" />{title}</summary>
+      <summary className="inline-flex min-h-7 cursor-pointer list-none items-center gap-1 text-small font-medium text-ink2 hover:text-ink max-md:min-h-11">
+        <Icon name="right" size={14} className="text-ink3 group-open:rotate-90" />
+        {title}
+      </summary>
       <div className="pt-1.5 pb-2">{children}</div>
     </details>
   )

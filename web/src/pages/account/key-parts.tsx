@@ -22,20 +22,36 @@ export const expired = (k: Key) => k.expires_at !== null && Date.parse(k.expires
 
 /** The part of the limit that is spent, in thousandths: only for the width of a bar. */
 function share(k: Key): number {
-  const spent = decimal(k.spent), limit = decimal(k.limit)
+  const spent = decimal(k.spent),
+    limit = decimal(k.limit)
   if (!spent || !limit || limit.digits === 0n) return 0
-  return Math.min(1000, Math.max(spent.digits > 0n ? 1 : 0, Number((spent.digits * 1000n * 10n ** BigInt(limit.scale)) / (limit.digits * 10n ** BigInt(spent.scale)))))
+  return Math.min(
+    1000,
+    Math.max(
+      spent.digits > 0n ? 1 : 0,
+      Number(
+        (spent.digits * 1000n * 10n ** BigInt(limit.scale)) / (limit.digits * 10n ** BigInt(spent.scale)),
+      ),
+    ),
+  )
 }
 
 export function Spending({ k }: { k: Key }) {
   const t = useT('keys')
-  if (k.limit === null) return <span className="text-small text-ink2">{t('noLimit', { spent: money(k.spent) })}</span>
+  if (k.limit === null)
+    return <span className="text-small text-ink2">{t('noLimit', { spent: money(k.spent) })}</span>
   const part = share(k)
   const words = { spent: money(k.spent), limit: money(k.limit) }
   return (
     <span className="block min-w-36">
-      <span className="block pb-1 text-small text-ink2"><span className="tabular-nums">{t('spentOf', words)}</span> {t(`of_${k.limit_reset ?? 'never'}`)}</span>
-      <Level label={t('levelName', words)} total={1000} parts={[{ key: 'spent', value: part, className: part >= 900 ? 'bg-warn' : 'bg-accent' }]} />
+      <span className="block pb-1 text-small text-ink2">
+        <span className="tabular-nums">{t('spentOf', words)}</span> {t(`of_${k.limit_reset ?? 'never'}`)}
+      </span>
+      <Level
+        label={t('levelName', words)}
+        total={1000}
+        parts={[{ key: 'spent', value: part, className: part >= 900 ? 'bg-warn' : 'bg-accent' }]}
+      />
     </span>
   )
 }
@@ -48,9 +64,13 @@ export function KeyTags({ k }: { k: Key }) {
       {expired(k) && <Tag tone="bad">{t('expired')}</Tag>}
       {k.management && <Tag tone="accent">{t('management')}</Tag>}
       {k.web && <Tag>{t('browser')}</Tag>}
-      {k.allowed_models && k.allowed_models.length > 0 && <Tag>{t('someModels', { n: k.allowed_models.length })}</Tag>}
+      {k.allowed_models && k.allowed_models.length > 0 && (
+        <Tag>{t('someModels', { n: k.allowed_models.length })}</Tag>
+      )}
       {k.schema === 'strict' && <Tag>{t('strict')}</Tag>}
-      {k.allowed_ips && k.allowed_ips.length > 0 && <Tag>{t('someAddresses', { n: k.allowed_ips.length })}</Tag>}
+      {k.allowed_ips && k.allowed_ips.length > 0 && (
+        <Tag>{t('someAddresses', { n: k.allowed_ips.length })}</Tag>
+      )}
     </>
   )
 }
@@ -64,13 +84,40 @@ function Edit({ k, onClose }: { k: Key; onClose: () => void }) {
     onClose()
   })
   return (
-    <Sheet open onOpenChange={(o) => { if (!o) onClose() }} title={k.name} footer={<><Button look="main" type="submit" form="key-form" busy={form.busy}>{c('save')}</Button><Button onClick={onClose}>{c('cancel')}</Button></>}>
-      <form id="key-form" onSubmit={(e) => { e.preventDefault(); void form.save() }} className="flex flex-col gap-4"><KeyFields form={form} /></form>
+    <Sheet
+      open
+      onOpenChange={(o) => {
+        if (!o) onClose()
+      }}
+      title={k.name}
+      footer={
+        <>
+          <Button look="main" type="submit" form="key-form" busy={form.busy}>
+            {c('save')}
+          </Button>
+          <Button onClick={onClose}>{c('cancel')}</Button>
+        </>
+      }
+    >
+      <form
+        id="key-form"
+        onSubmit={(e) => {
+          e.preventDefault()
+          void form.save()
+        }}
+        className="flex flex-col gap-4"
+      >
+        <KeyFields form={form} />
+      </form>
     </Sheet>
   )
 }
 
-export interface Fresh { readonly key: Key; readonly secret: string; readonly rotated: boolean }
+export interface Fresh {
+  readonly key: Key
+  readonly secret: string
+  readonly rotated: boolean
+}
 /** A key's text, the one time it is shown: in its place on the page, on a phone in a sheet of its own. */
 export function Made({ fresh, model, onDone }: { fresh: Fresh; model: string; onDone: () => void }) {
   const t = useT('keys')
@@ -78,39 +125,97 @@ export function Made({ fresh, model, onDone }: { fresh: Fresh; model: string; on
   const [closing, setClosing] = useState(false)
   // The text is shown at once, and whether or not the code beside it can be fetched.
   const [code, setCode] = useState<{ FirstCall: typeof FirstCall } | null>(null)
-  useEffect(() => { void import('./first-call').then((m) => setCode({ FirstCall: m.default }), () => {}) }, [])
+  useEffect(() => {
+    void import('./first-call').then(
+      (m) => setCode({ FirstCall: m.default }),
+      () => {},
+    )
+  }, [])
   const k = fresh.key
-  const title = t.rich(fresh.rotated ? 'rotated' : 'made', { name: <span translate="no" className="break-all">{k.name}</span> })
+  const title = t.rich(fresh.rotated ? 'rotated' : 'made', {
+    name: (
+      <span translate="no" className="break-all">
+        {k.name}
+      </span>
+    ),
+  })
   const inside = (
     <>
       <Secret value={fresh.secret} label={t('secret')} />
-      {fresh.rotated && k.previous && <p className="pt-2 text-ink2">{t('oldWorks', { time: dateTime(k.previous.until) })}</p>}
-      {!k.management && !fresh.rotated && <div className="pt-4">{code && <code.FirstCall model={model} secret={fresh.secret} />}</div>}
+      {fresh.rotated && k.previous && (
+        <p className="pt-2 text-ink2">{t('oldWorks', { time: dateTime(k.previous.until) })}</p>
+      )}
+      {!k.management && !fresh.rotated && (
+        <div className="pt-4">{code && <code.FirstCall model={model} secret={fresh.secret} />}</div>
+      )}
     </>
   )
-  const done = <Button look="main" onClick={onDone}>{t('done')}</Button>
+  const done = (
+    <Button look="main" onClick={onDone}>
+      {t('done')}
+    </Button>
+  )
   return (
     <>
-      {phone ? <Sheet open onOpenChange={(o) => { if (!o) setClosing(true) }} title={title} footer={done}>{inside}</Sheet>
-        : <Panel className="mb-5" title={title}>{inside}<div className="pt-4">{done}</div></Panel>}
-      <AskBeforeLeaving title={t('leaveTitle', { name: k.name })} text={t('leaveText')} verb={t('leave')} stays={(from, to) => from.startsWith('/keys/') && to === `/keys/${k.hash}`} />
-      <Confirm open={closing} onOpenChange={setClosing} title={t('leaveTitle', { name: k.name })} verb={t('leave')} onConfirm={onDone}>{t('leaveText')}</Confirm>
+      {phone ? (
+        <Sheet
+          open
+          onOpenChange={(o) => {
+            if (!o) setClosing(true)
+          }}
+          title={title}
+          footer={done}
+        >
+          {inside}
+        </Sheet>
+      ) : (
+        <Panel className="mb-5" title={title}>
+          {inside}
+          <div className="pt-4">{done}</div>
+        </Panel>
+      )}
+      <AskBeforeLeaving
+        title={t('leaveTitle', { name: k.name })}
+        text={t('leaveText')}
+        verb={t('leave')}
+        stays={(from, to) => from.startsWith('/keys/') && to === `/keys/${k.hash}`}
+      />
+      <Confirm
+        open={closing}
+        onOpenChange={setClosing}
+        title={t('leaveTitle', { name: k.name })}
+        verb={t('leave')}
+        onConfirm={onDone}
+      >
+        {t('leaveText')}
+      </Confirm>
     </>
   )
 }
 /** A model that a first call can be made with. */
 export async function firstModel(signal: AbortSignal): Promise<string> {
-  const { data } = (await (await send('get', '/api/v1/models', { signal, quiet: true })).json()) as { data: { id: string }[] }
+  const { data } = (await (await send('get', '/api/v1/models', { signal, quiet: true })).json()) as {
+    data: { id: string }[]
+  }
   const slugs = data.map((m) => m.id)
-  return slugs.includes('sim/anywhere') ? 'sim/anywhere' : slugs[0] ?? 'openai/gpt-5'
+  return slugs.includes('sim/anywhere') ? 'sim/anywhere' : (slugs[0] ?? 'openai/gpt-5')
 }
 
 /** Hours that the former text of a key works on. */
 const rotations = ['0', '1', '24', '72', '168']
 
 /** What can be done with keys: their menus, the windows that ask first, and the key whose text is shown at present. */
-export function useKeyActions(then: { readonly removed?: () => void; readonly rotated?: (k: Key) => void } = {}): { fresh: Fresh | null; show: (f: Fresh | null) => void; edit: (k: Key) => void; menu: (k: Key, trigger?: ReactNode) => ReactNode; windows: ReactNode } {
-  const t = useT('keys'), c = useT('common')
+export function useKeyActions(
+  then: { readonly removed?: () => void; readonly rotated?: (k: Key) => void } = {},
+): {
+  fresh: Fresh | null
+  show: (f: Fresh | null) => void
+  edit: (k: Key) => void
+  menu: (k: Key, trigger?: ReactNode) => ReactNode
+  windows: ReactNode
+} {
+  const t = useT('keys'),
+    c = useT('common')
   const [busy, setBusy] = useState(false)
   const [fresh, show] = useState<Fresh | null>(null)
   const [editing, edit] = useState<Key | null>(null)
@@ -119,43 +224,112 @@ export function useKeyActions(then: { readonly removed?: () => void; readonly ro
   const [removing, setRemoving] = useState<Key | null>(null)
   const act = async (run: () => Promise<unknown>) => {
     setBusy(true)
-    try { await run(); await renew() } catch (e) { toast(explain(e)) } finally { setBusy(false) }
+    try {
+      await run()
+      await renew()
+    } catch (e) {
+      toast(explain(e))
+    } finally {
+      setBusy(false)
+    }
   }
-  const turn = (k: Key, disabled: boolean) => act(async () => {
-    await patch('/api/keys/{hash}', { path: { hash: k.hash }, body: { disabled } })
-    toast(t(disabled ? 'disabled' : 'enabled', { name: k.name }), { label: c('undo'), run: () => { void turn(k, !disabled) } })
-  })
-  const rotate = (k: Key) => act(async () => {
-    const made = await post('/api/keys/{hash}/rotate', { path: { hash: k.hash }, body: { hours: Number(hours) } })
-    setRotating(null)
-    show({ key: made.data, secret: made.key, rotated: true })
-    then.rotated?.(made.data)
-    window.scrollTo(0, 0)
-  })
-  const erase = (k: Key) => act(async () => {
-    await remove('/api/keys/{hash}', { path: { hash: k.hash } })
-    setRemoving(null)
-    if (fresh?.key.id === k.id) show(null)
-    then.removed?.()
-    toast(t('removed', { name: k.name }))
-  })
+  const turn = (k: Key, disabled: boolean) =>
+    act(async () => {
+      await patch('/api/keys/{hash}', { path: { hash: k.hash }, body: { disabled } })
+      toast(t(disabled ? 'disabled' : 'enabled', { name: k.name }), {
+        label: c('undo'),
+        run: () => {
+          void turn(k, !disabled)
+        },
+      })
+    })
+  const rotate = (k: Key) =>
+    act(async () => {
+      const made = await post('/api/keys/{hash}/rotate', {
+        path: { hash: k.hash },
+        body: { hours: Number(hours) },
+      })
+      setRotating(null)
+      show({ key: made.data, secret: made.key, rotated: true })
+      then.rotated?.(made.data)
+      window.scrollTo(0, 0)
+    })
+  const erase = (k: Key) =>
+    act(async () => {
+      await remove('/api/keys/{hash}', { path: { hash: k.hash } })
+      setRemoving(null)
+      if (fresh?.key.id === k.id) show(null)
+      then.removed?.()
+      toast(t('removed', { name: k.name }))
+    })
   const menu = (k: Key, trigger?: ReactNode) => {
     const items: MenuItem[] = [
       { label: t('edit'), icon: 'sliders', onSelect: () => edit(k) },
       { label: t('rotate'), icon: 'refresh', onSelect: () => setRotating(k) },
-      { label: t(k.disabled ? 'enable' : 'disable'), icon: k.disabled ? 'play' : 'stop', onSelect: () => { void turn(k, !k.disabled) } },
+      {
+        label: t(k.disabled ? 'enable' : 'disable'),
+        icon: k.disabled ? 'play' : 'stop',
+        onSelect: () => {
+          void turn(k, !k.disabled)
+        },
+      },
       { kind: 'line' },
       { label: t('remove'), icon: 'trash', tone: 'bad', onSelect: () => setRemoving(k) },
     ]
     // What is chosen in the menu must not open the row as well: events of portals rise through it.
-    return <span onClick={(e) => e.stopPropagation()}><Menu trigger={trigger ?? <IconButton icon="more" label={t('actions', { name: k.name })} />} items={items} /></span>
+    return (
+      <span onClick={(e) => e.stopPropagation()}>
+        <Menu
+          trigger={trigger ?? <IconButton icon="more" label={t('actions', { name: k.name })} />}
+          items={items}
+        />
+      </span>
+    )
   }
   const windows = (
     <>
       {editing && <Edit k={editing} onClose={() => edit(null)} />}
-      <Confirm open={rotating !== null} onOpenChange={(o) => { if (!o) setRotating(null) }} title={t('rotateTitle', { name: rotating?.name ?? '' })} verb={t('rotate')} busy={busy} onConfirm={() => { if (rotating) void rotate(rotating) }}
-        fields={<Field label={t('rotateHours')}><Select value={hours} onChange={(e) => setHours(e.target.value)} options={rotations.map((v) => ({ value: v, label: v === '0' ? t('rotateNow') : t('rotateFor', { n: Number(v) }) }))} /></Field>}>{t('rotateText')}</Confirm>
-      <Confirm open={removing !== null} onOpenChange={(o) => { if (!o) setRemoving(null) }} title={t('removeTitle', { name: removing?.name ?? '' })} verb={t('remove')} busy={busy} {...(removing ? { typed: removing.name } : {})} onConfirm={() => { if (removing) void erase(removing) }}>{t('removeText')}</Confirm>
+      <Confirm
+        open={rotating !== null}
+        onOpenChange={(o) => {
+          if (!o) setRotating(null)
+        }}
+        title={t('rotateTitle', { name: rotating?.name ?? '' })}
+        verb={t('rotate')}
+        busy={busy}
+        onConfirm={() => {
+          if (rotating) void rotate(rotating)
+        }}
+        fields={
+          <Field label={t('rotateHours')}>
+            <Select
+              value={hours}
+              onChange={(e) => setHours(e.target.value)}
+              options={rotations.map((v) => ({
+                value: v,
+                label: v === '0' ? t('rotateNow') : t('rotateFor', { n: Number(v) }),
+              }))}
+            />
+          </Field>
+        }
+      >
+        {t('rotateText')}
+      </Confirm>
+      <Confirm
+        open={removing !== null}
+        onOpenChange={(o) => {
+          if (!o) setRemoving(null)
+        }}
+        title={t('removeTitle', { name: removing?.name ?? '' })}
+        verb={t('remove')}
+        busy={busy}
+        {...(removing ? { typed: removing.name } : {})}
+        onConfirm={() => {
+          if (removing) void erase(removing)
+        }}
+      >
+        {t('removeText')}
+      </Confirm>
     </>
   )
   return { fresh, show, edit, menu, windows }

@@ -23,20 +23,37 @@ function Named({ k }: { k: Key }) {
   const t = useT('keys')
   return (
     <span className="block min-w-0 py-1.5">
-      <span className="flex flex-wrap items-center gap-1.5"><Link to={`/keys/${k.hash}`} className="font-medium break-all text-ink no-underline hover:underline"><span translate="no">{k.name}</span></Link><KeyTags k={k} /></span>
+      <span className="flex flex-wrap items-center gap-1.5">
+        <Link to={`/keys/${k.hash}`} className="font-medium break-all text-ink no-underline hover:underline">
+          <span translate="no">{k.name}</span>
+        </Link>
+        <KeyTags k={k} />
+      </span>
       <code className="text-label text-ink3">{k.label}</code>
-      {k.previous && <span className="block text-label text-ink3">{t('oldWorks', { time: dateTime(k.previous.until) })}</span>}
+      {k.previous && (
+        <span className="block text-label text-ink3">
+          {t('oldWorks', { time: dateTime(k.previous.until) })}
+        </span>
+      )}
     </span>
   )
 }
 
 export default function Keys() {
-  const t = useT('keys'), c = useT('common')
+  const t = useT('keys'),
+    c = useT('common')
   const me = useMe()
   const go = useGo()
-  const { data, error, refetch } = useQuery({ queryKey, queryFn: ({ signal }) => get('/api/keys', { signal }) })
+  const { data, error, refetch } = useQuery({
+    queryKey,
+    queryFn: ({ signal }) => get('/api/keys', { signal }),
+  })
   useRenewed(['keys', 'calls'], queryKey, { every: 5_000 })
-  const model = useQuery({ queryKey: ['keys-model'], queryFn: ({ signal }) => firstModel(signal), staleTime: 600_000 })
+  const model = useQuery({
+    queryKey: ['keys-model'],
+    queryFn: ({ signal }) => firstModel(signal),
+    staleTime: 600_000,
+  })
   const [asked, setAsked] = useState(false)
   const { fresh, show, menu, windows } = useKeyActions()
   const field = useRef<HTMLInputElement>(null)
@@ -48,40 +65,112 @@ export default function Keys() {
     void renew()
   })
   const full = data !== undefined && data.data.length >= data.most
-  const open = asked || data !== undefined && data.data.every((k) => k.web) && !fresh
-  const ask = () => { if (fresh) return; setAsked(true); setTimeout(() => field.current?.focus()) } // after the form is there
+  const open = asked || (data !== undefined && data.data.every((k) => k.web) && !fresh)
+  const ask = () => {
+    if (fresh) return
+    setAsked(true)
+    setTimeout(() => field.current?.focus())
+  } // after the form is there
   useShortcuts({ n: ask })
   return (
     <Page>
-      <PageHead title={t('title')} note={t('note')}>{me && <ImportButton label={t('importOpen')} />}{me && !open && !fresh && <Button look="main" icon="plus" onClick={ask}>{t('make')}</Button>}</PageHead>
-      {fresh && <Made key={fresh.secret} fresh={fresh} model={model.data ?? 'openai/gpt-5'} onDone={() => show(null)} />}
+      <PageHead title={t('title')} note={t('note')}>
+        {me && <ImportButton label={t('importOpen')} />}
+        {me && !open && !fresh && (
+          <Button look="main" icon="plus" onClick={ask}>
+            {t('make')}
+          </Button>
+        )}
+      </PageHead>
+      {fresh && (
+        <Made
+          key={fresh.secret}
+          fresh={fresh}
+          model={model.data ?? 'openai/gpt-5'}
+          onDone={() => show(null)}
+        />
+      )}
       {me && open && (
         <Panel className="mb-5" title={t('make')}>
-          {full ? <Notice tone="warn" title={t('full', { n: data.most })} /> : (
-            <form noValidate aria-label={t('make')} onSubmit={(e) => { e.preventDefault(); void form.save() }} className="flex flex-col gap-4">
+          {full ? (
+            <Notice tone="warn" title={t('full', { n: data.most })} />
+          ) : (
+            <form
+              noValidate
+              aria-label={t('make')}
+              onSubmit={(e) => {
+                e.preventDefault()
+                void form.save()
+              }}
+              className="flex flex-col gap-4"
+            >
               <KeyFields form={form} row nameRef={field} />
-              <div className="flex flex-wrap gap-2"><Button look="main" type="submit" busy={form.busy}>{t('make')}</Button>{asked && <Button onClick={() => setAsked(false)}>{c('cancel')}</Button>}</div>
+              <div className="flex flex-wrap gap-2">
+                <Button look="main" type="submit" busy={form.busy}>
+                  {t('make')}
+                </Button>
+                {asked && <Button onClick={() => setAsked(false)}>{c('cancel')}</Button>}
+              </div>
             </form>
           )}
         </Panel>
       )}
       <Panel flush {...(data ? { note: t('count', { n: data.data.length, most: data.most }) } : {})}>
-        <Table<Key> main name="keys" caption={t('title')} rows={data?.data} rowKey={(k) => k.id} error={error} onRetry={() => { void refetch() }}
-          empty={<Empty icon="key" title={t('empty')}>{t('emptyText')}</Empty>}
+        <Table<Key>
+          main
+          name="keys"
+          caption={t('title')}
+          rows={data?.data}
+          rowKey={(k) => k.id}
+          error={error}
+          onRetry={() => {
+            void refetch()
+          }}
+          empty={
+            <Empty icon="key" title={t('empty')}>
+              {t('emptyText')}
+            </Empty>
+          }
           onOpen={(k) => go(`/keys/${k.hash}`)}
           columns={[
             { key: 'name', head: t('name'), cell: (k) => <Named k={k} /> },
             { key: 'spent', head: t('spent'), width: '26%', cell: (k) => <Spending k={k} /> },
-            { key: 'used', head: t('used'), cell: (k) => (k.last_used_at ? <When at={k.last_used_at} /> : <span className="text-ink3">{t('never')}</span>) },
-            { key: 'expires', head: t('expires'), from: 'lg', cell: (k) => (k.expires_at ? date(k.expires_at) : <span className="text-ink3">{t('noExpiry')}</span>) },
-            { key: 'menu', head: '', name: t('actionsHead'), align: 'end', width: '56px', cell: (k) => menu(k) },
+            {
+              key: 'used',
+              head: t('used'),
+              cell: (k) =>
+                k.last_used_at ? (
+                  <When at={k.last_used_at} />
+                ) : (
+                  <span className="text-ink3">{t('never')}</span>
+                ),
+            },
+            {
+              key: 'expires',
+              head: t('expires'),
+              from: 'lg',
+              cell: (k) =>
+                k.expires_at ? date(k.expires_at) : <span className="text-ink3">{t('noExpiry')}</span>,
+            },
+            {
+              key: 'menu',
+              head: '',
+              name: t('actionsHead'),
+              align: 'end',
+              width: '56px',
+              cell: (k) => menu(k),
+            },
           ]}
           phone={(k) => (
             <div className="flex items-start gap-2">
-              <div className="min-w-0 flex-1"><Named k={k} /><Spending k={k} /></div>
+              <div className="min-w-0 flex-1">
+                <Named k={k} />
+                <Spending k={k} />
+              </div>
               {menu(k)}
             </div>
-          )} />
+          )}
+        />
       </Panel>
       {windows}
     </Page>

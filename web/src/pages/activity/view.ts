@@ -5,7 +5,16 @@ import { NOTHING } from '../calls/filter'
 
 export const groups = ['model', 'key', 'member', 'provider', 'kind', 'result'] as const
 export type Group = (typeof groups)[number]
-export const metrics = ['cost', 'calls', 'errors', 'tokens_in', 'tokens_out', 'tokens_cached', 'tokens_reasoning', 'first_token'] as const
+export const metrics = [
+  'cost',
+  'calls',
+  'errors',
+  'tokens_in',
+  'tokens_out',
+  'tokens_cached',
+  'tokens_reasoning',
+  'first_token',
+] as const
 export type Metric = (typeof metrics)[number]
 export const DAYS = [7, 30, 90] as const
 export const filters = ['model', 'key', 'member', 'provider', 'kind', 'result'] as const
@@ -28,14 +37,23 @@ const isDay = (s: string) => /^\d{4}-\d\d-\d\d$/.test(s)
 
 export const shape: SearchShape<View> = {
   read(raw) {
-    const from = moment(raw.from), to = moment(raw.to), days = Number(raw.days)
+    const from = moment(raw.from),
+      to = moment(raw.to),
+      days = Number(raw.days)
     const text = (v: unknown) => (v === undefined || v === null ? '' : String(v))
     return {
       period: from && to ? { from, to } : { days: DAYS.includes(days as 7) ? days : 30 },
       group: groups.find((g) => g === raw.by) ?? 'model',
       metric: metrics.find((m) => m === raw.show) ?? 'cost',
       all: raw.rows === 'all',
-      only: { model: text(raw.model), key: text(raw.key), member: text(raw.member), provider: text(raw.provider), kind: text(raw.kind), result: text(raw.result) },
+      only: {
+        model: text(raw.model),
+        key: text(raw.key),
+        member: text(raw.member),
+        provider: text(raw.provider),
+        kind: text(raw.kind),
+        result: text(raw.result),
+      },
     }
   },
   write(v) {
@@ -48,11 +66,15 @@ export const shape: SearchShape<View> = {
   },
 }
 /** A period as the address of any page has it. */
-export const periodSearch = (p: Period): Record<string, string> => ('from' in p ? { from: p.from, to: p.to } : p.days === 30 ? {} : { days: String(p.days) })
+export const periodSearch = (p: Period): Record<string, string> =>
+  'from' in p ? { from: p.from, to: p.to } : p.days === 30 ? {} : { days: String(p.days) }
 
 /** The beginning, and the end that is not included, in milliseconds. */
 export function span(p: Period, now: number): { from: number; to: number } {
-  if (!('from' in p)) { const today = Math.floor(now / DAY) * DAY; return { from: today - (p.days - 1) * DAY, to: today + DAY } }
+  if (!('from' in p)) {
+    const today = Math.floor(now / DAY) * DAY
+    return { from: today - (p.days - 1) * DAY, to: today + DAY }
+  }
   return { from: Date.parse(p.from), to: Date.parse(p.to) + (isDay(p.to) ? DAY : 0) }
 }
 /** Longer periods are whole months: the API has no more days at once. */
@@ -61,7 +83,10 @@ const MONTHS_FROM = 400 * DAY
 /** What the API is asked; the file is asked the same. */
 export function asked(v: View, now = Date.now()): { readonly [name: string]: string } {
   const { from, to } = span(v.period, now)
-  const out: Record<string, string> = { ...('from' in v.period ? { from: v.period.from, to: v.period.to } : { from: dayText(from) }), group: v.group }
+  const out: Record<string, string> = {
+    ...('from' in v.period ? { from: v.period.from, to: v.period.to } : { from: dayText(from) }),
+    group: v.group,
+  }
   if (to - from > MONTHS_FROM) out.bucket = 'month'
   for (const n of filters) if (v.only[n]) out[n] = v.only[n]
   return out
@@ -69,28 +94,44 @@ export function asked(v: View, now = Date.now()): { readonly [name: string]: str
 /** The period of the same length before or after; null beyond today. */
 export function moved(p: Period, by: 1 | -1, now = Date.now()): Period | null {
   const { from, to } = span(p, now)
-  const start = from + by * (to - from), end = to + by * (to - from)
+  const start = from + by * (to - from),
+    end = to + by * (to - from)
   if (start > now) return null
   const whole = start % DAY === 0 && end % DAY === 0
-  return whole ? { from: dayText(start), to: dayText(end - DAY) } : { from: new Date(start).toISOString(), to: new Date(end).toISOString() }
+  return whole
+    ? { from: dayText(start), to: dayText(end - DAY) }
+    : { from: new Date(start).toISOString(), to: new Date(end).toISOString() }
 }
 /** What was chosen in the chart, as whole buckets. */
 export function zoomed(from: number, to: number, bucket: string): Period {
   if (bucket === 'hour') {
     const HOUR = 3_600_000
-    return { from: new Date(Math.floor(from / HOUR) * HOUR).toISOString(), to: new Date((Math.floor(to / HOUR) + 1) * HOUR).toISOString() }
+    return {
+      from: new Date(Math.floor(from / HOUR) * HOUR).toISOString(),
+      to: new Date((Math.floor(to / HOUR) + 1) * HOUR).toISOString(),
+    }
   }
   if (bucket === 'month') {
     const end = new Date(to)
-    return { from: dayText(from).slice(0, 8) + '01', to: dayText(Date.UTC(end.getUTCFullYear(), end.getUTCMonth() + 1, 0)) }
+    return {
+      from: dayText(from).slice(0, 8) + '01',
+      to: dayText(Date.UTC(end.getUTCFullYear(), end.getUTCMonth() + 1, 0)),
+    }
   }
   return { from: dayText(from), to: dayText(to) }
 }
 /** The period that a report is about, for links to its calls: whole months may be more than what was chosen. */
-export const reported = (v: View, u: { bucket: string; from: string; to: string }): Period => (u.bucket === 'month' ? { from: u.from.slice(0, 10), to: dayText(Date.parse(u.to) - DAY) } : v.period)
+export const reported = (v: View, u: { bucket: string; from: string; to: string }): Period =>
+  u.bucket === 'month' ? { from: u.from.slice(0, 10), to: dayText(Date.parse(u.to) - DAY) } : v.period
 /** The address of the calls of a group of the report, and of all of them without one. */
-export const callsOf = (v: View, u: { bucket: string; from: string; to: string; group: string }, key?: string): Record<string, string> => ({
-  ...periodSearch(reported(v, u)), ...Object.fromEntries(filters.filter((f) => v.only[f]).map((f) => [f, v.only[f]])), ...(key === undefined ? {} : { [u.group]: key || NOTHING }),
+export const callsOf = (
+  v: View,
+  u: { bucket: string; from: string; to: string; group: string },
+  key?: string,
+): Record<string, string> => ({
+  ...periodSearch(reported(v, u)),
+  ...Object.fromEntries(filters.filter((f) => v.only[f]).map((f) => [f, v.only[f]])),
+  ...(key === undefined ? {} : { [u.group]: key || NOTHING }),
 })
 /** The change in per cent, null when there is nothing to compare with. */
 export function change(now: number | null, before: number | null): number | null {

@@ -3,11 +3,13 @@ import { NOTHING } from '../calls/filter'
 
 /** How the value of a group is written: names as they are, kinds and results in words, what has no name as none. */
 export function useGroupWord(): (group: string, value: string, label: string | null) => string {
-  const t = useT('activity'), calls = useT('calls')
+  const t = useT('activity'),
+    calls = useT('calls')
   return (group, value, label) => {
     if (value === '' || value === NOTHING) return t('nameless')
     if (group === 'kind') return calls.or(`k_${value}`, value)
-    if (group === 'result') return calls.or(`r_${value}`, calls.or(`result_${value}`, value.replace(/_/g, ' ')))
+    if (group === 'result')
+      return calls.or(`r_${value}`, calls.or(`result_${value}`, value.replace(/_/g, ' ')))
     return label ?? value
   }
 }

@@ -28,17 +28,51 @@ export default function CallPage() {
   const copyId = useRef<HTMLSpanElement>(null)
   useShortcuts({ c: () => copyId.current?.querySelector('button')?.click() })
   const call = q.isPlaceholderData ? undefined : q.data?.data
-  const crumbs = (label: string) => [isPage('/calls') ? { label: t('title'), to: '/calls' } : { label: t('title') }, { label }]
+  const crumbs = (label: string) => [
+    isPage('/calls') ? { label: t('title'), to: '/calls' } : { label: t('title') },
+    { label },
+  ]
   const reload = () => void client.resetQueries({ queryKey: ['call', id] })
   if (!call) {
     const recording = isRecording(q.failureReason)
     const missing = q.error instanceof ApiError && q.error.status === 404 && !recording
     return (
       <Page>
-        <PageHead title={missing ? t('missing') : recording ? t('recording') : t('one')} crumbs={crumbs(id)} />
-        {recording ? <div role="status"><Empty icon="clock" title={t('recording')} {...(q.isError ? { action: <Button icon="refresh" onClick={reload}>{t('again')}</Button> } : {})}>{q.isError ? t('recordingLong') : t('recordingText')}</Empty></div>
-          : missing ? <Empty icon="search" title={id} {...(isPage('/calls') ? { action: <LinkButton to="/calls">{t('toCalls')}</LinkButton> } : {})}>{t('missingText')}</Empty>
-            : q.error ? <ErrorBox error={q.error} onRetry={reload} /> : <SkeletonRows rows={8} />}
+        <PageHead
+          title={missing ? t('missing') : recording ? t('recording') : t('one')}
+          crumbs={crumbs(id)}
+        />
+        {recording ? (
+          <div role="status">
+            <Empty
+              icon="clock"
+              title={t('recording')}
+              {...(q.isError
+                ? {
+                    action: (
+                      <Button icon="refresh" onClick={reload}>
+                        {t('again')}
+                      </Button>
+                    ),
+                  }
+                : {})}
+            >
+              {q.isError ? t('recordingLong') : t('recordingText')}
+            </Empty>
+          </div>
+        ) : missing ? (
+          <Empty
+            icon="search"
+            title={id}
+            {...(isPage('/calls') ? { action: <LinkButton to="/calls">{t('toCalls')}</LinkButton> } : {})}
+          >
+            {t('missingText')}
+          </Empty>
+        ) : q.error ? (
+          <ErrorBox error={q.error} onRetry={reload} />
+        ) : (
+          <SkeletonRows rows={8} />
+        )}
       </Page>
     )
   }
@@ -47,14 +81,51 @@ export default function CallPage() {
   const again = againOf(call)
   return (
     <Page>
-      <PageHead title={<span translate="no">{model}</span>} name={model} crumbs={crumbs(dateTimeZone(call.created_at))} note={<><Tag tone={result.tone}>{result.text}</Tag>{call.own_key && <> <Tag tone="accent">{t('ownKey')}</Tag></>}</>}>
+      <PageHead
+        title={<span translate="no">{model}</span>}
+        name={model}
+        crumbs={crumbs(dateTimeZone(call.created_at))}
+        note={
+          <>
+            <Tag tone={result.tone}>{result.text}</Tag>
+            {call.own_key && (
+              <>
+                {' '}
+                <Tag tone="accent">{t('ownKey')}</Tag>
+              </>
+            )}
+          </>
+        }
+      >
         <code className="text-small break-all text-ink3">{call.id}</code>
-        <span ref={copyId}><Copy text={call.id}>{t('copyId')}</Copy></span>
-        {again && isPage(again.to) && <LinkButton small icon="play" to={again.to} search={again.search} title={t(again.search.again ? 'runAgainText' : 'runAgainHelp')}>{t('runAgain')}</LinkButton>}
-        <Button small icon="json" onClick={() => setJson(true)}>{t('json')}</Button>
+        <span ref={copyId}>
+          <Copy text={call.id}>{t('copyId')}</Copy>
+        </span>
+        {again && isPage(again.to) && (
+          <LinkButton
+            small
+            icon="play"
+            to={again.to}
+            search={again.search}
+            title={t(again.search.again ? 'runAgainText' : 'runAgainHelp')}
+          >
+            {t('runAgain')}
+          </LinkButton>
+        )}
+        <Button small icon="json" onClick={() => setJson(true)}>
+          {t('json')}
+        </Button>
       </PageHead>
       <CallView call={call} />
-      <Sheet wide open={json} onOpenChange={setJson} title={t('jsonTitle')} footer={<Copy text={JSON.stringify(call, null, 2)}>{t('copyJson')}</Copy>}><Json value={call} open={2} /></Sheet>
+      <Sheet
+        wide
+        open={json}
+        onOpenChange={setJson}
+        title={t('jsonTitle')}
+        footer={<Copy text={JSON.stringify(call, null, 2)}>{t('copyJson')}</Copy>}
+      >
+        <Json value={call} open={2} />
+      </Sheet>
     </Page>
   )
 }

@@ -28,7 +28,19 @@ import { PhoneCall } from './latest'
 import { CallView } from './view'
 
 const First = lazy(() => import('./first'))
-const kinds = ['completions', 'messages', 'responses', 'gemini', 'embeddings', 'image', 'video', 'rerank', 'moderations', 'audio.speech', 'audio.transcriptions'] as const
+const kinds = [
+  'completions',
+  'messages',
+  'responses',
+  'gemini',
+  'embeddings',
+  'image',
+  'video',
+  'rerank',
+  'moderations',
+  'audio.speech',
+  'audio.transcriptions',
+] as const
 
 export default function Calls() {
   const t = useT('calls')
@@ -42,7 +54,8 @@ export default function Calls() {
   const query = asked(filter)
   const q = useInfiniteQuery({
     queryKey: ['calls', key],
-    queryFn: ({ signal, pageParam }) => get('/api/calls', { query: { ...query, cursor: pageParam, limit: 50 }, signal }),
+    queryFn: ({ signal, pageParam }) =>
+      get('/api/calls', { query: { ...query, cursor: pageParam, limit: 50 }, signal }),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (last) => last.next ?? undefined,
   })
@@ -50,9 +63,20 @@ export default function Calls() {
   const last = q.data?.pages.at(-1)
   // New calls are counted, and shown when the reader asks for them: rows do not move under the reader.
   const watching = live && q.isSuccess && !q.isPlaceholderData && !filter.id
-  const newest = useQuery({ queryKey: ['calls-new', key], queryFn: ({ signal }) => get('/api/calls', { query: { ...query, limit: 50 }, signal }), enabled: false })
-  useLive(['calls'], () => { void newest.refetch() }, { every: 2_000, on: watching })
-  const came = watching && rows && newest.data && !newest.isPlaceholderData ? fresh(newest.data.data, rows) : 0
+  const newest = useQuery({
+    queryKey: ['calls-new', key],
+    queryFn: ({ signal }) => get('/api/calls', { query: { ...query, limit: 50 }, signal }),
+    enabled: false,
+  })
+  useLive(
+    ['calls'],
+    () => {
+      void newest.refetch()
+    },
+    { every: 2_000, on: watching },
+  )
+  const came =
+    watching && rows && newest.data && !newest.isPlaceholderData ? fresh(newest.data.data, rows) : 0
   const list = useRef<HTMLDivElement>(null)
   const showNew = () => {
     if (newest.data) queries.setQueryData(['calls', key], { pages: [newest.data], pageParams: [undefined] })
@@ -66,28 +90,65 @@ export default function Calls() {
   useEffect(() => {
     const e = more.current
     if (!e || !further || typeof IntersectionObserver === 'undefined') return
-    const o = new IntersectionObserver((all) => { if (all.some((x) => x.isIntersecting)) void next() }, { rootMargin: '600px' })
+    const o = new IntersectionObserver(
+      (all) => {
+        if (all.some((x) => x.isIntersecting)) void next()
+      },
+      { rootMargin: '600px' },
+    )
     o.observe(e)
     return () => o.disconnect()
   }, [further, next])
   const nothing = watching && rows?.length === 0 && came > 0
-  useEffect(() => { if (nothing) showNew() }) // nobody reads an empty list
-  const apiKeys = useQuery({ queryKey: ['keys', 'page'], queryFn: ({ signal }) => get('/api/keys', { signal }) })
-  const keyOptions = [{ value: '', label: t('allKeys') }, ...(apiKeys.data?.data ?? []).filter((k) => !k.management).map((k) => ({ value: k.hash, label: k.name }))]
+  useEffect(() => {
+    if (nothing) showNew()
+  }) // nobody reads an empty list
+  const apiKeys = useQuery({
+    queryKey: ['keys', 'page'],
+    queryFn: ({ signal }) => get('/api/keys', { signal }),
+  })
+  const keyOptions = [
+    { value: '', label: t('allKeys') },
+    ...(apiKeys.data?.data ?? []).filter((k) => !k.management).map((k) => ({ value: k.hash, label: k.name })),
+  ]
   const under = (): { row: CallRow; column: string } | null => {
-    const at = document.activeElement?.closest<HTMLElement>('[data-key]') ?? [...document.querySelectorAll<HTMLElement>('[data-key]:hover')].at(-1)
+    const at =
+      document.activeElement?.closest<HTMLElement>('[data-key]') ??
+      [...document.querySelectorAll<HTMLElement>('[data-key]:hover')].at(-1)
     const row = rows?.find((r) => r.id === at?.dataset.key)
-    const column = [...(at?.querySelectorAll<HTMLElement>('[data-col]:focus-within, [data-col]:hover') ?? [])].at(-1)?.dataset.col ?? 'model'
+    const column =
+      [...(at?.querySelectorAll<HTMLElement>('[data-col]:focus-within, [data-col]:hover') ?? [])].at(-1)
+        ?.dataset.col ?? 'model'
     return row ? { row, column } : null
   }
   useShortcuts({
     l: () => setLive(!live),
-    o: () => { const u = under(); if (u) go(`/calls/${u.row.id}`) },
-    f: () => { const u = under(); const f = u && byCell(u.row, u.column); if (f) set(f, { push: true }) },
+    o: () => {
+      const u = under()
+      if (u) go(`/calls/${u.row.id}`)
+    },
+    f: () => {
+      const u = under()
+      const f = u && byCell(u.row, u.column)
+      if (f) set(f, { push: true })
+    },
   })
   const active = names.filter((n) => filter[n] !== '')
-  const clear = () => set((f) => ({ ...f, model: '', provider: '', key: '', member: '', kind: '', result: '', min: '', id: '' }))
-  const keyName = apiKeys.data?.data.find((k) => k.hash === filter.key)?.name ?? rows?.find((r) => r.key?.hash === filter.key || r.key?.id === filter.key)?.key?.name
+  const clear = () =>
+    set((f) => ({
+      ...f,
+      model: '',
+      provider: '',
+      key: '',
+      member: '',
+      kind: '',
+      result: '',
+      min: '',
+      id: '',
+    }))
+  const keyName =
+    apiKeys.data?.data.find((k) => k.hash === filter.key)?.name ??
+    rows?.find((r) => r.key?.hash === filter.key || r.key?.id === filter.key)?.key?.name
   const chip = (n: Name): string => {
     const v = filter[n]
     if (v === NOTHING) return t.or(`without_${n}`, v)
@@ -98,50 +159,287 @@ export default function Calls() {
     return v
   }
   const providers = catalog.data?.facets.providers ?? []
-  const known = (value: string, all: readonly { value: string; label: string }[]) => (value && !all.some((o) => o.value === value) ? [...all, { value, label: value === NOTHING ? t('nothing') : value }] : all)
+  const known = (value: string, all: readonly { value: string; label: string }[]) =>
+    value && !all.some((o) => o.value === value)
+      ? [...all, { value, label: value === NOTHING ? t('nothing') : value }]
+      : all
   return (
     <Page>
       <PageHead title={t('title')} note={t('utc')}>
-        <Switch checked={live} onChange={setLive}>{t('live')}</Switch>
+        <Switch checked={live} onChange={setLive}>
+          {t('live')}
+        </Switch>
         <Views page="calls" search={shape.write({ ...filter, open: '' })} />
-        <a href={address('/api/calls.csv', { query: query })} download className="inline-flex h-8 items-center font-medium text-accent-ink">{t('download')}</a>
+        <a
+          href={address('/api/calls.csv', { query: query })}
+          download
+          className="inline-flex h-8 items-center font-medium text-accent-ink"
+        >
+          {t('download')}
+        </a>
       </PageHead>
-      <FilterBar active={active.length} onClear={clear} end={<PeriodPicker days={[1, 7, 30, 90]} value={filter.period} onChange={(period) => set({ period })} />}>
-        <TextFilter label={t('model')} value={filter.model} onChange={(model) => set({ model })} options={catalog.data?.models.map((m) => m.id) ?? []} />
-        <Field label={t('provider')} className="md:[&>div]:sr-only"><Select value={filter.provider} onChange={(e) => set({ provider: e.target.value })} options={known(filter.provider, [{ value: '', label: t('allProviders') }, ...providers.map((p) => ({ value: p.id, label: p.name }))])} className="max-md:w-full md:max-w-[180px]" /></Field>
-        <Field label={t('key')} className="md:[&>div]:sr-only"><Select value={filter.key} onChange={(e) => set({ key: e.target.value })} options={known(filter.key, keyOptions)} className="max-md:w-full md:max-w-[140px]" /></Field>
-        <Field label={t('result')} className="md:[&>div]:sr-only"><Select value={filter.result} onChange={(e) => set({ result: e.target.value })} options={known(filter.result, [{ value: '', label: t('r_all') }, ...(['ok', 'failed', 'canceled'] as const).map((v) => ({ value: v, label: t(`r_${v}`) }))])} /></Field>
-        <Field label={t('kind')} className="md:[&>div]:sr-only"><Select value={filter.kind} onChange={(e) => set({ kind: e.target.value })} options={known(filter.kind, [{ value: '', label: t('allKinds') }, ...kinds.map((v) => ({ value: v, label: t(`k_${v}`) }))])} /></Field>
-        <TextFilter label={t('minCost')} value={filter.min} onChange={(v) => set({ min: amount(v) })} narrow decimal />
+      <FilterBar
+        active={active.length}
+        onClear={clear}
+        end={
+          <PeriodPicker days={[1, 7, 30, 90]} value={filter.period} onChange={(period) => set({ period })} />
+        }
+      >
+        <TextFilter
+          label={t('model')}
+          value={filter.model}
+          onChange={(model) => set({ model })}
+          options={catalog.data?.models.map((m) => m.id) ?? []}
+        />
+        <Field label={t('provider')} className="md:[&>div]:sr-only">
+          <Select
+            value={filter.provider}
+            onChange={(e) => set({ provider: e.target.value })}
+            options={known(filter.provider, [
+              { value: '', label: t('allProviders') },
+              ...providers.map((p) => ({ value: p.id, label: p.name })),
+            ])}
+            className="max-md:w-full md:max-w-[180px]"
+          />
+        </Field>
+        <Field label={t('key')} className="md:[&>div]:sr-only">
+          <Select
+            value={filter.key}
+            onChange={(e) => set({ key: e.target.value })}
+            options={known(filter.key, keyOptions)}
+            className="max-md:w-full md:max-w-[140px]"
+          />
+        </Field>
+        <Field label={t('result')} className="md:[&>div]:sr-only">
+          <Select
+            value={filter.result}
+            onChange={(e) => set({ result: e.target.value })}
+            options={known(filter.result, [
+              { value: '', label: t('r_all') },
+              ...(['ok', 'failed', 'canceled'] as const).map((v) => ({ value: v, label: t(`r_${v}`) })),
+            ])}
+          />
+        </Field>
+        <Field label={t('kind')} className="md:[&>div]:sr-only">
+          <Select
+            value={filter.kind}
+            onChange={(e) => set({ kind: e.target.value })}
+            options={known(filter.kind, [
+              { value: '', label: t('allKinds') },
+              ...kinds.map((v) => ({ value: v, label: t(`k_${v}`) })),
+            ])}
+          />
+        </Field>
+        <TextFilter
+          label={t('minCost')}
+          value={filter.min}
+          onChange={(v) => set({ min: amount(v) })}
+          narrow
+          decimal
+        />
         <TextFilter label={t('findId')} value={filter.id} onChange={(id) => set({ id: id.trim() })} search />
       </FilterBar>
-      {active.length > 0 && <div className="flex flex-wrap gap-2 pb-3" translate="no">{active.map((n) => <Chip key={n} name={chip(n)} onRemove={() => set({ [n]: '' } as Partial<Filter>)}><span className="max-w-[260px] truncate">{chip(n)}</span></Chip>)}</div>}
-      {!filter.id && !filter.min && <Histogram query={query} filterKey={key} onZoom={(from, to) => set({ period: { from: new Date(from).toISOString(), to: new Date(to).toISOString() } }, { push: true })} />}
+      {active.length > 0 && (
+        <div className="flex flex-wrap gap-2 pb-3" translate="no">
+          {active.map((n) => (
+            <Chip key={n} name={chip(n)} onRemove={() => set({ [n]: '' } as Partial<Filter>)}>
+              <span className="max-w-[260px] truncate">{chip(n)}</span>
+            </Chip>
+          ))}
+        </div>
+      )}
+      {!filter.id && !filter.min && (
+        <Histogram
+          query={query}
+          filterKey={key}
+          onZoom={(from, to) =>
+            set(
+              { period: { from: new Date(from).toISOString(), to: new Date(to).toISOString() } },
+              { push: true },
+            )
+          }
+        />
+      )}
       <div ref={list} tabIndex={-1} className="scroll-mt-[60px] outline-none" role="status">
-        {came > 0 && !nothing && <div className="flex justify-center pb-3"><Button small icon="up" onClick={showNew}>{came >= 50 ? t('manyNew') : t('new', { n: came })}</Button></div>}
+        {came > 0 && !nothing && (
+          <div className="flex justify-center pb-3">
+            <Button small icon="up" onClick={showNew}>
+              {came >= 50 ? t('manyNew') : t('new', { n: came })}
+            </Button>
+          </div>
+        )}
       </div>
       <Panel flush>
-        <Table<CallRow> main dense name="calls" onFull={(r) => go(`/calls/${r.id}`)} caption={t('title')} rows={rows} rowKey={(r) => r.id} stale={q.isPlaceholderData} error={q.error} onRetry={() => void q.refetch()} onOpen={(r) => set({ open: r.id }, { push: true })} selected={(r) => r.id === open}
-          empty={q.hasNextPage ? <p className="px-4 pt-4 text-ink2">{t('emptyFiltered')}</p> : active.length > 0 ? <Empty icon="search" title={t('emptyFiltered')} action={<Button onClick={clear}>{c('clearFilters')}</Button>}>{t('emptyFilteredText')}</Empty> : <><Empty icon="list" title={t('empty')}>{t('emptyText')}</Empty><div className="mx-auto max-w-3xl px-4 pb-6"><Suspense><First model={catalog.data?.models.find((m) => m.outs.includes('text'))?.id ?? 'openai/gpt-5'} /></Suspense></div></>}
+        <Table<CallRow>
+          main
+          dense
+          name="calls"
+          onFull={(r) => go(`/calls/${r.id}`)}
+          caption={t('title')}
+          rows={rows}
+          rowKey={(r) => r.id}
+          stale={q.isPlaceholderData}
+          error={q.error}
+          onRetry={() => void q.refetch()}
+          onOpen={(r) => set({ open: r.id }, { push: true })}
+          selected={(r) => r.id === open}
+          empty={
+            q.hasNextPage ? (
+              <p className="px-4 pt-4 text-ink2">{t('emptyFiltered')}</p>
+            ) : active.length > 0 ? (
+              <Empty
+                icon="search"
+                title={t('emptyFiltered')}
+                action={<Button onClick={clear}>{c('clearFilters')}</Button>}
+              >
+                {t('emptyFilteredText')}
+              </Empty>
+            ) : (
+              <>
+                <Empty icon="list" title={t('empty')}>
+                  {t('emptyText')}
+                </Empty>
+                <div className="mx-auto max-w-3xl px-4 pb-6">
+                  <Suspense>
+                    <First
+                      model={catalog.data?.models.find((m) => m.outs.includes('text'))?.id ?? 'openai/gpt-5'}
+                    />
+                  </Suspense>
+                </div>
+              </>
+            )
+          }
           columns={[
-            { key: 'at', head: t('at'), width: '150px', cell: (r) => <Link to={`/calls/${r.id}`} className="whitespace-nowrap text-ink tabular-nums no-underline hover:underline"><time dateTime={r.created_at}>{`${day(r.created_at, { short: true })}, ${time(r.created_at)}`}</time></Link> },
-            { key: 'model', head: t('model'), cell: (r) => <span translate="no" className="block max-w-[300px]"><span className="block truncate">{r.model ?? r.model_asked}</span></span> },
-            { key: 'provider', head: t('provider'), from: 'xl', cell: (r) => <span translate="no" className="block max-w-[180px] truncate text-ink2">{r.provider_name ?? r.provider ?? '—'}</span> },
-            { key: 'key', head: t('key'), from: 'lg', cell: (r) => { const k = r.key; return k && (k.hash ?? k.id) !== filter.key ? <button type="button" translate="no" title={t('onlyKey')} aria-label={`${k.name ?? k.id}: ${t('onlyKey')}`} onClick={() => set({ key: k.hash ?? k.id })} className="block max-w-[140px] truncate text-ink2 hover:text-accent-ink hover:underline">{k.name ?? k.id}</button> : <span translate="no" className="block max-w-[140px] truncate text-ink2">{k?.name ?? '—'}</span> } },
-            { key: 'tokens', head: t('tokens'), align: 'end', cell: (r) => <span title={r.cached_tokens > 0 ? t('cachedOf', { n: r.cached_tokens }) : undefined}><Tokens value={r.prompt_tokens} /> · <Tokens value={r.completion_tokens} /></span> },
-            { key: 'first', head: t('first'), align: 'end', from: 'lg', cell: (r) => <span className="whitespace-nowrap">{seconds(r.first_token_ms)} · {seconds(r.duration_ms)}</span> },
-            { key: 'cost', head: t('costHead'), align: 'end', cell: (r) => <Money value={r.cost} sign={false} about={r.estimated || (!r.settled && r.result === 'ok')} /> },
-            { key: 'result', head: t('result'), width: '170px', cell: (r) => { const x = resultOf(t, r); return <Tag tone={x.tone}>{x.text}</Tag> } },
+            {
+              key: 'at',
+              head: t('at'),
+              width: '150px',
+              cell: (r) => (
+                <Link
+                  to={`/calls/${r.id}`}
+                  className="whitespace-nowrap text-ink tabular-nums no-underline hover:underline"
+                >
+                  <time
+                    dateTime={r.created_at}
+                  >{`${day(r.created_at, { short: true })}, ${time(r.created_at)}`}</time>
+                </Link>
+              ),
+            },
+            {
+              key: 'model',
+              head: t('model'),
+              cell: (r) => (
+                <span translate="no" className="block max-w-[300px]">
+                  <span className="block truncate">{r.model ?? r.model_asked}</span>
+                </span>
+              ),
+            },
+            {
+              key: 'provider',
+              head: t('provider'),
+              from: 'xl',
+              cell: (r) => (
+                <span translate="no" className="block max-w-[180px] truncate text-ink2">
+                  {r.provider_name ?? r.provider ?? '—'}
+                </span>
+              ),
+            },
+            {
+              key: 'key',
+              head: t('key'),
+              from: 'lg',
+              cell: (r) => {
+                const k = r.key
+                return k && (k.hash ?? k.id) !== filter.key ? (
+                  <button
+                    type="button"
+                    translate="no"
+                    title={t('onlyKey')}
+                    aria-label={`${k.name ?? k.id}: ${t('onlyKey')}`}
+                    onClick={() => set({ key: k.hash ?? k.id })}
+                    className="block max-w-[140px] truncate text-ink2 hover:text-accent-ink hover:underline"
+                  >
+                    {k.name ?? k.id}
+                  </button>
+                ) : (
+                  <span translate="no" className="block max-w-[140px] truncate text-ink2">
+                    {k?.name ?? '—'}
+                  </span>
+                )
+              },
+            },
+            {
+              key: 'tokens',
+              head: t('tokens'),
+              align: 'end',
+              cell: (r) => (
+                <span title={r.cached_tokens > 0 ? t('cachedOf', { n: r.cached_tokens }) : undefined}>
+                  <Tokens value={r.prompt_tokens} /> · <Tokens value={r.completion_tokens} />
+                </span>
+              ),
+            },
+            {
+              key: 'first',
+              head: t('first'),
+              align: 'end',
+              from: 'lg',
+              cell: (r) => (
+                <span className="whitespace-nowrap">
+                  {seconds(r.first_token_ms)} · {seconds(r.duration_ms)}
+                </span>
+              ),
+            },
+            {
+              key: 'cost',
+              head: t('costHead'),
+              align: 'end',
+              cell: (r) => (
+                <Money value={r.cost} sign={false} about={r.estimated || (!r.settled && r.result === 'ok')} />
+              ),
+            },
+            {
+              key: 'result',
+              head: t('result'),
+              width: '170px',
+              cell: (r) => {
+                const x = resultOf(t, r)
+                return <Tag tone={x.tone}>{x.text}</Tag>
+              },
+            },
           ]}
-          phone={(r) => <PhoneCall r={r} at={`${day(r.created_at, { short: true })}, ${time(r.created_at)}`} />} />
+          phone={(r) => (
+            <PhoneCall r={r} at={`${day(r.created_at, { short: true })}, ${time(r.created_at)}`} />
+          )}
+        />
         {(q.hasNextPage || q.isFetchNextPageError) && (
-          <div ref={more} className="flex flex-wrap items-center justify-center gap-3 border-t border-line p-3">
-            {last && last.data.length < 50 && last.searched_to && <span className="text-small text-ink3">{t('searchedTo', { at: dateTime(last.searched_to) })}</span>}
-            <Button small busy={q.isFetchingNextPage} onClick={() => void q.fetchNextPage()}>{rows?.length === 0 ? t('searchOn') : c('loadMore')}</Button>
+          <div
+            ref={more}
+            className="flex flex-wrap items-center justify-center gap-3 border-t border-line p-3"
+          >
+            {last && last.data.length < 50 && last.searched_to && (
+              <span className="text-small text-ink3">
+                {t('searchedTo', { at: dateTime(last.searched_to) })}
+              </span>
+            )}
+            <Button small busy={q.isFetchingNextPage} onClick={() => void q.fetchNextPage()}>
+              {rows?.length === 0 ? t('searchOn') : c('loadMore')}
+            </Button>
           </div>
         )}
       </Panel>
-      <Sheet wide open={open !== ''} onOpenChange={(o) => { if (!o) set({ open: '' }) }} title={t('one')} footer={<LinkButton to={`/calls/${open}`} icon="arrow">{t('full')}</LinkButton>}>
+      <Sheet
+        wide
+        open={open !== ''}
+        onOpenChange={(o) => {
+          if (!o) set({ open: '' })
+        }}
+        title={t('one')}
+        footer={
+          <LinkButton to={`/calls/${open}`} icon="arrow">
+            {t('full')}
+          </LinkButton>
+        }
+      >
         {open && <Drawer id={open} onPage={() => go(`/calls/${open}`)} />}
       </Sheet>
     </Page>
@@ -151,66 +449,185 @@ export default function Calls() {
 function Drawer({ id, onPage }: { id: string; onPage: () => void }) {
   const t = useT('calls')
   const page = useRef(onPage)
-  useEffect(() => { page.current = onPage })
   useEffect(() => {
-    const f = (e: KeyboardEvent) => { if (e.key === 'o' && !e.ctrlKey && !e.metaKey && !e.altKey && shortcutsOn()) { e.preventDefault(); page.current() } }
+    page.current = onPage
+  })
+  useEffect(() => {
+    const f = (e: KeyboardEvent) => {
+      if (e.key === 'o' && !e.ctrlKey && !e.metaKey && !e.altKey && shortcutsOn()) {
+        e.preventDefault()
+        page.current()
+      }
+    }
     window.addEventListener('keydown', f)
     return () => window.removeEventListener('keydown', f)
   }, [])
   const q = useQuery(callQuery(id))
   const call = q.isPlaceholderData ? undefined : q.data?.data
-  if (!call) return q.error ? <ErrorBox error={q.error} onRetry={() => void q.refetch()} /> : isRecording(q.failureReason) ? <p role="status" className="text-ink2">{t('recordingText')}</p> : <SkeletonRows rows={6} />
+  if (!call)
+    return q.error ? (
+      <ErrorBox error={q.error} onRetry={() => void q.refetch()} />
+    ) : isRecording(q.failureReason) ? (
+      <p role="status" className="text-ink2">
+        {t('recordingText')}
+      </p>
+    ) : (
+      <SkeletonRows rows={6} />
+    )
   const x = resultOf(t, { status: call.status, result: call.result, attempts: call.attempts.length })
   return (
     <>
-      <p className="flex flex-wrap items-center gap-2 pb-3"><span translate="no" className="text-section break-words">{call.model ?? call.model_asked}</span><Tag tone={x.tone}>{x.text}</Tag><span className="text-small text-ink3">{dateTime(call.created_at)}</span></p>
+      <p className="flex flex-wrap items-center gap-2 pb-3">
+        <span translate="no" className="text-section break-words">
+          {call.model ?? call.model_asked}
+        </span>
+        <Tag tone={x.tone}>{x.text}</Tag>
+        <span className="text-small text-ink3">{dateTime(call.created_at)}</span>
+      </p>
       <CallView call={call} drawer />
     </>
   )
 }
 
 /** A text that filters once it is finished: Enter, or leaving it. */
-function TextFilter({ label, value, onChange, options, narrow, search, decimal }: { label: string; value: string; onChange: (v: string) => void; options?: readonly string[]; narrow?: boolean; search?: boolean; decimal?: boolean }) {
+function TextFilter({
+  label,
+  value,
+  onChange,
+  options,
+  narrow,
+  search,
+  decimal,
+}: {
+  label: string
+  value: string
+  onChange: (v: string) => void
+  options?: readonly string[]
+  narrow?: boolean
+  search?: boolean
+  decimal?: boolean
+}) {
   const [text, setText] = useState(value)
   const id = useId()
   useEffect(() => setText(value), [value])
-  const done = () => { if (text.trim() !== value) onChange(text.trim()) }
+  const done = () => {
+    if (text.trim() !== value) onChange(text.trim())
+  }
   return (
-    <form onSubmit={(e) => { e.preventDefault(); done() }} className={narrow ? 'md:w-40' : 'md:w-36'}>
+    <form
+      onSubmit={(e) => {
+        e.preventDefault()
+        done()
+      }}
+      className={narrow ? 'md:w-40' : 'md:w-36'}
+    >
       <Field label={label} className="md:[&>div]:sr-only">
-        <Input value={text} placeholder={label} maxLength={256} autoComplete="off" spellCheck={false} onBlur={done} {...(decimal ? { inputMode: 'decimal' as const } : {})} {...(search ? { icon: 'search' as const, 'data-page-search': true } : {})} {...(options ? { list: id } : {})}
-          onChange={(e) => { setText(e.target.value); if (options?.includes(e.target.value)) onChange(e.target.value) }} />
+        <Input
+          value={text}
+          placeholder={label}
+          maxLength={256}
+          autoComplete="off"
+          spellCheck={false}
+          onBlur={done}
+          {...(decimal ? { inputMode: 'decimal' as const } : {})}
+          {...(search ? { icon: 'search' as const, 'data-page-search': true } : {})}
+          {...(options ? { list: id } : {})}
+          onChange={(e) => {
+            setText(e.target.value)
+            if (options?.includes(e.target.value)) onChange(e.target.value)
+          }}
+        />
       </Field>
-      {options && <datalist id={id}>{options.map((o) => <option key={o} value={o} />)}</datalist>}
+      {options && (
+        <datalist id={id}>
+          {options.map((o) => (
+            <option key={o} value={o} />
+          ))}
+        </datalist>
+      )}
     </form>
   )
 }
 
-function Histogram({ query, filterKey, onZoom }: { query: { readonly [name: string]: string }; filterKey: string; onZoom: (from: number, to: number) => void }) {
+function Histogram({
+  query,
+  filterKey,
+  onZoom,
+}: {
+  query: { readonly [name: string]: string }
+  filterKey: string
+  onZoom: (from: number, to: number) => void
+}) {
   const t = useT('calls')
   const phone = usePhone()
   const [open, setOpen] = useState(false) // on a phone it is a line that opens
-  const q = useQuery({ queryKey: ['calls-histogram', filterKey], queryFn: ({ signal }) => get('/api/calls/histogram', { query, signal }) })
+  const q = useQuery({
+    queryKey: ['calls-histogram', filterKey],
+    queryFn: ({ signal }) => get('/api/calls/histogram', { query, signal }),
+  })
   const h = q.data?.data
-  const drawn = useMemo(() => h && {
-    times: h.t.map((x) => Date.parse(x)),
-    series: [
-      { key: 'good', label: t('h_good'), color: 1, values: h.calls.map((n, i) => n - (h.failed[i] ?? 0) - (h.canceled[i] ?? 0)) },
-      { key: 'failed', label: t('h_failed'), color: 5, values: h.failed },
-      { key: 'canceled', label: t('h_canceled'), color: 0, values: h.canceled },
-    ],
-  }, [h, t])
-  if (q.error && !h) return <div className="pb-4"><ErrorBox error={q.error} onRetry={() => void q.refetch()} /></div>
+  const drawn = useMemo(
+    () =>
+      h && {
+        times: h.t.map((x) => Date.parse(x)),
+        series: [
+          {
+            key: 'good',
+            label: t('h_good'),
+            color: 1,
+            values: h.calls.map((n, i) => n - (h.failed[i] ?? 0) - (h.canceled[i] ?? 0)),
+          },
+          { key: 'failed', label: t('h_failed'), color: 5, values: h.failed },
+          { key: 'canceled', label: t('h_canceled'), color: 0, values: h.canceled },
+        ],
+      },
+    [h, t],
+  )
+  if (q.error && !h)
+    return (
+      <div className="pb-4">
+        <ErrorBox error={q.error} onRetry={() => void q.refetch()} />
+      </div>
+    )
   if (!h || !drawn || h.total_calls === 0) return null
   const hour = h.bucket === 'hour'
-  const summary = t('hSummary', { all: h.total_calls, failed: h.total_failed, canceled: h.total_canceled, cost: money(h.total_cost) })
+  const summary = t('hSummary', {
+    all: h.total_calls,
+    failed: h.total_failed,
+    canceled: h.total_canceled,
+    cost: money(h.total_cost),
+  })
   return (
     <>
-      {phone && <button type="button" aria-expanded={open} onClick={() => setOpen(!open)} className="mb-3 flex min-h-11 w-full items-center gap-2 rounded-panel border border-line bg-surface px-3.5 py-2 text-left text-small text-ink2"><Icon name={open ? 'down' : 'right'} size={14} className="text-ink3" /><span className="min-w-0 flex-1">{summary}</span></button>}
-      {(!phone || open) && <Panel className="mb-4">
-        <Chart kind="bars" title={t('histogram')} height={110} times={drawn.times} series={drawn.series} unfinished={Date.parse(h.to) > Date.now() - 1000 || !('to' in query)} format={(n) => integer(n)} time={(ms) => (hour ? `${day(ms, { short: true })}, ${time(ms, { minutes: true })}` : day(ms, { short: true }))} onZoom={onZoom}
-          summary={summary} />
-      </Panel>}
+      {phone && (
+        <button
+          type="button"
+          aria-expanded={open}
+          onClick={() => setOpen(!open)}
+          className="mb-3 flex min-h-11 w-full items-center gap-2 rounded-panel border border-line bg-surface px-3.5 py-2 text-left text-small text-ink2"
+        >
+          <Icon name={open ? 'down' : 'right'} size={14} className="text-ink3" />
+          <span className="min-w-0 flex-1">{summary}</span>
+        </button>
+      )}
+      {(!phone || open) && (
+        <Panel className="mb-4">
+          <Chart
+            kind="bars"
+            title={t('histogram')}
+            height={110}
+            times={drawn.times}
+            series={drawn.series}
+            unfinished={Date.parse(h.to) > Date.now() - 1000 || !('to' in query)}
+            format={(n) => integer(n)}
+            time={(ms) =>
+              hour ? `${day(ms, { short: true })}, ${time(ms, { minutes: true })}` : day(ms, { short: true })
+            }
+            onZoom={onZoom}
+            summary={summary}
+          />
+        </Panel>
+      )}
     </>
   )
 }

@@ -31,15 +31,30 @@ export function amount(text: string): string {
 
 export const shape: SearchShape<Filter> = {
   read(raw) {
-    const from = moment(raw.from), to = moment(raw.to), days = Number(raw.days)
+    const from = moment(raw.from),
+      to = moment(raw.to),
+      days = Number(raw.days)
     const text = (v: unknown) => (v === undefined || v === null ? '' : String(v))
     return {
       period: from && to ? { from, to } : { days: DAYS.includes(days as 7) ? days : 30 },
-      model: text(raw.model), provider: text(raw.provider), key: text(raw.key), member: text(raw.member), kind: text(raw.kind), result: text(raw.result), min: amount(text(raw.min)), id: text(raw.id).trim(), open: text(raw.open),
+      model: text(raw.model),
+      provider: text(raw.provider),
+      key: text(raw.key),
+      member: text(raw.member),
+      kind: text(raw.kind),
+      result: text(raw.result),
+      min: amount(text(raw.min)),
+      id: text(raw.id).trim(),
+      open: text(raw.open),
     }
   },
   write(f) {
-    const out: Record<string, string | undefined> = 'from' in f.period ? { from: f.period.from, to: f.period.to } : f.period.days === 30 ? {} : { days: String(f.period.days) }
+    const out: Record<string, string | undefined> =
+      'from' in f.period
+        ? { from: f.period.from, to: f.period.to }
+        : f.period.days === 30
+          ? {}
+          : { days: String(f.period.days) }
     for (const n of [...names, 'open'] as const) if (f[n]) out[n] = f[n]
     return out
   },
@@ -47,7 +62,10 @@ export const shape: SearchShape<Filter> = {
 
 /** What the API is asked. `now` decides what the last days are. */
 export function asked(f: Filter, now = Date.now()): { readonly [name: string]: string } {
-  const period: { readonly [name: string]: string } = 'from' in f.period ? { from: f.period.from, to: f.period.to } : { from: new Date(now - (f.period.days - 1) * 86_400_000).toISOString().slice(0, 10) }
+  const period: { readonly [name: string]: string } =
+    'from' in f.period
+      ? { from: f.period.from, to: f.period.to }
+      : { from: new Date(now - (f.period.days - 1) * 86_400_000).toISOString().slice(0, 10) }
   const out: Record<string, string> = { ...period }
   for (const n of names) if (f[n]) out[n === 'min' ? 'min_cost' : n] = f[n]
   return out
@@ -62,11 +80,17 @@ export function fresh(newest: readonly CallRow[], shown: readonly CallRow[]): nu
 /** The filter for what a cell of a row says. */
 export function byCell(r: CallRow, column: string): Partial<Filter> | null {
   switch (column) {
-    case 'model': return r.model ? { model: r.model } : null
-    case 'provider': return r.provider ? { provider: r.provider } : null
-    case 'key': return r.key ? { key: r.key.hash ?? r.key.id } : null
-    case 'result': return { result: r.result }
-    case 'cost': return amount(r.cost) ? { min: amount(r.cost) } : null
-    default: return null
+    case 'model':
+      return r.model ? { model: r.model } : null
+    case 'provider':
+      return r.provider ? { provider: r.provider } : null
+    case 'key':
+      return r.key ? { key: r.key.hash ?? r.key.id } : null
+    case 'result':
+      return { result: r.result }
+    case 'cost':
+      return amount(r.cost) ? { min: amount(r.cost) } : null
+    default:
+      return null
   }
 }

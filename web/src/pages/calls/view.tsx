@@ -24,67 +24,180 @@ export function CallView({ call: c, drawer }: { call: Call; drawer?: boolean }) 
   }, [catalog.data, c.provider, c.provider_name])
   const answered = c.attempts.some((a) => a.status >= 200 && a.status < 300 && !a.reason)
   const model = c.model ?? c.model_asked
-  const spans = useMemo(() => spansOf(c.attempts, c.duration_ms, {
-    before: t('before'), after: t('after'),
-    failed: (a) => `${names(a.provider)}: ${a.status > 0 ? `${a.status} ` : ''}${a.reason ? r.or(`fault_${a.reason}`, a.reason.replace(/_/g, ' ')) : ''}`.trim(),
-    first: (a) => t('attFirst', { provider: names(a.provider) }), answer: (a) => t('attAnswer', { provider: names(a.provider) }),
-  }), [c, names, t, r])
-  const u = c.usage, cached = u.counts.cache_read ?? 0
+  const spans = useMemo(
+    () =>
+      spansOf(c.attempts, c.duration_ms, {
+        before: t('before'),
+        after: t('after'),
+        failed: (a) =>
+          `${names(a.provider)}: ${a.status > 0 ? `${a.status} ` : ''}${a.reason ? r.or(`fault_${a.reason}`, a.reason.replace(/_/g, ' ')) : ''}`.trim(),
+        first: (a) => t('attFirst', { provider: names(a.provider) }),
+        answer: (a) => t('attAnswer', { provider: names(a.provider) }),
+      }),
+    [c, names, t, r],
+  )
+  const u = c.usage,
+    cached = u.counts.cache_read ?? 0
   const exact = (v: string) => money(v, { exact: true })
-  const held = decimal(c.hold.amount), cost = decimal(c.cost)
+  const held = decimal(c.hold.amount),
+    cost = decimal(c.cost)
   const p = c.price
   const share = (v: string) => money(plain(times(decimal(v)!, 100)), { exact: true, sign: false }) + '\u202f%'
   return (
     <div className="grid grid-cols-[minmax(0,1fr)] gap-4">
-      <RouteFlow title={answered ? t('why') : t('whyNot')} candidates={c.plan.candidates} attempts={c.attempts} names={names} asked={c.model_asked} wishes={[t.or(`k_${c.kind}`, c.kind), c.stream ? t('stream') : ''].filter(Boolean).join(', ')}
-        {...(answered ? { answer: u.completion_tokens > 0 ? t('answerTokens', { n: u.completion_tokens }) : String(c.status), answerNote: t('inTime', { time: ms(r, c.duration_ms) }) } : {})} />
-      <div className={`grid grid-cols-[minmax(0,1fr)] gap-4 ${drawer ? '' : 'xl:grid-cols-[minmax(0,1.35fr)_minmax(0,1fr)]'}`}>
-        <Panel title={t('time')} actions={<span className="text-small text-ink3 tabular-nums">{ms(r, c.duration_ms)}</span>}>
-          <Waterfall spans={spans} total={c.duration_ms} label={`${t('time')}: ${duration(c.duration_ms)}`} under={t('underMs')} />
+      <RouteFlow
+        title={answered ? t('why') : t('whyNot')}
+        candidates={c.plan.candidates}
+        attempts={c.attempts}
+        names={names}
+        asked={c.model_asked}
+        wishes={[t.or(`k_${c.kind}`, c.kind), c.stream ? t('stream') : ''].filter(Boolean).join(', ')}
+        {...(answered
+          ? {
+              answer:
+                u.completion_tokens > 0 ? t('answerTokens', { n: u.completion_tokens }) : String(c.status),
+              answerNote: t('inTime', { time: ms(r, c.duration_ms) }),
+            }
+          : {})}
+      />
+      <div
+        className={`grid grid-cols-[minmax(0,1fr)] gap-4 ${drawer ? '' : 'xl:grid-cols-[minmax(0,1.35fr)_minmax(0,1fr)]'}`}
+      >
+        <Panel
+          title={t('time')}
+          actions={<span className="text-small text-ink3 tabular-nums">{ms(r, c.duration_ms)}</span>}
+        >
+          <Waterfall
+            spans={spans}
+            total={c.duration_ms}
+            label={`${t('time')}: ${duration(c.duration_ms)}`}
+            under={t('underMs')}
+          />
           <h3 className="mt-4 border-t border-line pt-3 pb-1.5 text-section">{t('facts')}</h3>
-          <Facts rows={[
-            [t('f_key'), c.key_name ?? t('keyNone')],
-            [t('f_style'), t.or(`k_${c.kind}`, c.kind)],
-            [t('f_stream'), c.stream === undefined ? null : c.stream ? t('yes') : t('no')],
-            [t('f_tokens'), `${tokens(u.prompt_tokens)} · ${tokens(u.completion_tokens)}`],
-            [t('f_reasoning'), u.reasoning_tokens > 0 ? tokens(u.reasoning_tokens) : null],
-            [t('f_cache'), u.prompt_tokens > 0 && cached > 0 ? t('of', { part: cached, all: u.prompt_tokens }) : null],
-            [t('f_finish'), c.finish_reason && <code>{c.finish_reason}{c.native_finish_reason && c.native_finish_reason !== c.finish_reason ? ` (${c.native_finish_reason})` : ''}</code>],
-            [t('f_asked'), c.model_asked !== model ? <code>{c.model_asked}</code> : null],
-            [t('f_endpoint'), c.endpoint && <code>{c.endpoint}</code>],
-            [t('f_error'), c.error && <span lang="en">{c.error}</span>],
-            [t('f_notice'), c.notice && <span lang="en">{c.notice}</span>],
-            [t('f_parameters'), c.parameters && <code className="wrap-anywhere">{JSON.stringify(c.parameters)}</code>],
-            [t('f_client'), c.user_agent && <span translate="no">{c.user_agent}</span>],
-            [t('f_app'), (c.title || c.http_referer) && <span translate="no">{[c.title, c.http_referer].filter(Boolean).join(', ')}</span>],
-            [t('f_user'), c.client_user && <span translate="no">{c.client_user}</span>],
-            [t('f_session'), c.session_id && <code>{c.session_id}</code>],
-            [t('f_request'), <code key="r">{c.request_id}</code>],
-            [t('f_catalog'), c.plan.catalog_version && <code>{c.plan.catalog_version}</code>],
-          ]} />
+          <Facts
+            rows={[
+              [t('f_key'), c.key_name ?? t('keyNone')],
+              [t('f_style'), t.or(`k_${c.kind}`, c.kind)],
+              [t('f_stream'), c.stream === undefined ? null : c.stream ? t('yes') : t('no')],
+              [t('f_tokens'), `${tokens(u.prompt_tokens)} · ${tokens(u.completion_tokens)}`],
+              [t('f_reasoning'), u.reasoning_tokens > 0 ? tokens(u.reasoning_tokens) : null],
+              [
+                t('f_cache'),
+                u.prompt_tokens > 0 && cached > 0 ? t('of', { part: cached, all: u.prompt_tokens }) : null,
+              ],
+              [
+                t('f_finish'),
+                c.finish_reason && (
+                  <code>
+                    {c.finish_reason}
+                    {c.native_finish_reason && c.native_finish_reason !== c.finish_reason
+                      ? ` (${c.native_finish_reason})`
+                      : ''}
+                  </code>
+                ),
+              ],
+              [t('f_asked'), c.model_asked !== model ? <code>{c.model_asked}</code> : null],
+              [t('f_endpoint'), c.endpoint && <code>{c.endpoint}</code>],
+              [t('f_error'), c.error && <span lang="en">{c.error}</span>],
+              [t('f_notice'), c.notice && <span lang="en">{c.notice}</span>],
+              [
+                t('f_parameters'),
+                c.parameters && <code className="wrap-anywhere">{JSON.stringify(c.parameters)}</code>,
+              ],
+              [t('f_client'), c.user_agent && <span translate="no">{c.user_agent}</span>],
+              [
+                t('f_app'),
+                (c.title || c.http_referer) && (
+                  <span translate="no">{[c.title, c.http_referer].filter(Boolean).join(', ')}</span>
+                ),
+              ],
+              [t('f_user'), c.client_user && <span translate="no">{c.client_user}</span>],
+              [t('f_session'), c.session_id && <code>{c.session_id}</code>],
+              [t('f_request'), <code key="r">{c.request_id}</code>],
+              [t('f_catalog'), c.plan.catalog_version && <code>{c.plan.catalog_version}</code>],
+            ]}
+          />
           <p className="pt-3 text-small text-ink3">{c.stored_text ? t('stored') : t('notStored')}</p>
         </Panel>
-        <Panel title={t('cost')} actions={u.parts.length > 0 && <Tag tone={u.source === 'reported' ? 'plain' : 'warn'}>{t.or(`source_${u.source}`, u.source)}</Tag>}>
+        <Panel
+          title={t('cost')}
+          actions={
+            u.parts.length > 0 && (
+              <Tag tone={u.source === 'reported' ? 'plain' : 'warn'}>
+                {t.or(`source_${u.source}`, u.source)}
+              </Tag>
+            )
+          }
+        >
           <CostTable parts={u.parts} cost={c.cost} settled={!isPending(c)} caption={t('cost')} />
           {held && cost && held.digits > 0n && (
             <div className="pt-3">
-              <Level total={Math.max(approximately(held), approximately(cost))} label={t('hold', { held: exact(c.hold.amount), settled: exact(c.cost), released: exact(c.hold.released) })} parts={[{ key: 'cost', value: approximately(cost), className: 'bg-accent' }, { key: 'released', value: approximately(decimal(c.hold.released) ?? held), className: 'bg-hold-soft' }]} />
-              <p className="pt-2 text-small text-ink2 tabular-nums">{t('hold', { held: exact(c.hold.amount), settled: exact(c.cost), released: exact(c.hold.released) })}</p>
+              <Level
+                total={Math.max(approximately(held), approximately(cost))}
+                label={t('hold', {
+                  held: exact(c.hold.amount),
+                  settled: exact(c.cost),
+                  released: exact(c.hold.released),
+                })}
+                parts={[
+                  { key: 'cost', value: approximately(cost), className: 'bg-accent' },
+                  {
+                    key: 'released',
+                    value: approximately(decimal(c.hold.released) ?? held),
+                    className: 'bg-hold-soft',
+                  },
+                ]}
+              />
+              <p className="pt-2 text-small text-ink2 tabular-nums">
+                {t('hold', {
+                  held: exact(c.hold.amount),
+                  settled: exact(c.cost),
+                  released: exact(c.hold.released),
+                })}
+              </p>
             </div>
           )}
           <div className="pt-3">
-            <Facts rows={[
-              [t('basisList'), p.list && <code>{p.list}</code>],
-              [t('basisRate'), p.rate && <code>{p.rate}</code>],
-              [t('basisDollar'), p.rubles_per_dollar && exact(p.rubles_per_dollar)],
-              [t('basisMargin'), p.margin && share(p.margin)],
-              [t('basisVat'), p.vat && t(p.vat.mode === 'included' ? 'vat_included' : 'vat_on_top', { percent: money(p.vat.percent, { exact: true, sign: false }), amount: p.vat_amount ? exact(p.vat_amount) : '—' })],
-              [t('basisSource'), p.source && <span lang="en">{p.source}</span>],
-              [t('entries'), c.entries.length > 0 && <span className="tabular-nums">{c.entries.map((e) => `№${integer(e)}`).join(', ')}</span>],
-              [t('refunds'), c.refunds.length > 0 && c.refunds.map((x) => <span key={x.transaction} className="block">{t('refundOf', { amount: exact(x.amount), date: date(x.at) })}</span>)],
-            ]} />
+            <Facts
+              rows={[
+                [t('basisList'), p.list && <code>{p.list}</code>],
+                [t('basisRate'), p.rate && <code>{p.rate}</code>],
+                [t('basisDollar'), p.rubles_per_dollar && exact(p.rubles_per_dollar)],
+                [t('basisMargin'), p.margin && share(p.margin)],
+                [
+                  t('basisVat'),
+                  p.vat &&
+                    t(p.vat.mode === 'included' ? 'vat_included' : 'vat_on_top', {
+                      percent: money(p.vat.percent, { exact: true, sign: false }),
+                      amount: p.vat_amount ? exact(p.vat_amount) : '—',
+                    }),
+                ],
+                [t('basisSource'), p.source && <span lang="en">{p.source}</span>],
+                [
+                  t('entries'),
+                  c.entries.length > 0 && (
+                    <span className="tabular-nums">{c.entries.map((e) => `№${integer(e)}`).join(', ')}</span>
+                  ),
+                ],
+                [
+                  t('refunds'),
+                  c.refunds.length > 0 &&
+                    c.refunds.map((x) => (
+                      <span key={x.transaction} className="block">
+                        {t('refundOf', { amount: exact(x.amount), date: date(x.at) })}
+                      </span>
+                    )),
+                ],
+              ]}
+            />
           </div>
-          {c.model && isPage(`/models/${c.model}`) && <p className="pt-3 text-small"><Link to={`/models/${c.model}`} className="text-accent-ink">{c.model}</Link></p>}
+          {c.model && isPage(`/models/${c.model}`) && (
+            <p className="pt-3 text-small">
+              <Link to={`/models/${c.model}`} className="text-accent-ink">
+                {c.model}
+              </Link>
+            </p>
+          )}
         </Panel>
       </div>
     </div>
@@ -94,9 +207,18 @@ export function CallView({ call: c, drawer }: { call: Call; drawer?: boolean }) 
 function Facts({ rows }: { rows: readonly (readonly [string, ReactNode])[] }) {
   return (
     <dl className="m-0 grid grid-cols-[minmax(0,9.5rem)_minmax(0,1fr)] gap-x-3 gap-y-1 text-small">
-      {rows.map(([name, value]) => value !== null && value !== undefined && value !== false && value !== '' && (
-        <div key={name} className="contents"><dt className="text-ink3">{name}</dt><dd className="m-0 min-w-0 break-words">{value}</dd></div>
-      ))}
+      {rows.map(
+        ([name, value]) =>
+          value !== null &&
+          value !== undefined &&
+          value !== false &&
+          value !== '' && (
+            <div key={name} className="contents">
+              <dt className="text-ink3">{name}</dt>
+              <dd className="m-0 min-w-0 break-words">{value}</dd>
+            </div>
+          ),
+      )}
     </dl>
   )
 }

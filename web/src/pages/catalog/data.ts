@@ -18,11 +18,21 @@ async function read(signal: AbortSignal): Promise<Catalog & { kept?: string }> {
     return JSON.parse(text) as Catalog & { kept?: string }
   }
 }
-export const catalogQuery = queryOptions({ queryKey: ['catalog'], queryFn: ({ signal }) => read(signal), staleTime: 300_000 })
+export const catalogQuery = queryOptions({
+  queryKey: ['catalog'],
+  queryFn: ({ signal }) => read(signal),
+  staleTime: 300_000,
+})
 
 /** The models that the calls of whoever is signed in would be refused. */
 export function useHidden(on: boolean): ReadonlySet<string> {
-  const { data } = useQuery({ queryKey: ['catalog', 'hidden'], queryFn: ({ signal }) => get('/api/catalog/hidden', { signal, quiet: true }), enabled: on, staleTime: 60_000, retry: false })
+  const { data } = useQuery({
+    queryKey: ['catalog', 'hidden'],
+    queryFn: ({ signal }) => get('/api/catalog/hidden', { signal, quiet: true }),
+    enabled: on,
+    staleTime: 60_000,
+    retry: false,
+  })
   return useMemo(() => new Set(on ? data?.hidden : []), [on, data])
 }
 
@@ -37,7 +47,12 @@ export function useCatalog() {
   const prepared = useMemo((): Prepared | null => {
     if (!query.data) return null
     const vendors = new Map(query.data.facets.vendors.map((v) => [v.id, v.name]))
-    return { entries: prepare(query.data.models, vendors), models: new Map(query.data.models.map((m) => [m.id, m])), vendors, providers: new Map(query.data.facets.providers.map((p) => [p.id, p.name])) }
+    return {
+      entries: prepare(query.data.models, vendors),
+      models: new Map(query.data.models.map((m) => [m.id, m])),
+      vendors,
+      providers: new Map(query.data.facets.providers.map((p) => [p.id, p.name])),
+    }
   }, [query.data])
   return { ...query, prepared }
 }

@@ -11,7 +11,10 @@ export function cheapestVideo(models: readonly Model[]): Model | null {
   const priced = models.filter((m) => m.live && m.type === 'video' && decimal(m.each ?? null) !== null)
   const seconds = priced.filter((m) => m.unit === 'second')
   const among = seconds.length ? seconds : priced.filter((m) => m.unit === 'request')
-  return among.reduce<Model | null>((best, m) => (best === null || compare(decimal(m.each!)!, decimal(best.each!)!) < 0 ? m : best), null)
+  return among.reduce<Model | null>(
+    (best, m) => (best === null || compare(decimal(m.each!)!, decimal(best.each!)!) < 0 ? m : best),
+    null,
+  )
 }
 
 export default function Cheapest() {
@@ -19,5 +22,16 @@ export default function Cheapest() {
   const { data } = useQuery({ ...catalogQuery, retry: false })
   const m = data && cheapestVideo(data.models)
   if (!m) return null
-  return <>{t.rich(m.unit === 'second' ? 'cheapestSecond' : 'cheapest', { price: money(m.each!), model: <Link key="model" to={`/models/${m.id}`} translate="no" className="text-accent-ink underline">{m.name}</Link> })}</>
+  return (
+    <>
+      {t.rich(m.unit === 'second' ? 'cheapestSecond' : 'cheapest', {
+        price: money(m.each!),
+        model: (
+          <Link key="model" to={`/models/${m.id}`} translate="no" className="text-accent-ink underline">
+            {m.name}
+          </Link>
+        ),
+      })}
+    </>
+  )
 }

@@ -10,8 +10,15 @@ export type Job = Reply<'/api/jobs/{id}'>['data']
 export type Batch = Reply<'/v1/batches/{id}'>
 export const isBatch = (id: string) => id.startsWith('batch_')
 /** The batches route with the session. */
-export const batchAt = async (id: string, signal?: AbortSignal): Promise<Batch> => (await send('get', '/api/v1/batches/{id}', { path: { id }, signal })).json() as Promise<Batch>
-export const batchesAfter = async (after: string | undefined, signal?: AbortSignal): Promise<Reply<'/v1/batches'>> => (await send('get', '/api/v1/batches', { query: { after, limit: 50 }, signal })).json() as Promise<Reply<'/v1/batches'>>
+export const batchAt = async (id: string, signal?: AbortSignal): Promise<Batch> =>
+  (await send('get', '/api/v1/batches/{id}', { path: { id }, signal })).json() as Promise<Batch>
+export const batchesAfter = async (
+  after: string | undefined,
+  signal?: AbortSignal,
+): Promise<Reply<'/v1/batches'>> =>
+  (await send('get', '/api/v1/batches', { query: { after, limit: 50 }, signal })).json() as Promise<
+    Reply<'/v1/batches'>
+  >
 export const jobAt = (id: string, signal?: AbortSignal) => get('/api/jobs/{id}', { path: { id }, signal })
 
 const running = new Set(['pending', 'in_progress', 'validating', 'finalizing', 'cancelling'])
@@ -24,7 +31,15 @@ export async function cancel(id: string): Promise<void> {
   await queries.invalidateQueries({ queryKey: ['jobs'] })
 }
 
-const tones: Record<string, Tone> = { completed: 'good', failed: 'bad', in_progress: 'accent', validating: 'accent', finalizing: 'accent', pending: 'warn', cancelling: 'warn' }
+const tones: Record<string, Tone> = {
+  completed: 'good',
+  failed: 'bad',
+  in_progress: 'accent',
+  validating: 'accent',
+  finalizing: 'accent',
+  pending: 'warn',
+  cancelling: 'warn',
+}
 export function JobState({ state }: { state: string }) {
   const t = useT('jobs')
   return <State tone={tones[state] ?? 'plain'}>{t.or(`s_${state}`, state.replace(/_/g, ' '))}</State>
@@ -33,15 +48,34 @@ export function JobState({ state }: { state: string }) {
 export function Progress({ job }: { job: Job }) {
   const t = useT('jobs')
   if (!isActive(job.state)) return <>{duration(job.elapsed_ms)}</>
-  const part = job.progress ?? (job.expected_ms ? Math.min(99, Math.round((job.elapsed_ms / job.expected_ms) * 100)) : null)
+  const part =
+    job.progress ??
+    (job.expected_ms ? Math.min(99, Math.round((job.elapsed_ms / job.expected_ms) * 100)) : null)
   return (
     <span className="block min-w-32">
-      <span className="block pb-1">{duration(job.elapsed_ms)}{job.expected_ms !== null && <span className="text-small text-ink3"> · {t('usual', { time: duration(job.expected_ms) })}</span>}</span>
-      {part !== null && <Level total={100} label={job.progress === null ? t('progress') : t('percent', { n: part })} parts={[{ key: 'done', value: part, className: 'bg-accent' }]} />}
+      <span className="block pb-1">
+        {duration(job.elapsed_ms)}
+        {job.expected_ms !== null && (
+          <span className="text-small text-ink3"> · {t('usual', { time: duration(job.expected_ms) })}</span>
+        )}
+      </span>
+      {part !== null && (
+        <Level
+          total={100}
+          label={job.progress === null ? t('progress') : t('percent', { n: part })}
+          parts={[{ key: 'done', value: part, className: 'bg-accent' }]}
+        />
+      )}
     </span>
   )
 }
 export function Cost({ job }: { job: Job }) {
   const t = useT('jobs')
-  return job.cost === null ? <span className="whitespace-nowrap text-hold">{t.rich('held', { amount: <Money value={job.hold} /> })}</span> : <Money value={job.cost} exact />
+  return job.cost === null ? (
+    <span className="whitespace-nowrap text-hold">
+      {t.rich('held', { amount: <Money value={job.hold} /> })}
+    </span>
+  ) : (
+    <Money value={job.cost} exact />
+  )
 }

@@ -9,8 +9,17 @@ import { Checkbox, Field, Input } from '../../ui/field'
 import { Dialog } from '../../ui/overlay'
 
 /** A key for programs, made where its code is. Its text is on the page until it is left, and nowhere else. */
-export default function MakeKey({ model, onClose, onMade }: { model: string; onClose: () => void; onMade: (secret: string) => void }) {
-  const t = useT('model'), c = useT('common')
+export default function MakeKey({
+  model,
+  onClose,
+  onMade,
+}: {
+  model: string
+  onClose: () => void
+  onMade: (secret: string) => void
+}) {
+  const t = useT('model'),
+    c = useT('common')
   const [name, setName] = useState(model.slice(0, 60))
   const [only, setOnly] = useState(false)
   const [busy, setBusy] = useState(false)
@@ -21,16 +30,53 @@ export default function MakeKey({ model, onClose, onMade }: { model: string; onC
     setBusy(true)
     setError(null)
     try {
-      const made = await post('/api/keys', { body: { name: name.trim(), ...(only ? { allowed_models: [model] } : {}) } })
+      const made = await post('/api/keys', {
+        body: { name: name.trim(), ...(only ? { allowed_models: [model] } : {}) },
+      })
       void queries.invalidateQueries({ queryKey: ['keys'] })
       onMade(made.key)
-    } catch (x) { setError(x) } finally { setBusy(false) }
+    } catch (x) {
+      setError(x)
+    } finally {
+      setBusy(false)
+    }
   }
   return (
-    <Dialog open onOpenChange={(o) => { if (!o) onClose() }} title={t('makeKey')} description={t('makeKeyText')} footer={<><Button look="main" type="submit" form="make-key" busy={busy} disabled={!name.trim()}>{t('makeKey')}</Button><Button onClick={onClose}>{c('cancel')}</Button></>}>
-      <form id="make-key" onSubmit={(e) => { void make(e) }} className="flex flex-col gap-3 pt-2">
-        <Field label={t('keyName')}><Input value={name} maxLength={256} required autoComplete="off" onChange={(e) => setName(e.target.value)} /></Field>
-        <Checkbox checked={only} onChange={setOnly}>{t('keyOnly')}</Checkbox>
+    <Dialog
+      open
+      onOpenChange={(o) => {
+        if (!o) onClose()
+      }}
+      title={t('makeKey')}
+      description={t('makeKeyText')}
+      footer={
+        <>
+          <Button look="main" type="submit" form="make-key" busy={busy} disabled={!name.trim()}>
+            {t('makeKey')}
+          </Button>
+          <Button onClick={onClose}>{c('cancel')}</Button>
+        </>
+      }
+    >
+      <form
+        id="make-key"
+        onSubmit={(e) => {
+          void make(e)
+        }}
+        className="flex flex-col gap-3 pt-2"
+      >
+        <Field label={t('keyName')}>
+          <Input
+            value={name}
+            maxLength={256}
+            required
+            autoComplete="off"
+            onChange={(e) => setName(e.target.value)}
+          />
+        </Field>
+        <Checkbox checked={only} onChange={setOnly}>
+          {t('keyOnly')}
+        </Checkbox>
         {error !== null && <ErrorBox error={error} title={explain(error)} />}
       </form>
     </Dialog>

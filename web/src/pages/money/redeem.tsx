@@ -32,27 +32,74 @@ function Form({ onClose }: { onClose: () => void }) {
   const why = (e: unknown) => {
     if (!(e instanceof ApiError)) return explain(e)
     if (e.status === 409) return t.or(`code_${String(e.metadata.reason)}`, explain(e))
-    return e.status === 404 ? t('code_unknown') : e.status === 429 ? t('code_limited') : e.status === 400 ? t('code_wrong') : explain(e)
+    return e.status === 404
+      ? t('code_unknown')
+      : e.status === 429
+        ? t('code_limited')
+        : e.status === 400
+          ? t('code_wrong')
+          : explain(e)
   }
   const submit = (e: FormEvent) => {
     e.preventDefault()
     setBusy(true)
     setError(null)
     post('/api/vouchers/redeem', { body: { code } })
-      .then(({ data }) => { setDone(data); for (const key of ['ledger', 'available', 'overview']) void queries.invalidateQueries({ queryKey: [key] }) })
+      .then(({ data }) => {
+        setDone(data)
+        for (const key of ['ledger', 'available', 'overview'])
+          void queries.invalidateQueries({ queryKey: [key] })
+      })
       .catch((e: unknown) => setError(e))
       .finally(() => setBusy(false))
   }
   const again = done?.repeated === true
   return (
-    <Dialog open onOpenChange={(o) => { if (!o) onClose() }} title={t('redeem')} description={t('redeemText')}
-      footer={done ? <Button look="main" onClick={onClose}>OK</Button> : <Button look="main" type="submit" form="redeeming" busy={busy}>{t('redeemDo')}</Button>}>
+    <Dialog
+      open
+      onOpenChange={(o) => {
+        if (!o) onClose()
+      }}
+      title={t('redeem')}
+      description={t('redeemText')}
+      footer={
+        done ? (
+          <Button look="main" onClick={onClose}>
+            OK
+          </Button>
+        ) : (
+          <Button look="main" type="submit" form="redeeming" busy={busy}>
+            {t('redeemDo')}
+          </Button>
+        )
+      }
+    >
       {done ? (
-        <div role="status"><Notice tone={again ? 'warn' : 'good'} title={again ? t('redeemedBefore') : t('redeemed', { amount: money(done.amount, { exact: true }) })}>{again ? t('redeemedBeforeText', { amount: money(done.amount, { exact: true }) }) : t('redeemedText')}</Notice></div>
+        <div role="status">
+          <Notice
+            tone={again ? 'warn' : 'good'}
+            title={
+              again ? t('redeemedBefore') : t('redeemed', { amount: money(done.amount, { exact: true }) })
+            }
+          >
+            {again
+              ? t('redeemedBeforeText', { amount: money(done.amount, { exact: true }) })
+              : t('redeemedText')}
+          </Notice>
+        </div>
       ) : (
         <form id="redeeming" onSubmit={submit} noValidate>
           <Field label={t('code')} error={error === null ? undefined : why(error)}>
-            <Input value={code} onChange={(e) => setCode(e.target.value)} autoComplete="off" autoCapitalize="characters" spellCheck={false} maxLength={100} placeholder="7K3M-Q2XV-0000-0000-0000" className="font-mono" />
+            <Input
+              value={code}
+              onChange={(e) => setCode(e.target.value)}
+              autoComplete="off"
+              autoCapitalize="characters"
+              spellCheck={false}
+              maxLength={100}
+              placeholder="7K3M-Q2XV-0000-0000-0000"
+              className="font-mono"
+            />
           </Field>
         </form>
       )}

@@ -1,7 +1,18 @@
 import { useQuery } from '@tanstack/react-query'
 import { get, type Reply } from '../../api/client'
 import { useRenewed } from '../../api/live'
-import { add, approximately, compare, day, decimal, money, month, percent, ZERO, type Decimal } from '../../format'
+import {
+  add,
+  approximately,
+  compare,
+  day,
+  decimal,
+  money,
+  month,
+  percent,
+  ZERO,
+  type Decimal,
+} from '../../format'
 import { useMe } from '../../api/query'
 import { useT } from '../../i18n'
 import { ErrorBox, Notice, SkeletonRows } from '../../ui/feedback'
@@ -20,13 +31,23 @@ const exact = (text: string): Decimal => decimal(text) ?? ZERO
 /** Is there money, where does it go, is something wrong? */
 export default function OverviewPage() {
   const t = useT('overview')
-  const q = useQuery({ queryKey: ['overview'], queryFn: ({ signal }) => get('/api/overview', { signal }), staleTime: 15_000 })
+  const q = useQuery({
+    queryKey: ['overview'],
+    queryFn: ({ signal }) => get('/api/overview', { signal }),
+    staleTime: 15_000,
+  })
   useRenewed(['calls', 'money', 'keys', 'jobs'], ['overview'])
   const v = q.data?.data
   return (
     <Page>
       <PageHead title={t('title')} />
-      {q.error && !v ? <ErrorBox error={q.error} onRetry={() => void q.refetch()} /> : !v ? <SkeletonRows rows={10} /> : <Content v={v} />}
+      {q.error && !v ? (
+        <ErrorBox error={q.error} onRetry={() => void q.refetch()} />
+      ) : !v ? (
+        <SkeletonRows rows={10} />
+      ) : (
+        <Content v={v} />
+      )}
     </Page>
   )
 }
@@ -37,9 +58,15 @@ function Content({ v }: { v: Overview }) {
     <div className="flex flex-col gap-5">
       <div className="flex flex-wrap items-start gap-5">
         <Wallet v={v} />
-        <div className="flex w-full flex-col gap-3 lg:w-[340px]">{v.notices.map((n) => <NoticeOf key={n.kind + (n.ref ?? '')} n={n} />)}</div>
+        <div className="flex w-full flex-col gap-3 lg:w-[340px]">
+          {v.notices.map((n) => (
+            <NoticeOf key={n.kind + (n.ref ?? '')} n={n} />
+          ))}
+        </div>
       </div>
-      {fresh ? <Steps v={v} /> : (
+      {fresh ? (
+        <Steps v={v} />
+      ) : (
         <>
           <Spending v={v} />
           <Latest v={v} />
@@ -53,23 +80,68 @@ function Wallet({ v }: { v: Overview }) {
   const t = useT('overview')
   const go = useGo()
   const pays = useMe()?.features.payments === true
-  useShortcuts({ t: () => { if (pays) go('/money/top-up') } })
-  const spent = exact(v.spent_month), held = exact(v.held.amount), available = exact(v.available)
+  useShortcuts({
+    t: () => {
+      if (pays) go('/money/top-up')
+    },
+  })
+  const spent = exact(v.spent_month),
+    held = exact(v.held.amount),
+    available = exact(v.available)
   const left = compare(available, ZERO) > 0 ? available : ZERO
   const total = approximately(add(add(spent, held), left))
-  const dot = (className: string) => <span aria-hidden className={`inline-block size-2.5 rounded-[2px] ${className}`} />
+  const dot = (className: string) => (
+    <span aria-hidden className={`inline-block size-2.5 rounded-[2px] ${className}`} />
+  )
   return (
-    <section aria-label={t('available')} className="flex min-w-0 flex-1 basis-[480px] flex-wrap items-center gap-x-3">
+    <section
+      aria-label={t('available')}
+      className="flex min-w-0 flex-1 basis-[480px] flex-wrap items-center gap-x-3"
+    >
       <p className="basis-full text-small text-ink3">{t('available')}</p>
-      <span className={`pt-0.5 ${money(v.available).length > 14 ? 'text-title' : 'text-display'}`}><Money value={v.available} /></span>
-      <div className="flex gap-3 max-md:order-last max-md:basis-full max-md:pt-3.5 max-md:*:flex-1 max-md:*:justify-center">{pays && <LinkButton look="main" to="/money/top-up">{t('topUp')}</LinkButton>}<LinkButton to="/money">{t('statement')}</LinkButton></div>
-      <div className="basis-full pt-3"><Level tall total={total} label={t('level', { spent: money(v.spent_month), held: money(v.held.amount), available: money(v.available) })} parts={[
-        { key: 'spent', value: approximately(spent), className: 'bg-sx' }, { key: 'held', value: approximately(held), className: 'bg-hold' }, { key: 'left', value: approximately(left), className: 'bg-accent' },
-      ]} /></div>
+      <span className={`pt-0.5 ${money(v.available).length > 14 ? 'text-title' : 'text-display'}`}>
+        <Money value={v.available} />
+      </span>
+      <div className="flex gap-3 max-md:order-last max-md:basis-full max-md:pt-3.5 max-md:*:flex-1 max-md:*:justify-center">
+        {pays && (
+          <LinkButton look="main" to="/money/top-up">
+            {t('topUp')}
+          </LinkButton>
+        )}
+        <LinkButton to="/money">{t('statement')}</LinkButton>
+      </div>
+      <div className="basis-full pt-3">
+        <Level
+          tall
+          total={total}
+          label={t('level', {
+            spent: money(v.spent_month),
+            held: money(v.held.amount),
+            available: money(v.available),
+          })}
+          parts={[
+            { key: 'spent', value: approximately(spent), className: 'bg-sx' },
+            { key: 'held', value: approximately(held), className: 'bg-hold' },
+            { key: 'left', value: approximately(left), className: 'bg-accent' },
+          ]}
+        />
+      </div>
       <p className="flex basis-full flex-wrap gap-x-6 gap-y-1 pt-2.5 text-small text-ink2">
-        <span className="inline-flex items-center gap-1.5">{dot('bg-sx')}{t('spentMonth', { month: month(v.as_of) })} <Money value={v.spent_month} className="text-ink" /></span>
-        <span className="inline-flex items-center gap-1.5">{dot('bg-hold')}{v.held.count === null ? t('onHold') : t('onHoldN', { n: v.held.count })} <Money value={v.held.amount} className="text-ink" /></span>
-        {v.runway_days !== null && <span className="inline-flex items-center gap-1.5">{dot('bg-accent')}{t('lasts', { n: v.runway_days })}</span>}
+        <span className="inline-flex items-center gap-1.5">
+          {dot('bg-sx')}
+          {t('spentMonth', { month: month(v.as_of) })} <Money value={v.spent_month} className="text-ink" />
+        </span>
+        <span className="inline-flex items-center gap-1.5">
+          {dot('bg-hold')}
+          {v.held.count === null ? t('onHold') : t('onHoldN', { n: v.held.count })}{' '}
+          <Money value={v.held.amount} className="text-ink" />
+        </span>
+        {v.runway_days !== null && (
+          <span className="inline-flex items-center gap-1.5">
+            {dot('bg-accent')}
+            {t('lasts', { n: v.runway_days })}
+          </span>
+        )}
       </p>
     </section>
   )
@@ -78,11 +150,41 @@ function Wallet({ v }: { v: Overview }) {
 function NoticeOf({ n }: { n: Overview['notices'][number] }) {
   const t = useT('overview')
   const name = n.name ?? n.ref ?? ''
-  const bad = n.kind.endsWith('_reached') || n.kind.endsWith('_gone') || n.kind === 'model_down' || n.kind === 'key_expired'
-  const action = n.kind === 'unusual_spending' ? <Link to="/activity">{t('toActivity')}</Link> : n.kind.startsWith('key') ? <Link to="/keys">{t('toKeys')}</Link> : n.kind.startsWith('model') && n.ref ? <Link to={`/models/${n.ref}`}>{t('toModel')}</Link> : <Link to="/money">{t('statement')}</Link>
+  const bad =
+    n.kind.endsWith('_reached') ||
+    n.kind.endsWith('_gone') ||
+    n.kind === 'model_down' ||
+    n.kind === 'key_expired'
+  const action =
+    n.kind === 'unusual_spending' ? (
+      <Link to="/activity">{t('toActivity')}</Link>
+    ) : n.kind.startsWith('key') ? (
+      <Link to="/keys">{t('toKeys')}</Link>
+    ) : n.kind.startsWith('model') && n.ref ? (
+      <Link to={`/models/${n.ref}`}>{t('toModel')}</Link>
+    ) : (
+      <Link to="/money">{t('statement')}</Link>
+    )
   return (
-    <Notice tone={bad ? 'bad' : 'warn'} title={t.or(`notice_${n.kind}`, n.kind, { name, percent: percent(n.detail.percent ?? null, 0) })} action={action}>
-      {n.kind === 'unusual_spending' ? t('notice_unusual_spending_text', { spent: money(n.detail.spent ?? null), usual: money(n.detail.usual ?? null) }) : n.kind.startsWith('key_limit') && n.detail.spent && n.detail.limit ? t.or(`notice_${n.kind}_text`, '', { spent: money(n.detail.spent), limit: money(n.detail.limit) }) : n.kind.startsWith('money') ? t('notice_money_text') : n.kind === 'model_down' || n.kind === 'model_trouble' ? t(`notice_${n.kind}_text`) : n.detail.at ? day(n.detail.at) : null}
+    <Notice
+      tone={bad ? 'bad' : 'warn'}
+      title={t.or(`notice_${n.kind}`, n.kind, { name, percent: percent(n.detail.percent ?? null, 0) })}
+      action={action}
+    >
+      {n.kind === 'unusual_spending'
+        ? t('notice_unusual_spending_text', {
+            spent: money(n.detail.spent ?? null),
+            usual: money(n.detail.usual ?? null),
+          })
+        : n.kind.startsWith('key_limit') && n.detail.spent && n.detail.limit
+          ? t.or(`notice_${n.kind}_text`, '', { spent: money(n.detail.spent), limit: money(n.detail.limit) })
+          : n.kind.startsWith('money')
+            ? t('notice_money_text')
+            : n.kind === 'model_down' || n.kind === 'model_trouble'
+              ? t(`notice_${n.kind}_text`)
+              : n.detail.at
+                ? day(n.detail.at)
+                : null}
     </Notice>
   )
 }
@@ -93,18 +195,58 @@ function Steps({ v }: { v: Overview }) {
   const pays = useMe()?.features.payments === true
   const step = (done: boolean, text: string, to: string, help?: string) => (
     <li className="flex items-center gap-3 border-b border-line px-5 py-3 last:border-0">
-      <Icon name={done ? 'check' : 'right'} className={done ? 'text-good' : 'text-ink3'} label={done ? t('stepDone') : ''} />
-      <span className="min-w-0 flex-1"><Link to={to} className="font-medium">{text}</Link>{help && !done && <span className="block text-small text-ink3">{help}</span>}</span>
+      <Icon
+        name={done ? 'check' : 'right'}
+        className={done ? 'text-good' : 'text-ink3'}
+        label={done ? t('stepDone') : ''}
+      />
+      <span className="min-w-0 flex-1">
+        <Link to={to} className="font-medium">
+          {text}
+        </Link>
+        {help && !done && <span className="block text-small text-ink3">{help}</span>}
+      </span>
     </li>
   )
   const call = step(v.steps.call, t('stepCall'), '/playground')
-  const money = pays ? step(v.steps.top_up, t('stepMoney'), '/money/top-up') : step(v.steps.top_up, t('stepMoney'), '/money', t('stepMoneyHelp'))
+  const money = pays
+    ? step(v.steps.top_up, t('stepMoney'), '/money/top-up')
+    : step(v.steps.top_up, t('stepMoney'), '/money', t('stepMoneyHelp'))
   // Without money a call is refused, so that comes first then.
   const poor = !v.steps.top_up && compare(exact(v.available), ZERO) <= 0
-  return <Panel title={t('steps')} flush><ol className="m-0 list-none p-0">{step(v.steps.key, t('stepKey'), '/keys')}{poor ? <>{money}{call}</> : <>{call}{money}</>}</ol></Panel>
+  return (
+    <Panel title={t('steps')} flush>
+      <ol className="m-0 list-none p-0">
+        {step(v.steps.key, t('stepKey'), '/keys')}
+        {poor ? (
+          <>
+            {money}
+            {call}
+          </>
+        ) : (
+          <>
+            {call}
+            {money}
+          </>
+        )}
+      </ol>
+    </Panel>
+  )
 }
 
 function Latest({ v }: { v: Overview }) {
   const t = useT('overview')
-  return <Panel title={t('latest')} actions={<Link to="/calls" className="text-small">{t('allCalls')}</Link>} flush><LatestCalls caption={t('latest')} rows={v.calls} /></Panel>
+  return (
+    <Panel
+      title={t('latest')}
+      actions={
+        <Link to="/calls" className="text-small">
+          {t('allCalls')}
+        </Link>
+      }
+      flush
+    >
+      <LatestCalls caption={t('latest')} rows={v.calls} />
+    </Panel>
+  )
 }

@@ -2,7 +2,17 @@
 import { useQuery } from '@tanstack/react-query'
 import { get, type Reply } from '../../api/client'
 import { useRenewed } from '../../api/live'
-import { approximately, compare, day, decimal, drawnMoney, money, plain, ZERO, type Decimal } from '../../format'
+import {
+  approximately,
+  compare,
+  day,
+  decimal,
+  drawnMoney,
+  money,
+  plain,
+  ZERO,
+  type Decimal,
+} from '../../format'
 import { useT } from '../../i18n'
 import { Chart, colorsOf, swatch } from '../../ui/chart'
 import { Days } from '../../ui/days'
@@ -22,73 +32,207 @@ export interface Spent {
   readonly t: readonly string[]
   readonly sums: Amounts
   readonly total: string | number | null
-  readonly series: readonly { readonly key: string; readonly label: string | null; readonly total: string | number | null; readonly values: Amounts }[]
+  readonly series: readonly {
+    readonly key: string
+    readonly label: string | null
+    readonly total: string | number | null
+    readonly values: Amounts
+  }[]
   readonly other: Amounts | null
   readonly other_total: string | number | null
   readonly other_count: number
 }
 const BARS = 3
-export interface View { readonly days: number; readonly group: Group }
+export interface View {
+  readonly days: number
+  readonly group: Group
+}
 export const shape: SearchShape<View> = {
-  read: (raw) => ({ days: DAYS.find((d) => d === Number(raw.days)) ?? 30, group: groups.find((g) => g === raw.by) ?? 'model' }),
-  write: (v) => ({ ...(v.days === 30 ? {} : { days: String(v.days) }), ...(v.group === 'model' ? {} : { by: v.group }) }),
+  read: (raw) => ({
+    days: DAYS.find((d) => d === Number(raw.days)) ?? 30,
+    group: groups.find((g) => g === raw.by) ?? 'model',
+  }),
+  write: (v) => ({
+    ...(v.days === 30 ? {} : { days: String(v.days) }),
+    ...(v.group === 'model' ? {} : { by: v.group }),
+  }),
 }
 const exact = (v: string | number | null | undefined): Decimal => decimal(v) ?? ZERO
 
 /** The 30 days by model that the overview itself has. */
 export function spentOf(v: Pick<Overview, 'days' | 'top' | 'spent_30_days'>): Spent {
-  const named = v.top.filter((x): x is typeof x & { model: string } => x.model !== null), rest = v.top.find((x) => x.model === null && compare(exact(x.cost), ZERO) > 0)
-  const cost = (d: Overview['days'][number], model: string | null) => d.parts.find((p) => p.model === model)?.cost ?? '0'
+  const named = v.top.filter((x): x is typeof x & { model: string } => x.model !== null),
+    rest = v.top.find((x) => x.model === null && compare(exact(x.cost), ZERO) > 0)
+  const cost = (d: Overview['days'][number], model: string | null) =>
+    d.parts.find((p) => p.model === model)?.cost ?? '0'
   return {
-    t: v.days.map((d) => d.date), sums: v.days.map((d) => d.cost), total: v.spent_30_days,
-    series: named.slice(0, BARS).map((x) => ({ key: x.model, label: x.model, total: x.cost, values: v.days.map((d) => cost(d, x.model)) })),
-    other: rest ? v.days.map((d) => cost(d, null)) : null, other_total: rest?.cost ?? '0', other_count: 0,
+    t: v.days.map((d) => d.date),
+    sums: v.days.map((d) => d.cost),
+    total: v.spent_30_days,
+    series: named
+      .slice(0, BARS)
+      .map((x) => ({
+        key: x.model,
+        label: x.model,
+        total: x.cost,
+        values: v.days.map((d) => cost(d, x.model)),
+      })),
+    other: rest ? v.days.map((d) => cost(d, null)) : null,
+    other_total: rest?.cost ?? '0',
+    other_count: 0,
   }
 }
 
 export function Spending({ v }: { v: Overview }) {
-  const t = useT('overview'), a = useT('activity'), c = useT('common')
+  const t = useT('overview'),
+    a = useT('activity'),
+    c = useT('common')
   const word = useGroupWord()
   const [view, set] = usePageSearch(shape)
   const own = view.days !== 30 || view.group !== 'model'
   const of = { ...activity.read({}), period: { days: view.days }, group: view.group }
   const query = asked(of)
-  const q = useQuery({ queryKey: ['usage', 'overview', query], queryFn: ({ signal }) => get('/api/usage', { query: { ...query, bucket: 'day', limit: BARS }, signal }), enabled: own })
+  const q = useQuery({
+    queryKey: ['usage', 'overview', query],
+    queryFn: ({ signal }) => get('/api/usage', { query: { ...query, bucket: 'day', limit: BARS }, signal }),
+    enabled: own,
+  })
   useRenewed(['calls'], ['usage', 'overview'], { every: 10_000 })
   const s: Spent | undefined = own ? q.data?.data : spentOf(v)
-  const label = (x: Spent['series'][number]) => (view.group === 'model' ? x.key || a('nameless') : word(view.group, x.key, x.label))
+  const label = (x: Spent['series'][number]) =>
+    view.group === 'model' ? x.key || a('nameless') : word(view.group, x.key, x.label)
   const others = s && (s.other_count > 0 ? a('others', { n: s.other_count }) : t('others'))
   const colors = colorsOf(s?.series.map((x) => x.key) ?? [])
-  const most = s ? s.sums.reduce<number>((best, x, i) => (compare(exact(x), exact(s.sums[best])) > 0 ? i : best), 0) : 0
+  const most = s
+    ? s.sums.reduce<number>((best, x, i) => (compare(exact(x), exact(s.sums[best])) > 0 ? i : best), 0)
+    : 0
   const total = approximately(exact(s?.total))
   const stale = own && q.isPlaceholderData ? 'opacity-60' : ''
-  const series = (key: string, name: string, color: number, values: Amounts) => ({ key, label: name, color, values: values.map((x) => approximately(exact(x))), exact: values, texts: values.map((x) => money(x, { exact: true })) })
-  const row = (key: string, name: React.ReactNode, plainName: string, color: number, cost: string | number | null) => (
+  const series = (key: string, name: string, color: number, values: Amounts) => ({
+    key,
+    label: name,
+    color,
+    values: values.map((x) => approximately(exact(x))),
+    exact: values,
+    texts: values.map((x) => money(x, { exact: true })),
+  })
+  const row = (
+    key: string,
+    name: React.ReactNode,
+    plainName: string,
+    color: number,
+    cost: string | number | null,
+  ) => (
     <li key={key}>
-      <div className="flex items-center gap-2 pb-1.5 text-small"><span aria-hidden className={`size-2.5 flex-none rounded-[2px] ${swatch[color] ?? 'bg-sx'}`} />{name}<Money value={cost} /></div>
-      <Level total={total} label={`${plainName}: ${plain(exact(cost))}`} parts={[{ key: 'part', value: approximately(exact(cost)), className: swatch[color] ?? 'bg-sx' }]} />
+      <div className="flex items-center gap-2 pb-1.5 text-small">
+        <span aria-hidden className={`size-2.5 flex-none rounded-[2px] ${swatch[color] ?? 'bg-sx'}`} />
+        {name}
+        <Money value={cost} />
+      </div>
+      <Level
+        total={total}
+        label={`${plainName}: ${plain(exact(cost))}`}
+        parts={[{ key: 'part', value: approximately(exact(cost)), className: swatch[color] ?? 'bg-sx' }]}
+      />
     </li>
   )
   const failed = q.error && !s ? <ErrorBox error={q.error} onRetry={() => void q.refetch()} /> : undefined
   return (
     <div className="grid gap-5 lg:grid-cols-[minmax(0,1fr)_340px]">
-      <Panel title={t('spending')} note={t('unit')} actions={<span className="flex flex-wrap items-center gap-2"><span role="group" aria-label={c('period')} className="inline-flex rounded-control border border-line bg-surface"><Days days={DAYS} value={view.days} onChange={(days) => set({ days })} /></span><Select aria-label={t('by')} value={view.group} onChange={(e) => set({ group: e.target.value as Group })} options={groups.map((g) => ({ value: g, label: a('byGroup', { what: a(`by_${g}`).toLowerCase() }) }))} className="text-small" /></span>}>
-        {failed ?? (!s ? <SkeletonRows rows={6} /> : (
-          <div className={`transition-opacity delay-200 ${stale}`} aria-busy={stale !== '' || undefined}>
-            <Chart main plainOnPhone kind="bars" hideHead title={t('spending')} unit={t('unit')} unfinished
-              summary={t('summary', { day: s.t[most] ? day(s.t[most], { short: true }) : '', most: money(s.sums[most] ?? null), n: view.days, total: money(s.total) })}
-              times={s.t.map((x) => Date.parse(x))} format={(n) => drawnMoney(n)} time={(ms) => day(ms, { short: true })}
-              series={[...s.series.map((x) => series(x.key, label(x), colors.get(x.key) ?? 0, x.values)), ...(s.other ? [series('\u0000others', others!, 0, s.other)] : [])]} />
-          </div>
-        ))}
+      <Panel
+        title={t('spending')}
+        note={t('unit')}
+        actions={
+          <span className="flex flex-wrap items-center gap-2">
+            <span
+              role="group"
+              aria-label={c('period')}
+              className="inline-flex rounded-control border border-line bg-surface"
+            >
+              <Days days={DAYS} value={view.days} onChange={(days) => set({ days })} />
+            </span>
+            <Select
+              aria-label={t('by')}
+              value={view.group}
+              onChange={(e) => set({ group: e.target.value as Group })}
+              options={groups.map((g) => ({
+                value: g,
+                label: a('byGroup', { what: a(`by_${g}`).toLowerCase() }),
+              }))}
+              className="text-small"
+            />
+          </span>
+        }
+      >
+        {failed ??
+          (!s ? (
+            <SkeletonRows rows={6} />
+          ) : (
+            <div className={`transition-opacity delay-200 ${stale}`} aria-busy={stale !== '' || undefined}>
+              <Chart
+                main
+                plainOnPhone
+                kind="bars"
+                hideHead
+                title={t('spending')}
+                unit={t('unit')}
+                unfinished
+                summary={t('summary', {
+                  day: s.t[most] ? day(s.t[most], { short: true }) : '',
+                  most: money(s.sums[most] ?? null),
+                  n: view.days,
+                  total: money(s.total),
+                })}
+                times={s.t.map((x) => Date.parse(x))}
+                format={(n) => drawnMoney(n)}
+                time={(ms) => day(ms, { short: true })}
+                series={[
+                  ...s.series.map((x) => series(x.key, label(x), colors.get(x.key) ?? 0, x.values)),
+                  ...(s.other ? [series('\u0000others', others!, 0, s.other)] : []),
+                ]}
+              />
+            </div>
+          ))}
       </Panel>
       <Panel title={t('where')} note={t('lastDays', { n: view.days })}>
-        {!s ? !failed && <SkeletonRows rows={4} /> : (
+        {!s ? (
+          !failed && <SkeletonRows rows={4} />
+        ) : (
           <div className={`transition-opacity delay-200 ${stale}`}>
-            <p className="pb-3 text-title"><Money value={s.total} /></p>
+            <p className="pb-3 text-title">
+              <Money value={s.total} />
+            </p>
             <ul className="m-0 flex list-none flex-col gap-3 p-0">
-              {s.series.map((x) => row(x.key, <Link to="/calls" search={callsOf(of, { bucket: 'day', from: '', to: '', group: view.group }, x.key)} className="min-w-0 flex-1 truncate text-ink no-underline hover:underline"><span translate="no">{label(x)}</span></Link>, label(x), colors.get(x.key) ?? 0, x.total))}
-              {s.other && compare(exact(s.other_total), ZERO) > 0 && row('\u0000others', <Link to="/activity" search={activity.write({ ...of, all: true })} className="min-w-0 flex-1 truncate text-ink no-underline hover:underline">{others}</Link>, others!, 0, s.other_total)}
+              {s.series.map((x) =>
+                row(
+                  x.key,
+                  <Link
+                    to="/calls"
+                    search={callsOf(of, { bucket: 'day', from: '', to: '', group: view.group }, x.key)}
+                    className="min-w-0 flex-1 truncate text-ink no-underline hover:underline"
+                  >
+                    <span translate="no">{label(x)}</span>
+                  </Link>,
+                  label(x),
+                  colors.get(x.key) ?? 0,
+                  x.total,
+                ),
+              )}
+              {s.other &&
+                compare(exact(s.other_total), ZERO) > 0 &&
+                row(
+                  '\u0000others',
+                  <Link
+                    to="/activity"
+                    search={activity.write({ ...of, all: true })}
+                    className="min-w-0 flex-1 truncate text-ink no-underline hover:underline"
+                  >
+                    {others}
+                  </Link>,
+                  others!,
+                  0,
+                  s.other_total,
+                )}
             </ul>
           </div>
         )}

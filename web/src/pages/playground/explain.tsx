@@ -11,14 +11,44 @@ import type { Request } from './stream'
 export default function Explain({ body, onClose }: { body: Request; onClose: () => void }) {
   const t = useT('playground')
   const { prepared } = useCatalog()
-  const { data, error, refetch } = useQuery({ queryKey: ['explain', body], queryFn: ({ signal }) => post('/api/v1/route/explain' as '/v1/route/explain', { body: body as never, signal }), staleTime: 0, gcTime: 0 })
+  const { data, error, refetch } = useQuery({
+    queryKey: ['explain', body],
+    queryFn: ({ signal }) =>
+      post('/api/v1/route/explain' as '/v1/route/explain', { body: body as never, signal }),
+    staleTime: 0,
+    gcTime: 0,
+  })
   const plan = data?.data
   return (
-    <Dialog open onOpenChange={(o) => { if (!o) onClose() }} title={t('explainTitle')} description={t('explainText')} wide>
-      {error ? <ErrorBox error={error} onRetry={() => void refetch()} /> : !plan ? <SkeletonRows rows={4} /> : (
+    <Dialog
+      open
+      onOpenChange={(o) => {
+        if (!o) onClose()
+      }}
+      title={t('explainTitle')}
+      description={t('explainText')}
+      wide
+    >
+      {error ? (
+        <ErrorBox error={error} onRetry={() => void refetch()} />
+      ) : !plan ? (
+        <SkeletonRows rows={4} />
+      ) : (
         <div className="flex flex-col gap-3 pt-2">
-          {plan.error && <Notice tone="warn" title={t('explainNone')}><span lang="en" translate="no">{plan.error.message}</span></Notice>}
-          <RouteFlow title={t('explainRoute')} candidates={plan.candidates as unknown as FlowCandidate[]} attempts={[]} asked={body.model} names={(p) => prepared?.providers.get(p) ?? p} />
+          {plan.error && (
+            <Notice tone="warn" title={t('explainNone')}>
+              <span lang="en" translate="no">
+                {plan.error.message}
+              </span>
+            </Notice>
+          )}
+          <RouteFlow
+            title={t('explainRoute')}
+            candidates={plan.candidates as unknown as FlowCandidate[]}
+            attempts={[]}
+            asked={body.model}
+            names={(p) => prepared?.providers.get(p) ?? p}
+          />
         </div>
       )}
     </Dialog>

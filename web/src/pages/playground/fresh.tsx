@@ -17,23 +17,41 @@ export function Fresh({ me, models }: { me: Me; models: readonly Model[] }) {
   const go = useGo()
   const [error, setError] = useState<unknown>(null)
   const [tries, setTries] = useState(0)
-  const enter = (room: Room, models: readonly string[]) => go(`/playground/${room.id}`, { search: shape.write({ models, settings }), replace: true })
+  const enter = (room: Room, models: readonly string[]) =>
+    go(`/playground/${room.id}`, { search: shape.write({ models, settings }), replace: true })
   useEffect(() => {
     const person = me.user!.id
-    if (!again) { enter(beginRoom(person, settings), ids); return }
-    const known = models.find((m) => m.id === ids[0] || m.aliases?.includes(ids[0] ?? '')) ?? models.find((m) => m.rank === 1) ?? models[0]!
+    if (!again) {
+      enter(beginRoom(person, settings), ids)
+      return
+    }
+    const known =
+      models.find((m) => m.id === ids[0] || m.aliases?.includes(ids[0] ?? '')) ??
+      models.find((m) => m.rank === 1) ??
+      models[0]!
     const control = new AbortController()
-    const without = (missing: Beginning['missing']) => enter(beginRoom(person, settings, {}, { call: again, prompt: '', files: [], left: 0, missing }), ids)
+    const without = (missing: Beginning['missing']) =>
+      enter(beginRoom(person, settings, {}, { call: again, prompt: '', files: [], left: 0, missing }), ids)
     setError(null)
     void (async () => {
       try {
         const { begunFrom, readStored } = await import('./stored')
         const text = await readStored(again, control.signal)
         const { turns, prompt, files, left, settings: said } = begunFrom(text, Date.now())
-        enter(beginRoom(person, { ...settings, ...said }, turns.length ? { [known.id]: turns } : {}, { call: again, prompt, files, left, missing: text.whole ? 'nothing' : 'beginning' }), [known.id])
+        enter(
+          beginRoom(person, { ...settings, ...said }, turns.length ? { [known.id]: turns } : {}, {
+            call: again,
+            prompt,
+            files,
+            left,
+            missing: text.whole ? 'nothing' : 'beginning',
+          }),
+          [known.id],
+        )
       } catch (e) {
         if (control.signal.aborted) return
-        if (e instanceof ApiError && (e.status === 404 || e.status === 413)) without(e.status === 404 ? 'gone' : 'large')
+        if (e instanceof ApiError && (e.status === 404 || e.status === 413))
+          without(e.status === 404 ? 'gone' : 'large')
         else setError(e)
       }
     })()
@@ -41,8 +59,18 @@ export function Fresh({ me, models }: { me: Me; models: readonly Model[] }) {
   }, [tries]) // eslint-disable-line react-hooks/exhaustive-deps
   return (
     <>
-      <h1 tabIndex={-1} className="sr-only">{t('title')}</h1>
-      {again && <div className="p-5">{error ? <ErrorBox error={error} onRetry={() => setTries((n) => n + 1)} /> : <Skeleton className="h-8 w-64" />}</div>}
+      <h1 tabIndex={-1} className="sr-only">
+        {t('title')}
+      </h1>
+      {again && (
+        <div className="p-5">
+          {error ? (
+            <ErrorBox error={error} onRetry={() => setTries((n) => n + 1)} />
+          ) : (
+            <Skeleton className="h-8 w-64" />
+          )}
+        </div>
+      )}
     </>
   )
 }
@@ -50,10 +78,27 @@ export function Fresh({ me, models }: { me: Me; models: readonly Model[] }) {
 /** What a chat began with, and what of it is not there. */
 export function BegunNote({ t, begun: b }: { t: T; begun: Beginning }) {
   const short = b.missing !== 'nothing' || b.left > 0
-  const said = [b.missing === 'nothing' ? t('begunText') : t(`begun_${b.missing}`), b.left > 0 ? t('begunLeft', { n: b.left }) : ''].filter(Boolean).join(' ')
+  const said = [
+    b.missing === 'nothing' ? t('begunText') : t(`begun_${b.missing}`),
+    b.left > 0 ? t('begunLeft', { n: b.left }) : '',
+  ]
+    .filter(Boolean)
+    .join(' ')
   return (
     <div role="status" className="border-b border-line px-4 py-2 md:px-5">
-      <Notice tone={short ? 'warn' : 'plain'} action={<Link to={`/calls/${b.call}`} className="inline-flex min-h-6 items-center text-small text-accent-ink">{t('openCall')}</Link>}>{said}</Notice>
+      <Notice
+        tone={short ? 'warn' : 'plain'}
+        action={
+          <Link
+            to={`/calls/${b.call}`}
+            className="inline-flex min-h-6 items-center text-small text-accent-ink"
+          >
+            {t('openCall')}
+          </Link>
+        }
+      >
+        {said}
+      </Notice>
     </div>
   )
 }

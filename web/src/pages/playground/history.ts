@@ -2,9 +2,20 @@
 import { meQuery, queries } from '../../api/query'
 import type { Chat } from './chat'
 
-export interface Kept { readonly id: string; readonly title: string; readonly at: number; readonly size: number }
-interface Entry extends Kept { readonly person: string }
-interface Row { readonly id: string; readonly person: string; readonly chat: Chat }
+export interface Kept {
+  readonly id: string
+  readonly title: string
+  readonly at: number
+  readonly size: number
+}
+interface Entry extends Kept {
+  readonly person: string
+}
+interface Row {
+  readonly id: string
+  readonly person: string
+  readonly chat: Chat
+}
 
 const mostChats = 100
 /** Of all chats of a person, in bytes */
@@ -12,16 +23,33 @@ const mostBytes = 200 << 20
 /** Files of a chat beyond this are not kept; their names are */
 const mostFiles = 24 << 20
 
-function wait<T>(r: IDBRequest<T>): Promise<T> { return new Promise((resolve, reject) => { r.onsuccess = () => resolve(r.result); r.onerror = () => reject(r.error ?? new Error('IndexedDB')) }) }
+function wait<T>(r: IDBRequest<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    r.onsuccess = () => resolve(r.result)
+    r.onerror = () => reject(r.error ?? new Error('IndexedDB'))
+  })
+}
 let opened: Promise<IDBDatabase> | null = null
 function open(): Promise<IDBDatabase> {
   opened ??= new Promise<IDBDatabase>((resolve, reject) => {
     const r = indexedDB.open('weir', 1)
-    r.onupgradeneeded = () => { r.result.createObjectStore('chats', { keyPath: 'id' }); r.result.createObjectStore('list', { keyPath: 'id' }).createIndex('person', ['person', 'at']) }
-    r.onsuccess = () => { r.result.onversionchange = () => { r.result.close(); opened = null }; resolve(r.result) }
+    r.onupgradeneeded = () => {
+      r.result.createObjectStore('chats', { keyPath: 'id' })
+      r.result.createObjectStore('list', { keyPath: 'id' }).createIndex('person', ['person', 'at'])
+    }
+    r.onsuccess = () => {
+      r.result.onversionchange = () => {
+        r.result.close()
+        opened = null
+      }
+      resolve(r.result)
+    }
     r.onerror = () => reject(r.error ?? new Error('IndexedDB'))
     r.onblocked = () => reject(new Error('blocked'))
-  }).catch((e: unknown) => { opened = null; throw e })
+  }).catch((e: unknown) => {
+    opened = null
+    throw e
+  })
   return opened
 }
 async function tables(mode: IDBTransactionMode): Promise<{ chats: IDBObjectStore; list: IDBObjectStore }> {
@@ -31,12 +59,31 @@ async function tables(mode: IDBTransactionMode): Promise<{ chats: IDBObjectStore
 
 /** What of a chat is kept: no raw frames, and files up to the bound, the newest first. */
 export function reduced(chat: Chat): { chat: Chat; size: number } {
-  let files = 0, size = 0
-  const turns = Object.fromEntries(Object.entries(chat.turns).map(([model, all]) => [model, [...all].reverse().map((t) => {
-    size += t.prompt.length * 2 + t.answer.text.length * 2 + t.answer.reasoning.length * 2 + t.answer.images.reduce((n, u) => n + u.length, 0)
-    if (!t.files?.length) return t
-    return { ...t, files: t.files.map((f) => { files += f.data.length; return files > mostFiles ? { ...f, data: '' } : f }) }
-  }).reverse()]))
+  let files = 0,
+    size = 0
+  const turns = Object.fromEntries(
+    Object.entries(chat.turns).map(([model, all]) => [
+      model,
+      [...all]
+        .reverse()
+        .map((t) => {
+          size +=
+            t.prompt.length * 2 +
+            t.answer.text.length * 2 +
+            t.answer.reasoning.length * 2 +
+            t.answer.images.reduce((n, u) => n + u.length, 0)
+          if (!t.files?.length) return t
+          return {
+            ...t,
+            files: t.files.map((f) => {
+              files += f.data.length
+              return files > mostFiles ? { ...f, data: '' } : f
+            }),
+          }
+        })
+        .reverse(),
+    ]),
+  )
   return { chat: { ...chat, turns }, size: size + Math.min(files, mostFiles) }
 }
 /** Keeps a chat and lets the oldest go when there are too many. Answers whether it was kept. */
@@ -51,19 +98,29 @@ export async function keepChat(person: string, id: string, title: string, whole:
     await Promise.all(put)
     await prune(person, id)
     return true
-  } catch { return false }
+  } catch {
+    return false
+  }
 }
 async function prune(person: string, but: string): Promise<void> {
   let sum = 0
-  const over = (await listChats(person)).filter((k, i) => { sum += k.size; return k.id !== but && (i >= mostChats || sum > mostBytes) })
+  const over = (await listChats(person)).filter((k, i) => {
+    sum += k.size
+    return k.id !== but && (i >= mostChats || sum > mostBytes)
+  })
   if (over.length) await deleteChats(over.map((k) => k.id))
 }
 async function readHere(person: string, id: string): Promise<{ chat: Chat; at: number } | null> {
   try {
     const t = await tables('readonly')
-    const [row, entry] = (await Promise.all([wait(t.chats.get(id)), wait(t.list.get(id))])) as [Row | undefined, Entry | undefined]
+    const [row, entry] = (await Promise.all([wait(t.chats.get(id)), wait(t.list.get(id))])) as [
+      Row | undefined,
+      Entry | undefined,
+    ]
     return row?.person === person ? { chat: row.chat, at: entry?.at ?? 0 } : null
-  } catch { return null }
+  } catch {
+    return null
+  }
 }
 
 /** Whether the account keeps chats; it is off until somebody switches it on. */
@@ -74,8 +131,9 @@ export const account = () => import('./account')
 export async function readChat(person: string, id: string): Promise<{ chat: Chat; there: boolean } | null> {
   const here = await readHere(person, id)
   const a = keeps() ? await account() : null
-  const there = a && await a.readThere(id)
-  const chat = a && there && there.at > (here?.at ?? 0) ? a.withFiles(there.chat, here?.chat ?? null) : here?.chat
+  const there = a && (await a.readThere(id))
+  const chat =
+    a && there && there.at > (here?.at ?? 0) ? a.withFiles(there.chat, here?.chat ?? null) : here?.chat
   return chat ? { chat, there: !!there } : null
 }
 /** Those of this browser and of the account, the newest first. */
@@ -85,7 +143,10 @@ export async function listAll(person: string): Promise<readonly (Kept & { readon
   const there = await (await account()).listThere()
   const ids = new Set(there.map((k) => k.id))
   const known = new Map(here.map((k) => [k.id, k]))
-  return [...here.filter((k) => !ids.has(k.id)), ...there.map((k) => ({ ...k, at: Math.max(k.at, known.get(k.id)?.at ?? 0), there: true }))].sort((a, b) => b.at - a.at)
+  return [
+    ...here.filter((k) => !ids.has(k.id)),
+    ...there.map((k) => ({ ...k, at: Math.max(k.at, known.get(k.id)?.at ?? 0), there: true })),
+  ].sort((a, b) => b.at - a.at)
 }
 /** Deletes chats here and, where they are, with the account; `all`: these are all. It fails when one is still there. */
 export async function deleteEverywhere(ids: readonly string[], all: boolean): Promise<void> {
@@ -97,9 +158,17 @@ export async function deleteEverywhere(ids: readonly string[], all: boolean): Pr
 /** The newest first. */
 export async function listChats(person: string): Promise<Kept[]> {
   try {
-    const all = (await wait((await tables('readonly')).list.index('person').getAll(IDBKeyRange.bound([person, 0], [person, Infinity])))) as Entry[]
+    const all = (await wait(
+      (
+        await tables('readonly')
+      ).list
+        .index('person')
+        .getAll(IDBKeyRange.bound([person, 0], [person, Infinity])),
+    )) as Entry[]
     return all.reverse()
-  } catch { return [] }
+  } catch {
+    return []
+  }
 }
 export async function deleteChats(ids: readonly string[]): Promise<void> {
   const t = await tables('readwrite')

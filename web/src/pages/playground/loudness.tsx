@@ -6,12 +6,23 @@ import { useT } from '../../i18n'
 function meter(stream: MediaStream): { level: () => number | null; end: () => void } {
   if (typeof AudioContext === 'undefined') return { level: () => null, end: () => {} }
   try {
-    const context = new AudioContext(), ear = context.createAnalyser()
+    const context = new AudioContext(),
+      ear = context.createAnalyser()
     ear.fftSize = 1024
     context.createMediaStreamSource(stream).connect(ear)
     const wave = new Float32Array(ear.fftSize)
-    return { level: () => { ear.getFloatTimeDomainData(wave); return Math.min(1, Math.sqrt(Math.max(...wave.map(Math.abs)))) }, end: () => { void context.close() } }
-  } catch { return { level: () => null, end: () => {} } }
+    return {
+      level: () => {
+        ear.getFloatTimeDomainData(wave)
+        return Math.min(1, Math.sqrt(Math.max(...wave.map(Math.abs))))
+      },
+      end: () => {
+        void context.close()
+      },
+    }
+  } catch {
+    return { level: () => null, end: () => {} }
+  }
 }
 
 /** Milliseconds without a sound after which it is said. */
@@ -29,13 +40,29 @@ export default function Loudness({ stream }: { stream: MediaStream }) {
       if (v === null || v > 0.05) heard = Date.now()
       setSilent(Date.now() - heard > quietFor)
     }, 100)
-    return () => { clearInterval(timer); sound.end() }
+    return () => {
+      clearInterval(timer)
+      sound.end()
+    }
   }, [stream])
   if (now === null) return null
   return (
     <>
-      <span role="meter" aria-label={t('level')} aria-valuemin={0} aria-valuemax={100} aria-valuenow={Math.round(now * 100)} className="h-1.5 w-16 overflow-hidden rounded-full border border-line2 bg-sunken"><span className="block h-full bg-accent" style={{ width: `${Math.round(now * 100)}%` }} /></span>
-      {silent && <span role="status" className="text-small whitespace-nowrap text-warn">{t('silent')}</span>}
+      <span
+        role="meter"
+        aria-label={t('level')}
+        aria-valuemin={0}
+        aria-valuemax={100}
+        aria-valuenow={Math.round(now * 100)}
+        className="h-1.5 w-16 overflow-hidden rounded-full border border-line2 bg-sunken"
+      >
+        <span className="block h-full bg-accent" style={{ width: `${Math.round(now * 100)}%` }} />
+      </span>
+      {silent && (
+        <span role="status" className="text-small whitespace-nowrap text-warn">
+          {t('silent')}
+        </span>
+      )}
     </>
   )
 }

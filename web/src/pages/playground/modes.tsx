@@ -23,7 +23,15 @@ export function Modes({ now }: { now: Mode }) {
   return (
     <nav aria-label={t('modes')} className="flex rounded-control border border-line bg-surface">
       {there.map((m) => (
-        <Link key={m} to={pathOf(m)} {...({ activeOptions: { exact: true } } as object)} aria-current={m === now ? 'page' : undefined} className="flex h-[30px] min-w-0 flex-auto items-center justify-center truncate px-2 text-small font-medium text-ink2 no-underline first:rounded-l-[5px] last:rounded-r-[5px] hover:text-ink aria-[current=page]:bg-sunken aria-[current=page]:text-ink max-md:h-11">{t(`mode_${m}`)}</Link>
+        <Link
+          key={m}
+          to={pathOf(m)}
+          {...({ activeOptions: { exact: true } } as object)}
+          aria-current={m === now ? 'page' : undefined}
+          className="flex h-[30px] min-w-0 flex-auto items-center justify-center truncate px-2 text-small font-medium text-ink2 no-underline first:rounded-l-[5px] last:rounded-r-[5px] hover:text-ink aria-[current=page]:bg-sunken aria-[current=page]:text-ink max-md:h-11"
+        >
+          {t(`mode_${m}`)}
+        </Link>
       ))}
     </nav>
   )
@@ -41,36 +49,88 @@ function useAboveKeyboard() {
     const look = () => {
       // A person who has zoomed in sees a part as well, but has no keyboard open.
       const covered = v.scale < 1.05 && window.innerHeight - v.height > keyboard
-      setHeight(covered && box.current ? Math.max(160, Math.round(v.offsetTop + v.height - box.current.getBoundingClientRect().top)) : null)
+      setHeight(
+        covered && box.current
+          ? Math.max(160, Math.round(v.offsetTop + v.height - box.current.getBoundingClientRect().top))
+          : null,
+      )
     }
     look()
     v.addEventListener('resize', look)
     v.addEventListener('scroll', look)
-    return () => { v.removeEventListener('resize', look); v.removeEventListener('scroll', look) }
+    return () => {
+      v.removeEventListener('resize', look)
+      v.removeEventListener('scroll', look)
+    }
   }, [])
   return { box, covered: height !== null, style: height === null ? {} : { height, minHeight: 0 } }
 }
 
 /** The page, its settings beside it or in a sheet. */
-export function Frame({ mode, settings, children, foot, open, onOpen }: { mode: Mode; settings: ReactNode; children: ReactNode; foot?: ReactNode; open: boolean; onOpen: (open: boolean) => void }) {
+export function Frame({
+  mode,
+  settings,
+  children,
+  foot,
+  open,
+  onOpen,
+}: {
+  mode: Mode
+  settings: ReactNode
+  children: ReactNode
+  foot?: ReactNode
+  open: boolean
+  onOpen: (open: boolean) => void
+}) {
   const t = useT('playground')
   const { box, covered, style } = useAboveKeyboard()
   return (
-    <div ref={box} style={style} className="flex h-[calc(100dvh-52px)] min-h-96 max-md:h-[calc(100dvh-132px)]">
-      <h1 tabIndex={-1} className="sr-only">{t('titleOf', { mode: t(`mode_${mode}`) })}</h1>
+    <div
+      ref={box}
+      style={style}
+      className="flex h-[calc(100dvh-52px)] min-h-96 max-md:h-[calc(100dvh-132px)]"
+    >
+      <h1 tabIndex={-1} className="sr-only">
+        {t('titleOf', { mode: t(`mode_${mode}`) })}
+      </h1>
       <div className="flex min-w-0 flex-1 flex-col">
-        {!covered && <div className="flex items-center gap-2 border-b border-line bg-surface px-3 py-1.5 lg:hidden"><div className="min-w-0 flex-1"><Modes now={mode} /></div><IconButton icon="sliders" label={t('panel')} onClick={() => onOpen(true)} /></div>}
+        {!covered && (
+          <div className="flex items-center gap-2 border-b border-line bg-surface px-3 py-1.5 lg:hidden">
+            <div className="min-w-0 flex-1">
+              <Modes now={mode} />
+            </div>
+            <IconButton icon="sliders" label={t('panel')} onClick={() => onOpen(true)} />
+          </div>
+        )}
         {children}
         {foot}
       </div>
-      <aside aria-label={t('panel')} className="w-72 flex-none overflow-y-auto border-l border-line bg-surface p-5 max-lg:hidden"><div className="pb-4"><Modes now={mode} /></div>{settings}</aside>
-      <Sheet open={open} onOpenChange={onOpen} title={t('panel')}>{settings}</Sheet>
+      <aside
+        aria-label={t('panel')}
+        className="w-72 flex-none overflow-y-auto border-l border-line bg-surface p-5 max-lg:hidden"
+      >
+        <div className="pb-4">
+          <Modes now={mode} />
+        </div>
+        {settings}
+      </aside>
+      <Sheet open={open} onOpenChange={onOpen} title={t('panel')}>
+        {settings}
+      </Sheet>
     </div>
   )
 }
 
 /** Asks visitors to sign in, waits for the catalog, and says when there is no model for it. */
-export function Ready({ mode, fits, children }: { mode: Mode; fits: (m: Model) => boolean; children: (me: Me, models: readonly Model[], all: readonly Model[]) => ReactNode }) {
+export function Ready({
+  mode,
+  fits,
+  children,
+}: {
+  mode: Mode
+  fits: (m: Model) => boolean
+  children: (me: Me, models: readonly Model[], all: readonly Model[]) => ReactNode
+}) {
   const t = useT('playground')
   const me = useMe()
   const { prepared, error, refetch } = useCatalog()
@@ -78,21 +138,86 @@ export function Ready({ mode, fits, children }: { mode: Mode; fits: (m: Model) =
   const all = [...(prepared?.models.values() ?? [])]
   const models = all.filter((m) => m.live && fits(m))
   let inside: ReactNode
-  if (me && !me.user) inside = <Empty icon="play" title={t('visitor')} action={<a href={`/sign-in?to=${encodeURIComponent(location.pathname + location.search)}`} className="font-medium text-accent-ink">{t('signIn')}</a>}>{t('visitorText')}</Empty>
-  else if (error && !prepared) inside = <div className="p-5"><ErrorBox error={error} onRetry={() => void refetch()} /></div>
-  else if (!me?.user || !prepared) inside = <div className="p-5"><Skeleton className="h-8 w-64" /></div>
-  else if (models.length === 0) inside = <><div className="mx-auto max-w-md px-4 pt-4"><Modes now={mode} /></div><Empty icon="box" title={t('noModels')} action={<LinkButton to="/models">{t('toCatalog')}</LinkButton>}>{t('noModelsText')}</Empty></>
+  if (me && !me.user)
+    inside = (
+      <Empty
+        icon="play"
+        title={t('visitor')}
+        action={
+          <a
+            href={`/sign-in?to=${encodeURIComponent(location.pathname + location.search)}`}
+            className="font-medium text-accent-ink"
+          >
+            {t('signIn')}
+          </a>
+        }
+      >
+        {t('visitorText')}
+      </Empty>
+    )
+  else if (error && !prepared)
+    inside = (
+      <div className="p-5">
+        <ErrorBox error={error} onRetry={() => void refetch()} />
+      </div>
+    )
+  else if (!me?.user || !prepared)
+    inside = (
+      <div className="p-5">
+        <Skeleton className="h-8 w-64" />
+      </div>
+    )
+  else if (models.length === 0)
+    inside = (
+      <>
+        <div className="mx-auto max-w-md px-4 pt-4">
+          <Modes now={mode} />
+        </div>
+        <Empty
+          icon="box"
+          title={t('noModels')}
+          action={<LinkButton to="/models">{t('toCatalog')}</LinkButton>}
+        >
+          {t('noModelsText')}
+        </Empty>
+      </>
+    )
   else return children(me, models, all)
-  return <><h1 tabIndex={-1} className="sr-only">{t('title')}</h1>{inside}</>
+  return (
+    <>
+      <h1 tabIndex={-1} className="sr-only">
+        {t('title')}
+      </h1>
+      {inside}
+    </>
+  )
 }
 /** What failed; where money is missing, with the way to it. */
 export function FailedBox({ error, ...rest }: { error: unknown; onRetry?: () => void; title?: string }) {
   const t = useT('playground')
   const pays = useMe()?.features.payments === true
   const poor = error instanceof ApiError && error.status === 402
-  return <ErrorBox error={error} {...rest} {...(poor ? { action: <LinkButton small look="main" icon="wallet" to={pays ? '/money/top-up' : '/money'}>{t(pays ? 'topUp' : 'toMoney')}</LinkButton> } : {})} />
+  return (
+    <ErrorBox
+      error={error}
+      {...rest}
+      {...(poor
+        ? {
+            action: (
+              <LinkButton small look="main" icon="wallet" to={pays ? '/money/top-up' : '/money'}>
+                {t(pays ? 'topUp' : 'toMoney')}
+              </LinkButton>
+            ),
+          }
+        : {})}
+    />
+  )
 }
-export function useSheet(): [boolean, (open: boolean) => void] { return useState(false) }
+export function useSheet(): [boolean, (open: boolean) => void] {
+  return useState(false)
+}
 
 /** The route that a request would take, in a chunk of its own. */
-export const Explain = lazy(() => Promise.all([import('./explain'), loadMessages(['route'])]).then(([m]) => m))
+export const Explain = lazy(() =>
+  Promise.all([import('./explain'), loadMessages(['route'])]).then(([m]) => m),
+)

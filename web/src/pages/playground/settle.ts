@@ -11,10 +11,14 @@ export async function settled(id: string): Promise<string | null> {
       const { data } = await get('/api/calls/{id}', { path: { id }, quiet: true })
       // A call that failed has its record, and no charge.
       if (data.settled || data.status >= 400) cost = data.cost
-    } catch (e) { if (e instanceof ApiError && e.status !== 404 && e.status !== 429) return null }
+    } catch (e) {
+      if (e instanceof ApiError && e.status !== 404 && e.status !== 429) return null
+    }
   }
   spent()
   return cost
 }
 /** What is available has changed. */
-export function spent(): void { void queries.invalidateQueries({ queryKey: availableQuery.queryKey }) }
+export function spent(): void {
+  void queries.invalidateQueries({ queryKey: availableQuery.queryKey })
+}

@@ -1,5 +1,13 @@
 /** What the kinds beside chat share: what was made in this tab, the model, the cost, and a failure. */
-import { Suspense, lazy, useCallback, useLayoutEffect, useRef, useSyncExternalStore, type ReactNode } from 'react'
+import {
+  Suspense,
+  lazy,
+  useCallback,
+  useLayoutEffect,
+  useRef,
+  useSyncExternalStore,
+  type ReactNode,
+} from 'react'
 import { ApiError } from '../../api/client'
 import { useT } from '../../i18n'
 import { hasPage } from '../../router'
@@ -15,20 +23,64 @@ import type { Asked } from './code'
 import { FailedBox } from './modes'
 
 /** A request of this tab: its answer is made apart from the page, so that it goes on while the person looks elsewhere. */
-export interface Work { readonly id: string; readonly model: string; readonly at: number; readonly state: 'running' | 'done' | 'failed' | 'stopped'; readonly call: string | null; readonly cost: string | null; readonly error: ApiError | null; readonly took: number | null }
-export const work = (model: string): Work => ({ id: crypto.randomUUID?.() ?? String(Math.random()), model, at: Date.now(), state: 'running', call: null, cost: null, error: null, took: null })
-export const asFailure = (e: unknown) => (e instanceof ApiError ? e : new ApiError('offline', 'The connection broke off before the end of the answer.', 0))
+export interface Work {
+  readonly id: string
+  readonly model: string
+  readonly at: number
+  readonly state: 'running' | 'done' | 'failed' | 'stopped'
+  readonly call: string | null
+  readonly cost: string | null
+  readonly error: ApiError | null
+  readonly took: number | null
+}
+export const work = (model: string): Work => ({
+  id: crypto.randomUUID?.() ?? String(Math.random()),
+  model,
+  at: Date.now(),
+  state: 'running',
+  call: null,
+  cost: null,
+  error: null,
+  took: null,
+})
+export const asFailure = (e: unknown) =>
+  e instanceof ApiError
+    ? e
+    : new ApiError('offline', 'The connection broke off before the end of the answer.', 0)
 
-interface Shelf<V> { value: V; listeners: Set<() => void> }
+interface Shelf<V> {
+  value: V
+  listeners: Set<() => void>
+}
 const shelves = new Map<string, Shelf<unknown>>()
 /** A value that outlives the page, as long as the tab. Names begin with the person. */
 export function useKept<V>(name: string, first: V): [V, (f: (now: V) => V) => void] {
   let shelf = shelves.get(name) as Shelf<V> | undefined
-  if (!shelf) { shelf = { value: first, listeners: new Set() }; shelves.set(name, shelf as Shelf<unknown>) }
+  if (!shelf) {
+    shelf = { value: first, listeners: new Set() }
+    shelves.set(name, shelf as Shelf<unknown>)
+  }
   const s = shelf
-  const subscribe = useCallback((f: () => void) => { s.listeners.add(f); return () => { s.listeners.delete(f) } }, [s])
+  const subscribe = useCallback(
+    (f: () => void) => {
+      s.listeners.add(f)
+      return () => {
+        s.listeners.delete(f)
+      }
+    },
+    [s],
+  )
   const value = useSyncExternalStore(subscribe, () => s.value)
-  return [value, useCallback((f) => { s.value = f(s.value); for (const l of s.listeners) l() }, [s])]
+  return [
+    value,
+    useCallback(
+      (f) => {
+        s.value = f(s.value)
+        for (const l of s.listeners) l()
+      },
+      [s],
+    ),
+  ]
 }
 /** What the address asks for, once for each visit of a page: `take` gets its members. A link to the playground decides, whatever was chosen here before. */
 export function useAsked(take: (asked: { readonly [name: string]: string | undefined }) => void): void {
@@ -41,16 +93,46 @@ export function useAsked(take: (asked: { readonly [name: string]: string | undef
   })
 }
 /** A setting of the address, when it is one of these. */
-export const oneOf = (v: string | undefined, of: readonly string[], otherwise: string) => (v !== undefined && of.includes(v) ? v : otherwise)
+export const oneOf = (v: string | undefined, of: readonly string[], otherwise: string) =>
+  v !== undefined && of.includes(v) ? v : otherwise
 /** The model of a kind; that of the address comes first, then the last choice of this browser. */
 export function useModel(kind: string, models: readonly Model[]): [Model, (id: string) => void] {
   const [id, setId] = useKept(`model ${kind}`, remembered(`playground.${kind}`) ?? '')
-  useAsked(({ models: asked = '' }) => { const there = asked.split(',').find((a) => models.some((m) => m.id === a)); if (there) setId(() => there) })
-  return [models.find((m) => m.id === id) ?? models[0]!, (next) => { remember(`playground.${kind}`, next); setId(() => next) }]
+  useAsked(({ models: asked = '' }) => {
+    const there = asked.split(',').find((a) => models.some((m) => m.id === a))
+    if (there) setId(() => there)
+  })
+  return [
+    models.find((m) => m.id === id) ?? models[0]!,
+    (next) => {
+      remember(`playground.${kind}`, next)
+      setId(() => next)
+    },
+  ]
 }
-export function ModelField({ models, model, onModel, mark }: { models: readonly Model[]; model: Model; onModel: (id: string) => void; /** Why a model does not fit */ mark?: (m: Model) => string | null }) {
+export function ModelField({
+  models,
+  model,
+  onModel,
+  mark,
+}: {
+  models: readonly Model[]
+  model: Model
+  onModel: (id: string) => void /** Why a model does not fit */
+  mark?: (m: Model) => string | null
+}) {
   const t = useT('playground')
-  return <Field label={t('model')}><Select value={model.id} translate="no" className="w-full" options={models.map((m) => ({ value: m.id, label: [m.name, mark?.(m)].filter(Boolean).join(' — ') }))} onChange={(e) => onModel(e.target.value)} /></Field>
+  return (
+    <Field label={t('model')}>
+      <Select
+        value={model.id}
+        translate="no"
+        className="w-full"
+        options={models.map((m) => ({ value: m.id, label: [m.name, mark?.(m)].filter(Boolean).join(' — ') }))}
+        onChange={(e) => onModel(e.target.value)}
+      />
+    </Field>
+  )
 }
 /** What one work cost, and its call. */
 export function Foot({ w, name, children }: { w: Work; name: string; children?: ReactNode }) {
@@ -60,19 +142,56 @@ export function Foot({ w, name, children }: { w: Work; name: string; children?: 
       <span translate="no">{name}</span>
       {children}
       <span className="flex-1" />
-      {w.cost !== null ? <><Money value={w.cost} exact className="font-semibold text-ink" /><Tag tone="good">{t('settled')}</Tag></> : w.state !== 'failed' && w.call ? <Tag tone="hold">{t('settling')}</Tag> : null}
-      {w.call && w.cost !== null && hasPage('/calls/$id') && <Link to={`/calls/${w.call}`} className="inline-flex min-h-6 items-center text-accent-ink">{t('openCall')}</Link>}
+      {w.cost !== null ? (
+        <>
+          <Money value={w.cost} exact className="font-semibold text-ink" />
+          <Tag tone="good">{t('settled')}</Tag>
+        </>
+      ) : w.state !== 'failed' && w.call ? (
+        <Tag tone="hold">{t('settling')}</Tag>
+      ) : null}
+      {w.call && w.cost !== null && hasPage('/calls/$id') && (
+        <Link to={`/calls/${w.call}`} className="inline-flex min-h-6 items-center text-accent-ink">
+          {t('openCall')}
+        </Link>
+      )}
     </p>
   )
 }
 export function Failed({ w, onRetry }: { w: Work; onRetry?: () => void }) {
   const t = useT('playground')
   if (w.state === 'stopped') return <p className="text-small text-ink3">{t('stopped')}</p>
-  return w.error ? <FailedBox title={t('failedTitle')} error={w.error} {...(onRetry ? { onRetry } : {})} /> : null
+  return w.error ? (
+    <FailedBox title={t('failedTitle')} error={w.error} {...(onRetry ? { onRetry } : {})} />
+  ) : null
 }
 const RequestCode = lazy(() => import('./code'))
 /** The window with a request as code. `children` stand above it. */
-export function CodeOf({ of, onClose, foot, children }: { of: Asked; onClose: () => void; foot?: ReactNode; children?: ReactNode }) {
+export function CodeOf({
+  of,
+  onClose,
+  foot,
+  children,
+}: {
+  of: Asked
+  onClose: () => void
+  foot?: ReactNode
+  children?: ReactNode
+}) {
   const t = useT('playground')
-  return <Dialog open onOpenChange={(o) => { if (!o) onClose() }} title={t('codeTitle')} wide>{children}<Suspense fallback={<SkeletonRows rows={8} />}><RequestCode of={of} foot={foot} /></Suspense></Dialog>
+  return (
+    <Dialog
+      open
+      onOpenChange={(o) => {
+        if (!o) onClose()
+      }}
+      title={t('codeTitle')}
+      wide
+    >
+      {children}
+      <Suspense fallback={<SkeletonRows rows={8} />}>
+        <RequestCode of={of} foot={foot} />
+      </Suspense>
+    </Dialog>
+  )
 }

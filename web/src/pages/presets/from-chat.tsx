@@ -14,20 +14,53 @@ export default function FromChat({ person }: { person: string }) {
   const go = useGo()
   const [open, setOpen] = useState(false)
   const { data } = useQuery({
-    queryKey: ['chats', 'last', person], staleTime: 0, gcTime: 0, retry: false,
+    queryKey: ['chats', 'last', person],
+    staleTime: 0,
+    gcTime: 0,
+    retry: false,
     queryFn: async () => {
       const last = (await listAll(person))[0]
       const chat = last ? (await readChat(person, last.id))?.chat : null
-      return last && chat ? { title: last.title, model: chat.models[0] ?? '', settings: { ...unset, ...chat.settings } } : null
+      return last && chat
+        ? { title: last.title, model: chat.models[0] ?? '', settings: { ...unset, ...chat.settings } }
+        : null
     },
   })
   if (data === undefined) return null
-  if (data === null) return <LinkButton to="/playground" icon="play">{t('toPlayground')}</LinkButton>
+  if (data === null)
+    return (
+      <LinkButton to="/playground" icon="play">
+        {t('toPlayground')}
+      </LinkButton>
+    )
   return (
     <>
-      <Button icon="sliders" onClick={() => setOpen(true)}>{t('fromChat')}</Button>
-      <p className="basis-full text-small text-ink3">{t.rich('fromChatOf', { title: <span key="t" translate="no" dir="auto" className="text-ink2">{data.title.slice(0, 60)}</span>, model: <span key="m" translate="no" className="text-ink2">{data.model}</span> })}</p>
-      {open && <SavePreset model={data.model} settings={data.settings} suggested={nameFrom(data.title)} onSaved={(name) => go(`/presets/${name}`)} onClose={() => setOpen(false)} />}
+      <Button icon="sliders" onClick={() => setOpen(true)}>
+        {t('fromChat')}
+      </Button>
+      <p className="basis-full text-small text-ink3">
+        {t.rich('fromChatOf', {
+          title: (
+            <span key="t" translate="no" dir="auto" className="text-ink2">
+              {data.title.slice(0, 60)}
+            </span>
+          ),
+          model: (
+            <span key="m" translate="no" className="text-ink2">
+              {data.model}
+            </span>
+          ),
+        })}
+      </p>
+      {open && (
+        <SavePreset
+          model={data.model}
+          settings={data.settings}
+          suggested={nameFrom(data.title)}
+          onSaved={(name) => go(`/presets/${name}`)}
+          onClose={() => setOpen(false)}
+        />
+      )}
     </>
   )
 }

@@ -19,18 +19,30 @@ import { When } from '../../ui/values'
 import { ImportButton } from '../account/import-button'
 import { goodName, listQuery, renew, type Row } from './data'
 
-const FromChat = lazy(() => Promise.all([import('./from-chat'), loadMessages(['playground'])]).then(([m]) => m))
+const FromChat = lazy(() =>
+  Promise.all([import('./from-chat'), loadMessages(['playground'])]).then(([m]) => m),
+)
 
 export function Used({ uses }: { uses: Row['uses'] }) {
   const t = useT('presets')
   if (uses.calls === 0) return <span className="text-ink3">{t('notUsed')}</span>
-  return <span className="tabular-nums">{t('usedCalls', { n: uses.calls })} {t('usedKeys', { n: uses.keys })}</span>
+  return (
+    <span className="tabular-nums">
+      {t('usedCalls', { n: uses.calls })} {t('usedKeys', { n: uses.keys })}
+    </span>
+  )
 }
 function Named({ p }: { p: Row }) {
   return (
     <span className="block min-w-0 py-1.5">
-      <span className="block font-medium break-all" translate="no">{p.name}</span>
-      {p.description && <span className="block text-label break-words text-ink3" dir="auto">{p.description}</span>}
+      <span className="block font-medium break-all" translate="no">
+        {p.name}
+      </span>
+      {p.description && (
+        <span className="block text-label break-words text-ink3" dir="auto">
+          {p.description}
+        </span>
+      )}
     </span>
   )
 }
@@ -55,7 +67,11 @@ export default function Presets() {
       await post('/api/presets', { body: { name } })
       await renew()
       go(`/presets/${name}`)
-    } catch (e) { setFailed(e) } finally { setBusy(false) }
+    } catch (e) {
+      setFailed(e)
+    } finally {
+      setBusy(false)
+    }
   }
   const erase = async (p: Row) => {
     setBusy(true)
@@ -64,7 +80,11 @@ export default function Presets() {
       setRemoving(null)
       toast(t('removed', { name: p.name }))
       await renew()
-    } catch (e) { toast(explain(e)) } finally { setBusy(false) }
+    } catch (e) {
+      toast(explain(e))
+    } finally {
+      setBusy(false)
+    }
   }
   useShortcuts({ n: () => field.current?.focus() })
   const menu = (p: Row) => {
@@ -73,27 +93,102 @@ export default function Presets() {
       { kind: 'line' },
       { label: t('remove'), icon: 'trash', tone: 'bad', onSelect: () => setRemoving(p) },
     ]
-    return <span onClick={(e) => e.stopPropagation()}><Menu trigger={<IconButton icon="more" label={t('actions', { name: p.name })} />} items={items} /></span>
+    return (
+      <span onClick={(e) => e.stopPropagation()}>
+        <Menu trigger={<IconButton icon="more" label={t('actions', { name: p.name })} />} items={items} />
+      </span>
+    )
   }
-  const model = (p: Row) => (p.model ? <span translate="no" className="break-all">{p.model}</span> : <span className="text-ink3">{t('anyModel')}</span>)
+  const model = (p: Row) =>
+    p.model ? (
+      <span translate="no" className="break-all">
+        {p.model}
+      </span>
+    ) : (
+      <span className="text-ink3">{t('anyModel')}</span>
+    )
   return (
     <Page>
-      <PageHead title={t('title')} note={t('note')}>{me && <ImportButton label={t('importOpen')} />}</PageHead>
+      <PageHead title={t('title')} note={t('note')}>
+        {me && <ImportButton label={t('importOpen')} />}
+      </PageHead>
       {me && (
-        <form onSubmit={(e) => { void make(e) }} className="mb-5 flex max-w-xl flex-wrap items-end gap-2">
-          <Field label={t('newName')} className="min-w-52 flex-1" error={bad ? t('newHelp') : failed ? (failed instanceof ApiError && failed.status === 409 ? t('taken') : said(failed)) : undefined}>
-            <Input ref={field} value={name} maxLength={64} placeholder={t('newHint')} spellCheck={false} onChange={(e) => { setName(e.target.value); setFailed(null) }} autoComplete="off" />
+        <form
+          onSubmit={(e) => {
+            void make(e)
+          }}
+          className="mb-5 flex max-w-xl flex-wrap items-end gap-2"
+        >
+          <Field
+            label={t('newName')}
+            className="min-w-52 flex-1"
+            error={
+              bad
+                ? t('newHelp')
+                : failed
+                  ? failed instanceof ApiError && failed.status === 409
+                    ? t('taken')
+                    : said(failed)
+                  : undefined
+            }
+          >
+            <Input
+              ref={field}
+              value={name}
+              maxLength={64}
+              placeholder={t('newHint')}
+              spellCheck={false}
+              onChange={(e) => {
+                setName(e.target.value)
+                setFailed(null)
+              }}
+              autoComplete="off"
+            />
           </Field>
-          <Button look="main" type="submit" icon="plus" busy={busy} disabled={!goodName(name)}>{t('make')}</Button>
+          <Button look="main" type="submit" icon="plus" busy={busy} disabled={!goodName(name)}>
+            {t('make')}
+          </Button>
         </form>
       )}
       <Panel flush {...(data ? { note: t('count', { n: data.data.length, most: data.most }) } : {})}>
-        <Table<Row> main name="presets" caption={t('title')} rows={data?.data} rowKey={(p) => p.name} error={error} onRetry={() => { void refetch() }}
-          empty={<Empty icon="sliders" title={t('empty')} action={me?.user && <Suspense><FromChat person={me.user.id} /></Suspense>}>{t('emptyText')}</Empty>}
+        <Table<Row>
+          main
+          name="presets"
+          caption={t('title')}
+          rows={data?.data}
+          rowKey={(p) => p.name}
+          error={error}
+          onRetry={() => {
+            void refetch()
+          }}
+          empty={
+            <Empty
+              icon="sliders"
+              title={t('empty')}
+              action={
+                me?.user && (
+                  <Suspense>
+                    <FromChat person={me.user.id} />
+                  </Suspense>
+                )
+              }
+            >
+              {t('emptyText')}
+            </Empty>
+          }
           onOpen={(p) => go(`/presets/${p.name}`)}
           columns={[
             { key: 'name', head: t('name'), cell: (p) => <Named p={p} /> },
-            { key: 'slug', head: t('slug'), from: 'xl', cell: (p) => <span onClick={(e) => e.stopPropagation()}><Slug>{p.slug}</Slug></span> },
+            {
+              key: 'slug',
+              head: t('slug'),
+              from: 'xl',
+              cell: (p) => (
+                <span onClick={(e) => e.stopPropagation()}>
+                  <Slug>{p.slug}</Slug>
+                </span>
+              ),
+            },
             { key: 'model', head: t('model'), width: '22%', cell: model },
             { key: 'used', head: t('used'), from: 'lg', cell: (p) => <Used uses={p.uses} /> },
             { key: 'version', head: t('version'), align: 'end', from: 'md', cell: (p) => p.version },
@@ -102,12 +197,34 @@ export default function Presets() {
           ]}
           phone={(p) => (
             <div className="flex items-start gap-2">
-              <div className="min-w-0 flex-1"><Named p={p} /><span className="block text-small text-ink2">{model(p)} · {t('versionN', { n: p.version })}</span><span className="block text-small text-ink2"><Used uses={p.uses} /></span></div>
+              <div className="min-w-0 flex-1">
+                <Named p={p} />
+                <span className="block text-small text-ink2">
+                  {model(p)} · {t('versionN', { n: p.version })}
+                </span>
+                <span className="block text-small text-ink2">
+                  <Used uses={p.uses} />
+                </span>
+              </div>
               {menu(p)}
             </div>
-          )} />
+          )}
+        />
       </Panel>
-      <Confirm open={removing !== null} onOpenChange={(o) => { if (!o) setRemoving(null) }} title={t('removeTitle', { name: removing?.name ?? '' })} verb={t('remove')} busy={busy} onConfirm={() => { if (removing) void erase(removing) }}>{t('removeText')}</Confirm>
+      <Confirm
+        open={removing !== null}
+        onOpenChange={(o) => {
+          if (!o) setRemoving(null)
+        }}
+        title={t('removeTitle', { name: removing?.name ?? '' })}
+        verb={t('remove')}
+        busy={busy}
+        onConfirm={() => {
+          if (removing) void erase(removing)
+        }}
+      >
+        {t('removeText')}
+      </Confirm>
     </Page>
   )
 }

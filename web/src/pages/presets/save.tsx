@@ -12,7 +12,19 @@ import type { Settings } from '../playground/stream'
 import { goodName, renew, saidBy } from './data'
 
 /** `onSaved` instead of the message that it is saved. */
-export default function SavePreset({ model, settings, suggested = '', onSaved, onClose }: { model: string; settings: Settings; suggested?: string; onSaved?: (name: string) => void; onClose: () => void }) {
+export default function SavePreset({
+  model,
+  settings,
+  suggested = '',
+  onSaved,
+  onClose,
+}: {
+  model: string
+  settings: Settings
+  suggested?: string
+  onSaved?: (name: string) => void
+  onClose: () => void
+}) {
   const t = useT('playground')
   const go = useGo()
   const [name, setName] = useState(suggested)
@@ -26,19 +38,68 @@ export default function SavePreset({ model, settings, suggested = '', onSaved, o
     setError(null)
     const body = saidBy({ model, settings, parameters: '', provider: '', plugins: '' })
     try {
-      if (taken) await put('/api/presets/{name}', { path: { name }, body: { ...body, description: (await get('/api/presets/{name}', { path: { name } })).data.description } })
+      if (taken)
+        await put('/api/presets/{name}', {
+          path: { name },
+          body: {
+            ...body,
+            description: (await get('/api/presets/{name}', { path: { name } })).data.description,
+          },
+        })
       else await post('/api/presets', { body: { name, ...body } })
       await renew()
       onClose()
       if (onSaved) onSaved(name)
       else toast(t('presetSaved', { name }), { label: t('presetOpen'), run: () => go(`/presets/${name}`) })
-    } catch (e) { setError(e) } finally { setBusy(false) }
+    } catch (e) {
+      setError(e)
+    } finally {
+      setBusy(false)
+    }
   }
-  const wrong = name !== '' && !goodName(name) ? t('presetNameHelp') : taken ? t('presetTaken') : error !== null ? (error instanceof ApiError && error.field ? said(error) : explain(error)) : undefined
+  const wrong =
+    name !== '' && !goodName(name)
+      ? t('presetNameHelp')
+      : taken
+        ? t('presetTaken')
+        : error !== null
+          ? error instanceof ApiError && error.field
+            ? said(error)
+            : explain(error)
+          : undefined
   return (
-    <Dialog open onOpenChange={(o) => { if (!o) onClose() }} title={t('savePreset')} description={t('savePresetText')} footer={<Button look="main" type="submit" form="preset-form" busy={busy} disabled={!goodName(name)}>{t(taken ? 'presetNext' : 'presetSave')}</Button>}>
-      <form id="preset-form" onSubmit={(e) => { void save(e) }} className="pt-2">
-        <Field label={t('presetName')} help={t('presetNameHelp')} error={wrong}><Input value={name} maxLength={64} spellCheck={false} autoComplete="off" onChange={(e) => { setName(e.target.value); setError(null) }} /></Field>
+    <Dialog
+      open
+      onOpenChange={(o) => {
+        if (!o) onClose()
+      }}
+      title={t('savePreset')}
+      description={t('savePresetText')}
+      footer={
+        <Button look="main" type="submit" form="preset-form" busy={busy} disabled={!goodName(name)}>
+          {t(taken ? 'presetNext' : 'presetSave')}
+        </Button>
+      }
+    >
+      <form
+        id="preset-form"
+        onSubmit={(e) => {
+          void save(e)
+        }}
+        className="pt-2"
+      >
+        <Field label={t('presetName')} help={t('presetNameHelp')} error={wrong}>
+          <Input
+            value={name}
+            maxLength={64}
+            spellCheck={false}
+            autoComplete="off"
+            onChange={(e) => {
+              setName(e.target.value)
+              setError(null)
+            }}
+          />
+        </Field>
       </form>
     </Dialog>
   )

@@ -22,26 +22,69 @@ const modes = ['by_default', 'on_request', 'never'] as const
 
 export default function DataPage() {
   const t = useT('storing')
-  const { data, error, refetch } = useQuery({ queryKey, queryFn: ({ signal }) => get('/api/account/data', { signal }) })
+  const { data, error, refetch } = useQuery({
+    queryKey,
+    queryFn: ({ signal }) => get('/api/account/data', { signal }),
+  })
   return (
     <Settings at="data">
-      {error && !data ? <ErrorBox error={error} onRetry={() => void refetch()} /> : !data ? <Panel><SkeletonRows rows={8} /></Panel> : (
+      {error && !data ? (
+        <ErrorBox error={error} onRetry={() => void refetch()} />
+      ) : !data ? (
+        <Panel>
+          <SkeletonRows rows={8} />
+        </Panel>
+      ) : (
         <>
           <Notice title={t('calls')}>{t('callsText')}</Notice>
-          {data.data.zdr && <Notice tone="accent" title={t('zdr')} action={hasPage('/settings/routing') && <Link to="/settings/routing">{t('zdrLink')}</Link>}>{t('zdrText')}</Notice>}
+          {data.data.zdr && (
+            <Notice
+              tone="accent"
+              title={t('zdr')}
+              action={hasPage('/settings/routing') && <Link to="/settings/routing">{t('zdrLink')}</Link>}
+            >
+              {t('zdrText')}
+            </Notice>
+          )}
           <Responses d={data.data} />
           <Chats d={data.data} />
           <Panel title={t('see')}>
             <dl className="m-0 grid gap-x-6 gap-y-2 sm:grid-cols-[minmax(140px,auto)_1fr]">
-              {(['account', 'operators', 'providers', 'logs', 'files'] as const).map((w) => <div key={w} className="contents"><dt className="font-medium">{t(`who_${w}`)}</dt><dd className="m-0 text-ink2 max-sm:pb-2">{t(`sees_${w}`)}</dd></div>)}
+              {(['account', 'operators', 'providers', 'logs', 'files'] as const).map((w) => (
+                <div key={w} className="contents">
+                  <dt className="font-medium">{t(`who_${w}`)}</dt>
+                  <dd className="m-0 text-ink2 max-sm:pb-2">{t(`sees_${w}`)}</dd>
+                </div>
+              ))}
             </dl>
-            <p className="pt-3"><Link to="/docs/security#what-is-stored-and-for-how-long">{t('more')}</Link></p>
+            <p className="pt-3">
+              <Link to="/docs/security#what-is-stored-and-for-how-long">{t('more')}</Link>
+            </p>
           </Panel>
           <Panel title={t('export')}>
             <p className="pb-3 text-ink2">{t('exportText')}</p>
             <div className="flex flex-wrap gap-2">
-              {([['/api/calls.csv', 'exportCalls'], ['/api/usage.csv', 'exportUsage'], ['/api/ledger.csv', 'exportLedger']] as const).map(([path, label]) => <a key={path} href={address(path, { query: { from: yearAgo() } })} download className={`${buttonClass('plain', true)} no-underline`}>{t(label)}</a>)}
-              {data.data.stored_chats.chats > 0 && <a href="/api/chats.json" download className={`${buttonClass('plain', true)} no-underline`}>{t('exportChats')}</a>}
+              {(
+                [
+                  ['/api/calls.csv', 'exportCalls'],
+                  ['/api/usage.csv', 'exportUsage'],
+                  ['/api/ledger.csv', 'exportLedger'],
+                ] as const
+              ).map(([path, label]) => (
+                <a
+                  key={path}
+                  href={address(path, { query: { from: yearAgo() } })}
+                  download
+                  className={`${buttonClass('plain', true)} no-underline`}
+                >
+                  {t(label)}
+                </a>
+              ))}
+              {data.data.stored_chats.chats > 0 && (
+                <a href="/api/chats.json" download className={`${buttonClass('plain', true)} no-underline`}>
+                  {t('exportChats')}
+                </a>
+              )}
             </div>
           </Panel>
         </>
@@ -53,7 +96,8 @@ export default function DataPage() {
 const yearAgo = () => new Date(Date.now() - 90 * 86_400_000).toISOString().slice(0, 10)
 
 function Responses({ d }: { d: Data }) {
-  const t = useT('storing'), c = useT('common')
+  const t = useT('storing'),
+    c = useT('common')
   const [mode, setMode] = useState<Data['responses']>(d.responses)
   const [days, setDays] = useState(d.days)
   const [busy, setBusy] = useState(false)
@@ -66,7 +110,17 @@ function Responses({ d }: { d: Data }) {
   const save = async () => {
     setBusy(true)
     setFailed(null)
-    try { queries.setQueryData(queryKey, await put('/api/account/data', { body: { responses: mode, days, chats: d.chats } })); toast(t('saved')) } catch (e) { setFailed(e) } finally { setBusy(false) }
+    try {
+      queries.setQueryData(
+        queryKey,
+        await put('/api/account/data', { body: { responses: mode, days, chats: d.chats } }),
+      )
+      toast(t('saved'))
+    } catch (e) {
+      setFailed(e)
+    } finally {
+      setBusy(false)
+    }
   }
   const wipe = async () => {
     setBusy(true)
@@ -74,7 +128,12 @@ function Responses({ d }: { d: Data }) {
       const n = (await remove('/api/account/responses')).data.deleted
       await queries.invalidateQueries({ queryKey })
       toast(t('deleted', { n }))
-    } catch (e) { toast(explain(e)) } finally { setBusy(false); setAsking(false) }
+    } catch (e) {
+      toast(explain(e))
+    } finally {
+      setBusy(false)
+      setAsking(false)
+    }
   }
   const shorter = days !== null && (d.days ?? d.max_days) > days && d.stored.responses > 0
   return (
@@ -86,22 +145,92 @@ function Responses({ d }: { d: Data }) {
           <div className="flex flex-col gap-1">
             {modes.map((m) => (
               <label key={m} className="flex min-h-8 cursor-pointer items-start gap-2.5 py-1 max-md:min-h-11">
-                <input type="radio" name="storing" className="mt-1 size-4 flex-none accent-[var(--accent)]" checked={mode === m} onChange={() => setMode(m)} aria-describedby={`storing-${m}`} />
-                <span><span className="block">{t(m)}</span><span id={`storing-${m}`} className="block text-small text-ink3">{t(`help_${m}`)}</span></span>
+                <input
+                  type="radio"
+                  name="storing"
+                  className="mt-1 size-4 flex-none accent-[var(--accent)]"
+                  checked={mode === m}
+                  onChange={() => setMode(m)}
+                  aria-describedby={`storing-${m}`}
+                />
+                <span>
+                  <span className="block">{t(m)}</span>
+                  <span id={`storing-${m}`} className="block text-small text-ink3">
+                    {t(`help_${m}`)}
+                  </span>
+                </span>
               </label>
             ))}
           </div>
-          {mode !== 'never' && <Field className="pt-4" label={t('keep')} help={shorter ? t('shorter') : t('keepHelp')} error={failed instanceof ApiError && failed.field === 'days' ? explain(failed) : undefined}><Select value={days === null ? '' : String(days)} onChange={(e) => setDays(e.target.value ? Number(e.target.value) : null)} options={[...choices.sort((a, b) => a - b).map((n) => ({ value: String(n), label: t('daysN', { n }) })), { value: '', label: t('longest', { n: d.max_days }) }]} /></Field>}
-          {failed !== null && !(failed instanceof ApiError && failed.field === 'days') && <div className="pt-3"><ErrorBox error={failed} title={explain(failed)} /></div>}
-          <div className="pt-4"><Button look="main" busy={busy && !asking} disabled={same} onClick={() => void save()}>{c('save')}</Button></div>
+          {mode !== 'never' && (
+            <Field
+              className="pt-4"
+              label={t('keep')}
+              help={shorter ? t('shorter') : t('keepHelp')}
+              error={failed instanceof ApiError && failed.field === 'days' ? explain(failed) : undefined}
+            >
+              <Select
+                value={days === null ? '' : String(days)}
+                onChange={(e) => setDays(e.target.value ? Number(e.target.value) : null)}
+                options={[
+                  ...choices
+                    .sort((a, b) => a - b)
+                    .map((n) => ({ value: String(n), label: t('daysN', { n }) })),
+                  { value: '', label: t('longest', { n: d.max_days }) },
+                ]}
+              />
+            </Field>
+          )}
+          {failed !== null && !(failed instanceof ApiError && failed.field === 'days') && (
+            <div className="pt-3">
+              <ErrorBox error={failed} title={explain(failed)} />
+            </div>
+          )}
+          <div className="pt-4">
+            <Button look="main" busy={busy && !asking} disabled={same} onClick={() => void save()}>
+              {c('save')}
+            </Button>
+          </div>
         </fieldset>
       )}
       <div className="mt-5 flex flex-wrap items-center gap-3 border-t border-line pt-4">
-        <p className="min-w-0 flex-1" data-stored>{d.stored.responses === 0 ? t('storedNone') : t('stored', { n: d.stored.responses, number: integer(d.stored.responses), size: bytes(d.stored.bytes), since: d.stored.oldest_at ? date(d.stored.oldest_at) : '' })}</p>
-        <Button look="bad" small icon="trash" disabled={d.stored.responses === 0} onClick={() => setAsking(true)}>{t('delete')}</Button>
+        <p className="min-w-0 flex-1" data-stored>
+          {d.stored.responses === 0
+            ? t('storedNone')
+            : t('stored', {
+                n: d.stored.responses,
+                number: integer(d.stored.responses),
+                size: bytes(d.stored.bytes),
+                since: d.stored.oldest_at ? date(d.stored.oldest_at) : '',
+              })}
+        </p>
+        <Button
+          look="bad"
+          small
+          icon="trash"
+          disabled={d.stored.responses === 0}
+          onClick={() => setAsking(true)}
+        >
+          {t('delete')}
+        </Button>
       </div>
-      {mode === 'never' && d.stored.responses > 0 && <p className="pt-2 text-small text-warn">{t('neverKeeps')}</p>}
-      {asking && <Confirm open onOpenChange={(o) => { if (!o) setAsking(false) }} title={t('deleteTitle', { n: d.stored.responses, number: integer(d.stored.responses) })} verb={t('delete')} busy={busy} onConfirm={() => void wipe()}>{t('deleteText')}</Confirm>}
+      {mode === 'never' && d.stored.responses > 0 && (
+        <p className="pt-2 text-small text-warn">{t('neverKeeps')}</p>
+      )}
+      {asking && (
+        <Confirm
+          open
+          onOpenChange={(o) => {
+            if (!o) setAsking(false)
+          }}
+          title={t('deleteTitle', { n: d.stored.responses, number: integer(d.stored.responses) })}
+          verb={t('delete')}
+          busy={busy}
+          onConfirm={() => void wipe()}
+        >
+          {t('deleteText')}
+        </Confirm>
+      )}
     </Panel>
   )
 }
@@ -118,10 +247,17 @@ function Chats({ d }: { d: Data }) {
     setBusy(true)
     setFailed(null)
     try {
-      queries.setQueryData(queryKey, await put('/api/account/data', { body: { responses: d.responses, days: d.days, chats } }))
+      queries.setQueryData(
+        queryKey,
+        await put('/api/account/data', { body: { responses: d.responses, days: d.days, chats } }),
+      )
       void queries.invalidateQueries({ queryKey: meQuery.queryKey })
       toast(t(chats ? 'chatsOn' : 'chatsOff'))
-    } catch (e) { setFailed(e) } finally { setBusy(false) }
+    } catch (e) {
+      setFailed(e)
+    } finally {
+      setBusy(false)
+    }
   }
   const wipe = async () => {
     setBusy(true)
@@ -129,19 +265,47 @@ function Chats({ d }: { d: Data }) {
       const gone = (await remove('/api/chats')).data.deleted
       await queries.invalidateQueries({ queryKey })
       toast(t('chatsDeleted', { n: gone }))
-    } catch (e) { toast(explain(e)) } finally { setBusy(false); setAsking(false) }
+    } catch (e) {
+      toast(explain(e))
+    } finally {
+      setBusy(false)
+      setAsking(false)
+    }
   }
   return (
     <Panel title={t('chats')}>
       <p className="pb-3 text-ink2">{t('chatsText')}</p>
-      <Checkbox checked={d.chats} disabled={busy || forbidden && !d.chats} onChange={(on) => void turn(on)}>{t('chatsKeep')}</Checkbox>
+      <Checkbox checked={d.chats} disabled={busy || (forbidden && !d.chats)} onChange={(on) => void turn(on)}>
+        {t('chatsKeep')}
+      </Checkbox>
       {forbidden && <p className="pt-2 text-small text-warn">{t('chatsForbidden')}</p>}
-      {failed !== null && <div className="pt-3"><ErrorBox error={failed} title={explain(failed)} /></div>}
+      {failed !== null && (
+        <div className="pt-3">
+          <ErrorBox error={failed} title={explain(failed)} />
+        </div>
+      )}
       <div className="mt-5 flex flex-wrap items-center gap-3 border-t border-line pt-4">
-        <p className="min-w-0 flex-1" data-chats>{n === 0 ? t('chatsNone') : t('chatsStored', { n, size: bytes(d.stored_chats.bytes) })}</p>
-        <Button look="bad" small icon="trash" disabled={n === 0} onClick={() => setAsking(true)}>{t('chatsDelete')}</Button>
+        <p className="min-w-0 flex-1" data-chats>
+          {n === 0 ? t('chatsNone') : t('chatsStored', { n, size: bytes(d.stored_chats.bytes) })}
+        </p>
+        <Button look="bad" small icon="trash" disabled={n === 0} onClick={() => setAsking(true)}>
+          {t('chatsDelete')}
+        </Button>
       </div>
-      {asking && <Confirm open onOpenChange={(o) => { if (!o) setAsking(false) }} title={t('chatsDeleteTitle', { n })} verb={t('chatsDelete')} busy={busy} onConfirm={() => void wipe()}>{t('chatsDeleteText')}</Confirm>}
+      {asking && (
+        <Confirm
+          open
+          onOpenChange={(o) => {
+            if (!o) setAsking(false)
+          }}
+          title={t('chatsDeleteTitle', { n })}
+          verb={t('chatsDelete')}
+          busy={busy}
+          onConfirm={() => void wipe()}
+        >
+          {t('chatsDeleteText')}
+        </Confirm>
+      )}
     </Panel>
   )
 }

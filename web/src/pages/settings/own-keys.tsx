@@ -25,17 +25,54 @@ const renew = () => queries.invalidateQueries({ queryKey })
 
 export default function OwnKeysPage() {
   const t = useT('ownkeys')
-  const { data, error, refetch } = useQuery({ queryKey, queryFn: ({ signal }) => get('/api/provider-keys', { signal }) })
+  const { data, error, refetch } = useQuery({
+    queryKey,
+    queryFn: ({ signal }) => get('/api/provider-keys', { signal }),
+  })
   const [adding, setAdding] = useState(false)
   const free = data?.providers.filter((p) => !data.data.some((k) => k.provider === p.id)) ?? []
   return (
     <Settings at="provider-keys">
-      {error && !data ? <ErrorBox error={error} onRetry={() => void refetch()} /> : !data ? <Panel><SkeletonRows rows={4} /></Panel> : (
-        <Panel title={t('title')} flush actions={data.enabled && free.length > 0 && data.data.length < data.most && <Button small icon="plus" onClick={() => setAdding(true)}>{t('add')}</Button>}>
-          <p className="px-4 pb-3 text-ink2">{t('text')} {data.fee.percent !== null ? t('feePercent', { percent: data.fee.percent }) : t('feeCall', { amount: money(data.fee.per_call ?? '0', { exact: true }) })} <Link to="/docs/own-keys">{t('more')}</Link></p>
-          {!data.enabled && <div className="px-4 pb-4"><Notice tone="warn" title={t('off')} /></div>}
-          {data.data.length === 0 ? <p className="border-t border-line px-4 py-3 text-ink3">{t('none')}</p> : (
-            <ul className="m-0 list-none border-t border-line p-0">{data.data.map((k) => <Row key={k.id} k={k} />)}</ul>
+      {error && !data ? (
+        <ErrorBox error={error} onRetry={() => void refetch()} />
+      ) : !data ? (
+        <Panel>
+          <SkeletonRows rows={4} />
+        </Panel>
+      ) : (
+        <Panel
+          title={t('title')}
+          flush
+          actions={
+            data.enabled &&
+            free.length > 0 &&
+            data.data.length < data.most && (
+              <Button small icon="plus" onClick={() => setAdding(true)}>
+                {t('add')}
+              </Button>
+            )
+          }
+        >
+          <p className="px-4 pb-3 text-ink2">
+            {t('text')}{' '}
+            {data.fee.percent !== null
+              ? t('feePercent', { percent: data.fee.percent })
+              : t('feeCall', { amount: money(data.fee.per_call ?? '0', { exact: true }) })}{' '}
+            <Link to="/docs/own-keys">{t('more')}</Link>
+          </p>
+          {!data.enabled && (
+            <div className="px-4 pb-4">
+              <Notice tone="warn" title={t('off')} />
+            </div>
+          )}
+          {data.data.length === 0 ? (
+            <p className="border-t border-line px-4 py-3 text-ink3">{t('none')}</p>
+          ) : (
+            <ul className="m-0 list-none border-t border-line p-0">
+              {data.data.map((k) => (
+                <Row key={k.id} k={k} />
+              ))}
+            </ul>
           )}
         </Panel>
       )}
@@ -52,42 +89,147 @@ function Row({ k }: { k: Key }) {
   const name = k.provider_name
   const run = async (what: () => Promise<string>) => {
     setBusy(true)
-    try { const text = await what(); await renew(); if (text) toast(text) } catch (e) { toast(explain(e)) } finally { setBusy(false) }
+    try {
+      const text = await what()
+      await renew()
+      if (text) toast(text)
+    } catch (e) {
+      toast(explain(e))
+    } finally {
+      setBusy(false)
+    }
   }
-  const test = () => run(async () => {
-    const { data } = await post('/api/provider-keys/{id}/test', { path: { id: k.id } })
-    return t(data.accepted === null ? 'testUnknown' : data.accepted ? 'testGood' : 'testBad', { provider: name })
-  })
-  const change = (body: { order?: Order; enabled?: boolean }) => run(async () => { await patch('/api/provider-keys/{id}', { path: { id: k.id }, body }); return '' })
+  const test = () =>
+    run(async () => {
+      const { data } = await post('/api/provider-keys/{id}/test', { path: { id: k.id } })
+      return t(data.accepted === null ? 'testUnknown' : data.accepted ? 'testGood' : 'testBad', {
+        provider: name,
+      })
+    })
+  const change = (body: { order?: Order; enabled?: boolean }) =>
+    run(async () => {
+      await patch('/api/provider-keys/{id}', { path: { id: k.id }, body })
+      return ''
+    })
   const gone = k.state === 'removed'
   return (
     <li className="border-t border-line px-4 py-3 first:border-t-0" data-key={k.provider}>
       <div className="flex flex-wrap items-center gap-x-3 gap-y-2">
         <div className="min-w-0 flex-1 basis-48">
-          <div className="flex flex-wrap items-center gap-2 font-medium break-words"><span translate="no">{name}</span><Tag tone={k.state === 'active' ? (k.last_error ? 'bad' : 'good') : 'warn'}>{k.state === 'active' ? t(k.last_error ? 'failing' : 'active') : t(`state_${k.state}`)}</Tag></div>
-          <div className="text-small text-ink3">{k.last4 !== null && <>{t.rich('ends', { last4: <code translate="no">{k.last4}</code> })}, </>}{k.used_at ? t('used', { time: dateTime(k.used_at) }) : t('unused')}</div>
+          <div className="flex flex-wrap items-center gap-2 font-medium break-words">
+            <span translate="no">{name}</span>
+            <Tag tone={k.state === 'active' ? (k.last_error ? 'bad' : 'good') : 'warn'}>
+              {k.state === 'active' ? t(k.last_error ? 'failing' : 'active') : t(`state_${k.state}`)}
+            </Tag>
+          </div>
+          <div className="text-small text-ink3">
+            {k.last4 !== null && <>{t.rich('ends', { last4: <code translate="no">{k.last4}</code> })}, </>}
+            {k.used_at ? t('used', { time: dateTime(k.used_at) }) : t('unused')}
+          </div>
         </div>
-        <Select className="w-auto max-w-full" aria-label={t('orderOf', { provider: name })} value={k.order} disabled={busy} onChange={(e) => void change({ order: e.target.value as Order })} options={orders.map((o) => ({ value: o, label: t(`order_${o}`) }))} />
-        <Button small busy={busy} disabled={gone} aria-label={t('testOf', { provider: name })} onClick={() => void test()}>{t('test')}</Button>
-        <Menu align="end" trigger={<IconButton icon="more" label={t('actions', { provider: name })} />} items={[
-          { label: t('replace'), icon: 'edit', onSelect: () => setReplacing(true) },
-          ...(gone ? [] : [{ label: t(k.enabled ? 'switchOff' : 'switchOn'), icon: 'refresh' as const, onSelect: () => void change({ enabled: !k.enabled }) }]),
-          { label: t('remove'), icon: 'trash', onSelect: () => setRemoving(true) },
-        ]} />
+        <Select
+          className="w-auto max-w-full"
+          aria-label={t('orderOf', { provider: name })}
+          value={k.order}
+          disabled={busy}
+          onChange={(e) => void change({ order: e.target.value as Order })}
+          options={orders.map((o) => ({ value: o, label: t(`order_${o}`) }))}
+        />
+        <Button
+          small
+          busy={busy}
+          disabled={gone}
+          aria-label={t('testOf', { provider: name })}
+          onClick={() => void test()}
+        >
+          {t('test')}
+        </Button>
+        <Menu
+          align="end"
+          trigger={<IconButton icon="more" label={t('actions', { provider: name })} />}
+          items={[
+            { label: t('replace'), icon: 'edit', onSelect: () => setReplacing(true) },
+            ...(gone
+              ? []
+              : [
+                  {
+                    label: t(k.enabled ? 'switchOff' : 'switchOn'),
+                    icon: 'refresh' as const,
+                    onSelect: () => void change({ enabled: !k.enabled }),
+                  },
+                ]),
+            { label: t('remove'), icon: 'trash', onSelect: () => setRemoving(true) },
+          ]}
+        />
       </div>
       <p className="pt-1 text-small text-ink3">{t(`help_${k.order}`)}</p>
-      {k.order === 'only' && k.state !== 'active' && <div className="pt-2"><Notice tone="warn" title={t(gone ? 'removedText' : 'offText')} /></div>}
-      {k.last_error && <div className="pt-2"><Notice tone="bad" title={t('lastError', { time: dateTime(k.last_error.at) })}>{t(`error_${k.last_error.code}`)}{k.last_error.status !== null && <> {t('status', { status: String(k.last_error.status) })}</>}</Notice></div>}
-      {replacing && <Secret title={t('replace')} verb={t('replace')} onClose={() => setReplacing(false)} run={async (key) => { await patch('/api/provider-keys/{id}', { path: { id: k.id }, body: { key } }); await renew(); toast(t('replaced')) }} />}
-      {removing && <Confirm open onOpenChange={(o) => { if (!o) setRemoving(false) }} title={t('removeTitle', { provider: name })} verb={t('remove')} busy={busy}
-        onConfirm={() => void run(async () => { await remove('/api/provider-keys/{id}', { path: { id: k.id } }); setRemoving(false); return t('removed') })}>{t(gone ? 'removeEntryText' : k.order === 'only' ? 'removeOnlyText' : 'removeText')}</Confirm>}
+      {k.order === 'only' && k.state !== 'active' && (
+        <div className="pt-2">
+          <Notice tone="warn" title={t(gone ? 'removedText' : 'offText')} />
+        </div>
+      )}
+      {k.last_error && (
+        <div className="pt-2">
+          <Notice tone="bad" title={t('lastError', { time: dateTime(k.last_error.at) })}>
+            {t(`error_${k.last_error.code}`)}
+            {k.last_error.status !== null && <> {t('status', { status: String(k.last_error.status) })}</>}
+          </Notice>
+        </div>
+      )}
+      {replacing && (
+        <Secret
+          title={t('replace')}
+          verb={t('replace')}
+          onClose={() => setReplacing(false)}
+          run={async (key) => {
+            await patch('/api/provider-keys/{id}', { path: { id: k.id }, body: { key } })
+            await renew()
+            toast(t('replaced'))
+          }}
+        />
+      )}
+      {removing && (
+        <Confirm
+          open
+          onOpenChange={(o) => {
+            if (!o) setRemoving(false)
+          }}
+          title={t('removeTitle', { provider: name })}
+          verb={t('remove')}
+          busy={busy}
+          onConfirm={() =>
+            void run(async () => {
+              await remove('/api/provider-keys/{id}', { path: { id: k.id } })
+              setRemoving(false)
+              return t('removed')
+            })
+          }
+        >
+          {t(gone ? 'removeEntryText' : k.order === 'only' ? 'removeOnlyText' : 'removeText')}
+        </Confirm>
+      )}
     </li>
   )
 }
 
 /** A key, asked for in a window, and what `children` ask for beside it. */
-function Secret({ title, verb, text, run, onClose, children }: { title: string; verb: string; text?: string; run: (key: string) => Promise<void>; onClose: () => void; children?: ReactNode }) {
-  const t = useT('ownkeys'), c = useT('common')
+function Secret({
+  title,
+  verb,
+  text,
+  run,
+  onClose,
+  children,
+}: {
+  title: string
+  verb: string
+  text?: string
+  run: (key: string) => Promise<void>
+  onClose: () => void
+  children?: ReactNode
+}) {
+  const t = useT('ownkeys'),
+    c = useT('common')
   const [key, setKey] = useState('')
   const [busy, setBusy] = useState(false)
   const [error, setError] = useState<unknown>(null)
@@ -97,14 +239,48 @@ function Secret({ title, verb, text, run, onClose, children }: { title: string; 
     if (busy) return
     setBusy(true)
     setError(null)
-    run(key.trim()).then(onClose).catch((e: unknown) => { setError(e); setBusy(false) })
+    run(key.trim())
+      .then(onClose)
+      .catch((e: unknown) => {
+        setError(e)
+        setBusy(false)
+      })
   }
   return (
-    <Dialog open onOpenChange={(o) => { if (!o) onClose() }} title={title} description={text ?? t('addText')} footer={<><Button look="main" type="submit" form="own-key" busy={busy}>{verb}</Button><Button onClick={onClose}>{c('cancel')}</Button></>}>
+    <Dialog
+      open
+      onOpenChange={(o) => {
+        if (!o) onClose()
+      }}
+      title={title}
+      description={text ?? t('addText')}
+      footer={
+        <>
+          <Button look="main" type="submit" form="own-key" busy={busy}>
+            {verb}
+          </Button>
+          <Button onClick={onClose}>{c('cancel')}</Button>
+        </>
+      }
+    >
       <form id="own-key" onSubmit={submit} noValidate className="flex flex-col gap-4">
         {children}
-        <Field label={t('key')} help={t('keyHelp')} error={onField ? said(error) : undefined}><Input type="password" value={key} onChange={(e) => setKey(e.target.value)} autoComplete="off" spellCheck={false} maxLength={2048} className="font-mono" /></Field>
-        {error !== null && !onField && <p role="alert" className="text-small text-bad">{said(error)}</p>}
+        <Field label={t('key')} help={t('keyHelp')} error={onField ? said(error) : undefined}>
+          <Input
+            type="password"
+            value={key}
+            onChange={(e) => setKey(e.target.value)}
+            autoComplete="off"
+            spellCheck={false}
+            maxLength={2048}
+            className="font-mono"
+          />
+        </Field>
+        {error !== null && !onField && (
+          <p role="alert" className="text-small text-bad">
+            {said(error)}
+          </p>
+        )}
       </form>
     </Dialog>
   )
@@ -121,8 +297,20 @@ function Add({ providers, onClose }: { providers: List['providers']; onClose: ()
   }
   return (
     <Secret title={t('add')} verb={t('save')} run={add} onClose={onClose}>
-      <Field label={t('provider')}><Select value={provider} onChange={(e) => setProvider(e.target.value)} options={providers.map((p) => ({ value: p.id, label: p.name }))} /></Field>
-      <Field label={t('order')} help={t(`help_${order}`)}><Select value={order} onChange={(e) => setOrder(e.target.value as Order)} options={orders.map((o) => ({ value: o, label: t(`order_${o}`) }))} /></Field>
+      <Field label={t('provider')}>
+        <Select
+          value={provider}
+          onChange={(e) => setProvider(e.target.value)}
+          options={providers.map((p) => ({ value: p.id, label: p.name }))}
+        />
+      </Field>
+      <Field label={t('order')} help={t(`help_${order}`)}>
+        <Select
+          value={order}
+          onChange={(e) => setOrder(e.target.value as Order)}
+          options={orders.map((o) => ({ value: o, label: t(`order_${o}`) }))}
+        />
+      </Field>
     </Secret>
   )
 }

@@ -9,7 +9,11 @@ import { Page, PageHead } from '../../ui/page'
 const sections = ['profile', 'security', 'notifications', 'routing', 'provider-keys', 'data'] as const
 
 /** Reads parts of the page of security again, and what all pages know of the person. */
-export const renew = (...what: string[]) => Promise.all([...what.map((w) => queries.invalidateQueries({ queryKey: ['security', w] })), queries.invalidateQueries({ queryKey: meQuery.queryKey })])
+export const renew = (...what: string[]) =>
+  Promise.all([
+    ...what.map((w) => queries.invalidateQueries({ queryKey: ['security', w] })),
+    queries.invalidateQueries({ queryKey: meQuery.queryKey }),
+  ])
 
 export function Settings({ at, children }: { at: (typeof sections)[number]; children: ReactNode }) {
   const t = useT('settings')
@@ -17,10 +21,18 @@ export function Settings({ at, children }: { at: (typeof sections)[number]; chil
     <Page width={at === 'routing' ? 'wide' : 'text'} className={at === 'routing' ? 'max-w-[1240px]' : ''}>
       <PageHead title={t('title')} name={`${t(at)} · ${t('title')}`} />
       <nav aria-label={t('sections')} className="mb-5 flex gap-1 overflow-x-auto border-b border-line">
-        {sections.filter((s) => hasPage(`/settings/${s}`)).map((s) => (
-          <Link key={s} to={`/settings/${s}`} aria-current={s === at ? 'page' : undefined}
-            className="-mb-px flex min-h-9 items-center border-b-2 border-transparent px-3 font-medium text-ink2 no-underline hover:text-ink aria-[current=page]:border-accent aria-[current=page]:text-ink max-md:min-h-11">{t(s)}</Link>
-        ))}
+        {sections
+          .filter((s) => hasPage(`/settings/${s}`))
+          .map((s) => (
+            <Link
+              key={s}
+              to={`/settings/${s}`}
+              aria-current={s === at ? 'page' : undefined}
+              className="-mb-px flex min-h-9 items-center border-b-2 border-transparent px-3 font-medium text-ink2 no-underline hover:text-ink aria-[current=page]:border-accent aria-[current=page]:text-ink max-md:min-h-11"
+            >
+              {t(s)}
+            </Link>
+          ))}
       </nav>
       <div className="flex flex-col gap-5">{children}</div>
     </Page>
@@ -31,7 +43,23 @@ export function Settings({ at, children }: { at: (typeof sections)[number]; chil
 export function browserOf(agent: string | null): { browser: string; system: string } | null {
   if (!agent) return null
   const first = (table: readonly (readonly [RegExp, string])[]) => table.find(([r]) => r.test(agent))?.[1]
-  const browser = first([[/YaBrowser/, 'Yandex'], [/Edg(A|iOS)?\//, 'Edge'], [/OPR\//, 'Opera'], [/SamsungBrowser/, 'Samsung Internet'], [/Firefox|FxiOS/, 'Firefox'], [/Chrome|CriOS|HeadlessChrome/, 'Chrome'], [/Safari/, 'Safari']])
-  const system = first([[/iPhone/, 'iPhone'], [/iPad/, 'iPad'], [/Android/, 'Android'], [/Windows/, 'Windows'], [/Mac OS X|Macintosh/, 'macOS'], [/CrOS/, 'ChromeOS'], [/Linux/, 'Linux']])
+  const browser = first([
+    [/YaBrowser/, 'Yandex'],
+    [/Edg(A|iOS)?\//, 'Edge'],
+    [/OPR\//, 'Opera'],
+    [/SamsungBrowser/, 'Samsung Internet'],
+    [/Firefox|FxiOS/, 'Firefox'],
+    [/Chrome|CriOS|HeadlessChrome/, 'Chrome'],
+    [/Safari/, 'Safari'],
+  ])
+  const system = first([
+    [/iPhone/, 'iPhone'],
+    [/iPad/, 'iPad'],
+    [/Android/, 'Android'],
+    [/Windows/, 'Windows'],
+    [/Mac OS X|Macintosh/, 'macOS'],
+    [/CrOS/, 'ChromeOS'],
+    [/Linux/, 'Linux'],
+  ])
   return browser && system ? { browser, system } : null
 }

@@ -34,24 +34,92 @@ export default function Password({ me }: { me: Me }) {
       setPassword('')
       await renew('sessions')
       toast(t('passwordSaved'))
-    } catch (e) { setError(e) } finally { setBusy(false) }
+    } catch (e) {
+      setError(e)
+    } finally {
+      setBusy(false)
+    }
   }
   const end = async () => {
     setBusy(true)
-    try { await remove('/api/auth/password'); await renew('sessions'); toast(t('passwordRemoved')) } catch (e) { toast(e instanceof ApiError && e.status === 409 ? t('lastWay') : explain(e)) } finally { setBusy(false); setRemoving(false) }
+    try {
+      await remove('/api/auth/password')
+      await renew('sessions')
+      toast(t('passwordRemoved'))
+    } catch (e) {
+      toast(e instanceof ApiError && e.status === 409 ? t('lastWay') : explain(e))
+    } finally {
+      setBusy(false)
+      setRemoving(false)
+    }
   }
   const others = (me.user?.passkeys ?? 0) > 0 || (me.user?.providers.length ?? 0) > 0
   return (
-    <Panel title={t('passwordTitle')} actions={has && others && <Button small onClick={() => setRemoving(true)}>{t('removePassword')}</Button>}>
+    <Panel
+      title={t('passwordTitle')}
+      actions={
+        has &&
+        others && (
+          <Button small onClick={() => setRemoving(true)}>
+            {t('removePassword')}
+          </Button>
+        )
+      }
+    >
       <p className="pb-4 text-ink2">{has ? t('passwordText') : t('passwordNone')}</p>
-      <form onSubmit={(e) => { void save(e) }} className="flex max-w-md flex-col gap-4">
+      <form
+        onSubmit={(e) => {
+          void save(e)
+        }}
+        className="flex max-w-md flex-col gap-4"
+      >
         <input type="email" autoComplete="username" value={me.user?.email ?? ''} readOnly hidden />
-        {asks && <Field label={t('current')} error={at('current')}><Input type="password" autoComplete="current-password" value={current} required maxLength={256} onChange={(e) => setCurrent(e.target.value)} /></Field>}
-        <Field label={t('newPassword')} help={t('newPasswordHelp')} error={at('password')}><Input type="password" autoComplete="new-password" value={password} required minLength={10} maxLength={256} onChange={(e) => setPassword(e.target.value)} /></Field>
-        {error !== null && !at('current') && !at('password') && <ErrorBox error={error} title={explain(error)} />}
-        <div><Button type="submit" busy={busy}>{has ? t('changePassword') : t('setPassword')}</Button></div>
+        {asks && (
+          <Field label={t('current')} error={at('current')}>
+            <Input
+              type="password"
+              autoComplete="current-password"
+              value={current}
+              required
+              maxLength={256}
+              onChange={(e) => setCurrent(e.target.value)}
+            />
+          </Field>
+        )}
+        <Field label={t('newPassword')} help={t('newPasswordHelp')} error={at('password')}>
+          <Input
+            type="password"
+            autoComplete="new-password"
+            value={password}
+            required
+            minLength={10}
+            maxLength={256}
+            onChange={(e) => setPassword(e.target.value)}
+          />
+        </Field>
+        {error !== null && !at('current') && !at('password') && (
+          <ErrorBox error={error} title={explain(error)} />
+        )}
+        <div>
+          <Button type="submit" busy={busy}>
+            {has ? t('changePassword') : t('setPassword')}
+          </Button>
+        </div>
       </form>
-      {removing && <Confirm open onOpenChange={(o) => { if (!o) setRemoving(false) }} title={t('removePasswordTitle')} verb={t('remove')} busy={busy} onConfirm={() => void end()}>{t('removePasswordText')}</Confirm>}
+      {removing && (
+        <Confirm
+          open
+          onOpenChange={(o) => {
+            if (!o) setRemoving(false)
+          }}
+          title={t('removePasswordTitle')}
+          verb={t('remove')}
+          busy={busy}
+          onConfirm={() => void end()}
+        >
+          {t('removePasswordText')}
+        </Confirm>
+      )}
     </Panel>
   )
 }

@@ -26,22 +26,43 @@ const Password = lazy(() => import('./password'))
 
 function useBrowser() {
   const t = useT('settings')
-  return (agent: string | null) => { const b = browserOf(agent); return b ? t('browserOn', b) : t('unknownBrowser') }
+  return (agent: string | null) => {
+    const b = browserOf(agent)
+    return b ? t('browserOn', b) : t('unknownBrowser')
+  }
 }
 
 /** A row of a list: what it is, what more there is to say, and what can be done. */
 function Row({ title, note, children }: { title: ReactNode; note: ReactNode; children: ReactNode }) {
   return (
     <li className="flex items-center gap-3 border-t border-line px-4 py-3 first:border-t-0">
-      <div className="min-w-0 flex-1"><div className="flex flex-wrap items-center gap-2 font-medium break-words">{title}</div><div className="text-small text-ink3">{note}</div></div>
+      <div className="min-w-0 flex-1">
+        <div className="flex flex-wrap items-center gap-2 font-medium break-words">{title}</div>
+        <div className="text-small text-ink3">{note}</div>
+      </div>
       {children}
     </li>
   )
 }
 
 /** A name, asked for in a window. */
-function Naming({ title, name: before, verb, run, onClose, help }: { title: string; name: string; verb: string; help?: string; run: (name: string) => Promise<void>; onClose: () => void }) {
-  const t = useT('settings'), c = useT('common')
+function Naming({
+  title,
+  name: before,
+  verb,
+  run,
+  onClose,
+  help,
+}: {
+  title: string
+  name: string
+  verb: string
+  help?: string
+  run: (name: string) => Promise<void>
+  onClose: () => void
+}) {
+  const t = useT('settings'),
+    c = useT('common')
   const [name, setName] = useState(before)
   const [busy, setBusy] = useState(false)
   const [error, setError] = useState<unknown>(null)
@@ -51,13 +72,52 @@ function Naming({ title, name: before, verb, run, onClose, help }: { title: stri
     if (busy || name.trim() === '') return
     setBusy(true)
     setError(null)
-    try { await run(name.trim()); onClose() } catch (e) { setError(e); setBusy(false) }
+    try {
+      await run(name.trim())
+      onClose()
+    } catch (e) {
+      setError(e)
+      setBusy(false)
+    }
   }
   return (
-    <Dialog open onOpenChange={(o) => { if (!o) onClose() }} title={title} footer={<><Button look="main" type="submit" form="naming" busy={busy}>{verb}</Button><Button onClick={onClose}>{c('cancel')}</Button></>}>
-      <form id="naming" onSubmit={(e) => { void save(e) }} className="flex flex-col gap-3 pt-2">
-        <Field label={t('passkeyName')} help={help} error={field}><Input value={name} required maxLength={60} autoFocus autoComplete="off" onChange={(e) => setName(e.target.value)} /></Field>
-        {error !== null && !field && <p role="alert" className="text-small text-bad">{explainPasskey(error)}</p>}
+    <Dialog
+      open
+      onOpenChange={(o) => {
+        if (!o) onClose()
+      }}
+      title={title}
+      footer={
+        <>
+          <Button look="main" type="submit" form="naming" busy={busy}>
+            {verb}
+          </Button>
+          <Button onClick={onClose}>{c('cancel')}</Button>
+        </>
+      }
+    >
+      <form
+        id="naming"
+        onSubmit={(e) => {
+          void save(e)
+        }}
+        className="flex flex-col gap-3 pt-2"
+      >
+        <Field label={t('passkeyName')} help={help} error={field}>
+          <Input
+            value={name}
+            required
+            maxLength={60}
+            autoFocus
+            autoComplete="off"
+            onChange={(e) => setName(e.target.value)}
+          />
+        </Field>
+        {error !== null && !field && (
+          <p role="alert" className="text-small text-bad">
+            {explainPasskey(error)}
+          </p>
+        )}
       </form>
     </Dialog>
   )
@@ -66,7 +126,10 @@ function Naming({ title, name: before, verb, run, onClose, help }: { title: stri
 function Passkeys({ me }: { me: Me }) {
   const t = useT('settings')
   const browser = useBrowser()
-  const { data, error, refetch } = useQuery({ queryKey: ['security', 'passkeys'], queryFn: ({ signal }) => get('/api/auth/passkeys', { signal }) })
+  const { data, error, refetch } = useQuery({
+    queryKey: ['security', 'passkeys'],
+    queryFn: ({ signal }) => get('/api/auth/passkeys', { signal }),
+  })
   const [adding, setAdding] = useState(false)
   const [renaming, setRenaming] = useState<Passkey | null>(null)
   const [removing, setRemoving] = useState<Passkey | null>(null)
@@ -74,24 +137,110 @@ function Passkeys({ me }: { me: Me }) {
   const can = me.features.passkeys && 'PublicKeyCredential' in window
   const end = async (k: Passkey) => {
     setBusy(true)
-    try { await remove('/api/auth/passkeys/{id}', { path: { id: k.id } }); await renew('passkeys', 'sessions') } catch (e) { toast(e instanceof ApiError && e.status === 409 ? t(me.user?.second_step ? 'lastRequired' : 'lastWay') : explain(e)) } finally { setBusy(false); setRemoving(null) }
+    try {
+      await remove('/api/auth/passkeys/{id}', { path: { id: k.id } })
+      await renew('passkeys', 'sessions')
+    } catch (e) {
+      toast(
+        e instanceof ApiError && e.status === 409
+          ? t(me.user?.second_step ? 'lastRequired' : 'lastWay')
+          : explain(e),
+      )
+    } finally {
+      setBusy(false)
+      setRemoving(null)
+    }
   }
   return (
-    <Panel title={t('passkeys')} flush actions={can && <Button small icon="plus" onClick={() => setAdding(true)}>{t('addPasskey')}</Button>}>
-      <p className="px-4 pb-3 text-ink2">{can ? t('passkeysText') : me.features.passkeys ? t('passkeysBrowser') : t('passkeysAddress')}</p>
-      {error && !data ? <div className="px-4 pb-4"><ErrorBox error={error} onRetry={() => void refetch()} /></div> : !data ? <div className="px-4 pb-4"><SkeletonRows rows={2} /></div> : data.data.length === 0 ? <p className="border-t border-line px-4 py-3 text-ink3">{t('passkeysNone')}</p> : (
+    <Panel
+      title={t('passkeys')}
+      flush
+      actions={
+        can && (
+          <Button small icon="plus" onClick={() => setAdding(true)}>
+            {t('addPasskey')}
+          </Button>
+        )
+      }
+    >
+      <p className="px-4 pb-3 text-ink2">
+        {can ? t('passkeysText') : me.features.passkeys ? t('passkeysBrowser') : t('passkeysAddress')}
+      </p>
+      {error && !data ? (
+        <div className="px-4 pb-4">
+          <ErrorBox error={error} onRetry={() => void refetch()} />
+        </div>
+      ) : !data ? (
+        <div className="px-4 pb-4">
+          <SkeletonRows rows={2} />
+        </div>
+      ) : data.data.length === 0 ? (
+        <p className="border-t border-line px-4 py-3 text-ink3">{t('passkeysNone')}</p>
+      ) : (
         <ul className="m-0 list-none border-t border-line p-0">
           {data.data.map((k) => (
-            <Row key={k.id} title={<span translate="no">{k.name}</span>} note={k.used_at ? t('passkeyUsed', { added: dateTime(k.created_at), used: dateTime(k.used_at) }) : t('passkeyUnused', { added: dateTime(k.created_at) })}>
-              <Menu align="end" trigger={<IconButton icon="more" label={t('actions', { name: k.name })} />} items={[{ label: t('rename'), icon: 'edit', onSelect: () => setRenaming(k) }, { label: t('remove'), icon: 'trash', onSelect: () => setRemoving(k) }]} />
+            <Row
+              key={k.id}
+              title={<span translate="no">{k.name}</span>}
+              note={
+                k.used_at
+                  ? t('passkeyUsed', { added: dateTime(k.created_at), used: dateTime(k.used_at) })
+                  : t('passkeyUnused', { added: dateTime(k.created_at) })
+              }
+            >
+              <Menu
+                align="end"
+                trigger={<IconButton icon="more" label={t('actions', { name: k.name })} />}
+                items={[
+                  { label: t('rename'), icon: 'edit', onSelect: () => setRenaming(k) },
+                  { label: t('remove'), icon: 'trash', onSelect: () => setRemoving(k) },
+                ]}
+              />
             </Row>
           ))}
         </ul>
       )}
       {data && (data.data.length > 0 || me.user?.second_step) && <Required me={me} can={can} />}
-      {adding && <Naming title={t('addPasskey')} name={browser(navigator.userAgent)} verb={t('passkeyAddNow')} help={t('passkeyNameHelp')} onClose={() => setAdding(false)} run={async (name) => { await addPasskey(name); await renew('passkeys'); toast(t('passkeyAdded')) }} />}
-      {renaming && <Naming title={t('renameTitle')} name={renaming.name} verb={t('rename')} onClose={() => setRenaming(null)} run={async (name) => { await patch('/api/auth/passkeys/{id}', { path: { id: renaming.id }, body: { name } }); await renew('passkeys') }} />}
-      {removing && <Confirm open onOpenChange={(o) => { if (!o) setRemoving(null) }} title={t('removePasskey', { name: removing.name })} verb={t('remove')} busy={busy} onConfirm={() => void end(removing)}>{t('removePasskeyText')}</Confirm>}
+      {adding && (
+        <Naming
+          title={t('addPasskey')}
+          name={browser(navigator.userAgent)}
+          verb={t('passkeyAddNow')}
+          help={t('passkeyNameHelp')}
+          onClose={() => setAdding(false)}
+          run={async (name) => {
+            await addPasskey(name)
+            await renew('passkeys')
+            toast(t('passkeyAdded'))
+          }}
+        />
+      )}
+      {renaming && (
+        <Naming
+          title={t('renameTitle')}
+          name={renaming.name}
+          verb={t('rename')}
+          onClose={() => setRenaming(null)}
+          run={async (name) => {
+            await patch('/api/auth/passkeys/{id}', { path: { id: renaming.id }, body: { name } })
+            await renew('passkeys')
+          }}
+        />
+      )}
+      {removing && (
+        <Confirm
+          open
+          onOpenChange={(o) => {
+            if (!o) setRemoving(null)
+          }}
+          title={t('removePasskey', { name: removing.name })}
+          verb={t('remove')}
+          busy={busy}
+          onConfirm={() => void end(removing)}
+        >
+          {t('removePasskeyText')}
+        </Confirm>
+      )}
     </Panel>
   )
 }
@@ -106,17 +255,61 @@ function Required({ me, can }: { me: Me; can: boolean }) {
   const change = async (run: () => Promise<unknown>, said: string) => {
     setBusy(true)
     setFailed(null)
-    try { await run(); await renew('passkeys', 'sessions'); toast(said) } catch (e) { setFailed(explainPasskey(e)) } finally { setBusy(false); setEnding(false) }
+    try {
+      await run()
+      await renew('passkeys', 'sessions')
+      toast(said)
+    } catch (e) {
+      setFailed(explainPasskey(e))
+    } finally {
+      setBusy(false)
+      setEnding(false)
+    }
   }
   return (
     <div className="flex flex-wrap items-center gap-x-4 gap-y-2 border-t border-line px-4 py-3">
       <div className="min-w-60 flex-1">
-        <div className="flex flex-wrap items-center gap-2 font-medium">{t('required')}{on && <Tag tone="good">{t('requiredOn')}</Tag>}</div>
+        <div className="flex flex-wrap items-center gap-2 font-medium">
+          {t('required')}
+          {on && <Tag tone="good">{t('requiredOn')}</Tag>}
+        </div>
         <p className="text-small text-ink3">{t(on ? 'requiredText' : 'requiredOff')}</p>
-        {failed && <p role="alert" className="pt-1 text-small text-bad">{failed}</p>}
+        {failed && (
+          <p role="alert" className="pt-1 text-small text-bad">
+            {failed}
+          </p>
+        )}
       </div>
-      {on ? <Button small busy={busy} onClick={() => setEnding(true)}>{t('requiredEnd')}</Button> : can && <Button small icon="passkey" busy={busy} onClick={() => void change(requirePasskey, t('requiredNow'))}>{t('requiredBegin')}</Button>}
-      {ending && <Confirm open onOpenChange={(o) => { if (!o) setEnding(false) }} title={t('requiredEndTitle')} verb={t('requiredEnd')} busy={busy} onConfirm={() => void change(() => remove('/api/auth/second-step'), t('requiredEnded'))}>{t('requiredEndText')}</Confirm>}
+      {on ? (
+        <Button small busy={busy} onClick={() => setEnding(true)}>
+          {t('requiredEnd')}
+        </Button>
+      ) : (
+        can && (
+          <Button
+            small
+            icon="passkey"
+            busy={busy}
+            onClick={() => void change(requirePasskey, t('requiredNow'))}
+          >
+            {t('requiredBegin')}
+          </Button>
+        )
+      )}
+      {ending && (
+        <Confirm
+          open
+          onOpenChange={(o) => {
+            if (!o) setEnding(false)
+          }}
+          title={t('requiredEndTitle')}
+          verb={t('requiredEnd')}
+          busy={busy}
+          onConfirm={() => void change(() => remove('/api/auth/second-step'), t('requiredEnded'))}
+        >
+          {t('requiredEndText')}
+        </Confirm>
+      )}
     </div>
   )
 }
@@ -125,37 +318,117 @@ function Required({ me, can }: { me: Me; can: boolean }) {
 function Linked({ me }: { me: Me }) {
   const t = useT('settings')
   const providers = me.features.oidc
-  const { data, error, refetch } = useQuery({ queryKey: ['security', 'linked'], queryFn: ({ signal }) => get('/api/auth/identities', { signal }) })
+  const { data, error, refetch } = useQuery({
+    queryKey: ['security', 'linked'],
+    queryFn: ({ signal }) => get('/api/auth/identities', { signal }),
+  })
   const [removing, setRemoving] = useState<Identity | null>(null)
   const [busy, setBusy] = useState<string | null>(null)
   const [failed, setFailed] = useState<string | null>(() => problemOf(location.search, providers))
-  const [linked] = useState(() => { const id = new URLSearchParams(location.search).get('linked'); return providers.find((p) => p.id === id)?.name ?? null })
+  const [linked] = useState(() => {
+    const id = new URLSearchParams(location.search).get('linked')
+    return providers.find((p) => p.id === id)?.name ?? null
+  })
   const nameOf = (i: Identity) => i.provider_name ?? i.issuer
   const link = async (id: string) => {
     setBusy(id)
     setFailed(null)
-    try { await visit(id, 'link', '/settings/security') } catch (e) { setFailed(explain(e)); setBusy(null) }
+    try {
+      await visit(id, 'link', '/settings/security')
+    } catch (e) {
+      setFailed(explain(e))
+      setBusy(null)
+    }
   }
   const end = async (i: Identity) => {
     setBusy(i.id)
-    try { await remove('/api/auth/identities/{id}', { path: { id: i.id } }); await renew('linked', 'sessions') } catch (e) { toast(e instanceof ApiError && e.status === 409 ? t('lastWay') : explain(e)) } finally { setBusy(null); setRemoving(null) }
+    try {
+      await remove('/api/auth/identities/{id}', { path: { id: i.id } })
+      await renew('linked', 'sessions')
+    } catch (e) {
+      toast(e instanceof ApiError && e.status === 409 ? t('lastWay') : explain(e))
+    } finally {
+      setBusy(null)
+      setRemoving(null)
+    }
   }
   if (providers.length === 0 && data?.data.length === 0) return null
   return (
     <Panel title={t('linked')} flush>
       <p className="px-4 pb-3 text-ink2">{t('linkedText')}</p>
-      {failed ? <div className="px-4 pb-4"><Notice tone="bad" title={failed} /></div> : linked && <div className="px-4 pb-4"><Notice tone="good" title={t('linkedNow', { provider: linked })} /></div>}
-      {error && !data ? <div className="px-4 pb-4"><ErrorBox error={error} onRetry={() => void refetch()} /></div> : !data ? <div className="px-4 pb-4"><SkeletonRows rows={1} /></div> : data.data.length === 0 ? <p className="border-t border-line px-4 py-3 text-ink3">{t('linkedNone')}</p> : (
+      {failed ? (
+        <div className="px-4 pb-4">
+          <Notice tone="bad" title={failed} />
+        </div>
+      ) : (
+        linked && (
+          <div className="px-4 pb-4">
+            <Notice tone="good" title={t('linkedNow', { provider: linked })} />
+          </div>
+        )
+      )}
+      {error && !data ? (
+        <div className="px-4 pb-4">
+          <ErrorBox error={error} onRetry={() => void refetch()} />
+        </div>
+      ) : !data ? (
+        <div className="px-4 pb-4">
+          <SkeletonRows rows={1} />
+        </div>
+      ) : data.data.length === 0 ? (
+        <p className="border-t border-line px-4 py-3 text-ink3">{t('linkedNone')}</p>
+      ) : (
         <ul className="m-0 list-none border-t border-line p-0">
           {data.data.map((i) => (
-            <Row key={i.id} title={<><span translate="no">{nameOf(i)}</span>{!i.provider && <Tag tone="warn">{t('gone')}</Tag>}</>} note={<>{i.email && <><span translate="no">{i.email}</span>, </>}{t('linkedSince', { added: dateTime(i.created_at) })}</>}>
-              <Button small onClick={() => setRemoving(i)}>{t('unlink')}</Button>
+            <Row
+              key={i.id}
+              title={
+                <>
+                  <span translate="no">{nameOf(i)}</span>
+                  {!i.provider && <Tag tone="warn">{t('gone')}</Tag>}
+                </>
+              }
+              note={
+                <>
+                  {i.email && (
+                    <>
+                      <span translate="no">{i.email}</span>,{' '}
+                    </>
+                  )}
+                  {t('linkedSince', { added: dateTime(i.created_at) })}
+                </>
+              }
+            >
+              <Button small onClick={() => setRemoving(i)}>
+                {t('unlink')}
+              </Button>
             </Row>
           ))}
         </ul>
       )}
-      {providers.length > 0 && <div className="flex flex-wrap gap-2 border-t border-line px-4 py-3">{providers.map((p) => <Button key={p.id} small busy={busy === p.id} onClick={() => void link(p.id)}>{t('link', { provider: p.name })}</Button>)}</div>}
-      {removing && <Confirm open onOpenChange={(o) => { if (!o) setRemoving(null) }} title={t('unlinkTitle', { provider: nameOf(removing) })} verb={t('unlink')} busy={busy === removing.id} onConfirm={() => void end(removing)}>{t('unlinkText', { provider: nameOf(removing) })}</Confirm>}
+      {providers.length > 0 && (
+        <div className="flex flex-wrap gap-2 border-t border-line px-4 py-3">
+          {providers.map((p) => (
+            <Button key={p.id} small busy={busy === p.id} onClick={() => void link(p.id)}>
+              {t('link', { provider: p.name })}
+            </Button>
+          ))}
+        </div>
+      )}
+      {removing && (
+        <Confirm
+          open
+          onOpenChange={(o) => {
+            if (!o) setRemoving(null)
+          }}
+          title={t('unlinkTitle', { provider: nameOf(removing) })}
+          verb={t('unlink')}
+          busy={busy === removing.id}
+          onConfirm={() => void end(removing)}
+        >
+          {t('unlinkText', { provider: nameOf(removing) })}
+        </Confirm>
+      )}
     </Panel>
   )
 }
@@ -163,33 +436,102 @@ function Linked({ me }: { me: Me }) {
 function Sessions({ me }: { me: Me }) {
   const t = useT('settings')
   const browser = useBrowser()
-  const { data, error, refetch } = useQuery({ queryKey: ['security', 'sessions'], queryFn: ({ signal }) => get('/api/auth/sessions', { signal }) })
+  const { data, error, refetch } = useQuery({
+    queryKey: ['security', 'sessions'],
+    queryFn: ({ signal }) => get('/api/auth/sessions', { signal }),
+  })
   const [ending, setEnding] = useState<Session | 'others' | null>(null)
   const [busy, setBusy] = useState(false)
   const all = data?.data
-  const how = (s: Session) => s.method.startsWith('oidc:') ? t('by_oidc', { provider: me.features.oidc.find((p) => `oidc:${p.id}` === s.method)?.name ?? s.method.slice(5) }) : t.or(`by_${s.method}`, s.method)
+  const how = (s: Session) =>
+    s.method.startsWith('oidc:')
+      ? t('by_oidc', {
+          provider: me.features.oidc.find((p) => `oidc:${p.id}` === s.method)?.name ?? s.method.slice(5),
+        })
+      : t.or(`by_${s.method}`, s.method)
   const end = async () => {
     setBusy(true)
     try {
-      const n = ending === 'others' ? (await remove('/api/auth/sessions')).ended : (await remove('/api/auth/sessions/{id}', { path: { id: (ending as Session).id } }), 1)
+      const n =
+        ending === 'others'
+          ? (await remove('/api/auth/sessions')).ended
+          : (await remove('/api/auth/sessions/{id}', { path: { id: (ending as Session).id } }), 1)
       await renew('sessions')
       toast(t('ended', { n }))
-    } catch (e) { toast(explain(e)) } finally { setBusy(false); setEnding(null) }
+    } catch (e) {
+      toast(explain(e))
+    } finally {
+      setBusy(false)
+      setEnding(null)
+    }
   }
   return (
-    <Panel title={t('sessions')} flush actions={all && all.length > 1 && <Button small onClick={() => setEnding('others')}>{t('endOthers')}</Button>}>
+    <Panel
+      title={t('sessions')}
+      flush
+      actions={
+        all &&
+        all.length > 1 && (
+          <Button small onClick={() => setEnding('others')}>
+            {t('endOthers')}
+          </Button>
+        )
+      }
+    >
       <p className="px-4 pb-3 text-ink2">{t('sessionsText')}</p>
-      {error && !all ? <div className="px-4 pb-4"><ErrorBox error={error} onRetry={() => void refetch()} /></div> : !all ? <div className="px-4 pb-4"><SkeletonRows rows={3} /></div> : (
+      {error && !all ? (
+        <div className="px-4 pb-4">
+          <ErrorBox error={error} onRetry={() => void refetch()} />
+        </div>
+      ) : !all ? (
+        <div className="px-4 pb-4">
+          <SkeletonRows rows={3} />
+        </div>
+      ) : (
         <ul className="m-0 list-none border-t border-line p-0">
           {all.map((s) => (
-            <Row key={s.id} title={<>{browser(s.user_agent)}{s.current && <Tag tone="accent">{t('thisBrowser')}</Tag>}</>}
-              note={<>{t.rich('sessionSeen', { seen: <When at={s.seen_at} />, address: <span translate="no">{s.address ?? t('unknownAddress')}</span> })}<br />{t.rich('sessionBegan', { began: <When at={s.created_at} />, how: how(s) })}</>}>
-              {!s.current && <Button small onClick={() => setEnding(s)}>{t('end')}</Button>}
+            <Row
+              key={s.id}
+              title={
+                <>
+                  {browser(s.user_agent)}
+                  {s.current && <Tag tone="accent">{t('thisBrowser')}</Tag>}
+                </>
+              }
+              note={
+                <>
+                  {t.rich('sessionSeen', {
+                    seen: <When at={s.seen_at} />,
+                    address: <span translate="no">{s.address ?? t('unknownAddress')}</span>,
+                  })}
+                  <br />
+                  {t.rich('sessionBegan', { began: <When at={s.created_at} />, how: how(s) })}
+                </>
+              }
+            >
+              {!s.current && (
+                <Button small onClick={() => setEnding(s)}>
+                  {t('end')}
+                </Button>
+              )}
             </Row>
           ))}
         </ul>
       )}
-      {ending && <Confirm open onOpenChange={(o) => { if (!o) setEnding(null) }} title={ending === 'others' ? t('endOthersTitle') : t('endTitle')} verb={ending === 'others' ? t('endOthers') : t('end')} busy={busy} onConfirm={() => void end()}>{ending === 'others' ? t('endOthersText') : t('endText', { browser: browser(ending.user_agent) })}</Confirm>}
+      {ending && (
+        <Confirm
+          open
+          onOpenChange={(o) => {
+            if (!o) setEnding(null)
+          }}
+          title={ending === 'others' ? t('endOthersTitle') : t('endTitle')}
+          verb={ending === 'others' ? t('endOthers') : t('end')}
+          busy={busy}
+          onConfirm={() => void end()}
+        >
+          {ending === 'others' ? t('endOthersText') : t('endText', { browser: browser(ending.user_agent) })}
+        </Confirm>
+      )}
     </Panel>
   )
 }
@@ -198,9 +540,23 @@ export default function Security() {
   const me = useMe()
   return (
     <Settings at="security">
-      {!me ? <Panel><SkeletonRows rows={6} /></Panel> : (
+      {!me ? (
+        <Panel>
+          <SkeletonRows rows={6} />
+        </Panel>
+      ) : (
         <>
-          {me.features.passwords && me.user?.email && <Suspense fallback={<Panel><SkeletonRows rows={6} /></Panel>}><Password me={me} /></Suspense>}
+          {me.features.passwords && me.user?.email && (
+            <Suspense
+              fallback={
+                <Panel>
+                  <SkeletonRows rows={6} />
+                </Panel>
+              }
+            >
+              <Password me={me} />
+            </Suspense>
+          )}
           <Passkeys me={me} />
           <Linked me={me} />
           <Sessions me={me} />

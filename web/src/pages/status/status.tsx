@@ -20,33 +20,107 @@ const order = ['down', 'degraded', 'ok', 'idle']
 export default function StatusPage() {
   const t = useT('status')
   const me = useMe()
-  const q = useQuery({ queryKey: ['status'], queryFn: ({ signal }) => get('/api/status', { signal, quiet: true }), refetchInterval: 60_000, staleTime: 30_000 })
+  const q = useQuery({
+    queryKey: ['status'],
+    queryFn: ({ signal }) => get('/api/status', { signal, quiet: true }),
+    refetchInterval: 60_000,
+    staleTime: 30_000,
+  })
   const s = q.data
   const off = q.error instanceof ApiError && q.error.status === 404
   useRenewed(['status'], ['status'], { on: Boolean(me?.user) && s !== undefined && !off })
   const rows = s && [...s.providers].sort((a, b) => order.indexOf(a.state) - order.indexOf(b.state))
-  const state = (p: Provider) => <State tone={tones[p.state] ?? 'plain'}>{t.or(`state_${p.state}`, p.state)}</State>
-  const ticks = (p: Provider) => <Ticks values={(p.uptime ?? Array<null>(24).fill(null)).map((v) => (v === null ? null : v / 100))} />
+  const state = (p: Provider) => (
+    <State tone={tones[p.state] ?? 'plain'}>{t.or(`state_${p.state}`, p.state)}</State>
+  )
+  const ticks = (p: Provider) => (
+    <Ticks values={(p.uptime ?? Array<null>(24).fill(null)).map((v) => (v === null ? null : v / 100))} />
+  )
   const columns: Column<Provider>[] = [
-    { key: 'name', head: t('provider'), cell: (p) => <Link to="/models" search={{ provider: p.id }} className="font-medium text-ink no-underline hover:underline">{p.name}</Link> },
+    {
+      key: 'name',
+      head: t('provider'),
+      cell: (p) => (
+        <Link
+          to="/models"
+          search={{ provider: p.id }}
+          className="font-medium text-ink no-underline hover:underline"
+        >
+          {p.name}
+        </Link>
+      ),
+    },
     { key: 'state', head: t('state'), cell: state },
     { key: 'uptime', head: t('uptime'), cell: ticks },
     { key: 'served', head: t('served'), align: 'end', cell: (p) => percent(p.uptime_24h) },
     { key: 'first', head: t('first'), align: 'end', cell: (p) => seconds(p.p50) },
-    { key: 'models', head: t('models'), align: 'end', cell: (p) => <span className="text-ink2">{integer(p.models)}</span> },
+    {
+      key: 'models',
+      head: t('models'),
+      align: 'end',
+      cell: (p) => <span className="text-ink2">{integer(p.models)}</span>,
+    },
   ]
   return (
     <Page width="text" className="max-w-[1000px]!">
-      <PageHead title={t('title')} {...(s ? { note: t('asOf', { time: time(q.dataUpdatedAt, { minutes: true }) }) } : {})} />
-      {off ? <Empty icon="pulse" title={t('off')} /> : q.error && !s ? <ErrorBox error={q.error} onRetry={() => void q.refetch()} /> : !s || !rows ? <SkeletonRows rows={6} /> : rows.length === 0 ? <Empty icon="pulse" title={t('empty')}>{t('emptyText')}</Empty> : (
+      <PageHead
+        title={t('title')}
+        {...(s ? { note: t('asOf', { time: time(q.dataUpdatedAt, { minutes: true }) }) } : {})}
+      />
+      {off ? (
+        <Empty icon="pulse" title={t('off')} />
+      ) : q.error && !s ? (
+        <ErrorBox error={q.error} onRetry={() => void q.refetch()} />
+      ) : !s || !rows ? (
+        <SkeletonRows rows={6} />
+      ) : rows.length === 0 ? (
+        <Empty icon="pulse" title={t('empty')}>
+          {t('emptyText')}
+        </Empty>
+      ) : (
         <>
-          <div role="status" className={`mb-5 flex items-center gap-3 rounded-panel px-5 py-4 ${s.state === 'ok' ? 'bg-good-soft' : s.state === 'degraded' ? 'bg-warn-soft' : 'bg-bad-soft'}`}>
-            <Icon name={s.state === 'ok' ? 'check' : 'warning'} size={20} className={s.state === 'ok' ? 'text-good' : s.state === 'degraded' ? 'text-warn' : 'text-bad'} />
-            <div><p className="text-section">{t(s.state)}</p><p className="text-small text-ink2">{t(`${s.state}Text`)}</p></div>
+          <div
+            role="status"
+            className={`mb-5 flex items-center gap-3 rounded-panel px-5 py-4 ${s.state === 'ok' ? 'bg-good-soft' : s.state === 'degraded' ? 'bg-warn-soft' : 'bg-bad-soft'}`}
+          >
+            <Icon
+              name={s.state === 'ok' ? 'check' : 'warning'}
+              size={20}
+              className={s.state === 'ok' ? 'text-good' : s.state === 'degraded' ? 'text-warn' : 'text-bad'}
+            />
+            <div>
+              <p className="text-section">{t(s.state)}</p>
+              <p className="text-small text-ink2">{t(`${s.state}Text`)}</p>
+            </div>
           </div>
           <div className="overflow-clip rounded-panel border border-line bg-surface">
-            <Table caption={t('title')} rows={rows} rowKey={(p) => p.id} columns={columns} main
-              phone={(p) => <div><div className="flex items-center gap-3"><Link to="/models" search={{ provider: p.id }} className="min-w-0 flex-1 truncate font-medium text-ink no-underline">{p.name}</Link><span className="text-small">{state(p)}</span></div><div className="flex items-center gap-3 pt-1.5 text-small text-ink3">{ticks(p)}<span className="flex-1" />{p.p50 !== null && <span>{seconds(p.p50)}</span>}<span className="tabular-nums">{percent(p.uptime_24h)}</span></div></div>} />
+            <Table
+              caption={t('title')}
+              rows={rows}
+              rowKey={(p) => p.id}
+              columns={columns}
+              main
+              phone={(p) => (
+                <div>
+                  <div className="flex items-center gap-3">
+                    <Link
+                      to="/models"
+                      search={{ provider: p.id }}
+                      className="min-w-0 flex-1 truncate font-medium text-ink no-underline"
+                    >
+                      {p.name}
+                    </Link>
+                    <span className="text-small">{state(p)}</span>
+                  </div>
+                  <div className="flex items-center gap-3 pt-1.5 text-small text-ink3">
+                    {ticks(p)}
+                    <span className="flex-1" />
+                    {p.p50 !== null && <span>{seconds(p.p50)}</span>}
+                    <span className="tabular-nums">{percent(p.uptime_24h)}</span>
+                  </div>
+                </div>
+              )}
+            />
           </div>
           <p className="pt-3 text-small text-ink3">{t('help')}</p>
         </>

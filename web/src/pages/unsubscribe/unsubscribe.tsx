@@ -9,7 +9,13 @@ import { Link } from '../../ui/link'
 import { Page, PageHead } from '../../ui/page'
 
 const token = decodeToken(location.hash.slice(1))
-function decodeToken(text: string): string { try { return decodeURIComponent(text) } catch { return '' } }
+function decodeToken(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return ''
+  }
+}
 
 export default function UnsubscribePage() {
   const t = useT('notifications')
@@ -20,17 +26,40 @@ export default function UnsubscribePage() {
   const stop = async () => {
     setBusy(true)
     setFailed(null)
-    try { setStopped((await post('/api/unsubscribe/{token}', { path: { token }, quiet: true })).data.cause) } catch (e) { setFailed(e) } finally { setBusy(false) }
+    try {
+      setStopped((await post('/api/unsubscribe/{token}', { path: { token }, quiet: true })).data.cause)
+    } catch (e) {
+      setFailed(e)
+    } finally {
+      setBusy(false)
+    }
   }
   const settings = <Link to="/settings/notifications">{t('settings')}</Link>
   return (
     <Page width="text" className="max-w-[560px]!">
       <PageHead title={t('stopTitle')} />
-      {stopped !== null ? <Notice tone="good" title={t('stopped', { cause: t.or(stopped, stopped) })} action={settings}>{t('stoppedText')}</Notice> : wrong ? <Notice tone="warn" title={t('stopWrong')} action={settings}>{t('stopWrongText')}</Notice> : (
+      {stopped !== null ? (
+        <Notice tone="good" title={t('stopped', { cause: t.or(stopped, stopped) })} action={settings}>
+          {t('stoppedText')}
+        </Notice>
+      ) : wrong ? (
+        <Notice tone="warn" title={t('stopWrong')} action={settings}>
+          {t('stopWrongText')}
+        </Notice>
+      ) : (
         <>
           <p className="pb-4 text-ink2">{t('stopText')}</p>
-          {failed !== null && <div className="pb-4"><ErrorBox error={failed} title={explain(failed)} /></div>}
-          <div className="flex flex-wrap items-center gap-4"><Button look="main" busy={busy} onClick={() => void stop()}>{t('stop')}</Button>{settings}</div>
+          {failed !== null && (
+            <div className="pb-4">
+              <ErrorBox error={failed} title={explain(failed)} />
+            </div>
+          )}
+          <div className="flex flex-wrap items-center gap-4">
+            <Button look="main" busy={busy} onClick={() => void stop()}>
+              {t('stop')}
+            </Button>
+            {settings}
+          </div>
         </>
       )}
     </Page>

@@ -17,41 +17,103 @@ export type Page = View['page']
 
 const searchOf = (query: string): Search => Object.fromEntries(new URLSearchParams(query))
 /** One text for all orders and encodings of the same query. */
-const sorted = (query: string) => JSON.stringify([...new URLSearchParams(query)].sort(([a], [b]) => (a < b ? -1 : 1)))
+const sorted = (query: string) =>
+  JSON.stringify([...new URLSearchParams(query)].sort(([a], [b]) => (a < b ? -1 : 1)))
 const renew = () => queries.invalidateQueries({ queryKey: ['views'] })
 
 export default function List({ page, now, onOpened }: { page: Page; now: string; onOpened: () => void }) {
   const t = useT('views')
   const c = useT('common')
-  const { data, error, refetch } = useQuery({ queryKey: ['views', page], queryFn: ({ signal }) => get('/api/views', { query: { page }, signal }) })
+  const { data, error, refetch } = useQuery({
+    queryKey: ['views', page],
+    queryFn: ({ signal }) => get('/api/views', { query: { page }, signal }),
+  })
   const [editing, setEditing] = useState('')
   const erase = async (v: View) => {
     try {
       await remove('/api/views/{id}', { path: { id: v.id } })
-      toast(t('removed', { name: v.name }), { label: c('undo'), run: () => { void post('/api/views', { body: { page, name: v.name, query: v.query } }).then(renew, (e: unknown) => toast(explain(e))) } })
-    } catch (e) { toast(explain(e)) }
+      toast(t('removed', { name: v.name }), {
+        label: c('undo'),
+        run: () => {
+          void post('/api/views', { body: { page, name: v.name, query: v.query } }).then(
+            renew,
+            (e: unknown) => toast(explain(e)),
+          )
+        },
+      })
+    } catch (e) {
+      toast(explain(e))
+    }
     await renew()
   }
   return (
     <div className="flex w-80 max-w-full flex-col gap-3">
       <h2 className="text-section">{t('title')}</h2>
-      {error && !data ? <ErrorBox error={error} onRetry={() => { void refetch() }} /> : !data ? <SkeletonRows rows={3} height={36} /> : data.data.length === 0 ? <p className="text-ink2">{t('empty')}</p> : (
+      {error && !data ? (
+        <ErrorBox
+          error={error}
+          onRetry={() => {
+            void refetch()
+          }}
+        />
+      ) : !data ? (
+        <SkeletonRows rows={3} height={36} />
+      ) : data.data.length === 0 ? (
+        <p className="text-ink2">{t('empty')}</p>
+      ) : (
         <ul className="-mx-1 max-h-[40dvh] overflow-y-auto">
-          {data.data.map((v) => (v.id === editing
-            ? <li key={v.id} className="px-1 py-2"><Edit view={v} now={now} onDone={() => setEditing('')} /></li>
-            : (
-              <li key={v.id} className="flex min-h-9 items-center rounded-control pl-1 hover:bg-sunken max-md:min-h-11">
-                <Link to={`/${page}`} search={searchOf(v.query)} onClick={onOpened} {...(sorted(v.query) === sorted(now) ? { 'aria-current': 'page' as const } : {})} className="flex min-w-0 flex-1 items-center gap-2 self-stretch text-ink no-underline">
-                  <span translate="no" dir="auto" className="min-w-0 flex-1 truncate" title={v.name}>{v.name}</span>
-                  {sorted(v.query) === sorted(now) && <span className="inline-flex items-center gap-1 text-label text-accent-ink"><Icon name="check" size={14} />{t('shown')}</span>}
-                </Link>
-                <IconButton small icon="edit" label={t('change', { name: v.name })} onClick={() => setEditing(v.id)} />
-                <IconButton small icon="trash" label={t('remove', { name: v.name })} onClick={() => { void erase(v) }} />
+          {data.data.map((v) =>
+            v.id === editing ? (
+              <li key={v.id} className="px-1 py-2">
+                <Edit view={v} now={now} onDone={() => setEditing('')} />
               </li>
-            )))}
+            ) : (
+              <li
+                key={v.id}
+                className="flex min-h-9 items-center rounded-control pl-1 hover:bg-sunken max-md:min-h-11"
+              >
+                <Link
+                  to={`/${page}`}
+                  search={searchOf(v.query)}
+                  onClick={onOpened}
+                  {...(sorted(v.query) === sorted(now) ? { 'aria-current': 'page' as const } : {})}
+                  className="flex min-w-0 flex-1 items-center gap-2 self-stretch text-ink no-underline"
+                >
+                  <span translate="no" dir="auto" className="min-w-0 flex-1 truncate" title={v.name}>
+                    {v.name}
+                  </span>
+                  {sorted(v.query) === sorted(now) && (
+                    <span className="inline-flex items-center gap-1 text-label text-accent-ink">
+                      <Icon name="check" size={14} />
+                      {t('shown')}
+                    </span>
+                  )}
+                </Link>
+                <IconButton
+                  small
+                  icon="edit"
+                  label={t('change', { name: v.name })}
+                  onClick={() => setEditing(v.id)}
+                />
+                <IconButton
+                  small
+                  icon="trash"
+                  label={t('remove', { name: v.name })}
+                  onClick={() => {
+                    void erase(v)
+                  }}
+                />
+              </li>
+            ),
+          )}
         </ul>
       )}
-      {data && (data.data.length >= data.most ? <p className="text-ink2">{t('full', { most: data.most })}</p> : <Add page={page} now={now} />)}
+      {data &&
+        (data.data.length >= data.most ? (
+          <p className="text-ink2">{t('full', { most: data.most })}</p>
+        ) : (
+          <Add page={page} now={now} />
+        ))}
     </div>
   )
 }
@@ -59,7 +121,14 @@ export default function List({ page, now, onOpened }: { page: Page; now: string;
 /** Why a name was refused: beside the field, in the words of the form. */
 function useRefusal(): (error: unknown) => string | undefined {
   const t = useT('views')
-  return (error) => (error === null ? undefined : error instanceof ApiError && error.status === 409 ? t('taken') : error instanceof ApiError && error.field ? said(error) : explain(error))
+  return (error) =>
+    error === null
+      ? undefined
+      : error instanceof ApiError && error.status === 409
+        ? t('taken')
+        : error instanceof ApiError && error.field
+          ? said(error)
+          : explain(error)
 }
 
 function Add({ page, now }: { page: Page; now: string }) {
@@ -78,12 +147,36 @@ function Add({ page, now }: { page: Page; now: string }) {
       setName('')
       toast(t('saved', { name: made.name }))
       await renew()
-    } catch (e) { setError(e) } finally { setBusy(false) }
+    } catch (e) {
+      setError(e)
+    } finally {
+      setBusy(false)
+    }
   }
   return (
-    <form onSubmit={(e) => { void add(e) }} className="flex flex-col gap-2 border-t border-line pt-3">
-      <Field label={t('name')} error={refusal(error)}><Input value={name} maxLength={60} placeholder={t('hint')} autoComplete="off" onChange={(e) => { setName(e.target.value); setError(null) }} /></Field>
-      <div><Button type="submit" look="main" busy={busy} disabled={!name.trim()}>{t('save')}</Button></div>
+    <form
+      onSubmit={(e) => {
+        void add(e)
+      }}
+      className="flex flex-col gap-2 border-t border-line pt-3"
+    >
+      <Field label={t('name')} error={refusal(error)}>
+        <Input
+          value={name}
+          maxLength={60}
+          placeholder={t('hint')}
+          autoComplete="off"
+          onChange={(e) => {
+            setName(e.target.value)
+            setError(null)
+          }}
+        />
+      </Field>
+      <div>
+        <Button type="submit" look="main" busy={busy} disabled={!name.trim()}>
+          {t('save')}
+        </Button>
+      </div>
     </form>
   )
 }
@@ -104,15 +197,55 @@ function Edit({ view, now, onDone }: { view: View; now: string; onDone: () => vo
       toast(t('changed', { name: changed.name }))
       await renew()
       onDone()
-    } catch (e) { setError(e); setBusy(false) }
+    } catch (e) {
+      setError(e)
+      setBusy(false)
+    }
   }
   return (
-    <form onSubmit={(e) => { e.preventDefault(); void change({ name }) }} onKeyDown={(e) => { if (e.key === 'Escape') { e.stopPropagation(); onDone() } }} className="flex flex-col gap-2">
-      <Field label={t('rename')} error={refusal(error)}><Input value={name} maxLength={60} autoFocus autoComplete="off" onChange={(e) => { setName(e.target.value); setError(null) }} /></Field>
+    <form
+      onSubmit={(e) => {
+        e.preventDefault()
+        void change({ name })
+      }}
+      onKeyDown={(e) => {
+        if (e.key === 'Escape') {
+          e.stopPropagation()
+          onDone()
+        }
+      }}
+      className="flex flex-col gap-2"
+    >
+      <Field label={t('rename')} error={refusal(error)}>
+        <Input
+          value={name}
+          maxLength={60}
+          autoFocus
+          autoComplete="off"
+          onChange={(e) => {
+            setName(e.target.value)
+            setError(null)
+          }}
+        />
+      </Field>
       <div className="flex flex-wrap gap-2">
-        <Button small type="submit" look="main" busy={busy} disabled={!name.trim()}>{c('save')}</Button>
-        {sorted(view.query) !== sorted(now) && <Button small disabled={busy || !name.trim()} onClick={() => { void change({ name, query: now }) }}>{t('replace')}</Button>}
-        <Button small look="quiet" onClick={onDone}>{c('cancel')}</Button>
+        <Button small type="submit" look="main" busy={busy} disabled={!name.trim()}>
+          {c('save')}
+        </Button>
+        {sorted(view.query) !== sorted(now) && (
+          <Button
+            small
+            disabled={busy || !name.trim()}
+            onClick={() => {
+              void change({ name, query: now })
+            }}
+          >
+            {t('replace')}
+          </Button>
+        )}
+        <Button small look="quiet" onClick={onDone}>
+          {c('cancel')}
+        </Button>
       </div>
     </form>
   )
