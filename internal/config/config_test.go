@@ -280,7 +280,15 @@ func TestErrorsAreShownTogether(t *testing.T) {
 	}{
 		"values of all kinds, rules and the catalog": {"server:\n  drain_timeout: 30\n  listen: localhost\n  listne: x\nruntime:\n  memory_limit: 1.5GiB\njournal:\n  sync: pink\nlog:\n  access: maybe\n  level: loud\nvideo: [a]\n" +
 			provider + "  models:\n  - {id: m, prices: {prompt: 1, completion: 1}}\n  dialect: opneai",
-			[]string{":2: server.drain_timeout", ":3: server.listen", ":4: there is no key", ":6: runtime.memory_limit", ":8: journal.sync", ":10: log.access", ":11: log.level", ":12: video must be", ":18: providers[0].dialect"}},
+			[]string{":2: server.drain_timeout", ":3: server.listen", ":4: there is no key", ":6: runtime.memory_limit", ":8: journal.sync", ":10: log.access", ":11: log.level", ":12: video must be", ":18: providers[0].dialect", ":17: provider \"p\", model \"m\""}},
+		"each stage of the catalog": {"log: {level: loud}\nproviders:\n- id: a\n  base_url: ftp://h\n  models:\n  - {id: v/m, prices: {prompt: 1}}\n  - {id: v/n, params: [temprature], prices: {prompt: 1, completion: 1}}\n" +
+			"- id: b\n  name: A\n  base_url: http://h\n  dialect: openai\n  models:\n  - {id: m, prices: {prompt: 1, completion: 1}}\n  - {id: v/w, prices: {prompt: 1, completion: 1}}\n- id: c\n  models: [{id: v/x, prices: {prompt: 1}}]\n" +
+			"- id: d\n  base_url: http://h\n  models:\n  - {id: v/y, prices: {prompt: x}}\n  - {id: v/z, tier: pink, prices: {prompt: 1, completion: 1}}\n  - {id: v/m, region: \"*\", prices: {prompt: 1, completion: 1}}\n" +
+			"models:\n- {id: v/w, type: pink}\n- {id: v/q, context_length: -1}\n- {id: v/r, created: today}\n- {id: v/s}\n- {id: v/s}\nfamilies:\n- models: [gpt]\n- facts: {}\n",
+			[]string{":1: log.level", ":3: providers[0]: provider \"a\": its base URL", ":6: provider \"a\", model \"v/m\": it has no price", ":7: providers[0].models[1].params[0]",
+				":8: providers[1]: provider \"b\": the name \"A\"", ":13: provider \"b\", model \"m\"", ":15: providers[2]: the provider \"c\" needs base_url", ":16: provider \"c\", model \"v/x\"",
+				":20: providers[3].models[0].prices.prompt", ":21: provider \"d\", model \"v/z\": the tier", ":22: provider \"d\", model \"v/m\": the region",
+				":24: models[0]: model \"v/w\": the type", ":25: models[1].context_length", ":26: models[2].created", ":28: models[4].id", ":31: families[1]: it names no models"}},
 		"rules and the catalog":                   {"log: {level: loud}\n" + provider + "  models:\n  - {id: m, prices: {prompt: 1, completion: 1}}", []string{"log.level", `model "m"`}},
 		"a rule that compares with what is wrong": {"ledger:\n  lease_for: 5\n  lapse_after: 10s", []string{":2: ledger.lease_for"}},
 		"a rule that compares with a misspelling": {"ledger:\n  lease_fro: 5s\n  lapse_after: 10s", []string{":2: there is no key"}},
@@ -288,7 +296,7 @@ func TestErrorsAreShownTogether(t *testing.T) {
 		"an address that is none":                 {"providers:\n- id: p\n  base_url: [a]\n  dialect: opneai", []string{":3: providers[0].base_url", ":4: providers[0].dialect"}},
 		"an address that is misspelt":             {"providers:\n- id: p\n  base_ulr: http://h\n", []string{":3: there is no key"}},
 		"an unknown server":                       {"log: {level: loud}\nproviders:\n- id: p\n  like: vlllm\n  models: [{id: a/b}]", []string{"providers[0].like", "log.level"}},
-		"a price that is none":                    {provider + "  models:\n  - {id: v/m, prices: {prompt: x, completion: 1}}\n  - {id: w, prices: {prompt: 1, completion: 1}}", []string{"models[0].prices.prompt"}},
+		"a price that is none":                    {provider + "  models:\n  - {id: v/m, prices: {prompt: x, completion: 1}}\n  - {id: w, prices: {prompt: 1, completion: 1}}", []string{"models[0].prices.prompt", `model "w"`}},
 		"a missing variable":                      {provider + "  api_key: ${NOT_SET}\n  dialect: opneai", []string{"NOT_SET", "opneai"}},
 		"a file that is no YAML":                  {"server:\n\tlisten: x\nlog: {level: loud}", []string{"line 2"}},
 		"a file that is a list":                   {"- a", []string{"the file must be a mapping"}},

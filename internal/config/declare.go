@@ -73,7 +73,7 @@ func (c *Config) declared(env Lookup, rate builtin.Rate, more map[string]string)
 		return i >= 0
 	})
 	d.out.Append(known)
-	d.out.Families = append(d.out.Families, c.Families...) // what the operator says counts before what is built in
+	d.out.Families = slices.Concat(known.Families, c.Families) // what the operator says counts before what is built in
 	d.out.KnownSince, d.out.AttemptBudget = list.AsOf, c.Relay.AttemptBudget
 	return d.out, nil
 }
@@ -194,6 +194,7 @@ type declaring struct {
 	list     string
 	out      catalog.Declared
 	borrowed map[string]string // built-in providers declared without models -> their keys
+	unclear  []string          // slugs of models of which something is wrong
 }
 
 func (d *declaring) all() {
@@ -208,6 +209,12 @@ func (d *declaring) all() {
 	}
 	d.list = d.c.listVersion()
 	d.borrowed = map[string]string{}
+	if !d.broken("relay.attempt_budget") {
+		d.out.AttemptBudget = d.c.Relay.AttemptBudget
+	}
+	for i := range d.c.Families {
+		d.family(i)
+	}
 	for i := range d.c.Providers {
 		d.provider(i)
 	}
@@ -279,14 +286,51 @@ func (d *declaring) provider(i int) {
 	}
 	if p.BaseURL == "" {
 		d.fail(path, "the provider %q needs base_url, such as http://localhost:8000/v1", p.ID)
+		d.offers(i, path)
 		return
 	}
 	provider := catalog.Provider{ID: p.ID, Name: p.Name, Dialect: dialect, BaseURL: p.BaseURL, Key: key, Keys: keys, Headers: reveal(p.Headers), CA: ca,
 		DataPolicy: catalog.DataPolicy(p.DataPolicy), Quirks: p.Quirks, Facts: p.Facts, Like: p.Like, Wires: d.wires(path, p.Wires)}
-	d.try(path, provider)
-	d.out.Providers = append(d.out.Providers, provider)
+	if d.try(path, provider); !d.failedBefore(path) {
+		d.out.Providers = append(d.out.Providers, provider)
+	}
+	d.offers(i, path)
+}
+
+// failedBefore reports whether something was wrong of a provider itself, which is looked at before its models.
+func (d *declaring) failedBefore(path string) bool {
+	return slices.ContainsFunc(slices.Concat(d.failed, d.unread), func(other string) bool {
+		return (other == path || strings.HasPrefix(other, path+".")) && !strings.HasPrefix(other, path+".models")
+	})
+}
+
+// offers converts the models of a provider. Those of one that is wrong itself are looked at, too: they are offered by one that stands for it.
+func (d *declaring) offers(i int, path string) {
+	p := &d.c.Providers[i]
+	if !slices.ContainsFunc(d.out.Providers, func(q catalog.Provider) bool { return q.ID == p.ID }) {
+		instead := catalog.Provider{ID: p.ID, Name: p.Name, Dialect: "openai", BaseURL: "https://provider.invalid"}
+		if d.build(instead) != nil {
+			if instead.Name = ""; d.build(instead) != nil {
+				return
+			}
+		}
+		d.out.Providers = append(d.out.Providers, instead)
+	}
 	for j := range p.Models {
 		d.offer(p.ID, path+".models["+strconv.Itoa(j)+"]", &p.Models[j])
+	}
+	if d.broken(path + ".like") { // what they were to have from it is missing
+		d.out.Offers = slices.DeleteFunc(d.out.Offers, func(o catalog.Offer) bool { return o.Provider == p.ID })
+	}
+}
+
+// family checks a family alone, so that an error gets its position.
+func (d *declaring) family(i int) {
+	path := "families[" + strconv.Itoa(i) + "]"
+	_, err := catalog.Build(catalog.Declared{Families: d.c.Families[i : i+1], AttemptBudget: d.out.AttemptBudget})
+	d.failEach(path, err)
+	if !d.broken(path) {
+		d.out.Families = append(d.out.Families, d.c.Families[i])
 	}
 }
 
@@ -305,11 +349,32 @@ func (d *declaring) wires(path string, list map[string]Wire) map[string]catalog.
 	return out
 }
 
-// try builds a provider alone, so that an error gets its position.
+// try builds a provider with those before it, which are right, so that an error gets its position.
 func (d *declaring) try(path string, p catalog.Provider) {
-	if _, err := catalog.Build(catalog.Declared{Providers: []catalog.Provider{p}, AttemptBudget: d.c.Relay.AttemptBudget}); err != nil {
-		d.fail(path, "%w", err)
+	d.failEach(path, d.build(p))
+}
+
+// failEach reports each error of a catalog with a single declaration, which is at a path.
+func (d *declaring) failEach(path string, err error) {
+	for _, one := range listed(err) {
+		d.fail(path, "%s", strings.TrimPrefix(one.Error(), "families[0]: "))
 	}
+}
+
+// listed are the errors that one joins.
+func listed(err error) []error {
+	if all, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // joined by the catalog itself
+		return all.Unwrap()
+	}
+	if err == nil {
+		return nil
+	}
+	return []error{err}
+}
+
+func (d *declaring) build(p catalog.Provider) error {
+	_, err := catalog.Build(catalog.Declared{Providers: append(slices.Clip(d.out.Providers), p), AttemptBudget: d.out.AttemptBudget})
+	return err
 }
 
 // sendable reports whether a key can be sent in a header, or is the key file of a service account, which is exchanged before it is used.
@@ -388,7 +453,9 @@ func (d *declaring) offer(provider, path string, o *Offer) {
 		out.Pricing.Hours = append(out.Pricing.Hours, hours)
 		out.Pricing.Source += fmt.Sprintf("; %s: %s", hours.String(), source)
 	}
-	d.out.Offers = append(d.out.Offers, out)
+	if !d.broken(path) {
+		d.out.Offers = append(d.out.Offers, out)
+	}
 }
 
 func (d *declaring) modalities(path string, names []string) catalog.Modality {
@@ -570,6 +637,14 @@ func (d *declaring) model(i int) {
 	}
 	if err := catalog.CheckSlug(m.ID); err != nil {
 		d.fail(path+".id", "%w", err)
+	} else if slices.ContainsFunc(d.c.Models[:i], func(other Model) bool { return other.ID == m.ID }) {
+		d.fail(path+".id", "the model %q is described twice", m.ID)
+	} else {
+		_, err := catalog.Build(catalog.Declared{Models: []catalog.ModelInfo{info}})
+		d.failEach(path, err)
+	}
+	if d.broken(path) {
+		d.unclear = append(d.unclear, m.ID)
 		return
 	}
 	d.out.Models = append(d.out.Models, info)

@@ -37,10 +37,12 @@ type checker struct {
 	c      *Config
 	errs   []error
 	unread []string // paths that could not be read: their values are defaults, of which nothing is said
+	failed []string // paths of which something was wrong
 }
 
 func (k *checker) fail(path, format string, args ...any) {
 	err := fmt.Errorf(path+": "+format, args...)
+	k.failed = append(k.failed, path)
 	if slices.ContainsFunc(k.unread, func(other string) bool { return follows(path, err.Error(), other) }) {
 		return
 	}
@@ -565,19 +567,26 @@ func (k *checker) durations() {
 
 // catalog builds the declared catalog, so that errors in it are found before it is used.
 func (k *checker) catalog() {
-	d, before := declaring{checker: k}, len(k.errs)
+	d := declaring{checker: k}
 	d.all()
-	// The whole is only built of what could be read.
-	partly := slices.ContainsFunc(k.unread, func(path string) bool {
-		return path == "" || slices.ContainsFunc([]string{"providers", "models", "families", "relay", "pricing"}, func(s string) bool { return strings.HasPrefix(path, s) })
-	})
-	if len(k.errs) > before || partly {
-		return
+	if slices.ContainsFunc(k.unread, func(path string) bool {
+		return path == "" || path == "models" || strings.HasPrefix(path, "models[") && (strings.HasSuffix(path, "]") || strings.HasSuffix(path, ".id"))
+	}) {
+		return // it is not known of which type the models are that the offers name
 	}
-	d.out.Families, d.out.AttemptBudget = k.c.Families, k.c.Relay.AttemptBudget
-	if _, err := catalog.Build(d.out); err != nil {
-		k.errs = append(k.errs, err)
+	// The whole is built of what is right in itself, so that nothing is said of it twice.
+	d.out.Offers = slices.DeleteFunc(d.out.Offers, func(o catalog.Offer) bool { return slices.Contains(d.unclear, o.Model) })
+	_, err := catalog.Build(d.out)
+	k.errs = append(k.errs, listed(err)...)
+}
+
+// broken reports whether anything in a part of the configuration is wrong or could not be read.
+func (k *checker) broken(part string) bool {
+	in := func(path string) bool {
+		rest, ok := strings.CutPrefix(path, part)
+		return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 	}
+	return slices.ContainsFunc(k.failed, in) || slices.ContainsFunc(k.unread, in)
 }
 
 // StorePath returns the path of the SQLite file, unless the DSN names another database.
