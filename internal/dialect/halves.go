@@ -53,8 +53,6 @@ func mayHaveHalf(data []byte) bool {
 }
 
 // add takes the next frame of a stream and passes on each frame that is complete. data is changed.
-//
-//go:noinline
 func (h *halves) add(a *Answer, d Decoder, event, data []byte) error {
 	if len(h.waiting) > 0 {
 		texts, place := textsOf(data)

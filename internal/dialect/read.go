@@ -177,10 +177,7 @@ func pass(a *Answer, d Decoder, event, data []byte) error {
 	return nil
 }
 
-// ended ends a stream that returned err, errMark for its end mark, after the frames that wait. It is no part of the stack of a stream that
-// is read.
-//
-//go:noinline
+// ended ends a stream that returned err, errMark for its end mark, after the frames that wait.
 func (r *reader) ended(a *Answer, d Decoder, err error) error {
 	if late := r.halves.flush(a, d); late != nil {
 		return late
@@ -191,9 +188,7 @@ func (r *reader) ended(a *Answer, d Decoder, err error) error {
 	return finish(a, d, err)
 }
 
-// refused is the fault of an error that is one string. It is no part of the stack of a stream that is read.
-//
-//go:noinline
+// refused is the fault of an error that is one string.
 func refused(a *Answer, text []byte) error {
 	return Refusal{Status: 200, Message: rawjson.Text(text)}.Fault(a.Endpoint)
 }

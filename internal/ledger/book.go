@@ -374,8 +374,7 @@ func (b *Book) Settle(_ context.Context, h *Hold, c *record.Call) error {
 	case c.Cost < 0 || c.Wallet != h.asked.Wallet || c.Generation == "":
 		return fault.Wrap("ledger.Settle", fmt.Errorf("a charge of %s on %q for %q, held from %q", c.Cost, c.Wallet, c.Generation, h.asked.Wallet))
 	}
-	var it Item // filled in place: a literal would be on the stack twice
-	it.Call, it.WalletLease, it.KeyLease = *c, h.wallet.number(), h.key.number()
+	it := Item{Call: *c, WalletLease: h.wallet.number(), KeyLease: h.key.number()}
 	it.Call.Settled = true
 	it.Call.Bound()
 	cost := min(c.Cost, maxHold)

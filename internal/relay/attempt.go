@@ -209,9 +209,7 @@ func (x *run) try(ctx context.Context, at *routing.Attempt) *fault.Error {
 	return x.deliver(ctx)
 }
 
-// note begins the record of an attempt. Until it has ended, its reason is the one that a panic would leave. It and ended are not inlined: see open.
-//
-//go:noinline
+// note begins the record of an attempt. Until it has ended, its reason is the one that a panic would leave.
 func (x *run) note(at *routing.Attempt) *record.Attempt {
 	x.rec.Attempts = append(x.rec.Attempts, record.Attempt{
 		Endpoint: at.Endpoint.ID, Provider: at.Endpoint.Provider.ID, Reason: fault.Internal.String(), Started: x.since(), OwnKey: ownKeyOf(at.Endpoint)})
@@ -222,8 +220,6 @@ func (x *run) note(at *routing.Attempt) *record.Attempt {
 const longSilence = 20 * time.Second
 
 // ended reports to the gate what the attempt shows about its endpoint.
-//
-//go:noinline
 func (x *run) ended(err *fault.Error, rec *record.Attempt) {
 	s := health.Sample{Result: health.Judge(err, x.started), Took: rec.Ended - rec.Started}
 	if err != nil && err.Upstream != nil && err.Upstream.Reused && !x.retrying {

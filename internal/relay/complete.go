@@ -107,9 +107,7 @@ func (r *Relay) Complete(ctx context.Context, c *Call, sink Sink) error {
 	return nil
 }
 
-// forget clears a run for the next call. Its frame is not part of the stack of a call under way.
-//
-//go:noinline
+// forget clears a run for the next call.
 func (x *run) forget() {
 	kept := x.meter.kept
 	*x = run{}
@@ -534,8 +532,6 @@ func (x *run) event(ctx context.Context, ev *completion.Event, rec *record.Attem
 }
 
 // brokeOff delivers the content of an event with which the provider ends an answer that is not complete, and returns the fault of that.
-//
-//go:noinline
 func (x *run) brokeOff(ctx context.Context, ev *completion.Event) *fault.Error {
 	native := ev.NativeFinish
 	content := *ev
@@ -549,17 +545,13 @@ func (x *run) brokeOff(ctx context.Context, ev *completion.Event) *fault.Error {
 		Upstream: &fault.Upstream{Provider: x.serving.Endpoint.Provider.Name, Status: 200, Code: native}}
 }
 
-// heard keeps the head of an answer. It and start are not inlined: see open.
-//
-//go:noinline
+// heard keeps the head of an answer.
 func (x *run) heard(head *completion.Head) {
 	x.head = *head
 	x.head.Notice = strings.TrimSpace(x.notice + head.Notice)
 }
 
 // start begins the answer.
-//
-//go:noinline
 func (x *run) start(rec *record.Attempt) error {
 	rec.FirstContent = x.since()
 	x.rec.FirstContent = rec.FirstContent

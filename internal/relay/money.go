@@ -191,10 +191,7 @@ func (x *run) opening(ep *catalog.Endpoint) (money.Nano, error) {
 	return x.mostAt(ep, &x.held, true)
 }
 
-// open sets what the attempt may consume, and what of that is held for. It is not part of the stack while the hold is made, like other
-// functions that need much of it: a stack that has grown once stays large for as long as a stream lasts.
-//
-//go:noinline
+// open sets what the attempt may consume, and what of that is held for.
 func (x *run) open(ep *catalog.Endpoint) {
 	a, needs, n := x.asked(), &x.req.Needs, int64(max(x.req.N, 1))
 	x.most = usage.Bound(&a, ep)
@@ -415,9 +412,7 @@ func (x *run) bill(ep *catalog.Endpoint, u *usage.Usage) (*catalog.Pricing, []us
 // free has no price.
 var free catalog.Prices
 
-// cutToHold cuts what was consumed to what the hold covers and one slice more of the answer. It is not inlined: see open.
-//
-//go:noinline
+// cutToHold cuts what was consumed to what the hold covers and one slice more of the answer.
 func (x *run) cutToHold(u *usage.Usage) {
 	most := x.held
 	if most.Completion.N = x.covered; !x.givenUp {

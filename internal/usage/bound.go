@@ -149,7 +149,7 @@ func MostAt(u *Usage, p *catalog.Prices, request bool) (money.Nano, error) {
 	return sum.Ceil()
 }
 
-// mostOfPrices adds it. It makes no lines, and its parts are functions of their own: the stack that it needs is what each stream has.
+// mostOfPrices adds it.
 func mostOfPrices(sum *money.Sum, u *Usage, p *catalog.Prices, request bool) {
 	mostOfWholes(sum, u, p)
 	beside(u, p, func(l Line) {
@@ -160,8 +160,6 @@ func mostOfPrices(sum *money.Sum, u *Usage, p *catalog.Prices, request bool) {
 }
 
 // mostOfWholes adds the prompt and the answer.
-//
-//go:noinline
 func mostOfWholes(sum *money.Sum, u *Usage, p *catalog.Prices) {
 	var room [8]sold // more than any whole has parts
 	prices := p.All()

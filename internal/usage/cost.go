@@ -29,23 +29,15 @@ func Cost(u *Usage, p *catalog.Prices) ([]Line, money.Nano, error) {
 // quantities add up to exactly that, whatever was reported. A part without a price of its own stays a line, at the price
 // of what it is a part of: the bill still reports how much of the prompt came from the cache.
 func AppendLines(dst []Line, u *Usage, p *catalog.Prices) []Line {
-	dst = appendWholes(dst, u, p)
+	counts, prices := u.Counts(), p.All()
+	for _, whole := range [...]Kind{KindPrompt, KindCompletion} {
+		dst = appendWhole(dst, &counts, &prices, whole)
+	}
 	beside(u, p, func(l Line) { dst = append(dst, l) })
 	return dst
 }
 
-// appendWholes appends the prompt and the answer. It and beside are not inlined: the tables that they read would be on the caller's stack.
-//
-//go:noinline
-func appendWholes(dst []Line, u *Usage, p *catalog.Prices) []Line {
-	counts, prices := u.Counts(), p.All()
-	dst = appendWhole(dst, &counts, &prices, KindPrompt)
-	return appendWhole(dst, &counts, &prices, KindCompletion)
-}
-
 // beside yields what is no part of the prompt or of the answer.
-//
-//go:noinline
 func beside(u *Usage, p *catalog.Prices, yield func(Line)) {
 	counts, prices := u.Counts(), p.All()
 	if p.Request.Set {

@@ -231,9 +231,7 @@ func complete(rows [maxLines + 1]kind) [maxLines + 1]kind {
 	return rows
 }
 
-// of is the count of the kind. It is not inlined for the sake of the stack: Counts is large.
-//
-//go:noinline
+// of is the count of the kind.
 func (u *Usage) of(k Kind) *Count { return u.Counts()[kinds[k].at] }
 
 // own is the price of the kind alone, nil when it has none.

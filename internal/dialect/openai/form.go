@@ -50,8 +50,6 @@ func (dec *decoder) again(text []byte) error {
 
 // learn keeps the form of a frame whose event was yielded just now, if it has one. Where tags of reasoning are looked for, text comes only after
 // them, when they mean nothing any more.
-//
-//go:noinline
 func (dec *decoder) learn(frame []byte) {
 	f, ev := &dec.form, &dec.ev
 	if len(f.before) > 0 {

@@ -134,9 +134,7 @@ func (dec *decoder) End() error {
 	return dec.send()
 }
 
-// reset begins an event of choice i. It and others here are not inlined: what they need of the stack is no part of that of a stream that waits.
-//
-//go:noinline
+// reset begins an event of choice i.
 func (dec *decoder) reset(i int) {
 	calls := dec.ev.ToolCalls[:0]
 	dec.ev = completion.Event{Choice: i}
@@ -264,8 +262,6 @@ func (dec *decoder) events(choices, usage []byte) error {
 }
 
 // sourced makes annotations of the pages on which an answer is based, once. search_results also have titles.
-//
-//go:noinline
 func (dec *decoder) sourced(member string, list []byte) {
 	if dec.cited || member == "citations" && dec.sources != nil {
 		return
@@ -300,8 +296,6 @@ func (dec *decoder) sourced(member string, list []byte) {
 
 // beside stores the members of a frame outside the choices. Implausible usage counts as missing: the gateway counts the tokens itself
 // then.
-//
-//go:noinline
 func (dec *decoder) beside(usage, extra []byte) {
 	if len(extra) > 0 {
 		dec.ev.FrameExtra = extra
@@ -359,8 +353,6 @@ func costText(value []byte) string {
 }
 
 // refusal is the fault of an error inside a 2xx answer.
-//
-//go:noinline
 func (dec *decoder) refusal(raw []byte) *fault.Error {
 	r := dialect.ReadRefusal(raw)
 	r.Status = 200

@@ -27,23 +27,6 @@ type conn struct {
 	peer      netip.Addr // the zero value unless it was dialled by address
 }
 
-// dialApart is dial in a goroutine of its own: it needs much stack, most of all for TLS, and a stack that has grown stays large for as long as
-// the caller waits for its answer. A panic is the caller's, whose call alone it ends.
-func (h *Host) dialApart(ctx context.Context) (c *conn, err error) {
-	var panicked any
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		defer func() { panicked = recover() }()
-		c, err = h.dial(ctx)
-	}()
-	<-done
-	if panicked != nil {
-		panic(panicked)
-	}
-	return c, err
-}
-
 // dial opens a connection. Errors of the TCP part are *net.OpError with Op "dial".
 func (h *Host) dial(ctx context.Context) (*conn, error) {
 	raw, peer, err := h.connect(ctx)

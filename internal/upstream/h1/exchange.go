@@ -164,7 +164,7 @@ func (x *Exchange) connect(h *Host) error {
 		cancel()
 	}
 	x.mu.Unlock()
-	c, err := h.dialApart(ctx)
+	c, err := h.dial(ctx)
 	if err != nil {
 		return err
 	}

@@ -66,9 +66,7 @@ func NewReader(src io.Reader, lim Limits) *Reader {
 	return r
 }
 
-// Reset makes r read another stream, with its present buffers. It is not inlined: a Reader is large for the caller's stack.
-//
-//go:noinline
+// Reset makes r read another stream, with its present buffers.
 func (r *Reader) Reset(src io.Reader, lim Limits) {
 	if lim.Line <= 0 {
 		lim.Line = Defaults.Line
