@@ -65,6 +65,17 @@ func (r Rates) Else(other Rates) Rates {
 	return Rates{cmp.Or(r.Requests, other.Requests), cmp.Or(r.Tokens, other.Tokens), cmp.Or(r.Rubles, other.Rubles), cmp.Or(r.Calls, other.Calls)}
 }
 
+// Least has the smaller of both limits.
+func (r Rates) Least(other Rates) Rates {
+	least := func(a, b int64) int64 {
+		if a == 0 || b != 0 && b < a {
+			return b
+		}
+		return a
+	}
+	return Rates{least(r.Requests, other.Requests), least(r.Tokens, other.Tokens), money.Nano(least(int64(r.Rubles), int64(other.Rubles))), least(r.Calls, other.Calls)}
+}
+
 // Times is n times r.
 func (r Rates) Times(n int64) Rates {
 	times := func(a int64) int64 {

@@ -9,11 +9,12 @@ import (
 	"weir/internal/money"
 )
 
-// A management key gives keys their own allowances, but none above the operator's.
+// A management key gives keys their own allowances, but none above the operator's for keys and accounts.
 func TestRatesOfKeys(t *testing.T) {
 	t.Parallel()
 	n := start(t, relayFunc(hello), func(c *httpapi.Config) {
 		c.KeyRates = apikey.Rates{Requests: 100, Rubles: 10 * money.Ruble, Calls: 5}
+		c.UserRates = apikey.Rates{Requests: 60, Calls: 50}
 	})
 	for name, c := range map[string]struct {
 		rates string
@@ -32,6 +33,8 @@ func TestRatesOfKeys(t *testing.T) {
 		"any calls":           {`{"concurrent_calls":0}`, "rate_limits.concurrent_calls"},
 		"negative calls":      {`{"concurrent_calls":-1}`, "rate_limits.concurrent_calls"},
 		"no number":           {`{"requests_per_minute":"x"}`, "rate_limits.requests_per_minute"},
+		"above the account's": {`{"requests_per_minute":61}`, "rate_limits.requests_per_minute"},
+		"as the account's":    {`{"requests_per_minute":60}`, ""},
 		"unknown":             {`{"requests":1}`, "rate_limits.requests"},
 		"no object":           {`[]`, "rate_limits"},
 	} {

@@ -357,8 +357,9 @@ func (r *keyRates) set(v []byte) error {
 	return nil
 }
 
-// mostRates are the allowances that a client may give a key: the operator's, or where keys have none the account's.
-func (c *Config) mostRates() apikey.Rates { return c.KeyRates.Else(c.UserRates) }
+// mostRates are the allowances that a client may give a key: no more than a key and all keys of an account may have. What is above is for the operator
+// to give, and does not count for the account then.
+func (c *Config) mostRates() apikey.Rates { return c.KeyRates.Least(c.UserRates) }
 
 // within fails for allowances above the operator's: those are for the operator to give.
 func (r *keyRates) within(operator apikey.Rates) error {
