@@ -13,6 +13,7 @@ import (
 
 // Deps are what the operations work with.
 type Deps struct {
+	Editor      Editor
 	Accounts    Accounts
 	Corrections Corrections
 
@@ -23,5 +24,5 @@ type Deps struct {
 
 // Operations lists the operations. With empty Deps they can be described, not performed.
 func Operations(d Deps) []operation.Operation {
-	return slices.Concat(corrections(d.Corrections, d.Accounts), vouchers(d.Vouchers), payments(d.Payments), invoices(d.Invoices))
+	return slices.Concat(catalogRoutes(d.Editor), rateRoutes(d.Editor), corrections(d.Corrections, d.Accounts), vouchers(d.Vouchers), payments(d.Payments), invoices(d.Invoices))
 }

@@ -76,6 +76,7 @@ type Gateway struct {
 	batches  *batch.Service
 	clock    func() time.Time
 	people   *person.Manager
+	editor   *edit.Editor
 	mail     *mail.Sender // nil: no mail is sent
 	api      *httpapi.API
 	server   *httpapi.Server
@@ -247,12 +248,12 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 		return g, err
 	}
 	accounts := account.NewManager(g.store, verifier, time.Now)
+	g.editor = edit.NewEditor(g.store, g.live, ring, time.Now, g.live.refresh).OnlyVariables(cfg.Sealing.KeyVariables)
 	g.api = httpapi.New(httpapi.Deps{
 		Relay: calls, Explainer: calls, Counter: calls, Stats: g.health, Health: g.health, Hours: g.hours,
 		Verifier: verifier, CallerOf: verifier.Of, People: g.people, Keys: keys, Ledger: g.book, Reports: report.New(g.store, g.book), Catalog: g.catalog.Load, Tokens: tokenizer.Tokenizer{},
-		Accounts: accounts,
-		Editor:   edit.NewEditor(g.store, g.live, ring, time.Now, g.live.refresh).OnlyVariables(cfg.Sealing.KeyVariables),
-		Traces:   tracesOf(traces), Log: access, Slog: g.slog, Metrics: metrics, Now: now, Redact: g.redactor.Redact, Ready: g.book.Ready, Peers: func() []string { return append(g.absence.Details(), g.others.Differences()...) }, Aside: g.book.Aside,
+		Accounts: accounts, Rates: g.editor,
+		Traces: tracesOf(traces), Log: access, Slog: g.slog, Metrics: metrics, Now: now, Redact: g.redactor.Redact, Ready: g.book.Ready, Peers: func() []string { return append(g.absence.Details(), g.others.Differences()...) }, Aside: g.book.Aside,
 		Idempotency: g.named, History: g.history, Videos: g.videos, Batches: g.batches, FreeDisk: freeDisk(spoolDir(cfg.DataDir)),
 		Presets: presets, ProviderKeys: ownKeys, TryKey: keyTrial(g.upstream, g.catalog.Load), Operations: g.operations(accounts, payments, invoices), Chats: g.makeChats(now), Payments: payments, Notifications: notices, WebhookSecrets: secrets, CheckCallback: callbackCheck(fetcher, secrets), Pages: pages, Language: webui.Language, Theme: webui.Theme,
 	}, apiConfig)

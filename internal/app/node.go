@@ -9,6 +9,7 @@ import (
 	"weir/internal/account"
 	"weir/internal/apikey"
 	"weir/internal/catalog"
+	"weir/internal/catalog/edit"
 	"weir/internal/config"
 	"weir/internal/health"
 	"weir/internal/httpapi"
@@ -54,7 +55,7 @@ func (n Node) Reload(cfg config.Config) error { return n.reload(cfg) }
 func (n Node) Catalog() *catalog.Snapshot { return n.catalog.Load() }
 
 // Editor returns the editor that administrators of this node use.
-func (n Node) Editor() httpapi.Editor { return n.api.Editor }
+func (n Node) Editor() *edit.Editor { return n.editor }
 
 // Close closes a node that does not run.
 func (n Node) Close(ctx context.Context) { n.close(ctx) }

@@ -24,6 +24,6 @@ func (g *Gateway) operations(accounts *account.Manager, payments *httpapi.Paymen
 	}
 	return slices.Concat(
 		accountapi.Operations(accountapi.Deps{Books: g.book, Views: view.NewManager(g.store, time.Now), Vouchers: vouchers, Payments: service, Invoices: invoices}),
-		adminapi.Operations(adminapi.Deps{Accounts: accounts, Corrections: g.book, Vouchers: vouchers, Payments: service, Invoices: invoices}),
+		adminapi.Operations(adminapi.Deps{Editor: g.editor, Accounts: accounts, Corrections: g.book, Vouchers: vouchers, Payments: service, Invoices: invoices}),
 	)
 }

@@ -1,11 +1,15 @@
 package httpapi_test
 
 import (
+	"slices"
+
 	"context"
 	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
+	"weir/internal/accountapi"
+	"weir/internal/adminapi"
 
 	"weir/internal/apikey"
 	"weir/internal/audit"
@@ -66,7 +70,7 @@ func withEditor(t *testing.T) func(*httpapi.Deps) {
 		t.Fatal(err)
 	}
 	return func(d *httpapi.Deps) {
-		d.Editor = edit.NewEditor(store, shelf{ring}, ring, time.Now, nil)
+		d.Operations = slices.Concat(accountapi.Operations(accountapi.Deps{}), adminapi.Operations(adminapi.Deps{Editor: edit.NewEditor(store, shelf{ring}, ring, time.Now, nil)}))
 	}
 }
 

@@ -28,6 +28,7 @@ import (
 	"weir/internal/operation"
 	"weir/internal/ownkey"
 	"weir/internal/person"
+	"weir/internal/rate"
 	"weir/internal/redact"
 	"weir/internal/relay"
 	"weir/internal/report"
@@ -65,6 +66,12 @@ type Accounts interface {
 	Forget(ctx context.Context, id string, by Actor) error
 }
 
+// Rates is what rates were set. *edit.Editor knows them.
+type Rates interface {
+	Rates(ctx context.Context) ([]rate.Record, error)
+	DeclaredRate() rate.Declared
+}
+
 // Idempotency remembers the answers of requests that their clients have named. *idempotency.Manager is one.
 type Idempotency interface {
 	// Begin claims a name; see idempotency.Manager.
@@ -98,8 +105,8 @@ type Deps struct {
 	People   *person.Manager
 	CallerOf func(ctx context.Context, id string) (*apikey.Caller, error)
 
+	Rates       Rates                 // nil only where its routes are not used
 	Accounts    Accounts              // nil only where its routes are not used
-	Editor      Editor                // nil only where its routes are not used
 	Idempotency Idempotency           // nil: Idempotency-Key is ignored
 	Heap        func() int64          // bytes in use; nil asks the runtime
 	FreeDisk    func() (int64, error) // bytes free on the volume of Config.SpoolDir; nil: not known
@@ -293,20 +300,6 @@ func (a *API) declare() []*Route {
 		{Method: "GET", Pattern: "/v1/keys/{hash}", access: management, handle: (*exchange).getKeyByHash},
 		{Method: "PATCH", Pattern: "/v1/keys/{hash}", access: management, fresh: true, body: managementBody, handle: (*exchange).patchKey},
 		{Method: "DELETE", Pattern: "/v1/keys/{hash}", access: management, fresh: true, handle: (*exchange).deleteKey},
-		{Method: "GET", Pattern: "/api/admin/catalog", access: administration, handle: (*exchange).getAdminCatalog},
-		{Method: "GET", Pattern: "/api/admin/catalog/history", access: administration, handle: (*exchange).getAdminHistory},
-		{Method: "GET", Pattern: "/api/admin/providers", access: administration, handle: (*exchange).listAdminProviders},
-		{Method: "POST", Pattern: "/api/admin/providers", access: administration, fresh: true, body: managementBody, handle: providerRows.post},
-		{Method: "GET", Pattern: "/api/admin/providers/{id}", access: administration, handle: providerRows.get},
-		{Method: "PATCH", Pattern: "/api/admin/providers/{id}", access: administration, fresh: true, body: managementBody, handle: providerRows.patch},
-		{Method: "DELETE", Pattern: "/api/admin/providers/{id}", access: administration, fresh: true, handle: providerRows.remove},
-		{Method: "GET", Pattern: "/api/admin/endpoints", access: administration, handle: (*exchange).listAdminEndpoints},
-		{Method: "POST", Pattern: "/api/admin/endpoints", access: administration, fresh: true, body: managementBody, handle: endpointRows.post},
-		{Method: "GET", Pattern: "/api/admin/endpoints/{id}", access: administration, handle: endpointRows.get},
-		{Method: "PATCH", Pattern: "/api/admin/endpoints/{id}", access: administration, fresh: true, body: managementBody, handle: endpointRows.patch},
-		{Method: "DELETE", Pattern: "/api/admin/endpoints/{id}", access: administration, fresh: true, handle: endpointRows.remove},
-		{Method: "GET", Pattern: "/api/admin/rates", access: administration, handle: (*exchange).getAdminRates},
-		{Method: "POST", Pattern: "/api/admin/rates", access: administration, fresh: true, body: managementBody, handle: (*exchange).postAdminRate},
 		{Method: "GET", Pattern: "/api/account/webhook-secret", access: management, handle: (*exchange).getWebhookSecret},
 		{Method: "POST", Pattern: "/api/account/webhook-secret", access: management, fresh: true, handle: (*exchange).rotateWebhookSecret},
 		{Method: "GET", Pattern: "/api/account/preferences", access: management, handle: (*exchange).getPreferences},

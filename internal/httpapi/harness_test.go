@@ -212,7 +212,9 @@ func startWith(t testing.TB, r httpapi.Completer, edit func(*httpapi.Config), pa
 		parts(&deps)
 	}
 	corrections, _ := deps.Ledger.(adminapi.Corrections)
-	deps.Operations = slices.Concat(accountapi.Operations(accountapi.Deps{Books: deps.Ledger}), adminapi.Operations(adminapi.Deps{Accounts: n.users, Corrections: corrections}))
+	if deps.Operations == nil {
+		deps.Operations = slices.Concat(accountapi.Operations(accountapi.Deps{Books: deps.Ledger}), adminapi.Operations(adminapi.Deps{Accounts: n.users, Corrections: corrections}))
+	}
 	n.api = httpapi.New(deps, cfg)
 	n.server = httpapi.NewServer(n.api)
 	l, err := httpapi.Listen("127.0.0.1:0")

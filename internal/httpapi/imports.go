@@ -29,11 +29,11 @@ func (x *exchange) postImport() error {
 	if err := x.charge(foreign.Memory(files)); err != nil {
 		return err
 	}
-	records, err := x.api.Editor.Rates(x.context())
+	records, err := x.api.Rates.Rates(x.context())
 	if err != nil {
 		return err
 	}
-	effective, err := rate.At(x.api.Editor.DeclaredRate(), records, x.at)
+	effective, err := rate.At(x.api.Rates.DeclaredRate(), records, x.at)
 	if err != nil {
 		return err
 	}

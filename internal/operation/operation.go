@@ -1,8 +1,8 @@
 // Package operation turns functions of the domain into operations of the HTTP API. One declaration says the path, who may, what is read and what
 // is answered: requests are read into the fields of one Go type, answers are written from another, and the API's description is made of both.
 //
-// A type for requests has a field for each thing that is read, with one of three tags: path and query name a parameter, json a member of the
-// body. A member with omitempty may be left out, a Maybe may be left out or null, all else must be there. A body may have no other members, and none
+// A type for requests has a field for each thing that is read, with one of these tags: path and query name a parameter, json a member of the
+// body; body is the whole body, with the name of its schema in the description. A member with omitempty may be left out, a Maybe may be left out or null, all else must be there. A body may have no other members, and none
 // twice. A parameter of the query that may be left out is a pointer.
 package operation
 

@@ -46,6 +46,7 @@ type plan struct {
 	path  [][]int // the field of each segment in braces
 	query []parameter
 	body  bool
+	raw   []int // the field of the whole body; nil: the body is read member by member
 	shape *shape
 }
 
@@ -84,6 +85,8 @@ func planOf(t reflect.Type, path string) (*plan, error) {
 	}
 	for _, f := range reflect.VisibleFields(t) {
 		switch query, of := f.Tag.Get("query"), f.Tag.Get("path"); {
+		case f.Tag.Get("body") != "":
+			p.body, p.raw = true, f.Index
 		case query != "":
 			q := parameter{name: query, index: f.Index, must: f.Type.Kind() != reflect.Pointer}
 			if most := f.Tag.Get("most"); most != "" {
@@ -174,6 +177,10 @@ func (p *plan) read(v reflect.Value, c *Call) error {
 	if !p.body {
 		return nil
 	}
+	if p.raw != nil {
+		v.FieldByIndex(p.raw).SetBytes(c.Content)
+		return nil
+	}
 	if err := p.shape.check(c.Content, ""); err != nil {
 		return err
 	}
@@ -181,7 +188,7 @@ func (p *plan) read(v reflect.Value, c *Call) error {
 }
 
 // reading refuses members that a type does not have, and names that differ in case, as the library does by itself.
-var reading = json.JoinOptions(json.RejectUnknownMembers(true), json.WithUnmarshalers(json.UnmarshalFromFunc(readAmount)))
+var reading = json.JoinOptions(json.RejectUnknownMembers(true), json.WithUnmarshalers(json.JoinUnmarshalers(json.UnmarshalFromFunc(readAmount), json.UnmarshalFromFunc(readDecimal))))
 
 // readAmount reads rubles, which come as a number or as decimal text, in exact digits.
 func readAmount(d *jsontext.Decoder, n *money.Nano) error {
@@ -203,13 +210,41 @@ func readAmount(d *jsontext.Decoder, n *money.Nano) error {
 	return nil
 }
 
+// Decimal is a decimal number as text, which may come as a JSON number; "" was left out.
+type Decimal string
+
+func readDecimal(d *jsontext.Decoder, to *Decimal) error {
+	v, err := d.ReadValue()
+	switch {
+	case err != nil:
+		return err
+	case v.Kind() == '"':
+		*to = Decimal(rawjson.Text(v))
+	case v.Kind() == '0':
+		*to = Decimal(PlainDecimal(string(v)))
+	case v.Kind() != 'n':
+		return errDecimal
+	}
+	return nil
+}
+
+// PlainDecimal is a JSON number without an exponent, where nine decimals can say it.
+func PlainDecimal(v string) string {
+	if n, err := money.ParseNumber(v); err == nil && strings.ContainsAny(v, "eE") {
+		return n.String()
+	}
+	return v
+}
+
+var errDecimal = errors.New("no decimal number")
+
 var errAmount = errors.New("no amount")
 
 // check looks for members that are missing, unknown or null, in the order of the body.
 func (s *shape) check(v []byte, at string) error {
 	switch kind := rawjson.KindOf(v); {
 	case kind == rawjson.Null && !s.null:
-		return wrongKind(at, kind)
+		return WrongType(at, kind.String())
 	case kind == rawjson.Object && s.members != nil:
 		return s.checkMembers(v, at)
 	case kind == rawjson.Object && s.each != nil:
@@ -235,7 +270,7 @@ func (s *shape) checkMembers(v []byte, at string) error {
 		name := string(m.Name)
 		member := s.members[name]
 		if member == nil {
-			return unknown(join(at, clip(name)))
+			return UnknownField(join(at, clip(name)))
 		}
 		if err := member.check(m.Value, join(at, name)); err != nil {
 			return err
@@ -251,12 +286,14 @@ func (s *shape) checkMembers(v []byte, at string) error {
 	return nil
 }
 
-func unknown(at string) error {
-	return fault.Field(op, at, "This route has no field of this name.").Coded("unknown_field")
+// UnknownField refuses a member that an operation does not have, at its path.
+func UnknownField(at string) error {
+	return fault.Field(op, clip(at), "This route has no field of this name.").Coded("unknown_field")
 }
 
-func wrongKind(at string, kind fmt.Stringer) error {
-	return fault.Field(op, at, "%s has the wrong type: it is %s.", at, kind).Coded("wrong_type", "type", kind.String())
+// WrongType refuses a member of another type than it may have: "a number".
+func WrongType(at, is string) error {
+	return fault.Field(op, clip(at), "%s has the wrong type: it is %s.", clip(at), is).Coded("wrong_type", "type", is)
 }
 
 func join(at, name string) string {
@@ -288,13 +325,15 @@ func explain(err error) error {
 	}
 	switch {
 	case errors.Is(e.Err, json.ErrUnknownName):
-		return unknown(at)
+		return UnknownField(at)
 	case errors.Is(e.Err, errAmount):
 		return fault.Field(op, at, "%s must be an amount of rubles with at most nine decimals, such as 12.5.", at).Coded("amount")
+	case errors.Is(e.Err, errDecimal):
+		return fault.Field(op, at, "%s must be a decimal number.", at).Coded("decimal")
 	case e.GoType == timeType:
 		return fault.Field(op, at, "%s must be a time in RFC 3339, such as 2026-01-31T12:00:00Z.", at).Coded("time")
 	case e.JSONKind == '0' && e.GoType != nil && e.GoType.Kind() <= reflect.Int64:
 		return fault.Field(op, at, "%s must be a whole number.", at).Coded("whole_number")
 	}
-	return wrongKind(at, rawjson.KindOf([]byte{byte(e.JSONKind)}))
+	return WrongType(at, rawjson.KindOf([]byte{byte(e.JSONKind)}).String())
 }

@@ -11,11 +11,15 @@ import (
 	"weir/internal/money"
 )
 
+// Object is JSON whose members are not known before; null where it is nil.
+type Object map[string]any
+
 // Figure is a measured number, written in few digits; null where nothing was measured, which is NaN.
 type Figure float64
 
 // writing has amounts leave as decimal texts, times in RFC 3339 and UTC, and a time that is not set as null.
 var writing = json.JoinOptions(
+	json.Deterministic(true),
 	jsontext.AllowInvalidUTF8(true), // old rows may have names that no form would take today
 	json.WithMarshalers(json.JoinMarshalers(
 		json.MarshalToFunc(func(e *jsontext.Encoder, n money.Nano) error { return e.WriteToken(jsontext.String(n.String())) }),
@@ -33,6 +37,12 @@ var writing = json.JoinOptions(
 				return e.WriteToken(jsontext.Null)
 			}
 			return e.WriteValue(strconv.AppendFloat(nil, math.Round(float64(f)*1000)/1000, 'f', -1, 64))
+		}),
+		json.MarshalToFunc(func(e *jsontext.Encoder, o Object) error {
+			if o == nil {
+				return e.WriteToken(jsontext.Null)
+			}
+			return json.MarshalEncode(e, map[string]any(o))
 		}),
 		json.MarshalToFunc(func(e *jsontext.Encoder, _ True) error { return e.WriteToken(jsontext.True) }),
 		json.MarshalToFunc(func(e *jsontext.Encoder, _ Null) error { return e.WriteToken(jsontext.Null) }),

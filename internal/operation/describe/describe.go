@@ -34,6 +34,8 @@ func Document(base []byte, all []operation.Operation, dirs ...string) ([]byte, e
 	w.registry.RegisterTypeAlias(reflect.TypeFor[money.Nano](), reflect.TypeFor[decimal]())
 	w.registry.RegisterTypeAlias(reflect.TypeFor[money.Price](), reflect.TypeFor[decimal]())
 	w.registry.RegisterTypeAlias(reflect.TypeFor[operation.Figure](), reflect.TypeFor[*float64]())
+	w.registry.RegisterTypeAlias(reflect.TypeFor[operation.Decimal](), reflect.TypeFor[decimalInput]())
+	w.registry.RegisterTypeAlias(reflect.TypeFor[operation.Object](), reflect.TypeFor[members]())
 	w.registry.RegisterTypeAlias(reflect.TypeFor[operation.Raw](), reflect.TypeFor[any]())
 	w.registry.RegisterTypeAlias(reflect.TypeFor[operation.True](), reflect.TypeFor[always]())
 	w.registry.RegisterTypeAlias(reflect.TypeFor[operation.Null](), reflect.TypeFor[null]())
@@ -69,16 +71,25 @@ func Document(base []byte, all []operation.Operation, dirs ...string) ([]byte, e
 type (
 	decimal string
 	always  bool
-	null    bool
+
+	decimalInput string
+	null         bool
+	members      bool
 )
 
 func (decimal) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Ref: decimals}
 }
+func (decimalInput) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Ref: "#/components/schemas/DecimalInput"}
+}
 func (always) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeBoolean, Extensions: map[string]any{"const": true}}
 }
 
+func (members) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeObject, Nullable: true, AdditionalProperties: true}
+}
 func (null) Schema(huma.Registry) *huma.Schema { return &huma.Schema{Type: "null"} }
 
 // decimals is the schema of amounts, which is written by hand.
@@ -171,8 +182,13 @@ func (w *writer) add(paths *yaml.Node, o *operation.Operation) error {
 		described.Parameters = append(described.Parameters, &huma.Param{Ref: "#/components/parameters/XWeir"})
 	}
 	if o.HasBody() {
-		media := &huma.MediaType{Schema: w.schema(o.In())}
-		w.noteRead(o.In())
+		media := &huma.MediaType{}
+		if i := slices.IndexFunc(fields, func(f reflect.StructField) bool { return f.Tag.Get("body") != "" }); i >= 0 {
+			media.Schema = &huma.Schema{Ref: "#/components/schemas/" + fields[i].Tag.Get("body")}
+		} else {
+			media.Schema = w.schema(o.In())
+			w.noteRead(o.In())
+		}
 		if o.Example != "" {
 			if err := json.Unmarshal([]byte(o.Example), &media.Example); err != nil {
 				return fmt.Errorf("the example: %w", err)

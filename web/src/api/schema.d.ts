@@ -1108,138 +1108,6 @@ export interface paths {
         patch: operations["changeKey"];
         trace?: never;
     };
-    "/api/admin/catalog": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Show the catalog's version, the current rate, and the origin of each provider and endpoint */
-        get: operations["getAdminCatalog"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/admin/catalog/history": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** List the changes at run time, newest first */
-        get: operations["getAdminHistory"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/admin/providers": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** List all providers, including disabled ones */
-        get: operations["listAdminProviders"];
-        put?: never;
-        /** Add a provider to the database */
-        post: operations["addAdminProvider"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/admin/providers/{id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description Id of the provider */
-                id: string;
-            };
-            cookie?: never;
-        };
-        /** Describe one provider */
-        get: operations["getAdminProvider"];
-        put?: never;
-        post?: never;
-        /** Remove the database's row of a provider; a built-in one returns to its original state */
-        delete: operations["removeAdminProvider"];
-        options?: never;
-        head?: never;
-        /** Change, disable or enable a provider that is in the database or built in */
-        patch: operations["changeAdminProvider"];
-        trace?: never;
-    };
-    "/api/admin/endpoints": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** List endpoints with the prices of calls */
-        get: operations["listAdminEndpoints"];
-        put?: never;
-        /** Add an endpoint to the database */
-        post: operations["addAdminEndpoint"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/admin/endpoints/{id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description Id of the endpoint with its slashes encoded, such as hut%2Facme%2Ftiny */
-                id: string;
-            };
-            cookie?: never;
-        };
-        /** Describe one endpoint */
-        get: operations["getAdminEndpoint"];
-        put?: never;
-        post?: never;
-        /** Remove the database's row of an endpoint; a built-in one returns to its original state */
-        delete: operations["removeAdminEndpoint"];
-        options?: never;
-        head?: never;
-        /** Change, price, disable or enable an endpoint that is in the database or built in */
-        patch: operations["changeAdminEndpoint"];
-        trace?: never;
-    };
-    "/api/admin/rates": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** List the rates and margins that were set or fetched, newest first */
-        get: operations["listAdminRates"];
-        put?: never;
-        /** Set the rate, the margin or both */
-        post: operations["setAdminRate"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/account/preferences": {
         parameters: {
             query?: never;
@@ -2991,6 +2859,138 @@ export interface paths {
         get: operations["getActDocument"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/catalog": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show the catalog's version, the current rate, and the origin of each provider and endpoint */
+        get: operations["getAdminCatalog"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/catalog/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the changes at run time, newest first */
+        get: operations["getAdminHistory"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/providers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List all providers, including disabled ones */
+        get: operations["listAdminProviders"];
+        put?: never;
+        /** Add a provider to the database */
+        post: operations["addAdminProvider"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/providers/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Describe one provider */
+        get: operations["getAdminProvider"];
+        put?: never;
+        post?: never;
+        /** Remove the database's row of a provider; a built-in one returns to its original state */
+        delete: operations["removeAdminProvider"];
+        options?: never;
+        head?: never;
+        /**
+         * Change, disable or enable a provider that is in the database or built in
+         * @description Members are merged into the provider's row in the database; null unsets.
+         */
+        patch: operations["changeAdminProvider"];
+        trace?: never;
+    };
+    "/api/admin/endpoints": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List endpoints with the prices of calls */
+        get: operations["listAdminEndpoints"];
+        put?: never;
+        /** Add an endpoint to the database */
+        post: operations["addAdminEndpoint"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/endpoints/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Describe one endpoint */
+        get: operations["getAdminEndpoint"];
+        put?: never;
+        post?: never;
+        /** Remove the database's row of an endpoint; a built-in one returns to its original state */
+        delete: operations["removeAdminEndpoint"];
+        options?: never;
+        head?: never;
+        /**
+         * Change, price, disable or enable an endpoint that is in the database or built in
+         * @description Members are merged into the endpoint's row in the database; lists are replaced, null unsets. If the database has any price of an endpoint, all its prices are those of the database.
+         */
+        patch: operations["changeAdminEndpoint"];
+        trace?: never;
+    };
+    "/api/admin/rates": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the rates and margins that were set or fetched, newest first */
+        get: operations["listAdminRates"];
+        put?: never;
+        /** Set the rate, the margin or both */
+        post: operations["setAdminRate"];
         delete?: never;
         options?: never;
         head?: never;
@@ -5987,96 +5987,8 @@ export interface components {
             /** @description "22" for 22 % */
             percent: string;
         } | null;
-        /** @enum {string} */
-        Origin: "builtin" | "file" | "database";
         /** @description Decimal text, or a number, which may have an exponent */
         DecimalInput: string | number | null;
-        Ownership: {
-            id: string;
-            origin: components["schemas"]["Origin"];
-            /** @description Position in the configuration */
-            where: string | null;
-            /** @description It is enabled */
-            on: boolean;
-            /** @description Version of the catalog of its last change in the database */
-            version: number | null;
-        };
-        RateInForce: {
-            /** @description Name in charges, such as cbr-2026-11-21@81.2345+0.15 */
-            version: string;
-            /** @description Rubles per dollar */
-            rate: string;
-            /** @description Fraction of the price, 0.15 for 15 % */
-            margin: string;
-            vat: components["schemas"]["VAT"];
-            source: components["schemas"]["RateSource"];
-            /** Format: date-time */
-            from: string | null;
-        };
-        /**
-         * @description static is the configuration, cbr the Bank of Russia
-         * @enum {string}
-         */
-        RateSource: "static" | "manual" | "cbr";
-        RateRecord: {
-            /** @description Of the catalog */
-            version: number;
-            rate: string | null;
-            margin: string | null;
-            source: components["schemas"]["RateSource"];
-            /** @description Day of a published rate */
-            day: string | null;
-            /** Format: date-time */
-            from: string;
-            /** Format: date-time */
-            at: string;
-            actor: string;
-        };
-        CatalogChange: {
-            version: number;
-            /** Format: date-time */
-            at: string;
-            actor: string;
-            /** @description Client address of the change */
-            from: string | null;
-            /** @enum {string} */
-            action: "catalog.add" | "catalog.change" | "catalog.remove" | "rate.set" | "prices.publish" | "secret.rotate";
-            /** @enum {string} */
-            kind: "provider" | "endpoint" | "rate" | "prices";
-            id: string | null;
-            /** @description The database's row before the change; null if there was none */
-            before: {
-                [key: string]: unknown;
-            } | null;
-            after: {
-                [key: string]: unknown;
-            } | null;
-        };
-        AdminProvider: {
-            id: string;
-            origin: components["schemas"]["Origin"];
-            where: string | null;
-            on: boolean;
-            version: number | null;
-            /** @description Why it is not used although it is not disabled */
-            reason: string | null;
-            name: string;
-            dialect: string;
-            base_url: string | null;
-            data_policy: string;
-            api_key: {
-                /** @enum {string} */
-                source: "database" | "variable" | "configuration";
-                /** @description The last characters of a key that was set here; no other part is ever shown */
-                last4: string | null;
-            } | null;
-            /** Format: date-time */
-            updated_at: string | null;
-            /** @description The database's row */
-            set: {
-                [key: string]: unknown;
-            } | null;
-        };
         ProviderChange: {
             /** @description Only for adding a provider */
             id?: string;
@@ -6102,44 +6014,6 @@ export interface components {
                 [key: string]: unknown;
             } | null;
             disabled?: boolean | null;
-        };
-        AdminEndpoint: {
-            id: string;
-            origin: components["schemas"]["Origin"];
-            where: string | null;
-            on: boolean;
-            version: number | null;
-            provider: string;
-            model: string;
-            region: string | null;
-            tier: string;
-            variant: string;
-            upstream_id: string;
-            /** @description The maker's name of the model, where upstream_id is a name of the operator's own, as of an Azure deployment */
-            upstream_model: string | null;
-            quantization: string | null;
-            context_length: number;
-            max_output: number;
-            /** @description 0: the node's default */
-            max_in_flight?: number;
-            pricing: {
-                /** @description Rubles per 1000 tokens or characters, or for one minute, request, search or image; source has those of images and video */
-                base: {
-                    [key: string]: string;
-                };
-                /** @description Price list that the prices come from; database-N is from version N of the catalog */
-                list: string;
-                /** @description Rate for the conversion of dollar prices */
-                rate: string | null;
-                /** @description The prices as they were written */
-                source: string | null;
-            };
-            /** Format: date-time */
-            updated_at: string | null;
-            /** @description The database's row */
-            set: {
-                [key: string]: unknown;
-            } | null;
         };
         PriceInput: {
             prompt?: components["schemas"]["DecimalInput"];
@@ -7329,6 +7203,8 @@ export interface components {
                 [key: string]: unknown;
             };
         };
+        NewProvider: components["schemas"]["ProviderChange"] & Record<string, never>;
+        NewEndpoint: components["schemas"]["EndpointChange"] & Record<string, never>;
         /** @description The act of a month: what was rendered and is to be booked. */
         Act: {
             id: string;
@@ -7376,6 +7252,77 @@ export interface components {
             reference?: string | null;
             /** @description It may take more than is available; holds of calls remain, and no balance goes below -1000000000 */
             below_zero?: boolean | null;
+        };
+        /** @description The catalog with its owners. */
+        AdminCatalog: {
+            /** @description Number of changes at run time */
+            version: number;
+            /** @description Digest of the current catalog */
+            snapshot: string;
+            rate: components["schemas"]["RateInForce"];
+            /** @description Null without built-in models */
+            prices: components["schemas"]["PricesAge"] | null;
+            providers: components["schemas"]["Ownership"][];
+            endpoints: components["schemas"]["Ownership"][];
+            /** @description What this node does not serve, with the reason, such as a provider whose credential it cannot decrypt */
+            left_out: string[];
+        };
+        /** @description An endpoint as operators see it. */
+        AdminEndpoint: {
+            id: string;
+            /** @enum {string} */
+            origin: "builtin" | "file" | "database";
+            /** @description Position in the configuration */
+            where: string | null;
+            /** @description It is enabled */
+            on: boolean;
+            /** @description Of the catalog, of its last change in the database */
+            version: number | null;
+            provider: string;
+            model: string;
+            region: string | null;
+            tier: string;
+            variant: string;
+            upstream_id: string;
+            /** @description The maker's name of the model, where upstream_id is a name of the operator's own, as of an Azure deployment */
+            upstream_model: string | null;
+            quantization: string | null;
+            context_length: number;
+            max_output: number;
+            /** @description 0: the node's default */
+            max_in_flight: number;
+            pricing: components["schemas"]["PricesInForce"];
+            /** Format: date-time */
+            updated_at: string | null;
+            /** @description The database's row */
+            set: {
+                [key: string]: unknown;
+            } | null;
+        };
+        /** @description A provider as operators see it. */
+        AdminProvider: {
+            id: string;
+            /** @enum {string} */
+            origin: "builtin" | "file" | "database";
+            /** @description Position in the configuration */
+            where: string | null;
+            /** @description It is enabled */
+            on: boolean;
+            /** @description Of the catalog, of its last change in the database */
+            version: number | null;
+            /** @description Why it is not used although it is not disabled */
+            reason: string | null;
+            name: string;
+            dialect: string;
+            base_url: string | null;
+            data_policy: string;
+            api_key: components["schemas"]["ProviderSecret"] | null;
+            /** Format: date-time */
+            updated_at: string | null;
+            /** @description The database's row */
+            set: {
+                [key: string]: unknown;
+            } | null;
         };
         /** @description An act as operators see it. */
         AnyAct: {
@@ -7569,6 +7516,33 @@ export interface components {
             kpp?: string | null;
             address?: string | null;
         };
+        /** @description A change of the catalog at run time. */
+        CatalogChange: {
+            version: number;
+            /** Format: date-time */
+            at: string;
+            actor: string;
+            /** @description Client address of the change */
+            from: string | null;
+            /** @enum {string} */
+            action: "catalog.add" | "catalog.change" | "catalog.remove" | "rate.set" | "prices.publish" | "secret.rotate";
+            /** @enum {string} */
+            kind: "provider" | "endpoint" | "rate" | "prices";
+            id: string | null;
+            /** @description The database's row before the change; null if there was none */
+            before: {
+                [key: string]: unknown;
+            } | null;
+            after: {
+                [key: string]: unknown;
+            } | null;
+        };
+        /** @description A page of changes, the newest first. */
+        CatalogHistory: {
+            data: components["schemas"]["CatalogChange"][];
+            /** @description Value of before for the next page */
+            next: number | null;
+        };
         /** @description An invoice to an organization. */
         Invoice: {
             id: string;
@@ -7713,6 +7687,12 @@ export interface components {
             transfers: components["schemas"]["InvoiceTransfer"][];
         };
         /** @description A page of a list. */
+        ListAdminEndpoint: {
+            data: components["schemas"]["AdminEndpoint"][];
+            /** @description Of the next page; null: there is none */
+            next: string | null;
+        };
+        /** @description A page of a list. */
         ListAnyAct: {
             data: components["schemas"]["AnyAct"][];
             /** @description Of the next page; null: there is none */
@@ -7764,6 +7744,18 @@ export interface components {
             /** @description Where the receipt goes; required when settings.email_required */
             email?: string | null;
             auto?: components["schemas"]["AutoTerms"];
+        };
+        /** @description Who owns a provider or an endpoint, and whether it takes part. */
+        Ownership: {
+            id: string;
+            /** @enum {string} */
+            origin: "builtin" | "file" | "database";
+            /** @description Position in the configuration */
+            where: string | null;
+            /** @description It is enabled */
+            on: boolean;
+            /** @description Of the catalog, of its last change in the database */
+            version: number | null;
         };
         PaidBackInput: {
             /** @description The account can read it */
@@ -7853,6 +7845,101 @@ export interface components {
             /** @description Operator for the command line, or key: and the id of a management key */
             actor: string | null;
             wallet: string;
+        };
+        /** @description How old the dollar prices of built-in models are. */
+        PricesAge: {
+            /**
+             * Format: date
+             * @description Day of the price lists
+             */
+            as_of: string;
+            days: number;
+        };
+        /** @description What calls are charged by now, and where it comes from. */
+        PricesInForce: {
+            /** @description Rubles per 1000 tokens or characters, or for one minute, request, search or image; source has those of images and video */
+            base: {
+                [key: string]: string;
+            };
+            /** @description Price list that the prices come from; database-N is from version N of the catalog */
+            list: string;
+            /** @description For the conversion of dollar prices */
+            rate: string | null;
+            /** @description The prices as they were written */
+            source: string | null;
+        };
+        /** @description The value-added tax that prices contain. */
+        PricesVAT: {
+            /**
+             * @description On_top: rate and margin are without it, and it was added
+             * @enum {string}
+             */
+            mode: "included" | "on_top";
+            /** @description 22 for 22 % */
+            percent: string;
+        };
+        /** @description Where a provider's key comes from. */
+        ProviderSecret: {
+            /** @enum {string} */
+            source: "database" | "variable" | "configuration";
+            /** @description The last characters of a key that was set here; no other part is ever shown */
+            last4: string | null;
+        };
+        /** @description Where the configuration sets rate and margin, so that they cannot be set here. */
+        RateDeclared: {
+            rate: string | null;
+            margin: string | null;
+            /** @description The rate of the Bank of Russia is fetched every day */
+            from_bank: boolean;
+        };
+        /** @description What a dollar costs now. */
+        RateInForce: {
+            /** @description Name in charges, such as cbr-2026-11-21@81.2345+0.15 */
+            version: string;
+            /** @description Rubles per dollar */
+            rate: string;
+            /** @description Fraction of the price, 0.15 for 15 % */
+            margin: string;
+            /** @description The value-added tax that prices contain, null for none */
+            vat: components["schemas"]["PricesVAT"] | null;
+            /**
+             * @description Static is the configuration, cbr the Bank of Russia
+             * @enum {string}
+             */
+            source: "static" | "manual" | "cbr";
+            /** Format: date-time */
+            from: string | null;
+        };
+        RateInput: {
+            rate?: components["schemas"]["DecimalInput"];
+            margin?: components["schemas"]["DecimalInput"];
+            /**
+             * Format: date-time
+             * @description When it takes effect, not in the past; without it, at once
+             */
+            from?: string | null;
+        };
+        /** @description A rate or a margin that was set or fetched. */
+        RateRecord: {
+            /** @description Of the catalog */
+            version: number;
+            rate: string | null;
+            margin: string | null;
+            /** @enum {string} */
+            source: "static" | "manual" | "cbr";
+            /** @description Of a published rate */
+            day: string | null;
+            /** Format: date-time */
+            from: string;
+            /** Format: date-time */
+            at: string;
+            actor: string;
+        };
+        /** @description Rates are what holds, who owns it, and the records, the newest first. */
+        Rates: {
+            current: components["schemas"]["RateInForce"];
+            declared: components["schemas"]["RateDeclared"];
+            data: components["schemas"]["RateRecord"][];
         };
         RedeemVoucher: {
             /** @description As it was printed: case, spaces and hyphens do not matter */
@@ -11354,590 +11441,6 @@ export interface operations {
             403: components["responses"]["Error"];
             404: components["responses"]["Error"];
             408: components["responses"]["Error"];
-            413: components["responses"]["Error"];
-            415: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    getAdminCatalog: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The catalog for administrators */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        /** @description Number of changes at run time */
-                        version: number;
-                        /** @description Digest of the current catalog */
-                        snapshot: string;
-                        rate: components["schemas"]["RateInForce"];
-                        /** @description How old the dollar prices of built-in models are; null without such models */
-                        prices: {
-                            /**
-                             * Format: date
-                             * @description Day of the price lists
-                             */
-                            as_of: string;
-                            /** @description Their age */
-                            days: number;
-                        } | null;
-                        providers: components["schemas"]["Ownership"][];
-                        endpoints: components["schemas"]["Ownership"][];
-                        /** @description What this node does not serve, with the reason, such as a provider whose credential it cannot decrypt */
-                        left_out: string[];
-                    };
-                };
-            };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    getAdminHistory: {
-        parameters: {
-            query?: {
-                /** @description Only versions below this */
-                before?: number;
-                /** @description Entries of one page */
-                limit?: components["parameters"]["AdminLimit"];
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The changes */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        data: components["schemas"]["CatalogChange"][];
-                        /** @description Value of before for the next page */
-                        next: number | null;
-                    };
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    listAdminProviders: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The providers */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        data: components["schemas"]["AdminProvider"][];
-                    };
-                };
-            };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    addAdminProvider: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "id": "mill",
-                 *       "base_url": "https://mill.example/v1",
-                 *       "api_key": "sk-example"
-                 *     }
-                 */
-                "application/json": components["schemas"]["ProviderChange"] & Record<string, never>;
-            };
-        };
-        responses: {
-            /** @description The provider */
-            201: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        data: components["schemas"]["AdminProvider"];
-                    };
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            408: components["responses"]["Error"];
-            409: components["responses"]["Error"];
-            413: components["responses"]["Error"];
-            415: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    getAdminProvider: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description Id of the provider */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The provider */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        data: components["schemas"]["AdminProvider"];
-                    };
-                };
-            };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    removeAdminProvider: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description Id of the provider */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description It is removed */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        /** @constant */
-                        deleted: true;
-                    };
-                };
-            };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            409: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    changeAdminProvider: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description Id of the provider */
-                id: string;
-            };
-            cookie?: never;
-        };
-        /** @description Members are merged into the provider's row in the database; null unsets. */
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "disabled": true
-                 *     }
-                 */
-                "application/json": components["schemas"]["ProviderChange"];
-            };
-        };
-        responses: {
-            /** @description The provider */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        data: components["schemas"]["AdminProvider"];
-                    };
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            408: components["responses"]["Error"];
-            409: components["responses"]["Error"];
-            413: components["responses"]["Error"];
-            415: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    listAdminEndpoints: {
-        parameters: {
-            query?: {
-                /** @description Only endpoints of the provider of this id */
-                provider?: string;
-                /** @description Only endpoints of this model */
-                model?: string;
-                /** @description Only endpoints of this origin */
-                origin?: components["schemas"]["Origin"];
-                /** @description Only ids above this */
-                after?: string;
-                /** @description Entries of one page */
-                limit?: components["parameters"]["AdminLimit"];
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The endpoints by id */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        data: components["schemas"]["AdminEndpoint"][];
-                        /** @description Value of after for the next page */
-                        next: string | null;
-                    };
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    addAdminEndpoint: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "provider": "mill",
-                 *       "model": "mill/small",
-                 *       "context_length": 8000,
-                 *       "price_usd": {
-                 *         "prompt": "0.6",
-                 *         "completion": "0.9"
-                 *       },
-                 *       "params": [
-                 *         "tools"
-                 *       ]
-                 *     }
-                 */
-                "application/json": components["schemas"]["EndpointChange"] & Record<string, never>;
-            };
-        };
-        responses: {
-            /** @description The endpoint */
-            201: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        data: components["schemas"]["AdminEndpoint"];
-                    };
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            408: components["responses"]["Error"];
-            409: components["responses"]["Error"];
-            413: components["responses"]["Error"];
-            415: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    getAdminEndpoint: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description Id of the endpoint with its slashes encoded, such as hut%2Facme%2Ftiny */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The endpoint */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        data: components["schemas"]["AdminEndpoint"];
-                    };
-                };
-            };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    removeAdminEndpoint: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description Id of the endpoint with its slashes encoded, such as hut%2Facme%2Ftiny */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description It is removed */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        /** @constant */
-                        deleted: true;
-                    };
-                };
-            };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            409: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    changeAdminEndpoint: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description Id of the endpoint with its slashes encoded, such as hut%2Facme%2Ftiny */
-                id: string;
-            };
-            cookie?: never;
-        };
-        /** @description Members are merged into the endpoint's row in the database; lists are replaced, null unsets. If the database has any price of an endpoint, all its prices are those of the database. */
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "context_length": 16000
-                 *     }
-                 */
-                "application/json": components["schemas"]["EndpointChange"];
-            };
-        };
-        responses: {
-            /** @description The endpoint */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        data: components["schemas"]["AdminEndpoint"];
-                    };
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            408: components["responses"]["Error"];
-            409: components["responses"]["Error"];
-            413: components["responses"]["Error"];
-            415: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    listAdminRates: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The rates */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        current: components["schemas"]["RateInForce"];
-                        declared: {
-                            /** @description Where the configuration sets the rate, so that it cannot be set here */
-                            rate: string | null;
-                            /** @description The same for the margin */
-                            margin: string | null;
-                            /** @description The rate of the Bank of Russia is fetched every day */
-                            from_bank: boolean;
-                        };
-                        data: components["schemas"]["RateRecord"][];
-                    };
-                };
-            };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    setAdminRate: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "rate": "81.5",
-                 *       "margin": "0.15"
-                 *     }
-                 */
-                "application/json": {
-                    rate?: components["schemas"]["DecimalInput"];
-                    margin?: components["schemas"]["DecimalInput"];
-                    /**
-                     * Format: date-time
-                     * @description When it takes effect, not in the past; default: at once
-                     */
-                    from?: string | null;
-                };
-            };
-        };
-        responses: {
-            /** @description The rates */
-            201: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        current: components["schemas"]["RateInForce"];
-                        declared: {
-                            /** @description Where the configuration sets the rate, so that it cannot be set here */
-                            rate: string | null;
-                            /** @description The same for the margin */
-                            margin: string | null;
-                            /** @description The rate of the Bank of Russia is fetched every day */
-                            from_bank: boolean;
-                        };
-                        data: components["schemas"]["RateRecord"][];
-                    };
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            408: components["responses"]["Error"];
-            409: components["responses"]["Error"];
             413: components["responses"]["Error"];
             415: components["responses"]["Error"];
             429: components["responses"]["RetryLater"];
@@ -17721,6 +17224,563 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Error"];
             404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getAdminCatalog: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The catalog for administrators */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AdminCatalog"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getAdminHistory: {
+        parameters: {
+            query?: {
+                /** @description Next of the page before */
+                before?: number;
+                /** @description Rows of the page; 50 without it */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The changes */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CatalogHistory"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    listAdminProviders: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The providers */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["AdminProvider"][];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    addAdminProvider: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "api_key": "sk-example",
+                 *       "base_url": "https://mill.example/v1",
+                 *       "id": "mill"
+                 *     }
+                 */
+                "application/json": components["schemas"]["NewProvider"];
+            };
+        };
+        responses: {
+            /** @description The provider */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["AdminProvider"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getAdminProvider: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Of the provider */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The provider */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["AdminProvider"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    removeAdminProvider: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /** @description Of the provider */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is removed */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        deleted: true;
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    changeAdminProvider: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /** @description Of the provider */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "disabled": true
+                 *     }
+                 */
+                "application/json": components["schemas"]["ProviderChange"];
+            };
+        };
+        responses: {
+            /** @description The provider */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["AdminProvider"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    listAdminEndpoints: {
+        parameters: {
+            query?: {
+                /** @description Only endpoints of the provider of this id */
+                provider?: string;
+                /** @description Only endpoints of this model */
+                model?: string;
+                origin?: "builtin" | "file" | "database";
+                /** @description Next of the page before */
+                after?: string;
+                /** @description Rows of the page; 50 without it */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The endpoints by id */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListAdminEndpoint"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    addAdminEndpoint: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "context_length": 8000,
+                 *       "model": "mill/small",
+                 *       "params": [
+                 *         "tools"
+                 *       ],
+                 *       "price_usd": {
+                 *         "completion": "0.9",
+                 *         "prompt": "0.6"
+                 *       },
+                 *       "provider": "mill"
+                 *     }
+                 */
+                "application/json": components["schemas"]["NewEndpoint"];
+            };
+        };
+        responses: {
+            /** @description The endpoint */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["AdminEndpoint"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getAdminEndpoint: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Of the endpoint, with its slashes encoded, such as hut%2Facme%2Ftiny */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The endpoint */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["AdminEndpoint"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    removeAdminEndpoint: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /** @description Of the endpoint, with its slashes encoded, such as hut%2Facme%2Ftiny */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is removed */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        deleted: true;
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    changeAdminEndpoint: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /** @description Of the endpoint, with its slashes encoded, such as hut%2Facme%2Ftiny */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "context_length": 16000
+                 *     }
+                 */
+                "application/json": components["schemas"]["EndpointChange"];
+            };
+        };
+        responses: {
+            /** @description The endpoint */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["AdminEndpoint"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    listAdminRates: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The rates */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Rates"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    setAdminRate: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "margin": "0.15",
+                 *       "rate": "81.5"
+                 *     }
+                 */
+                "application/json": components["schemas"]["RateInput"];
+            };
+        };
+        responses: {
+            /** @description The rates */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Rates"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
             429: components["responses"]["RetryLater"];
             500: components["responses"]["Error"];
             503: components["responses"]["RetryLater"];

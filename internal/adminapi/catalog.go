@@ -1,0 +1,432 @@
+package adminapi
+
+import (
+	"cmp"
+	"context"
+	"strings"
+	"time"
+
+	"weir/internal/accountapi"
+	"weir/internal/audit"
+	"weir/internal/catalog"
+	"weir/internal/catalog/edit"
+	"weir/internal/fault"
+	"weir/internal/operation"
+	"weir/internal/rate"
+)
+
+// Editor changes the catalog at run time. *edit.Editor is one.
+type Editor interface {
+	Built(ctx context.Context) (*edit.Built, error)
+	Change(ctx context.Context, c edit.Change, by audit.Actor) (*edit.Built, error)
+	History(ctx context.Context, before int64, count int) ([]edit.Entry, error)
+	Rates(ctx context.Context) ([]rate.Record, error)
+	SetRate(ctx context.Context, r rate.Record, by audit.Actor) error
+	DeclaredRate() rate.Declared
+}
+
+// Ownership is who owns a provider or an endpoint, and whether it takes part.
+type Ownership struct {
+	ID      string  `json:"id"`
+	Origin  string  `json:"origin" enum:"builtin,file,database"`
+	Where   *string `json:"where"`   // position in the configuration
+	On      bool    `json:"on"`      // it is enabled
+	Version *int64  `json:"version"` // of the catalog, of its last change in the database
+}
+
+func ownershipOf(id string, origin edit.Origin, where string, on bool, row *edit.Row) Ownership {
+	o := Ownership{ID: id, Origin: string(origin), Where: accountapi.OrNull(where), On: on}
+	if row != nil {
+		o.Version = &row.Version
+	}
+	return o
+}
+
+// Written is what the database says of a row.
+type Written struct {
+	UpdatedAt *time.Time       `json:"updated_at"`
+	Set       operation.Object `json:"set"` // the database's row
+}
+
+func writtenOf(row *edit.Row) Written {
+	if row == nil {
+		return Written{}
+	}
+	return Written{UpdatedAt: accountapi.Moment(row.UpdatedAt), Set: specOf(row.Kind, row.Spec)}
+}
+
+// ProviderSecret is where a provider's key comes from.
+type ProviderSecret struct {
+	Source string  `json:"source" enum:"database,variable,configuration"`
+	Last4  *string `json:"last4"` // the last characters of a key that was set here; no other part is ever shown
+}
+
+// AdminProvider is a provider as operators see it.
+type AdminProvider struct {
+	Ownership
+	Reason     *string         `json:"reason"` // why it is not used although it is not disabled
+	Name       string          `json:"name"`
+	Dialect    string          `json:"dialect"`
+	BaseURL    *string         `json:"base_url"`
+	DataPolicy string          `json:"data_policy"`
+	APIKey     *ProviderSecret `json:"api_key"`
+	Written
+}
+
+func providerOf(v *edit.ProviderView) AdminProvider {
+	p := AdminProvider{
+		Ownership: ownershipOf(v.ID, v.Origin, v.Where, v.On, v.Row), Reason: accountapi.OrNull(v.Reason), Name: cmp.Or(v.Name, v.ID), Dialect: v.Dialect, BaseURL: accountapi.OrNull(v.BaseURL),
+		DataPolicy: string(cmp.Or(v.DataPolicy, catalog.PolicyUnknown)), Written: writtenOf(v.Row),
+	}
+	switch {
+	case v.Row != nil && v.Row.Sealed != nil:
+		p.APIKey = &ProviderSecret{Source: "database", Last4: accountapi.OrNull(v.Row.Last4)}
+	case v.Row != nil && v.Row.Spec["api_key_env"] != "":
+		p.APIKey = &ProviderSecret{Source: "variable"}
+	case v.Key != "":
+		p.APIKey = &ProviderSecret{Source: "configuration"}
+	}
+	return p
+}
+
+// PricesInForce is what calls are charged by now, and where it comes from.
+type PricesInForce struct {
+	Base   map[string]string `json:"base"`   // rubles per 1000 tokens or characters, or for one minute, request, search or image; source has those of images and video
+	List   string            `json:"list"`   // price list that the prices come from; database-N is from version N of the catalog
+	Rate   *string           `json:"rate"`   // for the conversion of dollar prices
+	Source *string           `json:"source"` // the prices as they were written
+}
+
+// AdminEndpoint is an endpoint as operators see it.
+type AdminEndpoint struct {
+	Ownership
+	Provider      string        `json:"provider"`
+	Model         string        `json:"model"`
+	Region        *string       `json:"region"`
+	Tier          string        `json:"tier"`
+	Variant       string        `json:"variant"`
+	UpstreamID    string        `json:"upstream_id"`
+	UpstreamModel *string       `json:"upstream_model"` // the maker's name of the model, where upstream_id is a name of the operator's own, as of an Azure deployment
+	Quantization  *string       `json:"quantization"`
+	ContextLength int64         `json:"context_length"`
+	MaxOutput     int64         `json:"max_output"`
+	MaxInFlight   int64         `json:"max_in_flight"` // 0: the node's default
+	Pricing       PricesInForce `json:"pricing"`
+	Written
+}
+
+func endpointOf(v *edit.EndpointView) AdminEndpoint {
+	upstream := v.UpstreamID
+	if upstream == "" {
+		_, upstream, _ = strings.Cut(v.Model, "/")
+	}
+	p := &v.Pricing
+	base := map[string]string{}
+	for _, name := range catalog.PriceNames() {
+		if f := p.Base.Field(name); f.Set {
+			base[name] = f.String()
+		}
+	}
+	if p.Minute.Set {
+		base["minute"] = p.Minute.String()
+	}
+	if p.Characters.Set {
+		base["characters"] = p.Characters.String()
+	}
+	return AdminEndpoint{
+		Ownership: ownershipOf(v.ID, v.Origin, v.Where, v.On, v.Row), Provider: v.Provider, Model: v.Model, Region: accountapi.OrNull(v.Region), Tier: cmp.Or(v.Tier, "default"),
+		Variant: cmp.Or(v.Variant, "standard"), UpstreamID: upstream, UpstreamModel: accountapi.OrNull(v.UpstreamModel), Quantization: accountapi.OrNull(v.Quantization),
+		ContextLength: v.ContextLength, MaxOutput: v.MaxCompletion, MaxInFlight: int64(v.MaxInFlight),
+		Pricing: PricesInForce{Base: base, List: p.List, Rate: accountapi.OrNull(p.Rate), Source: accountapi.OrNull(p.Source)}, Written: writtenOf(v.Row),
+	}
+}
+
+// PricesAge is how old the dollar prices of built-in models are.
+type PricesAge struct {
+	AsOf string `json:"as_of" format:"date"` // day of the price lists
+	Days int    `json:"days"`
+}
+
+// AdminCatalog is the catalog with its owners.
+type AdminCatalog struct {
+	Version   int64       `json:"version"`  // number of changes at run time
+	Snapshot  string      `json:"snapshot"` // digest of the current catalog
+	Rate      RateInForce `json:"rate"`
+	Prices    *PricesAge  `json:"prices"` // null without built-in models
+	Providers []Ownership `json:"providers"`
+	Endpoints []Ownership `json:"endpoints"`
+	LeftOut   []string    `json:"left_out"` // what this node does not serve, with the reason, such as a provider whose credential it cannot decrypt
+}
+
+// CatalogChange is a change of the catalog at run time.
+type CatalogChange struct {
+	Version int64            `json:"version"`
+	At      time.Time        `json:"at"`
+	Actor   string           `json:"actor"`
+	From    *string          `json:"from"` // client address of the change
+	Action  string           `json:"action" enum:"catalog.add,catalog.change,catalog.remove,rate.set,prices.publish,secret.rotate"`
+	Kind    string           `json:"kind" enum:"provider,endpoint,rate,prices"`
+	ID      *string          `json:"id"`
+	Before  operation.Object `json:"before"` // the database's row before the change; null if there was none
+	After   operation.Object `json:"after"`
+}
+
+// CatalogHistory is a page of changes, the newest first.
+type CatalogHistory struct {
+	Data []CatalogChange `json:"data"`
+	Next *int64          `json:"next"` // value of before for the next page
+}
+
+// Bodies that change a row are read by package edit, which knows what each member may be.
+type (
+	newProvider struct {
+		Row operation.Raw `json:"-" body:"NewProvider"`
+	}
+	newEndpoint struct {
+		Row operation.Raw `json:"-" body:"NewEndpoint"`
+	}
+	providerChange struct {
+		ID  string        `json:"-" path:"id"` // of the provider
+		Row operation.Raw `json:"-" body:"ProviderChange"`
+	}
+	endpointChange struct {
+		ID  string        `json:"-" path:"id"` // of the endpoint, with its slashes encoded, such as hut%2Facme%2Ftiny
+		Row operation.Raw `json:"-" body:"EndpointChange"`
+	}
+	providerID struct {
+		ID string `json:"-" path:"id"` // of the provider
+	}
+	endpointID struct {
+		ID string `json:"-" path:"id"` // of the endpoint, with its slashes encoded, such as hut%2Facme%2Ftiny
+	}
+)
+
+type listEndpoints struct {
+	Provider *string `json:"-" query:"provider"` // only endpoints of the provider of this id
+	Model    *string `json:"-" query:"model"`    // only endpoints of this model
+	Origin   *string `json:"-" query:"origin" enum:"builtin,file,database"`
+	After    *string `json:"-" query:"after"`            // next of the page before
+	Limit    *int    `json:"-" query:"limit" most:"200"` // rows of the page; 50 without it
+}
+
+type catalogOperations struct{ Editor }
+
+func (o catalogOperations) show(ctx context.Context, c *operation.Call, _ *operation.None) (out AdminCatalog, err error) {
+	b, err := o.Built(ctx)
+	if err != nil {
+		return out, err
+	}
+	out = AdminCatalog{
+		Version: b.Version, Snapshot: b.Snapshot.Version, Rate: rateInForceOf(&b.Rate), LeftOut: b.Left,
+		Providers: make([]Ownership, len(b.Providers)), Endpoints: make([]Ownership, len(b.Endpoints)),
+	}
+	if asOf := b.Snapshot.PricesAsOf; !asOf.IsZero() {
+		out.Prices = &PricesAge{AsOf: asOf.Format(time.DateOnly), Days: int(c.At.Sub(asOf.Truncate(24*time.Hour)).Hours() / 24)}
+	}
+	for i := range b.Providers {
+		v := &b.Providers[i]
+		out.Providers[i] = ownershipOf(v.ID, v.Origin, v.Where, v.On, v.Row)
+	}
+	for i := range b.Endpoints {
+		v := &b.Endpoints[i]
+		out.Endpoints[i] = ownershipOf(v.ID, v.Origin, v.Where, v.On, v.Row)
+	}
+	return out, nil
+}
+
+func (o catalogOperations) history(ctx context.Context, _ *operation.Call, in *accountapi.Before) (out CatalogHistory, err error) {
+	before, rows := in.Read(0)
+	entries, err := o.History(ctx, before, rows+1)
+	if err != nil {
+		return out, err
+	}
+	out.Data = make([]CatalogChange, min(rows, len(entries)))
+	for i := range out.Data {
+		e := &entries[i]
+		out.Data[i] = CatalogChange{
+			Version: e.Version, At: e.At, Actor: e.Name, From: accountapi.OrNull(e.From), Action: e.Action, Kind: string(e.Kind), ID: accountapi.OrNull(e.ID),
+			Before: specOf(e.Kind, e.Before), After: specOf(e.Kind, e.After),
+		}
+	}
+	if len(entries) > rows {
+		out.Next = &entries[rows-1].Version
+	}
+	return out, nil
+}
+
+func (o catalogOperations) providers(ctx context.Context, _ *operation.Call, _ *operation.None) (out operation.Data[[]AdminProvider], err error) {
+	b, err := o.Built(ctx)
+	if err != nil {
+		return out, err
+	}
+	out.Data = make([]AdminProvider, len(b.Providers))
+	for i := range b.Providers {
+		out.Data[i] = providerOf(&b.Providers[i])
+	}
+	return out, nil
+}
+
+func (o catalogOperations) endpoints(ctx context.Context, _ *operation.Call, in *listEndpoints) (out accountapi.List[AdminEndpoint], err error) {
+	b, err := o.Built(ctx)
+	if err != nil {
+		return out, err
+	}
+	rows := 50
+	if in.Limit != nil {
+		rows = *in.Limit
+	}
+	is := func(want *string, v string) bool { return want == nil || *want == v }
+	out.Data = []AdminEndpoint{}
+	for i := range b.Endpoints {
+		v := &b.Endpoints[i]
+		if v.ID <= textOf(in.After) || !is(in.Provider, v.Provider) || !is(in.Model, v.Model) || !is(in.Origin, string(v.Origin)) {
+			continue
+		}
+		if len(out.Data) == rows {
+			out.Next = &out.Data[rows-1].ID
+			break
+		}
+		out.Data = append(out.Data, endpointOf(v))
+	}
+	return out, nil
+}
+
+func provider(b *edit.Built, id string) (out operation.Data[AdminProvider], err error) {
+	v := b.Provider(id)
+	if v == nil {
+		return out, fault.New(fault.NotFound, "adminapi.provider", "There is no such provider.")
+	}
+	out.Data = providerOf(v)
+	return out, nil
+}
+
+func endpoint(b *edit.Built, id string) (out operation.Data[AdminEndpoint], err error) {
+	v := b.Endpoint(id)
+	if v == nil {
+		return out, fault.New(fault.NotFound, "adminapi.endpoint", "There is no such endpoint.")
+	}
+	out.Data = endpointOf(v)
+	return out, nil
+}
+
+// change changes a row as a body says; id is "" for a new one.
+func (o catalogOperations) change(ctx context.Context, c *operation.Call, k edit.Kind, id string, body operation.Raw) (*edit.Built, string, error) {
+	change, err := readChange(k, id, body)
+	if err != nil {
+		return nil, "", err
+	}
+	b, err := o.Change(ctx, *change, c.Actor)
+	return b, change.ID, err
+}
+
+func (o catalogOperations) remove(ctx context.Context, c *operation.Call, k edit.Kind, id string) (operation.Deleted, error) {
+	_, err := o.Change(ctx, edit.Change{Kind: k, ID: id, Remove: true}, c.Actor)
+	return operation.Deleted{}, err
+}
+
+func catalogRoutes(e Editor) []operation.Operation {
+	o := catalogOperations{e}
+	return append([]operation.Operation{
+		operation.Of(operation.Operation{
+			Method: "GET", Path: "/api/admin/catalog", ID: "getAdminCatalog", Access: operation.Administration, Tag: "administration",
+			Summary: "Show the catalog's version, the current rate, and the origin of each provider and endpoint", Answer: "The catalog for administrators",
+		}, o.show),
+		operation.Of(operation.Operation{
+			Method: "GET", Path: "/api/admin/catalog/history", ID: "getAdminHistory", Access: operation.Administration, Tag: "administration",
+			Summary: "List the changes at run time, newest first", Answer: "The changes",
+		}, o.history),
+	}, append(providerRoutes(o), endpointRoutes(o)...)...)
+}
+
+func providerRoutes(o catalogOperations) []operation.Operation {
+	const merged = "Members are merged into the provider's row in the database; null unsets."
+	return []operation.Operation{
+		operation.Of(operation.Operation{
+			Method: "GET", Path: "/api/admin/providers", ID: "listAdminProviders", Access: operation.Administration, Tag: "administration",
+			Summary: "List all providers, including disabled ones", Answer: "The providers",
+		}, o.providers),
+		operation.Of(operation.Operation{
+			Method: "POST", Path: "/api/admin/providers", ID: "addAdminProvider", Access: operation.Administration, Fresh: true, Status: 201, Tag: "administration",
+			Summary: "Add a provider to the database", Answer: "The provider", Example: `{"id": "mill", "base_url": "https://mill.example/v1", "api_key": "sk-example"}`,
+		}, func(ctx context.Context, c *operation.Call, in *newProvider) (out operation.Data[AdminProvider], err error) {
+			b, id, err := o.change(ctx, c, edit.Provider, "", in.Row)
+			if err != nil {
+				return out, err
+			}
+			return provider(b, id)
+		}),
+		operation.Of(operation.Operation{
+			Method: "GET", Path: "/api/admin/providers/{id}", ID: "getAdminProvider", Access: operation.Administration, Tag: "administration",
+			Summary: "Describe one provider", Answer: "The provider",
+		}, func(ctx context.Context, _ *operation.Call, in *providerID) (out operation.Data[AdminProvider], err error) {
+			b, err := o.Built(ctx)
+			if err != nil {
+				return out, err
+			}
+			return provider(b, in.ID)
+		}),
+		operation.Of(operation.Operation{
+			Method: "PATCH", Path: "/api/admin/providers/{id}", ID: "changeAdminProvider", Access: operation.Administration, Fresh: true, Tag: "administration",
+			Summary: "Change, disable or enable a provider that is in the database or built in", Description: merged, Answer: "The provider", Example: `{"disabled": true}`,
+		}, func(ctx context.Context, c *operation.Call, in *providerChange) (out operation.Data[AdminProvider], err error) {
+			b, id, err := o.change(ctx, c, edit.Provider, in.ID, in.Row)
+			if err != nil {
+				return out, err
+			}
+			return provider(b, id)
+		}),
+		operation.Of(operation.Operation{
+			Method: "DELETE", Path: "/api/admin/providers/{id}", ID: "removeAdminProvider", Access: operation.Administration, Fresh: true, Tag: "administration",
+			Summary: "Remove the database's row of a provider; a built-in one returns to its original state", Answer: "It is removed",
+		}, func(ctx context.Context, c *operation.Call, in *providerID) (operation.Deleted, error) {
+			return o.remove(ctx, c, edit.Provider, in.ID)
+		}),
+	}
+}
+
+func endpointRoutes(o catalogOperations) []operation.Operation {
+	const merged = "Members are merged into the endpoint's row in the database; lists are replaced, null unsets. If the database has any price of an endpoint, all its prices are those of the database."
+	return []operation.Operation{
+		operation.Of(operation.Operation{
+			Method: "GET", Path: "/api/admin/endpoints", ID: "listAdminEndpoints", Access: operation.Administration, Tag: "administration",
+			Summary: "List endpoints with the prices of calls", Answer: "The endpoints by id",
+		}, o.endpoints),
+		operation.Of(operation.Operation{
+			Method: "POST", Path: "/api/admin/endpoints", ID: "addAdminEndpoint", Access: operation.Administration, Fresh: true, Status: 201, Tag: "administration",
+			Summary: "Add an endpoint to the database", Answer: "The endpoint",
+			Example: `{"provider": "mill", "model": "mill/small", "context_length": 8000, "price_usd": {"prompt": "0.6", "completion": "0.9"}, "params": ["tools"]}`,
+		}, func(ctx context.Context, c *operation.Call, in *newEndpoint) (out operation.Data[AdminEndpoint], err error) {
+			b, id, err := o.change(ctx, c, edit.Endpoint, "", in.Row)
+			if err != nil {
+				return out, err
+			}
+			return endpoint(b, id)
+		}),
+		operation.Of(operation.Operation{
+			Method: "GET", Path: "/api/admin/endpoints/{id}", ID: "getAdminEndpoint", Access: operation.Administration, Tag: "administration",
+			Summary: "Describe one endpoint", Answer: "The endpoint",
+		}, func(ctx context.Context, _ *operation.Call, in *endpointID) (out operation.Data[AdminEndpoint], err error) {
+			b, err := o.Built(ctx)
+			if err != nil {
+				return out, err
+			}
+			return endpoint(b, in.ID)
+		}),
+		operation.Of(operation.Operation{
+			Method: "PATCH", Path: "/api/admin/endpoints/{id}", ID: "changeAdminEndpoint", Access: operation.Administration, Fresh: true, Tag: "administration",
+			Summary: "Change, price, disable or enable an endpoint that is in the database or built in", Description: merged, Answer: "The endpoint", Example: `{"context_length": 16000}`,
+		}, func(ctx context.Context, c *operation.Call, in *endpointChange) (out operation.Data[AdminEndpoint], err error) {
+			b, id, err := o.change(ctx, c, edit.Endpoint, in.ID, in.Row)
+			if err != nil {
+				return out, err
+			}
+			return endpoint(b, id)
+		}),
+		operation.Of(operation.Operation{
+			Method: "DELETE", Path: "/api/admin/endpoints/{id}", ID: "removeAdminEndpoint", Access: operation.Administration, Fresh: true, Tag: "administration",
+			Summary: "Remove the database's row of an endpoint; a built-in one returns to its original state", Answer: "It is removed",
+		}, func(ctx context.Context, c *operation.Call, in *endpointID) (operation.Deleted, error) {
+			return o.remove(ctx, c, edit.Endpoint, in.ID)
+		}),
+	}
+}

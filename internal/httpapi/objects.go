@@ -1,0 +1,28 @@
+package httpapi
+
+import (
+	"weir/internal/fault"
+	"weir/internal/operation"
+	"weir/internal/rawjson"
+)
+
+// readObject reads a body that must be one small JSON object.
+func (x *exchange) readObject() ([]byte, error) { return x.readObjectWithin(formLimits) }
+
+func (x *exchange) readObjectWithin(most rawjson.Limits) ([]byte, error) {
+	body, err := x.readBody()
+	if err != nil {
+		return nil, err
+	}
+	if err := rawjson.Check(body, most); err != nil {
+		return nil, err
+	}
+	if rawjson.KindOf(body) != rawjson.Object {
+		return nil, fault.New(fault.Invalid, "httpapi.readObject", "The body must be a JSON object.")
+	}
+	return body, nil
+}
+
+func wrongKind(name string, kind rawjson.Kind) error {
+	return operation.WrongType(clip(name), kind.String())
+}
