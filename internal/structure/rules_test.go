@@ -185,7 +185,7 @@ var homes = []home{
 	{"github.com/wneessen/go-mail", []string{"internal/mail"}, "only the mail package knows how mail is sent"},
 	{"golang.org/x/net", []string{"internal/config", "internal/mail"}, "only mail servers and the settings that name hosts need names in other letters; x/net/idna alone"},
 	{"google.golang.org/protobuf", []string{"internal/trace/otlp", "internal/trace/otlp/otlptest"}, "only spans are protobuf"},
-	{"go.opentelemetry.io", []string{"internal/trace/otlp/otlptest"}, "the exporter of OpenTelemetry makes the program 9 MB larger: internal/trace/otlp sends spans, and tests compare it with the definition"},
+	{"go.opentelemetry.io", []string{"internal/trace/otlp", "internal/trace/otlp/otlptest"}, "only spans have the messages of OpenTelemetry"},
 	{"codeberg.org/go-pdf/fpdf", []string{"internal/report/paper"}, "only what is printed is a PDF document"},
 	{"github.com/boombuler/barcode", []string{"internal/report/paper"}, "only what is printed has a code to scan"},
 	{"golang.org/x/text", []string{"internal/invoice"}, "only the statements of banks are in the alphabets of old programs"},

@@ -16,7 +16,11 @@ import (
 	"sync/atomic"
 	"time"
 
+	common "go.opentelemetry.io/proto/otlp/common/v1"
+	resource "go.opentelemetry.io/proto/otlp/resource/v1"
+	traces "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
 
 	"weir/internal/loop"
 	"weir/internal/trace"
@@ -54,8 +58,8 @@ const (
 type Exporter struct {
 	cfg      Config
 	client   *http.Client
-	head     []byte // of a request: the resource
-	scope    []byte
+	resource *resource.Resource
+	scope    *common.InstrumentationScope
 	loop     *loop.Loop
 	buffers  sync.Pool
 	counters [results]atomic.Int64
@@ -99,14 +103,12 @@ func New(c Config) *Exporter {
 		Transport: c.Transport, Timeout: c.Timeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // headers hold credentials
 	}}
-	e.head = message(nil, groupResource, func(b []byte) []byte {
-		p := pairs{b, resourceAttributes}
-		p.text("service.name", c.Service)
-		p.text("service.version", c.Version)
-		p.text("service.instance.id", c.Instance)
-		return p.b
-	})
-	e.scope = message(nil, scopeScope, func(b []byte) []byte { return text(text(b, scopeName, "weir"), scopeVersion, c.Version) })
+	var p pairs
+	p.text("service.name", c.Service)
+	p.text("service.version", c.Version)
+	p.text("service.instance.id", c.Instance)
+	e.resource = &resource.Resource{Attributes: p}
+	e.scope = &common.InstrumentationScope{Name: "weir", Version: c.Version}
 	e.loop = loop.New(c.Every, e.round)
 	return e
 }
@@ -131,7 +133,14 @@ func (e *Exporter) Count(r Result) int64 { return e.counters[r].Load() }
 // Export queues the spans of a call.
 func (e *Exporter) Export(c *trace.Call, a *trace.Answer) {
 	buffer := e.buffers.Get().(*[]byte)
-	b, n := e.spans((*buffer)[:0], c, a)
+	spans := e.spans(c, a)
+	n := len(spans)
+	b, err := appendSpans((*buffer)[:0], spans)
+	if err != nil { // a text that is no UTF-8; all were replaced
+		e.counters[Lost].Add(int64(n))
+		e.buffers.Put(buffer)
+		return
+	}
 	group := maphash.String(e.seed, a.User) % groups
 	e.mu.Lock()
 	full := len(e.queue)+e.busy+len(b) > e.cfg.Queue || e.taken[group]+len(b) > e.cfg.Queue/2
@@ -228,11 +237,24 @@ func (e *Exporter) settle(err error, last bool) (pause time.Duration) {
 
 func (e *Exporter) count(r Result, n int64) { e.counters[r].Add(n) }
 
+// request is the batch with its resource and scope. On the wire, ExportTraceServiceRequest is the same as TracesData, whose package needs no
+// gRPC. The spans are encoded already: they go in as they are, behind the fields that are not.
+func (e *Exporter) request() ([]byte, error) {
+	list := &traces.ScopeSpans{Scope: e.scope}
+	list.ProtoReflect().SetUnknown(e.batch)
+	body, err := proto.Marshal(&traces.TracesData{ResourceSpans: []*traces.ResourceSpans{{Resource: e.resource, ScopeSpans: []*traces.ScopeSpans{list}}}})
+	if err != nil {
+		return nil, fmt.Errorf("encode spans: %w", err)
+	}
+	return body, nil
+}
+
 // post offers the batch to the receiver.
 func (e *Exporter) post(ctx context.Context) error {
-	body := message(nil, requestResourceSpans, func(b []byte) []byte {
-		return message(append(b, e.head...), groupScopeSpans, func(b []byte) []byte { return append(append(b, e.scope...), e.batch...) })
-	})
+	body, err := e.request()
+	if err != nil {
+		return err
+	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.cfg.URL, bytes.NewReader(body))
 	if err != nil {
 		return err

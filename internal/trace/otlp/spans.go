@@ -3,10 +3,9 @@ package otlp
 import (
 	"net/url"
 	"strconv"
-	"strings"
 	"time"
 
-	"google.golang.org/protobuf/encoding/protowire"
+	traces "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"weir/internal/catalog"
 	"weir/internal/completion"
@@ -72,43 +71,47 @@ var operations = map[string]string{
 	catalog.TypeChat: "chat", catalog.TypeEmbedding: "embeddings", catalog.TypeImage: "generate_content", catalog.TypeSpeech: "generate_content",
 }
 
-// span appends a span as an element of a list of them.
-func span(b []byte, c *trace.Call, id, parent [8]byte, name string, kind uint64, start, end time.Time, fill func(*pairs), failed bool) []byte {
-	return message(b, scopeSpans, func(b []byte) []byte {
-		b = raw(raw(b, spanTrace, c.Trace[:]), spanID, id[:])
-		if parent != [8]byte{} {
-			b = raw(b, spanParent, parent[:])
-		}
-		b = number(text(b, spanName, name), spanKind, kind)
-		b = moment(moment(b, spanStart, start), spanEnd, end)
-		p := pairs{b, spanAttributes}
-		fill(&p)
-		b = p.b
-		if kind == kindServer && c.Link != (trace.Parent{}) {
-			b = message(b, spanLinks, func(b []byte) []byte { return raw(raw(b, linkTrace, c.Link.Trace[:]), linkSpan, c.Link.Span[:]) })
-		}
-		if failed {
-			b = message(b, spanStatus, func(b []byte) []byte { return number(b, statusCode, statusError) })
-		}
-		return protowire.AppendFixed32(protowire.AppendTag(b, spanFlags, protowire.Fixed32Type), 1)
-	})
+// sampled is the flag of W3C's trace context.
+const sampled = 1
+
+// span is a span of a call, without its attributes.
+func span(c *trace.Call, id, parent [8]byte, name string, start, end time.Time, failed bool) *traces.Span {
+	s := &traces.Span{
+		TraceId: c.Trace[:], SpanId: id[:], Name: valid(name), Kind: traces.Span_SPAN_KIND_CLIENT,
+		StartTimeUnixNano: moment(start), EndTimeUnixNano: moment(end), Flags: sampled,
+	}
+	if parent != [8]byte{} {
+		s.ParentSpanId = parent[:]
+	}
+	if failed {
+		s.Status = &traces.Status{Code: traces.Status_STATUS_CODE_ERROR}
+	}
+	return s
 }
 
-// spans appends the spans of a call, and returns how many there are.
-func (e *Exporter) spans(b []byte, c *trace.Call, a *trace.Answer) ([]byte, int) {
-	name, kind, failed := a.Method+" "+a.Route, uint64(kindServer), a.Status >= 500
+// spans are those of a call: the whole call, or a job, and its attempts.
+func (e *Exporter) spans(c *trace.Call, a *trace.Answer) []*traces.Span {
+	name, kind, failed := a.Method+" "+a.Route, traces.Span_SPAN_KIND_SERVER, a.Status >= 500
 	if a.Job != "" {
-		name, kind, failed = "video "+strings.ToValidUTF8(cut(a.Asked), "?"), kindInternal, a.Reason != ""
+		name, kind, failed = "video "+cut(a.Asked), traces.Span_SPAN_KIND_INTERNAL, a.Reason != ""
 	}
-	b = span(b, c, c.Span, c.Parent, name, kind, a.At, a.At.Add(a.Took), func(p *pairs) { server(p, a) }, failed)
+	whole := span(c, c.Span, c.Parent, name, a.At, a.At.Add(a.Took), failed)
+	whole.Kind = kind
+	if kind == traces.Span_SPAN_KIND_SERVER && c.Link != (trace.Parent{}) {
+		whole.Links = []*traces.Span_Link{{TraceId: c.Link.Trace[:], SpanId: c.Link.Span[:]}}
+	}
+	var p pairs
+	server(&p, a)
+	whole.Attributes = p
+	list := []*traces.Span{whole}
 	if a.Record == nil {
-		return b, 1
+		return list
 	}
 	n := min(len(a.Record.Attempts), len(c.Tried))
 	for i := range n {
-		b = e.attempt(b, c, a, i, i == n-1)
+		list = append(list, e.attempt(c, a, i, i == n-1))
 	}
-	return b, 1 + n
+	return list
 }
 
 // server adds what the span of a whole call has, or that of a job.
@@ -141,8 +144,8 @@ func server(p *pairs, a *trace.Answer) {
 	}
 }
 
-// attempt appends the span of an attempt. What the call used and said is that of the last one.
-func (e *Exporter) attempt(b []byte, c *trace.Call, a *trace.Answer, i int, last bool) []byte {
+// attempt is the span of an attempt. What the call used and said is that of the last one.
+func (e *Exporter) attempt(c *trace.Call, a *trace.Answer, i int, last bool) *traces.Span {
 	ep, at, call := c.Tried[i], &a.Record.Attempts[i], a.Record
 	kind, model := ep.Model.Type, ep.UpstreamID
 	if kind == "" {
@@ -152,34 +155,35 @@ func (e *Exporter) attempt(b []byte, c *trace.Call, a *trace.Answer, i int, last
 	if known := operations[kind]; known != "" {
 		operation = known
 	}
-	fill := func(p *pairs) {
-		p.text(operationName, operation)
-		name := ep.Provider.ID
-		if known := providers[name]; known != "" {
-			name = known
-		}
-		p.text(providerName, name)
-		p.text(requestModel, model)
-		p.set(requestStream, call.Streamed)
-		p.text(conversation, call.Session)
-		address(p, ep.Provider.BaseURL)
-		p.text(weirEndpoint, ep.ID)
-		p.set(weirOwnKey, at.OwnKey != "")
-		if at.Status > 0 {
-			p.integer(responseCode, int64(at.Status))
-		}
-		p.text(errorType, at.Reason)
-		if call.Streamed && at.FirstContent > 0 {
-			p.seconds(firstChunk, at.FirstContent-at.Started)
-		}
-		if last && call.Settled {
-			used(p, call)
-		}
-		if last && c.Request != nil {
-			e.content(p, c)
-		}
+	var p pairs
+	p.text(operationName, operation)
+	name := ep.Provider.ID
+	if known := providers[name]; known != "" {
+		name = known
 	}
-	return span(b, c, c.Attempt(i), c.Span, operation+" "+strings.ToValidUTF8(cut(model), "?"), kindClient, a.At.Add(at.Started), a.At.Add(at.Ended), fill, at.Reason != "")
+	p.text(providerName, name)
+	p.text(requestModel, model)
+	p.set(requestStream, call.Streamed)
+	p.text(conversation, call.Session)
+	address(&p, ep.Provider.BaseURL)
+	p.text(weirEndpoint, ep.ID)
+	p.set(weirOwnKey, at.OwnKey != "")
+	if at.Status > 0 {
+		p.integer(responseCode, int64(at.Status))
+	}
+	p.text(errorType, at.Reason)
+	if call.Streamed && at.FirstContent > 0 {
+		p.seconds(firstChunk, at.FirstContent-at.Started)
+	}
+	if last && call.Settled {
+		used(&p, call)
+	}
+	if last && c.Request != nil {
+		e.content(&p, c)
+	}
+	s := span(c, c.Attempt(i), c.Span, operation+" "+cut(model), a.At.Add(at.Started), a.At.Add(at.Ended), at.Reason != "")
+	s.Attributes = p
+	return s
 }
 
 func cut(s string) string { return s[:min(len(s), maxText)] }

@@ -1,5 +1,5 @@
-// Package otlptest is a receiver of traces for tests. It decodes them with the code that OpenTelemetry generates from its own definition, so
-// that it shares nothing with what it tests, and on request is slow or answers rubbish.
+// Package otlptest is a receiver of traces for tests. It decodes them with the code that OpenTelemetry generates from its own definition, and
+// on request is slow or answers rubbish.
 package otlptest
 
 import (
