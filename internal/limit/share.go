@@ -19,7 +19,7 @@ const soon = time.Second
 type Use struct {
 	Name  string
 	Taken [Dims]time.Duration
-	Most  time.Duration // what the others have taken counts as at most so much: see Bound; 0: as it is
+	Most  time.Duration // with all that others have taken it counts as at most so much: see Bound; 0: as it is
 }
 
 // Full says in what time the allowances of a name will be full; below zero for those that are.
@@ -86,10 +86,8 @@ func (g *Gate) learn(at span, parts int64, f *Full) {
 	}
 	for d := range f.In {
 		in := min(max(int64(f.In[d]), 0), never)
-		if g.bound > 0 {
-			in = min(in, g.bound)
-		}
-		e.full[d] = span{ns: min(at.ns+in+min(times(max(e.own[d], 0), parts), never), never)}
+		in = g.atMost(in + min(times(max(e.own[d], 0), parts), never))
+		e.full[d] = span{ns: min(at.ns+in, never)}
 	}
 }
 
@@ -106,7 +104,7 @@ func (g *Gate) Unsent(uses []Use, since time.Duration) {
 				if e.sent[d] > 0 {
 					e.sent[d] = max(e.sent[d]-refilled, 0)
 				}
-				e.own[d] += e.sent[d]
+				e.own[d] = g.atMost(e.own[d] + e.sent[d])
 			}
 			e.sent = [Dims]int64{}
 			p.list(g, name, e)
@@ -125,12 +123,17 @@ func (p *gatePart) note(g *Gate, name string, e *entry, took *[Dims]span) {
 		if took[i].part > 0 && ns == 0 {
 			ns = 1
 		}
-		if g.bound > 0 {
-			ns = min(ns, g.bound)
-		}
-		e.own[i] = min(max(e.own[i]+ns, -never), never)
+		e.own[i] = g.atMost(max(e.own[i]+ns, -never))
 	}
 	p.list(g, name, e)
+}
+
+// atMost is a time until an allowance is full, or the longest that it may be.
+func (g *Gate) atMost(ns int64) int64 {
+	if g.bound > 0 {
+		return min(ns, g.bound)
+	}
+	return min(ns, never)
 }
 
 func (p *gatePart) list(g *Gate, name string, e *entry) {

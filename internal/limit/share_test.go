@@ -16,7 +16,9 @@ type sum struct{ full time.Duration }
 func (s *sum) exchange(g *limit.Gate, at time.Duration) {
 	told := g.Uses(10)
 	for _, u := range told {
-		s.full = max(s.full, at) + u.Taken[0]
+		if s.full = max(s.full, at) + u.Taken[0]; u.Most > 0 {
+			s.full = min(s.full, at+u.Most)
+		}
 	}
 	g.Learn(start.Add(at), told, []limit.Full{{Name: "k", In: [limit.Dims]time.Duration{s.full - at}}})
 }
@@ -68,6 +70,80 @@ func TestNodesShareAnAllowance(t *testing.T) {
 			}
 		}
 	})
+}
+
+// However much nodes charge, at once or one after the other, and whenever they exchange: after the bound on debt every node has all of the
+// allowance again.
+func TestNodesShareABoundedDebt(t *testing.T) {
+	t.Parallel()
+	const bound = 2 * time.Minute
+	rapid.Check(t, func(t *rapid.T) {
+		rates := limit.Rates{limit.PerMinute(rapid.SampledFrom([]int64{1, 60, 1000}).Draw(t, "amount"))}
+		gates := make([]*limit.Gate, rapid.IntRange(2, 5).Draw(t, "nodes"))
+		for i := range gates {
+			gates[i] = limit.NewGate(start, 1000)
+			gates[i].Bound(bound)
+			gates[i].Share(int64(2 * len(gates)))
+		}
+		var fleet sum
+		at := time.Duration(0)
+		for range rapid.IntRange(1, 60).Draw(t, "steps") {
+			at += time.Duration(rapid.OneOf(rapid.Just(int64(0)), rapid.Int64Range(0, int64(20*time.Second))).Draw(t, "pause"))
+			g := gates[rapid.IntRange(0, len(gates)-1).Draw(t, "node")]
+			switch rapid.SampledFrom([]string{"charge", "charge", "take", "exchange", "not sent"}).Draw(t, "step") {
+			case "charge":
+				g.Charge(start.Add(at), "k", &rates, limit.Cost{rapid.SampledFrom([]int64{-100, 1, 100, 5000, 1 << 40}).Draw(t, "cost")})
+			case "take":
+				g.Take(start.Add(at), "k", &rates, limit.Cost{rapid.Int64Range(1, rates[0].Amount).Draw(t, "cost")})
+			case "exchange":
+				fleet.exchange(g, at)
+			case "not sent":
+				g.Unsent(g.Uses(10), time.Second)
+			}
+			if fleet.full > at+bound {
+				t.Fatalf("%v after the last charge the nodes still wait", fleet.full-at)
+			}
+		}
+		for range 2 {
+			for _, g := range gates {
+				fleet.exchange(g, at)
+			}
+		}
+		at += bound
+		for i, g := range gates {
+			fleet.exchange(g, at)
+			if left := g.Left(start.Add(at), "k", &rates)[0]; left != rates[0].Amount {
+				t.Fatalf("after %v node %d has %d of %d left", bound, i, left, rates[0].Amount)
+			}
+		}
+	})
+}
+
+// What a node charges while it hears of the others does not count for all of them beyond the bound, and is told only up to it.
+func TestDebtWhileOthersAreHeard(t *testing.T) {
+	t.Parallel()
+	const bound = 2 * time.Minute
+	rates := limit.Rates{limit.PerMinute(60)}
+	g := limit.NewGate(start, 10)
+	g.Bound(bound)
+	g.Share(4)
+	g.Charge(start, "k", &rates, limit.Cost{1000})
+	told := g.Uses(10)
+	for range 3 {
+		g.Charge(start, "k", &rates, limit.Cost{1000})
+	}
+	g.Learn(start, told, []limit.Full{{Name: "k", In: [limit.Dims]time.Duration{bound}}})
+	if in := g.Full(start, "k")[0]; in != bound {
+		t.Errorf("the allowance is full in %v", in)
+	}
+	for range 2 { // also when it could not be told
+		told = g.Uses(10)
+		if len(told) != 1 || told[0].Taken[0] != bound || told[0].Most != bound {
+			t.Fatalf("told is %v", told)
+		}
+		g.Charge(start, "k", &rates, limit.Cost{1000})
+		g.Unsent(told, 0)
+	}
 }
 
 // A name that has its whole allowance at one node gets it there, as fast as nodes exchange; and a node that hears nothing grants its part of the rate,

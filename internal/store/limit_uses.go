@@ -17,12 +17,12 @@ const usesOverlap = 5 * time.Second
 const longest = 50 * 365 * 24 * time.Hour
 
 // useOne sums up what nodes have let in. $2 is the time by the database's clock, $3 and on when the allowances would be full if they had been,
-// $6 the longest time until then.
+// $6 the longest time until then, for all of them together.
 var useOne = `INSERT INTO limit_uses AS l (name, changed_at, full_a, full_b, full_c) VALUES ($1, $2, $3, $4, $5)
 	ON CONFLICT (name) DO UPDATE SET changed_at = excluded.changed_at, full_a = ` + usesSum("full_a") + `, full_b = ` + usesSum("full_b") + `, full_c = ` + usesSum("full_c")
 
 func usesSum(column string) string {
-	return strings.ReplaceAll(`excluded.F + CASE WHEN l.F <= excluded.changed_at THEN 0 WHEN l.F - excluded.changed_at > $6 THEN $6 ELSE l.F - excluded.changed_at END`, "F", column)
+	return strings.ReplaceAll(`excluded.F + CASE WHEN l.F <= excluded.changed_at THEN 0 WHEN l.F > excluded.changed_at + $6 - (excluded.F - excluded.changed_at) THEN $6 - (excluded.F - excluded.changed_at) ELSE l.F - excluded.changed_at END`, "F", column)
 }
 
 // ShareUses is quota.Exchange.ShareUses.
@@ -36,10 +36,11 @@ func (s *Store) ShareUses(ctx context.Context, uses []limit.Use, since time.Time
 		err = s.writeLazily(ctx, func(t *tx) error {
 			for i := range uses {
 				args := []any{uses[i].Name, now.UnixNano()}
+				most := cmp.Or(uses[i].Most, longest)
 				for _, d := range uses[i].Taken {
-					args = append(args, now.Add(max(min(d, longest), -longest)).UnixNano())
+					args = append(args, now.Add(max(min(d, most), -longest)).UnixNano())
 				}
-				args = append(args, int64(cmp.Or(uses[i].Most, longest)))
+				args = append(args, int64(most))
 				if _, err := t.exec(useOne, args...); err != nil {
 					return err
 				}

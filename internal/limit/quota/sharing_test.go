@@ -15,6 +15,8 @@ import (
 	"weir/internal/fault"
 	"weir/internal/limit"
 	"weir/internal/limit/quota"
+	"weir/internal/record"
+	"weir/internal/usage"
 )
 
 // board is an exchange in memory.
@@ -44,7 +46,9 @@ func (b *board) ShareUses(ctx context.Context, uses []limit.Use, _ time.Time) (q
 			if full[i].Before(now) {
 				full[i] = now
 			}
-			full[i] = full[i].Add(d)
+			if full[i] = full[i].Add(d); u.Most > 0 && full[i].Sub(now) > u.Most {
+				full[i] = now.Add(u.Most)
+			}
 		}
 		b.full[u.Name] = full
 	}
@@ -178,4 +182,63 @@ func nodesThatCannotTell(t *testing.T, silent bool) {
 	if n := strings.Count(text.String(), "cannot tell"); n != 3 || strings.Count(text.String(), "again") != 3 {
 		t.Errorf("each of three nodes says once that others cannot be told, and that they can:\n%s", &text)
 	}
+}
+
+// Calls at several nodes that use far more than was foreseen keep their key out for two minutes, and for one exchange: not for two minutes of each node.
+func TestDebtOfSeveralNodesIsTwoMinutes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		snap := catalogOf(t)
+		b := &board{full: map[string][limit.Dims]time.Time{}}
+		nodes := sharers(t, b, 2, false, quota.Config{InFlight: 100, Keys: apikey.Rates{Tokens: 1000}}, slog.New(slog.DiscardHandler))
+		reserve := func(q *quota.Quotas) (*quota.Visit, error) {
+			v := new(quota.Visit)
+			if err := v.Enter(q, time.Now(), caller("a"), true); err != nil {
+				return v, err
+			}
+			return v, v.Reserve(time.Now(), snap, asking("acme/dear", 10, 40))
+		}
+		var running []*quota.Visit
+		for range 3 {
+			for _, q := range nodes {
+				v, err := reserve(q)
+				if err != nil {
+					t.Fatal(err)
+				}
+				running = append(running, v)
+			}
+		}
+		for i, v := range running { // they end one after the other, some before and some after an exchange
+			v.Correct(time.Now(), &record.Call{Settled: true, ModelAsked: "acme/dear", Usage: usage.Usage{Prompt: usage.Of(10), Completion: usage.Of(1_000_000)}})
+			v.Leave()
+			if i == len(running)/2 {
+				time.Sleep(2 * time.Second)
+			}
+		}
+		time.Sleep(50 * time.Second)
+		for i, q := range nodes {
+			if _, err := reserve(q); err == nil {
+				t.Errorf("node %d lets the key in that has used a thousand times its limit", i)
+			}
+		}
+		time.Sleep(40 * time.Second) // a half of the limit is there again
+		for range 3 {                // also when the nodes have told one another of these
+			for i, q := range nodes {
+				if _, err := reserve(q); err != nil {
+					t.Errorf("node %d: %v", i, err)
+				}
+			}
+			time.Sleep(3 * time.Second)
+		}
+		time.Sleep(32 * time.Second)
+		for i, q := range nodes {
+			var v quota.Visit
+			if err := v.Enter(q, time.Now(), caller("a"), true); err != nil {
+				t.Fatal(err)
+			}
+			if left := v.Nearest(time.Now()); left.Left != "882" { // of 1,000 without what has not refilled of the 300 that were let in meanwhile
+				t.Errorf("node %d has %s left after two minutes", i, left.Left)
+			}
+		}
+	})
 }

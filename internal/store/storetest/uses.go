@@ -15,7 +15,7 @@ var useAt = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 // Uses checks what a store does for allowances that nodes share. open gives an empty store with that clock, and closes it after the test.
 func Uses(t *testing.T, open func(*testing.T, func() time.Time) quota.Exchange) {
-	cases := map[string]func(*testing.T, quota.Exchange, *time.Time){"sums": usesSum, "at once": usesRace, "swept": usesSwept}
+	cases := map[string]func(*testing.T, quota.Exchange, *time.Time){"sums": usesSum, "bounded": usesBounded, "at once": usesRace, "swept": usesSwept}
 	for name, check := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -79,6 +79,24 @@ func usesSum(t *testing.T, s quota.Exchange, now *time.Time) {
 	if found, _ = shareUses(t, s, *now); len(found) != 0 {
 		t.Errorf("nothing has changed since, but %v", found)
 	}
+}
+
+// What nodes have taken together counts as no more than the bound that they name, in any order; what is given back counts from there.
+func usesBounded(t *testing.T, s quota.Exchange, now *time.Time) {
+	most := func(d ...time.Duration) limit.Use {
+		u := taken("a", d...)
+		u.Most = 2 * time.Minute
+		return u
+	}
+	found, _ := shareUses(t, s, time.Time{}, most(time.Hour, time.Minute, -time.Hour))
+	wantFull(t, "the first alone", found["a"], 2*time.Minute, time.Minute, -time.Hour)
+	found, _ = shareUses(t, s, time.Time{}, most(2*time.Minute, 90*time.Second, 2*time.Minute))
+	wantFull(t, "two together", found["a"], 2*time.Minute, 2*time.Minute, 2*time.Minute)
+	found, _ = shareUses(t, s, time.Time{}, most(-30*time.Second, 0, time.Nanosecond))
+	wantFull(t, "given back", found["a"], 90*time.Second, 2*time.Minute, 2*time.Minute)
+	*now = now.Add(2 * time.Minute)
+	found, _ = shareUses(t, s, time.Time{}, most(time.Second, time.Second, time.Second))
+	wantFull(t, "two minutes later", found["a"], time.Second, time.Second, time.Second)
 }
 
 // Nodes that tell of the same names at once lose nothing, and do not wait for one another for ever.
