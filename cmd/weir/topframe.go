@@ -171,7 +171,7 @@ func calls(b *strings.Builder, d *since, over string) {
 		part = 100 * failed / requests
 	}
 	bounds, counts := d.buckets("weir_first_content_seconds")
-	fmt.Fprintf(b, "calls    %.0f under way, %.0f waiting; %s: %s/s, %.1f %% errors, first content after %s, 95 %% within %s\n", gauge("weir_calls_in_flight"), gauge("weir_requests_waiting"),
+	fmt.Fprintf(b, "calls    %.0f under way; %s: %s/s, %.1f %% errors, first content after %s, 95 %% within %s\n", gauge("weir_calls_in_flight"),
 		over, short(d.rate("weir_calls_total")), part, seconds(quantile(0.5, bounds, counts)), seconds(quantile(0.95, bounds, counts)))
 	fmt.Fprintf(b, "money    %s rubles a minute, %s since the start; %.0f charges set aside, journal %s ahead of the database\n",
 		short(60*d.rate("weir_cost_rubles_total")), short(gauge("weir_cost_rubles_total")), gauge("weir_ledger_set_aside"), size(gauge("weir_journal_lag_bytes")))

@@ -108,7 +108,6 @@ func scraped(t *testing.T) string {
 		s.Server.AdminListen = "127.0.0.1:0"
 		s.Declared.Providers = append(s.Declared.Providers, catalog.Provider{ID: "modest", Name: "Modest", Dialect: "openai", BaseURL: modest.URL})
 		s.Offers = append(s.Offers, apptest.OfferOf(t, "modest", "modest/m", "m"))
-		s.Server.Timeouts.Busy = time.Minute // so that requests could wait
 	})
 	account := gw.NewAccount(t)
 	for model, status := range map[string]int{"test/next": 200, "test/u30-missing": 200, "test/u30-huge": 200, "modest/m": 200, "test/u15-status-500": 502} {
@@ -117,7 +116,7 @@ func scraped(t *testing.T) string {
 		}
 	}
 	account.Send(t, http.MethodGet, "/v1/credits", nil, map[string]string{"Authorization": "Bearer wrong"})
-	encrypted := apptest.StartGateway(t, func(s *apptest.Setup) { // only with its own certificate is a node served by Go's server
+	encrypted := apptest.StartGateway(t, func(s *apptest.Setup) {
 		dir := t.TempDir()
 		s.Server.AdminListen = "127.0.0.1:0"
 		s.Server.TLS = config.TLS{CertFile: filepath.Join(dir, "cert.pem"), KeyFile: filepath.Join(dir, "key.pem")}

@@ -111,7 +111,6 @@ func httpConfig(cfg config.Config) (httpapi.Config, error) {
 	c.UserCallsPerMinute = s.Limits.UserCallsPerMinute
 	c.KeyTestsPerMinute = cfg.OwnKeys.TestsPerMinute
 	c.ReadHeader, c.BodyIdle, c.BodyGrace, c.BodyTotal = s.Timeouts.ReadHeader, s.Timeouts.BodyIdle, s.Timeouts.BodyGrace, s.Timeouts.BodyTotal
-	c.MaxWait = s.Timeouts.Busy
 	c.BodyMinRate, c.IdleConn = int64(s.Timeouts.BodyMinRate), s.Timeouts.KeepAlive
 	c.KeepAliveAfter, c.KeepAliveEvery, c.WriteStall = cfg.Stream.CommitAfter, cfg.Stream.KeepaliveInterval, cfg.Stream.WriteStallTimeout
 	c.AnonymousPerSecond, c.AnonymousBurst = int(s.Limits.AnonymousPerSecond), int(s.Limits.AnonymousBurst)
@@ -129,7 +128,7 @@ func httpConfig(cfg config.Config) (httpapi.Config, error) {
 	if c.UserRates, err = KeyRates(&cfg.Keys.AccountRateLimits); err != nil {
 		return c, err
 	}
-	c.PublicURL, c.StandardServer = s.PublicURL, s.HTTPServer == "standard"
+	c.PublicURL = s.PublicURL
 	c.Status, c.Docs, c.Rankings = cfg.Web.Status, cfg.Web.Docs, cfg.Web.Rankings
 	c.Betas = s.Betas
 	c.TruncateAddr, c.CORS, c.Strict, c.AdminAPI = s.TruncateAddresses, s.CORS, cfg.Keys.StrictSchema, s.AdminAPI

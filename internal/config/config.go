@@ -73,8 +73,7 @@ type Server struct {
 	Betas             []string      `yaml:"betas"`     // "feature", or "feature=member,tools[].member"
 	AdminAPI          bool          `yaml:"admin_api"` // administrators can use /api/admin on listen, too
 	ModerationVendor  string        `yaml:"moderation_vendor"`
-	PublicURL         string        `yaml:"public_url"`  // clients' URL of the gateway; "": the address that they connected to
-	HTTPServer        string        `yaml:"http_server"` // "own", "standard"
+	PublicURL         string        `yaml:"public_url"` // clients' URL of the gateway; "": the address that they connected to
 	TLS               TLS           `yaml:"tls"`
 	Limits            Limits        `yaml:"limits"`
 	Timeouts          Timeouts      `yaml:"timeouts"`
@@ -147,7 +146,6 @@ type Timeouts struct {
 	BodyMinRate Size          `yaml:"body_min_rate"` // bytes per second
 	BodyTotal   time.Duration `yaml:"body_total"`
 	KeepAlive   time.Duration `yaml:"keep_alive"`
-	Busy        time.Duration `yaml:"busy"` // "0s": no request waits for processor time
 }
 
 // Store configures the database.
@@ -725,7 +723,7 @@ const Off = "off"
 func Default() Config {
 	return Config{
 		Server: Server{
-			Listen: "127.0.0.1:8080", AdminListen: "127.0.0.1:9091", ShutdownDelay: 5 * time.Second, DrainTimeout: 300 * time.Second, CORS: true, ModerationVendor: "openai", HTTPServer: "own",
+			Listen: "127.0.0.1:8080", AdminListen: "127.0.0.1:9091", ShutdownDelay: 5 * time.Second, DrainTimeout: 300 * time.Second, CORS: true, ModerationVendor: "openai",
 			TLS: TLS{ACME: ACME{DirectoryURL: "https://acme-v02.api.letsencrypt.org/directory"}},
 			Limits: Limits{
 				MaxBodyBytes: 32 << 20, MaxManagementBodyBytes: 1 << 20, BodyBudgetBytes: 256 << 20, MaxInFlightRequests: 4096,
@@ -736,7 +734,7 @@ func Default() Config {
 			},
 			Timeouts: Timeouts{
 				ReadHeader: 10 * time.Second, BodyIdle: 15 * time.Second, BodyGrace: 10 * time.Second, BodyMinRate: 1 << 10,
-				BodyTotal: 120 * time.Second, KeepAlive: 75 * time.Second, Busy: 500 * time.Millisecond,
+				BodyTotal: 120 * time.Second, KeepAlive: 75 * time.Second,
 			},
 		},
 		DataDir: "./weir-data",

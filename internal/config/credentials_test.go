@@ -60,17 +60,25 @@ func TestSeveralCredentials(t *testing.T) {
 	}
 }
 
-func TestHTTPClientAndServerAreOneOfTwo(t *testing.T) {
+func TestHTTPClientIsOneOfTwo(t *testing.T) {
 	t.Parallel()
 	for value, want := range map[string]bool{"own": true, "standard": true, "curl": false} {
-		for _, key := range []string{"upstream: {http_client: ", "server: {http_server: "} {
-			cfg, err := config.Parse([]byte(key+value+"}"), env())
-			if err == nil {
-				err = cfg.Validate()
-			}
-			if (err == nil) != want {
-				t.Errorf("%s%s: %v", key, value, err)
-			}
+		cfg, err := config.Parse([]byte("upstream: {http_client: "+value+"}"), env())
+		if err == nil {
+			err = cfg.Validate()
+		}
+		if (err == nil) != want {
+			t.Errorf("%s: %v", value, err)
+		}
+	}
+}
+
+// A file of an earlier release names settings that are gone: the error says what to do.
+func TestRemovedSettingsSayTheRemedy(t *testing.T) {
+	t.Parallel()
+	for text, key := range map[string]string{"server: {http_server: standard}": "server.http_server", "server: {timeouts: {busy: 1s}}": "server.timeouts.busy"} {
+		if _, err := config.Parse([]byte(text), env()); err == nil || !strings.Contains(err.Error(), key) || !strings.Contains(err.Error(), "remove this key") {
+			t.Errorf("%s: %v", text, err)
 		}
 	}
 }

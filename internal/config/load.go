@@ -443,6 +443,8 @@ func Variable(path string) string {
 
 // replaced maps removed keys to their replacement.
 var replaced = map[string]string{
+	"server.http_server":   "there is one HTTP server; remove this key",
+	"server.timeouts.busy": "no call is refused because processors are busy; remove this key",
 	"fetch.allow": "this list became three: allow_provider_media (files that providers name), allow_client_media (files that clients name), " +
 		"allow_callbacks (receivers of events); write to each what it needs",
 }

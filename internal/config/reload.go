@@ -63,7 +63,7 @@ func hasKeys(t reflect.Type) bool {
 
 // ofNode are settings in which the nodes of one installation may differ.
 var ofNode = []string{
-	"server.listen", "server.admin_listen", "server.tls", "server.http_server", "environment_file", "data_dir", "store.dsn", "journal", "log", "runtime", "price_lists.dir", "video.folder", "batch.folder",
+	"server.listen", "server.admin_listen", "server.tls", "environment_file", "data_dir", "store.dsn", "journal", "log", "runtime", "price_lists.dir", "video.folder", "batch.folder",
 	"secrets.master_key_file", "secrets.previous_key_files",
 }
 

@@ -81,7 +81,6 @@ func (k *checker) values() {
 	k.server()
 	k.durations()
 	k.oneOf("journal.sync", c.Journal.Sync, "interval", "always", "never")
-	k.oneOf("server.http_server", c.Server.HTTPServer, "own", "standard")
 	k.oneOf("upstream.http_client", c.Upstream.HTTPClient, "own", "standard")
 	k.oneOf("log.level", c.Log.Level, "debug", "info", "warn", "error")
 	k.oneOf("pricing.rate_source", c.Pricing.RateSource, rate.Static, rate.CBR)

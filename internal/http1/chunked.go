@@ -59,6 +59,26 @@ func (d *Chunked) Decode(p []byte) (n, used int, err error) {
 	return n, used, nil
 }
 
+// Skip is Decode for data that stays where it is: it returns how many bytes of p belong to the body, up to its end or to the first one that is not
+// allowed.
+func (d *Chunked) Skip(p []byte) (used int, err error) {
+	for used < len(p) && d.state != chunkEnd {
+		if d.state != chunkData {
+			if !d.step(p[used]) {
+				return used, errChunk
+			}
+			used++
+			continue
+		}
+		m := min(int64(len(p)-used), d.left)
+		used, d.left = used+int(m), d.left-m
+		if d.left == 0 {
+			d.state = chunkDataCR
+		}
+	}
+	return used, nil
+}
+
 // Done reports whether the end of the body was decoded.
 func (d *Chunked) Done() bool { return d.state == chunkEnd }
 

@@ -39,9 +39,7 @@ type Config struct {
 	EventsEvery    time.Duration // what streams of events follow is read after this pause
 	EventsCheck    time.Duration // and whether their callers may still read it
 
-	StandardServer    bool          // net/http serves connections, instead of our own server
-	TLS               *tls.Config   // of listeners, which net/http serves then, with HTTP/2; nil: no encryption
-	MaxWait           time.Duration // for processor time, before a request of a model is refused at its head; 0: none is
+	TLS               *tls.Config   // of listeners; nil: no encryption
 	ReadHeader        time.Duration // longest time for a request's head
 	IdleConn          time.Duration // an idle connection is closed after it
 	MaxHeaderBytes    int
@@ -84,7 +82,7 @@ func Default() Config {
 		MaxFile: 100 << 20, MaxUploads: 256, SpoolBudget: 4 << 30, SpoolMinFree: 1 << 30,
 		BodyIdle: 15 * time.Second, BodyGrace: 10 * time.Second, BodyMinRate: 1 << 10, BodyTotal: 2 * time.Minute,
 		WriteStall: 30 * time.Second, KeepAliveAfter: 10 * time.Second, KeepAliveEvery: 10 * time.Second,
-		MaxWait: 500 * time.Millisecond, ReadHeader: 10 * time.Second, IdleConn: 75 * time.Second,
+		ReadHeader: 10 * time.Second, IdleConn: 75 * time.Second,
 		MaxHeaderBytes: 32 << 10, MaxHeaders: 100, MaxRequestLine: 8 << 10, MaxConns: 16384, MaxConnsByAddress: 8192,
 		MaxUserShare: 50, MaxStreamsByKey: 1000, MaxEvents: 1000, MaxEventsByUser: 10, HeapPercent: 85,
 		EventsEvery: time.Second, EventsCheck: 5 * time.Second,

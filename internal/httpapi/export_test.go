@@ -2,10 +2,10 @@ package httpapi
 
 import (
 	"net"
+	"net/http"
 	"time"
 
 	"weir/internal/catalog"
-	"weir/internal/httpapi/h1server"
 	"weir/internal/limit"
 )
 
@@ -42,59 +42,11 @@ func MostBody(a *API, r *Route) int64 {
 	return r.body(&a.cfg)
 }
 
-// Gate is gate.
-type Gate = gate
-
-// NewGate is newGate, of a gate that does not run: tests do its steps.
-func NewGate(a *API) *Gate { return newGate(a) }
-
-// Crowd makes requests wait.
-func (g *gate) Crowd() { g.crowded.Store(true) }
-
-// Wait is wait.
-func (g *gate) Wait(name string) bool { return g.wait(name, time.Now()) }
-
-// Costs sets the processor time of a request.
-func (g *gate) Costs(d time.Duration) { g.cost = float64(d) }
-
-// Learn computes the cost of a request anew, after another one that was let in.
-func (g *gate) Learn() {
-	g.entered.Add(1)
-	g.learn()
-}
-
-// Waiting is how many requests wait.
-func (g *gate) Waiting() int64 { return g.inLine.Load() }
-
-// LetIn is letIn.
-func (g *gate) LetIn() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.letIn()
-}
-
-// Delayed does a tick after a measured delay.
-func (g *gate) Delayed(d time.Duration) {
-	g.delay.Store(int64(d))
-	g.tick()
-}
-
-// Crowded reports whether requests wait.
-func (g *gate) Crowded() bool { return g.crowded.Load() }
-
-// Expire refuses what has waited for too long at a time.
-func (g *gate) Expire(now time.Time) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.expire(now)
-}
-
-// Check is check.
-func (g *gate) Check(c net.Conn, h *h1server.Head) []byte {
-	if r := g.check(c, h); r != nil {
-		return r.Append(nil)
-	}
-	return nil
+// ServerFor is NewServer with another handler.
+func ServerFor(a *API, h http.Handler) *Server {
+	s := NewServer(a)
+	s.http.Handler = edge{h}
+	return s
 }
 
 // FullName completes the name of a model of the Gemini style.

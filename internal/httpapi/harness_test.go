@@ -196,7 +196,6 @@ func startWith(t testing.TB, r httpapi.Completer, edit func(*httpapi.Config), pa
 	t.Cleanup(func() { _ = n.log.Close() })
 	snapshot := testCatalog(t)
 	cfg := httpapi.Default()
-	cfg.MaxWait = 0 // tests keep all processors busy, and none of their requests may be refused for that
 	if edit != nil {
 		edit(&cfg)
 	}

@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"context"
-	"crypto/tls"
 	"net"
 	"net/netip"
 	"sync"
@@ -31,10 +30,20 @@ const (
 type connKey struct{}
 
 func withConn(ctx context.Context, c net.Conn) context.Context {
-	if t, ok := c.(*tls.Conn); ok {
+	t := tcpOf(c)
+	if t == nil {
+		return ctx
+	}
+	return context.WithValue(ctx, connKey{}, t)
+}
+
+// tcpOf is the connection below c, nil where it is none of TCP.
+func tcpOf(c net.Conn) *tcpConn {
+	if t, ok := c.(interface{ NetConn() net.Conn }); ok { // encrypted
 		c = t.NetConn()
 	}
-	return context.WithValue(ctx, connKey{}, c)
+	t, _ := c.(*tcpConn)
+	return t
 }
 
 // tcpConn keeps what net/http looks for in a TCP connection: ReadFrom and CloseWrite.
@@ -44,11 +53,39 @@ type tcpConn struct {
 	address netip.Addr // zero: not counted
 	release func()
 
-	unread atomic.Bool // an answer was given that leaves bytes unread
+	encrypted bool         // what comes is no HTTP
+	heads     heads        // of what comes, else
+	complete  atomic.Int64 // heads that have come
+	asked     atomic.Int64 // of them, those for which the handler was asked
+	unread    atomic.Bool  // an answer was given that leaves bytes unread
 
 	mu     sync.Mutex
 	closed bool // or on its way to it
 }
+
+// Read reads what net/http may see.
+func (c *tcpConn) Read(p []byte) (int, error) {
+	if c.encrypted {
+		return c.TCPConn.Read(p)
+	}
+	n, err := c.heads.read(p, c.TCPConn.Read)
+	c.note(&c.heads)
+	return n, err
+}
+
+// note keeps what was seen of heads.
+func (c *tcpConn) note(h *heads) {
+	c.complete.Store(h.heads)
+	if h.state == faulty {
+		c.unread.Store(true)
+	}
+}
+
+// refused reports whether the last answer left bytes unread: as the handler says, or because net/http has given it without the handler.
+func (c *tcpConn) refused() bool { return c.unread.Load() || c.complete.Load() > c.asked.Load() }
+
+// unframe lets all bytes through from now on, in another protocol.
+func (c *tcpConn) unframe() { c.heads.state = unchecked }
 
 // CloseWrite ends the answers. net/http calls it where it has not read all that was sent, when no more will be read.
 func (c *tcpConn) CloseWrite() error {
@@ -64,7 +101,7 @@ func (c *tcpConn) CloseWrite() error {
 func (c *tcpConn) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.closed || c.unread.Load() && c.linger() {
+	if c.closed || c.refused() && c.linger() {
 		return nil
 	}
 	c.closed = true

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"weir/internal/fault"
-	"weir/internal/httpapi/h1server"
 	"weir/internal/limit"
 	"weir/internal/loop"
 )
@@ -21,19 +20,13 @@ import (
 // Server serves an API on a listener until it is drained.
 type Server struct {
 	api    *API
-	http   httpServer
-	gate   *gate // nil: none
+	http   *http.Server
 	cancel context.CancelCauseFunc
 
 	mu        sync.Mutex
-	listeners []net.Listener // as Serve was given them
-}
-
-// httpServer reads requests and sends answers. *h1server.Server is one, standard another.
-type httpServer interface {
-	Serve(net.Listener) error
-	Shutdown(context.Context) error
-	Close() error
+	listeners []net.Listener         // as Serve was given them
+	waiting   map[net.Conn]time.Time // connections since they were taken, which may not have sent a request yet
+	serving   sync.WaitGroup         // calls of Serve
 }
 
 // Listen listens on a TCP address in a way that Drain can end without losing connections: Multipath TCP, which Go would try, has no filter.
@@ -47,25 +40,16 @@ func Listen(address string) (net.Listener, error) {
 func NewServer(a *API) *Server {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	c := &a.cfg
+	s := &Server{api: a, cancel: cancel, waiting: map[net.Conn]time.Time{}}
 	// WriteTimeout counts from the request's head; handlers that write later move it ahead. Without it a client that takes no byte of a short
 	// answer would hold its connection for ever.
-	if !c.StandardServer && c.TLS == nil && h1server.Supported {
-		own := &h1server.Server{
-			Handler: a, ReadHeaderTimeout: c.ReadHeader, IdleTimeout: c.IdleConn, WriteTimeout: c.WriteStall, MaxHeaderBytes: c.MaxHeaderBytes,
-			BaseContext: ctx, ConnContext: withConn, Log: a.Slog,
-		}
-		s := &Server{api: a, cancel: cancel, http: own}
-		if c.MaxWait > 0 {
-			s.gate = newGate(a)
-			own.Gate = s.gate.check
-		}
-		return s
+	s.http = &http.Server{
+		Handler: edge{next: a}, ReadHeaderTimeout: c.ReadHeader, IdleTimeout: c.IdleConn, WriteTimeout: c.WriteStall, MaxHeaderBytes: c.MaxHeaderBytes,
+		BaseContext: func(net.Listener) context.Context { return ctx }, ConnContext: withConn, ConnState: s.follow, ErrorLog: slog.NewLogLogger(a.Slog.Handler(), slog.LevelDebug),
+		HTTP2:                        &http.HTTP2Config{MaxConcurrentStreams: streamsByConn, SendPingTimeout: pingAfter, PingTimeout: pingFor, WriteByteTimeout: c.WriteStall},
+		DisableGeneralOptionsHandler: true, // OPTIONS * is answered as every other request
 	}
-	return &Server{api: a, cancel: cancel, http: standard{&http.Server{
-		Handler: a, ReadHeaderTimeout: c.ReadHeader, IdleTimeout: c.IdleConn, WriteTimeout: c.WriteStall, MaxHeaderBytes: c.MaxHeaderBytes, TLSConfig: c.TLS,
-		BaseContext: func(net.Listener) context.Context { return ctx }, ConnContext: withConn, ErrorLog: slog.NewLogLogger(a.Slog.Handler(), slog.LevelDebug),
-		HTTP2: &http.HTTP2Config{MaxConcurrentStreams: streamsByConn, SendPingTimeout: pingAfter, PingTimeout: pingFor, WriteByteTimeout: c.WriteStall},
-	}}}
+	return s
 }
 
 // One connection of HTTP/2 carries many requests. A client that has gone without a word is found by a ping.
@@ -75,36 +59,79 @@ const (
 	pingFor       = 15 * time.Second
 )
 
-// standard is the server of net/http.
-type standard struct{ *http.Server }
+// edge refuses what net/http lets through to handlers that speak other protocols.
+type edge struct{ next http.Handler }
 
-// Serve answers on l, encrypted if the server has a configuration for it.
-func (s standard) Serve(l net.Listener) error {
-	if s.TLSConfig != nil {
-		return s.ServeTLS(l, "", "")
+// ServeHTTP answers a request.
+func (e edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if c, ok := r.Context().Value(connKey{}).(*tcpConn); ok {
+		c.asked.Add(1)
 	}
-	return s.Server.Serve(l)
+	status := 0
+	switch {
+	case r.Method == http.MethodConnect:
+		status = http.StatusNotImplemented
+	case r.ProtoMajor == 1 && r.ProtoMinor > 1, r.ProtoMajor == 2 && r.Method == "PRI":
+		status = http.StatusHTTPVersionNotSupported
+	}
+	if status == 0 {
+		e.next.ServeHTTP(w, r)
+		return
+	}
+	w.Header()["Connection"] = closeConn
+	http.Error(w, http.StatusText(status), status)
 }
 
 // Serve answers on l, which it closes. It returns nil after Drain.
 func (s *Server) Serve(l net.Listener) error {
-	if s.gate != nil {
-		ctx, stop := context.WithCancel(context.Background())
-		defer stop()
-		go s.gate.run(ctx)
+	limited := net.Listener(newLimitListener(l, &s.api.cfg, s.api, s.api.cfg.TLS != nil))
+	if c := &s.api.cfg; c.TLS != nil {
+		limited = newTLSListener(limited, c.TLS, c.ReadHeader, s.api.Slog)
 	}
 	s.mu.Lock()
 	s.listeners = append(s.listeners, l)
+	s.serving.Add(1)
 	s.mu.Unlock()
-	err := s.http.Serve(newLimitListener(l, &s.api.cfg, s.api, s.api.cfg.TLS != nil))
-	if errors.Is(err, http.ErrServerClosed) {
+	defer s.serving.Done()
+	err := s.http.Serve(limited)
+	if errors.Is(err, http.ErrServerClosed) || errors.Is(err, net.ErrClosed) && s.api.draining.Load() {
 		return nil
 	}
 	return err
 }
 
-// cutGrace is how long streams may take to write their last frame after the drain's deadline.
-const cutGrace = 5 * time.Second
+// follow keeps the connections that may not have sent a request yet.
+func (s *Server) follow(c net.Conn, state http.ConnState) {
+	switch state {
+	case http.StateNew:
+		s.mu.Lock()
+		s.waiting[c] = time.Now() // by the system's clock, as deadlines of sockets
+		s.mu.Unlock()
+	case http.StateHijacked:
+		if u, ok := c.(interface{ unframe() }); ok {
+			u.unframe()
+		}
+		fallthrough
+	case http.StateClosed:
+		s.mu.Lock()
+		delete(s.waiting, c)
+		s.mu.Unlock()
+	case http.StateIdle:
+		if t := tcpOf(c); t != nil {
+			t.asked.Add(1) // of HTTP/2, where it may have been no request
+		}
+	case http.StateActive:
+	}
+}
+
+const (
+	// cutGrace is how long streams may take to write their last frame after the drain's deadline.
+	cutGrace = 5 * time.Second
+	// freshGrace is how long a drain waits for the first request of a new connection.
+	freshGrace = 5 * time.Second
+	// freshCheck is how often it looks for one.
+	freshCheck = time.Millisecond
+)
 
 // Drain ends the server without dropping work: readiness fails at once, the listener stays open for delay so that load balancers
 // notice, then it closes without losing a connection that the system has taken, and requests in flight may finish within timeout. What is left gets
@@ -115,12 +142,7 @@ func (s *Server) Drain(ctx context.Context, delay, timeout time.Duration) error 
 	_ = loop.Wait(ctx, delay)
 	within, stop := context.WithTimeout(ctx, timeout)
 	defer stop()
-	s.mu.Lock()
-	listeners := s.listeners
-	s.mu.Unlock()
-	for _, l := range listeners {
-		acceptAll(within, l)
-	}
+	s.closeListeners(within)
 	err := s.http.Shutdown(within)
 	if err == nil {
 		return nil
@@ -132,6 +154,38 @@ func (s *Server) Drain(ctx context.Context, delay, timeout time.Duration) error 
 		_ = s.http.Close()
 	}
 	return err
+}
+
+// closeListeners ends the listeners, and waits until each connection that they have taken has sent its first request: net/http drops without an
+// answer what it reads after Shutdown.
+func (s *Server) closeListeners(ctx context.Context) {
+	s.mu.Lock()
+	listeners := s.listeners
+	s.mu.Unlock()
+	for _, l := range listeners {
+		acceptAll(ctx, l)
+	}
+	s.http.SetKeepAlivesEnabled(false) // each answer is the last of its connection
+	for _, l := range listeners {
+		_ = l.Close()
+	}
+	s.serving.Wait()
+	for s.expectsRequests() && loop.Wait(ctx, freshCheck) == nil {
+	}
+}
+
+// expectsRequests reports whether a connection is so new that its first request may be on its way.
+func (s *Server) expectsRequests() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c, since := range s.waiting {
+		if t := tcpOf(c); t == nil || t.asked.Load() > 0 || time.Since(since) > freshGrace {
+			delete(s.waiting, c)
+			continue
+		}
+		return true
+	}
+	return false
 }
 
 // Bounded applies the limits of connections to another listener of the node, which is not encrypted.
@@ -169,7 +223,7 @@ func (l *limitListener) Accept() (net.Conn, error) {
 		}
 		release := sync.OnceFunc(func() { l.giveBack(address) })
 		if tcp, ok := c.(*net.TCPConn); ok {
-			return &tcpConn{TCPConn: tcp, l: l, address: address, release: release}, nil
+			return &tcpConn{TCPConn: tcp, l: l, address: address, release: release, encrypted: l.encrypted}, nil
 		}
 		return &anyConn{c, release}, nil
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -89,21 +88,6 @@ func TestDrainLetsWorkEnd(t *testing.T) {
 	}
 }
 
-// Go's own server can be selected, and serves the same.
-func TestStandardServer(t *testing.T) {
-	t.Parallel()
-	n := start(t, relayFunc(hello), func(c *httpapi.Config) { c.StandardServer = true })
-	for _, stream := range []bool{false, true} {
-		r := n.do("POST", "/v1/chat/completions", chatBody(stream))
-		if r.StatusCode != 200 || stream != bytes.HasSuffix(r.body, []byte("[DONE]\n\n")) {
-			t.Errorf("stream %v: %d %q", stream, r.StatusCode, r.body)
-		}
-	}
-	if err := n.server.Drain(t.Context(), 0, 5*time.Second); err != nil {
-		t.Error(err)
-	}
-}
-
 // listens reports whether new connections are taken.
 func (n *node) listens() bool {
 	c, err := net.Dial("tcp", n.addr)
@@ -152,50 +136,48 @@ func TestConnectionLimits(t *testing.T) {
 		"of one address": {func(c *httpapi.Config) { c.MaxConnsByAddress = 2 }, 429, "max_connections_per_address"},
 		"of all":         {func(c *httpapi.Config) { c.MaxConns = 2 }, 503, "max_connections"},
 	} {
-		for _, standard := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s, standard %t", name, standard), func(t *testing.T) {
-				t.Parallel()
-				n := start(t, relayFunc(hello), func(cfg *httpapi.Config) { c.edit(cfg); cfg.StandardServer = standard })
-				get := func(s *socket) (int, string) {
-					t.Helper()
-					if _, err := io.WriteString(s, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
-						t.Fatal(err)
-					}
-					resp, err := http.ReadResponse(s.r, nil)
-					if err != nil {
-						t.Fatal(err)
-					}
-					body, err := io.ReadAll(resp.Body)
-					if err != nil || resp.StatusCode != 200 && (!resp.Close || resp.Header.Get("Retry-After") == "") {
-						t.Errorf("%v, close %t, %v", err, resp.Close, resp.Header)
-					}
-					return resp.StatusCode, string(body)
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n := start(t, relayFunc(hello), c.edit)
+			get := func(s *socket) (int, string) {
+				t.Helper()
+				if _, err := io.WriteString(s, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+					t.Fatal(err)
 				}
-				open := []*socket{n.dial(), n.dial()}
-				for _, s := range open {
-					if status, _ := get(s); status != 200 {
-						t.Fatal(status)
-					}
+				resp, err := http.ReadResponse(s.r, nil)
+				if err != nil {
+					t.Fatal(err)
 				}
-				third := n.dial()
-				if status, body := get(third); status != c.status || !strings.Contains(body, `"error_type"`) {
-					t.Fatalf("a third connection: %d %s", status, body)
+				body, err := io.ReadAll(resp.Body)
+				if err != nil || resp.StatusCode != 200 && (!resp.Close || resp.Header.Get("Retry-After") == "") {
+					t.Errorf("%v, close %t, %v", err, resp.Close, resp.Header)
 				}
-				if rest, err := io.ReadAll(third.r); err != nil || len(rest) > 0 {
-					t.Errorf("after the refusal: %q, %v", rest, err)
+				return resp.StatusCode, string(body)
+			}
+			open := []*socket{n.dial(), n.dial()}
+			for _, s := range open {
+				if status, _ := get(s); status != 200 {
+					t.Fatal(status)
 				}
-				if text := scrape(t, n); !strings.Contains(text, `weir_connections_refused_total{limit="`+c.limit+`"} 1`) {
-					t.Error("the refusal is not counted")
-				}
-				_ = open[0].Close()
-				for status := 0; status != 200; status, _ = get(n.dial()) { // until the place is free
-					<-time.After(5 * time.Millisecond)
-				}
-				if status, _ := get(open[1]); status != 200 {
-					t.Errorf("the second connection: %d", status)
-				}
-			})
-		}
+			}
+			third := n.dial()
+			if status, body := get(third); status != c.status || !strings.Contains(body, `"error_type"`) {
+				t.Fatalf("a third connection: %d %s", status, body)
+			}
+			if rest, err := io.ReadAll(third.r); err != nil || len(rest) > 0 {
+				t.Errorf("after the refusal: %q, %v", rest, err)
+			}
+			if text := scrape(t, n); !strings.Contains(text, `weir_connections_refused_total{limit="`+c.limit+`"} 1`) {
+				t.Error("the refusal is not counted")
+			}
+			_ = open[0].Close()
+			for status := 0; status != 200; status, _ = get(n.dial()) { // until the place is free
+				<-time.After(5 * time.Millisecond)
+			}
+			if status, _ := get(open[1]); status != 200 {
+				t.Errorf("the second connection: %d", status)
+			}
+		})
 	}
 }
 

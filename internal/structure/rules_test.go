@@ -148,7 +148,6 @@ var rules = map[string]rule{
 	"internal/sim/kit":                 {layer: edge, alone: true},
 	"internal/sim/chat":                {layer: edge, beside: []string{"internal/sim/kit"}, alone: true},
 	"internal/sim/...":                 {layer: edge, beside: []string{"internal/sim/kit", "internal/sim/chat"}, alone: true},
-	"internal/httpapi/h1server":        {layer: edge},
 	"internal/report/paper":            {layer: edge},
 	"internal/trace/otlp":              {layer: edge},
 	"internal/trace/otlp/otlptest":     {layer: edge, alone: true, suite: true},
@@ -156,7 +155,7 @@ var rules = map[string]rule{
 	"internal/operation/describe":      {layer: edge, beside: []string{"internal/operation", "internal/accountapi", "internal/adminapi"}},
 	"internal/accountapi":              {layer: edge, beside: []string{"internal/operation", "internal/report/paper"}},
 	"internal/adminapi":                {layer: edge, beside: []string{"internal/operation", "internal/accountapi"}},
-	"internal/httpapi":                 {layer: edge, beside: []string{"internal/operation", "internal/foreign", "internal/report/paper", "internal/httpapi/h1server", "internal/wire", "internal/wire/...", "internal/accesslog"}},
+	"internal/httpapi":                 {layer: edge, beside: []string{"internal/operation", "internal/foreign", "internal/report/paper", "internal/wire", "internal/wire/...", "internal/accesslog"}},
 
 	// Files of the repository that are part of the program. It is at the root, because files are embedded from below a package only.
 	".": {layer: foundation, users: []layer{wiring}},

@@ -89,7 +89,6 @@ func StartGateway(t *testing.T, change ...func(*Setup)) *Gateway {
 	cfg.Server.AdminListen = config.Off
 	cfg.Server.ShutdownDelay = 0
 	cfg.Runtime.MemoryLimit = 8 << 30 // the nodes of all tests share the heap of one process
-	cfg.Server.Timeouts.Busy = 0      // tests keep all processors busy, and none of their calls may be refused for that
 	// Go's client opens connections ahead of their use, and does not try again when one of them ends in the moment in which it is used first.
 	cfg.Server.Timeouts.ReadHeader = time.Minute
 	cfg.Builtin.All = false

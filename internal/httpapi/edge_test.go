@@ -1,13 +1,11 @@
-package h1server_test
+package httpapi_test
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"strings"
@@ -15,29 +13,37 @@ import (
 	"testing"
 	"time"
 
-	"weir/internal/httpapi/h1server"
+	"weir/internal/httpapi"
 )
 
-// serve starts a server and returns its address.
-func serve(t testing.TB, s *h1server.Server) string {
+func narrow(c *httpapi.Config) { c.MaxHeaderBytes = 16 << 10 }
+
+// serveRaw serves a handler behind the edge of a node, and returns its address.
+func serveRaw(t testing.TB, h http.Handler, edit func(*httpapi.Config)) string {
 	t.Helper()
+	_, address := startRaw(t, h, edit)
+	return address
+}
+
+func startRaw(t testing.TB, h http.Handler, edit func(*httpapi.Config)) (*httpapi.Server, string) {
+	t.Helper()
+	n := start(t, relayFunc(hello), edit)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.MaxHeaderBytes == 0 {
-		s.MaxHeaderBytes = 16 << 10
-	}
-	s.Log = slog.New(slog.DiscardHandler)
+	s := httpapi.ServerFor(n.api, h)
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(l) }()
 	t.Cleanup(func() {
-		_ = s.Close()
-		if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+		ended, end := context.WithCancel(context.Background())
+		end()
+		_ = s.Drain(ended, 0, 0)
+		if err := <-served; err != nil {
 			t.Errorf("Serve: %v", err)
 		}
 	})
-	return l.Addr().String()
+	return s, l.Addr().String()
 }
 
 func dial(t testing.TB, address string) (net.Conn, *bufio.Reader) {
@@ -77,9 +83,9 @@ func read(t testing.TB, in *bufio.Reader, method string) (*http.Response, string
 	return r, string(body)
 }
 
-func TestRequests(t *testing.T) {
+func TestRawRequests(t *testing.T) {
 	t.Parallel()
-	address := serve(t, &h1server.Server{Handler: http.HandlerFunc(echo)})
+	address := serveRaw(t, http.HandlerFunc(echo), narrow)
 	const host = "Host: a.example:80\r\n"
 	for name, c := range map[string]struct {
 		request string
@@ -98,7 +104,7 @@ func TestRequests(t *testing.T) {
 		"close":                {"GET /a HTTP/1.1\r\n" + host + "Connection: x, Close\r\n\r\n", 200, `GET /a a.example:80 "" 0 <nil>`, true},
 		"HTTP/1.0":             {"GET /a HTTP/1.0\r\n\r\n", 200, `GET /a  "" 0 <nil>`, true},
 		"HTTP/1.0 kept":        {"GET /a HTTP/1.0\r\nConnection: keep-alive\r\nX-Length: 1\r\n\r\n", 200, `GET /a  "" 0 <nil>`, false},
-		"HTTP/1.0 by the end":  {"GET /a HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", 200, `GET /a  "" 0 <nil>`, true},
+		"HTTP/1.0 kept alone":  {"GET /a HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", 200, `GET /a  "" 0 <nil>`, false},
 		"HEAD":                 {"HEAD /a HTTP/1.1\r\n" + host + "X-Length: 1\r\n\r\n", 200, "", false},
 		"HEAD without length":  {"HEAD /a HTTP/1.1\r\n" + host + "\r\n", 200, "", false},
 		"bytes above ASCII":    {"GET /a HTTP/1.1\r\n" + host + "X: \xe9\r\n\r\n", 200, `GET /a a.example:80 "" 0 <nil>`, false},
@@ -183,7 +189,7 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-func TestAnswers(t *testing.T) {
+func TestRawAnswers(t *testing.T) {
 	t.Parallel()
 	large := strings.Repeat("x", 100<<10)
 	for name, c := range map[string]struct {
@@ -216,7 +222,7 @@ func TestAnswers(t *testing.T) {
 				panic(err)
 			}
 			_, _ = io.WriteString(w, "ab")
-		}, 200, "ab", false, false},
+		}, 200, "", true, true},
 		"too short": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "3")
 			_, _ = io.WriteString(w, "ab")
@@ -225,9 +231,14 @@ func TestAnswers(t *testing.T) {
 		"body unread": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(400) }, 400, "", false, false},
 		"aborted": {func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = io.WriteString(w, large)
+			_ = http.NewResponseController(w).Flush()
 			panic(http.ErrAbortHandler)
 		}, 200, large, true, true},
-		"panic": {func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, large); panic("x") }, 200, large, true, true},
+		"panic": {func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = io.WriteString(w, large)
+			_ = http.NewResponseController(w).Flush()
+			panic("x")
+		}, 200, large, true, true},
 		"an injected line": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header()["X"] = []string{"a\r\nSet-Cookie: b"}
 			w.Header()["Y\r\nSet-Cookie"] = []string{"b"}
@@ -236,13 +247,13 @@ func TestAnswers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var next atomic.Bool
-			address := serve(t, &h1server.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			address := serveRaw(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				if next.Swap(true) {
 					echo(w, r)
 					return
 				}
 				c.handler(w, r)
-			})})
+			}), nil)
 			conn, in := dial(t, address)
 			fmt.Fprint(conn, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nab")
 			r, err := http.ReadResponse(in, nil)
@@ -271,15 +282,15 @@ func TestAnswers(t *testing.T) {
 }
 
 // Frames are sent with Flush, and a stream whose client has gone ends its request's context.
-func TestStreams(t *testing.T) {
+func TestRawStreams(t *testing.T) {
 	t.Parallel()
 	gone := make(chan error, 1)
-	address := serve(t, &h1server.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	address := serveRaw(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, "data: 1\n\n")
 		w.(http.Flusher).Flush()
 		<-r.Context().Done()
 		gone <- context.Cause(r.Context())
-	})})
+	}), nil)
 	conn, in := dial(t, address)
 	fmt.Fprint(conn, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
 	r, err := http.ReadResponse(in, nil)
@@ -301,7 +312,7 @@ func TestSomeClientsLeave(t *testing.T) {
 	t.Parallel()
 	const pairs = 20
 	left, stay := make(chan string, pairs), make(chan struct{})
-	address := serve(t, &h1server.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	address := serveRaw(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/patient" {
 			_ = http.NewResponseController(w).Flush()
 			<-r.Context().Done()
@@ -313,7 +324,7 @@ func TestSomeClientsLeave(t *testing.T) {
 		case <-r.Context().Done():
 			t.Error("a request has ended whose client stays")
 		}
-	})})
+	}), nil)
 	leave := func(path string, conns []net.Conn, answers []*bufio.Reader) {
 		for i, c := range conns {
 			fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", path)
@@ -351,14 +362,14 @@ func TestSomeClientsLeave(t *testing.T) {
 // A request that took long leaves its connection usable, also with the next request already there.
 func TestLongRequests(t *testing.T) {
 	t.Parallel()
-	address := serve(t, &h1server.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	address := serveRaw(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		select {
 		case <-time.After(60 * time.Millisecond):
 		case <-r.Context().Done():
 			t.Error("the request ended early")
 		}
 		echo(w, r)
-	}), IdleTimeout: time.Minute})
+	}), nil)
 	conn, in := dial(t, address)
 	for i := range 4 {
 		fmt.Fprintf(conn, "POST /%d HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\n%d", i, i)
@@ -373,15 +384,15 @@ func TestLongRequests(t *testing.T) {
 	}
 }
 
-func TestContinue(t *testing.T) {
+func TestRawContinue(t *testing.T) {
 	t.Parallel()
-	address := serve(t, &h1server.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	address := serveRaw(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/refuse" {
 			w.WriteHeader(413)
 			return
 		}
 		echo(w, r)
-	})})
+	}), nil)
 	conn, in := dial(t, address)
 	fmt.Fprint(conn, "POST /a HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n")
 	line, err := in.ReadString('\n')
@@ -399,76 +410,25 @@ func TestContinue(t *testing.T) {
 	}
 }
 
-// refused is an answer that a gate has.
-type refused string
-
-func (r refused) Append(out []byte) []byte { return append(out, r...) }
-
-// The gate sees heads, and its refusals keep the connection where the body is small.
-func TestGate(t *testing.T) {
-	t.Parallel()
-	var heads atomic.Int64
-	address := serve(t, &h1server.Server{Handler: http.HandlerFunc(echo), Gate: func(_ net.Conn, h *h1server.Head) h1server.Refusal {
-		heads.Add(1)
-		if string(h.Target) == "/no" && string(h.Authorization) == "Bearer k" {
-			return refused("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 4\r\n\r\nbusy")
-		}
-		return nil
-	}})
-	large := 1 << 20
-	for name, c := range map[string]struct {
-		fields, body string
-		closes       bool
-	}{
-		"small":   {"Content-Length: 2\r\n", "ab", false},
-		"none":    {"", "", false},
-		"last":    {"Connection: close\r\n", "", true},
-		"large":   {fmt.Sprintf("Content-Length: %d\r\n", large), strings.Repeat("x", large), true},
-		"chunked": {"Transfer-Encoding: chunked\r\n", "1\r\na\r\n0\r\n\r\n", true},
-		"expects": {"Expect: 100-continue\r\nContent-Length: 2\r\n", "", true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			conn, in := dial(t, address)
-			go func() {
-				fmt.Fprintf(conn, "POST /no HTTP/1.1\r\nHost: x\r\nauthorization: Bearer k\r\n%s\r\n%s", c.fields, c.body)
-				fmt.Fprint(conn, "GET /yes HTTP/1.1\r\nHost: x\r\n\r\n")
-			}()
-			r, body := read(t, in, "POST")
-			if r.StatusCode != 503 || body != "busy" || r.Close != c.closes {
-				t.Fatalf("%d %q, close %v", r.StatusCode, body, r.Close)
-			}
-			if !c.closes {
-				if _, body := read(t, in, "GET"); body != `GET /yes x "" 0 <nil>` {
-					t.Errorf("%q", body)
-				}
-			}
-		})
-	}
-}
-
-func TestShutdown(t *testing.T) {
+// A drain closes idle connections at once, and lets the answer under way end.
+func TestRawDrain(t *testing.T) {
 	t.Parallel()
 	begun, leave := make(chan struct{}), make(chan struct{})
-	s := &h1server.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s, address := startRaw(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/long" {
 			close(begun)
 			<-leave
 		}
 		echo(w, r)
-	})}
-	address := serve(t, s)
+	}), nil)
 	idle, idleIn := dial(t, address)
 	fmt.Fprint(idle, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
 	read(t, idleIn, "GET")
 	conn, in := dial(t, address)
 	fmt.Fprint(conn, "GET /long HTTP/1.1\r\nHost: x\r\n\r\n")
 	<-begun
-	short, stop := context.WithTimeout(t.Context(), 30*time.Millisecond)
-	defer stop()
-	if err := s.Shutdown(short); !errors.Is(err, context.DeadlineExceeded) {
-		t.Fatalf("with a request under way: %v", err)
-	}
+	drained := make(chan error, 1)
+	go func() { drained <- s.Drain(context.Background(), 0, time.Minute) }()
 	if _, err := idleIn.ReadByte(); err != io.EOF {
 		t.Errorf("the idle connection: %v", err)
 	}
@@ -476,120 +436,7 @@ func TestShutdown(t *testing.T) {
 	if r, body := read(t, in, "GET"); body != `GET /long x "" 0 <nil>` || !r.Close {
 		t.Errorf("%q, close %v", body, r.Close)
 	}
-	if err := s.Shutdown(t.Context()); err != nil {
+	if err := <-drained; err != nil {
 		t.Error(err)
 	}
-}
-
-// FuzzHead: what our server takes for a request is one for net/http, too, and it means the same. Whatever comes, the server lives.
-func FuzzHead(f *testing.F) {
-	seen := make(chan *http.Request, 100)
-	address := serve(f, &h1server.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body)
-		if err == nil {
-			r.Body = io.NopCloser(bytes.NewReader(body))
-			seen <- r.Clone(context.Background())
-		}
-	}), ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 5 * time.Second})
-	for _, s := range []string{
-		"GET /a HTTP/1.1\r\nHost: x\r\n\r\n", "POST /a?b HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\na", "POST * HTTP/1.0\r\nx-y-z: 1\r\nX-Y-Z: 2\r\n\r\n",
-		"POST /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\nGET / HTTP/1.1\r\nHost: y\r\n\r\n", "GET http://h/ HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
-	} {
-		f.Add([]byte(s))
-	}
-	f.Fuzz(func(t *testing.T, sent []byte) {
-		for len(seen) > 0 {
-			<-seen
-		}
-		conn, err := net.Dial("tcp", address)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conn.Close()
-		_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
-		if _, err := conn.Write(sent); err == nil {
-			_ = conn.(*net.TCPConn).CloseWrite()
-		}
-		_, _ = io.Copy(io.Discard, conn)
-		theirs := bufio.NewReader(bytes.NewReader(sent))
-		for len(seen) > 0 {
-			ours := <-seen
-			if b, _ := theirs.Peek(2); string(b) == "\r\n" { // ours passes over one empty line, as RFC 9112 asks for
-				_, _ = theirs.Discard(2)
-			}
-			r, err := http.ReadRequest(theirs)
-			if err != nil {
-				t.Fatalf("%q: we served %s %s, net/http reports %v", sent, ours.Method, ours.RequestURI, err)
-			}
-			body, err := io.ReadAll(r.Body)
-			if err != nil {
-				t.Fatalf("%q: net/http cannot read the body: %v", sent, err)
-			}
-			own, _ := io.ReadAll(ours.Body)
-			if ours.Method != r.Method || ours.RequestURI != r.RequestURI || ours.Host != r.Host || ours.URL.String() != r.URL.String() ||
-				ours.ContentLength != r.ContentLength || !bytes.Equal(own, body) || ours.Close != r.Close {
-				t.Fatalf("%q:\nours   %s %s %s %s %d %v %q\ntheirs %s %s %s %s %d %v %q", sent, ours.Method, ours.RequestURI, ours.Host, ours.URL, ours.ContentLength, ours.Close, own,
-					r.Method, r.RequestURI, r.Host, r.URL, r.ContentLength, r.Close, body)
-			}
-			if a, b := fmt.Sprint(ours.Header), fmt.Sprint(r.Header); a != b && !ours.Close { // net/http takes a field Connection: close out
-				t.Fatalf("%q:\nours   %s\ntheirs %s", sent, a, b)
-			}
-		}
-	})
-}
-
-// BenchmarkAnswer is one request and its whole answer of 1 KB, with the client's part of the work: own is this server, standard net/http.
-func BenchmarkAnswer(b *testing.B) {
-	answer := bytes.Repeat([]byte("x"), 1<<10)
-	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var body [2 << 10]byte
-		_, _ = io.ReadFull(r.Body, body[:r.ContentLength])
-		h := w.Header()
-		h["Content-Type"] = []string{"application/json"}
-		h["Content-Length"] = []string{"1024"}
-		_, _ = w.Write(answer)
-	})
-	request := []byte("POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nUser-Agent: bench\r\nAccept: */*\r\nAuthorization: Bearer sk-weir-v1-0123456789\r\n" +
-		"Content-Type: application/json\r\nContent-Length: 1024\r\n\r\n" + string(answer))
-	measure := func(b *testing.B, address string) {
-		conn, in := dial(b, address)
-		_ = conn.SetDeadline(time.Time{})
-		r, n := []byte(nil), 0
-		b.ReportAllocs()
-		for b.Loop() {
-			if _, err := conn.Write(request); err != nil {
-				b.Fatal(err)
-			}
-			if n == 0 { // all answers have the same length
-				for !bytes.HasSuffix(r, answer) {
-					c, err := in.ReadByte()
-					if err != nil {
-						b.Fatal(err)
-					}
-					r = append(r, c)
-				}
-				n = len(r)
-			} else if _, err := io.ReadFull(in, r[:n]); err != nil {
-				b.Fatal(err)
-			}
-		}
-	}
-	b.Run("own", func(b *testing.B) {
-		measure(b, serve(b, &h1server.Server{Handler: handler, IdleTimeout: time.Minute, WriteTimeout: time.Minute, ReadHeaderTimeout: time.Minute}))
-	})
-	b.Run("own refuses", func(b *testing.B) {
-		var refusal h1server.Refusal = refused("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 1024\r\n\r\n" + string(answer))
-		measure(b, serve(b, &h1server.Server{Handler: handler, IdleTimeout: time.Minute, WriteTimeout: time.Minute, ReadHeaderTimeout: time.Minute,
-			Gate: func(net.Conn, *h1server.Head) h1server.Refusal { return refusal }}))
-	})
-	b.Run("standard", func(b *testing.B) {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			b.Fatal(err)
-		}
-		s := &http.Server{Handler: handler, IdleTimeout: time.Minute, WriteTimeout: time.Minute, ReadHeaderTimeout: time.Minute}
-		go func() { _ = s.Serve(l) }()
-		defer s.Close()
-		measure(b, l.Addr().String())
-	})
 }
