@@ -62,7 +62,7 @@ func (t *tlsListener) shake(raw net.Conn) {
 	ctx, stop := context.WithTimeout(context.Background(), t.within)
 	defer stop()
 	if err := c.HandshakeContext(ctx); err != nil {
-		t.log.Debug("a TLS handshake failed", "peer", raw.RemoteAddr().String(), "error", err)
+		t.log.Debug("a TLS handshake failed", "address", raw.RemoteAddr().String(), "error", err)
 		_ = raw.Close()
 		return
 	}
