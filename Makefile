@@ -76,9 +76,13 @@ vet:
 	go -C e2e vet ./...
 
 .PHONY: lint
-lint: bin/golangci-lint lint-openapi vuln ## run the linters, and check for known vulnerabilities
+lint: bin/golangci-lint lint-openapi lint-web vuln ## run the linters, and check for known vulnerabilities
 	$(AS_SHIPPED) bin/golangci-lint run ./...
 	cd e2e && ../bin/golangci-lint run ./...
+
+.PHONY: lint-web
+lint-web: web/node_modules/.package-lock.json ## check the web interface's code: format, mistakes, circles of imports
+	cd web && npm run --silent lint
 
 .PHONY: lint-openapi
 lint-openapi: tools/openapi/node_modules/.package-lock.json ## check the OpenAPI document; a warning fails

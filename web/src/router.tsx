@@ -2,6 +2,7 @@ import { createRootRoute, createRoute, createRouter, redirect, type AnyRoute } f
 import { meQuery, queries } from './api/query'
 import { accountPages } from './routes/account'
 import { makeRoute } from './routes/page'
+import { hasPage } from './routes/paths'
 import { playgroundPages } from './routes/playground'
 import { publicPages } from './routes/public'
 import { AccountFrame } from './shell/account-frame'
@@ -9,10 +10,6 @@ import { Crashed, NotFound } from './shell/errors'
 import { Shell } from './shell/shell'
 
 const pages = [...publicPages, ...accountPages, ...playgroundPages]
-/** Whether a page of this path is there: navigation shows only what exists. */
-export function hasPage(path: string): boolean {
-  return pages.some((p) => p.path === path)
-}
 
 const root = createRootRoute({ component: Shell, notFoundComponent: NotFound, errorComponent: Crashed })
 const account = createRoute({

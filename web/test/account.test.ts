@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { chatFrom, sent, titleOf, withFiles } from '../src/pages/playground/account'
-import { none, type Chat } from '../src/pages/playground/chat'
+import { none } from '../src/pages/playground/chat'
+import type { Chat } from '../src/pages/playground/stream'
 import { begin, unset, type Turn } from '../src/pages/playground/stream'
 
 const file = { id: '1', kind: 'text' as const, name: 'a.txt', size: 3, data: 'abc' }

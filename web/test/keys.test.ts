@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { bodyOf, draftOf, emptyDraft, wrongIn, type Draft } from '../src/pages/account/key-form'
-import type { Key } from '../src/pages/account/key-parts'
+import type { Key } from '../src/pages/account/key-form'
 
 const now = Date.parse('2026-11-24T13:00:00Z')
 const nothing = {

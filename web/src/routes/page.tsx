@@ -2,10 +2,11 @@
 import { createRoute, lazyRouteComponent, type AnyRoute } from '@tanstack/react-router'
 import type { ComponentType } from 'react'
 import { loadMessages, type Area } from '../i18n'
+import type { Path } from './paths'
 
 export interface PageRoute {
   /** `/models/$vendor/$model`: a part with $ is read with useParams */
-  readonly path: string
+  readonly path: Path
   /** The chunk with the page, as its default export */
   readonly load: () => Promise<{ default: ComponentType }>
   /** Message areas that the page needs besides `common` */

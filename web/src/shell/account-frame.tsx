@@ -1,7 +1,7 @@
 import { Outlet, useRouterState } from '@tanstack/react-router'
 import { useMe } from '../api/query'
 import { useT } from '../i18n'
-import { hasPage } from '../router'
+import { hasPage } from '../routes/paths'
 import { Icon } from '../ui/icons'
 import { Link } from '../ui/link'
 import { isAt, settings, side, type Place } from './nav'

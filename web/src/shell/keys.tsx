@@ -1,6 +1,6 @@
 import { useRouterState } from '@tanstack/react-router'
 import { useT, type Areas } from '../i18n'
-import { hasPage } from '../router'
+import { hasPage } from '../routes/paths'
 import { Kbd } from '../ui/marks'
 import { Dialog } from '../ui/overlay'
 import { side, top } from './nav'

@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { post } from '../api/client'
 import { useT } from '../i18n'
-import { hasPage } from '../router'
+import { hasPage } from '../routes/paths'
 import { setTheme, theme, type Theme } from '../settings'
 import { Icon } from '../ui/icons'
 import { Menu, type MenuItem } from '../ui/overlay'

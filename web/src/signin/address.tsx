@@ -4,7 +4,7 @@ import { ApiError, post, type Reply } from '../api/client'
 import { explain } from '../api/explain'
 import { loadMessages, useT } from '../i18n'
 import { Button } from '../ui/button'
-import { Bad, Problem, TextButton } from './sign-in'
+import { Bad, Problem, TextButton } from './parts'
 
 interface Props {
   view: 'new-email' | 'keep-email'

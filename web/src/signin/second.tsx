@@ -4,7 +4,7 @@ import { ApiError } from '../api/client'
 import { explainPasskey, signInWithPasskey } from '../api/passkey'
 import { useT } from '../i18n'
 import { Button } from '../ui/button'
-import { Problem, TextButton } from './sign-in'
+import { Problem, TextButton } from './parts'
 
 export default function Second({
   step,

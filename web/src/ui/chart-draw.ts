@@ -1,6 +1,6 @@
 /** The drawing itself, over uPlot; a chunk of its own. */
 import uPlot from 'uplot'
-import type { ChartProps } from './chart'
+import type { ChartProps } from './chart-props'
 
 export interface Drawn {
   point(i: number): void

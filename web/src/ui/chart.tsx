@@ -2,51 +2,13 @@
  * A chart is a figure: a sentence that says the essential, the picture, and the same data as a table. uPlot is fetched when the first chart
  * comes into view. Gaps are gaps, the axis begins at nought, a bucket that is not finished is pale.
  */
-import { useEffect, useId, useMemo, useRef, useState, type KeyboardEvent, type ReactNode } from 'react'
+import { useEffect, useId, useMemo, useRef, useState, type KeyboardEvent } from 'react'
 import { useT } from '../i18n'
 import { Button } from './button'
 import { Skeleton } from './feedback'
 import { useShortcuts } from './shortcuts'
 import type { Drawn } from './chart-draw'
-
-export interface Series {
-  readonly key: string
-  readonly label: string
-  /** One for each time; null where nothing is known */
-  readonly values: readonly (number | null)[]
-  /** 1 to 6, or 0 for "others"; otherwise by the name */
-  readonly color?: number
-  /** What the table and the cursor show, when it is not the drawn number: exact amounts */
-  readonly texts?: readonly (string | null)[]
-  /** What the file has, when it is not the drawn number: amounts with all digits */
-  readonly exact?: readonly (string | number | null)[]
-}
-export interface ChartProps {
-  kind: 'bars' | 'lines'
-  title: string
-  /** The unit, said once */
-  unit?: string
-  /** "Highest 19 Nov 398 ₽; 30-day total 8 902.44 ₽" */
-  summary: string
-  /** Milliseconds since 1970, ascending */
-  times: readonly number[]
-  series: readonly Series[]
-  /** Writes a value, for the axis, the cursor and the table */
-  format: (v: number) => string
-  /** Writes a time */
-  time: (ms: number) => string
-  height?: number
-  /** The last bucket is not over */
-  unfinished?: boolean
-  actions?: ReactNode
-  /** Drag over the chart: chosen times */
-  onZoom?: (from: number, to: number) => void
-  hideHead?: boolean
-  /** On a phone there is no axis of values: the summary stands under the picture instead */
-  plainOnPhone?: boolean
-  /** t shows the table without the focus in the chart: for the page's main chart */
-  main?: boolean
-}
+import type { ChartProps, Series } from './chart-props'
 
 /** A name keeps its colour while others come and go: by its hash, and on collision the next one that is free. */
 export function colorsOf(keys: readonly string[]): Map<string, number> {

@@ -1,9 +1,20 @@
 /** Which columns of a table are shown: where it is narrow some are left out, and a person may choose otherwise. */
-import { useState } from 'react'
+import { useState, type ReactNode } from 'react'
 import { useT } from '../i18n'
 import { remember, remembered } from '../settings'
 import type { MenuItem } from './overlay'
-import type { Column } from './table'
+
+export interface Column<R> {
+  readonly key: string
+  readonly head: ReactNode
+  /** Name for people who cannot see the head, when the head is a picture or empty */
+  readonly name?: string
+  readonly cell: (row: R) => ReactNode
+  readonly align?: 'end'
+  readonly width?: string
+  /** Left out where it is narrow */
+  readonly from?: 'md' | 'lg' | 'xl'
+}
 
 /** As the styles have it: a column is left out below this width. */
 const widths = { md: '(width >= 48rem)', lg: '(width >= 64rem)', xl: '(width >= 80rem)' }

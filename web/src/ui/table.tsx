@@ -13,23 +13,12 @@ import {
   type ReactNode,
 } from 'react'
 import { useT } from '../i18n'
-import { useColumns } from './columns'
+import { useColumns, type Column } from './columns'
 import { ErrorBox, SkeletonRows } from './feedback'
 import { shortcutsAllowed } from './shortcuts'
 
 const ColumnMenu = lazy(() => import('./column-menu'))
 
-export interface Column<R> {
-  readonly key: string
-  readonly head: ReactNode
-  /** Name for people who cannot see the head, when the head is a picture or empty */
-  readonly name?: string
-  readonly cell: (row: R) => ReactNode
-  readonly align?: 'end'
-  readonly width?: string
-  /** Left out where it is narrow */
-  readonly from?: 'md' | 'lg' | 'xl'
-}
 const hidden = { md: 'max-md:hidden', lg: 'max-lg:hidden', xl: 'max-xl:hidden' }
 
 export interface TableProps<R> {

@@ -1,13 +1,12 @@
 /** What a key may do, as a form: the same fields when it is made and when it is changed. */
 import { useState, type ReactNode, type Ref } from 'react'
-import { ApiError } from '../../api/client'
+import { ApiError, type Reply } from '../../api/client'
 import { explain, said } from '../../api/explain'
 import { decimal, plain } from '../../format'
 import { useT } from '../../i18n'
 import { ErrorBox } from '../../ui/feedback'
 import { Field, Input, Select, Textarea } from '../../ui/field'
 import { Icon } from '../../ui/icons'
-import type { Key } from './key-parts'
 
 type Period = 'daily' | 'weekly' | 'monthly'
 const periods = ['never', 'daily', 'weekly', 'monthly'] as const
@@ -16,6 +15,7 @@ const spans = ['7', '30', '90', '365'] as const
 const DAY = 86_400_000
 const fields = ['name', 'limit', 'expires_at', 'allowed_models', 'allowed_ips', 'schema'] as const
 
+export type Key = Reply<'/api/keys'>['data'][number]
 export interface Draft {
   readonly name: string
   /** As it was typed, with a comma or a dot */

@@ -1,6 +1,6 @@
 /** What the list of keys and the page of one share: how a key is shown, changed, renewed and ended. */
 import { useEffect, useState, type ReactNode } from 'react'
-import { patch, post, remove, send, type Reply } from '../../api/client'
+import { patch, post, remove, send } from '../../api/client'
 import { explain } from '../../api/explain'
 import { queries } from '../../api/query'
 import { dateTime, decimal, money } from '../../format'
@@ -14,9 +14,8 @@ import { Confirm, Menu, Sheet, usePhone, type MenuItem } from '../../ui/overlay'
 import { Panel } from '../../ui/page'
 import { toast } from '../../ui/toast'
 import type FirstCall from './first-call'
-import { draftOf, KeyFields, useKeyForm } from './key-form'
+import { draftOf, KeyFields, useKeyForm, type Key } from './key-form'
 
-export type Key = Reply<'/api/keys'>['data'][number]
 export const renew = () => queries.invalidateQueries({ queryKey: ['keys'] })
 export const expired = (k: Key) => k.expires_at !== null && Date.parse(k.expires_at) <= Date.now()
 

@@ -12,7 +12,8 @@ import { Link, LinkButton, useGo } from '../../ui/link'
 import { Page, PageHead, Panel, Strip } from '../../ui/page'
 import { Money, When } from '../../ui/values'
 import { LatestCalls } from '../calls/latest'
-import { firstModel, KeyTags, Made, Spending, useKeyActions, type Key } from './key-parts'
+import type { Key } from './key-form'
+import { firstModel, KeyTags, Made, Spending, useKeyActions } from './key-parts'
 
 type Report = Reply<'/api/usage'>['data']
 const exact = (text: string | number | null) => (text === null ? ZERO : (decimal(text) ?? ZERO))

@@ -14,8 +14,8 @@ import { useShortcuts } from '../../ui/shortcuts'
 import { Table } from '../../ui/table'
 import { When } from '../../ui/values'
 import { ImportButton } from './import-button'
-import { emptyDraft, KeyFields, useKeyForm } from './key-form'
-import { firstModel, KeyTags, Made, renew, Spending, useKeyActions, type Key } from './key-parts'
+import { emptyDraft, KeyFields, useKeyForm, type Key } from './key-form'
+import { firstModel, KeyTags, Made, renew, Spending, useKeyActions } from './key-parts'
 
 const queryKey = ['keys', 'page']
 

@@ -19,7 +19,7 @@ import {
   NONE,
 } from '../../format'
 import { useT } from '../../i18n'
-import { hasPage } from '../../router'
+import { hasPage } from '../../routes/paths'
 import { Copy } from '../../ui/copy'
 import { Switch } from '../../ui/controls'
 import { Empty, ErrorBox, SkeletonRows } from '../../ui/feedback'

@@ -5,7 +5,8 @@ import { useT } from '../../i18n'
 import { Empty } from '../../ui/feedback'
 import { LinkButton } from '../../ui/link'
 import { State } from '../../ui/marks'
-import { Table, type Column } from '../../ui/table'
+import type { Column } from '../../ui/columns'
+import { Table } from '../../ui/table'
 import { Money, When } from '../../ui/values'
 
 type Payment = Reply<'/api/payments'>['data'][number]

@@ -69,14 +69,12 @@ export function spentOf(v: Pick<Overview, 'days' | 'top' | 'spent_30_days'>): Sp
     t: v.days.map((d) => d.date),
     sums: v.days.map((d) => d.cost),
     total: v.spent_30_days,
-    series: named
-      .slice(0, BARS)
-      .map((x) => ({
-        key: x.model,
-        label: x.model,
-        total: x.cost,
-        values: v.days.map((d) => cost(d, x.model)),
-      })),
+    series: named.slice(0, BARS).map((x) => ({
+      key: x.model,
+      label: x.model,
+      total: x.cost,
+      values: v.days.map((d) => cost(d, x.model)),
+    })),
     other: rest ? v.days.map((d) => cost(d, null)) : null,
     other_total: rest?.cost ?? '0',
     other_count: 0,

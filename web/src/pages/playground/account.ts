@@ -1,7 +1,15 @@
 /** Chats that the account keeps on the gateway, where somebody has switched that on: what is sent of one, and what is read of what comes back. */
 import { ApiError, get, put, remove } from '../../api/client'
-import type { Chat } from './chat'
-import { begin, stop, unset, type Answer, type Attachment, type Settings, type Turn } from './stream'
+import {
+  begin,
+  stop,
+  unset,
+  type Answer,
+  type Attachment,
+  type Chat,
+  type Settings,
+  type Turn,
+} from './stream'
 
 /** Bytes of a chat that the gateway takes, with room for its title. */
 const most = 1 << 20

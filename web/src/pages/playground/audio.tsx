@@ -181,20 +181,18 @@ function Sounds({ me, models }: { me: Me; models: readonly Model[] }) {
               text?: unknown
               segments?: { start?: unknown; end?: unknown; text?: unknown; speaker?: unknown }[]
             })
-      const segments = (json?.segments ?? [])
-        .slice(0, 20_000)
-        .flatMap((x) =>
-          typeof x.start === 'number' && typeof x.text === 'string'
-            ? [
-                {
-                  start: x.start,
-                  end: typeof x.end === 'number' ? x.end : x.start,
-                  text: x.text.trim(),
-                  speaker: typeof x.speaker === 'string' ? x.speaker : null,
-                },
-              ]
-            : [],
-        )
+      const segments = (json?.segments ?? []).slice(0, 20_000).flatMap((x) =>
+        typeof x.start === 'number' && typeof x.text === 'string'
+          ? [
+              {
+                start: x.start,
+                end: typeof x.end === 'number' ? x.end : x.start,
+                text: x.text.trim(),
+                speaker: typeof x.speaker === 'string' ? x.speaker : null,
+              },
+            ]
+          : [],
+      )
       update(w.id, {
         state: 'done',
         text: json ? String(json.text ?? '') : said,

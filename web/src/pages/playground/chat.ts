@@ -18,17 +18,11 @@ import {
   unset,
   type Answer,
   type Attachment,
+  type Chat,
   type Settings,
   type Turn,
 } from './stream'
 
-export interface Chat {
-  readonly models: readonly string[]
-  readonly turns: { readonly [model: string]: readonly Turn[] }
-  readonly settings: Settings
-  /** Charges of this chat by generation id: answers that were run again or moved to another model count once, and stay counted */
-  readonly spent: { readonly [id: string]: string }
-}
 export const none: Chat = { models: [], turns: {}, settings: unset, spent: {} }
 export type Ask = Pick<Turn, 'prompt' | 'files' | 'results'>
 export interface Can {

@@ -1,6 +1,6 @@
 /** Chats are kept in this browser: IndexedDB, by person, bounded. Where the account wants it, they are kept with the account as well. */
 import { meQuery, queries } from '../../api/query'
-import type { Chat } from './chat'
+import type { Chat } from './stream'
 
 export interface Kept {
   readonly id: string

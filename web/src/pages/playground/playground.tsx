@@ -17,7 +17,7 @@ import {
   type Decimal,
 } from '../../format'
 import { useT } from '../../i18n'
-import { hasPage } from '../../router'
+import { hasPage } from '../../routes/paths'
 import { remember, remembered } from '../../settings'
 import { Button, IconButton } from '../../ui/button'
 import { Copy } from '../../ui/copy'
@@ -31,7 +31,7 @@ import { Money } from '../../ui/values'
 import { toast } from '../../ui/toast'
 import type { Model } from '../catalog/filter'
 import { Composer } from './composer'
-import { ask, forget, roomOf, useRoom, type Can, type Chat, type Room } from './chat'
+import { ask, forget, roomOf, useRoom, type Can, type Room } from './chat'
 import { BegunNote, Fresh } from './fresh'
 import { deleteEverywhere, keeps, listAll } from './history'
 import { Explain, Frame, Ready } from './modes'
@@ -47,6 +47,7 @@ import {
   type Attachment,
   type Settings,
   type Turn,
+  type Chat,
 } from './stream'
 import { FrameList, TurnView, type Acts, type T } from './turn'
 import { CodeOf } from './works'

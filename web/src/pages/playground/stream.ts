@@ -311,6 +311,13 @@ export interface Turn {
   readonly results?: readonly { readonly id: string; readonly content: string }[]
   readonly answer: Answer
 }
+export interface Chat {
+  readonly models: readonly string[]
+  readonly turns: { readonly [model: string]: readonly Turn[] }
+  readonly settings: Settings
+  /** Charges of this chat by generation id: answers that were run again or moved to another model count once, and stay counted */
+  readonly spent: { readonly [id: string]: string }
+}
 
 export interface Settings {
   readonly system: string

@@ -16,7 +16,7 @@ import {
   type Decimal,
 } from '../../format'
 import { useT } from '../../i18n'
-import { hasPage } from '../../router'
+import { hasPage } from '../../routes/paths'
 import { Button } from '../../ui/button'
 import { Empty, ErrorBox, SkeletonRows } from '../../ui/feedback'
 import { Checkbox, Field, Input, Select } from '../../ui/field'

@@ -10,7 +10,7 @@ import {
 } from 'react'
 import { ApiError } from '../../api/client'
 import { useT } from '../../i18n'
-import { hasPage } from '../../router'
+import { hasPage } from '../../routes/paths'
 import { remember, remembered } from '../../settings'
 import { SkeletonRows } from '../../ui/feedback'
 import { Field, Select } from '../../ui/field'

@@ -10,7 +10,8 @@ import { Icon } from '../../ui/icons'
 import { Link, LinkButton, useGo, usePageSearch, type SearchShape } from '../../ui/link'
 import { Level, Mark, Tag } from '../../ui/marks'
 import { Page, PageHead, Panel } from '../../ui/page'
-import { Table, type Column } from '../../ui/table'
+import type { Column } from '../../ui/columns'
+import { Table } from '../../ui/table'
 
 type Rankings = Reply<'/api/rankings'>
 type Ranked = Rankings['models'][number]

@@ -2,7 +2,7 @@
 import type { ReactNode } from 'react'
 import { meQuery, queries } from '../../api/query'
 import { useT } from '../../i18n'
-import { hasPage } from '../../router'
+import { hasPage } from '../../routes/paths'
 import { Link } from '../../ui/link'
 import { Page, PageHead } from '../../ui/page'
 

@@ -9,7 +9,8 @@ import { Icon } from '../../ui/icons'
 import { Link } from '../../ui/link'
 import { State, Ticks, type Tone } from '../../ui/marks'
 import { Page, PageHead } from '../../ui/page'
-import { Table, type Column } from '../../ui/table'
+import type { Column } from '../../ui/columns'
+import { Table } from '../../ui/table'
 
 type Status = Reply<'/api/status'>
 type Provider = Status['providers'][number]
