@@ -5,10 +5,14 @@ package accountapi
 import (
 	"slices"
 
+	"weir/internal/account"
+	"weir/internal/chat"
+	"weir/internal/history"
 	"weir/internal/invoice"
 	"weir/internal/ledger"
 	"weir/internal/operation"
 	"weir/internal/payment"
+	"weir/internal/person"
 	"weir/internal/view"
 	"weir/internal/voucher"
 )
@@ -20,9 +24,14 @@ type Deps struct {
 	Vouchers *voucher.Manager
 	Payments *payment.Service // nil: payments are off
 	Invoices *invoice.Manager // nil: there are none
+	Accounts *account.Manager
+	People   *person.Manager // nil: there is no sign-in
+	History  *history.Manager
+	Chats    *chat.Manager
 }
 
 // Operations lists the operations. With empty Deps they can be described, not performed.
 func Operations(d Deps) []operation.Operation {
-	return slices.Concat([]operation.Operation{statement(d.Books)}, views(d.Views), vouchers(d.Vouchers), payments(d.Payments), invoices(d.Invoices))
+	return slices.Concat([]operation.Operation{statement(d.Books)}, views(d.Views), vouchers(d.Vouchers), payments(d.Payments), invoices(d.Invoices),
+		chats(d), storing(d), profiles(d))
 }

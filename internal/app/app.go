@@ -247,7 +247,7 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 	if err != nil {
 		return g, err
 	}
-	accounts := account.NewManager(g.store, verifier, time.Now)
+	accounts, chats := account.NewManager(g.store, verifier, time.Now), g.makeChats(now)
 	g.editor = edit.NewEditor(g.store, g.live, ring, time.Now, g.live.refresh).OnlyVariables(cfg.Sealing.KeyVariables)
 	g.api = httpapi.New(httpapi.Deps{
 		Relay: calls, Explainer: calls, Counter: calls, Stats: g.health, Health: g.health, Hours: g.hours,
@@ -255,7 +255,7 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 		Accounts: accounts, Rates: g.editor,
 		Traces: tracesOf(traces), Log: access, Slog: g.slog, Metrics: metrics, Now: now, Redact: g.redactor.Redact, Ready: g.book.Ready, Peers: func() []string { return append(g.absence.Details(), g.others.Differences()...) }, Aside: g.book.Aside,
 		Idempotency: g.named, History: g.history, Videos: g.videos, Batches: g.batches, FreeDisk: freeDisk(spoolDir(cfg.DataDir)),
-		Presets: presets, ProviderKeys: ownKeys, TryKey: keyTrial(g.upstream, g.catalog.Load), Operations: g.operations(accounts, payments, invoices), Chats: g.makeChats(now), Payments: payments, Notifications: notices, WebhookSecrets: secrets, CheckCallback: callbackCheck(fetcher, secrets), Pages: pages, Language: webui.Language, Theme: webui.Theme,
+		Presets: presets, ProviderKeys: ownKeys, TryKey: keyTrial(g.upstream, g.catalog.Load), Operations: g.operations(accounts, chats, payments, invoices), Chats: chats, Payments: payments, Notifications: notices, WebhookSecrets: secrets, CheckCallback: callbackCheck(fetcher, secrets), Pages: pages, Language: webui.Language, Theme: webui.Theme,
 	}, apiConfig)
 	g.batches.Start(g.api)
 	if cfg.Store.DSN.Postgres() { // other nodes may be there

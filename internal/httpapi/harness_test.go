@@ -211,8 +211,11 @@ func startWith(t testing.TB, r httpapi.Completer, edit func(*httpapi.Config), pa
 		parts(&deps)
 	}
 	corrections, _ := deps.Ledger.(adminapi.Corrections)
+	shelf, _ := deps.History.(*history.Manager)
 	if deps.Operations == nil {
-		deps.Operations = slices.Concat(accountapi.Operations(accountapi.Deps{Books: deps.Ledger}), adminapi.Operations(adminapi.Deps{Accounts: n.users, Corrections: corrections}))
+		deps.Operations = slices.Concat(
+			accountapi.Operations(accountapi.Deps{Books: deps.Ledger, Accounts: n.users, People: deps.People, History: shelf, Chats: deps.Chats}),
+			adminapi.Operations(adminapi.Deps{Accounts: n.users, Corrections: corrections}))
 	}
 	n.api = httpapi.New(deps, cfg)
 	n.server = httpapi.NewServer(n.api)

@@ -116,7 +116,7 @@ func (x *exchange) getMe() error {
 	var linked []string
 	var chats bool
 	if x.person != nil {
-		if _, chats, err = x.keepsChats(x.person.ID); err != nil {
+		if chats, err = x.keepsChats(); err != nil {
 			return err
 		}
 		if keys, err = x.api.People.Passkeys(x.context(), x.person.ID); err != nil {

@@ -133,7 +133,7 @@ func (o *Operation) Serve(ctx context.Context, c *Call) ([]byte, *File, error) {
 	if f, ok := out.(File); ok {
 		return nil, &f, nil
 	}
-	b, err := write(out)
+	b, err := JSON(out)
 	return b, nil, err
 }
 

@@ -49,4 +49,5 @@ var writing = json.JoinOptions(
 	)),
 )
 
-func write(v any) ([]byte, error) { return json.Marshal(v, writing) }
+// JSON writes v as answers are written.
+func JSON(v any) ([]byte, error) { return json.Marshal(v, writing) }

@@ -153,7 +153,7 @@ var rules = map[string]rule{
 	"internal/trace/otlp/otlptest":     {layer: edge, alone: true, suite: true},
 	"internal/operation":               {layer: edge},
 	"internal/operation/describe":      {layer: edge, beside: []string{"internal/operation", "internal/accountapi", "internal/adminapi"}},
-	"internal/accountapi":              {layer: edge, beside: []string{"internal/operation", "internal/report/paper"}},
+	"internal/accountapi":              {layer: edge, beside: []string{"internal/operation", "internal/report/paper", "internal/wire"}},
 	"internal/adminapi":                {layer: edge, beside: []string{"internal/operation", "internal/accountapi"}},
 	"internal/httpapi":                 {layer: edge, beside: []string{"internal/operation", "internal/foreign", "internal/report/paper", "internal/wire", "internal/wire/...", "internal/accesslog"}},
 

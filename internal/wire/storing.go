@@ -124,3 +124,16 @@ func WithMember(defaults, name, value string) string {
 	}
 	return "{" + b.String()[1:] + "}"
 }
+
+// KeepsChats reports whether the chats of an account with these preferences are kept, and for how many days, 0 as long as the gateway keeps them.
+func KeepsChats(preferences string) (days int64, keeps bool, err error) {
+	if preferences == "" {
+		return 0, false, nil
+	}
+	s, err := ReadStoring(rawjson.Find([]byte(preferences), StoringOfAccount))
+	if err != nil || !s.Chats || s.Responses == StoreNever {
+		return 0, false, err
+	}
+	p, err := Defaults([]byte(preferences))
+	return s.Days, err == nil && !p.ZDR, err
+}

@@ -1149,44 +1149,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/account/data": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Which responses of this account are stored, whether its chats are, for how long, and how many there are; needs a management key */
-        get: operations["getAccountData"];
-        /**
-         * Replace what is stored and for how long; every node applies it within 5 seconds
-         * @description A shorter time holds for responses and chats that are stored already. never does not delete them: that is DELETE /api/account/responses, and DELETE /api/chats. With never, a request with store: true or background: true gets 400, a file or batch 403, and answers of requests with an Idempotency-Key are not kept. Zero data retention (zdr) of account, key or request stores nothing in any case.
-         */
-        put: operations["putAccountData"];
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/account/responses": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post?: never;
-        /** Delete all stored responses of this account, except those under way; needs a management key */
-        delete: operations["deleteResponses"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/account/webhook-secret": {
         parameters: {
             query?: never;
@@ -2381,72 +2343,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/chats": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * The chats of the playground that the account keeps, the one that was changed last first, without their contents
-         * @description Chats stay in the browser unless the account has switched `chats` on (PUT /api/account/data).
-         */
-        get: operations["listChats"];
-        put?: never;
-        post?: never;
-        /** Delete all kept chats of the account */
-        delete: operations["deleteChats"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/chats.json": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** All kept chats of the account with their contents, as a file */
-        get: operations["getChatsFile"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/chats/{id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description Id of the chat, chosen by who keeps it: it is one of the account alone
-                 * @example k3v9x2p7q1m4
-                 */
-                id: string;
-            };
-            cookie?: never;
-        };
-        /** A kept chat with its content */
-        get: operations["getChat"];
-        /**
-         * Keep a chat, in place of what was kept of it before
-         * @description 403 where the account has not switched `chats` on, demands zero data retention, or stores nothing. Beyond 100 chats or 16 MiB of an account, the chats that were changed least lately are deleted.
-         */
-        put: operations["putChat"];
-        post?: never;
-        /** Delete a kept chat */
-        delete: operations["deleteChat"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/jobs": {
         parameters: {
             query?: never;
@@ -2499,24 +2395,6 @@ export interface paths {
         options?: never;
         head?: never;
         patch?: never;
-        trace?: never;
-    };
-    "/api/account/profile": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Name, language and theme */
-        get: operations["getProfile"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        /** Change them; fields that are missing stay as they are */
-        patch: operations["changeProfile"];
         trace?: never;
     };
     "/api/calls/{id}": {
@@ -2863,6 +2741,122 @@ export interface paths {
         options?: never;
         head?: never;
         patch?: never;
+        trace?: never;
+    };
+    "/api/chats": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The chats of the playground that the account keeps, the one that was changed last first, without their contents
+         * @description Chats stay in the browser unless the account has switched `chats` on (PUT /api/account/data).
+         */
+        get: operations["listChats"];
+        put?: never;
+        post?: never;
+        /** Delete all kept chats of the account */
+        delete: operations["deleteChats"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/chats/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A kept chat with its content */
+        get: operations["getChat"];
+        /**
+         * Keep a chat, in place of what was kept of it before
+         * @description 403 where the account has not switched `chats` on, demands zero data retention, or stores nothing. Beyond 100 chats or 16 MiB of an account, the chats that were changed least lately are deleted.
+         */
+        put: operations["putChat"];
+        post?: never;
+        /** Delete a kept chat */
+        delete: operations["deleteChat"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/chats.json": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** All kept chats of the account with their contents, as a file */
+        get: operations["getChatsFile"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/account/data": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Which responses of this account are stored, whether its chats are, for how long, and how many there are; needs a management key */
+        get: operations["getAccountData"];
+        /**
+         * Replace what is stored and for how long; every node applies it within 5 seconds
+         * @description A shorter time holds for responses and chats that are stored already. never does not delete them: that is DELETE /api/account/responses, and DELETE /api/chats. With never, a request with store: true or background: true gets 400, a file or batch 403, and answers of requests with an Idempotency-Key are not kept. Zero data retention (zdr) of account, key or request stores nothing in any case.
+         */
+        put: operations["putAccountData"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/account/responses": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Delete all stored responses of this account, except those under way; needs a management key */
+        delete: operations["deleteResponses"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/account/profile": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Name, language and theme */
+        get: operations["getProfile"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** Change them; fields that are missing stay as they are */
+        patch: operations["changeProfile"];
         trace?: never;
     };
     "/api/admin/catalog": {
@@ -6956,31 +6950,6 @@ export interface components {
         PresetRestore: {
             version: number;
         };
-        ChatList: {
-            data: components["schemas"]["Chat"][];
-            /** @description How many chats an account may keep */
-            most: number;
-            next: null;
-        };
-        Chat: {
-            id: string;
-            title: string;
-            /** @description Bytes of the content */
-            size: number;
-            /** Format: date-time */
-            created_at: string;
-            /** Format: date-time */
-            updated_at: string;
-            /**
-             * Format: date-time
-             * @description As long after its last change as responses are stored (PUT /api/account/data: days)
-             */
-            expires_at: string;
-            /** @description As it was kept; not in lists */
-            content?: {
-                [key: string]: unknown;
-            };
-        };
         AccountKeyList: {
             data: components["schemas"]["AccountKey"][];
             /** @description How many keys an account may have */
@@ -7069,29 +7038,6 @@ export interface components {
             active: number;
             /** @description How many may run at a time */
             allowed: number;
-        };
-        Profile: {
-            id: string;
-            name: string;
-            email: string | null;
-            /** @enum {string} */
-            role: "user" | "operator" | "administrator";
-            /**
-             * @description null: that of the browser
-             * @enum {string|null}
-             */
-            language: "en" | "ru" | null;
-            /** @enum {string} */
-            theme: "system" | "light" | "dark";
-            /** Format: date-time */
-            created_at: string;
-        };
-        ProfileChange: {
-            name?: string;
-            /** @enum {string|null} */
-            language?: "en" | "ru" | null;
-            /** @enum {string} */
-            theme?: "system" | "light" | "dark";
         };
         CallText: {
             data: {
@@ -7205,6 +7151,39 @@ export interface components {
         };
         NewProvider: components["schemas"]["ProviderChange"] & Record<string, never>;
         NewEndpoint: components["schemas"]["EndpointChange"] & Record<string, never>;
+        /** @description What is stored of an account's content, for how long, and how much of it there is. */
+        AccountData: {
+            /**
+             * @description By_default: unless a request says store: false; on_request: when it says store: true
+             * @enum {string}
+             */
+            responses: "by_default" | "on_request" | "never";
+            /** @description Null means max_days */
+            days: number | null;
+            /** @description How long the gateway stores responses at the most; 0 stores none */
+            max_days: number;
+            /** @description Zero data retention among the preferences of the account; nothing is stored then */
+            zdr: boolean;
+            stored: components["schemas"]["StoredResponses"];
+            /** @description Whether chats of the playground are kept, in addition to those in the browser */
+            chats: boolean;
+            stored_chats: components["schemas"]["StoredChats"];
+        };
+        /** @description AccountDataInput says what is stored and for how long. What is left out has its default. */
+        AccountDataInput: {
+            /**
+             * @default by_default
+             * @enum {string|null}
+             */
+            responses: "by_default" | "on_request" | "never" | null;
+            /** @description Null means as long as the gateway stores them */
+            days?: number | null;
+            /**
+             * @description Keep chats of the playground, too: PUT /api/chats/{id}
+             * @default false
+             */
+            chats: boolean | null;
+        };
         /** @description The act of a month: what was rendered and is to be booked. */
         Act: {
             id: string;
@@ -7543,6 +7522,42 @@ export interface components {
             /** @description Value of before for the next page */
             next: number | null;
         };
+        /** @description A chat of the playground that an account keeps. */
+        Chat: {
+            id: string;
+            title: string;
+            /** @description Bytes of the content */
+            size: number;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+            /**
+             * Format: date-time
+             * @description As long after its last change as responses are stored (PUT /api/account/data: days)
+             */
+            expires_at: string;
+            /** @description A JSON object, as it was kept; not in lists */
+            content?: unknown;
+        };
+        /** @description A chat to keep. */
+        ChatInput: {
+            /** @description One line */
+            title: string;
+            /** @description Any JSON object of at most 1 MiB; it is not interpreted */
+            content: unknown;
+        };
+        /** @description All chats that an account keeps. */
+        ChatList: {
+            data: components["schemas"]["Chat"][];
+            /** @description How many chats an account may keep */
+            most: number;
+            next: null;
+        };
+        /** @description Gone says how many there were of what is deleted. */
+        Gone: {
+            deleted: number;
+        };
         /** @description An invoice to an organization. */
         Invoice: {
             id: string;
@@ -7878,6 +7893,34 @@ export interface components {
             /** @description 22 for 22 % */
             percent: string;
         };
+        /** @description Who a user is, and how they want the pages. */
+        Profile: {
+            id: string;
+            name: string;
+            email: string | null;
+            /** @enum {string} */
+            role: "user" | "operator" | "administrator";
+            /**
+             * @description Null: that of the browser
+             * @enum {string|null}
+             */
+            language: "en" | "ru" | null;
+            /** @enum {string} */
+            theme: "system" | "light" | "dark";
+            /** Format: date-time */
+            created_at: string;
+        };
+        /** @description What is to be different. What is left out stays. */
+        ProfileChange: {
+            name?: string;
+            /**
+             * @description Null: that of the browser
+             * @enum {string|null}
+             */
+            language?: "en" | "ru" | null;
+            /** @enum {string} */
+            theme?: "system" | "light" | "dark";
+        };
         /** @description Where a provider's key comes from. */
         ProviderSecret: {
             /** @enum {string} */
@@ -8021,6 +8064,21 @@ export interface components {
             };
             documents: components["schemas"]["StatementDocument"][];
         };
+        /** @description How many chats of an account are kept. */
+        StoredChats: {
+            chats: number;
+            bytes: number;
+        };
+        /** @description How many responses of an account are stored. */
+        StoredResponses: {
+            responses: number;
+            bytes: number;
+            /**
+             * Format: date-time
+             * @description Null: there is none
+             */
+            oldest_at: string;
+        };
         /** @description A page with filters, under a name: its address is /page?query. */
         View: {
             id: string;
@@ -8107,62 +8165,6 @@ export interface components {
                     data: {
                         provider: components["schemas"]["DefaultPreferences"];
                         plugins?: components["schemas"]["DefaultPlugins"];
-                    };
-                };
-            };
-        };
-        /** @description What is stored */
-        AccountData: {
-            headers: {
-                "X-Request-Id": components["headers"]["RequestId"];
-                [name: string]: unknown;
-            };
-            content: {
-                /**
-                 * @example {
-                 *       "data": {
-                 *         "responses": "by_default",
-                 *         "days": null,
-                 *         "max_days": 30,
-                 *         "zdr": false,
-                 *         "stored": {
-                 *           "responses": 12,
-                 *           "bytes": 48211,
-                 *           "oldest_at": "2026-01-31T12:00:00Z"
-                 *         },
-                 *         "chats": false,
-                 *         "stored_chats": {
-                 *           "chats": 0,
-                 *           "bytes": 0
-                 *         }
-                 *       }
-                 *     }
-                 */
-                "application/json": {
-                    data: {
-                        /**
-                         * @description by_default: unless a request says store: false; on_request: when it says store: true
-                         * @enum {string}
-                         */
-                        responses: "by_default" | "on_request" | "never";
-                        /** @description null means max_days */
-                        days: number | null;
-                        /** @description How long the gateway stores responses at the most; 0 stores none */
-                        max_days: number;
-                        /** @description Zero data retention among the preferences of the account. Nothing is stored then */
-                        zdr: boolean;
-                        stored: {
-                            responses: number;
-                            bytes: number;
-                            /** Format: date-time */
-                            oldest_at: string | null;
-                        };
-                        /** @description Whether chats of the playground are kept, in addition to those in the browser */
-                        chats: boolean;
-                        stored_chats: {
-                            chats: number;
-                            bytes: number;
-                        };
                     };
                 };
             };
@@ -11564,108 +11566,6 @@ export interface operations {
             408: components["responses"]["Error"];
             413: components["responses"]["Error"];
             415: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    getAccountData: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            200: components["responses"]["AccountData"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    putAccountData: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "responses": "on_request",
-                 *       "days": 7,
-                 *       "chats": false
-                 *     }
-                 */
-                "application/json": {
-                    /**
-                     * @default by_default
-                     * @enum {string|null}
-                     */
-                    responses?: "by_default" | "on_request" | "never" | null;
-                    /** @description null means as long as the gateway stores them */
-                    days?: number | null;
-                    /**
-                     * @description Keep chats of the playground, too: PUT /api/chats/{id}
-                     * @default false
-                     */
-                    chats?: boolean | null;
-                };
-            };
-        };
-        responses: {
-            200: components["responses"]["AccountData"];
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            408: components["responses"]["Error"];
-            413: components["responses"]["Error"];
-            415: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    deleteResponses: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description How many there were */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "data": {
-                     *         "deleted": 12
-                     *       }
-                     *     }
-                     */
-                    "application/json": {
-                        data: {
-                            deleted: number;
-                        };
-                    };
-                };
-            };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
             429: components["responses"]["RetryLater"];
             500: components["responses"]["Error"];
             503: components["responses"]["RetryLater"];
@@ -15893,245 +15793,6 @@ export interface operations {
             default: components["responses"]["Error"];
         };
     };
-    listChats: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description All of them; there are at most 100 */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ChatList"];
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    deleteChats: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
-                "X-Weir"?: components["parameters"]["XWeir"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description How many there were */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        data: {
-                            deleted: number;
-                        };
-                    };
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    getChatsFile: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The one that was changed last comes first */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        chats: components["schemas"]["Chat"][];
-                    };
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    getChat: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description Id of the chat, chosen by who keeps it: it is one of the account alone
-                 * @example k3v9x2p7q1m4
-                 */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The chat */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        data: components["schemas"]["Chat"];
-                    };
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    putChat: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
-                "X-Weir"?: components["parameters"]["XWeir"];
-            };
-            path: {
-                /**
-                 * @description Id of the chat, chosen by who keeps it: it is one of the account alone
-                 * @example k3v9x2p7q1m4
-                 */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "title": "What is a weir",
-                 *       "content": {
-                 *         "models": [
-                 *           "sim/chat"
-                 *         ],
-                 *         "turns": {}
-                 *       }
-                 *     }
-                 */
-                "application/json": {
-                    /** @description One line */
-                    title: string;
-                    /** @description Any JSON object of at most 1 MiB. It is not interpreted */
-                    content: {
-                        [key: string]: unknown;
-                    };
-                };
-            };
-        };
-        responses: {
-            /** @description The chat without its content */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        data: components["schemas"]["Chat"];
-                    };
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            408: components["responses"]["Error"];
-            413: components["responses"]["Error"];
-            415: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    deleteChat: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
-                "X-Weir"?: components["parameters"]["XWeir"];
-            };
-            path: {
-                /**
-                 * @description Id of the chat, chosen by who keeps it: it is one of the account alone
-                 * @example k3v9x2p7q1m4
-                 */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description It is deleted */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        /** @constant */
-                        deleted: true;
-                    };
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
     listJobs: {
         parameters: {
             query?: {
@@ -16222,83 +15883,6 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Error"];
             409: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    getProfile: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The profile */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        data: components["schemas"]["Profile"];
-                    };
-                };
-            };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    changeProfile: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
-                "X-Weir"?: components["parameters"]["XWeir"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "name": "Anna",
-                 *       "language": "ru",
-                 *       "theme": "system"
-                 *     }
-                 */
-                "application/json": components["schemas"]["ProfileChange"];
-            };
-        };
-        responses: {
-            /** @description The profile */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        data: components["schemas"]["Profile"];
-                    };
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            408: components["responses"]["Error"];
-            413: components["responses"]["Error"];
-            415: components["responses"]["Error"];
             429: components["responses"]["RetryLater"];
             500: components["responses"]["Error"];
             503: components["responses"]["RetryLater"];
@@ -17224,6 +16808,420 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Error"];
             404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    listChats: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All of them; there are at most 100 */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChatList"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    deleteChats: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description How many there were */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Gone"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getChat: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Chosen by who keeps it: it is one of the account alone */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The chat */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Chat"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    putChat: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /** @description Chosen by who keeps it: it is one of the account alone */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "content": {
+                 *         "models": [
+                 *           "sim/chat"
+                 *         ],
+                 *         "turns": {}
+                 *       },
+                 *       "title": "What is a weir"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ChatInput"];
+            };
+        };
+        responses: {
+            /** @description The chat without its content */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Chat"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    deleteChat: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /** @description Chosen by who keeps it: it is one of the account alone */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is deleted */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        deleted: true;
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getChatsFile: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description An object whose member chats lists them, the one that was changed last first */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": string;
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getAccountData: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What is stored */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["AccountData"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    putAccountData: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "responses": "on_request",
+                 *       "chats": false,
+                 *       "days": 7
+                 *     }
+                 */
+                "application/json": components["schemas"]["AccountDataInput"];
+            };
+        };
+        responses: {
+            /** @description What is stored */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["AccountData"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    deleteResponses: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description How many there were */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Gone"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getProfile: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The profile */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Profile"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    changeProfile: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "Anna",
+                 *       "language": "ru",
+                 *       "theme": "system"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ProfileChange"];
+            };
+        };
+        responses: {
+            /** @description The profile */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Profile"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
             429: components["responses"]["RetryLater"];
             500: components["responses"]["Error"];
             503: components["responses"]["RetryLater"];
