@@ -136,7 +136,7 @@ func endpointOf(v *edit.EndpointView) AdminEndpoint {
 	return AdminEndpoint{
 		Ownership: ownershipOf(v.ID, v.Origin, v.Where, v.On, v.Row), Provider: v.Provider, Model: v.Model, Region: accountapi.OrNull(v.Region), Tier: cmp.Or(v.Tier, "default"),
 		Variant: cmp.Or(v.Variant, "standard"), UpstreamID: upstream, UpstreamModel: accountapi.OrNull(v.UpstreamModel), Quantization: accountapi.OrNull(v.Quantization),
-		ContextLength: v.ContextLength, MaxOutput: v.MaxCompletion, MaxInFlight: int64(v.MaxInFlight),
+		ContextLength: v.ContextLength, MaxOutput: v.MaxCompletion, MaxInFlight: v.MaxInFlight,
 		Pricing: PricesInForce{Base: base, List: p.List, Rate: accountapi.OrNull(p.Rate), Source: accountapi.OrNull(p.Source)}, Written: writtenOf(v.Row),
 	}
 }

@@ -78,8 +78,8 @@ type actID struct {
 	ID string `json:"-" path:"id"` // of the act
 }
 
-// document is what an operator notes of a document of the bank.
-type document struct {
+// BankDocument is what an operator notes of a document of the bank.
+type BankDocument struct {
 	ID        string      `json:"-" path:"id"`                                    // of the invoice
 	Amount    *money.Nano `json:"amount,omitempty" null:"none"`                   // rubles, in whole kopecks
 	Reference string      `json:"reference,omitempty" null:"none" maxLength:"40"` // number of the document of the bank
@@ -87,7 +87,7 @@ type document struct {
 }
 
 // read is the amount, 0 where it was left out, and the day.
-func (d *document) read() (amount money.Nano, date time.Time, err error) {
+func (d *BankDocument) read() (amount money.Nano, date time.Time, err error) {
 	const op = "adminapi.document"
 	if d.Amount != nil {
 		if amount = *d.Amount; amount <= 0 {
@@ -102,12 +102,12 @@ func (d *document) read() (amount money.Nano, date time.Time, err error) {
 }
 
 type paidInput struct {
-	document
+	BankDocument
 	Note string `json:"note,omitempty" null:"none" maxLength:"300"` // the account can read it
 }
 
 type paidBackInput struct {
-	document
+	BankDocument
 	Reason    string `json:"reason,omitempty" null:"none" maxLength:"300"` // the account can read it
 	BelowZero bool   `json:"below_zero,omitempty" null:"none"`             // take more than is available
 }

@@ -363,7 +363,7 @@ func (d *declaring) failEach(path string, err error) {
 
 // listed are the errors that one joins.
 func listed(err error) []error {
-	if all, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // joined by the catalog itself
+	if all, ok := err.(interface{ Unwrap() []error }); ok {
 		return all.Unwrap()
 	}
 	if err == nil {

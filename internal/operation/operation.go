@@ -120,8 +120,10 @@ func Of[In, Out any](o Operation, f func(context.Context, *Call, *In) (Out, erro
 // HasBody reports whether the operation reads a body.
 func (o *Operation) HasBody() bool { return o.plan.body }
 
-// In and Out are the types of requests and answers, for the description.
-func (o *Operation) In() reflect.Type  { return o.in }
+// In is the type of requests, for the description.
+func (o *Operation) In() reflect.Type { return o.in }
+
+// Out is the type of answers, for the description.
 func (o *Operation) Out() reflect.Type { return o.out }
 
 // Serve performs a request, and returns the JSON of its answer, or the file that it is.

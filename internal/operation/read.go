@@ -99,6 +99,8 @@ func planOf(t reflect.Type, path string) (*plan, error) {
 			p.query = append(p.query, q)
 		case of == "" && f.Tag.Get("json") != "" && f.Tag.Get("json") != "-":
 			p.body = true
+		case f.Anonymous && !f.IsExported():
+			return nil, fmt.Errorf("%s is embedded and not exported, so that its fields are not described", f.Name)
 		case of == "" && !f.Anonymous && f.Tag.Get("json") == "":
 			return nil, fmt.Errorf("field %s has no tag", f.Name)
 		}

@@ -7773,12 +7773,30 @@ export interface components {
             version: number | null;
         };
         PaidBackInput: {
+            /** @description Rubles, in whole kopecks */
+            amount?: components["schemas"]["Decimal"] | number;
+            /** @description Number of the document of the bank */
+            reference?: string | null;
+            /**
+             * Format: date
+             * @description Day of the document
+             */
+            date?: string | null;
             /** @description The account can read it */
             reason?: string | null;
             /** @description Take more than is available */
             below_zero?: boolean | null;
         };
         PaidInput: {
+            /** @description Rubles, in whole kopecks */
+            amount?: components["schemas"]["Decimal"] | number;
+            /** @description Number of the document of the bank */
+            reference?: string | null;
+            /**
+             * Format: date
+             * @description Day of the document
+             */
+            date?: string | null;
             /** @description The account can read it */
             note?: string | null;
         };
