@@ -35,14 +35,14 @@ type ChatList struct {
 }
 
 type chatID struct {
-	ID string `json:"-" path:"id" pattern:"^[a-z0-9]{8,40}$"` // chosen by who keeps it: it is one of the account alone
+	ID string `json:"-" path:"id" example:"k3v9x2p7q1m4" pattern:"^[a-z0-9]{8,40}$"` // chosen by who keeps it: it is one of the account alone
 }
 
 // ChatInput is a chat to keep.
 type ChatInput struct {
-	ID      string        `json:"-" path:"id" pattern:"^[a-z0-9]{8,40}$"` // chosen by who keeps it: it is one of the account alone
-	Title   string        `json:"title" minLength:"1" maxLength:"200"`    // one line
-	Content operation.Raw `json:"content"`                                // any JSON object of at most 1 MiB; it is not interpreted
+	ID      string        `json:"-" path:"id" example:"k3v9x2p7q1m4" pattern:"^[a-z0-9]{8,40}$"` // chosen by who keeps it: it is one of the account alone
+	Title   string        `json:"title" minLength:"1" maxLength:"200"`                           // one line
+	Content operation.Raw `json:"content"`                                                       // any JSON object of at most 1 MiB; it is not interpreted
 }
 
 // Gone says how many there were of what is deleted.

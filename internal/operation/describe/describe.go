@@ -261,13 +261,17 @@ func security(a operation.Access) []map[string][]string {
 func (w *writer) parameter(t reflect.Type, fields []reflect.StructField, in, name string) *huma.Param {
 	f := fields[slices.IndexFunc(fields, func(f reflect.StructField) bool { return f.Tag.Get(in) == name })]
 	s := huma.SchemaFromField(w.registry, f, "")
-	s.Nullable = false
+	s.Nullable, s.Examples = false, nil
 	if f.Tag.Get("most") != "" {
 		least, most := 1.0, 0.0
 		_, _ = fmt.Sscan(f.Tag.Get("most"), &most)
 		s.Minimum, s.Maximum = &least, &most
 	}
-	return &huma.Param{Name: name, In: in, Required: f.Type.Kind() != reflect.Pointer, Description: w.comments[w.owner(t, f)+"."+f.Name], Schema: s}
+	p := &huma.Param{Name: name, In: in, Required: f.Type.Kind() != reflect.Pointer, Description: w.comments[w.owner(t, f)+"."+f.Name], Schema: s}
+	if example := f.Tag.Get("example"); example != "" {
+		p.Example = example
+	}
+	return p
 }
 
 // schema describes a type: by a reference, except one that only wraps others.

@@ -16900,7 +16900,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Chosen by who keeps it: it is one of the account alone */
+                /**
+                 * @description Chosen by who keeps it: it is one of the account alone
+                 * @example k3v9x2p7q1m4
+                 */
                 id: string;
             };
             cookie?: never;
@@ -16937,7 +16940,10 @@ export interface operations {
                 "X-Weir"?: components["parameters"]["XWeir"];
             };
             path: {
-                /** @description Chosen by who keeps it: it is one of the account alone */
+                /**
+                 * @description Chosen by who keeps it: it is one of the account alone
+                 * @example k3v9x2p7q1m4
+                 */
                 id: string;
             };
             cookie?: never;
@@ -16993,7 +16999,10 @@ export interface operations {
                 "X-Weir"?: components["parameters"]["XWeir"];
             };
             path: {
-                /** @description Chosen by who keeps it: it is one of the account alone */
+                /**
+                 * @description Chosen by who keeps it: it is one of the account alone
+                 * @example k3v9x2p7q1m4
+                 */
                 id: string;
             };
             cookie?: never;
