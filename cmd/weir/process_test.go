@@ -65,7 +65,7 @@ func (l *lines) with(word string) string {
 func environment(more ...string) []string {
 	return append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.TempDir(), "TZ=UTC",
 		"WEIR_SERVER_LIMITS_MAX_STREAMS_PER_KEY=1000", // one key has all the streams of a test
-		"WEIR_SERVER_TIMEOUTS_BUSY=0s"}, more...)      // tests keep all processors busy, and none of their calls may be refused for that
+	}, more...)
 }
 
 // start runs weir. If firstLine is not nil, it returns once weir has written its first line to standard output.
