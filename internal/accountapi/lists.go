@@ -1,6 +1,7 @@
 package accountapi
 
 import (
+	"cmp"
 	"context"
 	"io"
 
@@ -13,8 +14,8 @@ const usualRows = 20
 
 // PageOf asks for a page of a list.
 type PageOf struct {
-	Limit  *int    `json:"-" query:"limit" most:"100"` // rows of the page; 20 without it
-	Cursor *string `json:"-" query:"cursor"`           // next of the page before
+	Limit  int    `json:"-" query:"limit" most:"100"` // rows of the page; 20 without it
+	Cursor string `json:"-" query:"cursor"`           // next of the page before
 }
 
 // List is a page of a list.
@@ -25,15 +26,9 @@ type List[T any] struct {
 
 // Paged reads a page: rows finds up to so many, after the one with an id, and show makes an answer's row of each and says its id.
 func Paged[R, T any](ctx context.Context, p PageOf, rows func(ctx context.Context, after string, most int) ([]R, error), show func(*R) (T, string)) (List[T], error) {
-	most, after := usualRows, ""
-	if p.Limit != nil {
-		most = *p.Limit
-	}
-	if p.Cursor != nil {
-		after = *p.Cursor
-	}
-	all, err := rows(ctx, after, most+1)
-	if fault.Is(err, fault.NotFound) && after != "" {
+	most := cmp.Or(p.Limit, usualRows)
+	all, err := rows(ctx, p.Cursor, most+1)
+	if fault.Is(err, fault.NotFound) && p.Cursor != "" {
 		return List[T]{}, fault.Field("accountapi.Paged", "cursor", "cursor must be next of the page before.").Coded("cursor")
 	}
 	if err != nil {

@@ -1,6 +1,7 @@
 package accountapi
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"time"
@@ -33,24 +34,15 @@ func MovementOf(m *ledger.Movement) Movement {
 
 // Before asks for a page of a list that is numbered, the highest number first.
 type Before struct {
-	Before *int64 `json:"-" query:"before" most:"9007199254740992"` // next of the page before
-	Limit  *int   `json:"-" query:"limit" most:"200"`               // rows of the page; 50 without it
+	Before int64 `json:"-" query:"before" most:"9007199254740992"` // next of the page before
+	Limit  int   `json:"-" query:"limit" most:"200"`               // rows of the page; 50 without it
 }
 
 // rowsBefore is how many rows a numbered list shows, where a request asks for no other number.
 const rowsBefore = 50
 
-// Read is the number below which the rows are, most where none was asked for, and how many they may be.
-func (b *Before) Read(most int64) (before int64, rows int) {
-	before, rows = most, rowsBefore
-	if b.Before != nil {
-		before = *b.Before
-	}
-	if b.Limit != nil {
-		rows = *b.Limit
-	}
-	return before, rows
-}
+// Rows is how many rows the page may have.
+func (b *Before) Rows() int { return cmp.Or(b.Limit, rowsBefore) }
 
 // Statement is a page of what moved money of a wallet, other than calls.
 type Statement struct {
@@ -64,8 +56,8 @@ func statement(books ledger.Reader) operation.Operation {
 		Method: "GET", Path: "/api/account/statement", ID: "getStatement", Access: operation.AnyKey, Tag: "account",
 		Summary: "List top-ups, corrections and refunds, newest first", Answer: "The postings; the cost of calls is in /v1/activity",
 	}, func(ctx context.Context, c *operation.Call, in *Before) (Statement, error) {
-		before, rows := in.Read(math.MaxInt64)
-		moved, err := books.Statement(ctx, c.Wallet, before, rows+1)
+		rows := in.Rows()
+		moved, err := books.Statement(ctx, c.Wallet, cmp.Or(in.Before, math.MaxInt64), rows+1)
 		if err != nil {
 			return Statement{}, err
 		}

@@ -118,11 +118,12 @@ type autoAnswer struct {
 
 type paymentOperations struct{ *payment.Service }
 
-func (p paymentOperations) service() (*payment.Service, error) {
-	if p.Service == nil {
+// PaymentsOf is the service of payments, or why there is none.
+func PaymentsOf(s *payment.Service) (*payment.Service, error) {
+	if s == nil {
 		return nil, fault.New(fault.NotFound, "accountapi.payments", "This gateway takes no payments. Ask its operator to credit your wallet.")
 	}
-	return p.Service, nil
+	return s, nil
 }
 
 func (p paymentOperations) rule(ctx context.Context, user string) (*AutoTopUp, error) {
@@ -163,7 +164,7 @@ func (p paymentOperations) list(ctx context.Context, c *operation.Call, in *Page
 }
 
 func (p paymentOperations) make(ctx context.Context, c *operation.Call, in *newPayment) (out operation.Data[Payment], err error) {
-	s, err := p.service()
+	s, err := PaymentsOf(p.Service)
 	if err != nil {
 		return out, err
 	}
@@ -179,7 +180,7 @@ func (p paymentOperations) make(ctx context.Context, c *operation.Call, in *newP
 }
 
 func (p paymentOperations) changeAuto(ctx context.Context, c *operation.Call, in *AutoTerms) (out autoAnswer, err error) {
-	s, err := p.service()
+	s, err := PaymentsOf(p.Service)
 	if err != nil {
 		return out, err
 	}
@@ -200,7 +201,7 @@ func (p paymentOperations) changeAuto(ctx context.Context, c *operation.Call, in
 }
 
 func (p paymentOperations) endAuto(ctx context.Context, c *operation.Call, _ *operation.None) (operation.None, error) {
-	s, err := p.service()
+	s, err := PaymentsOf(p.Service)
 	if err != nil {
 		return operation.None{}, err
 	}
@@ -208,7 +209,7 @@ func (p paymentOperations) endAuto(ctx context.Context, c *operation.Call, _ *op
 }
 
 func (p paymentOperations) get(ctx context.Context, c *operation.Call, in *paymentID) (out operation.Data[Payment], err error) {
-	s, err := p.service()
+	s, err := PaymentsOf(p.Service)
 	if err != nil {
 		return out, err
 	}

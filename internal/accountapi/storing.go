@@ -39,9 +39,9 @@ type AccountData struct {
 
 // AccountDataInput says what is stored and for how long. What is left out has its default.
 type AccountDataInput struct {
-	Responses string `json:"responses,omitempty" null:"none" enum:"by_default,on_request,never" default:"by_default"`
-	Days      *int64 `json:"days,omitempty" null:"none" minimum:"1"`      // null means as long as the gateway stores them
-	Chats     bool   `json:"chats,omitempty" null:"none" default:"false"` // keep chats of the playground, too: PUT /api/chats/{id}
+	Responses string `json:"responses,omitempty" null:"none" enum:"by_default,on_request,never"` // without it by_default
+	Days      *int64 `json:"days,omitempty" null:"none" minimum:"1"`                             // null means as long as the gateway stores them
+	Chats     bool   `json:"chats,omitempty" null:"none"`                                        // keep chats of the playground, too: PUT /api/chats/{id}
 }
 
 func storing(d Deps) []operation.Operation {

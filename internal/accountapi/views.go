@@ -30,7 +30,7 @@ type ViewList struct {
 }
 
 type listViews struct {
-	Page *string `json:"-" query:"page" enum:"activity,calls"` // of one page only
+	Page string `json:"-" query:"page" enum:"activity,calls"` // of one page only
 }
 
 // ViewInput is a new view.
@@ -62,11 +62,7 @@ func views(m *view.Manager) []operation.Operation {
 			Summary: "The saved views of the account, by page and name", Description: "A view is a page with filters, under a name: the address of the page is /page?query.",
 			Answer: "All views; there are at most 50",
 		}, func(ctx context.Context, c *operation.Call, in *listViews) (ViewList, error) {
-			page := ""
-			if in.Page != nil {
-				page = *in.Page
-			}
-			all, err := m.List(ctx, c.User, page)
+			all, err := m.List(ctx, c.User, in.Page)
 			list := ViewList{Data: make([]View, len(all)), Most: view.MaxPerUser}
 			for i := range all {
 				list.Data[i] = viewOf(&all[i])

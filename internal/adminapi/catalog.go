@@ -202,11 +202,11 @@ type (
 )
 
 type listEndpoints struct {
-	Provider *string `json:"-" query:"provider"` // only endpoints of the provider of this id
-	Model    *string `json:"-" query:"model"`    // only endpoints of this model
-	Origin   *string `json:"-" query:"origin" enum:"builtin,file,database"`
-	After    *string `json:"-" query:"after"`            // next of the page before
-	Limit    *int    `json:"-" query:"limit" most:"200"` // rows of the page; 50 without it
+	Provider string `json:"-" query:"provider"` // only endpoints of the provider of this id
+	Model    string `json:"-" query:"model"`    // only endpoints of this model
+	Origin   string `json:"-" query:"origin" enum:"builtin,file,database"`
+	After    string `json:"-" query:"after"`            // next of the page before
+	Limit    int    `json:"-" query:"limit" most:"200"` // rows of the page; 50 without it
 }
 
 type catalogOperations struct{ Editor }
@@ -235,8 +235,8 @@ func (o catalogOperations) show(ctx context.Context, c *operation.Call, _ *opera
 }
 
 func (o catalogOperations) history(ctx context.Context, _ *operation.Call, in *accountapi.Before) (out CatalogHistory, err error) {
-	before, rows := in.Read(0)
-	entries, err := o.History(ctx, before, rows+1)
+	rows := in.Rows()
+	entries, err := o.History(ctx, in.Before, rows+1)
 	if err != nil {
 		return out, err
 	}
@@ -271,15 +271,12 @@ func (o catalogOperations) endpoints(ctx context.Context, _ *operation.Call, in 
 	if err != nil {
 		return out, err
 	}
-	rows := 50
-	if in.Limit != nil {
-		rows = *in.Limit
-	}
-	is := func(want *string, v string) bool { return want == nil || *want == v }
+	rows := cmp.Or(in.Limit, 50)
+	is := func(want, v string) bool { return want == "" || want == v }
 	out.Data = []AdminEndpoint{}
 	for i := range b.Endpoints {
 		v := &b.Endpoints[i]
-		if v.ID <= textOf(in.After) || !is(in.Provider, v.Provider) || !is(in.Model, v.Model) || !is(in.Origin, string(v.Origin)) {
+		if v.ID <= in.After || !is(in.Provider, v.Provider) || !is(in.Model, v.Model) || !is(in.Origin, string(v.Origin)) {
 			continue
 		}
 		if len(out.Data) == rows {

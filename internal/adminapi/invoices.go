@@ -11,7 +11,6 @@ import (
 	"weir/internal/invoice"
 	"weir/internal/money"
 	"weir/internal/operation"
-	"weir/internal/rawjson"
 )
 
 // AnyInvoice is an invoice as operators see it.
@@ -59,15 +58,15 @@ func actOf(a *invoice.Act) AnyAct { return AnyAct{Act: accountapi.ActOf(a), User
 
 type listInvoices struct {
 	accountapi.PageOf
-	User   *string `json:"-" query:"user"` // only those of this user
-	State  *string `json:"-" query:"state" enum:"open,paid,cancelled"`
-	Number *string `json:"-" query:"number"` // only the one with this number
+	User   string `json:"-" query:"user"` // only those of this user
+	State  string `json:"-" query:"state" enum:"open,paid,cancelled"`
+	Number string `json:"-" query:"number"` // only the one with this number
 }
 
 type listActs struct {
 	accountapi.PageOf
-	User  *string `json:"-" query:"user"`  // only those of this user
-	Month *string `json:"-" query:"month"` // only those of this month, such as 2026-10
+	User  string `json:"-" query:"user"`  // only those of this user
+	Month string `json:"-" query:"month"` // only those of this month, such as 2026-10
 }
 
 type invoiceID struct {
@@ -163,14 +162,14 @@ func (o invoiceOperations) list(ctx context.Context, c *operation.Call, in *list
 	if err != nil {
 		return out, err
 	}
-	state := invoice.State(textOf(in.State))
+	state := invoice.State(in.State)
 	switch state {
 	case "", invoice.Open, invoice.Paid, invoice.Cancelled:
 	default:
 		return out, fault.Field("adminapi.listInvoices", "state", "state must be open, paid or cancelled.").Coded("invoice_state")
 	}
 	return accountapi.Paged(ctx, in.PageOf, func(ctx context.Context, after string, most int) ([]invoice.Invoice, error) {
-		return m.Invoices(ctx, invoice.Query{Account: textOf(in.User), State: state, Number: textOf(in.Number), Seller: m.Config().Seller.INN, Before: after, Limit: most})
+		return m.Invoices(ctx, invoice.Query{Account: in.User, State: state, Number: in.Number, Seller: m.Config().Seller.INN, Before: after, Limit: most})
 	}, func(i *invoice.Invoice) (AnyInvoice, string) { return invoiceOf(i, c.At), i.ID })
 }
 
@@ -208,8 +207,7 @@ func (o invoiceOperations) paid(ctx context.Context, c *operation.Call, in *paid
 		return out, err
 	}
 	i, t, repeated, err := m.MarkPaid(ctx, in.ID, invoice.Payment{Amount: amount, Reference: in.Reference, Date: date, Note: in.Note, Actor: c.Actor})
-	out.Data = InvoiceMoved{AnyInvoice: invoiceOf(&i, c.At), Transfer: transferOf(&t), Repeated: repeated}
-	return out, err
+	return moved(c, &i, &t, repeated), err
 }
 
 func (o invoiceOperations) paidBack(ctx context.Context, c *operation.Call, in *paidBackInput) (out operation.Data[InvoiceMoved], err error) {
@@ -222,8 +220,11 @@ func (o invoiceOperations) paidBack(ctx context.Context, c *operation.Call, in *
 		return out, err
 	}
 	i, t, repeated, err := m.PayBack(ctx, in.ID, invoice.BackOrder{Amount: amount, Reference: in.Reference, Date: date, Reason: in.Reason, BelowZero: in.BelowZero, Actor: c.Actor})
-	out.Data = InvoiceMoved{AnyInvoice: invoiceOf(&i, c.At), Transfer: transferOf(&t), Repeated: repeated}
-	return out, err
+	return moved(c, &i, &t, repeated), err
+}
+
+func moved(c *operation.Call, i *invoice.Invoice, t *invoice.Transfer, repeated bool) operation.Data[InvoiceMoved] {
+	return operation.Data[InvoiceMoved]{Data: InvoiceMoved{AnyInvoice: invoiceOf(i, c.At), Transfer: transferOf(t), Repeated: repeated}}
 }
 
 func (o invoiceOperations) statement(ctx context.Context, c *operation.Call, in *statementInput) (out operation.Data[StatementReport], err error) {
@@ -264,7 +265,7 @@ func (o invoiceOperations) acts(ctx context.Context, _ *operation.Call, in *list
 		return out, err
 	}
 	return accountapi.Paged(ctx, in.PageOf, func(ctx context.Context, after string, most int) ([]invoice.Act, error) {
-		return m.Acts(ctx, textOf(in.User), textOf(in.Month), after, most)
+		return m.Acts(ctx, in.User, in.Month, after, most)
 	}, func(a *invoice.Act) (AnyAct, string) { return actOf(a), a.ID })
 }
 
@@ -301,7 +302,7 @@ func invoices(m *invoice.Manager) []operation.Operation {
 		}, o.list),
 		operation.Of(operation.Operation{
 			Method: "POST", Path: "/api/admin/invoices/import", ID: "importStatement", Access: operation.Administration, Fresh: true, Body: statementBody, Tag: "administration",
-			Form: rawjson.Limits{Depth: 8, Keys: 200, Values: 2000}, Summary: "Credit the transfers of a statement of the bank", Answer: "What became of each document",
+			Summary: "Credit the transfers of a statement of the bank", Answer: "What became of each document",
 			Example:     `{"statement": "MUNDbGllbnRCYW5rRXhjaGFuZ2UK0JrQvtC90LXRhtCk0LDQudC70LAK", "dry_run": true}`,
 			Description: "The statement is in the 1C exchange format, in UTF-8, windows-1251 or code page 866, and has at most 16 MiB and 20,000 documents. A transfer is credited if it arrived on the seller's account, its purpose names one invoice, and the INN of the payer is that of the buyer. Each document is credited once ever, so a statement may be imported again.",
 		}, o.statement),

@@ -32,8 +32,8 @@ type PaymentRefund struct {
 
 type listPayments struct {
 	accountapi.PageOf
-	User *string `json:"-" query:"user"` // only those of this user
-	Open *bool   `json:"-" query:"open"` // only those that have not ended or have a problem
+	User string `json:"-" query:"user"` // only those of this user
+	Open bool   `json:"-" query:"open"` // only those that have not ended or have a problem
 }
 
 type refundInput struct {
@@ -45,23 +45,17 @@ type refundInput struct {
 }
 
 func payments(s *payment.Service) []operation.Operation {
-	service := func() (*payment.Service, error) {
-		if s == nil {
-			return nil, fault.New(fault.NotFound, "adminapi.payments", "This gateway takes no payments.")
-		}
-		return s, nil
-	}
 	return []operation.Operation{
 		operation.Of(operation.Operation{
 			Method: "GET", Path: "/api/admin/payments", ID: "listAllPayments", Access: operation.Administration, Tag: "administration",
 			Summary: "Payments of all accounts, the newest first", Answer: "One page",
 		}, func(ctx context.Context, _ *operation.Call, in *listPayments) (accountapi.List[AnyPayment], error) {
-			s, err := service()
+			s, err := accountapi.PaymentsOf(s)
 			if err != nil {
 				return accountapi.List[AnyPayment]{}, err
 			}
 			return accountapi.Paged(ctx, in.PageOf, func(ctx context.Context, after string, most int) ([]payment.Payment, error) {
-				return s.Payments(ctx, payment.Query{Account: textOf(in.User), Open: in.Open != nil && *in.Open, Before: after, Limit: most})
+				return s.Payments(ctx, payment.Query{Account: in.User, Open: in.Open, Before: after, Limit: most})
 			}, func(p *payment.Payment) (AnyPayment, string) {
 				return AnyPayment{Payment: accountapi.PaymentOf(p), User: p.Account, ProviderID: accountapi.OrNull(p.ProviderID), Problem: accountapi.OrNull(p.Problem)}, p.ID
 			})
@@ -74,7 +68,7 @@ func payments(s *payment.Service) []operation.Operation {
 				"canceled, and its money is in the wallet again. The refunds of a payment never exceed it.",
 		}, func(ctx context.Context, c *operation.Call, in *refundInput) (out operation.Data[PaymentRefund], err error) {
 			const op = "adminapi.refundPayment"
-			s, err := service()
+			s, err := accountapi.PaymentsOf(s)
 			if err != nil {
 				return out, err
 			}
@@ -96,12 +90,4 @@ func payments(s *payment.Service) []operation.Operation {
 			return out, err
 		}),
 	}
-}
-
-// textOf is the text of a parameter, "" where it was left out.
-func textOf(p *string) string {
-	if p == nil {
-		return ""
-	}
-	return *p
 }

@@ -55,7 +55,7 @@ func vouchers(m *voucher.Manager) []operation.Operation {
 		operation.Of(operation.Operation{
 			Method: "POST", Path: "/api/admin/vouchers", ID: "createVouchers", Access: operation.Administration, Fresh: true, Status: 201, Tag: "administration",
 			Summary: "Make a batch of codes", Answer: "The batch with its codes", Example: `{"amount": "500", "codes": 2, "note": "Spring conference"}`,
-			Description: "The answer has the codes in `secrets`. They are stored as hashes, and nobody can read them again.",
+			Description: "The answer has the codes in `secrets`. They are stored as hashes, and cannot be shown again.",
 		}, func(ctx context.Context, c *operation.Call, in *vouchersInput) (out operation.Data[Vouchers], err error) {
 			order := voucher.Order{Amount: in.Amount, Codes: 1, Uses: 1, Note: in.Note, Actor: c.Actor}
 			if in.Codes != nil {

@@ -37,7 +37,7 @@ const (
 	unchecked              // another protocol, or what net/http refuses by itself
 )
 
-// fault is refused by net/http wherever it stands in a head or in the framing of chunks.
+// faultBytes are refused by net/http wherever they stand in a head or in the framing of chunks.
 var faultBytes = []byte("\x00\n\x00\r\n\r\n")
 
 // read is Read of a connection whose own is from. It returns bytes of one message at most.

@@ -5,12 +5,11 @@ import (
 	"net/http"
 
 	"weir/internal/operation"
-	"weir/internal/rawjson"
 )
 
 // mount makes the route of an operation.
 func mount(o *operation.Operation) *Route {
-	r := &Route{Method: o.Method, Pattern: o.Path, access: o.Access, fresh: o.Fresh, asks: o.Asks, handle: func(x *exchange) error { return x.operate(o) }}
+	r := &Route{Method: o.Method, Pattern: o.Path, access: o.Access, fresh: o.Fresh, handle: func(x *exchange) error { return x.operate(o) }}
 	switch {
 	case o.Body > 0:
 		r.body = atMost(o.Body)
@@ -53,6 +52,3 @@ type gates struct{ x *exchange }
 func (g gates) Redeem() error {
 	return g.x.api.quotas.Redeem(g.x.at, g.x.caller.User, g.x.addressName())
 }
-
-// formLimits bound a small JSON form.
-var formLimits = rawjson.Limits{Depth: 8, Keys: 200, Values: 2000}

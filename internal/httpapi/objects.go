@@ -26,3 +26,6 @@ func (x *exchange) readObjectWithin(most rawjson.Limits) ([]byte, error) {
 func wrongKind(name string, kind rawjson.Kind) error {
 	return operation.WrongType(clip(name), kind.String())
 }
+
+// formLimits bound a small JSON form.
+var formLimits = rawjson.Limits{Depth: 8, Keys: 200, Values: 2000}

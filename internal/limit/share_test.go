@@ -119,7 +119,7 @@ func TestNodesShareABoundedDebt(t *testing.T) {
 	})
 }
 
-// What a node charges while it hears of the others does not count for all of them beyond the bound, and is told only up to it.
+// What a node charges while it reads the shared sum adds to that sum up to the bound only.
 func TestDebtWhileOthersAreHeard(t *testing.T) {
 	t.Parallel()
 	const bound = 2 * time.Minute
@@ -136,7 +136,7 @@ func TestDebtWhileOthersAreHeard(t *testing.T) {
 	if in := g.Full(start, "k")[0]; in != bound {
 		t.Errorf("the allowance is full in %v", in)
 	}
-	for range 2 { // also when it could not be told
+	for range 2 { // also when the store refused the first time
 		told = g.Uses(10)
 		if len(told) != 1 || told[0].Taken[0] != bound || told[0].Most != bound {
 			t.Fatalf("told is %v", told)

@@ -3,7 +3,7 @@
 //
 // A type for requests has a field for each thing that is read, with one of these tags: path and query name a parameter, json a member of the
 // body; body is the whole body, with the name of its schema in the description. A member with omitempty may be left out, a Maybe may be left out or null, all else must be there. A body may have no other members, and none
-// twice. A parameter of the query that may be left out is a pointer.
+// twice. Each parameter of the query may be left out, and is the zero value then.
 package operation
 
 import (
@@ -45,7 +45,6 @@ type Operation struct {
 	ID      string // in the API's description, in camel case; unique
 	Access  Access
 	Fresh   bool           // a session must have begun, or its person have proved who they are, a short time ago
-	Asks    bool           // it asks a provider though it reads no body
 	Body    int64          // largest body in bytes; 0: that of a small form
 	Form    rawjson.Limits // of the body's JSON; zero: those of a small form
 	Repeats bool           // it answers 200 instead of Status where the request had succeeded before

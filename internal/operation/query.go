@@ -9,18 +9,11 @@ import (
 	"weir/internal/fault"
 )
 
-// read fills v from a parameter of the query. "" is as good as no parameter.
+// read fills v from a parameter of the query. "" is as good as no parameter, and leaves v as it is.
 func (q *parameter) read(v reflect.Value, values url.Values) error {
 	text := values.Get(q.name)
 	if text == "" {
-		if q.must {
-			return fault.Field(op, q.name, "%s is missing.", q.name).Coded("missing")
-		}
 		return nil
-	}
-	if v.Kind() == reflect.Pointer {
-		v.Set(reflect.New(v.Type().Elem()))
-		v = v.Elem()
 	}
 	switch {
 	case v.Type() == timeType:

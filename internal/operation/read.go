@@ -54,7 +54,6 @@ type parameter struct {
 	name  string
 	index []int
 	most  int64 // of a whole number
-	must  bool
 }
 
 // shape is what a value of the body must have for its type, beyond what the JSON library checks: which members must be there, and where null may
@@ -88,7 +87,7 @@ func planOf(t reflect.Type, path string) (*plan, error) {
 		case f.Tag.Get("body") != "":
 			p.body, p.raw = true, f.Index
 		case query != "":
-			q := parameter{name: query, index: f.Index, must: f.Type.Kind() != reflect.Pointer}
+			q := parameter{name: query, index: f.Index}
 			if most := f.Tag.Get("most"); most != "" {
 				n, err := strconv.ParseInt(most, 10, 64)
 				if err != nil {

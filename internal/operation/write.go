@@ -1,8 +1,6 @@
 package operation
 
 import (
-	"math"
-	"strconv"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -13,9 +11,6 @@ import (
 
 // Object is JSON whose members are not known before; null where it is nil.
 type Object map[string]any
-
-// Figure is a measured number, written in few digits; null where nothing was measured, which is NaN.
-type Figure float64
 
 // writing has amounts leave as decimal texts, times in RFC 3339 and UTC, and a time that is not set as null.
 var writing = json.JoinOptions(
@@ -31,12 +26,6 @@ var writing = json.JoinOptions(
 				return e.WriteToken(jsontext.Null)
 			}
 			return e.WriteToken(jsontext.String(t.UTC().Format(time.RFC3339Nano)))
-		}),
-		json.MarshalToFunc(func(e *jsontext.Encoder, f Figure) error {
-			if math.IsNaN(float64(f)) || math.IsInf(float64(f), 0) {
-				return e.WriteToken(jsontext.Null)
-			}
-			return e.WriteValue(strconv.AppendFloat(nil, math.Round(float64(f)*1000)/1000, 'f', -1, 64))
 		}),
 		json.MarshalToFunc(func(e *jsontext.Encoder, o Object) error {
 			if o == nil {

@@ -222,7 +222,7 @@ func TestDebtOfSeveralNodesIsTwoMinutes(t *testing.T) {
 			}
 		}
 		time.Sleep(40 * time.Second) // a half of the limit is there again
-		for range 3 {                // also when the nodes have told one another of these
+		for range 3 {                // also after the nodes have read the shared sum
 			for i, q := range nodes {
 				if _, err := reserve(q); err != nil {
 					t.Errorf("node %d: %v", i, err)

@@ -13,6 +13,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -33,7 +34,6 @@ func Document(base []byte, all []operation.Operation, dirs ...string) ([]byte, e
 	w := &writer{registry: huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer), comments: map[string]string{}, types: map[string]reflect.Type{}, read: map[string]bool{}}
 	w.registry.RegisterTypeAlias(reflect.TypeFor[money.Nano](), reflect.TypeFor[decimal]())
 	w.registry.RegisterTypeAlias(reflect.TypeFor[money.Price](), reflect.TypeFor[decimal]())
-	w.registry.RegisterTypeAlias(reflect.TypeFor[operation.Figure](), reflect.TypeFor[*float64]())
 	w.registry.RegisterTypeAlias(reflect.TypeFor[operation.Decimal](), reflect.TypeFor[decimalInput]())
 	w.registry.RegisterTypeAlias(reflect.TypeFor[operation.Object](), reflect.TypeFor[members]())
 	w.registry.RegisterTypeAlias(reflect.TypeFor[operation.Raw](), reflect.TypeFor[any]())
@@ -133,8 +133,8 @@ func (w *writer) readType(t *ast.TypeSpec, doc *ast.CommentGroup) {
 		doc = t.Doc
 	}
 	said := sentence(doc.Text())
-	if rest, ok := strings.CutPrefix(said, t.Name.Name+" is "); ok && rest != "" {
-		said = strings.ToUpper(rest[:1]) + rest[1:]
+	if rest, ok := strings.CutPrefix(said, t.Name.Name+" "); ok {
+		said = sentence(strings.TrimPrefix(strings.TrimPrefix(rest, "is "), "are "))
 	}
 	w.comments[t.Name.Name] = said
 	s, ok := t.Type.(*ast.StructType)
@@ -267,7 +267,7 @@ func (w *writer) parameter(t reflect.Type, fields []reflect.StructField, in, nam
 		_, _ = fmt.Sscan(f.Tag.Get("most"), &most)
 		s.Minimum, s.Maximum = &least, &most
 	}
-	p := &huma.Param{Name: name, In: in, Required: f.Type.Kind() != reflect.Pointer, Description: w.comments[w.owner(t, f)+"."+f.Name], Schema: s}
+	p := &huma.Param{Name: name, In: in, Required: in == "path", Description: w.comments[w.owner(t, f)+"."+f.Name], Schema: s}
 	if example := f.Tag.Get("example"); example != "" {
 		p.Example = example
 	}
@@ -338,7 +338,7 @@ func (w *writer) noteRead(t reflect.Type) {
 func (w *writer) schemas() (*yaml.Node, error) {
 	all := &yaml.Node{Kind: yaml.MappingNode}
 	named := w.registry.Map()
-	for _, name := range slices.Sorted(mapKeys(named)) {
+	for _, name := range slices.Sorted(maps.Keys(named)) {
 		s, t := named[name], w.types[name]
 		if t == nil || wraps(t) {
 			continue
@@ -364,6 +364,9 @@ func (w *writer) schemas() (*yaml.Node, error) {
 			}
 			if f.Tag.Get("null") == "none" && p.Type != "" {
 				p.Nullable = true
+				if p.Enum != nil {
+					p.Enum = append(p.Enum, nil)
+				}
 			}
 			p.Description = w.comments[w.owner(t, f)+"."+f.Name]
 			if f.Type.Kind() == reflect.Pointer && p.Ref != "" && !strings.Contains(f.Tag.Get("json"), ",omit") {

@@ -3,8 +3,6 @@ package describe
 import (
 	"bytes"
 	"encoding/json"
-	"iter"
-	"maps"
 	"slices"
 
 	"go.yaml.in/yaml/v3"
@@ -98,5 +96,3 @@ func render(n *yaml.Node, indent int) ([]byte, error) {
 	}
 	return out, nil
 }
-
-func mapKeys[V any](m map[string]V) iter.Seq[string] { return maps.Keys(m) }

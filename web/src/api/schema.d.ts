@@ -1892,7 +1892,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * A stream that tells what has changed of the account, as server-sent events
+         * What has changed of the account, as a stream of server-sent events
          * @description The first event is `ready`, with what each topic is like now. Then an event with the name of a topic comes within about a second of each change; several changes of a topic may be one event. The `id` of an event says what its reader has seen: send the last one as `Last-Event-ID`, at any node, and what was missed comes at once. Comments break silence. An event `end` says why the gateway ends the stream: `signed_out` (the session or the key has ended), `draining` or `unavailable` (connect again). A user has at most `server.limits.max_event_streams_per_user` streams.
          */
         get: operations["followEvents"];
@@ -3063,7 +3063,7 @@ export interface paths {
         put?: never;
         /**
          * Make a batch of codes
-         * @description The answer has the codes in `secrets`. They are stored as hashes, and nobody can read them again.
+         * @description The answer has the codes in `secrets`. They are stored as hashes, and cannot be shown again.
          */
         post: operations["createVouchers"];
         delete?: never;
@@ -7169,20 +7169,17 @@ export interface components {
             chats: boolean;
             stored_chats: components["schemas"]["StoredChats"];
         };
-        /** @description AccountDataInput says what is stored and for how long. What is left out has its default. */
+        /** @description Says what is stored and for how long. What is left out has its default. */
         AccountDataInput: {
             /**
-             * @default by_default
+             * @description Without it by_default
              * @enum {string|null}
              */
-            responses: "by_default" | "on_request" | "never" | null;
+            responses?: "by_default" | "on_request" | "never" | null;
             /** @description Null means as long as the gateway stores them */
             days?: number | null;
-            /**
-             * @description Keep chats of the playground, too: PUT /api/chats/{id}
-             * @default false
-             */
-            chats: boolean | null;
+            /** @description Keep chats of the playground, too: PUT /api/chats/{id} */
+            chats?: boolean | null;
         };
         /** @description The act of a month: what was rendered and is to be booked. */
         Act: {
@@ -7554,7 +7551,7 @@ export interface components {
             most: number;
             next: null;
         };
-        /** @description Gone says how many there were of what is deleted. */
+        /** @description Says how many there were of what is deleted. */
         Gone: {
             deleted: number;
         };
@@ -7996,7 +7993,7 @@ export interface components {
             at: string;
             actor: string;
         };
-        /** @description Rates are what holds, who owns it, and the records, the newest first. */
+        /** @description What holds, who owns it, and the records, the newest first. */
         Rates: {
             current: components["schemas"]["RateInForce"];
             declared: components["schemas"]["RateDeclared"];

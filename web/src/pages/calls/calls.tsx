@@ -102,7 +102,7 @@ export default function Calls() {
   const nothing = watching && rows?.length === 0 && came > 0
   useEffect(() => {
     if (nothing) showNew()
-  }) // nobody reads an empty list
+  }) // new rows cannot move what is read where there are none
   const apiKeys = useQuery({
     queryKey: ['keys', 'page'],
     queryFn: ({ signal }) => get('/api/keys', { signal }),
