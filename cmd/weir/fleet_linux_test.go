@@ -162,7 +162,7 @@ func (f *fleet) text(t *testing.T, i int, s *site, shared string) string {
 	}
 	text = strings.Replace(text, "admin_listen: 127.0.0.1:0", "admin_listen: "+admin, 1)
 	text = strings.Replace(text, " listen: 127.0.0.1:0", " listen: "+listen, 1)
-	return text + f.providers(i) + "store: {dsn: \"" + f.way(t) + "\"}\nledger: {lease_for: 3s, lapse_after: 6s, store_for: 5s}\nlog: {access: false}\n" +
+	return text + f.providers(i) + "store: {dsn: \"" + f.way(t) + "\"}\nledger: {lease_for: 8s, lapse_after: 12s, store_for: 15s}\nlog: {access: false}\n" +
 		"health: {ejection: 1s, max_ejection: 2s}\nupstream: {connect_timeout: 3s, first_byte_timeout: 10s, stream_first_byte_timeout: 10s}\n" +
 		"batch: {min_free_bytes: 1, folder: " + shared + "}\nvideo: {first_poll: 100ms, most_poll: 200ms}\n"
 }

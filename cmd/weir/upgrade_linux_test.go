@@ -98,7 +98,7 @@ func openUpgrade(t *testing.T) *upgrade {
 }
 
 func (u *upgrade) text(s *site) string {
-	return s.config(settings{price: "0.4", server: "shutdown_delay: 0s"}) + "store: {dsn: \"" + u.dsn + "\"}\nledger: {lease_for: 3s, lapse_after: 6s, store_for: 5s}\nlog: {access: false}\n"
+	return s.config(settings{price: "0.4", server: "shutdown_delay: 0s"}) + "store: {dsn: \"" + u.dsn + "\"}\nledger: {store_for: 20s}\nlog: {access: false}\n" // leases of the default length: a machine that stalls for some seconds is no upgrade that fails
 }
 
 // copyOf is the configuration of another node, whose data directory is empty.
