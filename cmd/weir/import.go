@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"weir/internal/account"
+	"weir/internal/accountapi"
 	"weir/internal/apikey"
 	"weir/internal/app"
 	"weir/internal/audit"
@@ -22,7 +23,6 @@ import (
 	"weir/internal/config"
 	"weir/internal/fault"
 	"weir/internal/foreign"
-	"weir/internal/httpapi"
 	"weir/internal/preset"
 )
 
@@ -88,7 +88,7 @@ func (c *importing) run(ctx context.Context, source string, credentials bool) er
 			return err
 		}
 	}
-	a := &foreign.Account{User: u.ID, Keys: o.Keys, Presets: preset.NewManager(o.Store, time.Now), Check: httpapi.PresetChecker(built.Snapshot), Actor: by, Now: time.Now()}
+	a := &foreign.Account{User: u.ID, Keys: o.Keys, Presets: preset.NewManager(o.Store, time.Now), Check: accountapi.PresetChecker(built.Snapshot), Actor: by, Now: time.Now()}
 	since := "of the configuration"
 	if !built.Rate.From.IsZero() {
 		since = "since " + built.Rate.From.Format(time.DateOnly)

@@ -3,9 +3,12 @@
 package accountapi
 
 import (
+	"context"
 	"slices"
 
 	"weir/internal/account"
+	"weir/internal/apikey"
+	"weir/internal/catalog"
 	"weir/internal/chat"
 	"weir/internal/history"
 	"weir/internal/invoice"
@@ -13,6 +16,8 @@ import (
 	"weir/internal/operation"
 	"weir/internal/payment"
 	"weir/internal/person"
+	"weir/internal/preset"
+	"weir/internal/rate"
 	"weir/internal/view"
 	"weir/internal/voucher"
 )
@@ -28,10 +33,22 @@ type Deps struct {
 	People   *person.Manager // nil: there is no sign-in
 	History  *history.Manager
 	Chats    *chat.Manager
+	Presets  *preset.Manager
+	Keys     *apikey.Manager
+	Rates    Rates
+	Catalog  func() *catalog.Snapshot
+
+	MostRates apikey.Rates // allowances that a client may give a key
+}
+
+// Rates is what rates were set. *edit.Editor knows them.
+type Rates interface {
+	Rates(ctx context.Context) ([]rate.Record, error)
+	DeclaredRate() rate.Declared
 }
 
 // Operations lists the operations. With empty Deps they can be described, not performed.
 func Operations(d Deps) []operation.Operation {
-	return slices.Concat([]operation.Operation{statement(d.Books)}, views(d.Views), vouchers(d.Vouchers), payments(d.Payments), invoices(d.Invoices),
-		chats(d), storing(d), profiles(d))
+	return slices.Concat([]operation.Operation{statement(d.Books), imports(d)}, views(d.Views), vouchers(d.Vouchers), payments(d.Payments), invoices(d.Invoices),
+		chats(d), storing(d), profiles(d), presets(d))
 }

@@ -53,6 +53,14 @@ func OrNull(s string) *string {
 	return &s
 }
 
+// listOrNull is a list, or nil for one without elements.
+func listOrNull(l []string) *[]string {
+	if len(l) == 0 {
+		return nil
+	}
+	return &l
+}
+
 // document is a file of one PDF document.
 func document(name string, write func() ([]byte, error)) operation.File {
 	return operation.File{Name: name, MediaType: "application/pdf", Write: func(w io.Writer) error {

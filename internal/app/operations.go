@@ -4,29 +4,23 @@ import (
 	"slices"
 	"time"
 
-	"weir/internal/account"
 	"weir/internal/accountapi"
 	"weir/internal/adminapi"
-	"weir/internal/chat"
 	"weir/internal/httpapi"
-	"weir/internal/invoice"
 	"weir/internal/operation"
-	"weir/internal/payment"
 	"weir/internal/view"
 	"weir/internal/voucher"
 )
 
-// operations are those of accounts and of operators. payments and invoices are nil where they are off.
-func (g *Gateway) operations(accounts *account.Manager, chats *chat.Manager, payments *httpapi.Payments, invoices *invoice.Manager) []operation.Operation {
-	vouchers := voucher.NewManager(g.store, time.Now)
-	var service *payment.Service
+// operations are those of accounts and of operators. of has the parts that others use, too; payments is nil where they are off.
+func (g *Gateway) operations(of accountapi.Deps, payments *httpapi.Payments) []operation.Operation {
 	if payments != nil {
-		service = payments.Service
+		of.Payments = payments.Service
 	}
+	of.Books, of.Views, of.Vouchers, of.People, of.History = g.book, view.NewManager(g.store, time.Now), voucher.NewManager(g.store, time.Now), g.people, g.history
+	of.Rates, of.Catalog = g.editor, g.catalog.Load
 	return slices.Concat(
-		accountapi.Operations(accountapi.Deps{
-			Books: g.book, Views: view.NewManager(g.store, time.Now), Vouchers: vouchers, Payments: service, Invoices: invoices, Accounts: accounts, Chats: chats, People: g.people, History: g.history,
-		}),
-		adminapi.Operations(adminapi.Deps{Editor: g.editor, Accounts: accounts, Corrections: g.book, Vouchers: vouchers, Payments: service, Invoices: invoices}),
+		accountapi.Operations(of),
+		adminapi.Operations(adminapi.Deps{Editor: g.editor, Accounts: of.Accounts, Corrections: g.book, Vouchers: of.Vouchers, Payments: of.Payments, Invoices: of.Invoices}),
 	)
 }

@@ -28,7 +28,6 @@ import (
 	"weir/internal/operation"
 	"weir/internal/ownkey"
 	"weir/internal/person"
-	"weir/internal/rate"
 	"weir/internal/redact"
 	"weir/internal/relay"
 	"weir/internal/report"
@@ -66,12 +65,6 @@ type Accounts interface {
 	Forget(ctx context.Context, id string, by Actor) error
 }
 
-// Rates is what rates were set. *edit.Editor knows them.
-type Rates interface {
-	Rates(ctx context.Context) ([]rate.Record, error)
-	DeclaredRate() rate.Declared
-}
-
 // Idempotency remembers the answers of requests that their clients have named. *idempotency.Manager is one.
 type Idempotency interface {
 	// Begin claims a name; see idempotency.Manager.
@@ -105,7 +98,6 @@ type Deps struct {
 	People   *person.Manager
 	CallerOf func(ctx context.Context, id string) (*apikey.Caller, error)
 
-	Rates       Rates                 // nil only where its routes are not used
 	Accounts    Accounts              // nil only where its routes are not used
 	Idempotency Idempotency           // nil: Idempotency-Key is ignored
 	Heap        func() int64          // bytes in use; nil asks the runtime
@@ -155,7 +147,6 @@ type API struct {
 	models   *listing.Cache
 
 	exports         *limit.Count // of users' files that are being read
-	imports         *limit.Count // by users: two at once could make a key twice, and take memory
 	watcher         *watch.Watcher
 	compact, status rendered
 	rankings        atomic.Pointer[[len(rankRanges)]standings] // nil until they are known
@@ -184,7 +175,7 @@ func New(d Deps, c Config) *API {
 	if d.Theme == nil {
 		d.Theme = func(*http.Request) string { return "system" }
 	}
-	a := &API{Deps: d, cfg: c, features: messages.NewFeatures(c.Betas), exports: limit.NewCount(), imports: limit.NewCount(), models: listing.NewCache(listing.Encoders{Model: appendModel, Embedding: appendEmbeddingModel, Video: appendVideoModel})}
+	a := &API{Deps: d, cfg: c, features: messages.NewFeatures(c.Betas), exports: limit.NewCount(), models: listing.NewCache(listing.Encoders{Model: appendModel, Embedding: appendEmbeddingModel, Video: appendVideoModel})}
 	a.watcher = watch.New(a.mark, watch.Config{Every: c.EventsEvery, Within: markWithin, All: c.MaxEvents, Each: c.MaxEventsByUser})
 	a.routes = a.declare()
 	for i := range d.Operations {
@@ -370,15 +361,6 @@ func (a *API) declare() []*Route {
 		{Method: "POST", Pattern: "/api/notifications/test", access: management, handle: (*exchange).postNotificationTest},
 		{Method: "GET", Pattern: "/api/unsubscribe/{token}", access: linked, handle: (*exchange).getUnsubscribe},
 		{Method: "POST", Pattern: "/api/unsubscribe/{token}", access: linked, handle: (*exchange).postUnsubscribe},
-		{Method: "GET", Pattern: "/api/presets", access: management, handle: (*exchange).listPresets},
-		{Method: "POST", Pattern: "/api/presets", access: management, fresh: true, body: atMost(presetBody), handle: (*exchange).postPreset},
-		{Method: "GET", Pattern: "/api/presets/{name}", access: management, handle: (*exchange).getPreset},
-		{Method: "PUT", Pattern: "/api/presets/{name}", access: management, fresh: true, body: atMost(presetBody), handle: (*exchange).putPreset},
-		{Method: "DELETE", Pattern: "/api/presets/{name}", access: management, fresh: true, handle: (*exchange).deletePreset},
-		{Method: "GET", Pattern: "/api/presets/{name}/versions", access: management, handle: (*exchange).listPresetVersions},
-		{Method: "GET", Pattern: "/api/presets/{name}/versions/{version}", access: management, handle: (*exchange).getPresetVersion},
-		{Method: "POST", Pattern: "/api/presets/{name}/restore", access: management, fresh: true, body: managementBody, handle: (*exchange).restorePreset},
-		{Method: "POST", Pattern: "/api/import", access: management, fresh: true, body: atMost(importBody), handle: (*exchange).postImport},
 		{Method: "GET", Pattern: "/api/provider-keys", access: management, handle: (*exchange).listProviderKeys},
 		{Method: "POST", Pattern: "/api/provider-keys", access: management, fresh: true, body: managementBody, handle: (*exchange).postProviderKey},
 		{Method: "PATCH", Pattern: "/api/provider-keys/{id}", access: management, fresh: true, body: managementBody, handle: (*exchange).patchProviderKey},

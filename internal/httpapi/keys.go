@@ -117,7 +117,7 @@ func (x *exchange) createKey(e *keyEdit) (k apikey.Key, text string, err error) 
 	if n.Limit, err = e.limit(nil); err != nil {
 		return k, "", err
 	}
-	if err := e.rates.within(x.api.cfg.mostRates()); err != nil {
+	if err := e.rates.within(x.api.cfg.MostRates()); err != nil {
 		return k, "", err
 	}
 	n.Rates = e.rates.Rates
@@ -153,7 +153,7 @@ func (x *exchange) changeKey(e *keyEdit) (apikey.Key, error) {
 		c.Limit = &limit
 	}
 	if e.ratesGiven {
-		if err := e.rates.within(x.api.cfg.mostRates()); err != nil {
+		if err := e.rates.within(x.api.cfg.MostRates()); err != nil {
 			return k, err
 		}
 		c.Rates = &e.rates.Rates
@@ -357,9 +357,9 @@ func (r *keyRates) set(v []byte) error {
 	return nil
 }
 
-// mostRates are the allowances that a client may give a key: no more than a key and all keys of an account may have. What is above is for the operator
+// MostRates are the allowances that a client may give a key: no more than a key and all keys of an account may have. What is above is for the operator
 // to give, and does not count for the account then.
-func (c *Config) mostRates() apikey.Rates { return c.KeyRates.Least(c.UserRates) }
+func (c *Config) MostRates() apikey.Rates { return c.KeyRates.Least(c.UserRates) }
 
 // within fails for allowances above the operator's: those are for the operator to give.
 func (r *keyRates) within(operator apikey.Rates) error {

@@ -12,18 +12,10 @@ import (
 	"weir/internal/wire/gemini"
 )
 
-// Presets keeps presets. *preset.Manager is one.
+// Presets finds presets. *preset.Manager does.
 type Presets interface {
 	// Find finds a preset for a call, without a query for one that was used lately.
 	Find(ctx context.Context, user, name string) (preset.Preset, error)
-	ByName(ctx context.Context, user, name string) (preset.Preset, error)
-	List(ctx context.Context, user string) ([]preset.Preset, error)
-	Versions(ctx context.Context, user, name string) ([]preset.Version, error)
-	VersionOf(ctx context.Context, user, name string, number int64) (preset.Version, error)
-	Save(ctx context.Context, s preset.Save, by Actor) (preset.Preset, error)
-	Restore(ctx context.Context, user, name string, number int64, by Actor) (preset.Preset, error)
-	Delete(ctx context.Context, user, name string, by Actor) error
-	Uses(ctx context.Context, wallet string) (map[string]preset.Use, error)
 }
 
 // filling writes a preset into a body. model is the model that the request names beside it, "" none.

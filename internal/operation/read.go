@@ -41,6 +41,19 @@ func MaybeOf(t reflect.Type) reflect.Type {
 	return nil
 }
 
+// As is JSON as it was sent or is stored, which is described as a T and read by who knows more of it.
+type As[T any] struct{ Raw }
+
+func (As[T]) as() reflect.Type { return reflect.TypeFor[T]() }
+
+// AsOf is the type T of an As[T], nil for other types.
+func AsOf(t reflect.Type) reflect.Type {
+	if a, ok := reflect.Zero(t).Interface().(interface{ as() reflect.Type }); ok {
+		return a.as()
+	}
+	return nil
+}
+
 // plan is how requests of a type are read.
 type plan struct {
 	path  [][]int // the field of each segment in braces
@@ -116,6 +129,9 @@ func shapeOf(t reflect.Type) (*shape, error) {
 			s.null = true
 		}
 		return s, err
+	}
+	if AsOf(t) != nil {
+		return &shape{null: true}, nil
 	}
 	switch t.Kind() {
 	case reflect.Pointer:

@@ -153,9 +153,9 @@ var rules = map[string]rule{
 	"internal/trace/otlp/otlptest":     {layer: edge, alone: true, suite: true},
 	"internal/operation":               {layer: edge},
 	"internal/operation/describe":      {layer: edge, beside: []string{"internal/operation", "internal/accountapi", "internal/adminapi"}},
-	"internal/accountapi":              {layer: edge, beside: []string{"internal/operation", "internal/report/paper", "internal/wire"}},
+	"internal/accountapi":              {layer: edge, beside: []string{"internal/operation", "internal/foreign", "internal/report/paper", "internal/wire", "internal/wire/chat"}},
 	"internal/adminapi":                {layer: edge, beside: []string{"internal/operation", "internal/accountapi"}},
-	"internal/httpapi":                 {layer: edge, beside: []string{"internal/operation", "internal/foreign", "internal/report/paper", "internal/wire", "internal/wire/...", "internal/accesslog"}},
+	"internal/httpapi":                 {layer: edge, beside: []string{"internal/operation", "internal/report/paper", "internal/wire", "internal/wire/...", "internal/accesslog"}},
 
 	// Files of the repository that are part of the program. It is at the root, because files are embedded from below a package only.
 	".": {layer: foundation, users: []layer{wiring}},

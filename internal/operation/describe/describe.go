@@ -308,6 +308,11 @@ func (w *writer) learn(t reflect.Type) {
 		w.learn(inner)
 		return
 	}
+	if as := operation.AsOf(t); as != nil {
+		w.registry.RegisterTypeAlias(t, as)
+		w.learn(as)
+		return
+	}
 	w.types[name] = t
 	for _, f := range reflect.VisibleFields(t) {
 		if f.Tag.Get("json") != "-" {
@@ -325,7 +330,7 @@ func (w *writer) noteRead(t reflect.Type) {
 		t = t.Elem()
 	}
 	name := huma.DefaultSchemaNamer(t, "")
-	if t.Kind() != reflect.Struct || w.read[name] {
+	if t.Kind() != reflect.Struct || w.read[name] || operation.AsOf(t) != nil {
 		return
 	}
 	w.read[name] = true

@@ -2206,143 +2206,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/import": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Keys and presets from the files of OpenRouter or LiteLLM
-         * @description Says what the files become here and what is lost, and with `dry_run: false` makes it. What has a name that the account has already stays as it is. New keys have new secrets, which are shown in this answer alone.
-         */
-        post: operations["importFromOthers"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/presets": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** The presets of the account, by name */
-        get: operations["listPresets"];
-        put?: never;
-        /** Make a preset */
-        post: operations["createPreset"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/presets/{name}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description Name of the preset
-                 * @example email-writer
-                 */
-                name: string;
-            };
-            cookie?: never;
-        };
-        /** One preset with what it says */
-        get: operations["getPreset"];
-        /**
-         * Save a preset as its next version
-         * @description The body is the whole preset: what is missing, it does not have any more. A version that says what the current one says is not added.
-         */
-        put: operations["savePreset"];
-        post?: never;
-        /** Delete a preset with all its versions */
-        delete: operations["deletePreset"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/presets/{name}/versions": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description Name of the preset
-                 * @example email-writer
-                 */
-                name: string;
-            };
-            cookie?: never;
-        };
-        /** The versions of a preset that are kept, newest first */
-        get: operations["listPresetVersions"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/presets/{name}/versions/{version}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description Name of the preset
-                 * @example email-writer
-                 */
-                name: string;
-                /** @example 1 */
-                version: string;
-            };
-            cookie?: never;
-        };
-        /** One version with what it says */
-        get: operations["getPresetVersion"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/presets/{name}/restore": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description Name of the preset
-                 * @example email-writer
-                 */
-                name: string;
-            };
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Make an earlier version the newest one */
-        post: operations["restorePreset"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/jobs": {
         parameters: {
             query?: never;
@@ -2499,6 +2362,26 @@ export interface paths {
         get: operations["getStatement"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/import": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Keys and presets from the files of OpenRouter or LiteLLM
+         * @description Says what the files become here and what is lost, and with `dry_run: false` makes it. What has a name that the account has already stays as it is. New keys have new secrets, which are shown in this answer alone.
+         */
+        post: operations["importFromOthers"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2857,6 +2740,97 @@ export interface paths {
         head?: never;
         /** Change them; fields that are missing stay as they are */
         patch: operations["changeProfile"];
+        trace?: never;
+    };
+    "/api/presets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The presets of the account, by name */
+        get: operations["listPresets"];
+        put?: never;
+        /** Make a preset */
+        post: operations["createPreset"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/presets/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One preset with what it says */
+        get: operations["getPreset"];
+        /**
+         * Save a preset as its next version
+         * @description The body is the whole preset: what is missing, it does not have any more. A version that says what the current one says is not added.
+         */
+        put: operations["savePreset"];
+        post?: never;
+        /** Delete a preset with all its versions */
+        delete: operations["deletePreset"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/presets/{name}/versions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The versions of a preset that are kept, newest first */
+        get: operations["listPresetVersions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/presets/{name}/versions/{version}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One version with what it says */
+        get: operations["getPresetVersion"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/presets/{name}/restore": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Make an earlier version the newest one */
+        post: operations["restorePreset"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/api/admin/catalog": {
@@ -6621,115 +6595,6 @@ export interface components {
                 until: string;
             } | null;
         };
-        Import: {
-            /** @enum {string} */
-            source: "openrouter" | "litellm";
-            dry_run: boolean;
-            /** @description With which dollars became rubles */
-            rate: {
-                rubles_per_dollar: string;
-                /** @enum {string} */
-                source: "static" | "manual" | "cbr";
-                /**
-                 * Format: date-time
-                 * @description Since when it holds; null for a rate of the configuration
-                 */
-                from: string | null;
-            };
-            keys: components["schemas"]["ImportedKey"][];
-            presets: components["schemas"]["ImportedPreset"][];
-            /** @description Fields that were given and are not carried */
-            lost: {
-                field: string;
-                /** @enum {string} */
-                why: "secret" | "statistics" | "identity" | "operator" | "built_in" | "none" | "unknown";
-                /** @description How often it was given */
-                count: number;
-            }[];
-        };
-        ImportedKey: {
-            /** @description The name here */
-            name: string;
-            /** @enum {string} */
-            outcome: "new" | "made" | "exists" | "refused";
-            /**
-             * @description Why it is not made
-             * @enum {string|null}
-             */
-            reason: "expired" | "no_name" | "not_active" | "no_content" | "no_model" | "management" | "wrong_limit" | "no_room" | "invalid" | null;
-            /** @description What is wrong with one that is invalid */
-            sentence: string | null;
-            /** @description Models that it named and that are not served here */
-            models_not_here: string[];
-            /** @description Rubles */
-            limit: string | null;
-            /** @enum {string|null} */
-            limit_reset: "daily" | "weekly" | "monthly" | null;
-            rate_limits: null | components["schemas"]["RateLimits"];
-            allowed_models: string[] | null;
-            /** Format: date-time */
-            expires_at: string | null;
-            disabled: boolean;
-            /** @description The secret of a key that was made; it is shown this once */
-            key: string | null;
-        };
-        ImportedPreset: {
-            /** @description The name here */
-            name: string;
-            /** @enum {string} */
-            outcome: "new" | "made" | "exists" | "refused";
-            /**
-             * @description Why it is not made
-             * @enum {string|null}
-             */
-            reason: "expired" | "no_name" | "not_active" | "no_content" | "no_model" | "management" | "wrong_limit" | "no_room" | "invalid" | null;
-            /** @description What is wrong with one that is invalid */
-            sentence: string | null;
-            /** @description Models that it named and that are not served here */
-            models_not_here: string[];
-            description: string | null;
-            model: string | null;
-            models: string[] | null;
-            system_prompt: string | null;
-            parameters: {
-                [key: string]: unknown;
-            } | null;
-            provider: {
-                [key: string]: unknown;
-            } | null;
-            tools: {
-                [key: string]: unknown;
-            }[] | null;
-            plugins: {
-                [key: string]: unknown;
-            }[] | null;
-        };
-        PresetList: {
-            data: components["schemas"]["PresetRow"][];
-            /** @description How many presets an account may have */
-            most: number;
-            next: null;
-        };
-        PresetUses: {
-            /** @description Over so many days, today included (UTC) */
-            days: number;
-            calls: number;
-            /** @description How many different keys made them */
-            keys: number;
-        };
-        PresetRow: {
-            name: string;
-            /** @description In place of a model: @preset/name */
-            slug: string;
-            description: string | null;
-            version: number;
-            /** Format: date-time */
-            created_at: string;
-            /** Format: date-time */
-            updated_at: string;
-            model: string | null;
-            uses: components["schemas"]["PresetUses"];
-        };
         ProviderKey: {
             id: string;
             /** @description Slug */
@@ -6821,134 +6686,6 @@ export interface components {
                 error: components["schemas"]["ProviderKeyFailure"] | null;
                 key: components["schemas"]["ProviderKey"];
             };
-        };
-        Preset: {
-            name: string;
-            /** @description In place of a model: @preset/name */
-            slug: string;
-            description: string | null;
-            version: number;
-            /** Format: date-time */
-            created_at: string;
-            /** Format: date-time */
-            updated_at: string;
-            /** @description Slug of the model; null: the request names one */
-            model: string | null;
-            /** @description Fallbacks, in order */
-            models: string[] | null;
-            system_prompt: string | null;
-            /** @description In the words of /v1/chat/completions: temperature, top_p, top_k, min_p, top_a, frequency_penalty, presence_penalty, repetition_penalty, seed, stop, max_tokens, reasoning, response_format, verbosity, service_tier */
-            parameters: {
-                [key: string]: unknown;
-            } | null;
-            /** @description Routing preferences, as in a request */
-            provider: {
-                [key: string]: unknown;
-            } | null;
-            /** @description Functions, in the words of /v1/chat/completions */
-            tools: {
-                [key: string]: unknown;
-            }[] | null;
-            /** @description As in a request */
-            plugins: {
-                [key: string]: unknown;
-            }[] | null;
-            uses: components["schemas"]["PresetUses"];
-        };
-        PresetInput: {
-            name: string;
-            description?: string | null;
-            /** @description Slug of the model; null: the request names one */
-            model?: string | null;
-            /** @description Fallbacks, in order */
-            models?: string[] | null;
-            system_prompt?: string | null;
-            /** @description In the words of /v1/chat/completions: temperature, top_p, top_k, min_p, top_a, frequency_penalty, presence_penalty, repetition_penalty, seed, stop, max_tokens, reasoning, response_format, verbosity, service_tier */
-            parameters?: {
-                [key: string]: unknown;
-            } | null;
-            /** @description Routing preferences, as in a request */
-            provider?: {
-                [key: string]: unknown;
-            } | null;
-            /** @description Functions, in the words of /v1/chat/completions */
-            tools?: {
-                [key: string]: unknown;
-            }[] | null;
-            /** @description As in a request */
-            plugins?: {
-                [key: string]: unknown;
-            }[] | null;
-        };
-        PresetChange: {
-            description?: string | null;
-            /** @description The version that was changed. If it is not the current one, the answer is 409 */
-            from_version?: number;
-            /** @description Slug of the model; null: the request names one */
-            model?: string | null;
-            /** @description Fallbacks, in order */
-            models?: string[] | null;
-            system_prompt?: string | null;
-            /** @description In the words of /v1/chat/completions: temperature, top_p, top_k, min_p, top_a, frequency_penalty, presence_penalty, repetition_penalty, seed, stop, max_tokens, reasoning, response_format, verbosity, service_tier */
-            parameters?: {
-                [key: string]: unknown;
-            } | null;
-            /** @description Routing preferences, as in a request */
-            provider?: {
-                [key: string]: unknown;
-            } | null;
-            /** @description Functions, in the words of /v1/chat/completions */
-            tools?: {
-                [key: string]: unknown;
-            }[] | null;
-            /** @description As in a request */
-            plugins?: {
-                [key: string]: unknown;
-            }[] | null;
-        };
-        PresetVersionHead: {
-            version: number;
-            /** @description user:… or key:… */
-            saved_by: string;
-            /** Format: date-time */
-            saved_at: string;
-        };
-        PresetVersionList: {
-            data: components["schemas"]["PresetVersionHead"][];
-            /** @description How many versions are kept */
-            most: number;
-            next: null;
-        };
-        PresetVersion: {
-            version: number;
-            /** @description user:… or key:… */
-            saved_by: string;
-            /** Format: date-time */
-            saved_at: string;
-            /** @description Slug of the model; null: the request names one */
-            model: string | null;
-            /** @description Fallbacks, in order */
-            models: string[] | null;
-            system_prompt: string | null;
-            /** @description In the words of /v1/chat/completions: temperature, top_p, top_k, min_p, top_a, frequency_penalty, presence_penalty, repetition_penalty, seed, stop, max_tokens, reasoning, response_format, verbosity, service_tier */
-            parameters: {
-                [key: string]: unknown;
-            } | null;
-            /** @description Routing preferences, as in a request */
-            provider: {
-                [key: string]: unknown;
-            } | null;
-            /** @description Functions, in the words of /v1/chat/completions */
-            tools: {
-                [key: string]: unknown;
-            }[] | null;
-            /** @description As in a request */
-            plugins: {
-                [key: string]: unknown;
-            }[] | null;
-        };
-        PresetRestore: {
-            version: number;
         };
         AccountKeyList: {
             data: components["schemas"]["AccountKey"][];
@@ -7555,6 +7292,111 @@ export interface components {
         Gone: {
             deleted: number;
         };
+        /** @description What became of the files of another gateway. */
+        Import: {
+            /** @enum {string} */
+            source: "openrouter" | "litellm";
+            dry_run: boolean;
+            rate: components["schemas"]["ImportRate"];
+            keys: components["schemas"]["ImportedKey"][];
+            presets: components["schemas"]["ImportedPreset"][];
+            lost: components["schemas"]["LostField"][];
+        };
+        /** @description A file of another gateway. */
+        ImportFile: {
+            /** @description For errors */
+            name?: string | null;
+            /** @description JSON, or YAML without anchors */
+            text: string;
+        };
+        /** @description Files of another gateway, and what is to be made of them. */
+        ImportInput: {
+            /** @enum {string} */
+            source: "openrouter" | "litellm";
+            /** @description At most 120 files with 1 MiB together */
+            files: components["schemas"]["ImportFile"][];
+            /**
+             * @description Only say what would be made
+             * @default true
+             */
+            dry_run: boolean;
+        };
+        /** @description With which dollars became rubles. */
+        ImportRate: {
+            rubles_per_dollar: string;
+            /** @enum {string} */
+            source: "static" | "manual" | "cbr";
+            /**
+             * Format: date-time
+             * @description Since when it holds; null for a rate of the configuration
+             */
+            from: string | null;
+        };
+        /** @description What became of a key. */
+        ImportedKey: {
+            /** @description The name here */
+            name: string;
+            /** @enum {string} */
+            outcome: "new" | "made" | "exists" | "refused";
+            /**
+             * @description Why it is not made.
+             * @enum {string|null}
+             */
+            reason: "expired" | "no_name" | "not_active" | "no_content" | "no_model" | "management" | "wrong_limit" | "no_room" | "invalid" | null;
+            /** @description What is wrong with one that is invalid */
+            sentence: string | null;
+            /** @description Models that it named and that are not served here */
+            models_not_here: string[];
+            /** @description Rubles */
+            limit: components["schemas"]["Decimal"] | null;
+            /** @enum {string|null} */
+            limit_reset: "daily" | "weekly" | "monthly" | null;
+            rate_limits: components["schemas"]["KeyRates"] | null;
+            allowed_models: string[] | null;
+            /** Format: date-time */
+            expires_at: string | null;
+            disabled: boolean;
+            /** @description The secret of a key that was made; it is shown this once */
+            key: string | null;
+        };
+        /** @description What became of a preset. */
+        ImportedPreset: {
+            /** @description The name here */
+            name: string;
+            /** @enum {string} */
+            outcome: "new" | "made" | "exists" | "refused";
+            /**
+             * @description Why it is not made.
+             * @enum {string|null}
+             */
+            reason: "expired" | "no_name" | "not_active" | "no_content" | "no_model" | "management" | "wrong_limit" | "no_room" | "invalid" | null;
+            /** @description What is wrong with one that is invalid */
+            sentence: string | null;
+            /** @description Models that it named and that are not served here */
+            models_not_here: string[];
+            description: string | null;
+            /** @description Slug of the model; null: the request names one */
+            model: string | null;
+            /** @description Fallbacks, in order */
+            models: string[] | null;
+            system_prompt: string | null;
+            /** @description In the words of /v1/chat/completions: temperature, top_p, top_k, min_p, top_a, frequency_penalty, presence_penalty, repetition_penalty, seed, stop, max_tokens, reasoning, response_format, verbosity, service_tier */
+            parameters: {
+                [key: string]: unknown;
+            } | null;
+            /** @description Routing preferences, as in a request */
+            provider: {
+                [key: string]: unknown;
+            } | null;
+            /** @description Functions, in the words of /v1/chat/completions */
+            tools: {
+                [key: string]: unknown;
+            }[] | null;
+            /** @description As in a request */
+            plugins: {
+                [key: string]: unknown;
+            }[] | null;
+        };
         /** @description An invoice to an organization. */
         Invoice: {
             id: string;
@@ -7698,6 +7540,19 @@ export interface components {
             ended_at: string | null;
             transfers: components["schemas"]["InvoiceTransfer"][];
         };
+        /** @description What a key may use in each minute, refilled continuously, and how many of its calls may run at one time. Null is the operator's limit, 0 is none. */
+        KeyRates: {
+            requests_per_minute: number | null;
+            /** @description Tokens of prompts and answers */
+            tokens_per_minute: number | null;
+            /**
+             * Format: double
+             * @description In exact digits
+             */
+            rubles_per_minute: number | null;
+            /** @description Calls of models at one time */
+            concurrent_calls: number | null;
+        };
         /** @description A page of a list. */
         ListAdminEndpoint: {
             data: components["schemas"]["AdminEndpoint"][];
@@ -7727,6 +7582,14 @@ export interface components {
             data: components["schemas"]["Vouchers"][];
             /** @description Of the next page; null: there is none */
             next: string | null;
+        };
+        /** @description A field that was given and is not carried. */
+        LostField: {
+            field: string;
+            /** @enum {string} */
+            why: "secret" | "statistics" | "identity" | "operator" | "built_in" | "none" | "unknown";
+            /** @description How often it was given */
+            count: number;
         };
         /** @description Money that moved for another reason than a call. */
         Movement: {
@@ -7875,6 +7738,170 @@ export interface components {
             /** @description Operator for the command line, or key: and the id of a management key */
             actor: string | null;
             wallet: string;
+        };
+        /** @description A preset with what it says. */
+        Preset: {
+            name: string;
+            /** @description In place of a model: @preset/name */
+            slug: string;
+            description: string | null;
+            version: number;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+            /** @description Slug of the model; null: the request names one */
+            model: string | null;
+            /** @description Fallbacks, in order */
+            models: string[] | null;
+            system_prompt: string | null;
+            /** @description In the words of /v1/chat/completions: temperature, top_p, top_k, min_p, top_a, frequency_penalty, presence_penalty, repetition_penalty, seed, stop, max_tokens, reasoning, response_format, verbosity, service_tier */
+            parameters: {
+                [key: string]: unknown;
+            } | null;
+            /** @description Routing preferences, as in a request */
+            provider: {
+                [key: string]: unknown;
+            } | null;
+            /** @description Functions, in the words of /v1/chat/completions */
+            tools: {
+                [key: string]: unknown;
+            }[] | null;
+            /** @description As in a request */
+            plugins: {
+                [key: string]: unknown;
+            }[] | null;
+            uses: components["schemas"]["PresetUses"];
+        };
+        /** @description The whole of a preset as it is to be. */
+        PresetChange: {
+            description?: string | null;
+            /** @description The version that was changed. If it is not the current one, the answer is 409 */
+            from_version?: number;
+            /** @description Slug of the model; null: the request names one */
+            model?: string | null;
+            /** @description Fallbacks, in order */
+            models?: string[] | null;
+            system_prompt?: string | null;
+            /** @description In the words of /v1/chat/completions: temperature, top_p, top_k, min_p, top_a, frequency_penalty, presence_penalty, repetition_penalty, seed, stop, max_tokens, reasoning, response_format, verbosity, service_tier */
+            parameters?: {
+                [key: string]: unknown;
+            } | null;
+            /** @description Routing preferences, as in a request */
+            provider?: {
+                [key: string]: unknown;
+            } | null;
+            /** @description Functions, in the words of /v1/chat/completions */
+            tools?: {
+                [key: string]: unknown;
+            }[] | null;
+            /** @description As in a request */
+            plugins?: {
+                [key: string]: unknown;
+            }[] | null;
+        };
+        /** @description A new preset. */
+        PresetInput: {
+            name: string;
+            description?: string | null;
+            /** @description Slug of the model; null: the request names one */
+            model?: string | null;
+            /** @description Fallbacks, in order */
+            models?: string[] | null;
+            system_prompt?: string | null;
+            /** @description In the words of /v1/chat/completions: temperature, top_p, top_k, min_p, top_a, frequency_penalty, presence_penalty, repetition_penalty, seed, stop, max_tokens, reasoning, response_format, verbosity, service_tier */
+            parameters?: {
+                [key: string]: unknown;
+            } | null;
+            /** @description Routing preferences, as in a request */
+            provider?: {
+                [key: string]: unknown;
+            } | null;
+            /** @description Functions, in the words of /v1/chat/completions */
+            tools?: {
+                [key: string]: unknown;
+            }[] | null;
+            /** @description As in a request */
+            plugins?: {
+                [key: string]: unknown;
+            }[] | null;
+        };
+        /** @description All presets of an account. */
+        PresetList: {
+            data: components["schemas"]["PresetRow"][];
+            /** @description How many presets an account may have */
+            most: number;
+            next: null;
+        };
+        /** @description Says which version is to be the newest one. */
+        PresetRestore: {
+            version: number;
+        };
+        /** @description A preset in the list. */
+        PresetRow: {
+            name: string;
+            /** @description In place of a model: @preset/name */
+            slug: string;
+            description: string | null;
+            version: number;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+            model: string | null;
+            uses: components["schemas"]["PresetUses"];
+        };
+        /** @description How much a preset was used. */
+        PresetUses: {
+            /** @description Over so many days, today included (UTC) */
+            days: number;
+            calls: number;
+            /** @description How many different keys made them */
+            keys: number;
+        };
+        /** @description A version of a preset with what it says. */
+        PresetVersion: {
+            version: number;
+            /** @description User:… or key:… */
+            saved_by: string;
+            /** Format: date-time */
+            saved_at: string;
+            /** @description Slug of the model; null: the request names one */
+            model: string | null;
+            /** @description Fallbacks, in order */
+            models: string[] | null;
+            system_prompt: string | null;
+            /** @description In the words of /v1/chat/completions: temperature, top_p, top_k, min_p, top_a, frequency_penalty, presence_penalty, repetition_penalty, seed, stop, max_tokens, reasoning, response_format, verbosity, service_tier */
+            parameters: {
+                [key: string]: unknown;
+            } | null;
+            /** @description Routing preferences, as in a request */
+            provider: {
+                [key: string]: unknown;
+            } | null;
+            /** @description Functions, in the words of /v1/chat/completions */
+            tools: {
+                [key: string]: unknown;
+            }[] | null;
+            /** @description As in a request */
+            plugins: {
+                [key: string]: unknown;
+            }[] | null;
+        };
+        /** @description A version of a preset. */
+        PresetVersionHead: {
+            version: number;
+            /** @description User:… or key:… */
+            saved_by: string;
+            /** Format: date-time */
+            saved_at: string;
+        };
+        /** @description The versions of a preset that are kept. */
+        PresetVersionList: {
+            data: components["schemas"]["PresetVersionHead"][];
+            /** @description How many versions are kept */
+            most: number;
+            next: null;
         };
         /** @description How old the dollar prices of built-in models are. */
         PricesAge: {
@@ -15390,424 +15417,6 @@ export interface operations {
             default: components["responses"]["Error"];
         };
     };
-    importFromOthers: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
-                "X-Weir"?: components["parameters"]["XWeir"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "source": "openrouter",
-                 *       "dry_run": true,
-                 *       "files": [
-                 *         {
-                 *           "name": "keys.json",
-                 *           "text": "{\"data\":[{\"hash\":\"f01d\",\"name\":\"Production\",\"limit\":100,\"limit_reset\":\"monthly\"}]}"
-                 *         }
-                 *       ]
-                 *     }
-                 */
-                "application/json": {
-                    /** @enum {string} */
-                    source: "openrouter" | "litellm";
-                    /** @description At most 120 files with 1 MiB together */
-                    files: {
-                        /** @description For errors */
-                        name?: string;
-                        /** @description JSON, or YAML without anchors */
-                        text: string;
-                    }[];
-                    /**
-                     * @description Only say what would be made
-                     * @default true
-                     */
-                    dry_run?: boolean;
-                };
-            };
-        };
-        responses: {
-            /** @description What became of the files */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        data: components["schemas"]["Import"];
-                    };
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            408: components["responses"]["Error"];
-            413: components["responses"]["Error"];
-            415: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    listPresets: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description All presets; there are at most 100 */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["PresetList"];
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    createPreset: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
-                "X-Weir"?: components["parameters"]["XWeir"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "name": "email-writer",
-                 *       "description": "Polite answers",
-                 *       "model": "sim/chat",
-                 *       "system_prompt": "You write short, polite e-mails.",
-                 *       "parameters": {
-                 *         "temperature": 0.3,
-                 *         "max_tokens": 400
-                 *       },
-                 *       "provider": {
-                 *         "sort": "price"
-                 *       }
-                 *     }
-                 */
-                "application/json": components["schemas"]["PresetInput"];
-            };
-        };
-        responses: {
-            /** @description The new preset */
-            201: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        data: components["schemas"]["Preset"];
-                    };
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            408: components["responses"]["Error"];
-            409: components["responses"]["Error"];
-            413: components["responses"]["Error"];
-            415: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    getPreset: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description Name of the preset
-                 * @example email-writer
-                 */
-                name: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The preset */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        data: components["schemas"]["Preset"];
-                    };
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    savePreset: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
-                "X-Weir"?: components["parameters"]["XWeir"];
-            };
-            path: {
-                /**
-                 * @description Name of the preset
-                 * @example email-writer
-                 */
-                name: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "description": "Polite answers",
-                 *       "model": "sim/chat",
-                 *       "system_prompt": "You write short, polite e-mails.",
-                 *       "parameters": {
-                 *         "temperature": 0.2,
-                 *         "max_tokens": 400
-                 *       }
-                 *     }
-                 */
-                "application/json": components["schemas"]["PresetChange"];
-            };
-        };
-        responses: {
-            /** @description The preset with its new version */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        data: components["schemas"]["Preset"];
-                    };
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            408: components["responses"]["Error"];
-            409: components["responses"]["Error"];
-            413: components["responses"]["Error"];
-            415: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    deletePreset: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
-                "X-Weir"?: components["parameters"]["XWeir"];
-            };
-            path: {
-                /**
-                 * @description Name of the preset
-                 * @example email-writer
-                 */
-                name: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description It is deleted */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        /** @constant */
-                        deleted: true;
-                    };
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    listPresetVersions: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description Name of the preset
-                 * @example email-writer
-                 */
-                name: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description All versions; the newest 50 are kept */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["PresetVersionList"];
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    getPresetVersion: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description Name of the preset
-                 * @example email-writer
-                 */
-                name: string;
-                /** @example 1 */
-                version: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The version */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        data: components["schemas"]["PresetVersion"];
-                    };
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    restorePreset: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
-                "X-Weir"?: components["parameters"]["XWeir"];
-            };
-            path: {
-                /**
-                 * @description Name of the preset
-                 * @example email-writer
-                 */
-                name: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "version": 1
-                 *     }
-                 */
-                "application/json": components["schemas"]["PresetRestore"];
-            };
-        };
-        responses: {
-            /** @description The preset with its new version */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        data: components["schemas"]["Preset"];
-                    };
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            408: components["responses"]["Error"];
-            409: components["responses"]["Error"];
-            413: components["responses"]["Error"];
-            415: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
     listJobs: {
         parameters: {
             query?: {
@@ -16068,6 +15677,60 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Error"];
             404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    importFromOthers: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "dry_run": true,
+                 *       "files": [
+                 *         {
+                 *           "name": "keys.json",
+                 *           "text": "{\"data\":[{\"hash\":\"f01d\",\"name\":\"Production\",\"limit\":100,\"limit_reset\":\"monthly\"}]}"
+                 *         }
+                 *       ],
+                 *       "source": "openrouter"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ImportInput"];
+            };
+        };
+        responses: {
+            /** @description What became of the files */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Import"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
             429: components["responses"]["RetryLater"];
             500: components["responses"]["Error"];
             503: components["responses"]["RetryLater"];
@@ -17235,6 +16898,356 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Profile"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    listPresets: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All presets; there are at most 100 */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PresetList"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    createPreset: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "description": "Polite answers",
+                 *       "name": "email-writer",
+                 *       "parameters": {
+                 *         "max_tokens": 400,
+                 *         "temperature": 0.3
+                 *       },
+                 *       "model": "sim/chat",
+                 *       "provider": {
+                 *         "sort": "price"
+                 *       },
+                 *       "system_prompt": "You write short, polite e-mails."
+                 *     }
+                 */
+                "application/json": components["schemas"]["PresetInput"];
+            };
+        };
+        responses: {
+            /** @description The new preset */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Preset"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getPreset: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Name of the preset
+                 * @example email-writer
+                 */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The preset */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Preset"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    savePreset: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /**
+                 * @description Name of the preset
+                 * @example email-writer
+                 */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "description": "Polite answers",
+                 *       "parameters": {
+                 *         "max_tokens": 400,
+                 *         "temperature": 0.2
+                 *       },
+                 *       "model": "sim/chat",
+                 *       "system_prompt": "You write short, polite e-mails."
+                 *     }
+                 */
+                "application/json": components["schemas"]["PresetChange"];
+            };
+        };
+        responses: {
+            /** @description The preset with its new version */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Preset"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    deletePreset: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /**
+                 * @description Name of the preset
+                 * @example email-writer
+                 */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is deleted */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        deleted: true;
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    listPresetVersions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Name of the preset
+                 * @example email-writer
+                 */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All versions; the newest 50 are kept */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PresetVersionList"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getPresetVersion: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Name of the preset
+                 * @example email-writer
+                 */
+                name: string;
+                /** @example 1 */
+                version: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The version */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["PresetVersion"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    restorePreset: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /**
+                 * @description Name of the preset
+                 * @example email-writer
+                 */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "version": 1
+                 *     }
+                 */
+                "application/json": components["schemas"]["PresetRestore"];
+            };
+        };
+        responses: {
+            /** @description The preset with its new version */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Preset"];
                     };
                 };
             };
