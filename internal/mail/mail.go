@@ -298,7 +298,7 @@ func (s *Sender) compose(p *post) (*gomail.Msg, error) {
 	if err := msg.To(asciiAddress(p.to)); err != nil {
 		return nil, errAddress // and not the address
 	}
-	msg.Subject(subjectOf(c.subject))
+	msg.Subject(subjectOf(c.Subject))
 	msg.SetMessageIDWithValue(cmp.Or(p.id, newID()) + "@" + cmp.Or(ownName(base), "weir"))
 	msg.SetDate()
 	msg.SetGenHeader("Auto-Submitted", "auto-generated")
@@ -307,9 +307,10 @@ func (s *Sender) compose(p *post) (*gomail.Msg, error) {
 		msg.SetGenHeaderPreformatted("List-Unsubscribe", "<"+base+p.stop+">")
 		msg.SetGenHeaderPreformatted("List-Unsubscribe-Post", "List-Unsubscribe=One-Click")
 	}
-	msg.SetBodyString(gomail.TypeTextPlain, plainText(c))
-	msg.AddAlternativeString(gomail.TypeTextHTML, page(c))
-	return msg, nil
+	if err := msg.SetBodyTextTemplate(textLayout, c); err != nil {
+		return nil, err
+	}
+	return msg, msg.AddAlternativeHTMLTemplate(htmlLayout, c)
 }
 
 var errAddress = fault.New(fault.Unprocessable, "mail.compose", "this is no address that a mail can be sent to")

@@ -281,21 +281,24 @@ func TestMails(t *testing.T) {
 	}
 }
 
-// EHLO and Message-ID have the public host name, and internationalized names are sent as punycode.
+// EHLO and Message-ID have the public host name, and internationalized names are sent as punycode, also in links.
 func TestNamesOfTheNet(t *testing.T) {
 	t.Parallel()
-	for _, x := range []struct{ base, from, to, greeted, rcpt, id string }{
-		{"https://weir.example.org:8443", "Weir <weir@example.org>", "anna@example.org", "weir.example.org", "<anna@example.org>", "@weir.example.org>"},
-		{"https://шлюз.рф", "Шлюз <weir@шлюз.рф>", "anna@почта.рф", "xn--g1ah2bza.xn--p1ai", "<anna@xn--80a1acny.xn--p1ai>", "@xn--g1ah2bza.xn--p1ai>"},
-		{"https://xn--g1ah2bza.xn--p1ai", "weir@xn--g1ah2bza.xn--p1ai", "anna@Почта.РФ", "xn--g1ah2bza.xn--p1ai", "<anna@xn--80a1acny.xn--p1ai>", "@xn--g1ah2bza.xn--p1ai>"},
-		{"http://127.0.0.1:8080", "weir@example.org", "anna@example.org", "", "<anna@example.org>", "@weir>"},
+	for _, x := range []struct{ base, from, to, greeted, rcpt, id, link string }{
+		{"https://weir.example.org:8443", "Weir <weir@example.org>", "anna@example.org", "weir.example.org", "<anna@example.org>", "@weir.example.org>", "https://weir.example.org:8443"},
+		{"https://шлюз.рф", "Шлюз <weir@шлюз.рф>", "anna@почта.рф", "xn--g1ah2bza.xn--p1ai", "<anna@xn--80a1acny.xn--p1ai>", "@xn--g1ah2bza.xn--p1ai>", "https://xn--g1ah2bza.xn--p1ai"},
+		{"https://xn--g1ah2bza.xn--p1ai", "weir@xn--g1ah2bza.xn--p1ai", "anna@Почта.РФ", "xn--g1ah2bza.xn--p1ai", "<anna@xn--80a1acny.xn--p1ai>", "@xn--g1ah2bza.xn--p1ai>", "https://xn--g1ah2bza.xn--p1ai"},
+		{"http://127.0.0.1:8080", "weir@example.org", "anna@example.org", "", "<anna@example.org>", "@weir>", "http://127.0.0.1:8080"},
 	} {
 		s := serve(t)
 		m, _ := s.sender(func(c *mail.Config) { c.From, c.BaseURL = x.from, func() string { return x.base } })
-		if !m.Send(person.Mail{To: x.to, Kind: person.MailPassword, Locale: "ru"}) {
+		if !m.Send(person.Mail{To: x.to, Kind: person.MailReset, Link: "/reset#tok", Locale: "ru"}) {
 			t.Fatal("there was no room")
 		}
-		head, _, _ := read(t, got(t, s.received))
+		head, text, html := read(t, got(t, s.received))
+		if !strings.Contains(html, `href="`+x.link+`/reset#tok"`) || !strings.Contains(html, ">"+x.base+"/reset#tok<") || !strings.Contains(text, x.base+"/reset#tok") {
+			t.Errorf("%s: its link is not %s: %s", x.base, x.link, html)
+		}
 		s.mu.Lock()
 		if x.greeted != "" && s.greeted != x.greeted || !strings.Contains(s.to, x.rcpt) || !strings.HasSuffix(head.Get("Message-Id"), x.id) {
 			t.Errorf("%s: it calls itself %s, sends to %s, Message-ID %s", x.base, s.greeted, s.to, head.Get("Message-Id"))

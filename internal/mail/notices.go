@@ -14,24 +14,24 @@ const longestName = 60 // characters of a name in a subject
 // noticeOf writes the mail of a cause. One fact is the subject; several are a list.
 func noticeOf(m *notify.Mail, base, host string) *content {
 	t := tongueOf(m.Locale)
-	c := &content{lang: t.lang, button: t.buttons[m.Cause], link: base + linkOf(m.Cause, m.Facts)}
+	c := &content{Lang: t.lang, Button: t.buttons[m.Cause], Link: base + linkOf(m.Cause, m.Facts)}
 	if m.Cause == "" {
-		c.subject, c.lead, c.button, c.link = strings.ReplaceAll(t.testSubject, "{host}", host), t.testText, t.settings, base+"/settings/notifications"
+		c.Subject, c.Lead, c.Button, c.Link = strings.ReplaceAll(t.testSubject, "{host}", host), t.testText, t.settings, base+"/settings/notifications"
 		return c
 	}
 	for i := range m.Facts {
 		title, text := t.fact(&m.Facts[i])
-		c.items = append(c.items, item{title, text})
+		c.Items = append(c.Items, item{title, text})
 	}
-	if len(c.items) == 1 {
-		c.subject, c.lead, c.items = c.items[0].title, c.items[0].text, nil
+	if len(c.Items) == 1 {
+		c.Subject, c.Lead, c.Items = c.Items[0].Title, c.Items[0].Text, nil
 	} else {
-		c.subject = t.several(m.Cause, len(c.items))
+		c.Subject = t.several(m.Cause, len(c.Items))
 	}
-	c.end = strings.ReplaceAll(t.why, "{host}", host)
-	c.footer = []footnote{{t.settings, base + "/settings/notifications"}}
+	c.End = strings.ReplaceAll(t.why, "{host}", host)
+	c.Footer = []footnote{{t.settings, base + "/settings/notifications"}}
 	if m.Unsubscribe != "" {
-		c.footer = append(c.footer, footnote{strings.ReplaceAll(t.stop, "{cause}", t.causes[m.Cause]), base + "/unsubscribe#" + m.Unsubscribe})
+		c.Footer = append(c.Footer, footnote{strings.ReplaceAll(t.stop, "{cause}", t.causes[m.Cause]), base + "/unsubscribe#" + m.Unsubscribe})
 	}
 	return c
 }

@@ -10,9 +10,9 @@ import (
 func signInOf(m *person.Mail, base, host string) *content {
 	w := wordsOf(m.Kind, m.Locale)
 	at := func(text string) string { return strings.ReplaceAll(text, "{host}", host) }
-	c := &content{lang: w.lang, subject: at(w.subject), lead: at(w.text), end: at(w.end)}
+	c := &content{Lang: w.lang, Subject: at(w.subject), Lead: at(w.text), End: at(w.end)}
 	if m.Link != "" {
-		c.button, c.link = w.button, base+m.Link
+		c.Button, c.Link = w.button, base+m.Link
 	}
 	return c
 }
