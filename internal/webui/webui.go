@@ -35,9 +35,9 @@ func Built() fs.FS {
 // Site is the interface. It is safe for concurrent use.
 type Site struct {
 	files map[string]*File
-	app   *template // nil: the interface was not built
-	entry *template // sign-in and all that leads to it
-	needs []need    // of pages in app
+	app   *builtPage // nil: the interface was not built
+	entry *builtPage // sign-in and all that leads to it
+	needs []need     // of pages in app
 }
 
 // File is content that is sent as it is. It is safe for concurrent use.
@@ -304,8 +304,8 @@ func codings(values []string) (a accepted) {
 	return accepted{br: takes("br"), gzip: takes("gzip", "x-gzip")}
 }
 
-// template is a built page between its placeholders.
-type template struct {
+// builtPage is a page of the interface between its placeholders.
+type builtPage struct {
 	parts  [][]byte
 	places []string // after each part but the last
 }
@@ -316,8 +316,8 @@ const headEnd = "</head>"
 var placeholders = []string{"__LANG__", "__THEME__", "__NONCE__", headEnd}
 
 // parse splits a page at its placeholders. All must be there: a page without a nonce would not run.
-func parse(content []byte) (*template, error) {
-	t := &template{}
+func parse(content []byte) (*builtPage, error) {
+	t := &builtPage{}
 	seen := map[string]bool{}
 	for {
 		at, which := -1, ""
@@ -341,7 +341,7 @@ func parse(content []byte) (*template, error) {
 	return t, nil
 }
 
-func (t *template) fill(values map[string]string) []byte {
+func (t *builtPage) fill(values map[string]string) []byte {
 	var b []byte
 	for i, p := range t.parts {
 		b = append(b, p...)
@@ -354,7 +354,7 @@ func (t *template) fill(values map[string]string) []byte {
 
 // page is the interface for one request.
 type page struct {
-	*template
+	*builtPage
 	need   *need // nil: no more than every page
 	secure bool
 }

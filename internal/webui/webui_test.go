@@ -219,8 +219,14 @@ func TestNotBuilt(t *testing.T) {
 	}
 	for lang, want := range map[string]string{"en": "make build", "ru": "Описание API"} {
 		r := get(t, s, "/models", "Accept", "text/html", "Accept-Language", lang)
-		if body := text(t, r); !strings.Contains(body, want) || strings.Contains(body, "<script") || !strings.Contains(r.Header.Get("Content-Security-Policy"), "default-src 'none'") {
+		body, policy := text(t, r), r.Header.Get("Content-Security-Policy")
+		if !strings.Contains(body, want) || strings.Contains(body, "<script") || !strings.Contains(policy, "default-src 'none'") {
 			t.Errorf("in %s: %v\n%s", lang, r.Header, body)
+		}
+		_, rest, _ := strings.Cut(body, `<style nonce="`)
+		nonce, style, _ := strings.Cut(rest, `">`)
+		if nonce == "" || !strings.Contains(policy, "'nonce-"+nonce+"'") || !strings.Contains(style, "[data-theme=dark]{color-scheme:dark;") {
+			t.Errorf("in %s the style is not allowed, or damaged: %s\n%s", lang, policy, body)
 		}
 	}
 	if get(t, s, "/models") != nil {

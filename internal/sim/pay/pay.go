@@ -9,7 +9,7 @@ import (
 	"crypto/subtle"
 	"encoding/hex"
 	"fmt"
-	"html"
+	"html/template"
 	"io"
 	"net/http"
 	"net/url"
@@ -729,7 +729,25 @@ func (s *Shop) setFaults(w http.ResponseWriter, r *http.Request) {
 	kit.SendJSON(w, 200, []byte(`{}`))
 }
 
-// page is where the payer decides.
+// decision is the page where the payer decides.
+var decision = template.Must(template.New("decision").Parse(`<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>Play money</title>
+<style>
+body{font:16px/1.5 sans-serif;max-width:28rem;margin:3rem auto;padding:0 1rem}
+button{font:inherit;padding:.6rem 1.2rem;margin:.3rem .3rem .3rem 0}
+</style>
+<h1>Play money</h1>
+<p>This page stands for the payment provider. No money moves.</p>
+<p>{{.Description}}: <b>{{.Rubles}} RUB</b></p>
+<form method="post"><button name="do" value="pay">Pay</button> <button name="do" value="decline">Decline</button></form>
+<p>Card: 5555&nbsp;5555&nbsp;5555&nbsp;4444, of nobody.</p>
+</html>
+`))
+
+// page shows a payment to the payer.
 func (s *Shop) page(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	p := s.find(r.PathValue("id"))
@@ -744,11 +762,7 @@ func (s *Shop) page(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'")
-	fmt.Fprintf(w, `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Play money</title>
-<style>body{font:16px/1.5 sans-serif;max-width:28rem;margin:3rem auto;padding:0 1rem}button{font:inherit;padding:.6rem 1.2rem;margin:.3rem .3rem .3rem 0}</style>
-<h1>Play money</h1><p>This page stands for the payment provider. No money moves.</p><p>%s: <b>%s RUB</b></p>
-<form method="post"><button name="do" value="pay">Pay</button> <button name="do" value="decline">Decline</button></form>
-<p>Card: 5555&nbsp;5555&nbsp;5555&nbsp;4444, of nobody.</p></html>`, html.EscapeString(shown.Description), rubles(shown.Kopecks))
+	_ = decision.Execute(w, struct{ Description, Rubles string }{shown.Description, rubles(shown.Kopecks)}) // a payer who is gone needs no page
 }
 
 func (s *Shop) decide(w http.ResponseWriter, r *http.Request) {
