@@ -26,10 +26,8 @@ type book struct {
 	addresses map[string]string      // of files of the repository
 	sizes     map[string]image.Config
 	children  map[string][]*page // pages that others list, by those
-	style     string             // addresses of files
-	script    string
-	icon      string
-	font      string
+
+	Style, Script, Icon, Font string // addresses of files
 }
 
 const (
@@ -169,10 +167,10 @@ func (b *book) embedded(files fs.FS) error {
 	if err != nil {
 		return err
 	}
-	b.font = b.asset("inter", ".woff2", "font/woff2", font)
-	b.icon = b.asset("weir", ".svg", "image/svg+xml", icon)
-	b.script = b.asset("docs", ".js", "text/javascript; charset=utf-8", script)
-	b.style = b.asset("docs", ".css", "text/css; charset=utf-8", []byte(strings.ReplaceAll(tokens, "./assets/inter.woff2", b.font)+string(style)))
+	b.Font = b.asset("inter", ".woff2", "font/woff2", font)
+	b.Icon = b.asset("weir", ".svg", "image/svg+xml", icon)
+	b.Script = b.asset("docs", ".js", "text/javascript; charset=utf-8", script)
+	b.Style = b.asset("docs", ".css", "text/css; charset=utf-8", []byte(strings.ReplaceAll(tokens, "./assets/inter.woff2", b.Font)+string(style)))
 	return nil
 }
 
@@ -214,8 +212,8 @@ func (b *book) lists() {
 			w.Name("about").Text(p.about)
 			w.Name("headings").Array()
 			for _, h := range p.contents {
-				if h.level == 2 {
-					w.Texts([]string{h.id, h.text})
+				if h.Level == 2 {
+					w.Texts([]string{h.ID, h.Text})
 				}
 			}
 			w.EndArray()

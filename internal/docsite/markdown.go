@@ -46,8 +46,8 @@ func (p *page) twin() string { return Root + "/" + p.file }
 
 // heading is one that a page's table of contents has.
 type heading struct {
-	level    int
-	id, text string
+	Level    int
+	ID, Text string
 }
 
 // section is what stands below a heading, for the search.

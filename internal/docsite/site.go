@@ -204,21 +204,20 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; font-sr
 func (a *answer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	webui.Restrict(w.Header(), strings.HasPrefix(a.base, "https://"), policy)
 	v := variant{lang: webui.Language(r), theme: webui.Theme(r), base: a.base, signedIn: a.site.signedIn(r)}
-	look := &look{book: a.book, sources: &a.site.sources, variant: v, words: words[v.lang]}
+	look := func(p *page) *view { return newView(a.book, &a.site.sources, v, p) }
 	switch {
 	case a.search:
 		q, err := url.ParseQuery(r.URL.RawQuery)
 		if err != nil || len(q.Get("q")) > maxQuery {
-			look.send(w, r, http.StatusBadRequest, look.results(""))
+			send(w, r, http.StatusBadRequest, look(nil).results(""))
 			return
 		}
-		look.send(w, r, http.StatusOK, look.results(q.Get("q")))
+		send(w, r, http.StatusOK, look(nil).results(q.Get("q")))
 	case a.page == nil:
-		look.send(w, r, http.StatusNotFound, look.missing())
+		send(w, r, http.StatusNotFound, look(nil).missing())
 	default:
 		v.name = a.page.name
-		look.variant = v
-		a.site.keep(v, func() (string, []byte) { return "text/html; charset=utf-8", look.render(a.page) }).ServeHTTP(w, r)
+		a.site.keep(v, func() (string, []byte) { return "text/html; charset=utf-8", look(a.page).render(a.page) }).ServeHTTP(w, r)
 	}
 }
 

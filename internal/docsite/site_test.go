@@ -423,7 +423,7 @@ func TestHostilePaths(t *testing.T) {
 func TestSearch(t *testing.T) {
 	t.Parallel()
 	s := serve(t, shared, ours)
-	first := regexp.MustCompile(`(?s)<ol class="results"[^>]*><li><a href="([^"]*)"`)
+	first := regexp.MustCompile(`(?s)<ol class="results"[^>]*>\s*<li><a href="([^"]*)"`)
 	for query, want := range map[string]string{
 		"money": "/docs/money", "Routing": "/docs/routing", "claude code": "/docs/clients#claude-code-", "idempotency-key": "/docs/", "POST /v1/rerank": "/docs/re",
 		"what is held": "/docs/money#what-is-held", "ьщтун": "/docs/money", "pricing.rub_per_usd": "/docs/settings#pricing", "payment_required": "/docs/errors",
@@ -449,7 +449,7 @@ func TestReaders(t *testing.T) {
 	t.Parallel()
 	s := serve(t, shared, ours)
 	en := get(t, s, "/docs/money")
-	if !strings.Contains(en.text, `<html lang="en" data-theme="system">`) || !strings.Contains(en.text, `href="/sign-in?to=%2Fdocs%2Fmoney"`) {
+	if !strings.Contains(en.text, `<html lang="en" data-theme="system">`) || !strings.Contains(en.text, `href="/sign-in?to=%2fdocs%2fmoney"`) {
 		t.Errorf("%.900s", en.text)
 	}
 	ru := get(t, s, "/docs/money", "Accept-Language", "ru", "Cookie", "weir_theme=dark; __Host-weir=abc")
