@@ -62,7 +62,7 @@ func (p *place) hint(text string) string {
 	if !strings.Contains(text, "weir ") { // as most lines of a log: making a program costs more than writing the line
 		return text
 	}
-	return newProgram().Hint(text, p.again(), isLocated)
+	return hint(newProgram().Model.Node, text, p.again())
 }
 
 // missing says how to reach the service of a package, for a command that found no ledger without it.
@@ -85,7 +85,13 @@ var needsNoQuotes = regexp.MustCompile(`^[A-Za-z0-9_./:@%+=,\\-]+$`)
 
 // unread fails for variables that are meant for Weir and that nothing reads.
 func unread(path string) error {
-	return config.Unread(os.Environ(), path, newProgram().Variables()...)
+	var names []string
+	for _, c := range newProgram().Model.Leaves(false) {
+		for _, f := range c.Flags {
+			names = append(names, f.Envs...)
+		}
+	}
+	return config.Unread(os.Environ(), path, names...)
 }
 
 // load reads the configuration for a command that calls no provider.
@@ -186,7 +192,7 @@ func (c *userBootstrapCmd) Run(ctx context.Context) error {
 type userAddCmd struct {
 	place
 	Name string `arg:"" help:"Name of the user, to be used in other commands."`
-	Role string `help:"user, operator or administrator (${default}): an administrator's management keys change providers, prices and rates." enum:"user,operator,administrator" default:"user"`
+	Role string `help:"user, operator or administrator (${default}): an administrator's management keys change providers, prices and rates." enum:"user,operator,administrator" default:"user" placeholder:"ROLE"`
 }
 
 func (c *userAddCmd) Run(ctx context.Context) error {
@@ -275,7 +281,7 @@ func (c *userSetupCmd) Run(ctx context.Context) error {
 type userInviteCmd struct {
 	place
 	Email string `arg:"" optional:"" help:"Whom the link is for: their address is then fixed. Without it, who has the link gives one."`
-	Role  string `help:"user, operator or administrator (${default})." enum:"user,operator,administrator" default:"user"`
+	Role  string `help:"user, operator or administrator (${default})." enum:"user,operator,administrator" default:"user" placeholder:"ROLE"`
 	Note  string `help:"What the list of invitations says of it."`
 }
 
@@ -471,7 +477,7 @@ type keyAddCmd struct {
 	User       string        `arg:"" help:"Name or id of the user."`
 	Name       string        `help:"What the key is for." default:"key"`
 	Limit      string        `help:"Most rubles that the key may spend." placeholder:"RUBLES"`
-	Reset      string        `help:"When the limit resets: daily, weekly or monthly (00:00 UTC)." enum:",daily,weekly,monthly" default:""`
+	Reset      string        `help:"When the limit resets: daily, weekly or monthly (00:00 UTC)." enum:",daily,weekly,monthly" default:"" placeholder:"PERIOD"`
 	Expires    time.Duration `help:"Time until the key expires, such as 720h." placeholder:"DURATION"`
 	Management bool          `help:"A key that manages keys and cannot call models."`
 	Strict     bool          `help:"Answer with the literal response schema by default."`

@@ -4,10 +4,11 @@ import (
 	"bytes"
 	"flag"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 
-	"weir/internal/cli"
+	"github.com/alecthomas/kong"
 )
 
 var update = flag.Bool("update", false, "write docs/commands.md anew")
@@ -48,33 +49,45 @@ func TestCommandsPage(t *testing.T) {
 func commandsReference(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
-	for _, top := range newProgram().Within {
+	for _, top := range newProgram().Model.Children {
+		if top.Hidden {
+			continue
+		}
 		b.WriteString(firstCommand + "weir " + top.Path() + "\n\n")
-		if len(top.Within) == 0 {
+		if len(top.Children) == 0 {
 			block(t, &b, top)
 			continue
 		}
 		b.WriteString(top.Help + "\n\n")
-		for _, c := range newProgram().Leaves() {
-			if strings.HasPrefix(c.Path(), top.Path()+" ") {
-				b.WriteString("### weir " + c.Path() + "\n\n")
-				block(t, &b, c)
-			}
+		for _, c := range top.Leaves(true) {
+			b.WriteString("### weir " + c.Path() + "\n\n")
+			block(t, &b, c)
 		}
 	}
 	return strings.TrimRight(withoutEmptyFlags(b.String()+"\n"), "\n") + "\n"
 }
 
+var aliases = regexp.MustCompile(`\([^)]*\)`)
+
 // block writes the help of a command as code, without what every command has.
-func block(t *testing.T, b *strings.Builder, c *cli.Command) {
+func block(t *testing.T, b *strings.Builder, c *kong.Node) {
 	t.Helper()
 	var help bytes.Buffer
-	if err := writeHelp(&help, c); err != nil {
+	program := newProgram()
+	program.Stdout = &help
+	ctx, err := kong.Trace(program, strings.Fields(aliases.ReplaceAllString(c.Path(), "")))
+	if err == nil {
+		err = ctx.PrintUsage(false)
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	common := false
 	for line := range strings.Lines(help.String()) {
 		line = strings.TrimRight(line, "\n")
+		if line == "" && common { // between flags of all commands and those of this one
+			continue
+		}
 		if flagged := strings.TrimLeft(line, " "); strings.HasPrefix(flagged, "-") {
 			common = strings.HasPrefix(flagged, "-h, --help") || strings.HasPrefix(flagged, "-c, --config") || strings.HasPrefix(flagged, "--data=")
 		} else if !strings.HasPrefix(line, "   ") {

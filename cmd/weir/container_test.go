@@ -159,8 +159,8 @@ func TestContainerFile(t *testing.T) {
 	entry := execForm(t, one(t, i, "ENTRYPOINT"))
 	_, health, _ := strings.Cut(one(t, i, "HEALTHCHECK"), "CMD ")
 	for want, args := range map[string][]string{"serve": append(entry, execForm(t, one(t, i, "CMD"))...), "ready": execForm(t, health)} {
-		c, err := newProgram().Parse(args[1:], func(string) (string, bool) { return "", false })
-		if err != nil || args[0] != "/weir" || c.Path() != want {
+		ctx, err := newProgram().Parse(args[1:])
+		if err != nil || args[0] != "/weir" || ctx.Command() != want {
 			t.Errorf("%q: %v, want %s", args, err, want)
 		}
 	}

@@ -2,9 +2,8 @@ package main
 
 import (
 	"fmt"
-	"io"
 
-	"weir/internal/cli"
+	"github.com/alecthomas/kong"
 )
 
 // examples are printed at the start of each command's help. Units: rubles, and durations such as 720h.
@@ -93,14 +92,13 @@ var examples = map[string]string{
 	"secrets rotate":                   "weir secrets rotate -c weir.yaml",
 	"route explain":                    "weir route explain openai/gpt-5.4 --user alice",
 	"version":                          "weir version",
+	"completion":                       "weir completion bash",
 }
 
-// writeHelp prints the example of a command before its description.
-func writeHelp(w io.Writer, c *cli.Command) error {
-	if example, ok := examples[c.Path()]; ok {
-		if _, err := fmt.Fprintf(w, "Example: %s\n\n", example); err != nil {
-			return err
-		}
+// printHelp prints the example of a command before its description.
+func printHelp(options kong.HelpOptions, ctx *kong.Context) error {
+	if c := ctx.Selected(); c != nil && examples[c.Path()] != "" {
+		fmt.Fprintf(ctx.Stdout, "Example: %s\n\n", examples[c.Path()])
 	}
-	return c.WriteHelp(w)
+	return kong.DefaultHelpPrinter(options, ctx)
 }

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"context"
-	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -14,7 +12,7 @@ var word = regexp.MustCompile(`'[^']*'|\S+`)
 func TestExamples(t *testing.T) {
 	t.Parallel()
 	leaves := 0
-	for _, node := range newProgram().Leaves() {
+	for _, node := range newProgram().Model.Leaves(true) {
 		leaves++
 		example, ok := examples[node.Path()]
 		if !ok {
@@ -25,20 +23,13 @@ func TestExamples(t *testing.T) {
 		for _, w := range word.FindAllString(example, -1)[1:] {
 			args = append(args, strings.Trim(w, "'"))
 		}
-		c, err := newProgram().Parse(args, os.LookupEnv)
+		ctx, err := newProgram().Parse(args)
 		if err != nil {
 			t.Errorf("%s: %v", example, err)
-		} else if got := c.Path(); got != node.Path() {
-			t.Errorf("the example of %s is one of %s", node.Path(), got)
-		}
-	}
-	for _, node := range newProgram().Leaves() {
-		switch node.Target().(type) {
-		case interface{ Run() error }, interface{ Run(context.Context) error }, interface {
-			Run(context.Context, verb) error
-		}:
-		default:
-			t.Errorf("%s cannot be run", node.Path())
+		} else if got := ctx.Selected(); got.Path() != node.Path() {
+			t.Errorf("the example of %s is one of %s", node.Path(), got.Path())
+		} else if !got.Target.Addr().MethodByName("Run").IsValid() {
+			t.Errorf("%s cannot be run", got.Path())
 		}
 	}
 	if leaves != len(examples) {

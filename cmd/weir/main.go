@@ -11,8 +11,9 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/alecthomas/kong"
+
 	"weir/internal/app"
-	"weir/internal/cli"
 	"weir/internal/fault"
 	"weir/internal/plugin/pdftext"
 )
@@ -50,6 +51,21 @@ type commands struct {
 	Migrate  migrateCmd   `cmd:"" help:"Copy the database to another one: from SQLite to PostgreSQL, or back."`
 	Doctor   doctorCmd    `cmd:"" help:"Examine the installation, and say what to do about each finding."`
 	Version  versionCmd   `cmd:"" help:"Print the version."`
+
+	Completion completionCmd `cmd:"" help:"Print what makes a shell complete commands and flags."`
+	Complete   completeCmd   `cmd:"" hidden:"" help:"Print what may come next on a command line, for shells."`
+}
+
+// AfterApply refuses flags that are given twice: one of the values would be lost.
+func (*commands) AfterApply(ctx *kong.Context) error {
+	seen := map[*kong.Flag]bool{}
+	for _, p := range ctx.Path {
+		if p.Flag != nil && seen[p.Flag] && !p.Flag.IsSlice() {
+			return fmt.Errorf("--%s is given twice", p.Flag.Name)
+		}
+		seen[p.Flag] = true
+	}
+	return nil
 }
 
 func main() { os.Exit(run(os.Args[1:])) }
@@ -59,21 +75,20 @@ func run(args []string) int {
 		return pdftext.Main(args, os.Stdin, os.Stdout)
 	}
 	program := newProgram()
-	c, err := program.Parse(usual(args), os.LookupEnv)
-	switch {
-	case errors.Is(err, cli.ErrHelp):
-		err = writeHelp(os.Stdout, c)
-	case err != nil:
+	ctx, err := program.Parse(usual(args))
+	var wrong *kong.ParseError
+	if errors.As(err, &wrong) {
 		fmt.Fprintf(os.Stderr, "weir: %v\n\n", err)
-		if writeHelp(os.Stderr, c) == nil {
-			return wrongUsage
-		}
-	default:
-		err = start(c)
+		program.Stdout = os.Stderr
+		_ = wrong.Context.PrintUsage(false) // the error was said
+		return wrongUsage
 	}
-	if err != nil {
+	base, stop := context.WithCancel(context.Background())
+	defer stop()
+	ctx.BindTo(base, (*context.Context)(nil))
+	if err := ctx.Run(verb(ctx.Selected().Name)); err != nil {
 		said := sentence(err)
-		if at, ok := c.Target().(located); ok {
+		if at, ok := target(ctx.Selected()).(located); ok {
 			said = at.hint(said)
 			if app.IsNoLedger(err) {
 				said += at.missing()
@@ -105,30 +120,17 @@ type located interface {
 	missing() string
 }
 
-func isLocated(target any) bool { _, ok := target.(located); return ok }
+// target is the struct of a command.
+func target(c *kong.Node) any { return c.Target.Addr().Interface() }
 
 // wrongUsage is the exit code for a command line that says nothing that can be done.
 const wrongUsage = 2
 
-// start runs a command.
-func start(c *cli.Command) error {
-	ctx, stop := context.WithCancel(context.Background())
-	defer stop()
-	switch t := c.Target().(type) {
-	case interface{ Run() error }:
-		return t.Run()
-	case interface {
-		Run(ctx context.Context, verb verb) error
-	}:
-		return t.Run(ctx, verb(c.Name))
-	}
-	return c.Target().(interface {
-		Run(ctx context.Context) error
-	}).Run(ctx) // tested
-}
-
-func newProgram() *cli.Command {
-	return cli.New("weir", "A model gateway: one HTTP API in front of many providers, metered in rubles. To try it: weir demo", new(commands))
+func newProgram() *kong.Kong {
+	return kong.Must(new(commands), kong.Name("weir"),
+		kong.Description("A model gateway: one HTTP API in front of many providers, metered in rubles. To try it: weir demo"),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 80}), kong.Help(printHelp),
+		kong.WithHyphenPrefixedParameters(true)) // values such as -5
 }
 
 // sentence returns the message of an error for a person: the public text, and the cause if it says more.

@@ -1,26 +1,31 @@
-package cli
+package main
 
-import "strings"
+import (
+	"slices"
+	"strings"
 
-// Hint puts flags, with a space before them, behind each command of the program that text names: "see: weir user list" becomes "see: weir
-// user list -c weir.yaml". A command is meant whose target takes them.
-func (c *Command) Hint(text, flags string, takes func(target any) bool) string {
+	"github.com/alecthomas/kong"
+)
+
+// hint puts flags, with a space before them, behind each command of the program that text names: "see: weir user list" becomes "see: weir
+// user list -c weir.yaml". A command is meant that is located.
+func hint(program *kong.Node, text, flags string) string {
 	if flags == "" {
 		return text
 	}
 	var b strings.Builder
 	for {
-		i := strings.Index(text, c.Name+" ")
+		i := strings.Index(text, program.Name+" ")
 		if i < 0 {
 			b.WriteString(text)
 			return b.String()
 		}
 		begins := i == 0 || !partOfWord(text[i-1])
-		end := i + len(c.Name)
-		at := c
+		end := i + len(program.Name)
+		at := program
 		for begins {
 			word := firstWord(text[end:])
-			sub := at.named(word)
+			sub := child(at, word)
 			if sub == nil {
 				break
 			}
@@ -28,10 +33,10 @@ func (c *Command) Hint(text, flags string, takes func(target any) bool) string {
 		}
 		b.WriteString(text[:end])
 		text = text[end:]
-		if len(at.Within) > 0 && at != c && at.fallback != nil {
-			at = at.fallback
+		if at.DefaultCmd != nil {
+			at = at.DefaultCmd
 		}
-		if len(at.Within) == 0 && takes(at.Target()) {
+		if _, ok := target(at).(located); ok {
 			if word := firstWord(text); word != "" && word == strings.ToUpper(word) { // a placeholder, such as NAME
 				b.WriteString(text[:1+len(word)])
 				text = text[1+len(word):]
@@ -39,6 +44,16 @@ func (c *Command) Hint(text, flags string, takes func(target any) bool) string {
 			b.WriteString(flags)
 		}
 	}
+}
+
+// child is the command of a group that a word names, nil if it names none.
+func child(of *kong.Node, word string) *kong.Node {
+	for _, c := range of.Children {
+		if c.Name == word || slices.Contains(c.Aliases, word) {
+			return c
+		}
+	}
+	return nil
 }
 
 // firstWord is the word behind a single space, "" if there is none.
