@@ -38,7 +38,7 @@ func compare(ctx context.Context, s settings, other string) error {
 		}
 		one := s
 		one.weir = binary
-		t, err := startWeir(ctx, one, home, mock, roomyLimits, 0, 0)
+		t, err := startWeir(ctx, one, home, mock)
 		if err != nil {
 			return err
 		}

@@ -30,13 +30,11 @@ type load struct {
 	warm     int           // requests sent before, without counting
 	frames   int           // text frames of a complete stream; 0: the answer is not a stream
 	patience time.Duration // limit of one request
-	refusals bool          // 429 and 503 are counted separately, not as errors
 }
 
 // figures are the results of a load.
 type figures struct {
 	Requests   int
-	Refused    int
 	Errors     int    // answers that were not 200, incomplete, or wrong
 	Cut        int    // those of Errors that were streams with missing frames or without an end
 	FirstError string // the first of Errors
@@ -132,7 +130,6 @@ func gather(clients []client, took time.Duration) figures {
 		first = append(first, c.firstFrame...)
 		delay = append(delay, c.frameDelay...)
 		f.Errors += c.errors
-		f.Refused += c.refused
 		f.Cut += c.cut
 		if f.FirstError == "" {
 			f.FirstError = c.firstError
@@ -150,7 +147,7 @@ type client struct {
 	in   *bufio.Reader
 
 	latency, firstFrame, frameDelay []time.Duration
-	errors, cut, refused            int
+	errors, cut                     int
 	firstError                      string
 }
 
@@ -210,14 +207,6 @@ func (c *client) once(from time.Time) error {
 	}
 	reply, err := readHead(c.in)
 	if err != nil {
-		return err
-	}
-	if c.load.refusals && (reply.status == 429 || reply.status == 503) {
-		c.refused++
-		_, err := io.Copy(io.Discard, reply.body(c.in))
-		if reply.closing {
-			c.hangUp()
-		}
 		return err
 	}
 	if err := c.readBody(reply, from); err != nil {

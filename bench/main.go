@@ -8,7 +8,6 @@
 //	go run ./bench -against FILE   another build beside this one, slice by slice
 //	go run ./bench -memory         the memory under load, and whether it comes back
 //	go run ./bench -tls            a provider over TLS, by either client, and over HTTP/2
-//	go run ./bench -overload       the behaviour at twice the load that Weir can carry
 package main
 
 import (
@@ -41,7 +40,6 @@ type settings struct {
 	json    string
 	profile string
 	strict  bool
-	clients int  // of the overload test
 	models  int  // more of them in Weir's catalog
 	over    over // the zero value: plain
 }
@@ -58,27 +56,22 @@ func run() error {
 	flag.StringVar(&s.json, "json", "", "also write every figure to this file")
 	flag.StringVar(&s.profile, "profile", "", "write a CPU profile of Weir in each loop to this folder; what is measured suffers a little")
 	flag.BoolVar(&s.strict, "strict", false, "fail when a gate is missed")
-	overloading := flag.Bool("overload", false, "offer Weir twice what it can carry, instead of everything else")
 	remembering := flag.Bool("memory", false, "measure the memory under streams and large bodies, and a minute after, instead of everything else")
 	against := flag.String("against", "", "compare -weir with this other build, slice by slice, instead of everything else")
 	securing := flag.Bool("tls", false, "measure Weir with a provider over TLS, by either client, and over HTTP/2, instead of everything else; -against adds another build")
-	flag.IntVar(&s.clients, "clients", 5000, "connections of the overload")
 	flag.IntVar(&s.models, "models", 0, "more models in Weir's catalog, with three endpoints for two models: what a large one costs")
 	flag.StringVar(&serve, "serve", "", "internal: be one of the servers measured: mock, mocktls, handtuned")
 	flag.StringVar(&listen, "listen", "", "internal: loopback address of -serve")
 	flag.StringVar(&upstream, "upstream", "", "internal: address of the mock for -serve handtuned, folder of the certificate for mocktls")
 	flag.Parse()
-	if s.each > time.Minute || s.passes > 20 || s.streams > 5000 || s.rate > 20_000 || s.clients > 10_000 || s.models > 10_000 {
-		return errors.New("over the bounds of this program: -each 1m, -passes 20, -streams 5000, -rate 20000, -clients 10000, -models 10000")
+	if s.each > time.Minute || s.passes > 20 || s.streams > 5000 || s.rate > 20_000 || s.models > 10_000 {
+		return errors.New("over the bounds of this program: -each 1m, -passes 20, -streams 5000, -rate 20000, -models 10000")
 	}
 	if serve != "" {
 		return serveOne(serve, listen, upstream)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if *overloading {
-		return overload(ctx, s)
-	}
 	if *remembering {
 		return memory(ctx, s)
 	}

@@ -51,7 +51,7 @@ func memory(ctx context.Context, s settings) error {
 }
 
 func remember(ctx context.Context, s settings, dir string, mock *process, sc scenario) (bool, error) {
-	t, err := startWeir(ctx, s, dir, mock, roomyLimits, 0, 0)
+	t, err := startWeir(ctx, s, dir, mock)
 	if err != nil {
 		return false, err
 	}

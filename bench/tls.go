@@ -71,7 +71,7 @@ func secured(ctx context.Context, s settings, other string) error {
 			one := s
 			one.weir, one.over = binary, way
 			one.over.provider = strings.ReplaceAll(way.provider, "CERT", filepath.Join(dir, certFile))
-			t, err := startWeir(ctx, one, home, mocks[way.mock], roomyLimits, 0, 0)
+			t, err := startWeir(ctx, one, home, mocks[way.mock])
 			if err != nil {
 				return err
 			}

@@ -17,7 +17,7 @@ import (
 const benchVendor = "bench/"
 
 // weirConfig configures Weir as an operator would: keys, routing, holds, exact settlement, a durable record of each call, metrics, access
-// log. It differs from the defaults only in limits per client address, because all clients here have the same address.
+// log. It differs from the defaults only in limits, because all clients here have one address, one user and one key.
 const weirConfig = `TOPdata_dir: DIR/weir-data
 server:
   listen: LISTEN
@@ -25,7 +25,8 @@ server:
   shutdown_delay: 0s
   limits:
     max_connections_per_address: 16000
-    LIMITS
+    max_in_flight_requests: 16000
+    max_streams_per_key: 16000
 log:
   access: true
 providers:
@@ -33,12 +34,6 @@ providers:
     base_url: SCHEME://UPSTREAM/v1
     api_key: upstream
 PROVIDER    models:
-`
-
-// roomyLimits allow one user and one key all streams of a measurement.
-const roomyLimits = `
-    max_in_flight_requests: 16000
-    max_streams_per_key: 16000
 `
 
 // weirModel is one of the mock's models with prices, so that every call is charged.
@@ -66,8 +61,8 @@ func moreModels(n int, upstream string) string {
 	return b.String()
 }
 
-// startWeir starts Weir with additional limits, on the processors from first to below end; if end is 0, on all.
-func startWeir(ctx context.Context, s settings, dir string, mock *process, limits string, first, end int) (t target, err error) {
+// startWeir starts Weir.
+func startWeir(ctx context.Context, s settings, dir string, mock *process) (t target, err error) {
 	address, err := freePort()
 	if err != nil {
 		return t, err
@@ -76,7 +71,7 @@ func startWeir(ctx context.Context, s settings, dir string, mock *process, limit
 	if err != nil {
 		return t, err
 	}
-	text := strings.NewReplacer("DIR", dir, "LISTEN", address, "ADMIN", admin, "UPSTREAM", mock.address, "SCHEME", cmp.Or(s.over.scheme, "http"), "PROVIDER", s.over.provider, "TOP", s.over.upstream, "    LIMITS\n", strings.TrimPrefix(limits, "\n")).Replace(weirConfig)
+	text := strings.NewReplacer("DIR", dir, "LISTEN", address, "ADMIN", admin, "UPSTREAM", mock.address, "SCHEME", cmp.Or(s.over.scheme, "http"), "PROVIDER", s.over.provider, "TOP", s.over.upstream).Replace(weirConfig)
 	for model := range answers() {
 		text += strings.NewReplacer("SLUG", benchVendor+model, "MODEL", model).Replace(weirModel)
 	}
@@ -93,14 +88,13 @@ func startWeir(ctx context.Context, s settings, dir string, mock *process, limit
 	if err != nil {
 		return t, err
 	}
-	command := pinned(first, end, binary, "serve", "-c", config)
-	server, err := start(ctx, dir, targetWeir, address, command[0], command[1:]...)
+	server, err := start(ctx, dir, targetWeir, address, binary, "serve", "-c", config)
 	return target{name: targetWeir, vendor: benchVendor, key: key, admin: admin, process: server}, err
 }
 
 // weir measures Weir: first its footprint, then the same work as for the other targets.
 func (r *results) weir(ctx context.Context, s settings, dir string, mock *process) error {
-	t, err := startWeir(ctx, s, dir, mock, roomyLimits, 0, 0)
+	t, err := startWeir(ctx, s, dir, mock)
 	if err != nil {
 		return err
 	}
