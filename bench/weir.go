@@ -61,7 +61,6 @@ func moreModels(n int, upstream string) string {
 	return b.String()
 }
 
-// startWeir starts Weir.
 func startWeir(ctx context.Context, s settings, dir string, mock *process) (t target, err error) {
 	address, err := freePort()
 	if err != nil {

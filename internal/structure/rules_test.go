@@ -199,7 +199,7 @@ var homes = []home{
 	{"github.com/alecthomas/kong", []string{"cmd/weir"}, "only the program has a command line"},
 	{"github.com/prometheus/common", []string{"cmd/weir"}, "only weir top and weir doctor read metrics"},
 	{"database/sql", []string{"internal/store", "internal/store/..."}, "declare an interface next to its use and let a store satisfy it"},
-	{"github.com/tiktoken-go/tokenizer", nil, "its vocabulary is source code that makes the program 5 MB larger: tests compare internal/usage/o200k with it"},
+	{"github.com/tiktoken-go/tokenizer", nil, "a hostile prompt takes it minutes: tests compare internal/usage/o200k with it, which counts in linear time"},
 	{"golang.org/x/sys", []string{"internal/sim/kit", "internal/httpapi", "internal/rawjson"}, "only the simulator looks into sockets, to reset them, and the server, to lose none when it ends; only the JSON scanner asks what the processor can do"},
 	{"github.com/danielgtaylor/huma", []string{"internal/operation/describe"}, "it describes types when the description is generated; requests are read by internal/operation"},
 	{"go.yaml.in/yaml/v3", []string{"internal/operation/describe", "internal/config", "internal/docsite", "internal/foreign", "internal/app", "cmd/weir"}, "only configurations, ours and others', and the description of the API are YAML"},
