@@ -59,10 +59,7 @@ func (p *place) anywhere() *place {
 
 // hint makes commands that a text names lead to the same place, so that they can be pasted.
 func (p *place) hint(text string) string {
-	if !strings.Contains(text, "weir ") { // as most lines of a log: making a program costs more than writing the line
-		return text
-	}
-	return hint(newProgram().Model.Node, text, p.again())
+	return hint(text, p.again())
 }
 
 // missing says how to reach the service of a package, for a command that found no ledger without it.
@@ -86,7 +83,7 @@ var needsNoQuotes = regexp.MustCompile(`^[A-Za-z0-9_./:@%+=,\\-]+$`)
 // unread fails for variables that are meant for Weir and that nothing reads.
 func unread(path string) error {
 	var names []string
-	for _, c := range newProgram().Model.Leaves(false) {
+	for _, c := range grammar().Leaves(false) {
 		for _, f := range c.Flags {
 			names = append(names, f.Envs...)
 		}

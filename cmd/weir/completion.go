@@ -60,7 +60,7 @@ func complete(line string) (words []string) {
 		begun, given = given[last], given[:last]
 	}
 	var waits *kong.Flag // for its value
-	node, positional := newProgram().Model.Node, 0
+	node, positional := grammar(), 0
 	for _, word := range given[1:] {
 		switch sub := child(node, word); {
 		case waits != nil:

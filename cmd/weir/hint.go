@@ -9,10 +9,11 @@ import (
 
 // hint puts flags, with a space before them, behind each command of the program that text names: "see: weir user list" becomes "see: weir
 // user list -c weir.yaml". A command is meant that is located.
-func hint(program *kong.Node, text, flags string) string {
+func hint(text, flags string) string {
 	if flags == "" {
 		return text
 	}
+	program := grammar()
 	var b strings.Builder
 	for {
 		i := strings.Index(text, program.Name+" ")

@@ -18,10 +18,10 @@ func TestHint(t *testing.T) {
 		"/weir user add":                                "/weir user add",
 		"weir ":                                         "weir ",
 	} {
-		if got := hint(newProgram().Model.Node, text, " -c x"); got != want {
+		if got := hint(text, " -c x"); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
-		if got := hint(newProgram().Model.Node, text, ""); got != text {
+		if got := hint(text, ""); got != text {
 			t.Errorf("without flags %q: %q", text, got)
 		}
 	}

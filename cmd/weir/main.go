@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -132,6 +133,9 @@ func newProgram() *kong.Kong {
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 80}), kong.Help(printHelp),
 		kong.WithHyphenPrefixedParameters(true)) // values such as -5
 }
+
+// grammar is the program for those who only ask what commands and flags there are: making it takes milliseconds.
+var grammar = sync.OnceValue(func() *kong.Node { return newProgram().Model.Node })
 
 // sentence returns the message of an error for a person: the public text, and the cause if it says more.
 func sentence(err error) string {
