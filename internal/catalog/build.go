@@ -196,9 +196,9 @@ func (b *builder) provider(p Provider) {
 	if p.Dialect == "" {
 		b.fail(what, "it has no dialect; write dialect: openai for an OpenAI-compatible server")
 	}
-	b.oneOf(what, "dialect", p.Dialect, dialects)
+	b.oneOf(what, "dialect", p.Dialect, Dialects())
 	for kind, w := range p.Wires {
-		b.oneOf(what, "wires."+kind+".dialect", w.Dialect, dialects)
+		b.oneOf(what, "wires."+kind+".dialect", w.Dialect, Dialects())
 	}
 	if err := checkBaseURL(p.BaseURL); err != nil {
 		b.fail(what, "%w", err)

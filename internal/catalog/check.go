@@ -28,12 +28,49 @@ var (
 // UsualDialect is the wire that most providers have.
 const UsualDialect = "openai"
 
-// dialects are the wires that providers may have: the one list of their names. Package app gives each an implementation.
-var dialects = []string{UsualDialect, "anthropic", "gemini", "responses", "bedrock", "gigachat", "cohere", "voyage", "yandex", "fal", "bfl", "runway", "kling", "minimax", "luma",
-	"deepgram", "elevenlabs"}
+// wireFacts are what routing and money must know of a wire.
+type wireFacts struct {
+	name     string
+	searches bool // a web search that a request on another wire merely offers is sent to the provider
+	alone    bool // a web search of its own clients is left out for providers on other wires
+	budgets  bool // models reason only when they are asked to, and keep to the budget of the request
+}
+
+// wires are the wires that providers may have: the one list of their names. Package app gives each an implementation.
+var wires = []wireFacts{{name: UsualDialect}, {name: "anthropic", searches: true, alone: true, budgets: true}, {name: "gemini", searches: true}, {name: responsesDialect, searches: true, alone: true},
+	{name: "bedrock", budgets: true}, {name: "gigachat"}, {name: "cohere"}, {name: "voyage"}, {name: "yandex"}, {name: "fal"}, {name: "bfl"}, {name: "runway"},
+	{name: "kling"}, {name: "minimax"}, {name: "luma"}, {name: "deepgram"}, {name: "elevenlabs"}}
+
+const responsesDialect = "responses"
 
 // Dialects lists the wires that a provider may be declared with, the usual one first.
-func Dialects() []string { return slices.Clone(dialects) }
+func Dialects() []string {
+	names := make([]string, len(wires))
+	for i := range wires {
+		names[i] = wires[i].name
+	}
+	return names
+}
+
+func factsOf(wire string) (f wireFacts) {
+	if i := slices.IndexFunc(wires, func(f wireFacts) bool { return f.name == wire }); i >= 0 {
+		f = wires[i]
+	}
+	return f
+}
+
+// OffersSearch reports whether an endpoint would see a web search that a request offers the model. On the client's own wire, passed, it always does;
+// where a request is translated, some wires leave it out.
+func (ep *Endpoint) OffersSearch(passed string) bool {
+	p := ep.Provider
+	if factsOf(passed).alone {
+		return p.Dialect == passed || passed == responsesDialect && p.Quirks.Responses
+	}
+	return factsOf(p.Dialect).searches || ep.Params&ParamWebSearchOptions != 0
+}
+
+// BudgetsReasoning reports whether models of the provider reason only when they are asked to, and keep to a budget.
+func (p *Provider) BudgetsReasoning() bool { return factsOf(p.Dialect).budgets }
 
 // Types lists the types of models.
 func Types() []string { return slices.Clone(types) }

@@ -237,8 +237,7 @@ func (x *run) silent(ep *catalog.Endpoint, most int64) int64 {
 	if ep.ReasonsInSight() && !r.Exclude {
 		return 0
 	}
-	switch ep.Provider.Dialect {
-	case "anthropic", "bedrock": // they reason only when asked to, and keep to a budget
+	if ep.Provider.BudgetsReasoning() {
 		if r.MaxTokens > 0 {
 			n := int64(max(x.req.N, 1))
 			return min(max(r.MaxTokens, r.BudgetOf(x.req.AnswerCap(ep.MaxCompletion))), most/n) * n

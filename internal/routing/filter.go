@@ -149,7 +149,7 @@ func (p *planner) unpriced(ep *catalog.Endpoint, variant catalog.Variant) catalo
 	if paid == 0 {
 		return 0
 	}
-	if !needs.Search && variant != catalog.Online && !searches(ep, needs.Passed) {
+	if !needs.Search && variant != catalog.Online && !ep.OffersSearch(needs.Passed) {
 		paid &^= catalog.PaidWebSearch // the endpoint does not even get the offer of a search
 	}
 	paid &^= ep.Pricing.Base.Paid()
@@ -163,19 +163,6 @@ func (p *planner) unpriced(ep *catalog.Endpoint, variant catalog.Variant) catalo
 		paid &^= catalog.PaidRegion
 	}
 	return paid
-}
-
-// searches reports whether an endpoint would see a search that it has no price for. On the client's own wire it always does; where a request is
-// translated, a search that is merely offered to the model is left out.
-func searches(ep *catalog.Endpoint, passed string) bool {
-	dialect := ep.Provider.Dialect
-	switch passed {
-	case "anthropic":
-		return dialect == "anthropic"
-	case "responses":
-		return dialect == "responses" || ep.Provider.Quirks.Responses
-	}
-	return dialect == "anthropic" || dialect == "gemini" || dialect == "responses" || ep.Params&catalog.ParamWebSearchOptions != 0
 }
 
 // whole drops the candidates of one model that would get a shortened prompt, or the text of its files, if others take the prompt
