@@ -474,7 +474,7 @@ type keyAddCmd struct {
 	User       string        `arg:"" help:"Name or id of the user."`
 	Name       string        `help:"What the key is for." default:"key"`
 	Limit      string        `help:"Most rubles that the key may spend." placeholder:"RUBLES"`
-	Reset      string        `help:"When the limit resets: daily, weekly or monthly (00:00 UTC)." enum:",daily,weekly,monthly" default:"" placeholder:"PERIOD"`
+	Reset      string        `help:"When the limit resets: daily, weekly or monthly (midnight where the account is)." enum:",daily,weekly,monthly" default:"" placeholder:"PERIOD"`
 	Expires    time.Duration `help:"Time until the key expires, such as 720h." placeholder:"DURATION"`
 	Management bool          `help:"A key that manages keys and cannot call models."`
 	Strict     bool          `help:"Answer with the literal response schema by default."`

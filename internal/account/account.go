@@ -12,6 +12,7 @@ import (
 	"weir/internal/audit"
 	"weir/internal/fault"
 	"weir/internal/oneline"
+	"weir/internal/zone"
 )
 
 // User is one customer. Each has one wallet.
@@ -47,6 +48,11 @@ type Store interface {
 	SetUserPreferences(ctx context.Context, id, was, preferences string, now time.Time, e audit.Event) (bool, error)
 	// SetProfile fails with fault.NotFound.
 	SetProfile(ctx context.Context, id string, p Profile, now time.Time, e audit.Event) error
+	// Zones are the time zones of a wallet's account.
+	Zones(ctx context.Context, wallet string) (zone.History, error)
+	// SetZone changes the time zone of a wallet's account as zone.History.Next says, and returns all of its zones. It fails with fault.Invalid
+	// for a zone that it cannot have, and with fault.NotFound.
+	SetZone(ctx context.Context, wallet, name string, now time.Time, e func(zone.Change) audit.Event) (zone.History, error)
 	// ForgetUser makes a user anonymous, disabled for ever, and deletes what is known of them but what explains money: name, address, ways to sign in,
 	// keys, settings and content. It fails with fault.NotFound, and with fault.Conflict while something of theirs is under way or there is no other
 	// administrator.
@@ -179,6 +185,27 @@ func (m *Manager) SetProfile(ctx context.Context, id string, p Profile, by audit
 	words := func(p Profile) string { return "name " + p.Name + ", language " + p.Language + ", theme " + p.Theme }
 	e := audit.Event{Actor: by, Action: audit.UserProfile, Target: id, Before: words(Profile{u.Name, u.Language, u.Theme}), After: words(p)}
 	return m.store.SetProfile(ctx, id, p, m.now().UTC().Truncate(time.Microsecond), e)
+}
+
+// MostZones is how often an account may change its time zone.
+const MostZones = 100
+
+// Zones are the changes of the time zone of a wallet's account.
+func (m *Manager) Zones(ctx context.Context, wallet string) (zone.History, error) {
+	return m.store.Zones(ctx, wallet)
+}
+
+// SetZone changes the zone of a user's days, from a midnight there that all nodes hear of, and returns all changes. It fails with
+// fault.Invalid for a zone that the account cannot have.
+func (m *Manager) SetZone(ctx context.Context, id, wallet, name string, by audit.Actor) (zone.History, error) {
+	now := m.now().UTC().Truncate(time.Microsecond)
+	before, err := m.store.Zones(ctx, wallet)
+	if err != nil {
+		return nil, err
+	}
+	return m.store.SetZone(ctx, wallet, name, now, func(c zone.Change) audit.Event {
+		return audit.Event{Actor: by, Action: audit.UserTimezone, Target: id, Before: before.Name(now), After: c.Name + " from " + c.Since.Format(time.RFC3339)}
+	})
 }
 
 // First is the result of Bootstrap. The texts of the keys are stored nowhere else.

@@ -11,6 +11,7 @@ import (
 	"weir/internal/apikey"
 	"weir/internal/audit"
 	"weir/internal/fault"
+	"weir/internal/zone"
 )
 
 // memory is a store of users in memory.
@@ -18,8 +19,20 @@ type memory struct {
 	users  []account.User
 	keys   []apikey.Key
 	events []audit.Event
+	zones  zone.History
 
 	between func() // called before each change of preferences
+}
+
+func (m *memory) Zones(context.Context, string) (zone.History, error) { return m.zones, nil }
+
+func (m *memory) SetZone(_ context.Context, _, name string, now time.Time, e func(zone.Change) audit.Event) (zone.History, error) {
+	c, err := m.zones.Next(name, now)
+	if err != nil {
+		return nil, err
+	}
+	m.zones, m.events = append(m.zones, c), append(m.events, e(c))
+	return m.zones, nil
 }
 
 func (m *memory) CreateUser(_ context.Context, u account.User, e audit.Event) error {

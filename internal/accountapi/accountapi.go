@@ -50,5 +50,5 @@ type Rates interface {
 // Operations lists the operations. With empty Deps they can be described, not performed.
 func Operations(d Deps) []operation.Operation {
 	return slices.Concat([]operation.Operation{statement(d.Books), imports(d)}, views(d.Views), vouchers(d.Vouchers), payments(d.Payments), invoices(d.Invoices),
-		chats(d), storing(d), profiles(d), presets(d))
+		chats(d), storing(d), profiles(d), presets(d), timezones(d))
 }

@@ -11,7 +11,7 @@ import (
 	"weir/internal/routing"
 )
 
-// Reset is how often a key's spending limit starts again, at 00:00 UTC; weeks start on Monday.
+// Reset is how often a key's spending limit starts again, at midnight in the account's time zone; weeks start on Monday.
 type Reset string
 
 // The reset intervals.

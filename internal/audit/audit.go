@@ -23,6 +23,7 @@ const (
 	UserRole        = "user.role"
 	UserPreferences = "user.preferences"
 	UserProfile     = "user.profile"
+	UserTimezone    = "user.timezone"
 	UserForgotten   = "user.forget"
 	NoticesChanged  = "user.notifications"
 	ResponsesGone   = "responses.delete"

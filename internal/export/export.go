@@ -78,7 +78,7 @@ func Calls(ctx context.Context, s Store, f Files, day time.Time, version string)
 	}
 	var wallets []string
 	for i := range users {
-		rows, err := s.Usage(ctx, report.Query{Wallet: users[i].Wallet, Bucket: report.Day, From: day, To: next})
+		rows, err := s.Usage(ctx, report.Query{Wallet: users[i].Wallet, Bucket: report.Hour, From: day, To: next})
 		if err != nil {
 			return want, "", err
 		}

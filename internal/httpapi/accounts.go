@@ -11,6 +11,7 @@ import (
 	"weir/internal/money"
 	"weir/internal/notify"
 	"weir/internal/record"
+	"weir/internal/report"
 	"weir/internal/usage"
 )
 
@@ -34,7 +35,7 @@ func (x *exchange) getCredits() error {
 
 const day = "2006-01-02"
 
-// windowDays is how many completed UTC days activity covers.
+// windowDays is how many completed days of the account activity covers.
 const windowDays = 30
 
 func (x *exchange) getActivity() error {
@@ -42,7 +43,7 @@ func (x *exchange) getActivity() error {
 	if err != nil {
 		return err
 	}
-	today := x.at.UTC().Truncate(24 * time.Hour)
+	today := report.Day.Floor(x.api.Ledger.Local(x.caller.Wallet, x.at))
 	from, to := today.AddDate(0, 0, -windowDays), today.AddDate(0, 0, -1)
 	if q.Has("date") {
 		date, err := time.Parse(day, q.Get("date"))
@@ -50,7 +51,7 @@ func (x *exchange) getActivity() error {
 			return fault.Field("httpapi.getActivity", "date", "date must be a day written as YYYY-MM-DD.")
 		}
 		if date.Before(from) || date.After(to) {
-			return fault.Field("httpapi.getActivity", "date", "date must be one of the last %d completed UTC days: %s to %s.", windowDays, from.Format(day), to.Format(day))
+			return fault.Field("httpapi.getActivity", "date", "date must be one of the last %d completed days: %s to %s.", windowDays, from.Format(day), to.Format(day))
 		}
 		from, to = date, date
 	}

@@ -57,7 +57,7 @@ func cursorOf(q url.Values) (p report.Place, err error) {
 // callSearch reads which calls are asked for.
 func (x *exchange) callSearch(q url.Values, names *keyNames) (s report.Search, err error) {
 	s.Wallet = x.caller.Wallet
-	if s.From, s.To, err = x.period(q); err != nil {
+	if s.From, s.To, _, err = x.period(q); err != nil {
 		return s, err
 	}
 	if s.Filter, err = x.filter(q, names); err != nil {
@@ -216,19 +216,21 @@ func (x *exchange) getCallHistogram() error {
 	if err != nil {
 		return err
 	}
-	from, to, err := x.period(q)
+	from, to, zones, err := x.period(q)
 	if err != nil {
 		return err
 	}
-	u := report.Query{Wallet: x.caller.Wallet, Bucket: report.Day}
+	u := report.Query{Wallet: x.caller.Wallet, Bucket: report.Day, Zones: zones}
 	if to.Sub(from) <= mostHours*time.Hour {
 		u.Bucket = report.Hour
 	}
 	if u.Filter, err = x.filter(q, &keyNames{x: x}); err != nil {
 		return err
 	}
-	u.From, u.To = u.Bucket.Floor(from), u.Bucket.Next(u.Bucket.Floor(to.Add(-time.Microsecond)))
-	if u.To.Sub(u.From) > mostDays*24*time.Hour {
+	if u.From, u.To = report.Hour.Floor(from), report.Hour.Next(report.Hour.Floor(to.Add(-time.Microsecond))); u.Bucket == report.Day {
+		u.From, u.To = zones.Start(zones.Day(from)), zones.Start(report.Day.Next(zones.Day(to.Add(-time.Microsecond))))
+	}
+	if u.To.Sub(u.From) > (mostDays*24+1)*time.Hour { // days of a change of clocks have an hour more
 		return fault.Field("httpapi.histogram", "from", "A histogram has at most %d days. Choose a shorter period.", mostDays)
 	}
 	r, err := x.api.Reports.Histogram(x.context(), u)

@@ -42,6 +42,7 @@ import (
 	"weir/internal/usage"
 	"weir/internal/usage/tokenizer"
 	"weir/internal/wire"
+	"weir/internal/zone"
 )
 
 // relayFunc is a relay that does what the test says.
@@ -113,6 +114,8 @@ func (b *books) note(format string, args ...any) error {
 func (b *books) Balance(_ context.Context, wallet string) (ledger.Balance, error) {
 	return ledger.Balance{Credited: 100 * money.Ruble, Charged: 1, Balance: 100*money.Ruble - 1, Held: 7}, b.note("balance %s", wallet)
 }
+
+func (b *books) Local(_ string, t time.Time) time.Time { return zone.History(nil).Local(t) }
 
 func (b *books) Activity(_ context.Context, wallet, key, from, to string) ([]ledger.ActivityRow, error) {
 	return b.rows, b.note("activity %s %s %s %s", wallet, key, from, to)

@@ -28,7 +28,11 @@ func (x *exchange) days(q url.Values) (from, to time.Time, err error) {
 		}
 		return t, nil
 	}
-	today := report.Day.Floor(x.at)
+	zones, err := x.api.Reports.Zones(x.context(), x.caller.Wallet)
+	if err != nil {
+		return from, to, err
+	}
+	today := zones.Day(x.at)
 	if to, err = read("to", today); err != nil {
 		return from, to, err
 	}
@@ -68,6 +72,7 @@ func (x *exchange) getLedger() error {
 	o.Name("data").Object()
 	o.text("from", s.From.Format(time.DateOnly))
 	o.text("to", s.To.Format(time.DateOnly))
+	o.text("timezone", s.Timezone)
 	o.text("currency", "RUB")
 	o.amountText("opening", s.Opening)
 	o.amountText("credited", s.Credited)
@@ -205,7 +210,11 @@ func (x *exchange) getLedgerDay() error {
 	if err != nil || day.Year() < 1970 {
 		return fault.Field("httpapi.getLedgerDay", "date", "The date must be a day such as 2026-01-31.")
 	}
-	search := report.Search{Wallet: x.caller.Wallet, Charged: true, From: day, To: day.AddDate(0, 0, 1)}
+	zones, err := x.api.Reports.Zones(x.context(), x.caller.Wallet)
+	if err != nil {
+		return err
+	}
+	search := report.Search{Wallet: x.caller.Wallet, Charged: true, From: zones.Start(day), To: zones.Start(day.AddDate(0, 0, 1))}
 	if search.Limit, err = pageLimit(q); err != nil {
 		return err
 	}

@@ -36,7 +36,7 @@ func (x *exchange) getOverview() error {
 	o.amountText("spent_month", v.Month)
 	o.amountText("spent_30_days", v.Total)
 	countOrNull(&o, "runway_days", v.Runway)
-	appendDays(&o, v.Days, report.Day.Floor(x.at))
+	appendDays(&o, v.Days)
 	o.Name("top").Array()
 	for i := range v.Top {
 		s := &v.Top[i]
@@ -89,7 +89,7 @@ func appendShareName(o *object, s *report.Share) {
 	}
 }
 
-func appendDays(o *object, days []report.DayShares, today time.Time) {
+func appendDays(o *object, days []report.DayShares) {
 	o.Name("days").Array()
 	for i := range days {
 		d := &days[i]
@@ -97,7 +97,7 @@ func appendDays(o *object, days []report.DayShares, today time.Time) {
 		o.text("date", d.Day.Format(time.DateOnly))
 		o.amountText("cost", d.Cost)
 		o.integer("calls", d.Calls)
-		o.boolean("complete", d.Day.Before(today))
+		o.boolean("complete", i < len(days)-1) // the last one is today
 		o.Name("parts").Array()
 		for j := range d.Shares {
 			o.Object()

@@ -11,6 +11,7 @@ import (
 	"weir/internal/fault"
 	"weir/internal/money"
 	"weir/internal/report"
+	"weir/internal/zone"
 )
 
 const (
@@ -21,8 +22,8 @@ const (
 	mostHours, mostDays, mostMonths = 8 * 24, 400, 60
 )
 
-// instant reads a UTC day or a time. A day as the end of a period is included, so it means the beginning of the next one.
-func instant(q url.Values, name string, end bool) (t time.Time, given bool, err error) {
+// instant reads a day of the account or a time. A day as the end of a period is included, so it means the beginning of the next one.
+func instant(q url.Values, name string, end bool, zones zone.History) (t time.Time, given bool, err error) {
 	text := q.Get(name)
 	if text == "" {
 		return t, false, nil
@@ -31,6 +32,7 @@ func instant(q url.Values, name string, end bool) (t time.Time, given bool, err 
 		if end {
 			t = t.AddDate(0, 0, 1)
 		}
+		t = zones.Start(t)
 	} else if t, err = time.Parse(time.RFC3339Nano, text); err != nil {
 		return t, true, fault.Field("httpapi.instant", name, "%s must be a day such as 2026-01-31, or a time such as 2026-01-31T12:00:00Z.", name)
 	}
@@ -40,23 +42,26 @@ func instant(q url.Values, name string, end bool) (t time.Time, given bool, err 
 	return t, true, nil
 }
 
-// period reads the times of a query; without them it is the last 30 days, with today.
-func (x *exchange) period(q url.Values) (from, to time.Time, err error) {
-	to, given, err := instant(q, "to", true)
+// period reads the times of a query; without them it is the last 30 days of the account, with today.
+func (x *exchange) period(q url.Values) (from, to time.Time, zones zone.History, err error) {
+	if zones, err = x.api.Reports.Zones(x.context(), x.caller.Wallet); err != nil {
+		return from, to, nil, err
+	}
+	to, given, err := instant(q, "to", true, zones)
 	if err != nil {
-		return from, to, err
+		return from, to, nil, err
 	}
 	if !given {
 		to = x.at.UTC().Add(time.Second) // a call that has just begun is included
 	}
-	from, given, err = instant(q, "from", false)
+	from, given, err = instant(q, "from", false, zones)
 	if !given {
-		from = report.Day.Floor(to.Add(-time.Microsecond)).AddDate(0, 0, 1-defaultDays)
+		from = zones.Start(zones.Day(to.Add(-time.Microsecond)).AddDate(0, 0, 1-defaultDays))
 	}
 	if err == nil && !from.Before(to) {
 		err = fault.Field("httpapi.period", "from", "from must be before to.")
 	}
-	return from, to, err
+	return from, to, zones, err
 }
 
 // filter reads which calls are meant. A key is named by its hash, as on the routes of keys, or by its id, as in calls.
@@ -159,7 +164,7 @@ func chosen[T ~string](q url.Values, name string, usual T, all []T) (T, error) {
 
 // usageQuery reads what usage is asked for. Its period is whole buckets.
 func (x *exchange) usageQuery(q url.Values, names *keyNames) (u report.Query, err error) {
-	from, to, err := x.period(q)
+	from, to, zones, err := x.period(q)
 	if err != nil {
 		return u, err
 	}
@@ -176,24 +181,31 @@ func (x *exchange) usageQuery(q url.Values, names *keyNames) (u report.Query, er
 	if u.Filter, err = x.filter(q, names); err != nil {
 		return u, err
 	}
-	whole := u.Bucket
-	if whole == report.Day { // of days at the ends the hours of the period count: a day elsewhere is parts of two in UTC
-		whole = report.Hour
-	}
-	u.Wallet, u.From = x.caller.Wallet, whole.Floor(from)
-	if u.To = whole.Floor(to); u.To.Before(to) {
-		u.To = whole.Next(u.To)
-	}
+	u.Wallet, u.Zones = x.caller.Wallet, zones
+	widen(&u, from, to)
 	if now := x.at.UTC(); u.Bucket == report.Day && u.To.After(now) { // nothing has happened after now: today is whole
-		if day := report.Day.Next(report.Day.Floor(now)); u.To.Before(day) {
+		if day := zones.Start(report.Day.Next(zones.Day(now))); u.To.Before(day) {
 			u.To = day
 		}
 	}
-	most := map[report.Bucket]time.Time{report.Hour: u.From.Add(mostHours * time.Hour), report.Day: u.From.AddDate(0, 0, mostDays), report.Month: u.From.AddDate(0, mostMonths, 0)}
+	most := map[report.Bucket]time.Time{report.Hour: u.From.Add(mostHours * time.Hour), report.Day: u.From.Add(mostDays * 24 * time.Hour), report.Month: u.From.AddDate(0, mostMonths, 0)}
 	if u.To.After(most[u.Bucket]) {
 		return u, fault.Field("httpapi.usage", "from", "A period by hour has at most eight days, by day %d days, by month %d months. Choose another bucket, or a shorter period.", mostDays, mostMonths)
 	}
 	return u, nil
+}
+
+// widen sets a query's period to whole hours, or whole months of the account: of days at the ends the hours of the period count.
+func widen(u *report.Query, from, to time.Time) {
+	begin, next := report.Hour.Floor, report.Hour.Next
+	if u.Bucket == report.Month {
+		begin = func(t time.Time) time.Time { return u.Zones.Start(report.Month.Floor(u.Zones.Day(t))) }
+		next = func(t time.Time) time.Time { return u.Zones.Start(report.Month.Next(u.Zones.Day(t))) }
+	}
+	u.From = begin(from)
+	if u.To = begin(to); u.To.Before(to) {
+		u.To = next(u.To)
+	}
 }
 
 // getUsage serves GET /api/usage.

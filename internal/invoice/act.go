@@ -2,6 +2,7 @@ package invoice
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"weir/internal/apikey"
@@ -9,9 +10,10 @@ import (
 	"weir/internal/fault"
 	"weir/internal/money"
 	"weir/internal/rate"
+	"weir/internal/zone"
 )
 
-// Act says what was rendered to an account in a month of Moscow. It never changes. Opening, ToppedUp, Spent and Closing are the statement of
+// Act says what was rendered to an account in a month of its time zone, Moscow unless it has chosen another. It never changes. Opening, ToppedUp, Spent and Closing are the statement of
 // the month, exact; the amounts of the act are whole kopecks.
 type Act struct {
 	ID        string // "act_..."
@@ -36,10 +38,10 @@ type Act struct {
 	MadeAt    time.Time
 }
 
-// From is the beginning of the month, To its end, which is not included.
+// From is the first day of the month.
 func (a *Act) From() time.Time { return monthStart(a.Month) }
 
-// To is the end of the month.
+// To is the first day of the next one.
 func (a *Act) To() time.Time { return a.From().AddDate(0, 1, 0) }
 
 // Sums are what moved a wallet before a moment.
@@ -50,10 +52,10 @@ type Sums struct {
 
 // Closing is what an act is made of, while the wallet is locked.
 type Closing struct {
-	First      time.Time  // when the first invoice of the account was made; zero: there is none
+	First      string     // month of the first invoice of the account; "": there is none
 	Last       string     // month of the last act; "": there is none
 	Acted      money.Nano // amounts of all acts
-	Base       Sums       // at the beginning of the month of First
+	Base       Sums       // at the beginning of First
 	Start, End Sums       // at the beginning and the end of the month
 }
 
@@ -85,8 +87,31 @@ func monthStart(month string) time.Time {
 	return t
 }
 
-// MonthOf is the month that has a moment.
-func MonthOf(t time.Time) string { return t.In(Moscow).Format(monthForm) }
+// Months are the months of acts: those of the account's time zone, and of Moscow before it has chosen one.
+type Months struct{ days zone.History }
+
+// MonthsOf are the months of an account with those changes of its time zone.
+func MonthsOf(h zone.History) Months { return Months{slices.Concat(moscowDays, h)} }
+
+// Of is the month that has a moment.
+func (m Months) Of(t time.Time) string { return m.days.Day(t).Format(monthForm) }
+
+// Start is when a month begins.
+func (m Months) Start(month string) time.Time {
+	first, _ := time.Parse(monthForm, month)
+	return m.days.Start(first)
+}
+
+// End is when it ends.
+func (m Months) End(month string) time.Time { return m.Start(nextMonth(month)) }
+
+var moscowDays = func() zone.History {
+	c, err := zone.NewChange("Europe/Moscow", time.Time{})
+	if err != nil {
+		panic(err) // the program contains that zone
+	}
+	return zone.History{c}
+}()
 
 func nextMonth(month string) string { return monthStart(month).AddDate(0, 1, 0).Format(monthForm) }
 
@@ -174,7 +199,7 @@ func (m *Manager) makeAct(ctx context.Context, account, wallet, month string, by
 // closeMonth computes an act, and reports whether there is anything in it. What earlier acts left over, parts of a kopeck and what was charged
 // late, is in Before; so all acts together are what was spent since they began, less what the last one carries on.
 func closeMonth(a *Act, c *Closing) (bool, error) {
-	if c.First.IsZero() || MonthOf(c.First) > a.Month || c.Last >= a.Month {
+	if c.First == "" || c.First > a.Month || c.Last >= a.Month {
 		return false, fault.Newf(fault.Conflict, "invoice.MakeActs", "The act of %s was made, or comes before the first invoice.", a.Month)
 	}
 	a.Opening = c.Start.ToppedUp - c.Start.Spent

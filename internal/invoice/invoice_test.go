@@ -124,7 +124,7 @@ func TestActsAddUp(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var spent, acted money.Nano
 		start := invoice.Sums{Spent: 5}
-		c := invoice.Closing{First: time.Date(2026, 1, 5, 0, 0, 0, 0, time.UTC), Base: start}
+		c := invoice.Closing{First: "2026-01", Base: start}
 		for k := range rapid.IntRange(1, 12).Draw(t, "months") {
 			n := money.Nano(rapid.Int64Range(-2e9, 5e9).Draw(t, "spent"))
 			late := money.Nano(rapid.Int64Range(0, 1e8).Draw(t, "late"))

@@ -36,7 +36,7 @@ func TestActsAndStatementsAgree(t *testing.T) {
 				calls++
 			}
 			a := invoice.Act{Month: first.AddDate(0, k, 0).Format("2006-01"), VAT: v}
-			made, err := invoice.CloseMonth(&a, &invoice.Closing{First: first, Last: last, Acted: acted, Start: start, End: invoice.Sums{Spent: spent}})
+			made, err := invoice.CloseMonth(&a, &invoice.Closing{First: first.Format("2006-01"), Last: last, Acted: acted, Start: start, End: invoice.Sums{Spent: spent}})
 			if err != nil {
 				t.Fatal(err)
 			}

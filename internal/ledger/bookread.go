@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"time"
 
 	"weir/internal/fault"
 	"weir/internal/money"
@@ -82,6 +83,9 @@ func (p *share) leases(epoch int64) (list []*lease) {
 	}
 	return list
 }
+
+// Local is Reader.Local.
+func (b *Book) Local(wallet string, t time.Time) time.Time { return b.store.Local(wallet, t) }
 
 // Activity is Reader.Activity after CatchUp.
 func (b *Book) Activity(ctx context.Context, wallet, key, from, to string) ([]ActivityRow, error) {

@@ -23,7 +23,7 @@ const (
 	SettleRef         = "settle:" // + generation
 )
 
-// Reset is how often a key's limit is reset, at 00:00 UTC; weeks start on Monday.
+// Reset is how often a key's limit is reset, at midnight in the account's time zone; weeks start on Monday.
 type Reset string
 
 // The intervals.
@@ -48,13 +48,14 @@ const (
 	PeriodMonth = "month"
 )
 
-// Period is one interval: its kind and when it started, in Unix seconds; 0 for the total.
+// Period is one interval: its kind and the first of its days, as the Unix seconds of that date's midnight in UTC; 0 for the total. Days are those
+// of the account.
 type Period struct {
 	Kind  string
 	Start int64
 }
 
-// Periods are the intervals that a moment belongs to.
+// Periods are the intervals that a moment belongs to. It is what the account's clock shows, as Reader.Local writes it.
 func Periods(at time.Time) [4]Period {
 	return [4]Period{{PeriodTotal, 0}, Daily.period(at), Weekly.period(at), Monthly.period(at)}
 }

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"time"
 
 	"weir/internal/money"
 	"weir/internal/record"
@@ -59,6 +60,9 @@ type Entry struct {
 type Reader interface {
 	// Balance counts as held what nodes reported of their calls. It fails with fault.NotFound when the wallet does not exist.
 	Balance(ctx context.Context, wallet string) (Balance, error)
+	// Local is what a clock shows where a wallet's account is when the hour that has t begins, written as a time of UTC: its date is the day
+	// to which t belongs. It never waits.
+	Local(wallet string, t time.Time) time.Time
 	// Activity lists rows of the days from..to (YYYY-MM-DD, both included), date descending, cost descending, model ascending.
 	// key "" means all keys of the wallet.
 	Activity(ctx context.Context, wallet, key, from, to string) ([]ActivityRow, error)

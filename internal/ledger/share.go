@@ -117,7 +117,7 @@ func (b *Book) usable(l *lease, lim *KeyLimit, now time.Time) bool {
 	if lim == nil {
 		return true
 	}
-	return l.limit == lim.Amount && l.fund.Period == lim.Reset.period(now)
+	return l.limit == lim.Amount && l.fund.Period == lim.Reset.period(b.store.Local(l.fund.Wallet, now))
 }
 
 // beating reports whether the store has received this node's sign of life recently enough for its leases to be valid.
@@ -351,7 +351,7 @@ func (b *Book) leaseFor(p *share, lim *KeyLimit, now time.Time) (l, old *lease) 
 	epoch := b.epoch.Load()
 	l = &lease{share: p, id: epoch<<32 | b.leases.Add(1), epoch: epoch, fund: Fund{Wallet: p.id.Wallet}}
 	if lim != nil {
-		l.fund.Key, l.fund.Period, l.limit = p.id.Key, lim.Reset.period(now), lim.Amount
+		l.fund.Key, l.fund.Period, l.limit = p.id.Key, lim.Reset.period(b.store.Local(p.id.Wallet, now)), lim.Amount
 	}
 	p.lease = l
 	p.lowSince = now

@@ -40,12 +40,16 @@ func States(s *Seen) (all []Fact) {
 		all = append(all, Fact{Kind: MoneyLow, Amount: available, Days: v.Runway})
 	}
 	if today, usual, unusual := Unusual(v.Days); unusual {
-		day := report.Day.Floor(s.Now)
+		day := v.Days[len(v.Days)-1].Day
 		all = append(all, Fact{Kind: UnusualSpending, At: day, Amount: today, Usual: usual, Episode: day.Format(time.DateOnly)})
+	}
+	today := report.Day.Floor(s.Now)
+	if n := len(v.Days); n > 0 { // where the account is
+		today = v.Days[n-1].Day
 	}
 	for _, k := range s.Keys {
 		spend := s.Spends[k.ID]
-		all = append(all, keyFacts(k, &spend.KeySpend, s.Now)...)
+		all = append(all, keyFacts(k, &spend.KeySpend, s.Now, today)...)
 	}
 	for _, slug := range v.Models {
 		if f, ok := modelFact(slug, s.Catalog, s.Now); ok {
@@ -55,7 +59,7 @@ func States(s *Seen) (all []Fact) {
 	return all
 }
 
-func keyFacts(k *apikey.Key, s *ledger.KeySpend, now time.Time) (all []Fact) {
+func keyFacts(k *apikey.Key, s *ledger.KeySpend, now, today time.Time) (all []Fact) {
 	if left := k.ExpiresAt.Sub(now); !k.ExpiresAt.IsZero() && left < expiresSoon {
 		kind := KeyExpiring
 		if left <= 0 {
@@ -81,7 +85,7 @@ func keyFacts(k *apikey.Key, s *ledger.KeySpend, now time.Time) (all []Fact) {
 		kind = KeyReached
 	}
 	return append(all, Fact{
-		Kind: kind, Ref: k.Hash, Name: k.Name, Amount: k.Limit.Amount, Spent: spent, Percent: percent, Reset: string(k.Limit.Reset), Episode: interval(k.Limit.Reset, now),
+		Kind: kind, Ref: k.Hash, Name: k.Name, Amount: k.Limit.Amount, Spent: spent, Percent: percent, Reset: string(k.Limit.Reset), Episode: interval(k.Limit.Reset, today),
 	})
 }
 
@@ -99,14 +103,13 @@ func InInterval(r apikey.Reset, s ledger.KeySpend) money.Nano {
 }
 
 // interval names the interval of a limit: the day on which it began, "" of one that is never reset.
-func interval(r apikey.Reset, now time.Time) string {
-	day := report.Day.Floor(now)
+func interval(r apikey.Reset, day time.Time) string {
 	switch r {
 	case apikey.Daily:
 	case apikey.Weekly:
 		day = day.AddDate(0, 0, -(int(day.Weekday())+6)%7) // to Monday
 	case apikey.Monthly:
-		day = report.Month.Floor(now)
+		day = report.Month.Floor(day)
 	default:
 		return ""
 	}

@@ -74,8 +74,12 @@ func (r *Reporter) Spending(ctx context.Context, wallet string, now time.Time) (
 	if o.Balance, err = r.book.Balance(ctx, wallet); err != nil { // flushes
 		return nil, err
 	}
-	today := Day.Floor(now)
-	first, month := today.AddDate(0, 0, 1-overviewDays), Month.Floor(now)
+	zones, err := r.store.Zones(ctx, wallet)
+	if err != nil {
+		return nil, err
+	}
+	today := zones.Day(now)
+	first, month := today.AddDate(0, 0, 1-overviewDays), Month.Floor(today)
 	from := first
 	if month.Before(from) {
 		from = month
@@ -195,7 +199,11 @@ func (r *Reporter) Pulse(ctx context.Context, wallet string, now time.Time) (s S
 	if _, err := r.book.CatchUp(ctx); err != nil {
 		return s, err
 	}
-	today := Day.Floor(now)
+	zones, err := r.store.Zones(ctx, wallet)
+	if err != nil {
+		return s, err
+	}
+	today := zones.Day(now)
 	rows, err := r.store.Usage(ctx, Query{Wallet: wallet, Bucket: Day, From: today.AddDate(0, 0, -1), To: Day.Next(today)})
 	for i := range rows {
 		s.Add(&rows[i].Sums)

@@ -9,6 +9,7 @@ import (
 	"weir/internal/ledger"
 	"weir/internal/money"
 	"weir/internal/record"
+	"weir/internal/zone"
 )
 
 // Part is a property of calls by which usage is grouped.
@@ -37,14 +38,14 @@ type Filter struct{ Model, Key, Member, Provider, Kind, Result string }
 // Bucket is a length of time.
 type Bucket string
 
-// The buckets, all of them in UTC.
+// The buckets. Days and months are those of the account, written as their midnight in UTC.
 const (
 	Hour  Bucket = "hour"
 	Day   Bucket = "day"
 	Month Bucket = "month"
 )
 
-// Floor is the beginning of the bucket that has t.
+// Floor is the beginning of the bucket that has t. Of a day or month t is what the account's clock shows.
 func (b Bucket) Floor(t time.Time) time.Time {
 	t = t.UTC()
 	switch b {
@@ -112,16 +113,17 @@ type Row struct {
 	Sums
 }
 
-// Query asks for rows of usage of a wallet.
+// Query asks for rows of usage of a wallet. What a Store is asked for by day or month is from and to days as zone.History.Day writes them.
 type Query struct {
 	Wallet string
 	Filter Filter
 	Part   Part
 	Bucket Bucket
-	From   time.Time // beginning of a bucket
-	To     time.Time // beginning of the bucket after the last
-	Metric Metric    // the figure that is needed, besides how many calls there were; "": all of them
-	Whole  bool      // all figures of the period are needed, though Metric is one of them
+	From   time.Time    // beginning of a bucket
+	To     time.Time    // beginning of the bucket after the last
+	Zones  zone.History // of the account
+	Metric Metric       // the figure that is needed, besides how many calls there were; "": all of them
+	Whole  bool         // all figures of the period are needed, though Metric is one of them
 }
 
 // Place is where a list of calls continues: after the call with that time and id. Calls are listed from the newest.
@@ -211,6 +213,7 @@ type Account struct {
 	Taxes         []DayTax          // of the period, oldest first, then by percentage as text
 	Movements     []ledger.Movement // of the period, oldest first
 	More          bool              // there are more movements than were asked for
+	Zone          zone.History      // by which days are counted
 }
 
 // Store answers from one database. What it is asked is bounded by the caller; each answer comes from roll-ups or a bounded part of an
@@ -222,7 +225,9 @@ type Store interface {
 	SearchCalls(ctx context.Context, s Search, most int) (Window, error)
 	// LastHour is the latest hour before a moment in which roll-ups have calls that fit, zero without any since from.
 	LastHour(ctx context.Context, wallet string, f Filter, from, before time.Time) (time.Time, error)
-	// Account sums the rows of a wallet before, in and after the days from..to, to not included, with at most most movements.
+	// Zones are the time zones of a wallet's account.
+	Zones(ctx context.Context, wallet string) (zone.History, error)
+	// Account sums the rows of a wallet before, in and after the days of its account from..to, to not included, with at most most movements.
 	Account(ctx context.Context, wallet string, from, to time.Time, most int) (Account, error)
 	// JobHolds lists the holds of a wallet's jobs.
 	JobHolds(ctx context.Context, wallet string) ([]Held, error)
@@ -247,6 +252,11 @@ type Book interface {
 type Reporter struct {
 	store Store
 	book  Book
+}
+
+// Zones are the time zones of a wallet's account.
+func (r *Reporter) Zones(ctx context.Context, wallet string) (zone.History, error) {
+	return r.store.Zones(ctx, wallet)
 }
 
 // New makes a Reporter.

@@ -10,6 +10,7 @@ import (
 	"weir/internal/ledger"
 	"weir/internal/money"
 	"weir/internal/report"
+	"weir/internal/zone"
 )
 
 // account is a store and a book with fixed answers.
@@ -20,6 +21,8 @@ type account struct {
 	held money.Nano
 	own  int
 }
+
+func (a *account) Zones(context.Context, string) (zone.History, error) { return a.Zone, nil }
 
 func (a *account) CatchUp(context.Context) (late, err error) { return nil, nil }
 

@@ -47,6 +47,7 @@ func (p *Portion) Net() money.Nano { return p.Gross - p.VAT }
 // Statement is what happened to a wallet in some days.
 type Statement struct {
 	From, To time.Time // days, To included
+	Timezone string    // of its last day
 	Opening  money.Nano
 	Credited money.Nano
 	Debited  money.Nano
@@ -61,7 +62,7 @@ type Statement struct {
 	Taxes  []Tax      // of the calls and refunds of the period, by percentage as text
 }
 
-// Statement makes the statement of the days from..to, both included. It fails with fault.Invalid when there are too many postings.
+// Statement makes the statement of the account's days from..to, both included. It fails with fault.Invalid when there are too many postings.
 func (r *Reporter) Statement(ctx context.Context, wallet string, from, to time.Time) (*Statement, error) {
 	balance, err := r.book.Balance(ctx, wallet) // flushes
 	if err != nil {
@@ -78,7 +79,7 @@ func (r *Reporter) Statement(ctx context.Context, wallet string, from, to time.T
 	if a.More {
 		return nil, fault.Field("report.Statement", "from", "This period has more than %d top-ups, adjustments and refunds. Choose a shorter one.", maxPostings)
 	}
-	s := &Statement{From: from, To: to, Opening: a.Before, Balance: a.Balance, Held: balance.Held, Jobs: jobs, Calls: balance.Held}
+	s := &Statement{From: from, To: to, Timezone: a.Zone.Name(a.Zone.Start(to)), Opening: a.Before, Balance: a.Balance, Held: balance.Held, Jobs: jobs, Calls: balance.Held}
 	for _, j := range jobs {
 		s.Calls -= j.Amount
 	}
@@ -145,13 +146,13 @@ func linesOf(a *Account) (lines []Line) {
 	for len(days) > 0 || len(rest) > 0 {
 		var day time.Time
 		switch {
-		case len(rest) == 0 || len(days) > 0 && !days[0].Day.After(Day.Floor(rest[0].At)):
+		case len(rest) == 0 || len(days) > 0 && !days[0].Day.After(a.Zone.Day(rest[0].At)):
 			day = days[0].Day
 		default:
-			day = Day.Floor(rest[0].At)
+			day = a.Zone.Day(rest[0].At)
 		}
 		n := 0
-		for n < len(rest) && Day.Floor(rest[n].At).Equal(day) {
+		for n < len(rest) && a.Zone.Day(rest[n].At).Equal(day) {
 			n++
 		}
 		lines = append(lines, postingsOf(day, rest[:n])...)
@@ -203,7 +204,7 @@ func (r *Reporter) DayOf(ctx context.Context, wallet string, day time.Time) (*St
 	if err != nil {
 		return nil, err
 	}
-	s := &Statement{From: day, To: day, Opening: a.Before, Balance: a.Balance, Closing: a.Before}
+	s := &Statement{From: day, To: day, Timezone: a.Zone.Name(a.Zone.Start(day)), Opening: a.Before, Balance: a.Balance, Closing: a.Before}
 	for i := range a.Movements {
 		m := &a.Movements[i]
 		s.Lines = append(s.Lines, Line{Day: day, Kind: m.Kind, Movement: m, Count: 1, Amount: m.Amount})

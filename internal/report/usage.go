@@ -67,9 +67,9 @@ type Series struct {
 // Usage is usage over time.
 type Usage struct {
 	Query
-	Times      []time.Time
-	Series     []Series // the largest first
-	Other      []Sums   // the rest, by bucket; nil without a rest
+	Times      []time.Time // of hours; days and months of the account are written as their midnight in UTC
+	Series     []Series    // the largest first
+	Other      []Sums      // the rest, by bucket; nil without a rest
 	OtherTotal Sums
 	OtherCount int // of groups in it
 	Sums       []Sums
@@ -94,8 +94,13 @@ func (r *Reporter) Usage(ctx context.Context, q Query, m Metric, most int) (*Usa
 	}
 	q.Metric = m
 	u := arrange(q, rows, m, most)
-	if u.PreviousFrom = q.Bucket.back(q.From, len(u.Times)); q.parted() {
+	switch {
+	case q.parted():
 		u.PreviousFrom = q.From.Add(q.From.Sub(q.To))
+	case q.Bucket == Hour:
+		u.PreviousFrom = q.Bucket.back(q.From, len(u.Times))
+	default:
+		u.PreviousFrom = q.Zones.Start(q.Bucket.back(q.Zones.Day(q.From), len(u.Times)))
 	}
 	if u.PreviousTotal, err = r.total(ctx, q, u.PreviousFrom, q.From); err != nil {
 		return nil, err
@@ -108,12 +113,27 @@ func (r *Reporter) Usage(ctx context.Context, q Query, m Metric, most int) (*Usa
 
 // parted reports whether days of a query are not whole.
 func (q *Query) parted() bool {
-	return q.Bucket == Day && (!Day.Floor(q.From).Equal(q.From) || !Day.Floor(q.To).Equal(q.To))
+	return q.Bucket == Day && (!q.begins(q.From) || !q.begins(q.To))
+}
+
+// begins reports whether a day of the account begins at t.
+func (q *Query) begins(t time.Time) bool { return q.Zones.Start(q.Zones.Day(t)).Equal(t) }
+
+// stored is a query of whole buckets as the store is asked it.
+func (q *Query) stored() Query {
+	s := *q
+	if s.Bucket != Hour {
+		s.From, s.To = q.Zones.Day(q.From), q.Zones.Day(q.To)
+	}
+	return s
 }
 
 // pieces are a query's hours before its first whole day, its whole days, and its hours after the last one.
 func (q *Query) pieces() []Query {
-	first, last := Day.Next(Day.Floor(q.From.Add(-time.Nanosecond))), Day.Floor(q.To)
+	first, last := q.From, q.Zones.Start(q.Zones.Day(q.To))
+	if !q.begins(first) {
+		first = q.Zones.Start(Day.Next(q.Zones.Day(first)))
+	}
 	if !first.Before(last) {
 		hours := *q
 		hours.Bucket = Hour
@@ -129,7 +149,7 @@ func (q *Query) pieces() []Query {
 // rows are usage by bucket and group. A day that is not whole has its hours inside the period.
 func (r *Reporter) rows(ctx context.Context, q Query) ([]Row, error) {
 	if !q.parted() {
-		return r.store.Usage(ctx, q)
+		return r.store.Usage(ctx, q.stored())
 	}
 	type place struct {
 		at    time.Time
@@ -138,12 +158,14 @@ func (r *Reporter) rows(ctx context.Context, q Query) ([]Row, error) {
 	all := []Row{}
 	index := map[place]int{}
 	for _, p := range q.pieces() {
-		rows, err := r.store.Usage(ctx, p)
+		rows, err := r.store.Usage(ctx, p.stored())
 		if err != nil {
 			return nil, err
 		}
 		for i := range rows {
-			rows[i].At = Day.Floor(rows[i].At)
+			if p.Bucket == Hour {
+				rows[i].At = q.Zones.Day(rows[i].At)
+			}
 			at := place{rows[i].At, rows[i].Value}
 			if known, ok := index[at]; ok {
 				all[known].Add(&rows[i].Sums)
@@ -165,7 +187,7 @@ func (r *Reporter) total(ctx context.Context, q Query, from, to time.Time) (sum 
 		parts = q.pieces()
 	}
 	for _, p := range parts {
-		rows, err := r.store.Usage(ctx, p)
+		rows, err := r.store.Usage(ctx, p.stored())
 		if err != nil {
 			return sum, err
 		}
@@ -195,7 +217,11 @@ func (r *Reporter) lastCall(ctx context.Context, wallet string, f Filter, before
 func arrange(q Query, rows []Row, m Metric, most int) *Usage {
 	u := &Usage{Query: q}
 	index := map[time.Time]int{}
-	for t := q.Bucket.Floor(q.From); t.Before(q.To); t = q.Bucket.Next(t) {
+	first, last := q.From, q.To.Add(-time.Nanosecond)
+	if q.Bucket != Hour {
+		first, last = q.Zones.Day(first), q.Zones.Day(last)
+	}
+	for t := q.Bucket.Floor(first); !t.After(last); t = q.Bucket.Next(t) {
 		index[t] = len(u.Times)
 		u.Times = append(u.Times, t)
 	}

@@ -43,13 +43,13 @@ func scanAct(row Scanner) (a invoice.Act, err error) {
 
 // sumsBefore sums what moved a wallet before the beginning of an hour.
 func (t *tx) sumsBefore(wallet string, at time.Time) (s invoice.Sums, err error) {
-	at = at.UTC()
-	day := time.Date(at.Year(), at.Month(), at.Day(), 0, 0, 0, 0, time.UTC)
+	h := t.zones[wallet]
+	day := h.Day(at)
 	var days, hours, back int64
 	if err = t.row(daySum, wallet, "", day.Format(time.DateOnly)).Scan(&days); err != nil {
 		return s, err
 	}
-	if err = t.row(spentInHours, wallet, day.Unix(), at.Unix()).Scan(&hours); err != nil {
+	if err = t.row(spentInHours, wallet, h.Start(day).Unix(), at.Unix()).Scan(&hours); err != nil {
 		return s, err
 	}
 	err = t.row(postedBefore, ledger.WalletAccount+wallet, at.UnixMicro()).Scan((*int64)(&s.ToppedUp), &back)
@@ -93,17 +93,17 @@ func (t *tx) closing(a *invoice.Act) (c invoice.Closing, err error) {
 	if err = t.row(`SELECT MIN(created_at) FROM invoices WHERE account = $1`, a.Account).Scan(&first); err != nil || !first.Valid {
 		return c, err
 	}
-	c.First = momentOf(first)
+	months := invoice.MonthsOf(t.zones[a.Wallet])
+	c.First = months.Of(momentOf(first))
 	var last sql.NullString
 	if err = t.row(`SELECT MAX(month), CAST(SUM(amount) AS BIGINT) FROM invoice_acts WHERE account = $1`, a.Account).Scan(&last, &acted); err != nil {
 		return c, err
 	}
 	c.Last, c.Acted = last.String, money.Nano(acted.Int64)
-	base := invoice.Act{Month: invoice.MonthOf(c.First)}
 	for _, x := range []struct {
 		to *invoice.Sums
 		at time.Time
-	}{{&c.Base, base.From()}, {&c.Start, a.From()}, {&c.End, a.To()}} {
+	}{{&c.Base, months.Start(c.First)}, {&c.Start, months.Start(a.Month)}, {&c.End, months.End(a.Month)}} {
 		if *x.to, err = t.sumsBefore(a.Wallet, x.at); err != nil {
 			return c, err
 		}
@@ -135,15 +135,19 @@ func (s *Store) Acts(ctx context.Context, account, month, before string, limit i
 
 // ActsBegin is invoice.Store.ActsBegin.
 func (s *Store) ActsBegin(ctx context.Context, account string) (first, last string, err error) {
+	z, err := s.zonesNow(ctx)
+	if err != nil {
+		return "", "", err
+	}
 	err = s.find(ctx, func(row Scanner) error {
 		var at sql.NullInt64
-		var month sql.NullString
-		err := row.Scan(&at, &month)
+		var wallet, month sql.NullString
+		err := row.Scan(&at, &wallet, &month)
 		if last = month.String; at.Valid {
-			first = invoice.MonthOf(momentOf(at))
+			first = invoice.MonthsOf(z[wallet.String]).Of(momentOf(at))
 		}
 		return err
-	}, `SELECT (SELECT MIN(created_at) FROM invoices WHERE account = $1), (SELECT MAX(month) FROM invoice_acts WHERE account = $1)`, account)
+	}, `SELECT (SELECT MIN(created_at) FROM invoices WHERE account = $1), (SELECT MIN(wallet) FROM invoices WHERE account = $1), (SELECT MAX(month) FROM invoice_acts WHERE account = $1)`, account)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", "", nil
 	}

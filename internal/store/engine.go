@@ -101,6 +101,7 @@ type tx struct {
 	Runner
 	engine *Engine
 	words  *wordbook
+	zones  zones
 }
 
 // scrub ends a sweep of content: the deleted data is removed from the disk as well.
@@ -126,7 +127,11 @@ func (s *Store) transact(ctx context.Context, lazy bool, f func(*tx) error) erro
 		return err
 	}
 	defer leave()
-	return failure("store.Write", s.engine.Write(ctx, lazy, func(r Runner) error { return f(&tx{r, &s.engine, &s.words}) }))
+	z, err := s.zonesNow(ctx)
+	if err != nil {
+		return err
+	}
+	return failure("store.Write", s.engine.Write(ctx, lazy, func(r Runner) error { return f(&tx{r, &s.engine, &s.words, z}) }))
 }
 
 func (t *tx) exec(text string, args ...any) (changed int64, err error) {

@@ -125,7 +125,7 @@ func (t *tx) applyItems(b *ledger.Batch, unordered []ledger.Recorded, words *com
 	if err != nil {
 		return done, err
 	}
-	sums, err := newTally(items)
+	sums, err := newTally(items, t.zones)
 	if err != nil {
 		return done, fault.Wrap("store.Apply", err)
 	}
@@ -256,7 +256,7 @@ func (t *tx) rollUp(s *tally) error {
 		err = merge(t, &usageGroups, s.groups, groupKey.order, groupKey.args)
 	}
 	if err == nil {
-		err = merge(t, &usageTaxes, s.taxes, taxKey.order, taxKey.args)
+		err = merge(t, &usageTaxes, s.taxes.rows, taxKey.order, taxKey.args)
 	}
 	return err
 }

@@ -26,7 +26,11 @@ func (s *Store) Checks(ctx context.Context, noted ledger.Anchor) (checks []ledge
 func (s *Store) ChecksBy(ctx context.Context, noted ledger.Anchor, rows int) (checks []ledger.Check, end ledger.Anchor, err error) {
 	guards, unknown := s.guards(ctx)
 	err = s.walk(ctx, func(ctx context.Context, q *sql.Tx) error {
-		c := checker{ctx: ctx, tx: q, books: newBooks(), rows: rows}
+		z, err := readZones(q.QueryContext(ctx, zonesAll))
+		if err != nil {
+			return err
+		}
+		c := checker{ctx: ctx, tx: q, books: newBooks(), rows: rows, zones: z}
 		c.sweeps()
 		c.entries()
 		c.wallets()
@@ -56,6 +60,7 @@ type checker struct {
 
 	books *books
 	rows  int // how many are compared at once, about
+	zones zones
 	end   ledger.Anchor
 }
 

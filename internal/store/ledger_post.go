@@ -200,7 +200,7 @@ func (t *tx) enter(p *ledger.Posting, call *record.Call, before []ledger.Movemen
 	}
 	var back *tally
 	if call != nil {
-		back = refundOf(call, call.Cost-left(call, before, math.MaxInt64), p.Amount, p.At)
+		back = refundOf(call, call.Cost-left(call, before, math.MaxInt64), p.Amount, p.At, t.zones)
 		if err := t.chargeKeys(back.keys); err != nil {
 			return 0, err
 		}

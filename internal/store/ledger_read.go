@@ -134,7 +134,15 @@ func (t *tx) movements(text string, args ...any) ([]ledger.Movement, error) {
 // KeySpend is ledger.Reader.KeySpend.
 func (s *Store) KeySpend(ctx context.Context, key string) (k ledger.KeySpend, err error) {
 	err = s.snapshot(ctx, func(ctx context.Context, q *sql.Tx) error {
-		periods := ledger.Periods(s.now())
+		var wallet string // of a key there is one
+		if err := q.QueryRowContext(ctx, keyWallet, Text(key)).Scan(&wallet); err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+		h, err := zonesIn(ctx, q, wallet)
+		if err != nil {
+			return err
+		}
+		periods := ledger.Periods(h.Local(s.now()))
 		for i, to := range []*money.Nano{&k.Total, &k.Daily, &k.Weekly, &k.Monthly} {
 			if err := q.QueryRowContext(ctx, keySpend, Text(key), periods[i].Kind, periods[i].Start).Scan((*int64)(to)); err != nil {
 				return err

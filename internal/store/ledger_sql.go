@@ -61,6 +61,7 @@ const (
 	keyFund    = `SELECT spent + leased, recall FROM key_spend WHERE wallet = $1 AND key_id = $2 AND period = $3 AND start = $4`
 	keyLease   = `UPDATE key_spend SET leased = leased + $5 WHERE wallet = $1 AND key_id = $2 AND period = $3 AND start = $4`
 	keyRecall  = `UPDATE key_spend SET recall = recall + 1 WHERE wallet = $1 AND key_id = $2 AND period = $3 AND start = $4`
+	keyWallet  = `SELECT wallet FROM key_spend WHERE key_id = $1 LIMIT 1`
 	keySpend   = `SELECT COALESCE(SUM(spent), 0) FROM key_spend WHERE key_id = $1 AND period = $2 AND start = $3`
 
 	generationKnown = `SELECT COUNT(*) FROM generations WHERE wallet = $1 AND id = $2`

@@ -154,11 +154,11 @@ type tally struct {
 	days    map[dayKey]*sums
 	groups  map[groupKey]*sums
 
-	taxes taxBook
+	taxes *taxBook
 }
 
-// tallyOf is what follows from hours, with their VAT.
-func tallyOf(hours map[hourKey]*sums, vat taxBook) *tally {
+// tallyOf is what follows from hours, with their VAT, in the days of accounts.
+func tallyOf(hours map[hourKey]*sums, vat *taxBook) *tally {
 	t := &tally{hours: hours, taxes: vat, charged: map[string]money.Nano{}, keys: map[ledger.Fund]money.Nano{}, days: map[dayKey]*sums{}, groups: map[groupKey]*sums{}}
 	for h, s := range hours {
 		t.fold(h, s)
@@ -167,9 +167,9 @@ func tallyOf(hours map[hourKey]*sums, vat taxBook) *tally {
 }
 
 // newTally adds up the items of a batch. It fails when the sum of costs does not fit.
-func newTally(items []*ledger.Recorded) (*tally, error) {
+func newTally(items []*ledger.Recorded, z zones) (*tally, error) {
 	var revenue money.Nano
-	settled, leases, hours, vat := make([]*record.Call, 0, len(items)), map[leaseUse]money.Nano{}, map[hourKey]*sums{}, taxBook{}
+	settled, leases, hours, vat := make([]*record.Call, 0, len(items)), map[leaseUse]money.Nano{}, map[hourKey]*sums{}, newTaxBook(z)
 	for _, it := range items {
 		c := &it.Call
 		at(hours, hourOf(c)).add(c)
@@ -195,15 +195,15 @@ func newTally(items []*ledger.Recorded) (*tally, error) {
 
 // refundOf is the effect of a refund of a call, of which before was given back earlier: it belongs to the hour of the call, and so to the
 // interval of a key's limit in which the call was. Its VAT belongs to the day on which it is posted.
-func refundOf(c *record.Call, before, n money.Nano, posted time.Time) *tally {
-	vat := taxBook{}
+func refundOf(c *record.Call, before, n money.Nano, posted time.Time, z zones) *tally {
+	vat := newTaxBook(z)
 	vat.refund(c, before, n, posted)
 	return tallyOf(map[hourKey]*sums{hourOf(c): {lastAt - 1: int64(n)}}, vat)
 }
 
-// fold adds an hour to the day, week and month that contain it. Calls that are not settled cost nothing.
+// fold adds an hour to the day, week and month of the account that contain it. Calls that are not settled cost nothing.
 func (t *tally) fold(h hourKey, s *sums) {
-	start := time.Unix(h.hour, 0).UTC()
+	start := t.taxes.zones[h.wallet].Local(time.Unix(h.hour, 0))
 	day := dayOf(h, start)
 	at(t.days, day).plus(s)
 	for _, g := range [...]groupKey{
@@ -238,7 +238,7 @@ func hourOf(c *record.Call) hourKey {
 	return hourKey{at - (at%hour+hour)%hour, c.Wallet, c.Key, c.User, c.Model, c.Provider, c.Endpoint, c.API, c.Result()}
 }
 
-// dayOf is the day of an hour that begins then.
+// dayOf is the day of an hour that begins then, by the clock of its account.
 func dayOf(h hourKey, start time.Time) dayKey {
 	return dayKey{start.Format(time.DateOnly), h.wallet, h.key, h.user, h.model, h.provider, h.api, h.result}
 }

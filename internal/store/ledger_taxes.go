@@ -53,19 +53,24 @@ func (s *taxes) plus(o taxes) {
 	}
 }
 
-// taxBook adds up VAT by wallet, day and rate.
-type taxBook map[taxKey]*taxes
+// taxBook adds up VAT by wallet, day of the account and rate.
+type taxBook struct {
+	zones zones
+	rows  map[taxKey]*taxes
+}
 
-func (b taxBook) add(wallet, vat string, at time.Time, s taxes) {
-	k := taxKey{wallet, at.UTC().Format(time.DateOnly), vat}
-	if b[k] == nil {
-		b[k] = &taxes{}
+func newTaxBook(z zones) *taxBook { return &taxBook{z, map[taxKey]*taxes{}} }
+
+func (b *taxBook) add(wallet, vat string, at time.Time, s taxes) {
+	k := taxKey{wallet, b.zones[wallet].Day(at).Format(time.DateOnly), vat}
+	if b.rows[k] == nil {
+		b.rows[k] = &taxes{}
 	}
-	b[k].plus(s)
+	b.rows[k].plus(s)
 }
 
 // call adds a call that was charged. The tax of each call is rounded, so the sum is that of the charges that users see.
-func (b taxBook) call(c *record.Call) {
+func (b *taxBook) call(c *record.Call) {
 	if !c.Settled {
 		return
 	}
@@ -75,7 +80,7 @@ func (b taxBook) call(c *record.Call) {
 
 // refund adds a refund of a call, of which before was given back earlier. Together the refunds of a call give back the tax of their sum, so
 // that nothing is left of a tax whose charge was given back in parts.
-func (b taxBook) refund(c *record.Call, before, amount money.Nano, at time.Time) {
+func (b *taxBook) refund(c *record.Call, before, amount money.Nano, at time.Time) {
 	v := rate.PartsOf(c.Rate).VAT
 	b.add(c.Wallet, v.Plain(), at, taxes{3: 1, 4: int64(amount), 5: int64(v.Part(before+amount) - v.Part(before))})
 }
@@ -87,7 +92,7 @@ type givenBack struct {
 }
 
 // refunds adds all refunds of a call, the earliest posted first.
-func (b taxBook) refunds(c *record.Call, list []givenBack) {
+func (b *taxBook) refunds(c *record.Call, list []givenBack) {
 	var before money.Nano
 	for _, r := range list {
 		b.refund(c, before, money.Nano(r.amount), time.UnixMicro(r.at))

@@ -22,6 +22,7 @@ type usage struct {
 
 	upTo, whole place // what is compared: hours and days, and what is by wallet
 	at          place // of the last call
+	began       int64 // Unix microseconds of the begin of its day
 
 	wrong   struct{ hours, days, groups, taxes differences }
 	rows    struct{ hours, days, groups, taxes int }
@@ -30,30 +31,35 @@ type usage struct {
 }
 
 func newUsage(c *checker) *usage {
-	return &usage{c: c, hours: map[hourKey]*sums{}, days: newDays(), keys: newSpending()}
+	return &usage{c: c, hours: map[hourKey]*sums{}, days: newDays(c.zones), keys: newSpending()}
 }
 
-func newDays() *tally {
-	return &tally{taxes: taxBook{}, charged: map[string]money.Nano{}, keys: map[ledger.Fund]money.Nano{}, days: map[dayKey]*sums{}, groups: map[groupKey]*sums{}}
+func newDays(z zones) *tally {
+	return &tally{taxes: newTaxBook(z), charged: map[string]money.Nano{}, keys: map[ledger.Fund]money.Nano{}, days: map[dayKey]*sums{}, groups: map[groupKey]*sums{}}
 }
 
-// place is a place among rows by wallet and day: after all rows of the day, or of the wallet when day is 0. started is false before the first.
+// place is a place among rows by wallet and day of its account: after all rows of the day, or of the wallet when day is "". started is false
+// before the first.
 type place struct {
 	started bool
 	wallet  string
-	day     int64 // Unix seconds of the following day's begin
+	day     string
+	ends    int64 // Unix seconds of the following day's begin
 }
 
 // move goes to a call's place, before it is added.
 func (u *usage) move(wallet string, at int64) {
-	const day = 24 * 3600
-	second := time.UnixMicro(at).Unix()
-	to := place{true, wallet, second - (second%day+day)%day + day}
+	if u.at.wallet == wallet && u.began <= at && at < u.at.ends*1_000_000 { // of the same day
+		return
+	}
+	h := u.c.zones[wallet]
+	day := h.Day(time.UnixMicro(at))
+	u.began = h.Start(day).UnixMicro()
+	to := place{true, wallet, day.Format(time.DateOnly), h.Start(day.AddDate(0, 0, 1)).Unix()}
 	switch {
-	case to == u.at:
 	case u.at.started && to.wallet != u.at.wallet:
-		if len(u.hours)+len(u.days.groups)+len(u.days.taxes) >= u.c.rows {
-			u.compare(place{true, u.at.wallet, 0})
+		if len(u.hours)+len(u.days.groups)+len(u.days.taxes.rows) >= u.c.rows {
+			u.compare(place{started: true, wallet: u.at.wallet})
 		}
 	case len(u.hours) >= u.c.rows:
 		u.compare(u.at)
@@ -96,14 +102,14 @@ func (u *usage) compare(to place) {
 	})
 	clear(u.days.days)
 	u.upTo = to
-	if to.day != 0 { // inside a wallet
+	if to.day != "" { // inside a wallet
 		return
 	}
 	u.rows.groups += compareSums(u.c, &u.wrong.groups, selectGroups, rowsBetween{"", u.whole, to}, len(groupColumns), u.days.groups, func(v []any) groupKey {
 		return groupKey{text(v[0]), text(v[1]), text(v[2]), text(v[3]), text(v[4])}
 	})
 	u.compareTaxes(to)
-	u.days, u.whole = newDays(), to
+	u.days, u.whole = newDays(u.c.zones), to
 }
 
 // compareHours compares the roll-up of hours with the calls. What rows before the horizon have beyond that must be what the dropped calls
@@ -157,7 +163,7 @@ func hourIn(v []any) hourKey {
 
 // compareTaxes compares the VAT of days with calls and refunds, and with what remains of the calls that were dropped.
 func (u *usage) compareTaxes(to place) {
-	want := u.days.taxes
+	want := u.days.taxes.rows
 	between := rowsBetween{"", u.whole, to}
 	swept := u.c.books.swept.calls > 0
 	u.c.each(between.of(selectTaxes), func(v []any) {
@@ -219,7 +225,7 @@ func (r rowsBetween) of(query string) string {
 		op := [...]string{" > ", " <= "}[i]
 		switch {
 		case !p.started:
-		case p.day == 0:
+		case p.day == "":
 			n++
 			parts = append(parts, fmt.Sprintf("wallet%s$%d", op, n))
 		default:
@@ -237,12 +243,12 @@ func (r rowsBetween) args() (args []any) {
 	for _, p := range [...]place{r.from, r.to} {
 		switch {
 		case !p.started:
-		case p.day == 0:
+		case p.day == "":
 			args = append(args, p.wallet)
 		case r.by == "day":
-			args = append(args, p.wallet, time.Unix(p.day-1, 0).UTC().Format(time.DateOnly))
+			args = append(args, p.wallet, p.day)
 		default:
-			args = append(args, p.wallet, p.day-1)
+			args = append(args, p.wallet, p.ends-1)
 		}
 	}
 	return args
@@ -309,14 +315,14 @@ func (s *spending) compare(c *checker) {
 
 // explain looks for rows of a part that differ from the roll-up of hours.
 func (s *spending) explain(c *checker, part int, diff *differences) {
-	want := newDays()
+	want := newDays(c.zones)
 	c.each(selectHours, func(v []any) {
 		k := hourIn(v)
 		if k.key == "" {
 			return
 		}
 		row := sumsOf(v[len(hourColumns):])
-		for _, p := range ledger.Periods(time.Unix(k.hour, 0).UTC()) {
+		for _, p := range ledger.Periods(c.zones[k.wallet].Local(time.Unix(k.hour, 0))) {
 			if f := (ledger.Fund{Wallet: k.wallet, Key: k.key, Period: p}); row.spent() != 0 && s.part(f) == part {
 				want.keys[f] += row.spent()
 			}

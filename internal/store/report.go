@@ -321,10 +321,16 @@ func (s *Store) LastHour(ctx context.Context, wallet string, f report.Filter, fr
 	} else if kept.After(from) { // the roll-ups still have what came before
 		from = kept
 	}
+	z, err := s.zonesNow(ctx)
+	if err != nil {
+		return time.Time{}, err
+	}
+	h := z[wallet]
 	// Of the day of before not all hours count: so it is looked at on its own, and then the latest day before it.
 	part, names := groupOf(given(&f, report.None))
 	for range 2 {
-		start := report.Day.Floor(before.Add(-time.Microsecond))
+		day := h.Day(before.Add(-time.Microsecond))
+		start := h.Start(day)
 		var hours conditions
 		hours.add("wallet = ?", wallet)
 		hours.add("hour >= ? AND hour < ?", max(start.Unix(), report.Hour.Floor(from).Unix()), before.Add(time.Second-time.Microsecond).Unix())
@@ -341,17 +347,17 @@ func (s *Store) LastHour(ctx context.Context, wallet string, f report.Filter, fr
 			table = "usage_groups"
 			days.add("part = ?", part)
 		}
-		days.add("day >= ? AND day < ?", from.Format(time.DateOnly), start.Format(time.DateOnly))
+		days.add("day >= ? AND day < ?", h.Day(from).Format(time.DateOnly), day.Format(time.DateOnly))
 		days.filter(&f, names)
-		var day string
-		if found, err = s.first(ctx, &day, "SELECT day FROM "+table+" WHERE "+days.text.String()+" ORDER BY day DESC LIMIT 1", days.args); !found || err != nil {
+		var last string
+		if found, err = s.first(ctx, &last, "SELECT day FROM "+table+" WHERE "+days.text.String()+" ORDER BY day DESC LIMIT 1", days.args); !found || err != nil {
 			return time.Time{}, err
 		}
-		at, err := time.Parse(time.DateOnly, day)
+		at, err := time.Parse(time.DateOnly, last)
 		if err != nil {
 			return time.Time{}, failure("store.LastHour", err)
 		}
-		before = at.AddDate(0, 0, 1)
+		before = h.Start(at.AddDate(0, 0, 1))
 	}
 	return time.Time{}, nil
 }
@@ -404,14 +410,18 @@ func (s *Store) Account(ctx context.Context, wallet string, from, to time.Time, 
 			return err
 		}
 		a.Balance = money.Nano(credited - charged)
+		if a.Zone, err = zonesIn(ctx, q, wallet); err != nil {
+			return err
+		}
+		begin, end := a.Zone.Start(from), a.Zone.Start(to)
 		account := ledger.WalletAccount + Text(wallet)
 		for _, x := range []struct {
 			to                 *money.Nano
 			from, before       int64
 			fromDay, beforeDay string
 		}{
-			{&a.Before, 0, from.UnixMicro(), "", from.Format(time.DateOnly)},
-			{&a.After, to.UnixMicro(), math.MaxInt64, to.Format(time.DateOnly), "~"},
+			{&a.Before, 0, begin.UnixMicro(), "", from.Format(time.DateOnly)},
+			{&a.After, end.UnixMicro(), math.MaxInt64, to.Format(time.DateOnly), "~"},
 		} {
 			var posted, cost int64
 			if err := q.QueryRowContext(ctx, postingSum, account, x.from, x.before).Scan(&posted); err != nil {
@@ -443,7 +453,7 @@ func (s *Store) Account(ctx context.Context, wallet string, from, to time.Time, 
 		}); err != nil {
 			return err
 		}
-		rows, err = q.QueryContext(ctx, postingsIn, account, from.UnixMicro(), to.UnixMicro(), int64(most+1))
+		rows, err = q.QueryContext(ctx, postingsIn, account, begin.UnixMicro(), end.UnixMicro(), int64(most+1))
 		if a.Movements, err = collect(rows, err, scanMovement); err != nil {
 			return err
 		}
@@ -473,7 +483,11 @@ func (s *Store) ToppedUp(ctx context.Context, wallet string) (bool, error) {
 
 // KeySpends is report.Store.KeySpends.
 func (s *Store) KeySpends(ctx context.Context, user, wallet string) (map[string]report.KeySpend, error) {
-	periods := ledger.Periods(s.now())
+	z, err := s.zonesNow(ctx)
+	if err != nil {
+		return nil, err
+	}
+	periods := ledger.Periods(z[wallet].Local(s.now()))
 	args := []any{user}
 	for _, p := range periods {
 		args = append(args, p.Kind, p.Start)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"weir/internal/account"
@@ -37,6 +38,7 @@ type Store struct {
 	now    func() time.Time
 	turns  *limit.Turns // of users; work without a user waits for none
 	words  wordbook
+	zones  atomic.Pointer[knownZones]
 }
 
 var (

@@ -175,7 +175,7 @@ func (t *tx) sweep(before int64, after string, wallets []string, n int) (next st
 	}
 	done := sweep{before: before}
 	var link ledger.Link
-	hours, vat := map[hourKey]*sums{}, taxBook{}
+	hours, vat := map[hourKey]*sums{}, newTaxBook(t.zones)
 	var drop []any
 	previous := cmp.Or(after, startAgain)
 	for _, w := range wallets {
@@ -226,7 +226,7 @@ func (t *tx) sweep(before int64, after string, wallets []string, n int) (next st
 	for k, s := range hours {
 		k.addTo(&done.hours, s)
 	}
-	for k, s := range vat {
+	for k, s := range vat.rows {
 		k.addTo(&done.taxes, s)
 	}
 	gone, err := t.ExecEach(oldDrop, 2, drop)

@@ -86,7 +86,7 @@ func (s *Store) rebuild(ctx context.Context, wanted func(*tx) (bool, error)) err
 }
 
 // hoursOfRecords adds all records and refunds up.
-func (t *tx) hoursOfRecords() (map[hourKey]*sums, taxBook, error) {
+func (t *tx) hoursOfRecords() (map[hourKey]*sums, *taxBook, error) {
 	type refund struct {
 		wallet, against string
 		givenBack
@@ -109,7 +109,7 @@ func (t *tx) hoursOfRecords() (map[hourKey]*sums, taxBook, error) {
 		return nil, nil, err
 	}
 	defer func() { _ = rows.Close() }()
-	hours, vat := map[hourKey]*sums{}, taxBook{}
+	hours, vat := map[hourKey]*sums{}, newTaxBook(t.zones)
 	var space []byte
 	for rows.Next() {
 		r, err := scanStored(rows)

@@ -44,6 +44,7 @@ var rules = map[string]rule{
 	"internal/redact":  {layer: foundation, users: []layer{edge, wiring, command}},
 	"internal/seal":    {layer: foundation, beside: []string{"internal/fault"}},
 	// Formats of recordings and subtitles: functions over bytes, for wires and dialects.
+	"internal/zone":     {layer: foundation, beside: []string{"internal/fault"}},
 	"internal/audio":    {layer: foundation, beside: []string{"internal/fault", "internal/mediatype"}},
 	"internal/subtitle": {layer: foundation, beside: []string{"internal/fault"}},
 	// Numbers of embeddings: functions over bytes, for the domain, dialects and wires.

@@ -135,7 +135,7 @@ func TestInvoices(t *testing.T) {
 func actsOverTheAPI(t *testing.T, gw *apptest.Gateway, o, other *apptest.Owner, do func(*apptest.Account, int, string, string, any) invoiceAnswer) {
 	t.Helper()
 	do(o.Pages, 422, "POST", "/api/acts", map[string]any{"month": "2020-01"})
-	do(o.Pages, 400, "POST", "/api/acts", map[string]any{"month": invoice.MonthOf(time.Now())})
+	do(o.Pages, 400, "POST", "/api/acts", map[string]any{"month": invoice.MonthsOf(nil).Of(time.Now())})
 	office := gw.Node.Office()
 	then := time.Now().AddDate(0, -2, 0)
 	c, err := (&config.Invoices{Seller: invoiceSeller, VAT: config.VAT{Mode: "none"}, Min: "1", Max: "100", NumberPrefix: "W-", ActPrefix: "A-", Line: "x", ActLine: "x", MaxOpen: 9, MaxPerDay: 9}).Manager(func() time.Time { return then })
@@ -150,7 +150,7 @@ func actsOverTheAPI(t *testing.T, gw *apptest.Gateway, o, other *apptest.Owner, 
 	if _, err := ledger.Adjust(t.Context(), office.Store, ledger.Adjustment{Wallet: wallet, ID: "past", Amount: -50_005_000_000, Reason: "calls of that month", Actor: audit.Actor{Name: "test"}}, then); err != nil {
 		t.Fatal(err)
 	}
-	month := invoice.MonthOf(then)
+	month := invoice.MonthsOf(nil).Of(then)
 	got := o.Pages.Do(t, http.MethodPost, "/api/acts", map[string]any{"month": month})
 	type acts struct {
 		Due  []string

@@ -17,6 +17,7 @@ import (
 	"weir/internal/ledger"
 	"weir/internal/money"
 	"weir/internal/record"
+	"weir/internal/zone"
 )
 
 // Outcome is what becomes of one question to the store.
@@ -728,6 +729,9 @@ func (s *Store) Checks(context.Context, ledger.Anchor) ([]ledger.Check, ledger.A
 }
 
 var _ ledger.Store = (*Store)(nil)
+
+// Local is ledger.Reader.Local: all accounts have UTC.
+func (s *Store) Local(_ string, t time.Time) time.Time { return zone.History(nil).Local(t) }
 
 // Lent is what all leases of each wallet have left.
 func (s *Store) Lent() map[string]money.Nano {

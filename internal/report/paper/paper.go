@@ -246,7 +246,7 @@ func (p *printer) notes(s *report.Statement, h *Head) {
 		check = p.w.disagrees
 	}
 	for _, text := range []string{
-		fmt.Sprintf(p.w.now, p.w.moment(h.Made), p.w.amount(s.Balance), p.w.amount(s.Held), p.w.amount(s.Balance-s.Held)), check, p.w.utc,
+		fmt.Sprintf(p.w.now, p.w.moment(h.Made), p.w.amount(s.Balance), p.w.amount(s.Held), p.w.amount(s.Balance-s.Held)), check, fmt.Sprintf(p.w.utc, s.Timezone),
 	} {
 		for _, line := range p.wrap(text, width) {
 			p.CellFormat(width, 4.2, line, "", 1, "L", false, 0, "")

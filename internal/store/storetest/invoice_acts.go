@@ -10,13 +10,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"weir/internal/account"
+	"weir/internal/audit"
 	"weir/internal/fault"
 	"weir/internal/invoice"
 	"weir/internal/ledger"
 	"weir/internal/money"
 	"weir/internal/record"
-	"weir/internal/report"
 	"weir/internal/usage"
+	"weir/internal/zone"
 )
 
 // spend applies calls of a wallet.
@@ -41,17 +42,29 @@ func spend(t *testing.T, s InvoiceStore, node string, u account.User, costs map[
 }
 
 // actsAreStatements makes calls, refunds, adjustments and top-ups at random moments of half a year, the edges of months in Moscow among them, and
-// compares each act with sums of its own: the statement of the month, and acts that together are what was spent, to the kopeck.
-func actsAreStatements(t *testing.T, s InvoiceStore) {
+// those where the account moves, and compares each act with sums of its own: the statement of the month, and acts that together are what was spent, to the kopeck.
+func actsAreStatements(t *testing.T, s InvoiceStore, moves bool) {
 	r := rand.New(rand.NewPCG(11, 13))
 	u := client(t, s)
 	begin := time.Date(2026, 3, 31, 21, 0, 0, 0, time.UTC) // 1 April in Moscow
+	if moves {
+		for k, name := range []string{"Asia/Vladivostok", "America/New_York", "Asia/Kolkata"} {
+			if _, err := s.SetZone(t.Context(), u.Wallet, name, begin.AddDate(0, 1+k, 12), func(zone.Change) audit.Event { return audit.Event{} }); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	zones, err := s.Zones(t.Context(), u.Wallet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := invoice.MonthsOf(zones)
 	bill(t, s, u, biller(s, begin.AddDate(0, 1, 9)), 100*money.Ruble)
 	months := []string{"2026-04", "2026-05", "2026-06", "2026-07", "2026-08", "2026-09"}
 	type flow struct{ topped, spent money.Nano }
 	flows := map[string]*flow{}
 	at := func() time.Time {
-		edge := begin.AddDate(0, r.IntN(7), 0)
+		edge := in.Start(time.Date(2026, time.Month(4+r.IntN(7)), 1, 0, 0, 0, 0, time.UTC).Format("2006-01"))
 		switch r.IntN(4) {
 		case 0:
 			return edge
@@ -62,6 +75,9 @@ func actsAreStatements(t *testing.T, s InvoiceStore) {
 	}
 	of := func(at time.Time) *flow {
 		m := at.Add(3 * time.Hour).UTC().Format("2006-01")
+		if moves {
+			m = in.Of(at)
+		}
 		if flows[m] == nil {
 			flows[m] = &flow{}
 		}
@@ -156,7 +172,11 @@ func actsAreStatements(t *testing.T, s InvoiceStore) {
 // topUpOf is the top-up of a wallet at a moment, the newest.
 func topUpOf(t *testing.T, s InvoiceStore, u account.User, at time.Time) (money.Nano, bool) {
 	t.Helper()
-	day := report.Day.Floor(at)
+	zones, err := s.Zones(t.Context(), u.Wallet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	day := zones.Day(at)
 	a, err := s.Account(t.Context(), u.Wallet, day, day.AddDate(0, 0, 1), 1000)
 	if err != nil {
 		t.Fatal(err)

@@ -44,7 +44,7 @@ func actsByThemselves(t *testing.T, s InvoiceStore) {
 		if months[u.ID] == nil {
 			months[u.ID] = map[string]bool{}
 		}
-		months[u.ID][invoice.MonthOf(at)] = true
+		months[u.ID][invoice.MonthsOf(nil).Of(at)] = true
 		switch r.IntN(5) {
 		case 0: // a node starts again
 			nodes[r.IntN(3)] = start()

@@ -73,6 +73,8 @@ func RunLedger(t *testing.T, open func(t *testing.T, now func() time.Time) Ledge
 		"no hold or lease leaks":                      noLeak,
 		"steps of the wall clock":                     clockSteps,
 		"many calls at once":                          manyAtOnce,
+		"days of a time zone":                         zoneDays,
+		"time zones of an account":                    accountZones,
 		"activity":                                    activity,
 		"paid tokens":                                 paidTokens,
 		"one process per folder":                      oneProcess,

@@ -65,6 +65,7 @@ var lives = map[string]life{
 	"usage_groups": {byUsers, "by what was called in a day", "never: the sums of the details that are dropped"},
 	"usage_taxes":  {byUsers, "one for each day and tax", asMoney},
 	"key_spend":    {byUsers, "one for each key and interval in which it was charged", asMoney},
+	"wallet_zones": {byUsers, "account.MostZones", "never: the days of the ledger follow from them"},
 	"leases":       {byNodes, "by wallets and keys that are in use", "the node that has them, or the one that ends it"},
 	"transactions": {byUsers, "one for each charge and credit", asMoney},
 	"entries":      {byUsers, "two for each charge and credit", asMoney},

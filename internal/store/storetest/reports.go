@@ -19,6 +19,7 @@ import (
 	"weir/internal/record"
 	"weir/internal/report"
 	"weir/internal/usage"
+	"weir/internal/zone"
 )
 
 // ReportStore is a store of calls that pages are made of.
@@ -31,9 +32,17 @@ type ReportStore interface {
 // Reports checks what pages ask of a store against calls that are counted one by one. open gives an empty store that reads that clock, and
 // closes it after the test.
 func Reports(t *testing.T, open func(t *testing.T, now func() time.Time) ReportStore) {
+	t.Run("UTC", func(t *testing.T) { reportsIn(t, open) })
+	// One zone after the other while the calls were made, an hour that a midnight cuts among them.
+	t.Run("elsewhere", func(t *testing.T) {
+		reportsIn(t, open, "Europe/Moscow", "Asia/Kolkata", "America/New_York", "Asia/Tokyo")
+	})
+}
+
+func reportsIn(t *testing.T, open func(t *testing.T, now func() time.Time) ReportStore, zones ...string) {
 	now := time.Date(2026, 3, 4, 12, 30, 0, 0, time.UTC)
 	b := &reports{t: t, s: open(t, func() time.Time { return now }), now: now, random: rand.New(rand.NewPCG(7, 9))}
-	b.fill()
+	b.fill(zones)
 	t.Run("usage", b.usage)
 	t.Run("lists", b.lists)
 	t.Run("statements", b.statements)
@@ -60,6 +69,7 @@ type reports struct {
 	s      ReportStore
 	now    time.Time
 	random *rand.Rand
+	zones  zone.History  // of wal_1
 	calls  []record.Call // of wal_1, the newest first
 	back   map[string]money.Nano
 	posted []ledger.Movement
@@ -80,11 +90,17 @@ var versions = []string{"", "autumn usd=90 margin=0.1", "usd=90 margin=0 vat=20"
 func pick[T any](r *rand.Rand, list ...T) T { return list[r.IntN(len(list))] }
 
 // fill makes calls of two wallets in ten days, some of them at the same moment, top-ups and refunds.
-func (b *reports) fill() {
+func (b *reports) fill(zones []string) {
 	ctx, s := b.t.Context(), b.s
 	for i := range 2 {
 		u := account.User{ID: fmt.Sprint("usr_", i+1), Name: "u", Wallet: fmt.Sprint("wal_", i+1), CreatedAt: b.now}
 		if err := s.CreateUser(ctx, u, audit.Event{}); err != nil {
+			b.t.Fatal(err)
+		}
+	}
+	for i, name := range zones {
+		var err error
+		if b.zones, err = s.SetZone(ctx, "wal_1", name, b.now.AddDate(0, 0, -9+2*i), func(zone.Change) audit.Event { return audit.Event{} }); err != nil {
 			b.t.Fatal(err)
 		}
 	}
@@ -158,6 +174,14 @@ func (b *reports) fill() {
 	})
 }
 
+// floor is the hour that has a moment, or the account's day or month.
+func (b *reports) floor(bucket report.Bucket, t time.Time) time.Time {
+	if bucket == report.Hour {
+		return bucket.Floor(t)
+	}
+	return bucket.Floor(b.zones.Day(t))
+}
+
 func fits(c *record.Call, f *report.Filter) bool {
 	result := c.Result()
 	same := func(want, got string) bool {
@@ -221,16 +245,22 @@ func (b *reports) sums(c *record.Call) report.Sums {
 func (b *reports) usage(t *testing.T) {
 	parts := []report.Part{report.None, report.Model, report.Key, report.Member, report.Provider, report.Kind, report.Result}
 	for i := range 200 {
-		q := report.Query{Wallet: "wal_1", Part: parts[i%len(parts)], Bucket: pick(b.random, report.Hour, report.Day, report.Month)}
+		q := report.Query{Wallet: "wal_1", Part: parts[i%len(parts)], Bucket: pick(b.random, report.Hour, report.Day, report.Month), Zones: b.zones}
 		if i >= 2*len(parts) {
 			q.Filter = b.filter()
 		}
-		q.From = q.Bucket.Floor(b.now.Add(-time.Duration(b.random.IntN(12*24)) * time.Hour))
+		q.From = b.floor(q.Bucket, b.now.Add(-time.Duration(b.random.IntN(12*24))*time.Hour))
 		q.To = q.From
 		for range 1 + b.random.IntN(48) {
 			q.To = q.Bucket.Next(q.To)
 		}
 		read := b.s.Usage
+		if b.zones != nil {
+			read = report.New(b.s, flushed{b.s}).Rows
+			if q.Bucket != report.Hour {
+				q.From, q.To = b.zones.Start(q.From), b.zones.Start(q.To)
+			}
+		}
 		if q.Bucket == report.Day && i%2 == 0 { // of days elsewhere, which are parts of two in UTC
 			q.From, q.To = q.From.Add(time.Duration(b.random.IntN(24))*time.Hour), q.To.Add(time.Duration(b.random.IntN(24))*time.Hour)
 			read = report.New(b.s, flushed{b.s}).Rows
@@ -241,7 +271,7 @@ func (b *reports) usage(t *testing.T) {
 			if !fits(c, &q.Filter) || c.At.Before(q.From) || !c.At.Before(q.To) {
 				continue
 			}
-			at, value := q.Bucket.Floor(c.At), valueOf(c, q.Part)
+			at, value := b.floor(q.Bucket, c.At), valueOf(c, q.Part)
 			k := slices.IndexFunc(want, func(r report.Row) bool { return r.At.Equal(at) && r.Value == value })
 			if k < 0 {
 				k = len(want)
@@ -385,13 +415,13 @@ func (b *reports) statements(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 40 {
-		from := report.Day.Floor(b.now).AddDate(0, 0, -b.random.IntN(14))
+		from := b.zones.Day(b.now).AddDate(0, 0, -b.random.IntN(14))
 		to := from.AddDate(0, 0, b.random.IntN(14))
-		after := to.AddDate(0, 0, 1)
+		begin, after := b.zones.Start(from), b.zones.Start(to.AddDate(0, 0, 1))
 		var opening, credited, debited money.Nano
 		sum := func(at time.Time, n money.Nano) {
 			switch {
-			case at.Before(from):
+			case at.Before(begin):
 				opening += n
 			case at.Before(after) && n > 0:
 				credited += n
@@ -415,7 +445,7 @@ func (b *reports) statements(t *testing.T) {
 		if n := len(s.Lines); n > 0 && s.Lines[n-1].Balance != s.Closing {
 			t.Fatalf("the last row has the balance %s, not %s", s.Lines[n-1].Balance, s.Closing)
 		}
-		b.taxes(t, s, from, after)
+		b.taxes(t, s, begin, after)
 		day, err := r.DayOf(t.Context(), "wal_1", from)
 		if err != nil || day.Opening != opening {
 			t.Fatalf("the day %s opens with %s, want %s, %v", from, day.Opening, opening, err)
@@ -439,7 +469,7 @@ func (b *reports) taxes(t *testing.T, s *report.Statement, from, after time.Time
 	rows := map[row]report.Portion{}
 	in := func(at time.Time) bool { return !at.Before(from) && at.Before(after) }
 	add := func(at time.Time, kind, percent string, n, tax money.Nano) {
-		k := row{report.Day.Floor(at), kind, percent}
+		k := row{b.zones.Day(at), kind, percent}
 		p := rows[k]
 		rows[k] = report.Portion{Percent: percent, Count: p.Count + 1, Gross: p.Gross + n, VAT: p.VAT + tax}
 		if all[percent] == nil {

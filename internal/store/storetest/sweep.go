@@ -31,7 +31,7 @@ func Sweeps(t *testing.T, open func(t *testing.T, now func() time.Time) SweepSto
 	now := time.Date(2026, 3, 4, 12, 30, 0, 0, time.UTC)
 	s := open(t, func() time.Time { return now })
 	b := &reports{t: t, s: s, now: now, random: rand.New(rand.NewPCG(7, 9))}
-	b.fill()
+	b.fill([]string{"Europe/Moscow", "Asia/Kolkata"})
 	if since, err := s.KeptSince(t.Context()); err != nil || !since.IsZero() {
 		t.Fatalf("kept since %s, %v", since, err)
 	}

@@ -21,6 +21,7 @@ import (
 	"weir/internal/record"
 	"weir/internal/usage"
 	"weir/internal/video"
+	"weir/internal/zone"
 )
 
 // Books are a store and a way past it.
@@ -140,6 +141,7 @@ var tamperings = map[string]struct{ text, check string }{
 	"a day added":                    {"INSERT INTO usage_daily SELECT '2026-03-05', wallet, key_id, user_id, model, provider, api, result, 1, 1, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0 FROM usage_daily", "usage by day"},
 	"a group changed":                {"UPDATE usage_groups SET calls = calls + 1 WHERE part = 'kind'", "usage by group"},
 	"a group gone":                   {"DELETE FROM usage_groups WHERE part = 'key'", "usage by group"},
+	"a zone changed":                 {"UPDATE wallet_zones SET zone = 'Pacific/Kiritimati'", "usage by day"},
 	"a tax changed":                  {"UPDATE usage_taxes SET tax = tax + 1", "VAT by day"},
 	"a tax gone":                     {"DELETE FROM usage_taxes", "VAT by day"},
 	"a refund's tax changed":         {"UPDATE usage_taxes SET refunded_tax = refunded_tax - 1", "VAT by day"},
@@ -215,6 +217,9 @@ func kept(t *testing.T, b Books) Books {
 		if err := b.Store.CreateUser(ctx, u, account.CreatedEvent(&u, audit.Actor{})); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if _, err := b.Store.SetZone(ctx, "wal_1", "Europe/Moscow", at.AddDate(0, 0, -3), func(zone.Change) audit.Event { return audit.Event{Action: audit.UserTimezone, Target: "usr_1"} }); err != nil {
+		t.Fatal(err)
 	}
 	by := audit.Actor{Name: "key:key_1"}
 	if _, err := ledger.Credit(ctx, b.Store, ledger.TopUp{Wallet: "wal_1", Source: "test", ExternalID: "1", Amount: 1000, Actor: by}, at); err != nil {

@@ -1024,7 +1024,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Spending by day and model over the last 30 completed UTC days */
+        /** Spending by day and model over the last 30 completed days of the account's time zone */
         get: operations["getActivity"];
         put?: never;
         post?: never;
@@ -1913,7 +1913,7 @@ export interface paths {
         };
         /**
          * Usage over time, by model, key, member, provider, kind or result
-         * @description Times are UTC. A call belongs to the hour and day in which it began. Costs are not reduced by refunds, as in /v1/credits and /v1/activity.
+         * @description Times are UTC, days and months those of the account's time zone: their beginning in t is the midnight of their date, written as UTC. A call belongs to the hour and day in which it began. Costs are not reduced by refunds, as in /v1/credits and /v1/activity.
          */
         get: operations["getUsage"];
         put?: never;
@@ -2007,7 +2007,7 @@ export interface paths {
         };
         /**
          * The statement of a period: what was there, what came and went, what is left
-         * @description All calls of a UTC day are one row; so are the refunds of a day. GET /api/ledger/day/{date} opens a day.
+         * @description All calls of a day of the account's time zone are one row; so are the refunds of a day. GET /api/ledger/day/{date} opens a day.
          */
         get: operations["getLedger"];
         put?: never;
@@ -2025,7 +2025,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The entries of one UTC day of the statement */
+        /** The entries of one day of the statement */
         get: operations["getLedgerDay"];
         put?: never;
         post?: never;
@@ -2827,6 +2827,27 @@ export interface paths {
         put?: never;
         /** Make an earlier version the newest one */
         post: operations["restorePreset"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/account/timezone": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** By which clock days are counted */
+        get: operations["getTimezone"];
+        /**
+         * Count days by another clock
+         * @description It holds from the next midnight there that is at least an hour away. Days before it stay what they were, so no statement and no act changes. An hour of UTC belongs whole to the day in which it begins. Until it holds, another choice replaces it.
+         */
+        put: operations["putTimezone"];
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -6446,6 +6467,8 @@ export interface components {
             to: string;
             /** @constant */
             currency: "RUB";
+            /** @description By whose clock the days are */
+            timezone?: string;
             /** @description Balance before the first day */
             opening: components["schemas"]["Decimal"];
             credited: components["schemas"]["Decimal"];
@@ -8121,6 +8144,24 @@ export interface components {
              */
             oldest_at: string;
         };
+        /** @description By which clock the days of an account are counted: in usage, limits of keys, statements and acts. */
+        Timezone: {
+            /** @description Of the IANA database; UTC unless another was chosen */
+            timezone: string;
+            /** @description What was chosen last, until it holds */
+            next: components["schemas"]["TimezoneNext"] | null;
+        };
+        /** @description Chooses a time zone. */
+        TimezoneInput: {
+            /** @description Of the IANA database */
+            timezone: string;
+        };
+        /** @description A time zone that holds from a midnight there. */
+        TimezoneNext: {
+            timezone: string;
+            /** Format: date-time */
+            since: string;
+        };
         /** @description A page with filters, under a name: its address is /page?query. */
         View: {
             id: string;
@@ -8306,15 +8347,15 @@ export interface components {
         XWeir: string;
         /** @description Entries of one page */
         AdminLimit: number;
-        /** @description A UTC day (YYYY-MM-DD) or a time (RFC 3339). Default: 30 days with today */
+        /** @description A day of the account (YYYY-MM-DD) or a time (RFC 3339). Default: 30 days with today */
         From: string;
-        /** @description A UTC day, which is included, or a time, which is not. Default: now */
+        /** @description A day of the account, which is included, or a time, which is not. Default: now */
         To: string;
-        /** @description The first day, YYYY-MM-DD in UTC. Default: the first of this month */
+        /** @description The first day, YYYY-MM-DD. Default: the first of this month */
         FromDay: string;
-        /** @description The last day, YYYY-MM-DD in UTC, at most 366 days later. Default: today */
+        /** @description The last day, YYYY-MM-DD, at most 366 days later. Default: today */
         ToDay: string;
-        /** @description Default: hour for periods of at most two days, else day. Hours for at most eight days, days for 400, months for 60 months. Days are of UTC; of those at the ends only the hours inside the period count. Months are whole */
+        /** @description Default: hour for periods of at most two days, else day. Hours for at most eight days, days for 400, months for 60 months. Days are those of the account; of those at the ends only the hours inside the period count. Months are whole */
         Bucket: "hour" | "day" | "month";
         Group: "model" | "key" | "member" | "provider" | "kind" | "result";
         Metric: "cost" | "calls" | "errors" | "tokens_in" | "tokens_out" | "tokens_cached" | "tokens_reasoning" | "first_token";
@@ -14563,11 +14604,11 @@ export interface operations {
     getUsage: {
         parameters: {
             query?: {
-                /** @description A UTC day (YYYY-MM-DD) or a time (RFC 3339). Default: 30 days with today */
+                /** @description A day of the account (YYYY-MM-DD) or a time (RFC 3339). Default: 30 days with today */
                 from?: components["parameters"]["From"];
-                /** @description A UTC day, which is included, or a time, which is not. Default: now */
+                /** @description A day of the account, which is included, or a time, which is not. Default: now */
                 to?: components["parameters"]["To"];
-                /** @description Default: hour for periods of at most two days, else day. Hours for at most eight days, days for 400, months for 60 months. Days are of UTC; of those at the ends only the hours inside the period count. Months are whole */
+                /** @description Default: hour for periods of at most two days, else day. Hours for at most eight days, days for 400, months for 60 months. Days are those of the account; of those at the ends only the hours inside the period count. Months are whole */
                 bucket?: components["parameters"]["Bucket"];
                 group?: components["parameters"]["Group"];
                 metric?: components["parameters"]["Metric"];
@@ -14619,11 +14660,11 @@ export interface operations {
     getUsageFile: {
         parameters: {
             query?: {
-                /** @description A UTC day (YYYY-MM-DD) or a time (RFC 3339). Default: 30 days with today */
+                /** @description A day of the account (YYYY-MM-DD) or a time (RFC 3339). Default: 30 days with today */
                 from?: components["parameters"]["From"];
-                /** @description A UTC day, which is included, or a time, which is not. Default: now */
+                /** @description A day of the account, which is included, or a time, which is not. Default: now */
                 to?: components["parameters"]["To"];
-                /** @description Default: hour for periods of at most two days, else day. Hours for at most eight days, days for 400, months for 60 months. Days are of UTC; of those at the ends only the hours inside the period count. Months are whole */
+                /** @description Default: hour for periods of at most two days, else day. Hours for at most eight days, days for 400, months for 60 months. Days are those of the account; of those at the ends only the hours inside the period count. Months are whole */
                 bucket?: components["parameters"]["Bucket"];
                 group?: components["parameters"]["Group"];
                 /** @description Slug of the model that served; (none) for calls without one */
@@ -14668,9 +14709,9 @@ export interface operations {
     listCalls: {
         parameters: {
             query?: {
-                /** @description A UTC day (YYYY-MM-DD) or a time (RFC 3339). Default: 30 days with today */
+                /** @description A day of the account (YYYY-MM-DD) or a time (RFC 3339). Default: 30 days with today */
                 from?: components["parameters"]["From"];
-                /** @description A UTC day, which is included, or a time, which is not. Default: now */
+                /** @description A day of the account, which is included, or a time, which is not. Default: now */
                 to?: components["parameters"]["To"];
                 /** @description Slug of the model that served; (none) for calls without one */
                 model?: components["parameters"]["ByModel"];
@@ -14722,9 +14763,9 @@ export interface operations {
     getCallsFile: {
         parameters: {
             query?: {
-                /** @description A UTC day (YYYY-MM-DD) or a time (RFC 3339). Default: 30 days with today */
+                /** @description A day of the account (YYYY-MM-DD) or a time (RFC 3339). Default: 30 days with today */
                 from?: components["parameters"]["From"];
-                /** @description A UTC day, which is included, or a time, which is not. Default: now */
+                /** @description A day of the account, which is included, or a time, which is not. Default: now */
                 to?: components["parameters"]["To"];
                 /** @description Slug of the model that served; (none) for calls without one */
                 model?: components["parameters"]["ByModel"];
@@ -14770,9 +14811,9 @@ export interface operations {
     getCallHistogram: {
         parameters: {
             query?: {
-                /** @description A UTC day (YYYY-MM-DD) or a time (RFC 3339). Default: 30 days with today */
+                /** @description A day of the account (YYYY-MM-DD) or a time (RFC 3339). Default: 30 days with today */
                 from?: components["parameters"]["From"];
-                /** @description A UTC day, which is included, or a time, which is not. Default: now */
+                /** @description A day of the account, which is included, or a time, which is not. Default: now */
                 to?: components["parameters"]["To"];
                 /** @description Slug of the model that served; (none) for calls without one */
                 model?: components["parameters"]["ByModel"];
@@ -14818,9 +14859,9 @@ export interface operations {
     getLedger: {
         parameters: {
             query?: {
-                /** @description The first day, YYYY-MM-DD in UTC. Default: the first of this month */
+                /** @description The first day, YYYY-MM-DD. Default: the first of this month */
                 from?: components["parameters"]["FromDay"];
-                /** @description The last day, YYYY-MM-DD in UTC, at most 366 days later. Default: today */
+                /** @description The last day, YYYY-MM-DD, at most 366 days later. Default: today */
                 to?: components["parameters"]["ToDay"];
             };
             header?: never;
@@ -14894,9 +14935,9 @@ export interface operations {
     getLedgerFile: {
         parameters: {
             query?: {
-                /** @description The first day, YYYY-MM-DD in UTC. Default: the first of this month */
+                /** @description The first day, YYYY-MM-DD. Default: the first of this month */
                 from?: components["parameters"]["FromDay"];
-                /** @description The last day, YYYY-MM-DD in UTC, at most 366 days later. Default: today */
+                /** @description The last day, YYYY-MM-DD, at most 366 days later. Default: today */
                 to?: components["parameters"]["ToDay"];
             };
             header?: never;
@@ -14927,9 +14968,9 @@ export interface operations {
     getLedgerDocument: {
         parameters: {
             query?: {
-                /** @description The first day, YYYY-MM-DD in UTC. Default: the first of this month */
+                /** @description The first day, YYYY-MM-DD. Default: the first of this month */
                 from?: components["parameters"]["FromDay"];
-                /** @description The last day, YYYY-MM-DD in UTC, at most 366 days later. Default: today */
+                /** @description The last day, YYYY-MM-DD, at most 366 days later. Default: today */
                 to?: components["parameters"]["ToDay"];
                 /** @description Default: the language of the profile, else Accept-Language */
                 lang?: "en" | "ru";
@@ -17248,6 +17289,84 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Preset"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getTimezone: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The time zone */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Timezone"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    putTimezone: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "timezone": "Europe/Moscow"
+                 *     }
+                 */
+                "application/json": components["schemas"]["TimezoneInput"];
+            };
+        };
+        responses: {
+            /** @description The time zone */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Timezone"];
                     };
                 };
             };

@@ -3,7 +3,7 @@ import type en from './activity.en'
 
 export default {
   title: 'Активность',
-  note: 'Дни и часы по UTC',
+  note: 'Дни вашего часового пояса, часы по UTC',
   group: 'Разделить по',
   by_model: 'Моделям',
   by_key: 'Ключам',

@@ -77,7 +77,7 @@ const messages = {
   daysShort: '{n} d',
   from: 'From',
   to: 'To',
-  utcDays: 'Days are UTC.',
+  utcDays: 'Days of your time zone.',
   secretOnce: 'Shown only now. Weir keeps a hash of it and cannot show it again.',
   typeToConfirm: 'Type {what} to confirm',
   items: { one: '{n} item', other: '{n} items' },

@@ -93,7 +93,7 @@ export default {
   daysShort: '{n} дн.',
   from: 'С',
   to: 'По',
-  utcDays: 'Дни по UTC.',
+  utcDays: 'Дни вашего часового пояса.',
   secretOnce: 'Показывается только сейчас. Weir хранит хеш и второй раз показать не сможет.',
   typeToConfirm: 'Введите {what}, чтобы подтвердить',
   items: { one: '{n} элемент', few: '{n} элемента', many: '{n} элементов', other: '{n} элемента' },

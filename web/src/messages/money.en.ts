@@ -2,7 +2,7 @@ import type { Messages } from '../i18n'
 
 const messages = {
   title: 'Statement',
-  note: 'Days of UTC',
+  note: 'Days of your time zone',
   files: 'Files of this statement',
   csv: 'CSV',
   pdf: 'PDF',

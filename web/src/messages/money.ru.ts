@@ -3,7 +3,7 @@ import type en from './money.en'
 
 export default {
   title: 'Выписка',
-  note: 'Дни по UTC',
+  note: 'Дни вашего часового пояса',
   files: 'Файлы этой выписки',
   csv: 'CSV',
   pdf: 'PDF',

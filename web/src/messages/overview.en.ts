@@ -11,7 +11,7 @@ const messages = {
   level: '{spent} spent, {held} on hold, {available} available',
   lasts: { one: 'lasts ≈ {n} day', other: 'lasts ≈ {n} days' },
   spending: 'Spending',
-  unit: '₽ a day, UTC',
+  unit: '₽ a day',
   summary: {
     one: 'Highest {day}: {most}. {n} day: {total}.',
     other: 'Highest {day}: {most}. {n} days: {total}.',

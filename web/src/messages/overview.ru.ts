@@ -22,7 +22,7 @@ export default {
     other: 'хватит на ≈ {n} дня',
   },
   spending: 'Расход',
-  unit: '₽ в день, UTC',
+  unit: '₽ в день',
   summary: {
     one: 'Больше всего {day}: {most}. За {n} день: {total}.',
     few: 'Больше всего {day}: {most}. За {n} дня: {total}.',

@@ -15,6 +15,7 @@ import { Panel } from '../../ui/page'
 import { toast } from '../../ui/toast'
 import { When } from '../../ui/values'
 import { Settings } from './parts'
+import { Timezone } from './timezone'
 
 const queryKey = ['profile']
 const Email = lazy(() => import('./email'))
@@ -181,6 +182,7 @@ export default function Profile() {
               <p className="text-small text-ink3">{t('times')}</p>
             </div>
           </Panel>
+          <Timezone />
           <Delete />
         </>
       )}

@@ -1,0 +1,130 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"weir/internal/account"
+	"weir/internal/audit"
+	"weir/internal/fault"
+	"weir/internal/zone"
+)
+
+const (
+	zonesAll   = `SELECT wallet, since, zone FROM wallet_zones ORDER BY wallet, since`
+	zonesOf    = `SELECT wallet, since, zone FROM wallet_zones WHERE wallet = $1 ORDER BY since`
+	zoneAdd    = `INSERT INTO wallet_zones (wallet, since, zone) VALUES ($1, $2, $3)`
+	zoneRemove = `DELETE FROM wallet_zones WHERE wallet = $1 AND since > $2`
+)
+
+// zones are the time zones of the wallets that have not always had UTC.
+type zones map[string]zone.History
+
+// knownZones are the zones as they were read once.
+type knownZones struct {
+	all  zones
+	read time.Time
+}
+
+// zonesFor is how old they may be: far less than how long a change is known before it holds.
+const zonesFor = zone.Ahead / 6
+
+// zonesNow are the zones by which calls are added up.
+func (s *Store) zonesNow(ctx context.Context) (zones, error) {
+	now := s.now()
+	if k := s.zones.Load(); k != nil && now.Sub(k.read).Abs() < zonesFor {
+		return k.all, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.engine.QueryFor)
+	defer cancel()
+	all, err := readZones(s.engine.Read.QueryContext(ctx, zonesAll))
+	if err != nil {
+		return nil, failure("store.Zones", err)
+	}
+	s.zones.Store(&knownZones{all, now})
+	return all, nil
+}
+
+// readZones reads a result with the columns wallet, since and zone.
+func readZones(rows *sql.Rows, err error) (zones, error) {
+	type row struct {
+		wallet, name string
+		since        int64
+	}
+	list, err := collect(rows, err, columns(func(r *row) []any { return []any{&r.wallet, &r.since, &r.name} }))
+	all := zones{}
+	for _, r := range list {
+		c, err := zone.NewChange(r.name, time.Unix(r.since, 0))
+		if err != nil {
+			return nil, fault.Wrap("store.Zones", err)
+		}
+		all[r.wallet] = append(all[r.wallet], c)
+	}
+	return all, err
+}
+
+// Local is what a clock shows where a wallet's account is when the hour that has t begins, written as a time of UTC. It asks nothing: a
+// sign of life reads the zones in time.
+func (s *Store) Local(wallet string, t time.Time) time.Time {
+	k := s.zones.Load()
+	if k == nil {
+		return zone.History(nil).Local(t)
+	}
+	return k.all[wallet].Local(t)
+}
+
+// Zones is account.Store.Zones.
+func (s *Store) Zones(ctx context.Context, wallet string) (h zone.History, err error) {
+	err = s.snapshot(ctx, func(ctx context.Context, q *sql.Tx) error {
+		h, err = zonesIn(ctx, q, wallet)
+		return err
+	})
+	return h, err
+}
+
+func zonesIn(ctx context.Context, q *sql.Tx, wallet string) (zone.History, error) {
+	all, err := readZones(q.QueryContext(ctx, zonesOf, Text(wallet)))
+	return all[Text(wallet)], err
+}
+
+// SetZone is account.Store.SetZone.
+func (s *Store) SetZone(ctx context.Context, wallet, name string, now time.Time, e func(zone.Change) audit.Event) (h zone.History, err error) {
+	err = s.write(ctx, func(t *tx) error {
+		if err := t.lockWallet(wallet); err != nil {
+			return err
+		}
+		all, err := readZones(t.Rows(zonesOf, clean([]any{wallet})))
+		if err != nil {
+			return err
+		}
+		h = all[Text(wallet)]
+		c, err := h.Next(name, now)
+		if err != nil {
+			return err
+		}
+		if _, ok := h.Pending(now); ok {
+			h = h[:len(h)-1]
+		}
+		if _, err := t.exec(zoneRemove, wallet, now.Unix()); err != nil {
+			return err
+		}
+		if h.Name(now) != name {
+			if len(h) >= account.MostZones {
+				return fault.Newf(fault.Conflict, "store.SetZone", "An account may change its time zone %d times.", account.MostZones)
+			}
+			if _, err := t.exec(zoneAdd, wallet, c.Since.Unix(), name); err != nil {
+				return err
+			}
+			h = append(h, c)
+		}
+		return t.record(e(c), now)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if k := s.zones.Load(); k != nil {
+		s.zones.Store(&knownZones{all: k.all}) // to be read again
+	}
+	return h, nil
+}
