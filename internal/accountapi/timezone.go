@@ -12,7 +12,7 @@ import (
 // Timezone is by which clock the days of an account are counted: in usage, limits of keys, statements and acts.
 type Timezone struct {
 	Timezone string        `json:"timezone"` // of the IANA database; UTC unless another was chosen
-	Next     *TimezoneNext `json:"next"`                             // what was chosen last, until it holds
+	Next     *TimezoneNext `json:"next"`     // what was chosen last, until it holds
 }
 
 // TimezoneNext is a time zone that holds from a midnight there.
