@@ -6,6 +6,7 @@ import (
 
 	"weir/internal/ledger"
 	"weir/internal/loop"
+	"weir/internal/store"
 )
 
 const (
@@ -29,6 +30,40 @@ func (g *Gateway) droppingCalls() *loop.Loop {
 		}
 		return dropCallsEvery
 	})
+}
+
+// unpackingCalls gives details that can be read to the calls of older versions, and ends its work with the last of them. Nodes of such a version
+// may still write some, so it looks again. It goes one version later, with package store/compact.
+func (g *Gateway) unpackingCalls() *loop.Loop {
+	return loop.New(time.Minute, func(ctx context.Context) time.Duration {
+		n, err := unpackCalls(ctx, g.store)
+		switch {
+		case err != nil && ctx.Err() == nil:
+			g.slog.Warn("records of older versions cannot be rewritten; it is tried again", "rewritten", n, "error", err)
+		case n > 0:
+			g.slog.Info("records of older versions were rewritten", "calls", n)
+		}
+		return dropCallsEvery
+	})
+}
+
+func unpackCalls(ctx context.Context, s *store.Store) (all int, err error) {
+	var at store.Unpacked
+	for more := true; more; {
+		step, cancel := context.WithTimeout(ctx, dropCallsFor)
+		var n int
+		at, n, more, err = s.UnpackCalls(step, at, dropCallsAt)
+		cancel()
+		if all += n; err != nil {
+			return all, err
+		}
+		if more {
+			if err := loop.Wait(ctx, dropCallsPause); err != nil {
+				return all, err
+			}
+		}
+	}
+	return all, nil
 }
 
 // dropCalls drops whole days, so that what pages say of a day is all of it or nothing.

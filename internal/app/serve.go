@@ -99,6 +99,7 @@ func (g *Gateway) run(ctx context.Context, signals <-chan os.Signal, watch *conf
 	if g.cfg.Store.Retention > 0 {
 		g.keep(g.droppingCalls())
 	}
+	g.keep(g.unpackingCalls())
 	g.keep(g.api.Ranks(g.store, ranksEvery))
 	g.notifySystemd("READY=1")
 	for {

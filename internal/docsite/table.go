@@ -111,6 +111,7 @@ var groups = []group{
 		{"docs/decisions/prices.md", "What a price is, and the one rounding."},
 		{"docs/decisions/provider-batches.md", "A provider's batch gives the answers of ordinary calls."},
 		{"docs/decisions/retention.md", "How details of old calls are dropped while the checks of the books stay exact."},
+		{"docs/decisions/details.md", "Why details of calls are JSON that SQL can read."},
 		{"docs/decisions/exports.md", "Why calls are exported as CSV by day."},
 		{"docs/decisions/schemas.md", "Answers are checked against schemas by a checker of our own."},
 		{"docs/decisions/tasks.md", "Images, audio and vectors use the path of a chat."},

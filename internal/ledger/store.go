@@ -133,6 +133,9 @@ func Encode(it Item) Recorded {
 	return Recorded{Item: it, Record: appendItem(nil, &it)}
 }
 
+// AppendRecord appends the bytes that this version's journal has of an item as it is.
+func AppendRecord(b []byte, it *Item) []byte { return appendItem(b, it) }
+
 // Batch is a stretch of a node's journal.
 type Batch struct {
 	Node     string

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"database/sql"
@@ -8,11 +9,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math/big"
 	"slices"
 	"strings"
 	"time"
 
 	"weir/internal/fault"
+	"weir/internal/rawjson"
 )
 
 // Copier is what an engine knows of its tables, to fill them from another engine's.
@@ -30,12 +33,13 @@ type Copier struct {
 	Renumber func(r Runner) error
 }
 
-// Kinds of columns. A truth is an integer, 0 or 1, where an engine has no such kind.
+// Kinds of columns. A truth is an integer, 0 or 1, where an engine has no such kind, and JSON a text.
 const (
 	KindText    = "text"
 	KindInteger = "integer"
 	KindBytes   = "bytes"
 	KindTruth   = "truth"
+	KindJSON    = "json"
 )
 
 type column struct{ name, kind string }
@@ -171,12 +175,16 @@ func (m *copying) learn() (err error) {
 		return fmt.Errorf("the databases have different tables: %v and %v", here, there)
 	}
 	for table, columns := range m.columns {
-		for _, c := range columns {
+		for at, c := range columns {
 			i := slices.IndexFunc(kinds[table], func(k column) bool { return k.name == c.name })
 			if i < 0 || len(columns) != len(kinds[table]) {
 				return fmt.Errorf("the databases have different columns in %s: %v and %v", table, kinds[table], columns)
 			}
-			m.kinds[table] = append(m.kinds[table], kinds[table][i])
+			k := kinds[table][i]
+			if c.kind == KindJSON || k.kind == KindJSON { // compared as JSON in both: one may keep it in another order
+				columns[at].kind, k.kind = KindJSON, KindJSON
+			}
+			m.kinds[table] = append(m.kinds[table], k)
 		}
 	}
 	m.tables, err = m.order()
@@ -222,7 +230,7 @@ func tableColumns(r asker, query string) (map[string][]column, error) {
 	}
 	out := map[string][]column{}
 	for _, c := range all {
-		if !slices.Contains([]string{KindText, KindInteger, KindBytes, KindTruth}, c.kind) {
+		if !slices.Contains([]string{KindText, KindInteger, KindBytes, KindTruth, KindJSON}, c.kind) {
 			return nil, fmt.Errorf("column %s of %s has the kind %s, which cannot be copied", c.name, c.table, c.kind)
 		}
 		out[c.table] = append(out[c.table], c.column)
@@ -236,7 +244,7 @@ type rowSum struct {
 	sum  [4]uint64
 }
 
-func (t *rowSum) add(values []any) error {
+func (t *rowSum) add(values []any, columns []column) error {
 	h := sha256.New()
 	var size [8]byte
 	put := func(kind byte, b []byte) {
@@ -245,13 +253,17 @@ func (t *rowSum) add(values []any) error {
 		h.Write(size[:])
 		h.Write(b)
 	}
-	for _, v := range values {
+	for i, v := range values {
 		switch v := v.(type) {
 		case nil:
 			put('n', nil)
 		case int64:
 			put('i', binary.BigEndian.AppendUint64(nil, uint64(v)))
 		case string:
+			if columns[i].kind == KindJSON {
+				put('j', appendCanonical(nil, []byte(v)))
+				continue
+			}
 			put('t', []byte(v))
 		case []byte:
 			put('b', v)
@@ -265,6 +277,33 @@ func (t *rowSum) add(values []any) error {
 	}
 	t.rows++
 	return nil
+}
+
+// appendCanonical appends JSON in the one form that equal values have.
+func appendCanonical(b, v []byte) []byte {
+	switch rawjson.KindOf(v) {
+	case rawjson.Object:
+		var members [][]byte
+		for m := rawjson.MembersOf(v); m.Next(); {
+			members = append(members, appendCanonical(append(rawjson.AppendString(nil, m.Name), ':'), m.Value))
+		}
+		slices.SortFunc(members, bytes.Compare)
+		return append(append(append(b, '{'), bytes.Join(members, []byte{','})...), '}')
+	case rawjson.Array:
+		b = append(b, '[')
+		for e := rawjson.ElementsOf(v); e.Next(); {
+			b = append(appendCanonical(b, e.Value), ',')
+		}
+		return append(b, ']')
+	case rawjson.String:
+		text, _ := rawjson.Unquote(v)
+		return rawjson.AppendString(b, text)
+	case rawjson.Number:
+		if n, ok := new(big.Rat).SetString(string(v)); ok {
+			return append(b, n.RatString()...)
+		}
+	}
+	return append(b, bytes.TrimSpace(v)...)
 }
 
 // read hands over each row of a table, with truths as integers. The values are valid until the next row.
@@ -291,7 +330,7 @@ func (m *copying) read(r asker, table string, columns []column, f func([]any) er
 				return t, fmt.Errorf("column %s: %w", c.name, err)
 			}
 		}
-		if err := errors.Join(t.add(values), f(values)); err != nil {
+		if err := errors.Join(t.add(values, columns), f(values)); err != nil {
 			return t, err
 		}
 	}
@@ -310,14 +349,14 @@ func plainValue(v any, kind string) (any, error) {
 		return int64(0), nil
 	case []byte:
 		switch {
-		case kind == KindText:
+		case kind == KindText || kind == KindJSON:
 			return string(v), nil
 		case v == nil: // an empty value; NULL has no type
 			return []byte{}, nil
 		}
 		return v, nil
 	case string:
-		if kind == KindText {
+		if kind == KindText || kind == KindJSON {
 			return v, nil
 		}
 	}

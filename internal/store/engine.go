@@ -100,7 +100,6 @@ type Runner interface {
 type tx struct {
 	Runner
 	engine *Engine
-	words  *wordbook
 	zones  zones
 }
 
@@ -131,7 +130,7 @@ func (s *Store) transact(ctx context.Context, lazy bool, f func(*tx) error) erro
 	if err != nil {
 		return err
 	}
-	return failure("store.Write", s.engine.Write(ctx, lazy, func(r Runner) error { return f(&tx{r, &s.engine, &s.words, z}) }))
+	return failure("store.Write", s.engine.Write(ctx, lazy, func(r Runner) error { return f(&tx{r, &s.engine, z}) }))
 }
 
 func (t *tx) exec(text string, args ...any) (changed int64, err error) {

@@ -16,7 +16,6 @@ import (
 	"weir/internal/limit"
 	"weir/internal/money"
 	"weir/internal/record"
-	"weir/internal/store/compact"
 )
 
 // Apply implements ledger.Applier. It first assumes that the store has none of the generations, because of the node's position, and
@@ -30,14 +29,10 @@ func (s *Store) Apply(ctx context.Context, b *ledger.Batch) (int64, error) {
 	if s.engine.Duplicate(err) {
 		position, err = s.apply(&own, b, true)
 	}
-	if err == nil {
-		s.learn(&own, b.Items)
-	}
 	return position, s.refused("store.Apply", err)
 }
 
 func (s *Store) apply(ctx context.Context, b *ledger.Batch, careful bool) (position int64, err error) {
-	words := s.packing(ctx)
 	err = s.transact(ctx, !b.Durable, func(t *tx) error {
 		moved, err := t.advance(b.Node, b.Life, b.From, b.To, &position)
 		if err != nil || !moved {
@@ -49,7 +44,7 @@ func (s *Store) apply(ctx context.Context, b *ledger.Batch, careful bool) (posit
 				return err
 			}
 		}
-		link, err := t.applyItems(b, items, words)
+		link, err := t.applyItems(b, items)
 		if err != nil {
 			return err
 		}
@@ -108,7 +103,7 @@ func byID(items []ledger.Recorded) []*ledger.Recorded {
 }
 
 // applyItems leaves the link of the chain to the caller, who makes it last.
-func (t *tx) applyItems(b *ledger.Batch, unordered []ledger.Recorded, words *compact.Words) (done sealing, err error) {
+func (t *tx) applyItems(b *ledger.Batch, unordered []ledger.Recorded) (done sealing, err error) {
 	if len(unordered) == 0 {
 		return done, nil
 	}
@@ -117,10 +112,10 @@ func (t *tx) applyItems(b *ledger.Batch, unordered []ledger.Recorded, words *com
 	for _, it := range items {
 		done.link.Digest.Add(it.Call.Wallet, it.Call.Generation, it.Record)
 	}
-	p := packer{words: words}
+	var d detailer
 	err = t.Insert(&generations, len(items), func(args []any, i int) []any {
 		c := &items[i].Call
-		return generationArgs(args, c, p.pack(c, items[i].Record))
+		return generationArgs(args, c, d.details(&items[i].Item, items[i].Record))
 	})
 	if err != nil {
 		return done, err

@@ -107,7 +107,6 @@ func (s *Store) PostAside(ctx context.Context, id int64, by audit.Actor, now tim
 }
 
 func (s *Store) postAside(ctx context.Context, id int64, by audit.Actor, now time.Time, careful bool) error {
-	words := s.packing(ctx)
 	return s.write(ctx, func(t *tx) error {
 		a, err := t.decideAside(id, "posted")
 		if err != nil {
@@ -124,7 +123,7 @@ func (s *Store) postAside(ctx context.Context, id int64, by audit.Actor, now tim
 				return err
 			}
 		}
-		done, err := t.applyItems(&ledger.Batch{Node: a.Node + ":aside", From: a.Position, Now: now, Items: items}, items, words)
+		done, err := t.applyItems(&ledger.Batch{Node: a.Node + ":aside", From: a.Position, Now: now, Items: items}, items)
 		if err != nil {
 			return err
 		}

@@ -91,7 +91,7 @@ func (s *Store) takeOver(t *tx) error {
 	if err != nil {
 		return err
 	}
-	words, err := allWords(t.Rows(wordsAll, nil))
+	load, err := loadAmong(t.Rows(wordsAll, nil))
 	if err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func (s *Store) takeOver(t *tx) error {
 			return err
 		}
 		l.Calls++
-		if space, err = expandAmong(words, &r, space[:0]); err != nil {
+		if _, space, err = r.read(space[:0], load); err != nil {
 			return err
 		}
 		l.Digest.Add(r.wallet, r.id, space)

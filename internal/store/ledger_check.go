@@ -14,7 +14,6 @@ import (
 	"weir/internal/fault"
 	"weir/internal/ledger"
 	"weir/internal/money"
-	"weir/internal/store/compact"
 )
 
 // Checks is ledger.Auditor.Checks: all of it sees one moment of the database.
@@ -192,21 +191,20 @@ func (c *checker) asides() {
 func (c *checker) records() {
 	var wrong, off, over, batches differences
 	n, charged := 0, 0
-	words := c.words()
+	load := c.words()
 	use := newUsage(c)
 	var space []byte
 	c.calls(func(row []any) {
 		n++
 		r := storedIn(row)
-		rec, err := expandAmong(words, &r, space[:0])
+		it, rec, err := r.read(space[:0], load)
 		if err != nil {
-			rec = r.record // which is none
-		} else if cap(rec) > cap(space) {
-			space = rec
+			rec = append(rec[:0], r.packed...) // which is none
 		}
+		space = rec
 		c.books.calls++
 		c.books.digest.Add(r.wallet, r.id, rec)
-		call, w := readGeneration(row, rec)
+		call, w := agrees(row, &it, err)
 		if w != "" {
 			wrong.add(w)
 		}
@@ -277,18 +275,22 @@ func (c *checker) refunds(over differences) {
 
 // storedIn is the record in a row of generations.
 func storedIn(row []any) stored {
-	rec, _ := row[13].([]byte)
-	return stored{wallet: text(row[0]), id: text(row[1]), user: text(row[3]), key: text(row[4]), api: text(row[5]), model: text(row[6]), provider: text(row[7]), record: rec}
+	packed, _ := row[13].([]byte)
+	details, _ := row[14].([]byte)
+	if s, is := row[14].(string); is {
+		details = []byte(s)
+	}
+	return stored{wallet: text(row[0]), id: text(row[1]), user: text(row[3]), key: text(row[4]), api: text(row[5]), model: text(row[6]), provider: text(row[7]), packed: packed, details: details}
 }
 
-func (c *checker) words() map[int64]*compact.Words {
+func (c *checker) words() func(id int64) ([]byte, error) {
 	if c.err != nil {
 		return nil
 	}
 	rows, err := c.tx.QueryContext(c.ctx, wordsAll)
-	words, err := allWords(rows, err)
+	load, err := loadAmong(rows, err)
 	c.err = err
-	return words
+	return load
 }
 
 // fundOf reads a row that begins with wallet, key, period and start.

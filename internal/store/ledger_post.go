@@ -132,7 +132,7 @@ func (t *tx) charged(p *ledger.Posting) (*record.Call, error) {
 	if err != nil {
 		return nil, err
 	}
-	it, err := t.item(&r)
+	it, _, err := r.read(nil, loadWith(t.row))
 	if err != nil {
 		return nil, err
 	}

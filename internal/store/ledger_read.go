@@ -80,7 +80,7 @@ func (s *Store) Call(ctx context.Context, wallet, generation string) (call *reco
 		if err != nil {
 			return err
 		}
-		it, err := s.words.item(&r, loadWith(ctx, q))
+		it, _, err := r.read(nil, loadWith(rowOf(ctx, q)))
 		if err != nil {
 			return err
 		}

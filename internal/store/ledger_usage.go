@@ -13,9 +13,9 @@ import (
 	"weir/internal/record"
 )
 
-// usage compares the roll-ups with the calls, a stretch at a time, so that it needs little memory however many calls there are. It gets the
+// usageCheck compares the roll-ups with the calls, a stretch at a time, so that it needs little memory however many calls there are. It gets the
 // calls by wallet and time, and so do roll-ups come from the database.
-type usage struct {
+type usageCheck struct {
 	c     *checker
 	hours map[hourKey]*sums // of the stretch
 	days  *tally            // its groups and VAT are those of whole wallets
@@ -30,8 +30,8 @@ type usage struct {
 	keys    *spending
 }
 
-func newUsage(c *checker) *usage {
-	return &usage{c: c, hours: map[hourKey]*sums{}, days: newDays(c.zones), keys: newSpending()}
+func newUsage(c *checker) *usageCheck {
+	return &usageCheck{c: c, hours: map[hourKey]*sums{}, days: newDays(c.zones), keys: newSpending()}
 }
 
 func newDays(z zones) *tally {
@@ -48,7 +48,7 @@ type place struct {
 }
 
 // move goes to a call's place, before it is added.
-func (u *usage) move(wallet string, at int64) {
+func (u *usageCheck) move(wallet string, at int64) {
 	if u.at.wallet == wallet && u.began <= at && at < u.at.ends*1_000_000 { // of the same day
 		return
 	}
@@ -68,7 +68,7 @@ func (u *usage) move(wallet string, at int64) {
 }
 
 // add adds a call, and returns what is wrong with its refunds.
-func (u *usage) add(call *record.Call) string {
+func (u *usageCheck) add(call *record.Call) string {
 	hour := at(u.hours, hourOf(call))
 	hour.add(call)
 	u.days.taxes.call(call)
@@ -76,7 +76,7 @@ func (u *usage) add(call *record.Call) string {
 }
 
 // end compares what is left, and reports everything.
-func (u *usage) end() {
+func (u *usageCheck) end() {
 	u.compare(place{})
 	c := u.c
 	swept := &c.books.swept
@@ -95,7 +95,7 @@ func (u *usage) end() {
 }
 
 // compare compares the rows up to a place, and to the end if it has not started.
-func (u *usage) compare(to place) {
+func (u *usageCheck) compare(to place) {
 	u.compareHours(to)
 	u.rows.days += compareSums(u.c, &u.wrong.days, selectDays, rowsBetween{"day", u.upTo, to}, len(dayColumns), u.days.days, func(v []any) dayKey {
 		return dayKey{text(v[0]), text(v[1]), text(v[2]), text(v[3]), text(v[4]), text(v[5]), text(v[6]), text(v[7])}
@@ -114,7 +114,7 @@ func (u *usage) compare(to place) {
 
 // compareHours compares the roll-up of hours with the calls. What rows before the horizon have beyond that must be what the dropped calls
 // had. The hours, as the other roll-ups must have them, are added to days, groups and keys.
-func (u *usage) compareHours(to place) {
+func (u *usageCheck) compareHours(to place) {
 	swept := &u.c.books.swept
 	fold := func(k hourKey, s *sums) {
 		u.days.fold(k, s)
@@ -162,7 +162,7 @@ func hourIn(v []any) hourKey {
 }
 
 // compareTaxes compares the VAT of days with calls and refunds, and with what remains of the calls that were dropped.
-func (u *usage) compareTaxes(to place) {
+func (u *usageCheck) compareTaxes(to place) {
 	want := u.days.taxes.rows
 	between := rowsBetween{"", u.whole, to}
 	swept := u.c.books.swept.calls > 0

@@ -5,8 +5,6 @@ import (
 	"database/sql"
 	"encoding/binary"
 	"errors"
-	"sync"
-	"time"
 
 	"weir/internal/fault"
 	"weir/internal/ledger"
@@ -15,31 +13,27 @@ import (
 )
 
 const (
-	// storedColumns are what a record is read with: the row's texts, to which it refers.
-	storedColumns = `wallet, id, user_id, key_id, api, model, provider, record`
+	// storedColumns are what a record is read with: the row's texts, to which packed ones refer.
+	storedColumns = `wallet, id, user_id, key_id, api, model, provider, record, details`
 
-	wordsRead   = `SELECT words FROM record_words WHERE id = $1`
-	wordsNewest = `SELECT id, words FROM record_words ORDER BY id DESC LIMIT 1`
-	wordsAll    = `SELECT id, words FROM record_words ORDER BY id`
-	wordsAdd    = `INSERT INTO record_words (words, at) VALUES ($1, $2) RETURNING id`
+	wordsRead = `SELECT words FROM record_words WHERE id = $1`
+	wordsAll  = `SELECT id, words FROM record_words`
 
-	samplesToLearn = 64
-	learnEvery     = time.Hour
-	// New words must make records smaller by 7 %, or the old ones stay.
-	worthOld, worthNew = 93, 100
-
-	wordsInMemory = 64
+	// Rows of older versions have a packed record and no details.
+	packedCalls = `SELECT ` + storedColumns + ` FROM generations WHERE details IS NULL AND (wallet, id) > ($1, $2) ORDER BY wallet, id LIMIT $3`
+	unpackCall  = `UPDATE generations SET details = $3, record = substr(record, 1, 0) WHERE wallet = $1 AND id = $2 AND details IS NULL`
 )
 
 // stored is the record of a call as its row has it.
 type stored struct {
 	wallet, id, user, key, api, model, provider string
-	record                                      []byte
+	packed                                      []byte // of rows without details
+	details                                     []byte
 }
 
 // into are where the columns of storedColumns go.
 func (r *stored) into() []any {
-	return []any{&r.wallet, &r.id, &r.user, &r.key, &r.api, &r.model, &r.provider, &r.record}
+	return []any{&r.wallet, &r.id, &r.user, &r.key, &r.api, &r.model, &r.provider, &r.packed, &r.details}
 }
 
 func scanStored(row Scanner) (r stored, err error) {
@@ -47,7 +41,7 @@ func scanStored(row Scanner) (r stored, err error) {
 	return r, err
 }
 
-// names are the texts of a row, each after its length and in the order in which records have them, so that long parts of both are the same.
+// names are the texts of a row, each after its length and in the order in which packed records refer to them.
 func (r *stored) names(to []byte) []byte {
 	for _, s := range [...]string{r.id, r.user, r.wallet, r.key, r.api, r.model, r.provider} {
 		to = append(binary.AppendUvarint(to, uint64(len(s))), s...)
@@ -55,221 +49,124 @@ func (r *stored) names(to []byte) []byte {
 	return to
 }
 
-func storedOf(c *record.Call) stored {
-	return stored{wallet: c.Wallet, id: c.Generation, user: c.User, key: c.Key, api: c.API, model: c.Model, provider: c.Provider}
+// read returns the call of a row, and the bytes that the journal had of it, which may be in space. load finds the words of a packed record.
+func (r *stored) read(space []byte, load func(id int64) ([]byte, error)) (it ledger.Item, rec []byte, err error) {
+	if r.details != nil {
+		return readDetails(r.details, space)
+	}
+	if rec, err = r.unpack(space, load); err == nil {
+		it, err = ledger.DecodeItem(rec)
+	}
+	return it, rec, err
 }
 
-// packer packs the records of a batch.
-type packer struct {
-	words *compact.Words
-	names []byte
-	space []byte // some of the packed records
-}
-
-// packSpace is the room that records of a batch have together: room for all of them would grow with each, and leave the smaller ones behind.
-const packSpace = 16 << 10
-
-func (p *packer) pack(c *record.Call, rec []byte) []byte {
-	row := storedOf(c)
-	p.names = row.names(p.names[:0])
-	if cap(p.space)-len(p.space) < len(rec) {
-		p.space = make([]byte, 0, max(packSpace, len(rec)))
-	}
-	begin := len(p.space)
-	p.space = p.words.Append(p.space, p.names, rec)
-	return p.space[begin:len(p.space):len(p.space)]
-}
-
-// wordbook has the words that records refer to, and learns better ones from the records of batches.
-type wordbook struct {
-	mu      sync.Mutex
-	known   map[int64]*compact.Words
-	current *compact.Words // that new records are packed with; nil: not asked for yet
-	samples []compact.Sample
-	learned time.Time // when words were learned last, or found not to be worth it
-}
-
-// plainWords are the built-in ones.
-var plainWords = sync.OnceValue(func() *compact.Words { return compact.New(0, nil) })
-
-// get returns words by their number; load reads them when they are not known yet.
-func (b *wordbook) get(id int64, load func() ([]byte, error)) (*compact.Words, error) {
-	if id == 0 {
-		return plainWords(), nil
-	}
-	b.mu.Lock()
-	w := b.known[id]
-	b.mu.Unlock()
-	if w != nil {
-		return w, nil
-	}
-	text, err := load()
-	if err != nil {
-		return nil, err
-	}
-	return b.add(id, text), nil
-}
-
-func (b *wordbook) add(id int64, text []byte) *compact.Words {
-	w := compact.New(id, text)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.known == nil {
-		b.known = map[int64]*compact.Words{}
-	}
-	for k := range b.known {
-		if len(b.known) < wordsInMemory {
-			break
-		}
-		delete(b.known, k)
-	}
-	b.known[id] = w
-	return w
-}
-
-// expand gives the record in the form of the journal, whose copy it is if it was not packed. load reads words by their number.
-func (b *wordbook) expand(r *stored, load func(id int64) ([]byte, error)) ([]byte, error) {
-	id, packed := compact.Packed(r.record)
+func (r *stored) unpack(space []byte, load func(id int64) ([]byte, error)) ([]byte, error) {
+	id, packed := compact.Packed(r.packed)
 	if !packed {
-		return r.record, nil
+		return r.packed, nil
 	}
-	w, err := b.get(id, func() ([]byte, error) { return load(id) })
-	if err != nil {
-		return nil, failure("store.Record", err)
+	var text []byte
+	if id != 0 {
+		var err error
+		if text, err = load(id); err != nil {
+			return nil, failure("store.Record", err)
+		}
 	}
-	rec, err := w.Expand(nil, r.names(nil), r.record)
+	rec, err := compact.New(id, text).Expand(space, r.names(nil), r.packed)
 	if err != nil {
 		return nil, fault.Wrap("store.Record", err)
 	}
 	return rec, nil
 }
 
-func (b *wordbook) item(r *stored, load func(id int64) ([]byte, error)) (ledger.Item, error) {
-	rec, err := b.expand(r, load)
-	if err != nil {
-		return ledger.Item{}, err
-	}
-	return ledger.DecodeItem(rec)
-}
-
-// querier is a database, or a transaction in which no other rows are being read.
-type querier interface {
-	QueryRowContext(ctx context.Context, text string, args ...any) *sql.Row
-	QueryContext(ctx context.Context, text string, args ...any) (*sql.Rows, error)
-}
-
-func loadWith(ctx context.Context, q querier) func(id int64) ([]byte, error) {
+// loadWith reads words while no other rows are being read.
+func loadWith(row func(text string, args ...any) Scanner) func(id int64) ([]byte, error) {
 	return func(id int64) (text []byte, err error) {
-		err = q.QueryRowContext(ctx, wordsRead, id).Scan(&text)
+		err = row(wordsRead, id).Scan(&text)
 		return text, err
 	}
 }
 
-// item reads a record outside of transactions.
-func (s *Store) item(ctx context.Context, r *stored) (ledger.Item, error) {
-	return s.words.item(r, loadWith(ctx, s.engine.Read))
+// rowOf asks a database, or a transaction that only reads.
+func rowOf(ctx context.Context, q interface {
+	QueryRowContext(ctx context.Context, text string, args ...any) *sql.Row
+}) func(text string, args ...any) Scanner {
+	return func(text string, args ...any) Scanner { return q.QueryRowContext(ctx, text, args...) }
 }
 
-// item reads a record while no other rows are being read.
-func (t *tx) item(r *stored) (ledger.Item, error) {
-	return t.words.item(r, func(id int64) (text []byte, err error) {
-		err = t.row(wordsRead, id).Scan(&text)
-		return text, err
-	})
-}
-
-// allWords reads all words, for a walk through all records.
-func allWords(rows *sql.Rows, err error) (map[int64]*compact.Words, error) {
-	type text struct {
-		id    int64
-		words []byte
+// loadAmong reads all words, for a walk through all records.
+func loadAmong(rows *sql.Rows, err error) (func(id int64) ([]byte, error), error) {
+	type words struct {
+		id   int64
+		text []byte
 	}
-	all, err := collect(rows, err, columns(func(w *text) []any { return []any{&w.id, &w.words} }))
-	words := map[int64]*compact.Words{0: plainWords()}
+	all, err := collect(rows, err, columns(func(w *words) []any { return []any{&w.id, &w.text} }))
+	byID := map[int64][]byte{}
 	for _, w := range all {
-		words[w.id] = compact.New(w.id, w.words)
+		byID[w.id] = w.text
 	}
-	return words, err
+	return func(id int64) ([]byte, error) {
+		text, known := byID[id]
+		if !known {
+			return nil, sql.ErrNoRows
+		}
+		return text, nil
+	}, err
 }
 
-// expandAmong is wordbook.expand with words that are all known.
-func expandAmong(words map[int64]*compact.Words, r *stored, to []byte) ([]byte, error) {
-	id, packed := compact.Packed(r.record)
-	if !packed {
-		return r.record, nil
-	}
-	w := words[id]
-	if w == nil {
-		return nil, fault.Newf(fault.Internal, "store.Record", "The words %d of a record are missing.", id)
-	}
-	return w.Expand(to, r.names(nil), r.record)
+// storedOf is the row of a call.
+func storedOf(c *record.Call) stored {
+	return stored{wallet: c.Wallet, id: c.Generation, user: c.User, key: c.Key, api: c.API, model: c.Model, provider: c.Provider}
 }
 
-// packing returns the words for new records: the newest, or the built-in ones while the database does not answer.
-func (s *Store) packing(ctx context.Context) *compact.Words {
-	b := &s.words
-	b.mu.Lock()
-	w := b.current
-	b.mu.Unlock()
-	if w != nil {
-		return w
+// Unpacked is where UnpackCalls goes on; the zero value is the beginning.
+type Unpacked struct{ wallet, id string }
+
+// UnpackCalls gives details to at most n rows that have none yet, those after a place, in one transaction, and returns the place after them and how
+// many it changed. more is false when there are no further ones. It may be cut off anywhere and begun again: what is done stays. Rows whose record
+// cannot be read, or is that of another call, stay as they are, and weir ledger verify names them.
+func (s *Store) UnpackCalls(ctx context.Context, after Unpacked, n int) (next Unpacked, changed int, more bool, err error) {
+	if none, err := s.unpacked(ctx); err != nil || none {
+		return after, 0, false, err
 	}
-	w = plainWords()
-	var id int64
-	var text []byte
-	err := s.find(ctx, func(row Scanner) error { return row.Scan(&id, &text) }, wordsNewest)
-	switch {
-	case err == nil:
-		w = b.add(id, text)
-	case !errors.Is(err, sql.ErrNoRows):
-		return w
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.current = w
-	return w
+	err = s.write(ctx, func(t *tx) error {
+		next, changed, more = after, 0, false
+		var horizon int64 // taken by what drops calls, too: both change rows of calls
+		if err := t.lockedRow(horizonRead).Scan(&horizon); err != nil {
+			return err
+		}
+		rows, err := t.Rows(packedCalls, []any{after.wallet, after.id, int64(n)})
+		list, err := collect(rows, err, scanStored)
+		if err != nil || len(list) == 0 {
+			return err
+		}
+		var d detailer
+		var args []any
+		for i := range list {
+			r := &list[i]
+			it, rec, err := r.read(nil, loadWith(t.row))
+			if fault.Is(err, fault.StorageUnavailable) {
+				return err
+			}
+			if err == nil && it.Call.Wallet == r.wallet && it.Call.Generation == r.id {
+				args = append(args, r.wallet, r.id, d.details(&it, rec))
+			}
+		}
+		done, err := t.ExecEach(unpackCall, 3, args)
+		changed = len(done)
+		last := &list[len(list)-1]
+		next, more = Unpacked{last.wallet, last.id}, len(list) == n
+		return err
+	})
+	return next, changed, more, err
 }
 
-// learn takes samples of a batch, and stores better words when there are enough of them. What fails is tried again an hour later: records
-// are packed with the words there are.
-func (s *Store) learn(ctx context.Context, items []ledger.Recorded) {
-	b, now := &s.words, s.now()
-	b.mu.Lock()
-	if len(items) == 0 || b.current == nil || !b.learned.IsZero() && now.Sub(b.learned) < learnEvery {
-		b.mu.Unlock()
-		return
+// unpacked reports whether all calls have details, without a transaction.
+func (s *Store) unpacked(ctx context.Context) (bool, error) {
+	var one int
+	err := s.find(ctx, func(row Scanner) error { return row.Scan(&one) }, `SELECT 1 FROM generations WHERE details IS NULL LIMIT 1`)
+	if errors.Is(err, sql.ErrNoRows) {
+		return true, nil
 	}
-	for i := 0; i < len(items) && len(b.samples) < samplesToLearn; i += max(1, len(items)/4) {
-		row := storedOf(&items[i].Call)
-		b.samples = append(b.samples, compact.Sample{Names: row.names(nil), Record: append([]byte(nil), items[i].Record...)})
-	}
-	if len(b.samples) < samplesToLearn {
-		b.mu.Unlock()
-		return
-	}
-	samples, old := b.samples, b.current
-	b.samples, b.learned = nil, now
-	b.mu.Unlock()
-
-	text := plainWords().Learn(samples, compact.MostWords)
-	better := compact.New(0, text)
-	before, after := 0, 0
-	var space []byte
-	for _, x := range samples {
-		space = old.Append(space[:0], x.Names, x.Record)
-		before += len(space)
-		space = better.Append(space[:0], x.Names, x.Record)
-		after += len(space)
-	}
-	if after*worthNew > before*worthOld {
-		return
-	}
-	var id int64
-	if err := s.writeLazily(ctx, func(t *tx) error { return t.row(wordsAdd, text, now.UnixMicro()).Scan(&id) }); err != nil {
-		return
-	}
-	w := b.add(id, text)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.current = w
+	return false, failure("store.UnpackCalls", err)
 }

@@ -269,7 +269,7 @@ func (s *Store) SearchCalls(ctx context.Context, q report.Search, most int) (w r
 	text := "SELECT at, " + storedColumns + " " + look + strconv.Itoa(q.Limit)
 	if chosen {
 		// records are read of what fits alone
-		text = "SELECT f.at, g.wallet, g.id, g.user_id, g.key_id, g.api, g.model, g.provider, g.record FROM (SELECT id, at FROM (SELECT id, at, user_id, key_id, api, model, provider, error, cancelled, settled, cost " + look + strconv.Itoa(most) + ") w WHERE " +
+		text = "SELECT f.at, g.wallet, g.id, g.user_id, g.key_id, g.api, g.model, g.provider, g.record, g.details FROM (SELECT id, at FROM (SELECT id, at, user_id, key_id, api, model, provider, error, cancelled, settled, cost " + look + strconv.Itoa(most) + ") w WHERE " +
 			all.text.String() + " ORDER BY at DESC, id DESC LIMIT " + strconv.Itoa(q.Limit) + ") f JOIN generations g ON g.wallet = $1 AND g.id = f.id ORDER BY f.at DESC, f.id DESC"
 	}
 	if s.engine.Skewed != nil { // a plan for an account of average size reads all calls of a large one
@@ -287,7 +287,7 @@ func (s *Store) SearchCalls(ctx context.Context, q report.Search, most int) (w r
 	w.Calls = make([]record.Call, 0, len(rows))
 	var last report.Place
 	for i := range rows {
-		it, err := s.item(ctx, &rows[i].stored)
+		it, _, err := rows[i].read(nil, loadWith(rowOf(ctx, s.engine.Read)))
 		if err != nil {
 			return report.Window{}, err
 		}

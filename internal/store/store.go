@@ -37,7 +37,6 @@ type Store struct {
 	engine Engine
 	now    func() time.Time
 	turns  *limit.Turns // of users; work without a user waits for none
-	words  wordbook
 	zones  atomic.Pointer[knownZones]
 }
 

@@ -262,14 +262,7 @@ func (t *tx) oldOf(wallet string, before int64, n int) ([]swept, error) {
 	}
 	all := make([]swept, 0, len(list))
 	for i := range list {
-		rec, err := t.words.expand(&list[i], func(id int64) (text []byte, err error) {
-			err = t.row(wordsRead, id).Scan(&text)
-			return text, err
-		})
-		if err != nil {
-			return nil, err
-		}
-		it, err := ledger.DecodeItem(rec)
+		it, rec, err := list[i].read(nil, loadWith(t.row))
 		if err != nil {
 			return nil, err
 		}

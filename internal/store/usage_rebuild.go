@@ -101,7 +101,7 @@ func (t *tx) hoursOfRecords() (map[hourKey]*sums, *taxBook, error) {
 		k := [2]string{r.wallet, r.against}
 		back[k] = append(back[k], r.givenBack)
 	}
-	words, err := allWords(t.Rows(wordsAll, nil))
+	load, err := loadAmong(t.Rows(wordsAll, nil))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -116,10 +116,8 @@ func (t *tx) hoursOfRecords() (map[hourKey]*sums, *taxBook, error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		if space, err = expandAmong(words, &r, space[:0]); err != nil {
-			return nil, nil, err
-		}
-		it, err := ledger.DecodeItem(space)
+		it, rec, err := r.read(space[:0], load)
+		space = rec
 		if err != nil {
 			return nil, nil, err
 		}

@@ -362,10 +362,9 @@ func (t *tx) changeJob(text string, j *video.Job, release bool) error {
 // set aside, as those of a journal are: the job ends all the same.
 func (s *Store) EndJob(ctx context.Context, j *video.Job, end video.End) error {
 	tidy(&end.Item.Call)
-	words := s.packing(ctx)
 	post := func(t *tx, done *sealing) (err error) {
 		b := ledger.Batch{Node: ledger.EscrowOwner + j.ID, Items: []ledger.Recorded{end.Item}, Now: end.Now}
-		*done, err = t.applyItems(&b, b.Items, words)
+		*done, err = t.applyItems(&b, b.Items)
 		return err
 	}
 	err := s.endJob(ctx, j, &end, post)

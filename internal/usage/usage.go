@@ -311,3 +311,11 @@ type Line struct {
 	Price    int64  // 10⁻⁹ rubles per 1000 tokens, characters or thousandths, per minute of audio, or per one for requests, searches, images and seconds
 	Dollars  string // what the price was made of, as money.Price has it; "" when it was in rubles, and in records of old
 }
+
+// Kinds are all kinds of cost lines, those of records of old as well.
+func Kinds() (all []Kind) {
+	for k := KindPrompt; k < endOfKinds; k++ {
+		all = append(all, k)
+	}
+	return all
+}

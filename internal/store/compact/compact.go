@@ -1,13 +1,11 @@
-// Package compact makes the records of calls small: what a record repeats of the columns of its row, of itself and of words that many
-// records have becomes a reference to it. It knows no field of a record, gives every byte back, and keeps no state.
+// Package compact reads the records of calls that older versions have packed: what a record repeated of the columns of its row, of itself
+// and of words that many records have is a reference to it. Nothing writes them any more; the package goes one version later.
 package compact
 
 import (
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
-	"math/bits"
-	"sync"
 )
 
 // A packed record: the mark, the number of its words (0: the built-in ones alone), the length of the record and a checksum of it, then
@@ -17,139 +15,33 @@ const (
 	// mark is no version of a record of a journal.
 	mark = 0xC1
 
-	least   = 4        // bytes of a match
-	longest = 48 << 10 // of records and names; longer ones are not packed
-	// MostWords is how long learned words may be: with it nearly all distances take two bytes.
-	MostWords = 12 << 10
-
-	localBits = 10
-	wordBits  = 13
+	least    = 4        // bytes of a match
+	longest  = 48 << 10 // of records and names; longer ones are not packed
+	mostText = 12 << 10 // of learned words
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// errDamaged is what Expand returns of bytes that Append has not made with these names and words.
+// errDamaged is what Expand returns of bytes that were not packed with these names and words.
 var errDamaged = errors.New("a packed record does not fit its row")
 
-// Words are texts that many records have, prepared to be found.
+// Words are texts that many records have.
 type Words struct {
-	ID   int64 // by which they are found again; 0 of the built-in ones
+	id   int64
 	text string
-	at   [1 << wordBits]uint16 // place + 1 by hash
 }
 
-// New prepares learned words; the built-in ones come before them. Text beyond MostWords is not used.
+// New makes words of those that were learned; the built-in ones come before them.
 func New(id int64, learned []byte) *Words {
-	w := &Words{ID: id, text: builtIn + string(learned[:min(len(learned), MostWords)])}
-	for i := 0; i+least <= len(w.text); i++ {
-		w.at[hash(load(w.text, i), wordBits)] = uint16(i + 1)
-	}
-	return w
+	return &Words{id, builtIn + string(learned[:min(len(learned), mostText)])}
 }
 
-func load[T string | []byte](b T, i int) uint32 {
-	return uint32(b[i]) | uint32(b[i+1])<<8 | uint32(b[i+2])<<16 | uint32(b[i+3])<<24
-}
-
-func hash(n uint32, size uint) uint32 { return n * 2654435761 >> (32 - size) }
-
-// state is what packing one record needs.
-type state struct {
-	at  [1 << localBits]uint16 // place + 1 in buf by hash
-	buf []byte                 // names and record
-}
-
-var states = sync.Pool{New: func() any { return new(state) }}
-
-// Append adds the packed form of a record to dst; names are those that Expand will be given. It adds the record itself where that is not
-// longer.
-func (w *Words) Append(dst, names, rec []byte) []byte {
-	if len(names)+len(rec) > longest || len(rec) == 0 || rec[0] == mark {
-		return append(dst, rec...)
-	}
-	begin := len(dst)
-	dst = append(dst, mark)
-	dst = binary.AppendUvarint(dst, uint64(w.ID))
-	dst = binary.AppendUvarint(dst, uint64(len(rec)))
-	dst = binary.LittleEndian.AppendUint32(dst, crc32.Checksum(rec, castagnoli))
-	s, _ := states.Get().(*state)
-	dst = s.pack(dst, w, names, rec, nil)
-	states.Put(s)
-	if len(dst)-begin >= len(rec) {
-		return append(dst[:begin], rec...)
-	}
-	return dst
-}
-
-// pack appends sequences. It calls literal, unless that is nil, with each piece of the record that is in no match.
-func (s *state) pack(dst []byte, w *Words, names, rec []byte, literal func(from, to int)) []byte {
-	clear(s.at[:])
-	s.buf = append(append(s.buf[:0], names...), rec...)
-	buf := s.buf
-	for i := 0; i+least <= len(names); i++ {
-		s.at[hash(load(buf, i), localBits)] = uint16(i + 1)
-	}
-	done := len(names) // all before is packed
-	for i := done; i+least <= len(buf); {
-		n := load(buf, i)
-		slot := &s.at[hash(n, localBits)]
-		length, distance := 0, 0
-		if p := int(*slot) - 1; p >= 0 && load(buf, p) == n {
-			length, distance = least+same(buf[p+least:], buf[i+least:]), i-p
-		}
-		if p := int(w.at[hash(n, wordBits)]) - 1; p >= 0 && load(w.text, p) == n {
-			if more := least + same(w.text[p+least:], buf[i+least:]); more > length {
-				length, distance = more, len(w.text)+i-p
-			}
-		}
-		*slot = uint16(i + 1)
-		if length == 0 {
-			i++
-			continue
-		}
-		if literal != nil && i > done {
-			literal(done-len(names), i-len(names))
-		}
-		dst = sequence(dst, buf[done:i], length-least)
-		dst = binary.AppendUvarint(dst, uint64(distance))
-		i += length
-		done = i
-	}
-	if literal != nil && done < len(buf) {
-		literal(done-len(names), len(buf)-len(names))
-	}
-	if done < len(buf) {
-		dst = sequence(dst, buf[done:], 0)
-	}
-	return dst
-}
-
-func sequence(dst, literals []byte, match int) []byte {
-	dst = append(dst, byte(min(len(literals), 15)<<4|min(match, 15)))
-	if len(literals) >= 15 {
-		dst = binary.AppendUvarint(dst, uint64(len(literals)-15))
-	}
-	if match >= 15 {
-		dst = binary.AppendUvarint(dst, uint64(match-15))
-	}
-	return append(dst, literals...)
-}
-
-// same counts the bytes with which both begin.
-func same[T string | []byte](a T, b []byte) int {
-	n := min(len(a), len(b))
-	i := 0
-	for ; i+8 <= n; i += 8 {
-		x := uint64(load(a, i)) | uint64(load(a, i+4))<<32
-		if y := binary.LittleEndian.Uint64(b[i:]); x != y {
-			return i + bits.TrailingZeros64(x^y)/8
-		}
-	}
-	for i < n && a[i] == b[i] {
-		i++
-	}
-	return i
-}
+// builtIn are texts of nearly all records. They never change: packed records refer to places in them.
+const builtIn = "anthropic/claude-openai/gpt-google/gemini-deepseek/deepseek-qwen/qwen3-default\x00\x00\x00image_generationembeddingsmessagesresponsescompletions" +
+	"Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/" +
+	"Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/ Safari/537.36anthropic-sdk-python/AsyncOpenAI/Python Anthropic/JS OpenAI/JS OpenAI/Python " +
+	"\x90\x03\x0fcontext_length\x00\x11provider_overloaded\x13rate_limit_exceeded\x0frequest_timeout\x14provider_unavailable\x06canceled\x06lengthtool_use\x0atool_calls\x08end_turn" +
+	"\x08end_turn\x06length\x06length\x0atool_calls\x0atool_calls\x90\x03\x00\x04stop\x04stop\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x05price\x06weight\x06single\x07default\x00\x03\x00\x0dmsg_\x0echatcmpl-\x26resp_\x1creq_"
 
 // Packed reports whether a stored record is packed, and with which words.
 func Packed(stored []byte) (words int64, packed bool) {
@@ -163,10 +55,10 @@ func Packed(stored []byte) (words int64, packed bool) {
 	return int64(n), true
 }
 
-// Expand adds the record to dst that Append made packed of. It fails when names or words are others, or the bytes are damaged.
+// Expand adds the record to dst that was packed. It fails when names or words are others, or the bytes are damaged.
 func (w *Words) Expand(dst, names, packed []byte) ([]byte, error) {
 	r := reader{rest: packed}
-	if r.byte() != mark || r.number(1<<62) != int(w.ID) {
+	if r.byte() != mark || r.number(1<<62) != int(w.id) {
 		return dst, errDamaged
 	}
 	size := r.number(longest)

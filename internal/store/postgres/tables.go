@@ -8,7 +8,7 @@ const ownTables = `(SELECT c.oid, c.relname::text AS name FROM pg_class c WHERE 
 
 var copier = store.Copier{
 	Columns: `SELECT m.name, a.attname::text, CASE format_type(a.atttypid, NULL) WHEN 'text' THEN 'text' WHEN 'bigint' THEN 'integer' WHEN 'integer' THEN 'integer' WHEN 'smallint' THEN 'integer'
-		WHEN 'bytea' THEN 'bytes' WHEN 'boolean' THEN 'truth' ELSE format_type(a.atttypid, NULL) END
+		WHEN 'jsonb' THEN 'json' WHEN 'bytea' THEN 'bytes' WHEN 'boolean' THEN 'truth' ELSE format_type(a.atttypid, NULL) END
 		FROM ` + ownTables + ` JOIN pg_attribute a ON a.attrelid = m.oid WHERE a.attnum > 0 AND NOT a.attisdropped ORDER BY m.name, a.attnum`,
 	References: `SELECT m.name, o.relname::text FROM ` + ownTables + ` JOIN pg_constraint k ON k.conrelid = m.oid AND k.contype = 'f' JOIN pg_class o ON o.oid = k.confrelid`,
 	Unhurried:  []string{"SET LOCAL statement_timeout = 0", "SET LOCAL idle_in_transaction_session_timeout = 0"},

@@ -96,7 +96,7 @@ var lives = map[string]life{
 	"ledger_head":     {byNodes, "", "never: one row"},
 	"ledger_horizon":  {byNodes, "", "never: one row"},
 	"ledger_sweeps":   {byNodes, "", asMoney},
-	"record_words":    {byNodes, "", "never: one an hour at most, and records refer to them"},
+	"record_words":    {byNodes, "", "never: nothing adds any, and packed records of older versions refer to them"},
 	"notify_key":      {byNodes, "", "never: one row"},
 	"usage_form":      {byNodes, "", "never: one row"},
 }

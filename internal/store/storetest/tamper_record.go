@@ -163,7 +163,7 @@ func (b *Books) rewrite(t *testing.T, generation string, change func(*record.Cal
 		text string
 		args []any
 	}{
-		{"UPDATE generations SET record = $1, cost = $2 WHERE id = $3", []any{ledger.Encode(it).Record, int64(c.Cost), generation}},
+		{"UPDATE generations SET details = NULL, record = $1, cost = $2 WHERE id = $3", []any{ledger.Encode(it).Record, int64(c.Cost), generation}},
 		{"UPDATE entries SET amount = $1 WHERE ref = $2", []any{-int64(c.Cost), "settle:" + generation}},
 		{"UPDATE entries SET amount = amount + $1 WHERE account = 'revenue' AND transaction_id = (SELECT e.transaction_id FROM entries e WHERE e.ref = $2)", []any{more, "settle:" + generation}},
 		{"UPDATE wallets SET charged = charged + $1 WHERE id = $2", []any{more, c.Wallet}},
