@@ -2,9 +2,12 @@ package store
 
 import (
 	"encoding/base64"
+	"hash/crc32"
 	"math"
 	"strconv"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"weir/internal/fault"
 	"weir/internal/ledger"
@@ -21,34 +24,30 @@ type member[T any] struct {
 	at   func(*T) any // a pointer to the field
 }
 
+// detailed is what the details of a call are made of, beside the columns of its row.
+type detailed struct {
+	ledger.Item
+	sum int64 // of the bytes that the journal had: it binds the details to the columns
+}
+
 // Amounts are in rubles and durations in seconds: both have nine digits after the point, and are exact.
 var (
-	itemMembers = append([]member[ledger.Item]{
-		{"wallet_lease", func(i *ledger.Item) any { return &i.WalletLease }},
-		{"key_lease", func(i *ledger.Item) any { return &i.KeyLease }},
+	itemMembers = append([]member[detailed]{
+		{"sum", func(i *detailed) any { return &i.sum }},
+		{"wallet_lease", func(i *detailed) any { return &i.WalletLease }},
+		{"key_lease", func(i *detailed) any { return &i.KeyLease }},
 	}, callsOf(callMembers)...)
 	callMembers = []member[record.Call]{
-		{"generation", func(c *record.Call) any { return &c.Generation }},
 		{"request", func(c *record.Call) any { return &c.Request }},
-		{"user", func(c *record.Call) any { return &c.User }},
-		{"wallet", func(c *record.Call) any { return &c.Wallet }},
-		{"key", func(c *record.Call) any { return &c.Key }},
-		{"api", func(c *record.Call) any { return &c.API }},
-		{"at", func(c *record.Call) any { return &c.At }},
 		{"preset", func(c *record.Call) any { return &c.Preset }},
 		{"preset_version", func(c *record.Call) any { return &c.PresetVersion }},
 		{"model_asked", func(c *record.Call) any { return &c.ModelAsked }},
-		{"model", func(c *record.Call) any { return &c.Model }},
-		{"provider", func(c *record.Call) any { return &c.Provider }},
 		{"provider_name", func(c *record.Call) any { return &c.ProviderName }},
 		{"endpoint", func(c *record.Call) any { return &c.Endpoint }},
 		{"upstream_model", func(c *record.Call) any { return &c.UpstreamModel }},
 		{"upstream_id", func(c *record.Call) any { return &c.UpstreamID }},
 		{"own_key", func(c *record.Call) any { return &c.OwnKey }},
 		{"streamed", func(c *record.Call) any { return &c.Streamed }},
-		{"cancelled", func(c *record.Call) any { return &c.Cancelled }},
-		{"status", func(c *record.Call) any { return &c.Status }},
-		{"error", func(c *record.Call) any { return &c.Error }},
 		{"finish", func(c *record.Call) any { return &c.Finish }},
 		{"native_finish", func(c *record.Call) any { return &c.NativeFinish }},
 		{"notice", func(c *record.Call) any { return &c.Notice }},
@@ -57,8 +56,6 @@ var (
 		{"tier", func(c *record.Call) any { return &c.Usage.Tier }},
 		{"usage_source", func(c *record.Call) any { return &c.Usage.Source }},
 		{"lines", func(c *record.Call) any { return &c.Lines }},
-		{"cost", func(c *record.Call) any { return &c.Cost }},
-		{"settled", func(c *record.Call) any { return &c.Settled }},
 		{"price_list", func(c *record.Call) any { return &c.PriceList }},
 		{"rate", func(c *record.Call) any { return &c.Rate }},
 		{"source_price", func(c *record.Call) any { return &c.SourcePrice }},
@@ -108,37 +105,89 @@ var (
 	}
 )
 
-func callsOf(calls []member[record.Call]) (items []member[ledger.Item]) {
+func callsOf(calls []member[record.Call]) (items []member[detailed]) {
 	for _, m := range calls {
-		items = append(items, member[ledger.Item]{m.name, func(i *ledger.Item) any { return m.at(&i.Call) }})
+		items = append(items, member[detailed]{m.name, func(i *detailed) any { return m.at(&i.Call) }})
 	}
 	return items
 }
 
-// journalMember has the bytes that the journal had of a call, where they cannot be made of the other members: those of versions that kept
-// less, and texts that JSON cannot have. The chain is over these bytes.
+// journalMember has the bytes that the journal had of a call, where they cannot be made of the other members and the columns: those of
+// versions that kept less, and texts that JSON cannot have. The chain is over these bytes.
 const journalMember = "journal"
 
 // detailer makes the details of calls.
 type detailer struct {
-	b     []byte
-	again []byte
-	lossy bool // what is written differs from what was there
+	b, again   []byte
+	space      strings.Builder // some of the details: room for all of a batch would grow with each, and leave the smaller ones behind
+	of         detailed
+	candidates []record.Candidate
+	lossy      bool // what is written differs from what was there
 }
 
-// details are the details of an item whose bytes in the journal are rec.
+// details are the details of an item whose bytes in the journal are rec. Its row has the columns that generationArgs makes of it.
 func (d *detailer) details(it *ledger.Item, rec []byte) string {
 	d.lossy = false
+	d.of = detailed{*it, sumOf(rec)}
+	d.omitModels()
 	d.b = append(d.b[:0], '{')
-	appendMembers(d, itemMembers, it)
+	appendMembers(d, itemMembers, &d.of)
 	if d.again = ledger.AppendRecord(d.again[:0], it); d.lossy || string(d.again) != string(rec) {
 		d.name(journalMember)
 		d.b = append(d.b, '"')
 		d.b = base64.StdEncoding.AppendEncode(d.b, rec)
 		d.b = append(d.b, '"')
 	}
-	return string(append(d.b, '}'))
+	return d.keep(append(d.b, '}'))
 }
+
+func (d *detailer) keep(b []byte) string {
+	const room = 16 << 10
+	if d.space.Cap()-d.space.Len() < len(b) {
+		d.space = strings.Builder{}
+		d.space.Grow(max(room, len(b)))
+	}
+	begin := d.space.Len()
+	d.space.Write(b)
+	return d.space.String()[begin:]
+}
+
+// omitModels empties the model that was asked for where the row has it, and the models of candidates where they are the one asked for.
+func (d *detailer) omitModels() {
+	c := &d.of.Call
+	d.candidates = append(d.candidates[:0], c.Candidates...)
+	for i := range d.candidates {
+		switch x := &d.candidates[i]; x.Slug {
+		case c.ModelAsked:
+			x.Slug = ""
+		case "":
+			d.lossy = true
+		}
+	}
+	c.Candidates = d.candidates
+	switch c.ModelAsked {
+	case c.Model:
+		c.ModelAsked = ""
+	case "":
+		d.lossy = true
+	}
+}
+
+// restoreModels is the reverse of omitModels.
+func restoreModels(c *record.Call) {
+	if c.ModelAsked == "" {
+		c.ModelAsked = c.Model
+	}
+	for i := range c.Candidates {
+		if x := &c.Candidates[i]; x.Slug == "" {
+			x.Slug = c.ModelAsked
+		}
+	}
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func sumOf(rec []byte) int64 { return int64(crc32.Checksum(rec, castagnoli)) }
 
 func (d *detailer) name(s string) {
 	if d.b[len(d.b)-1] != '{' {
@@ -157,10 +206,8 @@ func (d *detailer) member(name string, p any) {
 	switch p := p.(type) {
 	case *string:
 		if *p != "" {
-			clean := Text(*p)
-			d.lossy = d.lossy || clean != *p
 			d.name(name)
-			d.b = rawjson.AppendText(d.b, clean)
+			d.text(*p)
 		}
 	case *int64:
 		d.int(name, *p)
@@ -177,8 +224,6 @@ func (d *detailer) member(name string, p any) {
 		d.decimal(name, money.Nano(*p))
 	case *float64:
 		d.float(name, *p)
-	case *time.Time:
-		d.time(name, *p)
 	case *usage.Kind:
 		d.name(name)
 		if word := p.String(); kindsByName[word] == *p {
@@ -197,6 +242,19 @@ func (d *detailer) member(name string, p any) {
 	case *[]record.Attempt:
 		appendList(d, name, attemptMembers, *p)
 	}
+}
+
+// text writes a text. Nearly all are ASCII that needs no escape, and are looked at once.
+func (d *detailer) text(s string) {
+	for i := range len(s) {
+		if c := s[i]; c < 0x20 || c >= utf8.RuneSelf {
+			clean := Text(s)
+			d.lossy = d.lossy || clean != s
+			s = clean
+			break
+		}
+	}
+	d.b = rawjson.AppendText(d.b, s)
 }
 
 func appendList[T any](d *detailer, name string, members []member[T], list []T) {
@@ -241,17 +299,6 @@ func (d *detailer) float(name string, f float64) {
 	}
 }
 
-func (d *detailer) time(name string, at time.Time) {
-	switch {
-	case at.IsZero():
-	case at.Year() < 1 || at.Year() > 9999:
-		d.lossy = true
-	default:
-		d.name(name)
-		d.b = append(at.UTC().Truncate(time.Microsecond).AppendFormat(append(d.b, '"'), time.RFC3339Nano), '"')
-	}
-}
-
 // counted writes the counts that were reported, those of zero as well. The others are beside them: what was not reported is no zero.
 func (d *detailer) counted(name string, u *usage.Usage) {
 	counts := u.Counts()
@@ -287,19 +334,25 @@ var kindsByName = func() map[string]usage.Kind {
 	return all
 }()
 
-// readDetails reads what details wrote, and the bytes that the journal had of it, in space.
-func readDetails(details, space []byte) (it ledger.Item, rec []byte, err error) {
-	bad := rawjson.Check(details, rawjson.Limits{}) != nil || rawjson.KindOf(details) != rawjson.Object
-	if v := rawjson.Find(details, journalMember); v != nil && !bad {
-		if rec, err = base64.StdEncoding.AppendDecode(space, []byte(rawjson.Text(v))); err == nil {
-			it, err = ledger.DecodeItem(rec)
+// readDetails reads what details wrote of a row, and the bytes that the journal had of it, in space.
+func (r *stored) readDetails(space []byte) (it ledger.Item, rec []byte, err error) {
+	x := detailed{Item: ledger.Item{Call: r.call()}}
+	ok := rawjson.Check(r.details, rawjson.Limits{}) == nil && rawjson.KindOf(r.details) == rawjson.Object && readMembers(r.details, itemMembers, &x)
+	switch v := rawjson.Find(r.details, journalMember); {
+	case !ok:
+	case v != nil:
+		if rec, err = base64.StdEncoding.AppendDecode(space, []byte(rawjson.Text(v))); err != nil {
+			return it, nil, err
 		}
-		return it, rec, err
+		x.Item, err = ledger.DecodeItem(rec)
+	default:
+		restoreModels(&x.Call)
+		rec = ledger.AppendRecord(space, &x.Item)
 	}
-	if bad || !readMembers(details, itemMembers, &it) {
-		return ledger.Item{}, nil, fault.New(fault.Internal, "store.Record", "The details of a call cannot be read. Run weir ledger verify.")
+	if !ok || err != nil || sumOf(rec) != x.sum {
+		return it, rec, fault.New(fault.Internal, "store.Record", "The details of a call cannot be read, or do not fit its row. Run weir ledger verify.")
 	}
-	return it, ledger.AppendRecord(space, &it), nil
+	return x.Item, rec, nil
 }
 
 // readMembers reads an object. Members mostly come in the order in which they are written, so the search goes on after the last one.
@@ -308,7 +361,7 @@ func readMembers[T any](v []byte, members []member[T], x *T) (ok bool) {
 	next := 0
 	for m.Next() {
 		if string(m.Name) == unreported {
-			if c, is := any(x).(*ledger.Item); is && !readCounts(m.Value, &c.Call.Usage, false) {
+			if c, is := any(x).(*detailed); is && !readCounts(m.Value, &c.Call.Usage, false) {
 				return false
 			}
 			continue
@@ -349,9 +402,6 @@ func readValue(v []byte, p any) (ok bool) {
 		*p, ok = time.Duration(n), err == nil
 	case *float64:
 		*p, ok = rawjson.Float(v)
-	case *time.Time:
-		at, err := time.Parse(time.RFC3339Nano, rawjson.Text(v))
-		*p, ok = at.UTC(), err == nil
 	case *usage.Kind:
 		if *p, ok = kindsByName[rawjson.Text(v)]; !ok {
 			var n int64

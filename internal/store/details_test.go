@@ -1,6 +1,7 @@
 package store
 
 import (
+	"fmt"
 	"math"
 	"reflect"
 	"strings"
@@ -44,6 +45,12 @@ func fill(v reflect.Value, n *int64) {
 	}
 }
 
+// storedRow is the row of a call with the details.
+func storedRow(c *record.Call, details string) *stored {
+	return &stored{wallet: c.Wallet, id: c.Generation, at: c.At.UnixMicro(), user: c.User, key: c.Key, api: c.API, model: c.Model, provider: c.Provider,
+		status: int64(c.Status), error: c.Error, cancelled: bit(c.Cancelled), settled: bit(c.Settled), cost: int64(c.Cost), details: []byte(details)}
+}
+
 func TestDetailsKeepEveryField(t *testing.T) {
 	t.Parallel()
 	var full ledger.Item
@@ -59,7 +66,7 @@ func TestDetailsKeepEveryField(t *testing.T) {
 		if strings.Contains(details, journalMember) {
 			t.Errorf("%s: a field is not among the members: %s", name, details)
 		}
-		got, again, err := readDetails([]byte(details), nil)
+		got, again, err := storedRow(&it.Call, details).readDetails(nil)
 		if err != nil || string(again) != string(rec) {
 			t.Fatalf("%s: %v, %s", name, err, details)
 		}
@@ -71,13 +78,40 @@ func TestDetailsKeepEveryField(t *testing.T) {
 
 func TestDetailsOfAnotherVersion(t *testing.T) {
 	t.Parallel()
-	it, _, err := readDetails([]byte(`{"later": {"a": [1]}, "model": "v/m", "cost": 1e-05, "lines": [{"kind": "prompt", "more": null}]}`), nil)
-	if err != nil || it.Call.Model != "v/m" || it.Call.Cost != 10_000 || it.Call.Lines[0].Kind != usage.KindPrompt {
+	c := record.Call{At: time.UnixMicro(5).UTC(), Model: "v/m", ModelAsked: "v/m", Hold: 10_000, Lines: []usage.Line{{Kind: usage.KindPrompt}}}
+	sum := sumOf(ledger.AppendRecord(nil, &ledger.Item{Call: c}))
+	it, _, err := storedRow(&c, fmt.Sprintf(`{"later": {"a": [1]}, "hold": 1e-05, "lines": [{"kind": "prompt", "more": null}], "sum": %d}`, sum)).readDetails(nil)
+	if err != nil || !cmp.Equal(it.Call, c) {
 		t.Errorf("%+v, %v", it, err)
 	}
-	for _, bad := range []string{``, `[]`, `{`, `{"cost": "x"}`, `{"model": 1}`, `{"model": "a", "model": "b"}`, `{"lines": {}}`, `{"lines": [{"kind": "soup"}]}`, `{"usage": {"prompt": "1"}}`, `{"at": "yesterday"}`, `{"journal": "!"}`, `{"journal": ""}`} {
-		if it, _, err := readDetails([]byte(bad), nil); err == nil {
+	sum = sumOf(ledger.AppendRecord(nil, &ledger.Item{}))
+	if _, _, err := (&stored{at: (time.Time{}).UnixMicro(), details: []byte(fmt.Sprintf(`{"sum": %d}`, sum))}).readDetails(nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, bad := range []string{``, `[]`, `{`, `{"hold": "x"}`, `{"finish": 1}`, `{"finish": "a", "finish": "a"}`, `{"lines": {}}`, `{"lines": [{"kind": "soup"}]}`, `{"usage": {"prompt": "1"}}`, `{"journal": "!"}`, `{"journal": ""}`, `{"finish": "a"}`} {
+		if strings.HasPrefix(bad, "{\"") {
+			bad = fmt.Sprintf(`{"sum": %d, %s`, sum, bad[1:])
+		}
+		if it, _, err := (&stored{at: (time.Time{}).UnixMicro(), details: []byte(bad)}).readDetails(nil); err == nil {
 			t.Errorf("%s was read as %+v", bad, it)
+		}
+	}
+}
+
+// A row whose columns were changed does not pass for the call.
+func TestDetailsFitTheirRow(t *testing.T) {
+	t.Parallel()
+	it := ledger.Item{Call: record.Call{At: time.UnixMicro(5).UTC(), Generation: "gen-1", Wallet: "wal_1", User: "usr_1", Model: "v/m", ModelAsked: "v/m", Cost: 7, Settled: true}}
+	var d detailer
+	details := d.details(&it, ledger.AppendRecord(nil, &it))
+	for name, change := range map[string]func(*stored){
+		"": func(*stored) {}, "cost": func(r *stored) { r.cost++ }, "settled": func(r *stored) { r.settled = 0 }, "at": func(r *stored) { r.at++ },
+		"user": func(r *stored) { r.user = "usr_2" }, "status": func(r *stored) { r.status = 500 }, "model": func(r *stored) { r.model = "v/n" },
+	} {
+		r := storedRow(&it.Call, details)
+		change(r)
+		if _, _, err := r.readDetails(nil); (err == nil) != (name == "") {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
@@ -86,7 +120,7 @@ func TestDetailsOfAnotherVersion(t *testing.T) {
 func TestDetailsThatAreNoJSON(t *testing.T) {
 	t.Parallel()
 	for _, it := range []ledger.Item{
-		{Call: record.Call{Model: "a\x00b"}}, {Call: record.Call{Title: "\xff"}}, {Call: record.Call{At: time.UnixMicro(1 << 60).UTC()}},
+		{Call: record.Call{ProviderName: "a\x00b"}}, {Call: record.Call{Title: "\xff"}}, {Call: record.Call{At: time.UnixMicro(1 << 60).UTC()}},
 		{Call: record.Call{Candidates: []record.Candidate{{Score: negativeZero}}}},
 	} {
 		rec := ledger.AppendRecord(nil, &it)
@@ -95,7 +129,7 @@ func TestDetailsThatAreNoJSON(t *testing.T) {
 		if strings.Contains(details, `\u0000`) {
 			t.Errorf("PostgreSQL refuses %s", details)
 		}
-		if _, again, err := readDetails([]byte(details), nil); err != nil || string(again) != string(rec) {
+		if _, again, err := storedRow(&it.Call, details).readDetails(nil); err != nil || string(again) != string(rec) {
 			t.Errorf("%v, %s", err, details)
 		}
 	}

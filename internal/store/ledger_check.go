@@ -204,7 +204,7 @@ func (c *checker) records() {
 		space = rec
 		c.books.calls++
 		c.books.digest.Add(r.wallet, r.id, rec)
-		call, w := agrees(row, &it, err)
+		call, w := r.agrees(&it, err)
 		if w != "" {
 			wrong.add(w)
 		}
@@ -280,7 +280,9 @@ func storedIn(row []any) stored {
 	if s, is := row[14].(string); is {
 		details = []byte(s)
 	}
-	return stored{wallet: text(row[0]), id: text(row[1]), user: text(row[3]), key: text(row[4]), api: text(row[5]), model: text(row[6]), provider: text(row[7]), packed: packed, details: details}
+	n := func(i int) int64 { n, _ := row[i].(int64); return n }
+	return stored{wallet: text(row[0]), id: text(row[1]), at: n(2), user: text(row[3]), key: text(row[4]), api: text(row[5]), model: text(row[6]), provider: text(row[7]),
+		status: n(8), error: text(row[9]), cancelled: n(10), settled: n(11), cost: n(12), packed: packed, details: details}
 }
 
 func (c *checker) words() func(id int64) ([]byte, error) {

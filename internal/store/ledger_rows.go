@@ -9,8 +9,7 @@ import (
 	"weir/internal/record"
 )
 
-var generations = Table{"generations", []string{"wallet", "id", "at", "user_id", "key_id", "api", "model", "provider", "status", "error",
-	"cancelled", "settled", "cost", "record", "details"}, ""}
+var generations = Table{"generations", strings.Split(storedColumns, ", "), ""}
 
 // tidy makes the texts of a call that become columns such as are kept.
 func tidy(c *record.Call) {
@@ -46,18 +45,17 @@ func bit(b bool) int64 {
 // noRecord is in a column that only rows of older versions need. It takes the type of a value once, not for each row.
 var noRecord any = []byte{}
 
-// compared is how many columns of a call repeat values of its record: those before it.
-const compared = 13
-
-// agrees compares a row of generations with its record. Where they differ, wrong describes it in words.
-func agrees(row []any, it *ledger.Item, err error) (call *record.Call, wrong string) {
+// agrees compares a row with the record that was read of it. Where they differ, wrong describes it in words.
+func (r *stored) agrees(it *ledger.Item, err error) (call *record.Call, wrong string) {
 	if err != nil {
-		return nil, fmt.Sprintf("generation %v has a record that cannot be read", row[1])
+		return nil, fmt.Sprintf("generation %v has a record that cannot be read", r.id)
 	}
 	tidy(&it.Call)
-	for i, want := range generationArgs(nil, &it.Call, "")[:compared] {
-		if row[i] != want {
-			return &it.Call, fmt.Sprintf("generation %v has %s %v, its record says %v", row[1], generations.Columns[i], row[i], want)
+	row := r.call()
+	is, says := generationArgs(nil, &row, ""), generationArgs(nil, &it.Call, "")
+	for i, column := range generations.Columns[:len(is)-2] {
+		if is[i] != says[i] {
+			return &it.Call, fmt.Sprintf("generation %v has %s %v, its record says %v", r.id, column, is[i], says[i])
 		}
 	}
 	return &it.Call, ""

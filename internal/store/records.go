@@ -5,16 +5,18 @@ import (
 	"database/sql"
 	"encoding/binary"
 	"errors"
+	"time"
 
 	"weir/internal/fault"
 	"weir/internal/ledger"
+	"weir/internal/money"
 	"weir/internal/record"
 	"weir/internal/store/compact"
 )
 
 const (
-	// storedColumns are what a record is read with: the row's texts, to which packed ones refer.
-	storedColumns = `wallet, id, user_id, key_id, api, model, provider, record, details`
+	// storedColumns are the columns of a call. Each thing is kept once: details have what the other columns have not.
+	storedColumns = `wallet, id, at, user_id, key_id, api, model, provider, status, error, cancelled, settled, cost, record, details`
 
 	wordsRead = `SELECT words FROM record_words WHERE id = $1`
 	wordsAll  = `SELECT id, words FROM record_words`
@@ -24,16 +26,27 @@ const (
 	unpackCall  = `UPDATE generations SET details = $3, record = substr(record, 1, 0) WHERE wallet = $1 AND id = $2 AND details IS NULL`
 )
 
-// stored is the record of a call as its row has it.
+// stored is a row of a call.
 type stored struct {
-	wallet, id, user, key, api, model, provider string
-	packed                                      []byte // of rows without details
-	details                                     []byte
+	wallet, id                      string
+	at                              int64 // microseconds
+	user, key, api, model, provider string
+	status                          int64
+	error                           string
+	cancelled, settled, cost        int64
+	packed                          []byte // of rows without details
+	details                         []byte
 }
 
 // into are where the columns of storedColumns go.
 func (r *stored) into() []any {
-	return []any{&r.wallet, &r.id, &r.user, &r.key, &r.api, &r.model, &r.provider, &r.packed, &r.details}
+	return []any{&r.wallet, &r.id, &r.at, &r.user, &r.key, &r.api, &r.model, &r.provider, &r.status, &r.error, &r.cancelled, &r.settled, &r.cost, &r.packed, &r.details}
+}
+
+// call is what the columns have of a call.
+func (r *stored) call() record.Call {
+	return record.Call{Wallet: r.wallet, Generation: r.id, At: time.UnixMicro(r.at).UTC(), User: r.user, Key: r.key, API: r.api, Model: r.model, Provider: r.provider,
+		Status: int(r.status), Error: r.error, Cancelled: r.cancelled != 0, Settled: r.settled != 0, Cost: money.Nano(r.cost)}
 }
 
 func scanStored(row Scanner) (r stored, err error) {
@@ -52,7 +65,7 @@ func (r *stored) names(to []byte) []byte {
 // read returns the call of a row, and the bytes that the journal had of it, which may be in space. load finds the words of a packed record.
 func (r *stored) read(space []byte, load func(id int64) ([]byte, error)) (it ledger.Item, rec []byte, err error) {
 	if r.details != nil {
-		return readDetails(r.details, space)
+		return r.readDetails(space)
 	}
 	if rec, err = r.unpack(space, load); err == nil {
 		it, err = ledger.DecodeItem(rec)
@@ -114,11 +127,6 @@ func loadAmong(rows *sql.Rows, err error) (func(id int64) ([]byte, error), error
 	}, err
 }
 
-// storedOf is the row of a call.
-func storedOf(c *record.Call) stored {
-	return stored{wallet: c.Wallet, id: c.Generation, user: c.User, key: c.Key, api: c.API, model: c.Model, provider: c.Provider}
-}
-
 // Unpacked is where UnpackCalls goes on; the zero value is the beginning.
 type Unpacked struct{ wallet, id string }
 
@@ -148,7 +156,7 @@ func (s *Store) UnpackCalls(ctx context.Context, after Unpacked, n int) (next Un
 			if fault.Is(err, fault.StorageUnavailable) {
 				return err
 			}
-			if err == nil && it.Call.Wallet == r.wallet && it.Call.Generation == r.id {
+			if _, wrong := r.agrees(&it, err); wrong == "" {
 				args = append(args, r.wallet, r.id, d.details(&it, rec))
 			}
 		}

@@ -266,21 +266,17 @@ func (s *Store) SearchCalls(ctx context.Context, q report.Search, most int) (w r
 	all.filter(&q.Filter, callColumns)
 	chosen := all.text.Len() > 0
 	look := "FROM generations WHERE " + inner.text.String() + " ORDER BY at DESC, id DESC LIMIT "
-	text := "SELECT at, " + storedColumns + " " + look + strconv.Itoa(q.Limit)
+	text := "SELECT " + storedColumns + " " + look + strconv.Itoa(q.Limit)
 	if chosen {
 		// records are read of what fits alone
-		text = "SELECT f.at, g.wallet, g.id, g.user_id, g.key_id, g.api, g.model, g.provider, g.record, g.details FROM (SELECT id, at FROM (SELECT id, at, user_id, key_id, api, model, provider, error, cancelled, settled, cost " + look + strconv.Itoa(most) + ") w WHERE " +
+		text = "SELECT g." + strings.ReplaceAll(storedColumns, ", ", ", g.") + " FROM (SELECT id, at FROM (SELECT id, at, user_id, key_id, api, model, provider, error, cancelled, settled, cost " + look + strconv.Itoa(most) + ") w WHERE " +
 			all.text.String() + " ORDER BY at DESC, id DESC LIMIT " + strconv.Itoa(q.Limit) + ") f JOIN generations g ON g.wallet = $1 AND g.id = f.id ORDER BY f.at DESC, f.id DESC"
 	}
 	if s.engine.Skewed != nil { // a plan for an account of average size reads all calls of a large one
 		all.args = append([]any{s.engine.Skewed}, all.args...)
 		inner.args = append([]any{s.engine.Skewed}, inner.args...)
 	}
-	type found struct {
-		at int64
-		stored
-	}
-	rows, err := list(ctx, s, "store.SearchCalls", columns(func(f *found) []any { return append([]any{&f.at}, f.into()...) }), text, all.args...)
+	rows, err := list(ctx, s, "store.SearchCalls", scanStored, text, all.args...)
 	if err != nil {
 		return report.Window{}, err
 	}

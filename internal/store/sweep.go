@@ -267,7 +267,7 @@ func (t *tx) oldOf(wallet string, before int64, n int) ([]swept, error) {
 			return nil, err
 		}
 		tidy(&it.Call)
-		if row := storedOf(&it.Call); it.Call.Wallet != wallet || row.id != list[i].id {
+		if it.Call.Wallet != wallet || it.Call.Generation != list[i].id {
 			return nil, fault.Wrap("store.SweepCalls", fmt.Errorf("generation %s has the record of another", list[i].id))
 		}
 		all = append(all, swept{it.Call, list[i].id, rec})
