@@ -10,10 +10,13 @@ import (
 	"weir/internal/apikey"
 	"weir/internal/catalog"
 	"weir/internal/chat"
+	"weir/internal/fault"
 	"weir/internal/history"
 	"weir/internal/invoice"
 	"weir/internal/ledger"
+	"weir/internal/notify"
 	"weir/internal/operation"
+	"weir/internal/ownkey"
 	"weir/internal/payment"
 	"weir/internal/person"
 	"weir/internal/preset"
@@ -38,6 +41,14 @@ type Deps struct {
 	Rates    Rates
 	Catalog  func() *catalog.Snapshot
 
+	ProviderKeys *ownkey.Manager
+	// TryKey calls a provider with a key, as shortly as possible. asked is false when the provider has no model for that.
+	TryKey func(ctx context.Context, provider string, own func(*catalog.Endpoint) *catalog.Endpoint) (asked bool, err *fault.Error)
+
+	Notifications  *notify.Manager                   // nil: notifications are off
+	WebhookSecrets WebhookSecrets                    // nil: events are not signed, so none are sent
+	CheckCallback  func(param, address string) error // refuses addresses that must not be called; nil: none is refused
+
 	MostRates apikey.Rates // allowances that a client may give a key
 }
 
@@ -50,5 +61,5 @@ type Rates interface {
 // Operations lists the operations. With empty Deps they can be described, not performed.
 func Operations(d Deps) []operation.Operation {
 	return slices.Concat([]operation.Operation{statement(d.Books), imports(d)}, views(d.Views), vouchers(d.Vouchers), payments(d.Payments), invoices(d.Invoices),
-		chats(d), storing(d), profiles(d), presets(d), timezones(d))
+		chats(d), storing(d), profiles(d), presets(d), timezones(d), providerKeys(d), notifications(d), webhookSecrets(d.WebhookSecrets))
 }

@@ -250,8 +250,10 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 	}
 	accounts, chats := account.NewManager(g.store, verifier, time.Now), g.makeChats(now)
 	g.editor = edit.NewEditor(g.store, g.live, ring, time.Now, g.live.refresh).OnlyVariables(cfg.Sealing.KeyVariables)
+	checkCallback := callbackCheck(fetcher, secrets)
 	operations := g.operations(accountapi.Deps{
-		Accounts: accounts, Chats: chats, Invoices: invoices, Presets: presets, Keys: keys, MostRates: apiConfig.MostRates(),
+		Accounts: accounts, Chats: chats, Invoices: invoices, Presets: presets, Keys: keys, MostRates: apiConfig.MostRates(), ProviderKeys: ownKeys, TryKey: keyTrial(g.upstream, g.catalog.Load),
+		Notifications: notices, WebhookSecrets: secrets, CheckCallback: checkCallback,
 	}, payments)
 	g.api = httpapi.New(httpapi.Deps{
 		Relay: calls, Explainer: calls, Counter: calls, Stats: g.health, Health: g.health, Hours: g.hours,
@@ -259,7 +261,7 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 		Accounts: accounts,
 		Traces:   tracesOf(traces), Log: access, Slog: g.slog, Metrics: metrics, Now: now, Redact: g.redactor.Redact, Ready: g.book.Ready, Peers: func() []string { return append(g.absence.Details(), g.others.Differences()...) }, Aside: g.book.Aside,
 		Idempotency: g.named, History: g.history, Videos: g.videos, Batches: g.batches, FreeDisk: freeDisk(spoolDir(cfg.DataDir)),
-		Presets: presets, ProviderKeys: ownKeys, TryKey: keyTrial(g.upstream, g.catalog.Load), Operations: operations, Chats: chats, Payments: payments, Notifications: notices, WebhookSecrets: secrets, CheckCallback: callbackCheck(fetcher, secrets), Pages: pages, Language: webui.Language, Theme: webui.Theme,
+		Presets: presets, ProviderKeys: ownKeys, Operations: operations, Chats: chats, Payments: payments, Notifications: notices, CheckCallback: checkCallback, Pages: pages, Language: webui.Language, Theme: webui.Theme,
 	}, apiConfig)
 	g.batches.Start(g.api)
 	if cfg.Store.DSN.Postgres() { // other nodes may be there

@@ -117,14 +117,10 @@ type Deps struct {
 
 	Chats        *chat.Manager
 	ProviderKeys *ownkey.Manager // nil only where its routes are not used
-	// TryKey calls a provider with a key, as shortly as possible. asked is false when the provider has no model for that.
-	TryKey func(ctx context.Context, provider string, own func(*catalog.Endpoint) *catalog.Endpoint) (asked bool, err *fault.Error)
 
 	Payments *Payments // nil: payments are off
 
 	Notifications *notify.Manager // nil: notifications are off
-
-	WebhookSecrets WebhookSecrets // nil: events are not signed, so none are sent
 
 	Traces Traces // nil: nothing is traced
 
@@ -291,8 +287,6 @@ func (a *API) declare() []*Route {
 		{Method: "GET", Pattern: "/v1/keys/{hash}", access: management, handle: (*exchange).getKeyByHash},
 		{Method: "PATCH", Pattern: "/v1/keys/{hash}", access: management, fresh: true, body: managementBody, handle: (*exchange).patchKey},
 		{Method: "DELETE", Pattern: "/v1/keys/{hash}", access: management, fresh: true, handle: (*exchange).deleteKey},
-		{Method: "GET", Pattern: "/api/account/webhook-secret", access: management, handle: (*exchange).getWebhookSecret},
-		{Method: "POST", Pattern: "/api/account/webhook-secret", access: management, fresh: true, handle: (*exchange).rotateWebhookSecret},
 		{Method: "GET", Pattern: "/api/account/preferences", access: management, handle: (*exchange).getPreferences},
 		{Method: "PUT", Pattern: "/api/account/preferences", access: management, fresh: true, body: managementBody, handle: (*exchange).putPreferences},
 		{Method: "POST", Pattern: "/api/account/preferences/explain", access: management, body: managementBody, handle: (*exchange).postPreferencesExplain},
@@ -356,16 +350,6 @@ func (a *API) declare() []*Route {
 		{Method: "PATCH", Pattern: "/api/keys/{hash}", access: management, fresh: true, body: managementBody, handle: (*exchange).patchAccountKey},
 		{Method: "DELETE", Pattern: "/api/keys/{hash}", access: management, fresh: true, handle: (*exchange).deleteKey},
 		{Method: "POST", Pattern: "/api/keys/{hash}/rotate", access: management, fresh: true, body: managementBody, handle: (*exchange).rotateAccountKey},
-		{Method: "GET", Pattern: "/api/notifications", access: management, handle: (*exchange).getNotifications},
-		{Method: "PUT", Pattern: "/api/notifications", access: management, fresh: true, body: managementBody, handle: (*exchange).putNotifications},
-		{Method: "POST", Pattern: "/api/notifications/test", access: management, handle: (*exchange).postNotificationTest},
-		{Method: "GET", Pattern: "/api/unsubscribe/{token}", access: linked, handle: (*exchange).getUnsubscribe},
-		{Method: "POST", Pattern: "/api/unsubscribe/{token}", access: linked, handle: (*exchange).postUnsubscribe},
-		{Method: "GET", Pattern: "/api/provider-keys", access: management, handle: (*exchange).listProviderKeys},
-		{Method: "POST", Pattern: "/api/provider-keys", access: management, fresh: true, body: managementBody, handle: (*exchange).postProviderKey},
-		{Method: "PATCH", Pattern: "/api/provider-keys/{id}", access: management, fresh: true, body: managementBody, handle: (*exchange).patchProviderKey},
-		{Method: "DELETE", Pattern: "/api/provider-keys/{id}", access: management, fresh: true, handle: (*exchange).deleteProviderKey},
-		{Method: "POST", Pattern: "/api/provider-keys/{id}/test", access: management, asks: true, handle: (*exchange).testProviderKey},
 		{Method: "GET", Pattern: "/api/jobs", access: management, handle: (*exchange).listJobs},
 		{Method: "GET", Pattern: "/api/jobs/{id}", access: management, handle: (*exchange).getJob},
 		{Method: "DELETE", Pattern: "/api/account", access: signedIn, fresh: true, handle: (*exchange).deleteAccount},

@@ -217,7 +217,9 @@ func startWith(t testing.TB, r httpapi.Completer, edit func(*httpapi.Config), pa
 	shelf, _ := deps.History.(*history.Manager)
 	if deps.Operations == nil {
 		deps.Operations = slices.Concat(
-			accountapi.Operations(accountapi.Deps{Books: deps.Ledger, Accounts: n.users, People: deps.People, History: shelf, Chats: deps.Chats}),
+			accountapi.Operations(accountapi.Deps{
+				Books: deps.Ledger, Accounts: n.users, People: deps.People, History: shelf, Chats: deps.Chats, Catalog: deps.Catalog, Keys: n.keys, CheckCallback: deps.CheckCallback,
+			}),
 			adminapi.Operations(adminapi.Deps{Accounts: n.users, Corrections: corrections}))
 	}
 	n.api = httpapi.New(deps, cfg)

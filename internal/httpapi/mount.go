@@ -2,14 +2,13 @@ package httpapi
 
 import (
 	"cmp"
-	"net/http"
 
 	"weir/internal/operation"
 )
 
 // mount makes the route of an operation.
 func mount(o *operation.Operation) *Route {
-	r := &Route{Method: o.Method, Pattern: o.Path, access: o.Access, fresh: o.Fresh, handle: func(x *exchange) error { return x.operate(o) }}
+	r := &Route{Method: o.Method, Pattern: o.Path, access: o.Access, fresh: o.Fresh, asks: o.Asks, handle: func(x *exchange) error { return x.operate(o) }}
 	switch {
 	case o.Body > 0:
 		r.body = atMost(o.Body)
@@ -39,8 +38,9 @@ func (x *exchange) operate(o *operation.Operation) (err error) {
 		return err
 	case file != nil:
 		return x.sendFile(file)
-	case o.Status == http.StatusNoContent:
-		return x.done()
+	case !o.HasAnswer():
+		x.writeBody(o.Status, nil, nil)
+		return nil
 	}
 	x.writeBody(cmp.Or(c.Status, o.Status), jsonType, answer)
 	return nil
@@ -52,3 +52,5 @@ type gates struct{ x *exchange }
 func (g gates) Redeem() error {
 	return g.x.api.quotas.Redeem(g.x.at, g.x.caller.User, g.x.addressName())
 }
+
+func (g gates) KeyTest() error { return g.x.api.quotas.KeyTest(g.x.at, g.x.caller.User) }

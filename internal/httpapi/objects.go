@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"weir/internal/fault"
-	"weir/internal/operation"
 	"weir/internal/rawjson"
 )
 
@@ -21,10 +20,6 @@ func (x *exchange) readObjectWithin(most rawjson.Limits) ([]byte, error) {
 		return nil, fault.New(fault.Invalid, "httpapi.readObject", "The body must be a JSON object.")
 	}
 	return body, nil
-}
-
-func wrongKind(name string, kind rawjson.Kind) error {
-	return operation.WrongType(clip(name), kind.String())
 }
 
 // formLimits bound a small JSON form.

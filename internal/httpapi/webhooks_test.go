@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"weir/internal/accountapi"
 	"weir/internal/fault"
 	"weir/internal/httpapi"
 	"weir/internal/webhook"
@@ -33,10 +34,16 @@ func (s secretsOf) Rotate(_ context.Context, account string, by httpapi.Actor) (
 	return s[account], nil
 }
 
+func signedWith(s accountapi.WebhookSecrets) func(*httpapi.Deps) {
+	return func(d *httpapi.Deps) {
+		d.Operations = accountapi.Operations(accountapi.Deps{WebhookSecrets: s})
+	}
+}
+
 func TestWebhookSecret(t *testing.T) {
 	t.Parallel()
 	const path = "/api/account/webhook-secret"
-	n := startWith(t, nil, nil, func(d *httpapi.Deps) { d.WebhookSecrets = secretsOf{} })
+	n := startWith(t, nil, nil, signedWith(secretsOf{}))
 	manage := []string{"Authorization", "Bearer " + n.first.ManagementKey}
 	for range 2 { // to ask makes none
 		if r := n.do("GET", path, "", manage...); r.StatusCode != 200 || string(r.body) != `{"data":null}` {
@@ -67,7 +74,7 @@ func TestWebhookSecret(t *testing.T) {
 		t.Errorf("a secret is in the log:\n%s", logs)
 	}
 	for name, edit := range map[string]func(*httpapi.Deps){
-		"no master key": func(d *httpapi.Deps) { d.WebhookSecrets = secretsOf(nil) },
+		"no master key": signedWith(secretsOf(nil)),
 		"no callbacks":  nil,
 	} {
 		n := startWith(t, nil, nil, edit)

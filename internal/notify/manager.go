@@ -106,7 +106,7 @@ type Change struct {
 }
 
 // maxThreshold keeps sums far from an overflow.
-const maxThreshold = 1_000_000_000 * money.Ruble
+const maxThreshold money.Nano = 1_000_000_000 * money.Ruble
 
 // Save changes the settings of an account. It fails with fault.Invalid.
 func (m *Manager) Save(ctx context.Context, account string, c Change, by audit.Actor) error {
@@ -116,7 +116,7 @@ func (m *Manager) Save(ctx context.Context, account string, c Change, by audit.A
 	}
 	if c.Threshold != nil {
 		if *c.Threshold < 0 || *c.Threshold > maxThreshold {
-			return fault.Field("notify.Save", "threshold", "threshold must be from 0 to 1000000000 rubles.")
+			return fault.Field("notify.Save", "threshold", "threshold must be from 0 to %s rubles.", maxThreshold).Coded("threshold_range", "most", maxThreshold)
 		}
 		s.Threshold, s.ThresholdSet = *c.Threshold, true
 	}

@@ -47,8 +47,9 @@ type Operation struct {
 	Fresh   bool           // a session must have begun, or its person have proved who they are, a short time ago
 	Body    int64          // largest body in bytes; 0: that of a small form
 	Form    rawjson.Limits // of the body's JSON; zero: those of a small form
+	Asks    bool           // it asks a provider though it reads no body, and is admitted as what reads one
 	Repeats bool           // it answers 200 instead of Status where the request had succeeded before
-	Status  int            // of a success; 0: 200; 204 has no body
+	Status  int            // of a success; 0: 200
 
 	// For the API's description. Example is the body of a request, as JSON; Media the type of an answer that is a File.
 	Tag, Summary, Description, Answer, Example, Media string
@@ -89,6 +90,8 @@ type Call struct {
 type Gates interface {
 	// Redeem counts a try to redeem a voucher.
 	Redeem() error
+	// KeyTest counts a test of a provider key.
+	KeyTest() error
 }
 
 // NoStore has browsers and proxies keep no copy of the answer.
@@ -118,6 +121,9 @@ func Of[In, Out any](o Operation, f func(context.Context, *Call, *In) (Out, erro
 
 // HasBody reports whether the operation reads a body.
 func (o *Operation) HasBody() bool { return o.plan.body }
+
+// HasAnswer reports whether a success has a body: one of type None has none.
+func (o *Operation) HasAnswer() bool { return o.out != reflect.TypeFor[None]() }
 
 // In is the type of requests, for the description.
 func (o *Operation) In() reflect.Type { return o.in }
@@ -164,5 +170,5 @@ type True bool
 // Null is a member that is always null.
 type Null struct{}
 
-// None is the type of requests that say nothing but their path, where that has no segment in braces.
+// None is the type of requests that say nothing but their path, where that has no segment in braces, and of answers without a body.
 type None struct{}

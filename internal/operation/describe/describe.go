@@ -210,7 +210,7 @@ func (w *writer) add(paths *yaml.Node, o *operation.Operation) error {
 func (w *writer) answers(to *huma.Operation, o *operation.Operation) {
 	success := &huma.Response{Description: o.Answer, Headers: map[string]*huma.Param{"X-Request-Id": {Ref: "#/components/headers/RequestId"}}}
 	switch {
-	case o.Status == 204:
+	case !o.HasAnswer():
 	case o.Media != "":
 		file := &huma.Schema{Type: huma.TypeString}
 		if !strings.HasPrefix(o.Media, "text/") {

@@ -1149,24 +1149,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/account/webhook-secret": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** The state of the secret that signs this user's events; needs a management key */
-        get: operations["getWebhookSecret"];
-        put?: never;
-        /** Make or replace the secret; it is only in this response. Events are signed with the old one, too, for 24 hours */
-        post: operations["rotateWebhookSecret"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/catalog": {
         parameters: {
             query?: never;
@@ -1776,62 +1758,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/notifications": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** What this account is told of by e-mail and webhook */
-        get: operations["getNotifications"];
-        /** Change them; what is left out stays as it is */
-        put: operations["putNotifications"];
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/notifications/test": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Send a test to the confirmed e-mail address and to the webhook of this account */
-        post: operations["testNotifications"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/unsubscribe/{token}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description From a mail */
-                token: string;
-            };
-            cookie?: never;
-        };
-        /** Go to the page that asks whether mails of a cause shall stop; nothing is changed */
-        get: operations["openUnsubscribe"];
-        put?: never;
-        /** Switch off the mails of the token's cause, with one click of a mail program (RFC 8058); the body is not read */
-        post: operations["unsubscribe"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/invitations": {
         parameters: {
             query?: never;
@@ -2126,80 +2052,6 @@ export interface paths {
          * @description Limit, spending and all else stay. One former text works at a time: rotating again ends an older one at once.
          */
         post: operations["rotateAccountKey"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/provider-keys": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** The own keys of providers that the account has, and what it may add */
-        get: operations["listProviderKeys"];
-        put?: never;
-        /**
-         * Add an own key of a provider
-         * @description The key is kept encrypted and never shown again. An account has at most one of each provider.
-         */
-        post: operations["createProviderKey"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/provider-keys/{id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description Id of the key
-                 * @example pk_0123456789abcdefghijklmn
-                 */
-                id: string;
-            };
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post?: never;
-        /**
-         * Remove a key
-         * @description No node uses it again. Of a key whose order is only, the entry stays without the key, so that calls do not quietly cost the whole price; deleted once more, the entry goes, too.
-         */
-        delete: operations["deleteProviderKey"];
-        options?: never;
-        head?: never;
-        /** Put in another key, change its order, switch it off or on */
-        patch: operations["changeProviderKey"];
-        trace?: never;
-    };
-    "/api/provider-keys/{id}/test": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description Id of the key
-                 * @example pk_0123456789abcdefghijklmn
-                 */
-                id: string;
-            };
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Is the key accepted?
-         * @description Makes one short call of the provider with the key. The provider charges its owner for it; here it costs nothing.
-         */
-        post: operations["testProviderKey"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2848,6 +2700,139 @@ export interface paths {
          */
         put: operations["putTimezone"];
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/provider-keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The own keys of providers that the account has, and what it may add */
+        get: operations["listProviderKeys"];
+        put?: never;
+        /**
+         * Add an own key of a provider
+         * @description The key is kept encrypted and never shown again. An account has at most one of each provider.
+         */
+        post: operations["createProviderKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/provider-keys/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Remove a key
+         * @description No node uses it again. Of a key whose order is only, the entry stays without the key, so that calls do not quietly cost the whole price; deleted once more, the entry goes, too.
+         */
+        delete: operations["deleteProviderKey"];
+        options?: never;
+        head?: never;
+        /** Put in another key, change its order, switch it off or on */
+        patch: operations["changeProviderKey"];
+        trace?: never;
+    };
+    "/api/provider-keys/{id}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Is the key accepted?
+         * @description Makes one short call of the provider with the key. The provider charges its owner for it; here it costs nothing.
+         */
+        post: operations["testProviderKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/unsubscribe/{token}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Go to the page that asks whether mails of a cause shall stop; nothing is changed */
+        get: operations["openUnsubscribe"];
+        put?: never;
+        /** Switch off the mails of the token's cause, with one click of a mail program (RFC 8058); the body is not read */
+        post: operations["unsubscribe"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/notifications": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What this account is told of by e-mail and webhook */
+        get: operations["getNotifications"];
+        /** Change them; what is left out stays as it is */
+        put: operations["putNotifications"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/notifications/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Send a test to the confirmed e-mail address and to the webhook of this account */
+        post: operations["testNotifications"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/account/webhook-secret": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The state of the secret that signs this user's events; needs a management key */
+        get: operations["getWebhookSecret"];
+        put?: never;
+        /** Make or replace the secret; it is only in this response. Events are signed with the old one, too, for 24 hours */
+        post: operations["rotateWebhookSecret"];
         delete?: never;
         options?: never;
         head?: never;
@@ -6242,38 +6227,6 @@ export interface components {
                 usual?: components["schemas"]["Decimal"];
             };
         };
-        /** @enum {string} */
-        NotificationCause: "low_balance" | "key_limit" | "key_expiring" | "model_retiring" | "payment" | "unusual_spending";
-        NotificationSwitches: {
-            email?: boolean;
-            webhook?: boolean;
-        };
-        NotificationSettings: {
-            data: {
-                /** @description Rubles; a balance below is low. 0: only the days that it lasts count */
-                threshold: components["schemas"]["Decimal"];
-                email: {
-                    /** @description This gateway sends mails */
-                    available: boolean;
-                    address: string | null;
-                    /** @description Mails go only to a confirmed address */
-                    confirmed: boolean;
-                };
-                webhook: {
-                    /** @description This gateway can sign events */
-                    available: boolean;
-                    url: string | null;
-                };
-                causes: {
-                    low_balance: components["schemas"]["NotificationSwitches"];
-                    key_limit: components["schemas"]["NotificationSwitches"];
-                    key_expiring: components["schemas"]["NotificationSwitches"];
-                    model_retiring: components["schemas"]["NotificationSwitches"];
-                    payment: components["schemas"]["NotificationSwitches"];
-                    unusual_spending: components["schemas"]["NotificationSwitches"];
-                };
-            };
-        };
         /** @description Events with `id`, `event` and `data`: EventsChunk */
         EventsStream: string;
         /** @description The data of an event */
@@ -6617,98 +6570,6 @@ export interface components {
                 /** Format: date-time */
                 until: string;
             } | null;
-        };
-        ProviderKey: {
-            id: string;
-            /** @description Slug */
-            provider: string;
-            provider_name: string;
-            /** @description The last characters of the key; null when it was removed */
-            last4: string | null;
-            order: components["schemas"]["ProviderKeyOrder"];
-            /**
-             * @description removed: only the order is left, which was only
-             * @enum {string}
-             */
-            state: "active" | "off" | "removed";
-            enabled: boolean;
-            /** Format: date-time */
-            created_at: string;
-            /**
-             * Format: date-time
-             * @description When the key was put in
-             */
-            changed_at: string;
-            /**
-             * Format: date-time
-             * @description About when a call with it was last answered
-             */
-            used_at: string | null;
-            last_error: components["schemas"]["ProviderKeyFailure"] | null;
-        };
-        /**
-         * @description Against the endpoints of the gateway: before them, after them, or only: models that the provider serves are called with own keys alone
-         * @enum {string}
-         */
-        ProviderKeyOrder: "before" | "after" | "only";
-        ProviderKeyFailure: {
-            /** @enum {string} */
-            code: "refused" | "no_credit" | "rate_limited" | "no_model" | "unavailable";
-            /** @description HTTP status of the provider; null without an answer */
-            status: number | null;
-            /** @description What happened, and what its owner can do */
-            message: string;
-            /** Format: date-time */
-            at: string;
-        };
-        ProviderKeyList: {
-            data: components["schemas"]["ProviderKey"][];
-            /** @description Whether keys can be added */
-            enabled: boolean;
-            /** @description What a call with an own key costs here */
-            fee: {
-                /** @description Of the price, decimal text; null: an amount counts */
-                percent: string | null;
-                /** @description Rubles for each call, decimal text; null: a share counts */
-                per_call: string | null;
-            };
-            /** @description Whose keys are taken */
-            providers: {
-                id: string;
-                name: string;
-            }[];
-            /** @description Keys that an account may have */
-            most: number;
-            next: null;
-        };
-        ProviderKeyInput: {
-            /** @description Slug */
-            provider: string;
-            key: string;
-            order?: components["schemas"]["ProviderKeyOrder"];
-            /** @description Whether it is used; true when missing */
-            enabled?: boolean;
-        };
-        ProviderKeyChange: {
-            key?: string;
-            order?: components["schemas"]["ProviderKeyOrder"];
-            enabled?: boolean;
-        };
-        ProviderKeyGone: {
-            data: {
-                id: string;
-                deleted: boolean;
-            };
-        };
-        ProviderKeyTest: {
-            data: {
-                /** @description null: that is not known, because the provider failed or has no model for a test */
-                accepted: boolean | null;
-                /** @description false: the provider has no model for a test */
-                tested: boolean;
-                error: components["schemas"]["ProviderKeyFailure"] | null;
-                key: components["schemas"]["ProviderKey"];
-            };
         };
         AccountKeyList: {
             data: components["schemas"]["AccountKey"][];
@@ -7279,6 +7140,15 @@ export interface components {
             /** @description Value of before for the next page */
             next: number | null;
         };
+        /** @description The causes that are to be reported otherwise. */
+        CauseChanges: {
+            low_balance?: components["schemas"]["SwitchChange"];
+            key_limit?: components["schemas"]["SwitchChange"];
+            key_expiring?: components["schemas"]["SwitchChange"];
+            model_retiring?: components["schemas"]["SwitchChange"];
+            payment?: components["schemas"]["SwitchChange"];
+            unusual_spending?: components["schemas"]["SwitchChange"];
+        };
         /** @description A chat of the playground that an account keeps. */
         Chat: {
             id: string;
@@ -7563,6 +7433,11 @@ export interface components {
             ended_at: string | null;
             transfers: components["schemas"]["InvoiceTransfer"][];
         };
+        /** @description A provider whose keys are taken. */
+        KeyProvider: {
+            id: string;
+            name: string;
+        };
         /** @description What a key may use in each minute, refilled continuously, and how many of its calls may run at one time. Null is the operator's limit, 0 is none. */
         KeyRates: {
             requests_per_minute: number | null;
@@ -7642,6 +7517,62 @@ export interface components {
             /** @description Where the receipt goes; required when settings.email_required */
             email?: string | null;
             auto?: components["schemas"]["AutoTerms"];
+        };
+        /** @description A secret, which is shown this once. */
+        NewWebhookSecret: {
+            secret: string;
+        };
+        /** @description Says by which channels each cause is reported. */
+        NotificationCauses: {
+            low_balance: components["schemas"]["NotificationSwitches"];
+            key_limit: components["schemas"]["NotificationSwitches"];
+            key_expiring: components["schemas"]["NotificationSwitches"];
+            model_retiring: components["schemas"]["NotificationSwitches"];
+            payment: components["schemas"]["NotificationSwitches"];
+            unusual_spending: components["schemas"]["NotificationSwitches"];
+        };
+        /** @description What is to be different. What is left out stays. */
+        NotificationChange: {
+            /** @description Rubles; a balance below is low. 0: only the days that it lasts count */
+            threshold?: string;
+            /**
+             * Format: uri
+             * @description Where events go, by https; null for nowhere
+             */
+            webhook_url?: string | null;
+            causes?: components["schemas"]["CauseChanges"];
+        };
+        /** @description Whether an account gets e-mails, and where. */
+        NotificationMail: {
+            /** @description This gateway sends mails */
+            available: boolean;
+            address: string | null;
+            /** @description Mails go only to a confirmed address */
+            confirmed: boolean;
+        };
+        /** @description What is reported to an account, and how. */
+        NotificationSettings: {
+            /** @description Rubles; a balance below is low. 0: only the days that it lasts count */
+            threshold: components["schemas"]["Decimal"];
+            email: components["schemas"]["NotificationMail"];
+            webhook: components["schemas"]["NotificationWebhook"];
+            causes: components["schemas"]["NotificationCauses"];
+        };
+        /** @description Says by which channels a cause is reported. */
+        NotificationSwitches: {
+            email: boolean;
+            webhook: boolean;
+        };
+        /** @description Where a test is on its way to. */
+        NotificationTest: {
+            email: boolean;
+            webhook: boolean;
+        };
+        /** @description Whether an account gets events, and where. */
+        NotificationWebhook: {
+            /** @description This gateway can sign events */
+            available: boolean;
+            url: string | null;
         };
         /** @description Who owns a provider or an endpoint, and whether it takes part. */
         Ownership: {
@@ -7986,6 +7917,104 @@ export interface components {
             /** @enum {string} */
             theme?: "system" | "light" | "dark";
         };
+        /** @description An account's own key of a provider, without the secret. */
+        ProviderKey: {
+            id: string;
+            /** @description Slug */
+            provider: string;
+            provider_name: string;
+            /** @description The last characters of the key; null when it was removed */
+            last4: string | null;
+            /**
+             * @description Against the endpoints of the gateway: before them, after them, or only: models that the provider serves are called with own keys alone.
+             * @enum {string}
+             */
+            order: "before" | "after" | "only";
+            /**
+             * @description Removed: only the order is left, which was only
+             * @enum {string}
+             */
+            state: "active" | "off" | "removed";
+            enabled: boolean;
+            /** Format: date-time */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When the key was put in
+             */
+            changed_at: string;
+            /**
+             * Format: date-time
+             * @description About when a call with it was last answered
+             */
+            used_at: string | null;
+            last_error: components["schemas"]["ProviderKeyFailure"] | null;
+        };
+        /** @description What is to be different. What is left out stays. */
+        ProviderKeyChange: {
+            key?: string;
+            /** @enum {string} */
+            order?: "before" | "after" | "only";
+            enabled?: boolean;
+        };
+        /** @description Why a call with a key failed. */
+        ProviderKeyFailure: {
+            /** @enum {string} */
+            code: "refused" | "no_credit" | "rate_limited" | "no_model" | "unavailable";
+            /** @description HTTP status of the provider; null without an answer */
+            status: number | null;
+            /** @description What happened, and what its owner can do */
+            message: string;
+            /** Format: date-time */
+            at: string;
+        };
+        /** @description What a call with an own key costs here. */
+        ProviderKeyFee: {
+            /** @description Of the price, decimal text; null: an amount counts */
+            percent: string | null;
+            /** @description Rubles for each call; null: a share counts */
+            per_call: components["schemas"]["Decimal"] | null;
+        };
+        /** @description Says which key is gone. */
+        ProviderKeyGone: {
+            id: string;
+            /** @constant */
+            deleted: true;
+        };
+        /** @description A new key. */
+        ProviderKeyInput: {
+            /** @description Slug */
+            provider: string;
+            key: string;
+            /**
+             * @description Against the endpoints of the gateway; without it before
+             * @enum {string}
+             */
+            order?: "before" | "after" | "only";
+            /** @description Whether it is used; true when missing */
+            enabled?: boolean;
+        };
+        /** @description An account's own keys of providers, and what it may add. */
+        ProviderKeyList: {
+            data: components["schemas"]["ProviderKey"][];
+            /** @description Whether keys can be added */
+            enabled: boolean;
+            fee: components["schemas"]["ProviderKeyFee"];
+            /** @description Whose keys are taken */
+            providers: components["schemas"]["KeyProvider"][];
+            /** @description Keys that an account may have */
+            most: number;
+            next: null;
+        };
+        /** @description What a provider said of a key. */
+        ProviderKeyTest: {
+            /** @description Null: that is not known, because the provider failed or has no model for a test */
+            accepted: boolean | null;
+            /** @description False: the provider has no model for a test */
+            tested: boolean;
+            error: components["schemas"]["ProviderKeyFailure"] | null;
+            key: components["schemas"]["ProviderKey"];
+        };
         /** @description Where a provider's key comes from. */
         ProviderSecret: {
             /** @enum {string} */
@@ -8144,6 +8173,11 @@ export interface components {
              */
             oldest_at: string;
         };
+        /** @description The switches of a cause that are to be different. */
+        SwitchChange: {
+            email?: boolean;
+            webhook?: boolean;
+        };
         /** @description By which clock the days of an account are counted: in usage, limits of keys, statements and acts. */
         Timezone: {
             /** @description Of the IANA database; UTC unless another was chosen */
@@ -8161,6 +8195,11 @@ export interface components {
             timezone: string;
             /** Format: date-time */
             since: string;
+        };
+        /** @description Of which cause no mails are sent any more. */
+        Unsubscribed: {
+            /** @enum {string} */
+            cause: "low_balance" | "key_limit" | "key_expiring" | "model_retiring" | "payment" | "unusual_spending";
         };
         /** @description A page with filters, under a name: its address is /page?query. */
         View: {
@@ -8234,6 +8273,21 @@ export interface components {
              * @description Null: never
              */
             expires_at?: string | null;
+        };
+        /** @description The state of the secret that signs an account's events. */
+        WebhookSecret: {
+            last4: string;
+            /** Format: date-time */
+            changed_at: string;
+            /**
+             * Format: date-time
+             * @description Until then events are also signed with the previous secret
+             */
+            previous_until: string | null;
+        };
+        /** @description The state of a secret; null if there is none. */
+        WebhookSecretState: {
+            data: components["schemas"]["WebhookSecret"] | null;
         };
     };
     responses: {
@@ -11655,94 +11709,6 @@ export interface operations {
             default: components["responses"]["Error"];
         };
     };
-    getWebhookSecret: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The state of the secret; null if there is none */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "data": {
-                     *         "last4": "aLaS",
-                     *         "changed_at": "2026-01-31T12:00:00Z",
-                     *         "previous_until": null
-                     *       }
-                     *     }
-                     */
-                    "application/json": {
-                        data: {
-                            last4: string;
-                            /** Format: date-time */
-                            changed_at: string;
-                            /**
-                             * Format: date-time
-                             * @description Until then events are also signed with the previous secret
-                             */
-                            previous_until: string | null;
-                        } | null;
-                    };
-                };
-            };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            409: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    rotateWebhookSecret: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The secret */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "data": {
-                     *         "secret": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
-                     *       }
-                     *     }
-                     */
-                    "application/json": {
-                        data: {
-                            /** @description "whsec_" and base64, as in Standard Webhooks */
-                            secret: string;
-                        };
-                    };
-                };
-            };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            409: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
     getCatalog: {
         parameters: {
             query?: never;
@@ -14099,297 +14065,6 @@ export interface operations {
             default: components["responses"]["Error"];
         };
     };
-    getNotifications: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The settings that hold */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "data": {
-                     *         "threshold": "500",
-                     *         "email": {
-                     *           "available": true,
-                     *           "address": "anna@example.org",
-                     *           "confirmed": true
-                     *         },
-                     *         "webhook": {
-                     *           "available": true,
-                     *           "url": "https://example.org/hook"
-                     *         },
-                     *         "causes": {
-                     *           "low_balance": {
-                     *             "email": true,
-                     *             "webhook": true
-                     *           },
-                     *           "key_limit": {
-                     *             "email": true,
-                     *             "webhook": true
-                     *           },
-                     *           "key_expiring": {
-                     *             "email": true,
-                     *             "webhook": false
-                     *           },
-                     *           "model_retiring": {
-                     *             "email": true,
-                     *             "webhook": true
-                     *           },
-                     *           "payment": {
-                     *             "email": true,
-                     *             "webhook": true
-                     *           },
-                     *           "unusual_spending": {
-                     *             "email": false,
-                     *             "webhook": true
-                     *           }
-                     *         }
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["NotificationSettings"];
-                };
-            };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    putNotifications: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
-                "X-Weir"?: components["parameters"]["XWeir"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "threshold": "500",
-                 *       "webhook_url": "https://example.org/hook",
-                 *       "causes": {
-                 *         "key_expiring": {
-                 *           "webhook": false
-                 *         }
-                 *       }
-                 *     }
-                 */
-                "application/json": {
-                    /** @description Rubles; a balance below is low. 0: only the days that it lasts count */
-                    threshold?: components["schemas"]["Decimal"];
-                    /**
-                     * Format: uri
-                     * @description Where events go, by https; null for nowhere
-                     */
-                    webhook_url?: string | null;
-                    causes?: {
-                        low_balance?: components["schemas"]["NotificationSwitches"];
-                        key_limit?: components["schemas"]["NotificationSwitches"];
-                        key_expiring?: components["schemas"]["NotificationSwitches"];
-                        model_retiring?: components["schemas"]["NotificationSwitches"];
-                        payment?: components["schemas"]["NotificationSwitches"];
-                        unusual_spending?: components["schemas"]["NotificationSwitches"];
-                    };
-                };
-            };
-        };
-        responses: {
-            /** @description The settings that hold now */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "data": {
-                     *         "threshold": "500",
-                     *         "email": {
-                     *           "available": true,
-                     *           "address": "anna@example.org",
-                     *           "confirmed": true
-                     *         },
-                     *         "webhook": {
-                     *           "available": true,
-                     *           "url": "https://example.org/hook"
-                     *         },
-                     *         "causes": {
-                     *           "low_balance": {
-                     *             "email": true,
-                     *             "webhook": true
-                     *           },
-                     *           "key_limit": {
-                     *             "email": true,
-                     *             "webhook": true
-                     *           },
-                     *           "key_expiring": {
-                     *             "email": true,
-                     *             "webhook": false
-                     *           },
-                     *           "model_retiring": {
-                     *             "email": true,
-                     *             "webhook": true
-                     *           },
-                     *           "payment": {
-                     *             "email": true,
-                     *             "webhook": true
-                     *           },
-                     *           "unusual_spending": {
-                     *             "email": false,
-                     *             "webhook": true
-                     *           }
-                     *         }
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["NotificationSettings"];
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            408: components["responses"]["Error"];
-            413: components["responses"]["Error"];
-            415: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    testNotifications: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
-                "X-Weir"?: components["parameters"]["XWeir"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Where a test is on its way to */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "data": {
-                     *         "email": true,
-                     *         "webhook": false
-                     *       }
-                     *     }
-                     */
-                    "application/json": {
-                        data: {
-                            email: boolean;
-                            webhook: boolean;
-                        };
-                    };
-                };
-            };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            409: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    openUnsubscribe: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description From a mail */
-                token: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The page */
-            303: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    Location?: string;
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            404: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    unsubscribe: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description From a mail */
-                token: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description They are off */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "data": {
-                     *         "cause": "low_balance"
-                     *       }
-                     *     }
-                     */
-                    "application/json": {
-                        data: {
-                            cause: components["schemas"]["NotificationCause"];
-                        };
-                    };
-                };
-            };
-            404: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
     listInvitations: {
         parameters: {
             query?: never;
@@ -15244,214 +14919,6 @@ export interface operations {
             408: components["responses"]["Error"];
             413: components["responses"]["Error"];
             415: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    listProviderKeys: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description All keys, without their secrets */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ProviderKeyList"];
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    createProviderKey: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
-                "X-Weir"?: components["parameters"]["XWeir"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "provider": "openai",
-                 *       "key": "example-key-of-your-own",
-                 *       "order": "before"
-                 *     }
-                 */
-                "application/json": components["schemas"]["ProviderKeyInput"];
-            };
-        };
-        responses: {
-            /** @description The new key */
-            201: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        data: components["schemas"]["ProviderKey"];
-                    };
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            408: components["responses"]["Error"];
-            409: components["responses"]["Error"];
-            413: components["responses"]["Error"];
-            415: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    deleteProviderKey: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
-                "X-Weir"?: components["parameters"]["XWeir"];
-            };
-            path: {
-                /**
-                 * @description Id of the key
-                 * @example pk_0123456789abcdefghijklmn
-                 */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The key is gone */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ProviderKeyGone"];
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    changeProviderKey: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
-                "X-Weir"?: components["parameters"]["XWeir"];
-            };
-            path: {
-                /**
-                 * @description Id of the key
-                 * @example pk_0123456789abcdefghijklmn
-                 */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "order": "after"
-                 *     }
-                 */
-                "application/json": components["schemas"]["ProviderKeyChange"];
-            };
-        };
-        responses: {
-            /** @description The key as it is now */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        data: components["schemas"]["ProviderKey"];
-                    };
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            408: components["responses"]["Error"];
-            409: components["responses"]["Error"];
-            413: components["responses"]["Error"];
-            415: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    testProviderKey: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
-                "X-Weir"?: components["parameters"]["XWeir"];
-            };
-            path: {
-                /**
-                 * @description Id of the key
-                 * @example pk_0123456789abcdefghijklmn
-                 */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description What the provider said */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ProviderKeyTest"];
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            409: components["responses"]["Error"];
             429: components["responses"]["RetryLater"];
             500: components["responses"]["Error"];
             503: components["responses"]["RetryLater"];
@@ -17378,6 +16845,462 @@ export interface operations {
             409: components["responses"]["Error"];
             413: components["responses"]["Error"];
             415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    listProviderKeys: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All keys, without their secrets */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProviderKeyList"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    createProviderKey: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "key": "example-key-of-your-own",
+                 *       "order": "before",
+                 *       "provider": "openai"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ProviderKeyInput"];
+            };
+        };
+        responses: {
+            /** @description The new key */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["ProviderKey"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    deleteProviderKey: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /**
+                 * @description Id of the key
+                 * @example pk_0123456789abcdefghijklmn
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The key is gone */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["ProviderKeyGone"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    changeProviderKey: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /**
+                 * @description Id of the key
+                 * @example pk_0123456789abcdefghijklmn
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "order": "after"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ProviderKeyChange"];
+            };
+        };
+        responses: {
+            /** @description The key as it is now */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["ProviderKey"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    testProviderKey: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /**
+                 * @description Id of the key
+                 * @example pk_0123456789abcdefghijklmn
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What the provider said */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["ProviderKeyTest"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    openUnsubscribe: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description From a mail */
+                token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The page */
+            303: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    unsubscribe: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description From a mail */
+                token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description They are off */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Unsubscribed"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getNotifications: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The settings that hold */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["NotificationSettings"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    putNotifications: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "causes": {
+                 *         "key_expiring": {
+                 *           "webhook": false
+                 *         }
+                 *       },
+                 *       "threshold": "500",
+                 *       "webhook_url": "https://example.org/hook"
+                 *     }
+                 */
+                "application/json": components["schemas"]["NotificationChange"];
+            };
+        };
+        responses: {
+            /** @description The settings that hold now */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["NotificationSettings"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    testNotifications: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Where a test is on its way to */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["NotificationTest"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getWebhookSecret: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The state of the secret; null if there is none */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookSecretState"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    rotateWebhookSecret: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The secret */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["NewWebhookSecret"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
             429: components["responses"]["RetryLater"];
             500: components["responses"]["Error"];
             503: components["responses"]["RetryLater"];
