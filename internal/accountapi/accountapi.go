@@ -40,6 +40,7 @@ type Deps struct {
 	Keys     *apikey.Manager
 	Rates    Rates
 	Catalog  func() *catalog.Snapshot
+	Videos   Videos
 
 	ProviderKeys *ownkey.Manager
 	// TryKey calls a provider with a key, as shortly as possible. asked is false when the provider has no model for that.
@@ -61,5 +62,5 @@ type Rates interface {
 // Operations lists the operations. With empty Deps they can be described, not performed.
 func Operations(d Deps) []operation.Operation {
 	return slices.Concat([]operation.Operation{statement(d.Books), imports(d)}, views(d.Views), vouchers(d.Vouchers), payments(d.Payments), invoices(d.Invoices),
-		chats(d), storing(d), profiles(d), presets(d), timezones(d), providerKeys(d), notifications(d), webhookSecrets(d.WebhookSecrets))
+		chats(d), storing(d), profiles(d), presets(d), timezones(d), providerKeys(d), notifications(d), webhookSecrets(d.WebhookSecrets), invitations(d.People), jobs(d))
 }

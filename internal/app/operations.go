@@ -18,7 +18,7 @@ func (g *Gateway) operations(of accountapi.Deps, payments *httpapi.Payments) []o
 		of.Payments = payments.Service
 	}
 	of.Books, of.Views, of.Vouchers, of.People, of.History = g.book, view.NewManager(g.store, time.Now), voucher.NewManager(g.store, time.Now), g.people, g.history
-	of.Rates, of.Catalog = g.editor, g.catalog.Load
+	of.Rates, of.Catalog, of.Videos = g.editor, g.catalog.Load, g.videos
 	return slices.Concat(
 		accountapi.Operations(of),
 		adminapi.Operations(adminapi.Deps{Editor: g.editor, Accounts: of.Accounts, Corrections: g.book, Vouchers: of.Vouchers, Payments: of.Payments, Invoices: of.Invoices}),

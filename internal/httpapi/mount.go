@@ -27,6 +27,11 @@ func (x *exchange) operate(o *operation.Operation) (err error) {
 	if c.Query, err = x.query(); err != nil {
 		return err
 	}
+	if o.May != nil {
+		if err := o.May(&c); err != nil {
+			return err
+		}
+	}
 	if o.HasBody() {
 		if c.Content, err = x.readObjectWithin(cmp.Or(o.Form, formLimits)); err != nil {
 			return err

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"net/http"
-	"slices"
 	"time"
 
 	"weir/internal/apikey"
@@ -414,105 +413,4 @@ func (x *exchange) deleteSession() error {
 // noPeople is the error of gateways without sign-in.
 func noPeople() error {
 	return fault.New(fault.NotFound, "httpapi.people", "Sign-in is switched off on this gateway.")
-}
-
-// operates refuses callers who are only users, and roles above the caller's own.
-func (x *exchange) operates(role apikey.Role) error {
-	if x.api.People == nil {
-		return noPeople()
-	}
-	if person.MayInvite(x.caller.Role, role) {
-		return nil
-	}
-	return fault.New(fault.PermissionDenied, "httpapi.operates", "This is for operators; roles above user are given by administrators.")
-}
-
-// postInvitation serves POST /api/invitations.
-func (x *exchange) postInvitation() error {
-	if err := x.operates(apikey.User); err != nil {
-		return err
-	}
-	var email, note, role string
-	if err := x.form(map[string]*string{"email": &email, "note": &note, "role": &role}); err != nil {
-		return err
-	}
-	if role == "" {
-		role = string(apikey.User)
-	}
-	r := apikey.Role(role)
-	if r != apikey.User && r != apikey.Operator && r != apikey.Administrator {
-		return fault.Field("httpapi.postInvitation", "role", "role must be user, operator or administrator.").Coded("role")
-	}
-	if err := x.operates(r); err != nil {
-		return err
-	}
-	link, t, err := x.api.People.Invite(x.context(), email, note, r, x.actor(), x.caller.User)
-	if err != nil {
-		return err
-	}
-	var o object
-	o.Object()
-	o.Name("data")
-	appendInvitation(&o, &t, x.base()+link)
-	o.EndObject()
-	x.w.Header().Set("Cache-Control", "no-store")
-	x.writeBody(http.StatusCreated, jsonType, o.B)
-	return nil
-}
-
-func appendInvitation(o *object, t *person.Token, link string) {
-	o.Object()
-	o.text("id", t.ID)
-	o.textOrNull("email", t.Email)
-	o.text("role", string(t.Role))
-	o.text("note", t.Note)
-	o.textOrNull("creator_user_id", t.User)
-	o.moment("created_at", t.CreatedAt)
-	o.moment("expires_at", t.ExpiresAt)
-	if link != "" {
-		o.text("url", link)
-	}
-	o.EndObject()
-}
-
-// getInvitations serves GET /api/invitations: those that are open. Their links were shown once.
-func (x *exchange) getInvitations() error {
-	if err := x.operates(apikey.User); err != nil {
-		return err
-	}
-	all, err := x.api.People.Invitations(x.context())
-	if err != nil {
-		return err
-	}
-	var o object
-	o.Object()
-	o.Name("data").Array()
-	for i := range all {
-		appendInvitation(&o, &all[i], "")
-	}
-	o.EndArray()
-	o.EndObject()
-	return x.reply(&o)
-}
-
-// deleteInvitation serves DELETE /api/invitations/{id}.
-func (x *exchange) deleteInvitation() error {
-	if err := x.operates(apikey.User); err != nil {
-		return err
-	}
-	all, err := x.api.People.Invitations(x.context())
-	if err != nil {
-		return err
-	}
-	i := slices.IndexFunc(all, func(t person.Token) bool { return t.ID == x.values[0] })
-	if i < 0 {
-		return fault.New(fault.NotFound, "httpapi.deleteInvitation", "There is no such invitation.")
-	}
-	if err := x.operates(all[i].Role); err != nil { // who may not make it may not take it back
-		return err
-	}
-	if err := x.api.People.Uninvite(x.context(), x.values[0], x.actor()); err != nil {
-		return err
-	}
-	return x.done()
 }

@@ -44,12 +44,13 @@ type Operation struct {
 	Path    string // "/api/views/{id}": {id} is the field of the request with the tag path:"id"
 	ID      string // in the API's description, in camel case; unique
 	Access  Access
-	Fresh   bool           // a session must have begun, or its person have proved who they are, a short time ago
-	Body    int64          // largest body in bytes; 0: that of a small form
-	Form    rawjson.Limits // of the body's JSON; zero: those of a small form
-	Asks    bool           // it asks a provider though it reads no body, and is admitted as what reads one
-	Repeats bool           // it answers 200 instead of Status where the request had succeeded before
-	Status  int            // of a success; 0: 200
+	Fresh   bool              // a session must have begun, or its person have proved who they are, a short time ago
+	Body    int64             // largest body in bytes; 0: that of a small form
+	Form    rawjson.Limits    // of the body's JSON; zero: those of a small form
+	Asks    bool              // it asks a provider though it reads no body, and is admitted as what reads one
+	May     func(*Call) error // refuses a caller before the body is read; nil: all who have access may
+	Repeats bool              // it answers 200 instead of Status where the request had succeeded before
+	Status  int               // of a success; 0: 200
 
 	// For the API's description. Example is the body of a request, as JSON; Media the type of an answer that is a File.
 	Tag, Summary, Description, Answer, Example, Media string

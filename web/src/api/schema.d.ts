@@ -1758,41 +1758,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/invitations": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Invitations that are open; for operators */
-        get: operations["listInvitations"];
-        put?: never;
-        /** Make a link with which somebody makes an account; it is only in this response, and in a mail if there is an address. Roles above user are given by administrators */
-        post: operations["createInvitation"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/invitations/{id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post?: never;
-        /** Withdraw an invitation */
-        delete: operations["deleteInvitation"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/overview": {
         parameters: {
             query?: never;
@@ -2052,43 +2017,6 @@ export interface paths {
          * @description Limit, spending and all else stay. One former text works at a time: rotating again ends an older one at once.
          */
         post: operations["rotateAccountKey"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/jobs": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Jobs that run for long, such as videos, newest first */
-        get: operations["listJobs"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/jobs/{id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * One job
-         * @description DELETE /api/v1/videos/{id} cancels it, GET /api/v1/videos/{id}/content reads its videos.
-         */
-        get: operations["getJob"];
-        put?: never;
-        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -2833,6 +2761,78 @@ export interface paths {
         put?: never;
         /** Make or replace the secret; it is only in this response. Events are signed with the old one, too, for 24 hours */
         post: operations["rotateWebhookSecret"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/invitations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Invitations that are open; for operators */
+        get: operations["listInvitations"];
+        put?: never;
+        /** Make a link with which somebody makes an account; it is only in this response, and in a mail if there is an address. Roles above user are given by administrators */
+        post: operations["createInvitation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/invitations/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Withdraw an invitation */
+        delete: operations["deleteInvitation"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/jobs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Jobs that run for long, such as videos, newest first */
+        get: operations["listJobs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/jobs/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One job
+         * @description DELETE /api/v1/videos/{id} cancels it, GET /api/v1/videos/{id}/content reads its videos.
+         */
+        get: operations["getJob"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -4656,20 +4656,6 @@ export interface components {
             /** Format: date-time */
             expires_at: string;
         };
-        Invitation: {
-            id: string;
-            email: string | null;
-            /** @enum {string} */
-            role: "user" | "operator" | "administrator";
-            note: string;
-            creator_user_id: string | null;
-            /** Format: date-time */
-            created_at: string;
-            /** Format: date-time */
-            expires_at: string;
-            /** @description Only in the answer that made it */
-            url?: string;
-        };
         Health: {
             /** @enum {string} */
             status: "ok" | "unavailable";
@@ -6347,12 +6333,6 @@ export interface components {
         };
         /** @description Rubles as decimal text, a whole number, or null where nothing was measured */
         Figure: string | number | null;
-        CallKey: {
-            id: string;
-            hash: string | null;
-            name: string | null;
-            deleted: boolean;
-        } | null;
         CallRow: {
             id: string;
             /** Format: date-time */
@@ -6362,7 +6342,7 @@ export interface components {
             model_asked: string;
             provider: string | null;
             provider_name: string | null;
-            key: components["schemas"]["CallKey"];
+            key: components["schemas"]["CallKey"] | null;
             user: string;
             /** @description HTTP status of the answer */
             status: number;
@@ -6615,50 +6595,6 @@ export interface components {
              * @default 24
              */
             hours: number;
-        };
-        Job: {
-            id: string;
-            /** @enum {string} */
-            kind: "video";
-            /** @enum {string} */
-            state: "pending" | "in_progress" | "completed" | "failed" | "cancelled" | "expired";
-            model: string;
-            provider: string | null;
-            /** @description Id of its call */
-            call: string;
-            key: components["schemas"]["CallKey"];
-            /** Format: date-time */
-            created_at: string;
-            /** Format: date-time */
-            updated_at: string;
-            /** Format: date-time */
-            completed_at: string | null;
-            /**
-             * Format: date-time
-             * @description When its videos are deleted
-             */
-            expires_at: string | null;
-            /** @description Until now or until its end */
-            elapsed_ms: number;
-            /** @description How long the last jobs with this model took; null if there were none */
-            expected_ms: number | null;
-            /** @description Percent */
-            progress: number | null;
-            /** @description On hold now; 0 after its end */
-            hold: components["schemas"]["Decimal"];
-            /** @description What was charged; null while it runs */
-            cost: components["schemas"]["Decimal"] | null;
-            error: string | null;
-            /** @description Where its videos are read, with the same key or session */
-            videos: string[];
-        };
-        JobPage: {
-            data: components["schemas"]["Job"][];
-            next: string | null;
-            /** @description Jobs that run now, those of the API and those of pages together */
-            active: number;
-            /** @description How many may run at a time */
-            allowed: number;
         };
         CallText: {
             data: {
@@ -7113,6 +7049,13 @@ export interface components {
             kpp?: string | null;
             address?: string | null;
         };
+        /** @description The key of a call. */
+        CallKey: {
+            id: string;
+            hash: string | null;
+            name: string | null;
+            deleted: boolean;
+        };
         /** @description A change of the catalog at run time. */
         CatalogChange: {
             version: number;
@@ -7290,6 +7233,28 @@ export interface components {
                 [key: string]: unknown;
             }[] | null;
         };
+        /** @description A link with which somebody makes an account. */
+        Invitation: {
+            id: string;
+            email: string | null;
+            /** @enum {string} */
+            role: "user" | "operator" | "administrator";
+            note: string;
+            creator_user_id: string | null;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            expires_at: string;
+            /** @description Only in the answer that made it */
+            url?: string;
+        };
+        /** @description Whom a link is for. */
+        InvitationInput: {
+            email?: string | null;
+            note?: string | null;
+            /** @enum {string|null} */
+            role?: "user" | "operator" | "administrator" | null;
+        };
         /** @description An invoice to an organization. */
         Invoice: {
             id: string;
@@ -7432,6 +7397,53 @@ export interface components {
              */
             ended_at: string | null;
             transfers: components["schemas"]["InvoiceTransfer"][];
+        };
+        /** @description A job that runs for long. */
+        Job: {
+            id: string;
+            /** @enum {string} */
+            kind: "video";
+            /** @enum {string} */
+            state: "pending" | "in_progress" | "completed" | "failed" | "cancelled" | "expired";
+            model: string;
+            provider: string | null;
+            /** @description Id of its call */
+            call: string;
+            key: components["schemas"]["CallKey"] | null;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+            /** Format: date-time */
+            completed_at: string | null;
+            /**
+             * Format: date-time
+             * @description When its videos are deleted
+             */
+            expires_at: string | null;
+            /** @description Until now or until its end */
+            elapsed_ms: number;
+            /** @description How long the last jobs with this model took; null if there were none */
+            expected_ms: number | null;
+            /** @description Percent */
+            progress: number | null;
+            /** @description On hold now; 0 after its end */
+            hold: components["schemas"]["Decimal"];
+            /** @description What was charged; null while it runs */
+            cost: components["schemas"]["Decimal"] | null;
+            error: string | null;
+            /** @description Where its videos are read, with the same key or session */
+            videos: string[];
+        };
+        /** @description A page of jobs. */
+        JobPage: {
+            data: components["schemas"]["Job"][];
+            /** @description Of the next page; null: there is none */
+            next: string | null;
+            /** @description Jobs that run now, those of the API and those of pages together */
+            active: number;
+            /** @description How many may run at a time */
+            allowed: number;
         };
         /** @description A provider whose keys are taken. */
         KeyProvider: {
@@ -14065,149 +14077,6 @@ export interface operations {
             default: components["responses"]["Error"];
         };
     };
-    listInvitations: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The invitations, the newest first */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "data": [
-                     *         {
-                     *           "id": "tok_3dQh4uXc9Rk2mTzB1nV8pLwY",
-                     *           "email": null,
-                     *           "role": "user",
-                     *           "note": "for Anna",
-                     *           "creator_user_id": "usr_2kV9sQ4pLx7ZbN1mR8tYwC3d",
-                     *           "created_at": "2026-01-31T12:00:00Z",
-                     *           "expires_at": "2026-02-07T12:00:00Z"
-                     *         }
-                     *       ]
-                     *     }
-                     */
-                    "application/json": {
-                        data: components["schemas"]["Invitation"][];
-                    };
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            413: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    createInvitation: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
-                "X-Weir"?: components["parameters"]["XWeir"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "note": "for Anna"
-                 *     }
-                 */
-                "application/json": {
-                    email?: string | null;
-                    note?: string;
-                    /** @enum {string} */
-                    role?: "user" | "operator" | "administrator";
-                };
-            };
-        };
-        responses: {
-            /** @description The invitation */
-            201: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "data": {
-                     *         "id": "tok_3dQh4uXc9Rk2mTzB1nV8pLwY",
-                     *         "email": null,
-                     *         "role": "user",
-                     *         "note": "for Anna",
-                     *         "creator_user_id": "usr_2kV9sQ4pLx7ZbN1mR8tYwC3d",
-                     *         "created_at": "2026-01-31T12:00:00Z",
-                     *         "expires_at": "2026-02-07T12:00:00Z",
-                     *         "url": "https://weir.example.org/invite#4uXc9Rk2mTzB1nV8pLwY3dQh"
-                     *       }
-                     *     }
-                     */
-                    "application/json": {
-                        data: components["schemas"]["Invitation"];
-                    };
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            409: components["responses"]["Error"];
-            413: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    deleteInvitation: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
-                "X-Weir"?: components["parameters"]["XWeir"];
-            };
-            path: {
-                /** @description Id of the invitation */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description It does not work any more */
-            204: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            413: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
     getOverview: {
         parameters: {
             query?: never;
@@ -14919,73 +14788,6 @@ export interface operations {
             408: components["responses"]["Error"];
             413: components["responses"]["Error"];
             415: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    listJobs: {
-        parameters: {
-            query?: {
-                state?: "pending" | "in_progress" | "completed" | "failed" | "cancelled" | "expired";
-                /** @description next of the page before */
-                cursor?: components["parameters"]["Cursor"];
-                /** @description Entries of one page */
-                limit?: components["parameters"]["AdminLimit"];
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description A page of jobs */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["JobPage"];
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    getJob: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The job */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        data: components["schemas"]["Job"];
-                    };
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
             429: components["responses"]["RetryLater"];
             500: components["responses"]["Error"];
             503: components["responses"]["RetryLater"];
@@ -17294,6 +17096,186 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["NewWebhookSecret"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    listInvitations: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The invitations, the newest first */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Invitation"][];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    createInvitation: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "note": "for Anna"
+                 *     }
+                 */
+                "application/json": components["schemas"]["InvitationInput"];
+            };
+        };
+        responses: {
+            /** @description The invitation */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Invitation"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    deleteInvitation: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /** @description Of the invitation */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It does not work any more */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    listJobs: {
+        parameters: {
+            query?: {
+                state?: "pending" | "in_progress" | "completed" | "failed" | "cancelled" | "expired";
+                /** @description Rows of the page; 20 without it */
+                limit?: number;
+                /** @description Next of the page before */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of jobs */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobPage"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getJob: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Of the job */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The job */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Job"];
                     };
                 };
             };
