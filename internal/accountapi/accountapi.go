@@ -21,6 +21,7 @@ import (
 	"weir/internal/person"
 	"weir/internal/preset"
 	"weir/internal/rate"
+	"weir/internal/report"
 	"weir/internal/view"
 	"weir/internal/voucher"
 )
@@ -41,6 +42,7 @@ type Deps struct {
 	Rates    Rates
 	Catalog  func() *catalog.Snapshot
 	Videos   Videos
+	Reports  *report.Reporter
 
 	ProviderKeys *ownkey.Manager
 	// TryKey calls a provider with a key, as shortly as possible. asked is false when the provider has no model for that.
@@ -62,5 +64,5 @@ type Rates interface {
 // Operations lists the operations. With empty Deps they can be described, not performed.
 func Operations(d Deps) []operation.Operation {
 	return slices.Concat([]operation.Operation{statement(d.Books), imports(d)}, views(d.Views), vouchers(d.Vouchers), payments(d.Payments), invoices(d.Invoices),
-		chats(d), storing(d), profiles(d), presets(d), timezones(d), providerKeys(d), notifications(d), webhookSecrets(d.WebhookSecrets), invitations(d.People), jobs(d))
+		chats(d), storing(d), profiles(d), presets(d), timezones(d), providerKeys(d), notifications(d), webhookSecrets(d.WebhookSecrets), invitations(d.People), jobs(d), accountKeys(d), preferences(d))
 }

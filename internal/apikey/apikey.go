@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"slices"
 
+	"weir/internal/fault"
 	"weir/internal/money"
 	"weir/internal/routing"
 )
@@ -28,6 +29,39 @@ type Limit struct {
 	Reset  Reset
 }
 
+// LimitEdit is what a client says of a key's limit. What is not given stays.
+type LimitEdit struct {
+	AmountGiven bool
+	Amount      *money.Nano // nil: no limit
+	ResetGiven  bool
+	Reset       Reset
+}
+
+// Of is the limit that results from an edit of another, which is nil where there is none. It fails with fault.Invalid.
+func (e *LimitEdit) Of(old *Limit) (*Limit, error) {
+	var l Limit
+	has := old != nil
+	if has {
+		l = *old
+	}
+	if e.AmountGiven {
+		if e.Amount == nil {
+			return nil, nil
+		}
+		l.Amount, has = *e.Amount, true
+	}
+	if e.ResetGiven {
+		l.Reset = e.Reset
+	}
+	if !has {
+		if l.Reset != Never {
+			return nil, fault.Field("apikey.LimitEdit", "limit_reset", "limit_reset requires limit.").Coded("reset_without_limit")
+		}
+		return nil, nil
+	}
+	return &l, nil
+}
+
 // Rates are a key's allowances of each minute, and how many of its calls may run at one time; zero is no limit.
 type Rates struct {
 	Requests int64
@@ -38,6 +72,30 @@ type Rates struct {
 
 // DefaultRate in a field of a key's own Rates leaves it to the operator.
 const DefaultRate = -1
+
+// Within fails with fault.Invalid for allowances above the operator's: those are for the operator to give.
+func (r *Rates) Within(operator Rates) error {
+	if r == nil {
+		return nil
+	}
+	above := func(n, most int64) bool {
+		return n != DefaultRate && most > 0 && (n == 0 || n > most)
+	}
+	var name string
+	switch {
+	case above(r.Requests, operator.Requests):
+		name = "requests_per_minute"
+	case above(r.Tokens, operator.Tokens):
+		name = "tokens_per_minute"
+	case above(int64(r.Rubles), int64(operator.Rubles)):
+		name = "rubles_per_minute"
+	case above(r.Calls, operator.Calls):
+		name = "concurrent_calls"
+	default:
+		return nil
+	}
+	return fault.Field("apikey.Rates", "rate_limits."+name, "%s must not be above the operator's limit.", name).Coded("above_operators_limit")
+}
 
 // Over is r with the operator's values where r leaves it to them; nil leaves all.
 func (r *Rates) Over(operator Rates) Rates {

@@ -250,14 +250,15 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 	}
 	accounts, chats := account.NewManager(g.store, verifier, time.Now), g.makeChats(now)
 	g.editor = edit.NewEditor(g.store, g.live, ring, time.Now, g.live.refresh).OnlyVariables(cfg.Sealing.KeyVariables)
+	reports := report.New(g.store, g.book)
 	checkCallback := callbackCheck(fetcher, secrets)
 	operations := g.operations(accountapi.Deps{
 		Accounts: accounts, Chats: chats, Invoices: invoices, Presets: presets, Keys: keys, MostRates: apiConfig.MostRates(), ProviderKeys: ownKeys, TryKey: keyTrial(g.upstream, g.catalog.Load),
-		Notifications: notices, WebhookSecrets: secrets, CheckCallback: checkCallback,
+		Notifications: notices, WebhookSecrets: secrets, CheckCallback: checkCallback, Reports: reports,
 	}, payments)
 	g.api = httpapi.New(httpapi.Deps{
 		Relay: calls, Explainer: calls, Counter: calls, Stats: g.health, Health: g.health, Hours: g.hours,
-		Verifier: verifier, CallerOf: verifier.Of, People: g.people, Keys: keys, Ledger: g.book, Reports: report.New(g.store, g.book), Catalog: g.catalog.Load, Tokens: tokenizer.Tokenizer{},
+		Verifier: verifier, CallerOf: verifier.Of, People: g.people, Keys: keys, Ledger: g.book, Reports: reports, Catalog: g.catalog.Load, Tokens: tokenizer.Tokenizer{},
 		Accounts: accounts,
 		Traces:   tracesOf(traces), Log: access, Slog: g.slog, Metrics: metrics, Now: now, Redact: g.redactor.Redact, Ready: g.book.Ready, Peers: func() []string { return append(g.absence.Details(), g.others.Differences()...) }, Aside: g.book.Aside,
 		Idempotency: g.named, History: g.history, Videos: g.videos, Batches: g.batches, FreeDisk: freeDisk(spoolDir(cfg.DataDir)),

@@ -12,12 +12,12 @@ import (
 	"weir/internal/apikey"
 	"weir/internal/audit"
 	"weir/internal/config"
-	"weir/internal/httpapi"
 	"weir/internal/ledger"
 	"weir/internal/money"
 	"weir/internal/ownkey"
 	"weir/internal/store"
 	"weir/internal/webhook"
+	"weir/internal/wire"
 )
 
 // Office gives commands access to the store of a data directory, whether a node is running on it or not.
@@ -110,13 +110,13 @@ func (o *Office) KeyNamed(ctx context.Context, name string) (string, error) {
 
 // CheckPreferences checks provider preferences that a person wrote, and returns the text to store, "" for an object without members. It
 // fails for preferences that a request could not have.
-func CheckPreferences(text string) (string, error) { return httpapi.PreferencesText([]byte(text)) }
+func CheckPreferences(text string) (string, error) { return wire.PreferencesText([]byte(text)) }
 
 // CheckDefaults does the same for the defaults of an account, which may also contain plugins.
-func CheckDefaults(text string) (string, error) { return httpapi.DefaultsText([]byte(text)) }
+func CheckDefaults(text string) (string, error) { return wire.DefaultsText([]byte(text)) }
 
 // KeepStoring is what to store of new defaults of an account, which keep what its user has said of storing responses unless they say it anew.
-func KeepStoring(was, text string) (string, error) { return httpapi.KeepStoring(was, text) }
+func KeepStoring(was, text string) (string, error) { return wire.KeepStoring(was, text) }
 
 // TopUp credits a user's wallet. With a ref, repeated calls credit once; done is false for the repetitions.
 func (o *Office) TopUp(ctx context.Context, u account.User, amount money.Nano, ref string, by audit.Actor) (done bool, err error) {

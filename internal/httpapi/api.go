@@ -54,14 +54,11 @@ type Keys interface {
 	ByHash(ctx context.Context, user, hash string) (apikey.Key, error)
 	Change(ctx context.Context, user, hash string, c apikey.Change, by Actor) (apikey.Key, error)
 	Delete(ctx context.Context, user, hash string, by Actor) error
-	Rotate(ctx context.Context, user, hash string, hours int, by Actor) (apikey.Key, string, error)
 }
 
 // Accounts keeps what users set for all their keys. *account.Manager is one.
 type Accounts interface {
 	ByID(ctx context.Context, id string) (account.User, error)
-	ChangePreferences(ctx context.Context, id string, change func(was string) (string, error), by Actor) (string, error)
-	SetProfile(ctx context.Context, id string, p account.Profile, by Actor) error
 	Forget(ctx context.Context, id string, by Actor) error
 }
 
@@ -287,8 +284,6 @@ func (a *API) declare() []*Route {
 		{Method: "GET", Pattern: "/v1/keys/{hash}", access: management, handle: (*exchange).getKeyByHash},
 		{Method: "PATCH", Pattern: "/v1/keys/{hash}", access: management, fresh: true, body: managementBody, handle: (*exchange).patchKey},
 		{Method: "DELETE", Pattern: "/v1/keys/{hash}", access: management, fresh: true, handle: (*exchange).deleteKey},
-		{Method: "GET", Pattern: "/api/account/preferences", access: management, handle: (*exchange).getPreferences},
-		{Method: "PUT", Pattern: "/api/account/preferences", access: management, fresh: true, body: managementBody, handle: (*exchange).putPreferences},
 		{Method: "POST", Pattern: "/api/account/preferences/explain", access: management, body: managementBody, handle: (*exchange).postPreferencesExplain},
 		{Method: "GET", Pattern: "/api/catalog", access: public, handle: (*exchange).getCompactCatalog},
 		{Method: "GET", Pattern: "/api/models/{vendor}/{model}/series", access: public, handle: (*exchange).getSeries},
@@ -341,12 +336,6 @@ func (a *API) declare() []*Route {
 		{Method: "GET", Pattern: "/api/ledger.pdf", access: management, handle: (*exchange).getLedgerDocument},
 		{Method: "GET", Pattern: "/api/ledger/day/{date}", access: management, handle: (*exchange).getLedgerDay},
 		{Method: "POST", Pattern: "/api/payments/notifications", access: notifying, body: atMost(maxNotice), handle: (*exchange).postNotice},
-		{Method: "GET", Pattern: "/api/keys", access: management, handle: (*exchange).listAccountKeys},
-		{Method: "POST", Pattern: "/api/keys", access: management, fresh: true, body: managementBody, handle: (*exchange).postAccountKey},
-		{Method: "GET", Pattern: "/api/keys/{hash}", access: management, handle: (*exchange).getAccountKey},
-		{Method: "PATCH", Pattern: "/api/keys/{hash}", access: management, fresh: true, body: managementBody, handle: (*exchange).patchAccountKey},
-		{Method: "DELETE", Pattern: "/api/keys/{hash}", access: management, fresh: true, handle: (*exchange).deleteKey},
-		{Method: "POST", Pattern: "/api/keys/{hash}/rotate", access: management, fresh: true, body: managementBody, handle: (*exchange).rotateAccountKey},
 		{Method: "DELETE", Pattern: "/api/account", access: signedIn, fresh: true, handle: (*exchange).deleteAccount},
 		{Method: "GET", Pattern: "/api/calls/{id}", access: anyKey, handle: (*exchange).getCall},
 		{Method: "GET", Pattern: "/api/calls/{id}/text", access: anyKey, handle: (*exchange).getCallText},

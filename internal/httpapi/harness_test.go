@@ -218,7 +218,7 @@ func startWith(t testing.TB, r httpapi.Completer, edit func(*httpapi.Config), pa
 	if deps.Operations == nil {
 		deps.Operations = slices.Concat(
 			accountapi.Operations(accountapi.Deps{
-				Books: deps.Ledger, Accounts: n.users, People: deps.People, History: shelf, Chats: deps.Chats, Catalog: deps.Catalog, Keys: n.keys, CheckCallback: deps.CheckCallback, Videos: deps.Videos,
+				Books: deps.Ledger, Accounts: n.users, People: deps.People, History: shelf, Chats: deps.Chats, Catalog: deps.Catalog, Keys: n.keys, CheckCallback: deps.CheckCallback, Videos: deps.Videos, Reports: deps.Reports, MostRates: cfg.MostRates(),
 			}),
 			adminapi.Operations(adminapi.Deps{Accounts: n.users, Corrections: corrections}))
 	}

@@ -10,6 +10,7 @@ import (
 	"weir/internal/fault"
 	"weir/internal/money"
 	"weir/internal/rawjson"
+	"weir/internal/wire"
 )
 
 func (x *exchange) listKeys() error {
@@ -98,7 +99,7 @@ func (x *exchange) getKeyByHash() error {
 }
 
 func (x *exchange) postKey() error {
-	e, err := x.readKeyEdit(keyForm{creating: true})
+	e, err := x.readKeyEdit(true)
 	if err != nil {
 		return err
 	}
@@ -113,11 +114,11 @@ func (x *exchange) createKey(e *keyEdit) (k apikey.Key, text string, err error) 
 	if e.name == nil {
 		return k, "", fault.Field("httpapi.postKey", "name", "name is missing.").Coded("name_missing")
 	}
-	n := apikey.NewKey{Name: *e.name, User: x.caller.User, Creator: x.caller.User, ExpiresAt: e.expires, Management: e.management, Models: e.models, Addresses: e.addresses, Strict: e.strict}
-	if n.Limit, err = e.limit(nil); err != nil {
+	n := apikey.NewKey{Name: *e.name, User: x.caller.User, Creator: x.caller.User, ExpiresAt: e.expires, Models: e.models, Addresses: e.addresses, Strict: e.strict}
+	if n.Limit, err = e.limit.Of(nil); err != nil {
 		return k, "", err
 	}
-	if err := e.rates.within(x.api.cfg.MostRates()); err != nil {
+	if err := e.rates.Within(x.api.cfg.MostRates()); err != nil {
 		return k, "", err
 	}
 	n.Rates = e.rates.Rates
@@ -128,7 +129,7 @@ func (x *exchange) createKey(e *keyEdit) (k apikey.Key, text string, err error) 
 }
 
 func (x *exchange) patchKey() error {
-	e, err := x.readKeyEdit(keyForm{})
+	e, err := x.readKeyEdit(false)
 	if err != nil {
 		return err
 	}
@@ -145,15 +146,15 @@ func (x *exchange) changeKey(e *keyEdit) (apikey.Key, error) {
 		return k, err
 	}
 	c := apikey.Change{Name: e.name, Disabled: e.disabled, Preferences: e.provider}
-	if e.amountGiven || e.resetGiven {
-		limit, err := e.limit(k.Limit)
+	if e.limit.AmountGiven || e.limit.ResetGiven {
+		limit, err := e.limit.Of(k.Limit)
 		if err != nil {
 			return k, err
 		}
 		c.Limit = &limit
 	}
 	if e.ratesGiven {
-		if err := e.rates.within(x.api.cfg.MostRates()); err != nil {
+		if err := e.rates.Within(x.api.cfg.MostRates()); err != nil {
 			return k, err
 		}
 		c.Rates = &e.rates.Rates
@@ -166,9 +167,6 @@ func (x *exchange) changeKey(e *keyEdit) (apikey.Key, error) {
 	}
 	if e.strictGiven {
 		c.Strict = &e.strict
-	}
-	if e.expiresGiven {
-		c.ExpiresAt = &e.expires
 	}
 	return x.api.Keys.Change(x.context(), x.caller.User, k.Hash, c, x.actor())
 }
@@ -190,33 +188,23 @@ func (x *exchange) deleteKey() error {
 
 // keyEdit is the body of a request that makes or changes a key. Absent and null differ where null means something.
 type keyEdit struct {
-	name        *string
-	disabled    *bool
-	amountGiven bool
-	amount      *money.Nano // nil: null, no limit
-	resetGiven  bool
-	reset       apikey.Reset
-	expires     time.Time
-	management  bool
-	models      []string
-	addresses   []netip.Prefix
-	strict      bool
+	name      *string
+	disabled  *bool
+	limit     apikey.LimitEdit
+	expires   time.Time
+	models    []string
+	addresses []netip.Prefix
+	strict    bool
 
-	modelsGiven, addressesGiven, strictGiven, expiresGiven bool
+	modelsGiven, addressesGiven, strictGiven bool
 
 	ratesGiven bool
 	rates      keyRates // nil: null, the operator's
 	provider   *string  // nil: not given; "": null, none
 }
 
-// keyForm says which fields a body may have.
-type keyForm struct {
-	creating bool
-	pages    bool // it is one of /api/keys, where more can be said
-}
-
 // readKeyEdit reads the body. It refuses unknown fields, and so every field that a user may not set.
-func (x *exchange) readKeyEdit(form keyForm) (*keyEdit, error) {
+func (x *exchange) readKeyEdit(creating bool) (*keyEdit, error) {
 	body, err := x.readBody()
 	if err != nil {
 		return nil, err
@@ -229,15 +217,14 @@ func (x *exchange) readKeyEdit(form keyForm) (*keyEdit, error) {
 	}
 	e := &keyEdit{}
 	for m := rawjson.MembersOf(body); m.Next(); {
-		if err := e.set(string(m.Name), m.Value, form); err != nil {
+		if err := e.set(string(m.Name), m.Value, creating); err != nil {
 			return nil, err
 		}
 	}
 	return e, nil
 }
 
-func (e *keyEdit) set(name string, v []byte, form keyForm) error {
-	creating := form.creating
+func (e *keyEdit) set(name string, v []byte, creating bool) error {
 	kind := rawjson.KindOf(v)
 	null := kind == rawjson.Null
 	switch {
@@ -250,7 +237,7 @@ func (e *keyEdit) set(name string, v []byte, form keyForm) error {
 		e.disabled = &disabled
 	case name == "disabled" && !creating && null:
 	case name == "limit":
-		e.amountGiven = true
+		e.limit.AmountGiven = true
 		if null {
 			return nil
 		}
@@ -258,17 +245,17 @@ func (e *keyEdit) set(name string, v []byte, form keyForm) error {
 		if err != nil {
 			return fault.Field("httpapi.keyEdit", "limit", "limit must be rubles: a number of at least 0 with at most nine decimals, or null.").Coded("rubles_or_null")
 		}
-		e.amount = &n
+		e.limit.Amount = &n
 	case name == "limit_reset" && (null || kind == rawjson.String):
-		e.resetGiven = true
-		if e.reset = apikey.Reset(rawjson.Text(v)); !null && e.reset == apikey.Never {
+		e.limit.ResetGiven = true
+		if e.limit.Reset = apikey.Reset(rawjson.Text(v)); !null && e.limit.Reset == apikey.Never {
 			return fault.Field("httpapi.keyEdit", "limit_reset", "limit_reset must be daily, weekly, monthly or null.").Coded("reset_period")
 		}
 	case name == "rate_limits" && (null || kind == rawjson.Object):
 		e.ratesGiven = true
 		return e.rates.set(v)
 	case name == "provider":
-		text, err := PreferencesText(v)
+		text, err := wire.PreferencesText(v)
 		e.provider = &text
 		return err
 	case name == "allowed_models":
@@ -289,17 +276,14 @@ func (e *keyEdit) set(name string, v []byte, form keyForm) error {
 		e.strictGiven, e.strict = true, string(v) == `"strict"`
 	case name == "schema":
 		return fault.Field("httpapi.keyEdit", name, "schema must be lenient or strict.").Coded("lenient_or_strict")
-	case name == "management" && form.pages && creating && (string(v) == "true" || string(v) == "false"):
-		e.management = string(v) == "true"
-	case name == "expires_at" && (creating || form.pages) && null:
-		e.expiresGiven = true
-	case name == "expires_at" && (creating || form.pages) && kind == rawjson.String:
+	case name == "expires_at" && creating && null:
+	case name == "expires_at" && creating && kind == rawjson.String:
 		t, err := time.Parse(time.RFC3339, rawjson.Text(v))
 		if err != nil || t.Year() > 9999 || t.Year() < 1970 {
 			return fault.Field("httpapi.keyEdit", "expires_at", "expires_at must be a time such as 2030-01-31T00:00:00Z.").Coded("time")
 		}
-		e.expires, e.expiresGiven = t.UTC().Truncate(time.Microsecond), true
-	case name == "name", name == "limit_reset", name == "rate_limits", name == "disabled" && !creating, name == "expires_at" && (creating || form.pages), name == "management" && form.pages && creating:
+		e.expires = t.UTC().Truncate(time.Microsecond)
+	case name == "name", name == "limit_reset", name == "rate_limits", name == "disabled" && !creating, name == "expires_at" && creating:
 		return fault.Field("httpapi.keyEdit", name, "%s has the wrong type: it is %s.", name, kind).Coded("wrong_type")
 	default:
 		return fault.Field("httpapi.keyEdit", clip(name), "This route has no field of this name.").Coded("unknown_field")
@@ -361,30 +345,6 @@ func (r *keyRates) set(v []byte) error {
 // to give, and does not count for the account then.
 func (c *Config) MostRates() apikey.Rates { return c.KeyRates.Least(c.UserRates) }
 
-// within fails for allowances above the operator's: those are for the operator to give.
-func (r *keyRates) within(operator apikey.Rates) error {
-	if r.Rates == nil {
-		return nil
-	}
-	above := func(n, most int64) bool {
-		return n != apikey.DefaultRate && most > 0 && (n == 0 || n > most)
-	}
-	var name string
-	switch {
-	case above(r.Requests, operator.Requests):
-		name = "requests_per_minute"
-	case above(r.Tokens, operator.Tokens):
-		name = "tokens_per_minute"
-	case above(int64(r.Rubles), int64(operator.Rubles)):
-		name = "rubles_per_minute"
-	case above(r.Calls, operator.Calls):
-		name = "concurrent_calls"
-	default:
-		return nil
-	}
-	return fault.Field("httpapi.keyRates", "rate_limits."+name, "%s must not be above the operator's limit.", name).Coded("above_operators_limit")
-}
-
 // appendKeyRates writes a key's own allowances, null for what is left to the operator.
 func appendKeyRates(o *object, r *apikey.Rates) {
 	if r == nil {
@@ -410,35 +370,71 @@ func appendKeyRates(o *object, r *apikey.Rates) {
 	o.EndObject()
 }
 
-// limit is the limit that results from an edit of old.
-func (e *keyEdit) limit(old *apikey.Limit) (*apikey.Limit, error) {
-	var l apikey.Limit
-	has := old != nil
-	if has {
-		l = *old
-	}
-	if e.amountGiven {
-		if e.amount == nil {
-			return nil, nil
-		}
-		l.Amount, has = *e.amount, true
-	}
-	if e.resetGiven {
-		l.Reset = e.reset
-	}
-	if !has {
-		if l.Reset != apikey.Never {
-			return nil, fault.Field("httpapi.keyEdit", "limit_reset", "limit_reset requires limit.").Coded("reset_without_limit")
-		}
-		return nil, nil
-	}
-	return &l, nil
-}
-
 // clip cuts what a client wrote to a length fit for an error.
 func clip(s string) string {
 	if len(s) > 64 {
 		return s[:64]
 	}
 	return s
+}
+
+// appendRules writes what a key may be used for and from where, and the form of its answers.
+func appendRules(o *object, k *apikey.Key) {
+	if len(k.Models) == 0 {
+		o.null("allowed_models")
+	} else {
+		o.texts("allowed_models", k.Models)
+	}
+	if len(k.Addresses) == 0 {
+		o.null("allowed_ips")
+	} else {
+		o.Name("allowed_ips").Array()
+		for _, p := range k.Addresses {
+			o.Text(addressText(p))
+		}
+		o.EndArray()
+	}
+	if k.Strict {
+		o.text("schema", "strict")
+	} else {
+		o.text("schema", "lenient")
+	}
+}
+
+// addressText is a prefix in its short form: a single address has no length.
+func addressText(p netip.Prefix) string {
+	if p.IsSingleIP() {
+		return p.Addr().String()
+	}
+	return p.String()
+}
+
+// mayFrom fails for a key that does not work from the request's address.
+func (x *exchange) mayFrom(c *apikey.Caller) error {
+	if len(c.Addresses) == 0 {
+		return nil
+	}
+	if a := x.api.clientAddress(x.r); !c.From(a) {
+		return fault.Newf(fault.PermissionDenied, "httpapi.mayFrom", "This key does not work from the address %s. Add it to allowed_ips of the key, or use another key.", shown(a))
+	}
+	return nil
+}
+
+// textList reads a list of texts, none for null.
+func textList(name string, v []byte) (list []string, err error) {
+	wrong := fault.Field("httpapi.keyEdit", name, "%s must be a list of texts, or null.", name).Coded("text_list")
+	switch rawjson.KindOf(v) {
+	case rawjson.Null:
+		return nil, nil
+	case rawjson.Array:
+	default:
+		return nil, wrong
+	}
+	for e := rawjson.ElementsOf(v); e.Next(); {
+		if rawjson.KindOf(e.Value) != rawjson.String {
+			return nil, wrong
+		}
+		list = append(list, rawjson.Text(e.Value))
+	}
+	return list, nil
 }

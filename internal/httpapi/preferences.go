@@ -1,9 +1,7 @@
 package httpapi
 
 import (
-	"bytes"
 	"math/big"
-	"strings"
 
 	"weir/internal/apikey"
 	"weir/internal/completion"
@@ -13,81 +11,6 @@ import (
 	"weir/internal/wire"
 	"weir/internal/wire/chat"
 )
-
-// getPreferences serves GET /api/account/preferences: what holds for all requests with keys of the caller's user.
-func (x *exchange) getPreferences() error {
-	u, err := x.api.Accounts.ByID(x.context(), x.caller.User)
-	if err != nil {
-		return err
-	}
-	return x.replyPreferences(u.Preferences)
-}
-
-// putPreferences serves PUT /api/account/preferences, which replaces them.
-func (x *exchange) putPreferences() error {
-	body, err := x.readBody()
-	if err != nil {
-		return err
-	}
-	if err := rawjson.Check(body, rawjson.Limits{Depth: 10, Keys: 100, Values: 2000}); err != nil {
-		return err
-	}
-	if rawjson.KindOf(body) != rawjson.Object {
-		return fault.New(fault.Invalid, "httpapi.putPreferences", "The body must be a JSON object.")
-	}
-	text, given := "", false
-	var plugins []byte
-	for m := rawjson.MembersOf(body); m.Next(); {
-		switch string(m.Name) {
-		case "provider":
-			given = true
-			text, err = PreferencesText(m.Value)
-		case "plugins":
-			if plugins = wire.Present(m.Value); plugins != nil {
-				err = wire.DefaultPlugins(plugins)
-			}
-		default:
-			err = fault.Field("httpapi.putPreferences", clip(string(m.Name)), "This route has no field of this name.").Coded("unknown_field")
-		}
-		if err != nil {
-			return err
-		}
-	}
-	if !given {
-		return fault.Field("httpapi.putPreferences", "provider", "provider is missing; null removes the preferences.").Coded("provider_preferences_missing")
-	}
-	text = withPlugins(text, plugins)
-	text, err = x.api.Accounts.ChangePreferences(x.context(), x.caller.User, func(was string) (string, error) {
-		return KeepStoring(was, text)
-	}, x.actor())
-	if err != nil {
-		return err
-	}
-	return x.replyPreferences(text)
-}
-
-// KeepStoring is what to store of new defaults of an account: what was said of storing stays, unless text says it, too. It fails where all
-// together are too long.
-func KeepStoring(was, text string) (string, error) {
-	if memberOf(text, wire.StoringOfAccount) != "" {
-		return text, nil
-	}
-	after := wire.WithMember(text, wire.StoringOfAccount, memberOf(was, wire.StoringOfAccount))
-	if after != "" {
-		if _, err := wire.Defaults([]byte(after)); err != nil {
-			return "", err
-		}
-	}
-	return after, nil
-}
-
-// memberOf is a member of the defaults of an account, "" for none.
-func memberOf(defaults, name string) string {
-	if defaults == "" {
-		return ""
-	}
-	return string(rawjson.Find([]byte(defaults), name))
-}
 
 // postPreferencesExplain serves POST /api/account/preferences/explain: where a chat request would go if the account had the preferences of the
 // body. What is saved for the account and the key is left aside; nothing is called, held, charged or kept.
@@ -120,7 +43,7 @@ func (x *exchange) postPreferencesExplain() error {
 	case rawjson.KindOf(request) != rawjson.Object:
 		return fault.Field(op, "request", "request must be a chat request, such as {\"model\":\"vendor/model\",\"messages\":[{\"role\":\"user\",\"content\":\"Hello\"}]}.").Coded("chat_request")
 	}
-	text, err := PreferencesText(provider)
+	text, err := wire.PreferencesText(provider)
 	if err != nil {
 		return err
 	}
@@ -144,30 +67,6 @@ func (x *exchange) postPreferencesExplain() error {
 	return x.reply(&object{rawjson.Writer{B: AppendExplanation(make([]byte, 0, 512+1024*len(e.Candidates)), req, e)}})
 }
 
-func (x *exchange) replyPreferences(text string) error {
-	var o object
-	o.Object()
-	o.Name("data").Object()
-	o.raw("provider", wire.ProviderOf(text))
-	if plugins := memberOf(text, wire.PluginsOfAccount); plugins != "" {
-		o.raw("plugins", plugins)
-	}
-	o.EndObject()
-	o.EndObject()
-	return x.reply(&o)
-}
-
-// withPlugins is what is stored of the preferences of an account: its plugins, and its preferences for providers.
-func withPlugins(provider string, plugins []byte) string {
-	switch {
-	case len(bytes.TrimSpace(bytes.Trim(plugins, "[] \t\r\n"))) == 0:
-		return provider
-	case provider == "":
-		return `{"plugins":` + string(plugins) + "}"
-	}
-	return strings.TrimSuffix(provider, "}") + `,"plugins":` + string(plugins) + "}"
-}
-
 // usePlugins has a request use the plugins of the caller's account.
 func (x *exchange) usePlugins(req *completion.Request) {
 	if d := x.caller.Defaults; d != nil && d.Account != "" {
@@ -175,26 +74,6 @@ func (x *exchange) usePlugins(req *completion.Request) {
 			wire.UsePlugins(req, list)
 		}
 	}
-}
-
-// PreferencesText is what is kept of preferences that somebody gives, "" for null and for an object without members. It fails with
-// fault.Invalid or another kind for what is not JSON.
-func PreferencesText(v []byte) (string, error) { return preferencesText(v, wire.DefaultPreferences) }
-
-// DefaultsText is the same of what holds for an account, plugins among it.
-func DefaultsText(v []byte) (string, error) { return preferencesText(v, wire.Defaults) }
-
-func preferencesText(v []byte, read func([]byte) (routing.Preferences, error)) (string, error) {
-	if rawjson.KindOf(v) == rawjson.Null {
-		return "", nil
-	}
-	if _, err := read(v); err != nil {
-		return "", err
-	}
-	if m := rawjson.MembersOf(v); !m.Next() {
-		return "", nil
-	}
-	return string(bytes.TrimSpace(v)), nil
 }
 
 // appendPreferences writes preferences as a request would say them, those of account, key and request together.

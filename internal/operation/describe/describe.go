@@ -2,7 +2,8 @@
 // sentences from the comments of types and fields, so that a field is spelled and explained once.
 //
 // Beside the tags that package operation reads, a field may have those of huma that bound a value: enum, minimum, maximum, minLength, maxLength,
-// pattern, format, minItems, maxItems. They describe what the domain checks.
+// pattern, format, minItems, maxItems. They describe what the domain checks. A field with the tag schema is described by the schema of that name, which
+// is written by hand.
 package describe
 
 import (
@@ -374,6 +375,13 @@ func (w *writer) schemas() (*yaml.Node, error) {
 				}
 			}
 			p.Description = w.comments[w.owner(t, f)+"."+f.Name]
+			if by := f.Tag.Get("schema"); by != "" {
+				s.Properties[member] = &huma.Schema{Ref: "#/components/schemas/" + by}
+				p = &huma.Schema{}
+			}
+			if inner := operation.MaybeOf(f.Type); inner != nil && p.Ref != "" {
+				s.Properties[member] = &huma.Schema{OneOf: []*huma.Schema{{Ref: p.Ref}, {Type: "null"}}, Description: p.Description}
+			}
 			if f.Type.Kind() == reflect.Pointer && p.Ref != "" && !strings.Contains(f.Tag.Get("json"), ",omit") {
 				s.Properties[member] = &huma.Schema{OneOf: []*huma.Schema{{Ref: p.Ref}, {Type: "null"}}, Description: p.Description}
 			}

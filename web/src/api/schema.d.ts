@@ -1108,27 +1108,6 @@ export interface paths {
         patch: operations["changeKey"];
         trace?: never;
     };
-    "/api/account/preferences": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Provider preferences for all requests with keys of this user; needs a management key */
-        get: operations["getPreferences"];
-        /**
-         * Replace them; every node applies them within 5 seconds
-         * @description The preferences of a request override those of its key, which override those of the account. Protective ones are combined: only must list a provider at every level that has it, ignore excludes it at any level, zdr, data_collection and require_parameters apply if any level sets them, and the lowest max_price applies. For order, sort, allow_fallbacks, quantizations and the preferred figures, the level nearest to the request applies.
-         */
-        put: operations["putPreferences"];
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/account/preferences/explain": {
         parameters: {
             query?: never;
@@ -1960,69 +1939,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/keys": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** The keys of the account, newest first */
-        get: operations["listAccountKeys"];
-        put?: never;
-        /** Make a key; its text is only in this response. A session needs a recent sign-in */
-        post: operations["createAccountKey"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/keys/{hash}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description SHA-256 of the key in hex; after a rotation the former one works as long as the former key */
-                hash: string;
-            };
-            cookie?: never;
-        };
-        /** One key */
-        get: operations["getAccountKey"];
-        put?: never;
-        post?: never;
-        /** Delete a key permanently */
-        delete: operations["deleteAccountKey"];
-        options?: never;
-        head?: never;
-        /** Change a key; fields that are missing stay as they are */
-        patch: operations["changeAccountKey"];
-        trace?: never;
-    };
-    "/api/keys/{hash}/rotate": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description SHA-256 of the key in hex; after a rotation the former one works as long as the former key */
-                hash: string;
-            };
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Give a key another text, which is only in this response; the former one works for some hours more
-         * @description Limit, spending and all else stay. One former text works at a time: rotating again ends an older one at once.
-         */
-        post: operations["rotateAccountKey"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/account": {
         parameters: {
             query?: never;
@@ -2832,6 +2748,84 @@ export interface paths {
          */
         get: operations["getJob"];
         put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The keys of the account, newest first */
+        get: operations["listAccountKeys"];
+        put?: never;
+        /** Make a key; its text is only in this response. A session needs a recent sign-in */
+        post: operations["createAccountKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/keys/{hash}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One key */
+        get: operations["getAccountKey"];
+        put?: never;
+        post?: never;
+        /** Delete a key permanently */
+        delete: operations["deleteAccountKey"];
+        options?: never;
+        head?: never;
+        /** Change a key; fields that are missing stay as they are */
+        patch: operations["changeAccountKey"];
+        trace?: never;
+    };
+    "/api/keys/{hash}/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Give a key another text, which is only in this response; the former one works for some hours more
+         * @description Limit, spending and all else stay. One former text works at a time: rotating again ends an older one at once.
+         */
+        post: operations["rotateAccountKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/account/preferences": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Provider preferences for all requests with keys of this user; needs a management key */
+        get: operations["getPreferences"];
+        /**
+         * Replace them; every node applies them within 5 seconds
+         * @description The preferences of a request override those of its key, which override those of the account. Protective ones are combined: only must list a provider at every level that has it, ignore excludes it at any level, zdr, data_collection and require_parameters apply if any level sets them, and the lowest max_price applies. For order, sort, allow_fallbacks, quantizations and the preferred figures, the level nearest to the request applies.
+         */
+        put: operations["putPreferences"];
         post?: never;
         delete?: never;
         options?: never;
@@ -6510,92 +6504,6 @@ export interface components {
          * @enum {string}
          */
         AnswerSchema: "lenient" | "strict";
-        AccountKey: {
-            hash: string;
-            id: string;
-            label: string;
-            name: string;
-            management: boolean;
-            /** @description The key of the browser's calls */
-            web: boolean;
-            disabled: boolean;
-            limit: components["schemas"]["Decimal"] | null;
-            limit_remaining: components["schemas"]["Decimal"] | null;
-            limit_reset: components["schemas"]["LimitReset"];
-            /** @description Since the limit was last reset; without a limit, this month. Refunds are subtracted, as in the limit */
-            spent: components["schemas"]["Decimal"];
-            spent_day: components["schemas"]["Decimal"];
-            spent_week: components["schemas"]["Decimal"];
-            spent_month: components["schemas"]["Decimal"];
-            spent_total: components["schemas"]["Decimal"];
-            rate_limits: null | components["schemas"]["RateLimits"];
-            provider: components["schemas"]["DefaultPreferences"];
-            allowed_models: components["schemas"]["AllowedModels"];
-            allowed_ips: components["schemas"]["AllowedAddresses"];
-            schema: components["schemas"]["AnswerSchema"];
-            /** Format: date-time */
-            created_at: string;
-            /** Format: date-time */
-            updated_at: string;
-            /** Format: date-time */
-            expires_at: string | null;
-            /**
-             * Format: date-time
-             * @description When its last recorded call began
-             */
-            last_used_at: string | null;
-            /** @description The text before the last rotation, while it works */
-            previous: {
-                label: string;
-                /** Format: date-time */
-                until: string;
-            } | null;
-        };
-        AccountKeyList: {
-            data: components["schemas"]["AccountKey"][];
-            /** @description How many keys an account may have */
-            most: number;
-            next: null;
-        };
-        NewAccountKey: {
-            data: components["schemas"]["AccountKey"];
-            /** @description Shown only now */
-            key: string;
-        };
-        AccountKeyInput: {
-            name: string;
-            /** @description A management key, which manages and calls no models; made only with a session */
-            management?: boolean;
-            limit?: components["schemas"]["LimitInput"];
-            limit_reset?: components["schemas"]["LimitReset"];
-            rate_limits?: null | components["schemas"]["RateLimits"];
-            provider?: components["schemas"]["DefaultPreferences"];
-            /** Format: date-time */
-            expires_at?: string | null;
-            allowed_models?: components["schemas"]["AllowedModels"];
-            allowed_ips?: components["schemas"]["AllowedAddresses"];
-            schema?: components["schemas"]["AnswerSchema"];
-        };
-        AccountKeyChange: {
-            name?: string | null;
-            disabled?: boolean | null;
-            limit?: components["schemas"]["LimitInput"];
-            limit_reset?: components["schemas"]["LimitReset"];
-            rate_limits?: null | components["schemas"]["RateLimits"];
-            provider?: components["schemas"]["DefaultPreferences"];
-            /** Format: date-time */
-            expires_at?: string | null;
-            allowed_models?: components["schemas"]["AllowedModels"];
-            allowed_ips?: components["schemas"]["AllowedAddresses"];
-            schema?: components["schemas"]["AnswerSchema"];
-        };
-        KeyRotation: {
-            /**
-             * @description How long the former text works; 0: not at all
-             * @default 24
-             */
-            hours: number;
-        };
         CallText: {
             data: {
                 /** @description Of the call */
@@ -6737,6 +6645,86 @@ export interface components {
             days?: number | null;
             /** @description Keep chats of the playground, too: PUT /api/chats/{id} */
             chats?: boolean | null;
+        };
+        /** @description A key of an account, without its text. */
+        AccountKey: {
+            hash: string;
+            id: string;
+            label: string;
+            name: string;
+            management: boolean;
+            /** @description The key of the browser's calls */
+            web: boolean;
+            disabled: boolean;
+            limit: components["schemas"]["Decimal"] | null;
+            limit_remaining: components["schemas"]["Decimal"] | null;
+            /** @enum {string|null} */
+            limit_reset: "daily" | "weekly" | "monthly" | null;
+            /** @description Since the limit was last reset; without a limit, this month. Refunds are subtracted, as in the limit */
+            spent: components["schemas"]["Decimal"];
+            spent_day: components["schemas"]["Decimal"];
+            spent_week: components["schemas"]["Decimal"];
+            spent_month: components["schemas"]["Decimal"];
+            spent_total: components["schemas"]["Decimal"];
+            rate_limits: components["schemas"]["KeyRates"] | null;
+            provider: components["schemas"]["DefaultPreferences"];
+            allowed_models: components["schemas"]["AllowedModels"];
+            allowed_ips: components["schemas"]["AllowedAddresses"];
+            schema: components["schemas"]["AnswerSchema"];
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+            /** Format: date-time */
+            expires_at: string | null;
+            /**
+             * Format: date-time
+             * @description When its last recorded call began
+             */
+            last_used_at: string | null;
+            /** @description The text before the last rotation, while it works */
+            previous: components["schemas"]["FormerKey"] | null;
+        };
+        /** @description What is to be different. What is left out stays. */
+        AccountKeyChange: {
+            name?: string | null;
+            disabled?: boolean | null;
+            limit?: components["schemas"]["LimitInput"];
+            limit_reset?: components["schemas"]["LimitReset"];
+            rate_limits?: components["schemas"]["KeyRatesInput"] | null;
+            provider?: components["schemas"]["DefaultPreferences"];
+            /** Format: date-time */
+            expires_at?: string | null;
+            allowed_models?: components["schemas"]["AllowedModels"];
+            allowed_ips?: components["schemas"]["AllowedAddresses"];
+            schema?: components["schemas"]["AnswerSchema"];
+        };
+        /** @description A new key. */
+        AccountKeyInput: {
+            name: string;
+            /** @description A management key, which manages and calls no models; made only with a session */
+            management?: boolean;
+            limit?: components["schemas"]["LimitInput"];
+            limit_reset?: components["schemas"]["LimitReset"];
+            rate_limits?: components["schemas"]["KeyRatesInput"] | null;
+            provider?: components["schemas"]["DefaultPreferences"];
+            /** Format: date-time */
+            expires_at?: string | null;
+            allowed_models?: components["schemas"]["AllowedModels"];
+            allowed_ips?: components["schemas"]["AllowedAddresses"];
+            schema?: components["schemas"]["AnswerSchema"];
+        };
+        /** @description All keys of an account. */
+        AccountKeyList: {
+            data: components["schemas"]["AccountKey"][];
+            /** @description How many keys an account may have */
+            most: number;
+            next: null;
+        };
+        /** @description What holds for all requests with keys of an account. */
+        AccountPreferences: {
+            provider: components["schemas"]["DefaultPreferences"];
+            plugins?: components["schemas"]["DefaultPlugins"];
         };
         /** @description The act of a month: what was rendered and is to be booked. */
         Act: {
@@ -7124,6 +7112,12 @@ export interface components {
             most: number;
             next: null;
         };
+        /** @description The text of a key before its last rotation, while it works. */
+        FormerKey: {
+            label: string;
+            /** Format: date-time */
+            until: string;
+        };
         /** @description Says how many there were of what is deleted. */
         Gone: {
             deleted: number;
@@ -7463,6 +7457,21 @@ export interface components {
             /** @description Calls of models at one time */
             concurrent_calls: number | null;
         };
+        /** @description What a key may use in each minute, and at one time. What is left out is the operator's limit, 0 is none. */
+        KeyRatesInput: {
+            requests_per_minute?: number | null;
+            tokens_per_minute?: number | null;
+            rubles_per_minute?: components["schemas"]["Decimal"] | number;
+            concurrent_calls?: number | null;
+        };
+        /** @description How long the former text of a key works on. */
+        KeyRotation: {
+            /**
+             * @description How long the former text works; 0: not at all
+             * @default 24
+             */
+            hours: number;
+        };
         /** @description A page of a list. */
         ListAdminEndpoint: {
             data: components["schemas"]["AdminEndpoint"][];
@@ -7519,6 +7528,12 @@ export interface components {
             /** @description Operator for the command line, or key: and the id of a management key */
             actor: string | null;
         };
+        /** @description A key with its text. */
+        NewAccountKey: {
+            data: components["schemas"]["AccountKey"];
+            /** @description Shown only now */
+            key: string;
+        };
         NewInvoice: {
             /** @description Rubles, in whole kopecks */
             amount?: components["schemas"]["Decimal"] | number;
@@ -7528,7 +7543,7 @@ export interface components {
             amount?: components["schemas"]["Decimal"] | number;
             /** @description Where the receipt goes; required when settings.email_required */
             email?: string | null;
-            auto?: components["schemas"]["AutoTerms"];
+            auto?: components["schemas"]["AutoTerms"] | null;
         };
         /** @description A secret, which is shown this once. */
         NewWebhookSecret: {
@@ -8303,21 +8318,6 @@ export interface components {
         };
     };
     responses: {
-        /** @description The current values */
-        Preferences: {
-            headers: {
-                "X-Request-Id": components["headers"]["RequestId"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": {
-                    data: {
-                        provider: components["schemas"]["DefaultPreferences"];
-                        plugins?: components["schemas"]["DefaultPlugins"];
-                    };
-                };
-            };
-        };
         /** @description An error in the envelope of the messages style */
         MessagesError: {
             headers: {
@@ -11600,71 +11600,6 @@ export interface operations {
             default: components["responses"]["Error"];
         };
     };
-    getPreferences: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            200: components["responses"]["Preferences"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    putPreferences: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "provider": {
-                 *         "zdr": true,
-                 *         "ignore": [
-                 *           "acme"
-                 *         ],
-                 *         "max_price": {
-                 *           "completion": "2.5"
-                 *         }
-                 *       },
-                 *       "plugins": [
-                 *         {
-                 *           "id": "response-healing"
-                 *         }
-                 *       ]
-                 *     }
-                 */
-                "application/json": {
-                    provider: components["schemas"]["DefaultPreferences"];
-                    plugins?: components["schemas"]["DefaultPlugins"];
-                };
-            };
-        };
-        responses: {
-            200: components["responses"]["Preferences"];
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            408: components["responses"]["Error"];
-            413: components["responses"]["Error"];
-            415: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
     explainPreferences: {
         parameters: {
             query?: never;
@@ -14544,256 +14479,6 @@ export interface operations {
             default: components["responses"]["Error"];
         };
     };
-    listAccountKeys: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description All keys; there are at most 50 */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["AccountKeyList"];
-                };
-            };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    createAccountKey: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
-                "X-Weir"?: components["parameters"]["XWeir"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "name": "Laptop",
-                 *       "limit": "500",
-                 *       "limit_reset": "monthly",
-                 *       "allowed_models": [
-                 *         "sim/*"
-                 *       ],
-                 *       "allowed_ips": [
-                 *         "192.0.2.0/24",
-                 *         "127.0.0.1",
-                 *         "::1"
-                 *       ]
-                 *     }
-                 */
-                "application/json": components["schemas"]["AccountKeyInput"];
-            };
-        };
-        responses: {
-            /** @description The new key */
-            201: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["NewAccountKey"];
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            408: components["responses"]["Error"];
-            413: components["responses"]["Error"];
-            415: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    getAccountKey: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description SHA-256 of the key in hex; after a rotation the former one works as long as the former key */
-                hash: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The key */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        data: components["schemas"]["AccountKey"];
-                    };
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    deleteAccountKey: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
-                "X-Weir"?: components["parameters"]["XWeir"];
-            };
-            path: {
-                /** @description SHA-256 of the key in hex; after a rotation the former one works as long as the former key */
-                hash: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description It is no longer accepted */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        /** @constant */
-                        deleted: true;
-                    };
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    changeAccountKey: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
-                "X-Weir"?: components["parameters"]["XWeir"];
-            };
-            path: {
-                /** @description SHA-256 of the key in hex; after a rotation the former one works as long as the former key */
-                hash: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "name": "Old laptop",
-                 *       "allowed_models": null
-                 *     }
-                 */
-                "application/json": components["schemas"]["AccountKeyChange"];
-            };
-        };
-        responses: {
-            /** @description The key */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        data: components["schemas"]["AccountKey"];
-                    };
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            408: components["responses"]["Error"];
-            413: components["responses"]["Error"];
-            415: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    rotateAccountKey: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
-                "X-Weir"?: components["parameters"]["XWeir"];
-            };
-            path: {
-                /** @description SHA-256 of the key in hex; after a rotation the former one works as long as the former key */
-                hash: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "hours": 24
-                 *     }
-                 */
-                "application/json": components["schemas"]["KeyRotation"];
-            };
-        };
-        responses: {
-            /** @description The key with its new text */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["NewAccountKey"];
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            408: components["responses"]["Error"];
-            413: components["responses"]["Error"];
-            415: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
     deleteAccount: {
         parameters: {
             query?: never;
@@ -17283,6 +16968,352 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Error"];
             404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    listAccountKeys: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All keys; there are at most 50 */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AccountKeyList"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    createAccountKey: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "Laptop",
+                 *       "allowed_ips": [
+                 *         "192.0.2.0/24",
+                 *         "127.0.0.1",
+                 *         "::1"
+                 *       ],
+                 *       "allowed_models": [
+                 *         "sim/*"
+                 *       ],
+                 *       "limit": "500",
+                 *       "limit_reset": "monthly"
+                 *     }
+                 */
+                "application/json": components["schemas"]["AccountKeyInput"];
+            };
+        };
+        responses: {
+            /** @description The new key */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewAccountKey"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getAccountKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description SHA-256 of the key in hex; after a rotation the former one works as long as the former key */
+                hash: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The key */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["AccountKey"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    deleteAccountKey: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /** @description SHA-256 of the key in hex; after a rotation the former one works as long as the former key */
+                hash: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is no longer accepted */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        deleted: true;
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    changeAccountKey: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /** @description SHA-256 of the key in hex; after a rotation the former one works as long as the former key */
+                hash: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "Old laptop",
+                 *       "allowed_models": null
+                 *     }
+                 */
+                "application/json": components["schemas"]["AccountKeyChange"];
+            };
+        };
+        responses: {
+            /** @description The key */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["AccountKey"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    rotateAccountKey: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /** @description SHA-256 of the key in hex; after a rotation the former one works as long as the former key */
+                hash: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "hours": 24
+                 *     }
+                 */
+                "application/json": components["schemas"]["KeyRotation"];
+            };
+        };
+        responses: {
+            /** @description The key with its new text */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewAccountKey"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getPreferences: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The preferences */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["AccountPreferences"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    putPreferences: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "plugins": [
+                 *         {
+                 *           "id": "response-healing"
+                 *         }
+                 *       ],
+                 *       "provider": {
+                 *         "ignore": [
+                 *           "acme"
+                 *         ],
+                 *         "max_price": {
+                 *           "completion": "2.5"
+                 *         },
+                 *         "zdr": true
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["AccountPreferences"];
+            };
+        };
+        responses: {
+            /** @description The preferences */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["AccountPreferences"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
             429: components["responses"]["RetryLater"];
             500: components["responses"]["Error"];
             503: components["responses"]["RetryLater"];
