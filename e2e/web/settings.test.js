@@ -273,3 +273,21 @@ for (const path of ['/settings/profile', '/settings/security', '/settings/routin
     await page.done();
   });
 }
+
+test('days are counted where the account is, from the next midnight there, and a zone that does not exist is refused by its field', async () => {
+  const page = await open(b, weir, { path: '/settings/profile', signedIn: true });
+  await page.getByText('Days are counted in UTC.').waitFor();
+  const zone = page.getByLabel('Time zone', { exact: true });
+  const form = page.locator('form').filter({ has: zone });
+  await zone.fill('Moscow');
+  await form.getByRole('button', { name: 'Change the time zone' }).click();
+  await form.getByText('must be the name of a time zone').waitFor();
+  await zone.fill('Europe/Moscow');
+  await form.getByRole('button', { name: 'Change the time zone' }).click();
+  await form.getByText(/^Days are counted in UTC, and in Europe\/Moscow from .* 21:00:00 UTC\.$/).waitFor();
+  await accessible(page);
+  await zone.fill('UTC'); // what does not hold yet is taken back
+  await form.getByRole('button', { name: 'Change the time zone' }).click();
+  await page.getByText('Days are counted in UTC.').waitFor();
+  await page.done();
+});

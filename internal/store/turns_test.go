@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"weir/internal/limit"
 )
@@ -15,7 +16,8 @@ func TestUsersTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := make(chan struct{})
 		served := make(chan string, 20)
-		s := New(Engine{Places: 4, Write: func(_ context.Context, _ bool, f func(Runner) error) error { return f(nil) }}, nil)
+		s := New(Engine{Places: 4, Write: func(_ context.Context, _ bool, f func(Runner) error) error { return f(nil) }}, time.Now)
+		s.zones.Store(&knownZones{read: time.Now()})
 		ask := func(user string, wait bool) {
 			ctx := limit.For(t.Context(), &user)
 			if user == "" {
@@ -56,7 +58,8 @@ func TestUsersTakeTurns(t *testing.T) {
 func TestTurnThatNeverComes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := New(Engine{Places: 1, Write: func(_ context.Context, _ bool, f func(Runner) error) error { return f(nil) }}, nil)
+		s := New(Engine{Places: 1, Write: func(_ context.Context, _ bool, f func(Runner) error) error { return f(nil) }}, time.Now)
+		s.zones.Store(&knownZones{read: time.Now()})
 		user := "usr_1"
 		ctx := limit.For(t.Context(), &user)
 		slow := make(chan struct{})

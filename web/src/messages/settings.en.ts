@@ -43,6 +43,7 @@ const messages = {
   theme_dark: 'Dark',
   times: 'Times are UTC, so that they agree with the log.',
   timezone: 'Time zone',
+  timezoneChange: 'Change the time zone',
   timezoneText:
     'Days in activity, limits of keys, the statement and acts begin at midnight there. It holds from the next midnight; days before it stay as they were.',
   timezoneNow: 'Days are counted in {zone}.',

@@ -83,7 +83,7 @@ export function Timezone() {
           {failed !== null && !field && <ErrorBox error={failed} title={explain(failed)} />}
           <div>
             <Button type="submit" busy={busy} disabled={zone.trim() === '' || zone.trim() === chosen}>
-              {c('save')}
+              {t('timezoneChange')}
             </Button>
           </div>
         </form>
