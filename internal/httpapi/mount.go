@@ -33,7 +33,7 @@ func (x *exchange) operate(o *operation.Operation) (err error) {
 		}
 	}
 	if o.HasBody() {
-		if c.Content, err = x.readObjectWithin(cmp.Or(o.Form, formLimits)); err != nil {
+		if c.Content, err = x.readObject(cmp.Or(o.Form, formLimits)); err != nil {
 			return err
 		}
 	}

@@ -5,10 +5,8 @@ import (
 	"weir/internal/rawjson"
 )
 
-// readObject reads a body that must be one small JSON object.
-func (x *exchange) readObject() ([]byte, error) { return x.readObjectWithin(formLimits) }
-
-func (x *exchange) readObjectWithin(most rawjson.Limits) ([]byte, error) {
+// readObject reads a body that must be one JSON object.
+func (x *exchange) readObject(most rawjson.Limits) ([]byte, error) {
 	body, err := x.readBody()
 	if err != nil {
 		return nil, err
