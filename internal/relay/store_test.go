@@ -36,6 +36,9 @@ func newStore() *store {
 	return &store{wallets: map[string]*ledger.Balance{}, spent: map[string]money.Nano{}, leases: map[int64]*loan{}, calls: map[string]record.Call{}}
 }
 
+// Local: all accounts have UTC.
+func (s *store) Local(_ string, t time.Time) time.Time { return t.UTC() }
+
 func (s *store) Position(context.Context, string) (int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
