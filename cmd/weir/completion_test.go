@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A shell is told the commands, flags and values that fit what is typed, and nothing where a name or file belongs.
+// Completion offers the commands, flags and values that begin with what was typed, and nothing where a name or a file is expected.
 func TestComplete(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{

@@ -50,9 +50,9 @@ type Store interface {
 	SetProfile(ctx context.Context, id string, p Profile, now time.Time, e audit.Event) error
 	// Zones are the time zones of a wallet's account.
 	Zones(ctx context.Context, wallet string) (zone.History, error)
-	// SetZone changes the time zone of a wallet's account as zone.History.Next says, and returns all of its zones. It fails with fault.Invalid
+	// SetZone changes the time zone of a wallet's account as zone.History.Choose says, and returns all of its zones. It fails with fault.Invalid
 	// for a zone that it cannot have, and with fault.NotFound.
-	SetZone(ctx context.Context, wallet, name string, now time.Time, e func(zone.Change) audit.Event) (zone.History, error)
+	SetZone(ctx context.Context, wallet, name string, now time.Time, e audit.Event) (zone.History, error)
 	// ForgetUser makes a user anonymous, disabled for ever, and deletes what is known of them but what explains money: name, address, ways to sign in,
 	// keys, settings and content. It fails with fault.NotFound, and with fault.Conflict while something of theirs is under way or there is no other
 	// administrator.
@@ -203,9 +203,7 @@ func (m *Manager) SetZone(ctx context.Context, id, wallet, name string, by audit
 	if err != nil {
 		return nil, err
 	}
-	return m.store.SetZone(ctx, wallet, name, now, func(c zone.Change) audit.Event {
-		return audit.Event{Actor: by, Action: audit.UserTimezone, Target: id, Before: before.Name(now), After: c.Name + " from " + c.Since.Format(time.RFC3339)}
-	})
+	return m.store.SetZone(ctx, wallet, name, now, audit.Event{Actor: by, Action: audit.UserTimezone, Target: id, Before: before.Name(now), After: name})
 }
 
 // First is the result of Bootstrap. The texts of the keys are stored nowhere else.

@@ -26,13 +26,12 @@ type memory struct {
 
 func (m *memory) Zones(context.Context, string) (zone.History, error) { return m.zones, nil }
 
-func (m *memory) SetZone(_ context.Context, _, name string, now time.Time, e func(zone.Change) audit.Event) (zone.History, error) {
-	c, err := m.zones.Next(name, now)
-	if err != nil {
-		return nil, err
+func (m *memory) SetZone(_ context.Context, _, name string, now time.Time, e audit.Event) (zone.History, error) {
+	h, _, err := m.zones.Choose(name, now)
+	if err == nil {
+		m.zones, m.events = h, append(m.events, e)
 	}
-	m.zones, m.events = append(m.zones, c), append(m.events, e(c))
-	return m.zones, nil
+	return h, err
 }
 
 func (m *memory) CreateUser(_ context.Context, u account.User, e audit.Event) error {

@@ -6,7 +6,6 @@ import (
 	"math/big"
 	"time"
 
-	"weir/internal/apikey"
 	"weir/internal/fault"
 	"weir/internal/foreign"
 	"weir/internal/limit"
@@ -172,31 +171,4 @@ func importedPreset(i *foreign.Item) ImportedPreset {
 		p.PresetContent = contentOf(string(i.Preset.Content))
 	}
 	return p
-}
-
-// KeyRates is what a key may use in each minute, refilled continuously, and how many of its calls may run at one time. Null is the operator's limit,
-// 0 is none.
-type KeyRates struct {
-	Requests *int64                 `json:"requests_per_minute" minimum:"0"`
-	Tokens   *int64                 `json:"tokens_per_minute" minimum:"0"` // tokens of prompts and answers
-	Rubles   operation.As[*float64] `json:"rubles_per_minute" minimum:"0"` // in exact digits
-	Calls    *int64                 `json:"concurrent_calls" minimum:"0"`  // calls of models at one time
-}
-
-// ratesOf shows a key's own allowances; nil: all are left to the operator.
-func ratesOf(r *apikey.Rates) *KeyRates {
-	if r == nil {
-		return nil
-	}
-	own := func(n int64) *int64 {
-		if n == apikey.DefaultRate {
-			return nil
-		}
-		return &n
-	}
-	k := &KeyRates{Requests: own(r.Requests), Tokens: own(r.Tokens), Calls: own(r.Calls)}
-	if r.Rubles != apikey.DefaultRate {
-		k.Rubles.Raw = r.Rubles.Append(nil)
-	}
-	return k
 }

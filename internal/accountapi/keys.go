@@ -63,6 +63,33 @@ type NewAccountKey struct {
 	Key  string     `json:"key" pattern:"^sk-weir-(mgmt-)?v1-[0-9A-Za-z]{49}$"` // shown only now
 }
 
+// KeyRates is what a key may use in each minute, refilled continuously, and how many of its calls may run at one time. Null is the operator's limit,
+// 0 is none.
+type KeyRates struct {
+	Requests *int64                 `json:"requests_per_minute" minimum:"0"`
+	Tokens   *int64                 `json:"tokens_per_minute" minimum:"0"` // tokens of prompts and answers
+	Rubles   operation.As[*float64] `json:"rubles_per_minute" minimum:"0"` // in exact digits
+	Calls    *int64                 `json:"concurrent_calls" minimum:"0"`  // calls of models at one time
+}
+
+// ratesOf shows a key's own allowances; nil: all are left to the operator.
+func ratesOf(r *apikey.Rates) *KeyRates {
+	if r == nil {
+		return nil
+	}
+	own := func(n int64) *int64 {
+		if n == apikey.DefaultRate {
+			return nil
+		}
+		return &n
+	}
+	k := &KeyRates{Requests: own(r.Requests), Tokens: own(r.Tokens), Calls: own(r.Calls)}
+	if r.Rubles != apikey.DefaultRate {
+		k.Rubles.Raw = r.Rubles.Append(nil)
+	}
+	return k
+}
+
 // KeyRatesInput is what a key may use in each minute, and at one time. What is left out is the operator's limit, 0 is none.
 type KeyRatesInput struct {
 	Requests *int64      `json:"requests_per_minute,omitempty" null:"none" minimum:"0"`

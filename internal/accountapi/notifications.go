@@ -155,13 +155,13 @@ func notifications(d Deps) []operation.Operation {
 	return append(unsubscribing(d),
 		operation.Of(operation.Operation{
 			Method: "GET", Path: "/api/notifications", ID: "getNotifications", Access: operation.Management, Tag: "account",
-			Summary: "What this account is told of by e-mail and webhook", Answer: "The settings that hold",
+			Summary: "The notification settings of this account", Answer: "The settings",
 		}, func(ctx context.Context, c *operation.Call, _ *operation.None) (operation.Data[NotificationSettings], error) {
 			return notificationSettings(ctx, d, c)
 		}),
 		operation.Of(operation.Operation{
 			Method: "PUT", Path: "/api/notifications", ID: "putNotifications", Access: operation.Management, Fresh: true, Tag: "account",
-			Summary: "Change them; what is left out stays as it is", Answer: "The settings that hold now",
+			Summary: "Change them; what is left out stays as it is", Answer: "The settings after the change",
 			Example: `{"threshold": "500", "webhook_url": "https://example.org/hook", "causes": {"key_expiring": {"webhook": false}}}`,
 		}, func(ctx context.Context, c *operation.Call, in *NotificationChange) (out operation.Data[NotificationSettings], err error) {
 			m, err := d.notifier()

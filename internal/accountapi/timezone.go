@@ -39,7 +39,7 @@ func timezones(d Deps) []operation.Operation {
 			Method: "PUT", Path: "/api/account/timezone", ID: "putTimezone", Access: operation.Management, Fresh: true, Tag: "account",
 			Form:        rawjson.Limits{Depth: 2, Keys: 4, Values: 8},
 			Summary:     "Count days by another clock",
-			Description: "It holds from the next midnight there that is at least an hour away. Days before it stay what they were, so no statement and no act changes. An hour of UTC belongs whole to the day in which it begins. Until it holds, another choice replaces it.",
+			Description: "It holds from the next midnight there that is at least an hour away. Days before it stay what they were, so no statement and no act changes. An hour of UTC belongs whole to the day in which it begins. Until an hour before, another choice replaces it.",
 			Answer:      "The time zone", Example: `{"timezone": "Europe/Moscow"}`,
 		}, func(ctx context.Context, c *operation.Call, in *TimezoneInput) (out operation.Data[Timezone], err error) {
 			h, err := d.Accounts.SetZone(ctx, c.User, c.Wallet, in.Timezone, c.Actor)

@@ -15,7 +15,7 @@ const (
 	zonesAll   = `SELECT wallet, since, zone FROM wallet_zones ORDER BY wallet, since`
 	zonesOf    = `SELECT wallet, since, zone FROM wallet_zones WHERE wallet = $1 ORDER BY since`
 	zoneAdd    = `INSERT INTO wallet_zones (wallet, since, zone) VALUES ($1, $2, $3)`
-	zoneRemove = `DELETE FROM wallet_zones WHERE wallet = $1 AND since > $2`
+	zoneRemove = `DELETE FROM wallet_zones WHERE wallet = $1 AND since >= $2`
 )
 
 // zones are the time zones of the wallets that have not always had UTC.
@@ -89,7 +89,7 @@ func zonesIn(ctx context.Context, q *sql.Tx, wallet string) (zone.History, error
 }
 
 // SetZone is account.Store.SetZone.
-func (s *Store) SetZone(ctx context.Context, wallet, name string, now time.Time, e func(zone.Change) audit.Event) (h zone.History, err error) {
+func (s *Store) SetZone(ctx context.Context, wallet, name string, now time.Time, e audit.Event) (h zone.History, err error) {
 	err = s.write(ctx, func(t *tx) error {
 		if err := t.lockWallet(wallet); err != nil {
 			return err
@@ -98,27 +98,23 @@ func (s *Store) SetZone(ctx context.Context, wallet, name string, now time.Time,
 		if err != nil {
 			return err
 		}
-		h = all[Text(wallet)]
-		c, err := h.Next(name, now)
-		if err != nil {
+		var added bool
+		if h, added, err = all[Text(wallet)].Choose(name, now); err != nil {
 			return err
 		}
-		if _, ok := h.Pending(now); ok {
-			h = h[:len(h)-1]
+		if len(h) > account.MostZones {
+			return fault.Newf(fault.Conflict, "store.SetZone", "This account has changed its time zone %d times, as often as it may.", account.MostZones)
 		}
-		if _, err := t.exec(zoneRemove, wallet, now.Unix()); err != nil {
+		if _, err := t.exec(zoneRemove, wallet, now.Add(zone.Ahead).Unix()); err != nil {
 			return err
 		}
-		if h.Name(now) != name {
-			if len(h) >= account.MostZones {
-				return fault.Newf(fault.Conflict, "store.SetZone", "An account may change its time zone %d times.", account.MostZones)
-			}
-			if _, err := t.exec(zoneAdd, wallet, c.Since.Unix(), name); err != nil {
+		if added {
+			last := &h[len(h)-1]
+			if _, err := t.exec(zoneAdd, wallet, last.Since.Unix(), last.Name); err != nil {
 				return err
 			}
-			h = append(h, c)
 		}
-		return t.record(e(c), now)
+		return t.record(e, now)
 	})
 	if err != nil {
 		return nil, err

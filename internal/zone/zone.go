@@ -35,14 +35,12 @@ type History []Change
 func Load(name string) (*time.Location, error) {
 	place, err := time.LoadLocation(name)
 	if err != nil || name == "" || name == "Local" {
-		return nil, fault.Field("zone.Load", "timezone", "timezone must be the name of a time zone, such as Europe/Moscow or UTC, and %s is none.", shown(name)).
-			Coded("timezone_unknown", "timezone", shown(name))
+		shown := strings.ToValidUTF8(name[:min(len(name), 60)], "?")
+		return nil, fault.Field("zone.Load", "timezone", "timezone must be the name of a time zone, such as Europe/Moscow or UTC, and %q is none.", shown).
+			Coded("timezone_unknown", "timezone", shown)
 	}
 	return place, nil
 }
-
-// shown is a name that fits into a sentence.
-func shown(name string) string { return strings.ToValidUTF8(`"`+name[:min(len(name), 60)]+`"`, "?") }
 
 // Local is what a clock in the account's zone shows when the hour that has t begins, written as a time of UTC: its date is the day of t.
 func (h History) Local(t time.Time) time.Time {
@@ -94,24 +92,31 @@ func (h History) Pending(t time.Time) (Change, bool) {
 	return Change{}, false
 }
 
-// Next is the change to a zone that is wanted at now: from the first midnight there of which every node can hear. It replaces the pending
-// one. It fails with fault.Invalid for a name that is not known, and where days would go back.
-func (h History) Next(name string, now time.Time) (Change, error) {
+// Choose is the history with a zone that is wanted at now, from the first midnight there of which every node can hear; added is false when
+// that zone holds then anyway. What was chosen before and holds within Ahead stays, since nodes count by it already; what holds later is
+// replaced. It fails with fault.Invalid for a name that is not known, and where days would go back.
+func (h History) Choose(name string, now time.Time) (all History, added bool, err error) {
 	place, err := Load(name)
 	if err != nil {
-		return Change{}, err
+		return nil, false, err
 	}
-	if _, ok := h.Pending(now); ok {
-		h = h[:len(h)-1]
+	heard := now.Add(Ahead)
+	all = slices.Clone(h)
+	for len(all) > 0 && !all[len(all)-1].Since.Before(heard) {
+		all = all[:len(all)-1]
+	}
+	former := all.Name(heard)
+	if former == name {
+		return all, false, nil
 	}
 	alone := History{{Name: name, place: place}}
-	day := alone.Day(now.Add(Ahead-time.Nanosecond)).AddDate(0, 0, 1)
+	day := alone.Day(heard.Add(-time.Nanosecond)).AddDate(0, 0, 1)
 	since := alone.Start(day)
-	if h.Day(since.Add(-time.Hour)).After(day) {
-		return Change{}, fault.Field("zone.Next", "timezone", "%s is a day behind %s. Choose UTC first, and this zone a day later.", name, h.Name(now)).
-			Coded("timezone_behind", "timezone", name, "former", h.Name(now))
+	if all.Day(since.Add(-time.Hour)).After(day) {
+		return nil, false, fault.Field("zone.Choose", "timezone", "%s is a day behind %s. Choose UTC first, and this zone a day later.", name, former).
+			Coded("timezone_behind", "timezone", name, "former", former)
 	}
-	return Change{since, name, place}, nil
+	return append(all, Change{since, name, place}), true, nil
 }
 
 func midnight(t time.Time) time.Time {

@@ -52,7 +52,7 @@ func TestDay(t *testing.T) {
 	}
 }
 
-func TestNext(t *testing.T) {
+func TestChoose(t *testing.T) {
 	for name, c := range map[string]struct {
 		h            zone.History
 		zone, at     string
@@ -64,6 +64,8 @@ func TestNext(t *testing.T) {
 		"half an hour beside UTC":          {nil, "Asia/Kolkata", "2026-11-29 12:00", "2026-11-29 19:00", ""},
 		"back to UTC":                      {history(t, "Europe/Moscow", "2026-01-01 21:00"), "UTC", "2026-11-29 12:00", "2026-11-30 00:00", ""},
 		"what is pending is replaced":      {history(t, "Asia/Tokyo", "2026-11-29 15:00"), "Europe/Moscow", "2026-11-29 12:00", "2026-11-29 21:00", ""},
+		"a choice is taken back":           {history(t, "Asia/Tokyo", "2026-11-29 15:00"), "UTC", "2026-11-29 12:00", "", ""},
+		"what holds in less than an hour":  {history(t, "Asia/Tokyo", "2026-11-29 15:00"), "UTC", "2026-11-29 14:01", "2026-11-30 00:00", ""},
 		"over the date line":               {history(t, "Pacific/Kiritimati", "2026-01-01 00:00"), "Pacific/Pago_Pago", "2026-11-29 12:00", "", "timezone_behind"},
 		"no zone":                          {nil, "Moscow", "2026-11-29 12:00", "", "timezone_unknown"},
 		"nothing":                          {nil, "", "2026-11-29 12:00", "", "timezone_unknown"},
@@ -71,15 +73,19 @@ func TestNext(t *testing.T) {
 		"a path":                           {nil, "../../etc/passwd", "2026-11-29 12:00", "", "timezone_unknown"},
 		"the day after the clocks go back": {nil, "Europe/Berlin", "2026-10-25 12:00", "2026-10-25 23:00", ""},
 	} {
-		got, err := c.h.Next(c.zone, at(c.at))
+		got, added, err := c.h.Choose(c.zone, at(c.at))
 		var f *fault.Error
 		switch {
 		case c.wrong != "":
 			if !errors.As(err, &f) || f.Code != c.wrong || f.Param != "timezone" {
 				t.Errorf("%s: %v", name, err)
 			}
-		case err != nil || !got.Since.Equal(at(c.since)):
-			t.Errorf("%s: %s (%v), want %s", name, got.Since, err, c.since)
+		case c.since == "":
+			if err != nil || added {
+				t.Errorf("%s: %v, %v", name, got, err)
+			}
+		case err != nil || !added || !got[len(got)-1].Since.Equal(at(c.since)):
+			t.Errorf("%s: %v (%v), want %s", name, got, err, c.since)
 		}
 	}
 }
@@ -93,17 +99,18 @@ func TestDaysFollowOneAnother(t *testing.T) {
 		now := begin
 		for range rapid.IntRange(0, 6).Draw(t, "changes") {
 			now = now.Add(time.Duration(rapid.IntRange(0, 90*60).Draw(t, "minutes")) * time.Minute)
-			c, err := h.Next(rapid.SampledFrom(names).Draw(t, "zone"), now)
+			next, added, err := h.Choose(rapid.SampledFrom(names).Draw(t, "zone"), now)
 			if err != nil {
 				continue
 			}
-			if c.Since.Before(now.Add(zone.Ahead)) || c.Since.After(now.Add(27*time.Hour)) {
-				t.Fatalf("at %s, it begins at %s", now, c.Since)
+			for hour := begin; hour.Before(now.Add(zone.Ahead)); hour = hour.Add(time.Hour) {
+				if !next.Day(hour).Equal(h.Day(hour)) {
+					t.Fatalf("at %s a choice changes the day of %s, of which no node has heard", now, hour)
+				}
 			}
-			if _, ok := h.Pending(now); ok {
-				h = h[:len(h)-1]
+			if h = next; added && h[len(h)-1].Since.After(now.Add(27*time.Hour)) {
+				t.Fatalf("at %s, it begins at %s", now, h[len(h)-1].Since)
 			}
-			h = append(h, c)
 		}
 		last := h.Day(begin.Add(-time.Hour))
 		for hour := begin; hour.Before(begin.AddDate(0, 0, 30)); hour = hour.Add(time.Hour) {

@@ -17,7 +17,6 @@ import (
 	"weir/internal/money"
 	"weir/internal/record"
 	"weir/internal/usage"
-	"weir/internal/zone"
 )
 
 // spend applies calls of a wallet.
@@ -49,7 +48,7 @@ func actsAreStatements(t *testing.T, s InvoiceStore, moves bool) {
 	begin := time.Date(2026, 3, 31, 21, 0, 0, 0, time.UTC) // 1 April in Moscow
 	if moves {
 		for k, name := range []string{"Asia/Vladivostok", "America/New_York", "Asia/Kolkata"} {
-			if _, err := s.SetZone(t.Context(), u.Wallet, name, begin.AddDate(0, 1+k, 12), func(zone.Change) audit.Event { return audit.Event{} }); err != nil {
+			if _, err := s.SetZone(t.Context(), u.Wallet, name, begin.AddDate(0, 1+k, 12), audit.Event{}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -100,7 +100,7 @@ func (b *reports) fill(zones []string) {
 	}
 	for i, name := range zones {
 		var err error
-		if b.zones, err = s.SetZone(ctx, "wal_1", name, b.now.AddDate(0, 0, -9+2*i), func(zone.Change) audit.Event { return audit.Event{} }); err != nil {
+		if b.zones, err = s.SetZone(ctx, "wal_1", name, b.now.AddDate(0, 0, -9+2*i), audit.Event{}); err != nil {
 			b.t.Fatal(err)
 		}
 	}

@@ -21,7 +21,6 @@ import (
 	"weir/internal/record"
 	"weir/internal/usage"
 	"weir/internal/video"
-	"weir/internal/zone"
 )
 
 // Books are a store and a way past it.
@@ -214,7 +213,7 @@ func kept(t *testing.T, b Books) Books {
 			t.Fatal(err)
 		}
 	}
-	if _, err := b.Store.SetZone(ctx, "wal_1", "Europe/Moscow", at.AddDate(0, 0, -3), func(zone.Change) audit.Event { return audit.Event{Action: audit.UserTimezone, Target: "usr_1"} }); err != nil {
+	if _, err := b.Store.SetZone(ctx, "wal_1", "Europe/Moscow", at.AddDate(0, 0, -3), audit.Event{Action: audit.UserTimezone, Target: "usr_1"}); err != nil {
 		t.Fatal(err)
 	}
 	by := audit.Actor{Name: "key:key_1"}

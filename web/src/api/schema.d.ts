@@ -2540,7 +2540,7 @@ export interface paths {
         get: operations["getTimezone"];
         /**
          * Count days by another clock
-         * @description It holds from the next midnight there that is at least an hour away. Days before it stay what they were, so no statement and no act changes. An hour of UTC belongs whole to the day in which it begins. Until it holds, another choice replaces it.
+         * @description It holds from the next midnight there that is at least an hour away. Days before it stay what they were, so no statement and no act changes. An hour of UTC belongs whole to the day in which it begins. Until an hour before, another choice replaces it.
          */
         put: operations["putTimezone"];
         post?: never;
@@ -2637,7 +2637,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What this account is told of by e-mail and webhook */
+        /** The notification settings of this account */
         get: operations["getNotifications"];
         /** Change them; what is left out stays as it is */
         put: operations["putNotifications"];
@@ -16622,7 +16622,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The settings that hold */
+            /** @description The settings */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -16671,7 +16671,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The settings that hold now */
+            /** @description The settings after the change */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];

@@ -1,0 +1,42 @@
+package accountapi
+
+import (
+	"context"
+
+	"weir/internal/apikey"
+)
+
+// CallKey is the key of a call.
+type CallKey struct {
+	ID      string  `json:"id"`
+	Hash    *string `json:"hash"`
+	Name    *string `json:"name"`
+	Deleted bool    `json:"deleted"`
+}
+
+// namedKeys is how many keys are known by name, deleted ones included, the newest first.
+const namedKeys = 1000
+
+// keyNames are the keys of an account by their ids.
+type keyNames map[string]*apikey.Key
+
+func namesOfKeys(ctx context.Context, keys *apikey.Manager, user string) (keyNames, error) {
+	list, err := keys.List(ctx, apikey.Filter{User: user, IncludeDisabled: true, IncludeDeleted: true, Count: namedKeys})
+	names := make(keyNames, len(list))
+	for i := range list {
+		names[list[i].ID] = &list[i]
+	}
+	return names, err
+}
+
+// of is the key with an id; nil for "".
+func (n keyNames) of(id string) *CallKey {
+	if id == "" {
+		return nil
+	}
+	k := n[id]
+	if k == nil {
+		return &CallKey{ID: id, Deleted: true}
+	}
+	return &CallKey{ID: id, Hash: &k.Hash, Name: &k.Name, Deleted: !k.DeletedAt.IsZero()}
+}
