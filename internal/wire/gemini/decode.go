@@ -99,12 +99,6 @@ var (
 	passedTool = set("functionDeclarations", "googleSearch", "googleSearchRetrieval", "urlContext", "codeExecution", "googleMaps", "enterpriseWebSearch", "computerUse")
 )
 
-// ownOnly are the members that providers of this wire do not know: they are taken out of what is sent as it is.
-var ownOnly = set("model", "labels", "serviceTier", "store", "metadata")
-
-// OwnOnly reports whether a top-level member of a request is for the gateway and not for a provider of this wire.
-func OwnOnly(name string) bool { return ownOnly[name] || completion.GatewayOnly(name) }
-
 func set(names ...string) map[string]bool {
 	s := map[string]bool{}
 	for _, name := range names {
