@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"weir/internal/app/apptest"
 	"weir/internal/catalog"
@@ -70,9 +69,7 @@ func TestFailureMatrixOfDialects(t *testing.T) {
 	t.Parallel()
 	patient, hasty := apptest.StartGateway(t, func(s *apptest.Setup) { faultCatalog(t, &s.Declared) }), apptest.StartGateway(t, func(s *apptest.Setup) {
 		faultCatalog(t, &s.Declared)
-		u := &s.Upstream
-		u.FirstByteTimeout, u.StreamFirstByteTimeout, u.IdleTimeout = 2*time.Second, 2*time.Second, 2*time.Second
-		u.TotalTimeout, u.StreamTotalTimeout = 4*time.Second, 4*time.Second
+		apptest.Hasten(&s.Upstream)
 	})
 	places := apptest.NewPlaces()
 	run := func(name string, waits bool, check func(*testing.T)) {

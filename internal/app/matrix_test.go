@@ -2,7 +2,6 @@ package app_test
 
 import (
 	"testing"
-	"time"
 
 	"weir/internal/app/apptest"
 )
@@ -13,9 +12,7 @@ func TestFailureMatrix(t *testing.T) {
 	t.Parallel()
 	// Only the tests of timeouts use short ones: elsewhere a busy machine must not run into them.
 	patient, hasty := apptest.StartGateway(t), apptest.StartGateway(t, func(s *apptest.Setup) {
-		u := &s.Upstream
-		u.FirstByteTimeout, u.StreamFirstByteTimeout, u.IdleTimeout = 2*time.Second, 2*time.Second, 2*time.Second
-		u.TotalTimeout, u.StreamTotalTimeout = 4*time.Second, 4*time.Second
+		apptest.Hasten(&s.Upstream)
 	})
 	// Cells mostly wait, and t.Parallel would limit them to the number of processors.
 	cells, places := 0, apptest.NewPlaces()

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"weir/internal/config"
 )
 
 // Cell is one row of the failure matrix: the fault of an upstream, and the client's result in each mode.
@@ -86,6 +88,13 @@ var Matrix = slices.Concat(
 	again(Cell{stream: Bad}, "u29-role", "u29-done", "u29-empty", "u29-comments"),
 	again(Cell{Whole: served, stream: served, Fine: true}, "u30-missing", "u30-negative", "u30-huge", "u30-strings", "u30-floats", "u31"),
 )
+
+// Hasten shortens the timeouts of upstreams, for cells that wait for one. The whole call may last much longer than one silence: on a busy
+// machine the next provider still has to answer within it.
+func Hasten(u *config.Upstream) {
+	u.FirstByteTimeout, u.StreamFirstByteTimeout, u.IdleTimeout = 2*time.Second, 2*time.Second, 2*time.Second
+	u.TotalTimeout, u.StreamTotalTimeout = 15*time.Second, 15*time.Second
+}
 
 // Shown reports whether a cell of a matrix runs for a wire. With -short, which is for the race detector, each wire runs another eighth of
 // the cells.

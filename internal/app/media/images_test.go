@@ -17,7 +17,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"weir/internal/app/apptest"
 	"weir/internal/catalog"
@@ -200,9 +199,7 @@ func TestImageMatrix(t *testing.T) {
 	}
 	declare := func(s *apptest.Setup) { apptest.DeclarePainters(t, &s.Declared, tested, faults...) }
 	patient, hasty := apptest.StartGateway(t, declare), apptest.StartGateway(t, declare, func(s *apptest.Setup) {
-		u := &s.Upstream
-		u.FirstByteTimeout, u.StreamFirstByteTimeout, u.IdleTimeout = 2*time.Second, 2*time.Second, 2*time.Second
-		u.TotalTimeout, u.StreamTotalTimeout = 4*time.Second, 4*time.Second
+		apptest.Hasten(&s.Upstream)
 	})
 	var all sync.WaitGroup
 	places := make(chan struct{}, 8)

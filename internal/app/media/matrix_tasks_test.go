@@ -6,7 +6,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"weir/internal/app/apptest"
 )
@@ -64,9 +63,7 @@ func TestFailureMatrixOfTasks(t *testing.T) {
 		}
 	}
 	patient, hasty := apptest.StartGateway(t, declare), apptest.StartGateway(t, declare, func(s *apptest.Setup) {
-		u := &s.Upstream
-		u.FirstByteTimeout, u.StreamFirstByteTimeout, u.IdleTimeout = 2*time.Second, 2*time.Second, 2*time.Second
-		u.TotalTimeout, u.StreamTotalTimeout = 4*time.Second, 4*time.Second
+		apptest.Hasten(&s.Upstream)
 	})
 	places := apptest.NewPlaces()
 	for n := range apptest.Matrix {
