@@ -24,7 +24,7 @@ import (
 // operator is the actor in the audit log for changes by the command line.
 var operator = audit.Actor{Name: "operator"}
 
-func (p *place) overlay(listen string) config.Overlay {
+func (p *location) overlay(listen string) config.Overlay {
 	o := config.Overlay{}
 	if p.Data != "" {
 		o["data_dir"] = p.Data
@@ -36,7 +36,7 @@ func (p *place) overlay(listen string) config.Overlay {
 }
 
 // again are the flags that lead another command to the same place.
-func (p *place) again() (flags string) {
+func (p *location) again() (flags string) {
 	if p.Config != "" && p.Config != os.Getenv("WEIR_CONFIG") {
 		flags += " -c " + quoted(p.Config)
 	}
@@ -47,7 +47,7 @@ func (p *place) again() (flags string) {
 }
 
 // anywhere is the same place from any folder, for who reads the log of a service.
-func (p *place) anywhere() *place {
+func (p *location) anywhere() *location {
 	far := *p
 	for _, path := range []*string{&far.Config, &far.Data} {
 		if full, err := filepath.Abs(*path); err == nil && *path != "" {
@@ -58,12 +58,12 @@ func (p *place) anywhere() *place {
 }
 
 // hint makes commands that a text names lead to the same place, so that they can be pasted.
-func (p *place) hint(text string) string {
+func (p *location) hint(text string) string {
 	return hint(text, p.again())
 }
 
 // missing says how to reach the service of a package, for a command that found no ledger without it.
-func (p *place) missing() string {
+func (p *location) missing() string {
 	if _, err := os.Stat(app.Packaged); p.Config != "" || err != nil {
 		return ""
 	}
@@ -92,14 +92,16 @@ func unread(path string) error {
 }
 
 // load reads the configuration for a command that calls no provider.
-func (p *place) load(listen string) (config.Config, error) {
+func (p *location) load(listen string) (config.Config, error) {
 	return p.loadBy(config.LoadForCommand, listen)
 }
 
 // loadAll reads the configuration with all that a node needs.
-func (p *place) loadAll(listen string) (config.Config, error) { return p.loadBy(config.Load, listen) }
+func (p *location) loadAll(listen string) (config.Config, error) {
+	return p.loadBy(config.Load, listen)
+}
 
-func (p *place) loadBy(load func(string, config.Lookup, config.Overlay) (config.Config, error), listen string) (config.Config, error) {
+func (p *location) loadBy(load func(string, config.Lookup, config.Overlay) (config.Config, error), listen string) (config.Config, error) {
 	if err := config.TakeEnvironment(p.Config, os.LookupEnv, os.Setenv); err != nil {
 		return config.Config{}, err
 	}
@@ -107,18 +109,18 @@ func (p *place) loadBy(load func(string, config.Lookup, config.Overlay) (config.
 	return cfg, errors.Join(unread(p.Config), err)
 }
 
-// office opens the store for one command.
-func (p *place) office(ctx context.Context, create bool) (*app.Office, error) {
+// admin opens the store for one command.
+func (p *location) admin(ctx context.Context, create bool) (*app.Admin, error) {
 	cfg, err := p.load("")
 	if err != nil {
 		return nil, err
 	}
-	return app.OpenOffice(ctx, cfg, create)
+	return app.OpenAdmin(ctx, cfg, create)
 }
 
-// officeFor opens the store for a command about one user: a user id, a wallet id, or a name that only one has.
-func (p *place) officeFor(ctx context.Context, user string) (*app.Office, account.User, error) {
-	o, err := p.office(ctx, false)
+// adminFor opens the store for a command about one user: a user id, a wallet id, or a name that only one has.
+func (p *location) adminFor(ctx context.Context, user string) (*app.Admin, account.User, error) {
+	o, err := p.admin(ctx, false)
 	if err != nil {
 		return nil, account.User{}, err
 	}
@@ -164,12 +166,12 @@ type userCmd struct {
 }
 
 type userBootstrapCmd struct {
-	place
+	location
 	Name string `arg:"" help:"Name of the first user."`
 }
 
 func (c *userBootstrapCmd) Run(ctx context.Context) error {
-	o, err := c.office(ctx, true)
+	o, err := c.admin(ctx, true)
 	if err != nil {
 		return err
 	}
@@ -187,13 +189,13 @@ func (c *userBootstrapCmd) Run(ctx context.Context) error {
 }
 
 type userAddCmd struct {
-	place
+	location
 	Name string `arg:"" help:"Name of the user, to be used in other commands."`
 	Role string `help:"user, operator or administrator (${default}): an administrator's management keys change providers, prices and rates." enum:"user,operator,administrator" default:"user" placeholder:"ROLE"`
 }
 
 func (c *userAddCmd) Run(ctx context.Context) error {
-	o, err := c.office(ctx, true)
+	o, err := c.admin(ctx, true)
 	if err != nil {
 		return err
 	}
@@ -209,10 +211,10 @@ func (c *userAddCmd) Run(ctx context.Context) error {
 	return nil
 }
 
-type userListCmd struct{ place }
+type userListCmd struct{ location }
 
 func (c *userListCmd) Run(ctx context.Context) error {
-	o, err := c.office(ctx, false)
+	o, err := c.admin(ctx, false)
 	if err != nil {
 		return err
 	}
@@ -238,13 +240,13 @@ func (c *userListCmd) Run(ctx context.Context) error {
 }
 
 type userRoleCmd struct {
-	place
+	location
 	User string `arg:"" help:"Name or id of the user."`
 	Role string `arg:"" help:"user, operator or administrator." enum:"user,operator,administrator"`
 }
 
 func (c *userRoleCmd) Run(ctx context.Context) error {
-	o, u, err := c.officeFor(ctx, c.User)
+	o, u, err := c.adminFor(ctx, c.User)
 	if err != nil {
 		return err
 	}
@@ -256,10 +258,10 @@ func (c *userRoleCmd) Run(ctx context.Context) error {
 	return nil
 }
 
-type userSetupCmd struct{ place }
+type userSetupCmd struct{ location }
 
 func (c *userSetupCmd) Run(ctx context.Context) error {
-	o, err := c.office(ctx, true)
+	o, err := c.admin(ctx, true)
 	if err != nil {
 		return err
 	}
@@ -276,14 +278,14 @@ func (c *userSetupCmd) Run(ctx context.Context) error {
 }
 
 type userInviteCmd struct {
-	place
+	location
 	Email string `arg:"" optional:"" help:"Whom the link is for: their address is then fixed. Without it, who has the link gives one."`
 	Role  string `help:"user, operator or administrator (${default})." enum:"user,operator,administrator" default:"user" placeholder:"ROLE"`
 	Note  string `help:"What the list of invitations says of it."`
 }
 
 func (c *userInviteCmd) Run(ctx context.Context) error {
-	o, err := c.office(ctx, false)
+	o, err := c.admin(ctx, false)
 	if err != nil {
 		return err
 	}
@@ -302,12 +304,12 @@ func (c *userInviteCmd) Run(ctx context.Context) error {
 }
 
 type userResetCmd struct {
-	place
+	location
 	User string `arg:"" help:"Name or id of the user."`
 }
 
 func (c *userResetCmd) Run(ctx context.Context) error {
-	o, u, err := c.officeFor(ctx, c.User)
+	o, u, err := c.adminFor(ctx, c.User)
 	if err != nil {
 		return err
 	}
@@ -321,12 +323,12 @@ func (c *userResetCmd) Run(ctx context.Context) error {
 }
 
 type userReleaseCmd struct {
-	place
+	location
 	User string `arg:"" help:"Name or id of the user."`
 }
 
 func (c *userReleaseCmd) Run(ctx context.Context) error {
-	o, u, err := c.officeFor(ctx, c.User)
+	o, u, err := c.adminFor(ctx, c.User)
 	if err != nil {
 		return err
 	}
@@ -339,13 +341,13 @@ func (c *userReleaseCmd) Run(ctx context.Context) error {
 }
 
 type userEmailCmd struct {
-	place
+	location
 	User  string `arg:"" help:"Name or id of the user."`
 	Email string `arg:"" help:"The new address. It is not checked whether it is the user's."`
 }
 
 func (c *userEmailCmd) Run(ctx context.Context) error {
-	o, u, err := c.officeFor(ctx, c.User)
+	o, u, err := c.adminFor(ctx, c.User)
 	if err != nil {
 		return err
 	}
@@ -384,7 +386,7 @@ func (p *preferences) text(check func(string) (string, error)) (text string, set
 func shown(preferences string) string { return cmp.Or(preferences, "none") }
 
 type userPreferencesCmd struct {
-	place
+	location
 	User string `arg:"" help:"Name or id of the user."`
 	preferences
 }
@@ -394,7 +396,7 @@ func (c *userPreferencesCmd) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	o, u, err := c.officeFor(ctx, c.User)
+	o, u, err := c.adminFor(ctx, c.User)
 	if err != nil {
 		return err
 	}
@@ -412,13 +414,13 @@ func (c *userPreferencesCmd) Run(ctx context.Context) error {
 }
 
 type userForgetCmd struct {
-	place
+	location
 	User string `arg:"" help:"Name or id of the user."`
 	Yes  bool   `help:"Delete. Without it the command only says what would be deleted."`
 }
 
 func (c *userForgetCmd) Run(ctx context.Context) error {
-	o, u, err := c.officeFor(ctx, c.User)
+	o, u, err := c.adminFor(ctx, c.User)
 	if err != nil {
 		return err
 	}
@@ -435,12 +437,12 @@ func (c *userForgetCmd) Run(ctx context.Context) error {
 }
 
 type userSetCmd struct {
-	place
+	location
 	User string `arg:"" help:"Name or id of the user."`
 }
 
 func (c *userSetCmd) Run(ctx context.Context, verb verb) error {
-	o, u, err := c.officeFor(ctx, c.User)
+	o, u, err := c.adminFor(ctx, c.User)
 	if err != nil {
 		return err
 	}
@@ -470,7 +472,7 @@ type keyCmd struct {
 }
 
 type keyAddCmd struct {
-	place
+	location
 	User       string        `arg:"" help:"Name or id of the user."`
 	Name       string        `help:"What the key is for." default:"key"`
 	Limit      string        `help:"Most rubles that the key may spend." placeholder:"RUBLES"`
@@ -519,7 +521,7 @@ func (r *rates) given() (*apikey.Rates, error) {
 }
 
 type keyRatesCmd struct {
-	place
+	location
 	Key string `arg:"" help:"The key's hash, its beginning, or its label, as weir key list shows them."`
 	rates
 }
@@ -530,7 +532,7 @@ func (c *keyRatesCmd) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	o, err := c.office(ctx, false)
+	o, err := c.admin(ctx, false)
 	if err != nil {
 		return err
 	}
@@ -548,7 +550,7 @@ func (c *keyRatesCmd) Run(ctx context.Context) error {
 }
 
 type keyPreferencesCmd struct {
-	place
+	location
 	Key string `arg:"" help:"The key's hash, its beginning, or its label, as weir key list shows them."`
 	preferences
 }
@@ -558,7 +560,7 @@ func (c *keyPreferencesCmd) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	o, err := c.office(ctx, false)
+	o, err := c.admin(ctx, false)
 	if err != nil {
 		return err
 	}
@@ -583,7 +585,7 @@ func (c *keyPreferencesCmd) Run(ctx context.Context) error {
 }
 
 func (c *keyAddCmd) Run(ctx context.Context) error {
-	o, u, err := c.officeFor(ctx, c.User)
+	o, u, err := c.adminFor(ctx, c.User)
 	if err != nil {
 		return err
 	}
@@ -622,12 +624,12 @@ func (c *keyAddCmd) Run(ctx context.Context) error {
 }
 
 type keyListCmd struct {
-	place
+	location
 	User string `arg:"" optional:"" help:"Name or id of a user; all users without it."`
 }
 
 func (c *keyListCmd) Run(ctx context.Context) error {
-	o, err := c.office(ctx, false)
+	o, err := c.admin(ctx, false)
 	if err != nil {
 		return err
 	}
@@ -660,12 +662,12 @@ func (c *keyListCmd) Run(ctx context.Context) error {
 }
 
 type keySetCmd struct {
-	place
+	location
 	Key string `arg:"" help:"The key's hash, its beginning, or its label, as weir key list shows them."`
 }
 
 func (c *keySetCmd) Run(ctx context.Context, verb verb) error {
-	o, err := c.office(ctx, false)
+	o, err := c.admin(ctx, false)
 	if err != nil {
 		return err
 	}
@@ -694,14 +696,14 @@ func (c *keySetCmd) Run(ctx context.Context, verb verb) error {
 }
 
 type topupCmd struct {
-	place
+	location
 	User   string `arg:"" help:"Name or id of the user."`
 	Amount string `arg:"" help:"Rubles, such as 100 or 0.50."`
 	Ref    string `help:"Id of the payment or contract; each id is credited once." placeholder:"ID"`
 }
 
 func (c *topupCmd) Run(ctx context.Context) error {
-	o, u, err := c.officeFor(ctx, c.User)
+	o, u, err := c.adminFor(ctx, c.User)
 	if err != nil {
 		return err
 	}

@@ -17,10 +17,10 @@ type ledgerAsideCmd struct {
 	Dismiss asideDismissCmd `cmd:"" help:"Dismiss one: it is never charged."`
 }
 
-type asideListCmd struct{ place }
+type asideListCmd struct{ location }
 
 func (c *asideListCmd) Run(ctx context.Context) error {
-	o, err := c.office(ctx, false)
+	o, err := c.admin(ctx, false)
 	if err != nil {
 		return err
 	}
@@ -42,12 +42,12 @@ func (c *asideListCmd) Run(ctx context.Context) error {
 }
 
 type asideRetryCmd struct {
-	place
+	location
 	Number int64 `arg:"" help:"Number of the record, from weir ledger aside list."`
 }
 
 func (c *asideRetryCmd) Run(ctx context.Context) error {
-	o, err := c.office(ctx, false)
+	o, err := c.admin(ctx, false)
 	if err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func (c *asideRetryCmd) Run(ctx context.Context) error {
 }
 
 type asideDismissCmd struct {
-	place
+	location
 	Number int64  `arg:"" help:"Number of the record, from weir ledger aside list."`
 	Reason string `help:"Why, for the audit log." required:"" placeholder:"TEXT"`
 }
@@ -69,7 +69,7 @@ func (c *asideDismissCmd) Run(ctx context.Context) error {
 	if c.Reason == "" || len(c.Reason) > ledger.MaxReason {
 		return errors.New("--reason must say why, in at most 1000 bytes")
 	}
-	o, err := c.office(ctx, false)
+	o, err := c.admin(ctx, false)
 	if err != nil {
 		return err
 	}

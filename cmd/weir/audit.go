@@ -15,7 +15,7 @@ type auditCmd struct {
 }
 
 type auditVerifyCmd struct {
-	place
+	location
 	Mark string `help:"The mark that this command printed earlier (a row's number, a colon, its hash): the log must still have that row." placeholder:"ROW:HASH"`
 	JSON bool   `name:"json" help:"Print the report as JSON."`
 }
@@ -31,7 +31,7 @@ func (c *auditVerifyCmd) Run(ctx context.Context) error {
 			return err
 		}
 	}
-	o, err := c.office(ctx, false)
+	o, err := c.admin(ctx, false)
 	if err != nil {
 		return err
 	}

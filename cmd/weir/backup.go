@@ -13,7 +13,7 @@ import (
 )
 
 type backupCmd struct {
-	place
+	location
 	Folder string `arg:"" help:"Folder for backups, outside of the data directory. Each gets a folder of its own in it."`
 	Keep   int    `help:"Then remove the oldest backups of the folder until so many are left. Without it, all stay." placeholder:"COUNT"`
 }
@@ -45,7 +45,7 @@ func (c *backupCmd) Run(ctx context.Context) error {
 }
 
 type restoreCmd struct {
-	place
+	location
 	Backup string `arg:"" help:"A backup: a folder that weir backup made."`
 	Check  bool   `help:"Compare its files with their checksums, and restore nothing."`
 }

@@ -20,10 +20,10 @@ type batchCmd struct {
 // mostBatches is how many are listed.
 const mostBatches = 1000
 
-type batchListCmd struct{ place }
+type batchListCmd struct{ location }
 
 func (c *batchListCmd) Run(ctx context.Context) error {
-	o, err := c.office(ctx, false)
+	o, err := c.admin(ctx, false)
 	if err != nil {
 		return err
 	}
@@ -45,13 +45,13 @@ func (c *batchListCmd) Run(ctx context.Context) error {
 }
 
 type batchCancelCmd struct {
-	place
+	location
 	ID     string `arg:"" help:"Id of the batch, from weir batch list."`
 	Reason string `help:"Reason that the batch shows to its user, and the audit log to operators." default:"The operator has cancelled the batch." placeholder:"TEXT"`
 }
 
 func (c *batchCancelCmd) Run(ctx context.Context) error {
-	o, err := c.office(ctx, false)
+	o, err := c.admin(ctx, false)
 	if err != nil {
 		return err
 	}

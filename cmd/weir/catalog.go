@@ -19,7 +19,7 @@ import (
 )
 
 type catalogListCmd struct {
-	place
+	location
 	Search string `arg:"" optional:"" help:"Only models whose id contains this."`
 	Type   string `help:"Only models of this type: chat, embedding, moderation, audio_transcription, image, video, audio_speech, rerank." placeholder:"TYPE"`
 }
@@ -106,7 +106,7 @@ func headline(p *catalog.Pricing) string {
 }
 
 type catalogShowCmd struct {
-	place
+	location
 	Model string `arg:"" help:"Id of the model, vendor/model."`
 }
 
@@ -194,7 +194,7 @@ func (c *catalogImportCmd) Run() error {
 }
 
 type catalogUpdateCmd struct {
-	place
+	location
 	From    string `help:"Read the lists from this folder (models-dev, litellm, portkey-models, genai-prices), for machines without a network." type:"existingdir" placeholder:"DIR"`
 	AsOf    string `help:"With --from: day of the lists, such as 2026-11-23; without it, today." placeholder:"DAY"`
 	Least   string `help:"Show only prices that change by more than this share (${default})." default:"0.01" placeholder:"SHARE"`
@@ -239,7 +239,7 @@ func (c *catalogUpdateCmd) Run(ctx context.Context) error {
 }
 
 type catalogPublishCmd struct {
-	place
+	location
 	Least    string `help:"Show only prices that change by more than this share (${default})." default:"0.01" placeholder:"SHARE"`
 	Previous bool   `help:"Go back to the list that was in use before, instead of publishing a draft."`
 	Builtin  bool   `help:"Go back to the list of the program."`

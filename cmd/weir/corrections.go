@@ -34,7 +34,7 @@ func actor(name string) (audit.Actor, error) {
 }
 
 type ledgerAdjustCmd struct {
-	place
+	location
 	User   string `arg:"" help:"Name or id of the user, or id of the wallet."`
 	Amount string `arg:"" help:"Rubles to add. To take some, end the flags with two dashes: weir ledger adjust --reason ... --reference ... -- anna -120.50"`
 	why
@@ -50,7 +50,7 @@ func (c *ledgerAdjustCmd) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	o, u, err := c.officeFor(ctx, c.User)
+	o, u, err := c.adminFor(ctx, c.User)
 	if err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func refundAmount(text string) (money.Nano, error) {
 }
 
 type ledgerRefundCmd struct {
-	place
+	location
 	Generation string `arg:"" help:"Id of the generation, as answers and X-Generation-Id have it (gen-...)."`
 	Amount     string `arg:"" optional:"" help:"Rubles. Without it, all that is left of the charge."`
 	why
@@ -103,7 +103,7 @@ func (c *ledgerRefundCmd) Run(ctx context.Context) error {
 	if r.Amount, err = refundAmount(c.Amount); err != nil {
 		return err
 	}
-	o, err := c.office(ctx, false)
+	o, err := c.admin(ctx, false)
 	if err != nil {
 		return err
 	}
@@ -134,7 +134,7 @@ func (c *ledgerRefundCmd) Run(ctx context.Context) error {
 }
 
 type ledgerStatementCmd struct {
-	place
+	location
 	User  string `arg:"" help:"Name or id of the user, or id of the wallet."`
 	Count int    `help:"How many of the newest (${default})." default:"50"`
 }
@@ -143,7 +143,7 @@ func (c *ledgerStatementCmd) Run(ctx context.Context) error {
 	if c.Count < 1 || c.Count > 10_000 {
 		return errors.New("--count must be from 1 to 10000")
 	}
-	o, u, err := c.officeFor(ctx, c.User)
+	o, u, err := c.adminFor(ctx, c.User)
 	if err != nil {
 		return err
 	}

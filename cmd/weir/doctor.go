@@ -12,7 +12,7 @@ import (
 )
 
 type doctorCmd struct {
-	place
+	location
 	Keys  bool `help:"Also call each provider with each of its keys, which it bills."`
 	Books bool `help:"Also recompute the ledger, which reads all of it."`
 	JSON  bool `name:"json" help:"Print a JSON object for each finding."`

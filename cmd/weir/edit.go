@@ -18,12 +18,12 @@ import (
 )
 
 // editor opens the store, and an editor of the catalog in it.
-func (p *place) editor(ctx context.Context, create bool) (*app.Office, *edit.Editor, error) {
+func (p *location) editor(ctx context.Context, create bool) (*app.Admin, *edit.Editor, error) {
 	cfg, err := p.load("")
 	if err != nil {
 		return nil, nil, err
 	}
-	o, err := app.OpenOffice(ctx, cfg, create)
+	o, err := app.OpenAdmin(ctx, cfg, create)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -74,7 +74,7 @@ func fields(args []string) (set edit.Spec, unset []string, err error) {
 }
 
 // change makes one change and prints its result.
-func (p *place) change(ctx context.Context, c edit.Change, done string) error {
+func (p *location) change(ctx context.Context, c edit.Change, done string) error {
 	o, e, err := p.editor(ctx, c.Create)
 	if err != nil {
 		return err
@@ -125,7 +125,7 @@ func (s *secretFrom) read() (*string, error) {
 }
 
 type providerAddCmd struct {
-	place
+	location
 	secretFrom
 	ID     string   `arg:"" help:"Id of the provider, as provider preferences name it."`
 	Fields []string `arg:"" optional:"" help:"NAME=VALUE, such as base_url=https://api.example.com/v1 name=Example api_key_env=EXAMPLE_KEY data_policy=zero."`
@@ -144,7 +144,7 @@ func (c *providerAddCmd) Run(ctx context.Context) error {
 }
 
 type providerSetCmd struct {
-	place
+	location
 	secretFrom
 	ID     string   `arg:"" help:"Id of the provider."`
 	Fields []string `arg:"" optional:"" help:"NAME=VALUE to set and NAME= to unset, such as name=Example quirks.system_role=true data_policy=."`
@@ -163,7 +163,7 @@ func (c *providerSetCmd) Run(ctx context.Context) error {
 }
 
 type providerSwitchCmd struct {
-	place
+	location
 	ID string `arg:"" help:"Id of the provider."`
 }
 
@@ -172,7 +172,7 @@ func (c *providerSwitchCmd) Run(ctx context.Context, verb verb) error {
 }
 
 type endpointSwitchCmd struct {
-	place
+	location
 	ID string `arg:"" help:"Id of the endpoint: provider/vendor/model, and what else weir catalog endpoint list shows of it."`
 }
 
@@ -181,7 +181,7 @@ func (c *endpointSwitchCmd) Run(ctx context.Context, verb verb) error {
 }
 
 // flip disables, enables or removes a row.
-func (p *place) flip(ctx context.Context, k edit.Kind, id string, verb verb) error {
+func (p *location) flip(ctx context.Context, k edit.Kind, id string, verb verb) error {
 	c, done := edit.Change{Kind: k, ID: id}, "Removed"
 	switch verb {
 	case "disable":
@@ -194,7 +194,7 @@ func (p *place) flip(ctx context.Context, k edit.Kind, id string, verb verb) err
 	return p.change(ctx, c, done)
 }
 
-type providerListCmd struct{ place }
+type providerListCmd struct{ location }
 
 func (c *providerListCmd) Run(ctx context.Context) error {
 	b, err := c.built(ctx)
@@ -243,7 +243,7 @@ func rowVersion(r *edit.Row) string {
 }
 
 type endpointListCmd struct {
-	place
+	location
 	Search string `arg:"" optional:"" help:"Only endpoints whose id contains this."`
 }
 
@@ -269,7 +269,7 @@ func (c *endpointListCmd) Run(ctx context.Context) error {
 }
 
 type endpointAddCmd struct {
-	place
+	location
 	Provider string   `arg:"" help:"Id of the provider; or provider/vendor/model, and no model after it."`
 	Model    string   `arg:"" optional:"" help:"Id of the model, vendor/model."`
 	Fields   []string `arg:"" optional:"" help:"NAME=VALUE, such as price_usd.prompt=0.6 price_usd.completion=0.9 context_length=128000 upstream_id=their-name."`
@@ -294,7 +294,7 @@ func (c *endpointAddCmd) Run(ctx context.Context) error {
 }
 
 type endpointSetCmd struct {
-	place
+	location
 	ID     string   `arg:"" help:"Id of the endpoint."`
 	Fields []string `arg:"" help:"NAME=VALUE to set and NAME= to unset, such as prices.prompt=0.05 prices.completion=0.1 thresholds=."`
 }
@@ -308,7 +308,7 @@ func (c *endpointSetCmd) Run(ctx context.Context) error {
 }
 
 type catalogHistoryCmd struct {
-	place
+	location
 	Count int `short:"n" help:"Number of changes to show, the latest first (${default})." default:"20"`
 }
 
@@ -337,7 +337,7 @@ type rateCmd struct {
 	Set  rateSetCmd  `cmd:"" help:"Set the rate, the margin or both."`
 }
 
-type rateShowCmd struct{ place }
+type rateShowCmd struct{ location }
 
 func (c *rateShowCmd) Run(ctx context.Context) error {
 	b, err := c.built(ctx)
@@ -351,7 +351,7 @@ func (c *rateShowCmd) Run(ctx context.Context) error {
 	return nil
 }
 
-type rateListCmd struct{ place }
+type rateListCmd struct{ location }
 
 func (c *rateListCmd) Run(ctx context.Context) error {
 	o, e, err := c.editor(ctx, false)
@@ -372,7 +372,7 @@ func (c *rateListCmd) Run(ctx context.Context) error {
 }
 
 type rateSetCmd struct {
-	place
+	location
 	Rate   string `arg:"" optional:"" help:"Rubles per dollar, such as 81.50."`
 	Margin string `help:"Fraction added to the price: 0.15 is 15 %." placeholder:"PART"`
 	From   string `help:"When it takes effect, such as 2026-12-01T00:00:00+03:00. Without it, at once." placeholder:"TIME"`
@@ -409,7 +409,7 @@ type secretsCmd struct {
 	Rotate secretsRotateCmd `cmd:"" help:"Encrypt all secrets of the database with the current master key."`
 }
 
-type secretsRotateCmd struct{ place }
+type secretsRotateCmd struct{ location }
 
 func (c *secretsRotateCmd) Run(ctx context.Context) error {
 	o, e, err := c.editor(ctx, false)

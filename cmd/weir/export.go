@@ -12,7 +12,7 @@ import (
 )
 
 type exportCmd struct {
-	place
+	location
 	From string `help:"First day, of UTC; a week ago by default, so that days that were not whole yet are completed." placeholder:"2026-11-01"`
 	To   string `help:"Last day; yesterday by default." placeholder:"2026-11-30"`
 	Into string `help:"Folder for the files; overrides export of the configuration." placeholder:"DIR"`

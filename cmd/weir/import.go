@@ -22,7 +22,7 @@ import (
 	"weir/internal/catalog/edit"
 	"weir/internal/config"
 	"weir/internal/fault"
-	"weir/internal/foreign"
+	"weir/internal/gatewayimport"
 	"weir/internal/preset"
 )
 
@@ -33,7 +33,7 @@ type importCmd struct {
 
 // importing has what both gateways' commands have.
 type importing struct {
-	place
+	location
 	Files []string `arg:"" help:"The exported files."`
 	User  string   `help:"Name or id of the user whom keys and presets are made for." required:"" placeholder:"USER"`
 	Keys  string   `name:"keys-to" help:"New file for the secrets of the keys that are made, one name and key a line. It must not exist." placeholder:"FILE"`
@@ -44,7 +44,7 @@ type importing struct {
 type importOpenRouterCmd struct{ importing }
 
 func (c *importOpenRouterCmd) Run(ctx context.Context) error {
-	return c.run(ctx, foreign.OpenRouter, false)
+	return c.run(ctx, gatewayimport.OpenRouter, false)
 }
 
 type importLiteLLMCmd struct {
@@ -53,7 +53,7 @@ type importLiteLLMCmd struct {
 }
 
 func (c *importLiteLLMCmd) Run(ctx context.Context) error {
-	return c.run(ctx, foreign.LiteLLM, c.Credentials)
+	return c.run(ctx, gatewayimport.LiteLLM, c.Credentials)
 }
 
 func (c *importing) run(ctx context.Context, source string, credentials bool) error {
@@ -69,7 +69,7 @@ func (c *importing) run(ctx context.Context, source string, credentials bool) er
 	if err != nil {
 		return err
 	}
-	o, u, err := c.officeFor(ctx, c.User)
+	o, u, err := c.adminFor(ctx, c.User)
 	if err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func (c *importing) run(ctx context.Context, source string, credentials bool) er
 			return err
 		}
 	}
-	a := &foreign.Account{User: u.ID, Keys: o.Keys, Presets: preset.NewManager(o.Store, time.Now), Check: accountapi.PresetChecker(built.Snapshot), Actor: by, Now: time.Now()}
+	a := &gatewayimport.Account{User: u.ID, Keys: o.Keys, Presets: preset.NewManager(o.Store, time.Now), Check: accountapi.PresetChecker(built.Snapshot), Actor: by, Now: time.Now()}
 	since := "of the configuration"
 	if !built.Rate.From.IsZero() {
 		since = "since " + built.Rate.From.Format(time.DateOnly)
@@ -102,7 +102,7 @@ func (c *importing) run(ctx context.Context, source string, credentials bool) er
 }
 
 // planOf reads the files against the catalog as it is now.
-func planOf(ctx context.Context, e *edit.Editor, cfg *config.Config, source string, files []foreign.File, credentials bool) (*foreign.Plan, *edit.Built, error) {
+func planOf(ctx context.Context, e *edit.Editor, cfg *config.Config, source string, files []gatewayimport.File, credentials bool) (*gatewayimport.Plan, *edit.Built, error) {
 	built, err := e.Built(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -115,12 +115,12 @@ func planOf(ctx context.Context, e *edit.Editor, cfg *config.Config, source stri
 	if err != nil {
 		return nil, nil, err
 	}
-	plan, err := foreign.Read(source, files, foreign.World{Model: foreign.Models(built.Snapshot), Rate: rubles, Rates: rates, Credentials: credentials, Now: time.Now()})
+	plan, err := gatewayimport.Read(source, files, gatewayimport.World{Model: gatewayimport.Models(built.Snapshot), Rate: rubles, Rates: rates, Credentials: credentials, Now: time.Now()})
 	return plan, built, err
 }
 
-func readForeign(paths []string) (files []foreign.File, err error) {
-	left := int64(foreign.MaxBytes) + 1
+func readForeign(paths []string) (files []gatewayimport.File, err error) {
+	left := int64(gatewayimport.MaxBytes) + 1
 	for _, path := range paths {
 		f, err := os.Open(path)
 		if err != nil {
@@ -132,18 +132,18 @@ func readForeign(paths []string) (files []foreign.File, err error) {
 			return nil, err
 		}
 		left -= int64(len(text))
-		files = append(files, foreign.File{Name: path, Text: text})
+		files = append(files, gatewayimport.File{Name: path, Text: text})
 	}
 	return files, nil
 }
 
 // apply makes the keys and presets. The file for the secrets is opened before anything is made, so that none is lost.
-func (c *importing) apply(ctx context.Context, plan *foreign.Plan, a *foreign.Account, u *account.User) error {
+func (c *importing) apply(ctx context.Context, plan *gatewayimport.Plan, a *gatewayimport.Account, u *account.User) error {
 	preview, err := plan.Apply(ctx, a, true)
 	if err != nil {
 		return err
 	}
-	keys, presets := preview.Count(foreign.New)
+	keys, presets := preview.Count(gatewayimport.New)
 	if c.Dry || keys+presets == 0 {
 		if err := printItems(preview); err != nil {
 			return err
@@ -177,7 +177,7 @@ func (c *importing) apply(ctx context.Context, plan *foreign.Plan, a *foreign.Ac
 	if err := printItems(result); err != nil {
 		return err
 	}
-	keys, presets = result.Count(foreign.Made)
+	keys, presets = result.Count(gatewayimport.Made)
 	fmt.Printf("\nMade %d keys and %d presets for %s.", keys, presets, u.Name)
 	if keys > 0 {
 		fmt.Printf(" The secrets are in %s; they cannot be shown again.", c.Keys)
@@ -187,7 +187,7 @@ func (c *importing) apply(ctx context.Context, plan *foreign.Plan, a *foreign.Ac
 }
 
 // writeSecrets writes a line for each key that was made: its name, a tab, its text.
-func writeSecrets(out *os.File, r *foreign.Result) error {
+func writeSecrets(out *os.File, r *gatewayimport.Result) error {
 	w := bufio.NewWriter(out)
 	for i := range r.Keys {
 		if k := &r.Keys[i]; k.Secret != "" {
@@ -200,7 +200,7 @@ func writeSecrets(out *os.File, r *foreign.Result) error {
 	return out.Sync()
 }
 
-func printItems(r *foreign.Result) error {
+func printItems(r *gatewayimport.Result) error {
 	if len(r.Keys) > 0 {
 		err := table("KEY\tLIMIT\tMODELS\tEXPIRES\tOUTCOME", func(w *tabwriter.Writer) {
 			for i := range r.Keys {
@@ -235,7 +235,7 @@ func limitText(l *apikey.Limit) string {
 	return strings.TrimSpace(l.Amount.String() + " " + string(l.Reset))
 }
 
-func outcomeText(i *foreign.Item, dropped []string) string {
+func outcomeText(i *gatewayimport.Item, dropped []string) string {
 	s := string(i.Outcome)
 	if i.Reason != "" {
 		s += ": " + cmp.Or(i.Why, reasons[i.Reason])
@@ -246,18 +246,18 @@ func outcomeText(i *foreign.Item, dropped []string) string {
 	return s
 }
 
-var reasons = map[foreign.Reason]string{
-	foreign.Expired:    "it has expired",
-	foreign.NoName:     "it has no name, or one that another has",
-	foreign.NotActive:  "it is not active there",
-	foreign.NoContent:  "a list does not have what it says; export it with GET /presets/{slug}",
-	foreign.NoModel:    "none of its models is served here",
-	foreign.Management: "it administers their gateway",
-	foreign.WrongLimit: "its limit, allowance or expiry cannot be read",
-	foreign.NoRoom:     "the account has as many as it may have",
+var reasons = map[gatewayimport.Reason]string{
+	gatewayimport.Expired:    "it has expired",
+	gatewayimport.NoName:     "it has no name, or one that another has",
+	gatewayimport.NotActive:  "it is not active there",
+	gatewayimport.NoContent:  "a list does not have what it says; export it with GET /presets/{slug}",
+	gatewayimport.NoModel:    "none of its models is served here",
+	gatewayimport.Management: "it administers their gateway",
+	gatewayimport.WrongLimit: "its limit, allowance or expiry cannot be read",
+	gatewayimport.NoRoom:     "the account has as many as it may have",
 }
 
-func printLost(plan *foreign.Plan) {
+func printLost(plan *gatewayimport.Plan) {
 	if len(plan.Lost) == 0 {
 		return
 	}
@@ -267,18 +267,18 @@ func printLost(plan *foreign.Plan) {
 	}
 }
 
-var fates = map[foreign.Fate]string{
-	foreign.Secret:     "a secret or its hash",
-	foreign.Statistics: "statistics",
-	foreign.Identity:   "names and times of their records",
-	foreign.Operator:   "the operator sets it here",
-	foreign.BuiltIn:    "it happens here without a setting",
-	foreign.None:       "no counterpart",
-	foreign.Unknown:    "not known",
+var fates = map[gatewayimport.Fate]string{
+	gatewayimport.Secret:     "a secret or its hash",
+	gatewayimport.Statistics: "statistics",
+	gatewayimport.Identity:   "names and times of their records",
+	gatewayimport.Operator:   "the operator sets it here",
+	gatewayimport.BuiltIn:    "it happens here without a setting",
+	gatewayimport.None:       "no counterpart",
+	gatewayimport.Unknown:    "not known",
 }
 
 // credentials gives the keys of providers to those of ours that have none.
-func (c *importing) credentials(ctx context.Context, e *edit.Editor, built *edit.Built, plan *foreign.Plan, by audit.Actor) {
+func (c *importing) credentials(ctx context.Context, e *edit.Editor, built *edit.Built, plan *gatewayimport.Plan, by audit.Actor) {
 	for i := range plan.Credentials {
 		k := &plan.Credentials[i]
 		v := built.Provider(k.Provider)

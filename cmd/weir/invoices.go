@@ -29,8 +29,8 @@ type invoiceCmd struct {
 }
 
 // invoices opens the store and what makes invoices.
-func (p *place) invoices(ctx context.Context) (*app.Office, *invoice.Manager, error) {
-	o, err := p.office(ctx, false)
+func (p *location) invoices(ctx context.Context) (*app.Admin, *invoice.Manager, error) {
+	o, err := p.admin(ctx, false)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -43,7 +43,7 @@ func (p *place) invoices(ctx context.Context) (*app.Office, *invoice.Manager, er
 }
 
 type invoiceListCmd struct {
-	place
+	location
 	User  string `help:"Name or id of a user; without it, of all." placeholder:"USER"`
 	State string `help:"Only those that are open, paid or cancelled." placeholder:"STATE"`
 	Count int    `help:"How many of the newest (${default})." default:"50"`
@@ -90,7 +90,7 @@ func (c *invoiceListCmd) Run(ctx context.Context) error {
 }
 
 type invoicePaidCmd struct {
-	place
+	location
 	Invoice   string `arg:"" help:"Number or id of the invoice."`
 	Amount    string `arg:"" optional:"" help:"Rubles that arrived. Without it, what is missing of the total."`
 	Reference string `help:"Number of the bank's document; each document is credited once." required:"" placeholder:"NUMBER"`
@@ -158,7 +158,7 @@ func missing(i *invoice.Invoice) string {
 }
 
 type invoiceRefundCmd struct {
-	place
+	location
 	Invoice string `arg:"" help:"Number or id of the invoice."`
 	Amount  string `arg:"" help:"Rubles that were paid back."`
 	why
@@ -197,7 +197,7 @@ func (c *invoiceRefundCmd) Run(ctx context.Context) error {
 }
 
 type invoiceCancelCmd struct {
-	place
+	location
 	Invoice string `arg:"" help:"Number or id of the invoice."`
 	Actor   string `help:"Your name, for the audit log." placeholder:"NAME"`
 }
@@ -224,7 +224,7 @@ func (c *invoiceCancelCmd) Run(ctx context.Context) error {
 }
 
 type invoiceImportCmd struct {
-	place
+	location
 	File  string `arg:"" help:"The bank's file, such as kl_to_1c.txt."`
 	Dry   bool   `help:"Only say what would be credited."`
 	Actor string `help:"Your name, for the audit log." placeholder:"NAME"`
@@ -283,7 +283,7 @@ func (c *invoiceImportCmd) Run(ctx context.Context) error {
 }
 
 type invoicePdfCmd struct {
-	place
+	location
 	Name string `arg:"" help:"Number or id of an invoice, or id of an act (act_...)."`
 	Out  string `help:"The file to write." required:"" placeholder:"FILE"`
 }
@@ -302,7 +302,7 @@ func (c *invoicePdfCmd) Run(ctx context.Context) error {
 }
 
 type invoiceActsCmd struct {
-	place
+	location
 	Month string `help:"The last month; the one that was closed last if it is left out." placeholder:"2026-10"`
 	Actor string `help:"Your name, for the audit log." placeholder:"NAME"`
 }

@@ -16,7 +16,7 @@ type ledgerJournalCmd struct {
 	Repair  journalRepairCmd  `cmd:"" help:"Give up what cannot be read and keep the rest, after copying damaged files. Stop the node first."`
 }
 
-type journalInspectCmd struct{ place }
+type journalInspectCmd struct{ location }
 
 var errDamaged = errors.New("the journal is damaged: restore the files from a copy, or run weir ledger journal repair")
 
@@ -65,7 +65,7 @@ func wording(s *journal.Segment) string {
 	return text
 }
 
-type journalRepairCmd struct{ place }
+type journalRepairCmd struct{ location }
 
 func (c *journalRepairCmd) Run() error {
 	cfg, err := c.load("")

@@ -505,7 +505,7 @@ func (b *books) charges(t *testing.T, c *customer) (calls int64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, err := app.OpenOffice(t.Context(), cfg, false)
+	o, err := app.OpenAdmin(t.Context(), cfg, false)
 	if err != nil {
 		t.Fatal(err)
 	}

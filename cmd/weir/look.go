@@ -29,7 +29,7 @@ type ledgerCmd struct {
 }
 
 type ledgerVerifyCmd struct {
-	place
+	location
 	JSON        bool   `name:"json" help:"Print the report as JSON."`
 	Anchor      string `help:"Compare with the length and hash of the chain in this file." type:"existingfile" placeholder:"FILE"`
 	WriteAnchor string `help:"Write length and hash of the chain to this file, if the ledger is balanced. Store it where users of the database cannot change it." placeholder:"FILE"`
@@ -43,7 +43,7 @@ func (c *ledgerVerifyCmd) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	o, err := app.OpenOffice(ctx, cfg, false)
+	o, err := app.OpenAdmin(ctx, cfg, false)
 	if err != nil {
 		return err
 	}
@@ -87,12 +87,12 @@ func (c *ledgerVerifyCmd) Run(ctx context.Context) error {
 }
 
 type ledgerExplainCmd struct {
-	place
+	location
 	Generation string `arg:"" help:"Id of the generation, as answers and X-Generation-Id have it (gen-...)."`
 }
 
 func (c *ledgerExplainCmd) Run(ctx context.Context) error {
-	o, err := c.office(ctx, false)
+	o, err := c.admin(ctx, false)
 	if err != nil {
 		return err
 	}
@@ -118,7 +118,7 @@ type catalogCmd struct {
 }
 
 // built returns the catalog of the configuration and, if there is one, the database.
-func (p *place) built(ctx context.Context) (*edit.Built, error) {
+func (p *location) built(ctx context.Context) (*edit.Built, error) {
 	cfg, err := p.load("")
 	if err != nil {
 		return nil, err
@@ -138,7 +138,7 @@ func built(ctx context.Context, cfg config.Config) (*edit.Built, error) {
 }
 
 // snapshot returns the catalog alone, without the parts that only editing needs.
-func (p *place) snapshot(ctx context.Context) (*catalog.Snapshot, error) {
+func (p *location) snapshot(ctx context.Context) (*catalog.Snapshot, error) {
 	cfg, err := p.load("")
 	if err != nil {
 		return nil, err
@@ -163,7 +163,7 @@ type routeCmd struct {
 }
 
 type routeExplainCmd struct {
-	place
+	location
 	Model string `arg:"" optional:"" help:"Id of the model, or - to read a whole chat request from standard input."`
 	Body  string `help:"File with a whole chat request, instead of a model." type:"existingfile" placeholder:"FILE"`
 	User  string `help:"Name or id of a user whose preferences apply, too." placeholder:"USER"`
@@ -213,7 +213,7 @@ func (c *routeExplainCmd) defaults(ctx context.Context, cfg config.Config) (d ap
 	if c.User != "" && c.Key != "" {
 		return d, errors.New("give --user or --key, not both: a key has one user")
 	}
-	o, err := app.OpenOffice(ctx, cfg, false)
+	o, err := app.OpenAdmin(ctx, cfg, false)
 	if err != nil {
 		return d, err
 	}

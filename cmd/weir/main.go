@@ -19,8 +19,8 @@ import (
 	"weir/internal/plugin/pdftext"
 )
 
-// place holds the flags for the configuration file and the data directory.
-type place struct {
+// location holds the flags for the configuration file and the data directory.
+type location struct {
 	Config string `short:"c" help:"Configuration file (see weir.example.yaml). Without it, defaults and WEIR_* variables apply." placeholder:"FILE" env:"WEIR_CONFIG"`
 	Data   string `help:"Data directory; overrides data_dir of the configuration." placeholder:"DIR"`
 }
@@ -164,7 +164,7 @@ func (versionCmd) Run() error {
 }
 
 type serveCmd struct {
-	place
+	location
 	Listen string `help:"Address to serve on; overrides server.listen." placeholder:"HOST:PORT"`
 }
 

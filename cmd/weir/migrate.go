@@ -12,7 +12,7 @@ import (
 )
 
 type migrateCmd struct {
-	place
+	location
 	To string `help:"The other database, which must be new: postgres://user:password@host/name, or the path of a SQLite file." placeholder:"DSN" env:"WEIR_MIGRATE_TO"`
 }
 

@@ -19,7 +19,7 @@ type paymentsCmd struct {
 }
 
 type paymentsListCmd struct {
-	place
+	location
 	User  string `help:"Name or id of a user; without it, of all." placeholder:"USER"`
 	Open  bool   `help:"Only those that have not ended, or have a problem."`
 	Count int    `help:"How many of the newest (${default})." default:"50"`
@@ -29,7 +29,7 @@ func (c *paymentsListCmd) Run(ctx context.Context) error {
 	if c.Count < 1 || c.Count > 10_000 {
 		return errors.New("--count must be from 1 to 10000")
 	}
-	o, err := c.office(ctx, false)
+	o, err := c.admin(ctx, false)
 	if err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func (c *paymentsListCmd) Run(ctx context.Context) error {
 }
 
 type paymentsCheckCmd struct {
-	place
+	location
 	Days int `help:"How many days back (${default})." default:"30"`
 }
 
@@ -71,7 +71,7 @@ func (c *paymentsCheckCmd) Run(ctx context.Context) error {
 	if c.Days < 1 || c.Days > 1100 {
 		return errors.New("--days must be from 1 to 1100")
 	}
-	o, err := c.office(ctx, false)
+	o, err := c.admin(ctx, false)
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func (c *paymentsCheckCmd) Run(ctx context.Context) error {
 }
 
 type paymentsRefundCmd struct {
-	place
+	location
 	Payment string `arg:"" help:"Id of the payment (pay_...)."`
 	Amount  string `arg:"" optional:"" help:"Rubles. Without it, all that is left."`
 	why
@@ -113,7 +113,7 @@ func (c *paymentsRefundCmd) Run(ctx context.Context) error {
 	if g.Amount, err = refundAmount(c.Amount); err != nil {
 		return err
 	}
-	o, err := c.office(ctx, false)
+	o, err := c.admin(ctx, false)
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,7 @@ import (
 	"weir/internal/config"
 )
 
-type readyCmd struct{ place }
+type readyCmd struct{ location }
 
 // readyFor bounds the question. A node that takes longer is not one to send calls to.
 const readyFor = 5 * time.Second

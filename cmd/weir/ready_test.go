@@ -48,7 +48,7 @@ func TestReady(t *testing.T) {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := (&readyCmd{place{Config: file}}).Run(t.Context()); err != nil {
+		if err := (&readyCmd{location{Config: file}}).Run(t.Context()); err != nil {
 			t.Error(err)
 		}
 	})

@@ -19,7 +19,7 @@ import (
 )
 
 type topCmd struct {
-	place
+	location
 	URL   string        `name:"url" help:"Operators' listener of the node; without it, that of the configuration." placeholder:"URL"`
 	Once  bool          `help:"Print one frame, with averages since the node started, and end."`
 	Every time.Duration `default:"2s" help:"Time between frames." placeholder:"DURATION"`

@@ -16,7 +16,7 @@ type providersCmd struct {
 }
 
 type providerTestCmd struct {
-	place
+	location
 	ID   string `arg:"" help:"Id of the provider, see: weir catalog provider list"`
 	All  bool   `help:"Also make an image."`
 	JSON bool   `name:"json" help:"Print a JSON object for each call."`

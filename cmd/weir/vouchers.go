@@ -19,7 +19,7 @@ type vouchersCmd struct {
 }
 
 type vouchersCreateCmd struct {
-	place
+	location
 	Amount  string `arg:"" help:"Rubles that a code is worth."`
 	Codes   int64  `help:"How many codes (${default})." default:"1"`
 	Uses    int64  `help:"How many accounts may redeem each code (${default}). An account redeems one code of a batch." default:"1"`
@@ -40,7 +40,7 @@ func (c *vouchersCreateCmd) Run(ctx context.Context) error {
 	if order.ExpiresAt, err = momentOf(c.Expires); err != nil {
 		return fmt.Errorf("--expires: %w", err)
 	}
-	o, err := c.office(ctx, false)
+	o, err := c.admin(ctx, false)
 	if err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func ending(t time.Time, never string) string {
 }
 
 type vouchersListCmd struct {
-	place
+	location
 	Count int `help:"How many of the newest (${default})." default:"50"`
 }
 
@@ -91,7 +91,7 @@ func (c *vouchersListCmd) Run(ctx context.Context) error {
 	if c.Count < 1 || c.Count > 10_000 {
 		return errors.New("--count must be from 1 to 10000")
 	}
-	o, err := c.office(ctx, false)
+	o, err := c.admin(ctx, false)
 	if err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func (c *vouchersListCmd) Run(ctx context.Context) error {
 }
 
 type vouchersRevokeCmd struct {
-	place
+	location
 	Batch string `arg:"" help:"Id of the batch (vb_...)."`
 	Actor string `help:"Your name, for the audit log." placeholder:"NAME"`
 }
@@ -123,7 +123,7 @@ func (c *vouchersRevokeCmd) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	o, err := c.office(ctx, false)
+	o, err := c.admin(ctx, false)
 	if err != nil {
 		return err
 	}

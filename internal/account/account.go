@@ -11,7 +11,7 @@ import (
 	"weir/internal/apikey"
 	"weir/internal/audit"
 	"weir/internal/fault"
-	"weir/internal/oneline"
+	"weir/internal/usertext"
 	"weir/internal/zone"
 )
 
@@ -261,7 +261,7 @@ func CheckName(name string) error {
 	if strings.HasPrefix(name, "usr_") || strings.HasPrefix(name, "wal_") {
 		return fault.Field("account.Name", "name", "name must not begin with usr_ or wal_, as ids do.").Coded("looks_like_id")
 	}
-	if !oneline.Is(name) {
+	if !usertext.Is(name) {
 		return fault.Field("account.Name", "name", "name must not contain control characters, or characters that change the direction of text.").Coded("control_characters")
 	}
 	return nil

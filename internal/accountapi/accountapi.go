@@ -8,6 +8,7 @@ import (
 
 	"weir/internal/account"
 	"weir/internal/apikey"
+	"weir/internal/auth"
 	"weir/internal/catalog"
 	"weir/internal/chat"
 	"weir/internal/fault"
@@ -18,7 +19,6 @@ import (
 	"weir/internal/operation"
 	"weir/internal/ownkey"
 	"weir/internal/payment"
-	"weir/internal/person"
 	"weir/internal/preset"
 	"weir/internal/rate"
 	"weir/internal/report"
@@ -34,7 +34,7 @@ type Deps struct {
 	Payments *payment.Service // nil: payments are off
 	Invoices *invoice.Manager // nil: there are none
 	Accounts *account.Manager
-	People   *person.Manager // nil: there is no sign-in
+	People   *auth.Manager // nil: there is no sign-in
 	History  *history.Manager
 	Chats    *chat.Manager
 	Presets  *preset.Manager

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"weir/internal/fault"
-	"weir/internal/foreign"
+	"weir/internal/gatewayimport"
 	"weir/internal/limit"
 	"weir/internal/limit/quota"
 	"weir/internal/money"
@@ -88,7 +88,7 @@ func imports(d Deps) operation.Operation {
 	running := limit.NewCount() // by users: two at once could make a key twice, and take memory
 	return operation.Of(operation.Operation{
 		Method: "POST", Path: "/api/import", ID: "importFromOthers", Access: operation.Management, Fresh: true, Tag: "account",
-		Body: 3*foreign.MaxBytes + 64<<10, // files as texts, in which bytes are escaped
+		Body: 3*gatewayimport.MaxBytes + 64<<10, // files as texts, in which bytes are escaped
 		Form: rawjson.Limits{Depth: 4, Keys: 1000, Values: 1000}, Summary: "Keys and presets from the files of OpenRouter or LiteLLM", Answer: "What became of the files",
 		Description: "Says what the files become here and what is lost, and with `dry_run: false` makes it. What has a name that the account has already stays as it is. " +
 			"New keys have new secrets, which are shown in this answer alone.",
@@ -105,11 +105,11 @@ func imports(d Deps) operation.Operation {
 }
 
 func importFiles(ctx context.Context, d Deps, c *operation.Call, in *ImportInput) (out Import, err error) {
-	files := make([]foreign.File, len(in.Files))
+	files := make([]gatewayimport.File, len(in.Files))
 	for i, f := range in.Files {
-		files[i] = foreign.File{Name: cmp.Or(f.Name, "The file"), Text: []byte(f.Text)}
+		files[i] = gatewayimport.File{Name: cmp.Or(f.Name, "The file"), Text: []byte(f.Text)}
 	}
-	if err := c.Charge(foreign.Memory(files)); err != nil {
+	if err := c.Charge(gatewayimport.Memory(files)); err != nil {
 		return out, err
 	}
 	records, err := d.Rates.Rates(ctx)
@@ -125,12 +125,12 @@ func importFiles(ctx context.Context, d Deps, c *operation.Call, in *ImportInput
 	if !ok {
 		return out, fault.Newf(fault.Internal, "accountapi.import", "The rate %q is no number.", effective.RubPerUSD)
 	}
-	plan, err := foreign.Read(in.Source, files, foreign.World{Model: foreign.Models(snapshot), Rate: rubles, Rates: d.MostRates, Now: c.At})
+	plan, err := gatewayimport.Read(in.Source, files, gatewayimport.World{Model: gatewayimport.Models(snapshot), Rate: rubles, Rates: d.MostRates, Now: c.At})
 	if err != nil {
 		return out, err
 	}
 	dry := in.DryRun == nil || *in.DryRun // who wants something made has to say so
-	result, err := plan.Apply(ctx, &foreign.Account{User: c.User, Keys: d.Keys, Presets: d.Presets, Check: PresetChecker(snapshot), Actor: c.Actor, Now: c.At}, dry)
+	result, err := plan.Apply(ctx, &gatewayimport.Account{User: c.User, Keys: d.Keys, Presets: d.Presets, Check: PresetChecker(snapshot), Actor: c.Actor, Now: c.At}, dry)
 	if err != nil {
 		return out, err
 	}
@@ -150,11 +150,11 @@ func importFiles(ctx context.Context, d Deps, c *operation.Call, in *ImportInput
 	return out, nil
 }
 
-func outcomeOf(i *foreign.Item, name string, dropped []string) ImportOutcome {
+func outcomeOf(i *gatewayimport.Item, name string, dropped []string) ImportOutcome {
 	return ImportOutcome{Name: name, Outcome: string(i.Outcome), Reason: OrNull(string(i.Reason)), Sentence: OrNull(i.Why), ModelsNotHere: dropped}
 }
 
-func importedKey(i *foreign.Item) ImportedKey {
+func importedKey(i *gatewayimport.Item) ImportedKey {
 	k := i.Key
 	out := ImportedKey{
 		ImportOutcome: outcomeOf(i, k.Name, k.Dropped), RateLimits: ratesOf(k.Rates), AllowedModels: listOrNull(k.Models), ExpiresAt: Moment(k.ExpiresAt), Disabled: k.Disabled, Key: OrNull(i.Secret),
@@ -165,9 +165,9 @@ func importedKey(i *foreign.Item) ImportedKey {
 	return out
 }
 
-func importedPreset(i *foreign.Item) ImportedPreset {
+func importedPreset(i *gatewayimport.Item) ImportedPreset {
 	p := ImportedPreset{ImportOutcome: outcomeOf(i, i.Preset.Name, i.Preset.Dropped), Description: OrNull(i.Preset.Description)}
-	if i.Outcome != foreign.Refused {
+	if i.Outcome != gatewayimport.Refused {
 		p.PresetContent = contentOf(string(i.Preset.Content))
 	}
 	return p

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"weir/internal/apikey"
+	"weir/internal/auth"
 	"weir/internal/fault"
 	"weir/internal/operation"
-	"weir/internal/person"
 )
 
 // Invitation is a link with which somebody makes an account.
@@ -24,7 +24,7 @@ type Invitation struct {
 	URL           string    `json:"url,omitempty"` // only in the answer that made it
 }
 
-func invitationOf(t *person.Token) Invitation {
+func invitationOf(t *auth.Token) Invitation {
 	return Invitation{ID: t.ID, Email: OrNull(t.Email), Role: string(t.Role), Note: t.Note, CreatorUserID: OrNull(t.User), CreatedAt: t.CreatedAt, ExpiresAt: t.ExpiresAt}
 }
 
@@ -39,7 +39,7 @@ type invitationID struct {
 	ID string `json:"-" path:"id"` // of the invitation
 }
 
-func invitations(people *person.Manager) []operation.Operation {
+func invitations(people *auth.Manager) []operation.Operation {
 	operators := func(c *operation.Call) error { return mayInvite(people, c, apikey.User) }
 	return []operation.Operation{
 		operation.Of(operation.Operation{
@@ -69,7 +69,7 @@ func invitations(people *person.Manager) []operation.Operation {
 			if err != nil {
 				return none, err
 			}
-			i := slices.IndexFunc(all, func(t person.Token) bool { return t.ID == in.ID })
+			i := slices.IndexFunc(all, func(t auth.Token) bool { return t.ID == in.ID })
 			if i < 0 {
 				return none, fault.New(fault.NotFound, "accountapi.deleteInvitation", "There is no such invitation.")
 			}
@@ -82,7 +82,7 @@ func invitations(people *person.Manager) []operation.Operation {
 }
 
 // invite makes an invitation. Its link is shown this once.
-func invite(ctx context.Context, people *person.Manager, c *operation.Call, in *InvitationInput) (out Invitation, err error) {
+func invite(ctx context.Context, people *auth.Manager, c *operation.Call, in *InvitationInput) (out Invitation, err error) {
 	role := apikey.Role(cmp.Or(in.Role, string(apikey.User)))
 	if role != apikey.User && role != apikey.Operator && role != apikey.Administrator {
 		return out, fault.Field("accountapi.createInvitation", "role", "role must be user, operator or administrator.").Coded("role")
@@ -101,11 +101,11 @@ func invite(ctx context.Context, people *person.Manager, c *operation.Call, in *
 }
 
 // mayInvite fails where the caller may not invite somebody with a role.
-func mayInvite(people *person.Manager, c *operation.Call, role apikey.Role) error {
+func mayInvite(people *auth.Manager, c *operation.Call, role apikey.Role) error {
 	if people == nil {
 		return fault.New(fault.NotFound, "accountapi.invitations", "Sign-in is switched off on this gateway.")
 	}
-	if person.MayInvite(c.Role, role) {
+	if auth.MayInvite(c.Role, role) {
 		return nil
 	}
 	return fault.New(fault.PermissionDenied, "accountapi.invitations", "This is for operators; roles above user are given by administrators.")

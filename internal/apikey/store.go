@@ -11,7 +11,7 @@ import (
 	"weir/internal/audit"
 	"weir/internal/fault"
 	"weir/internal/money"
-	"weir/internal/oneline"
+	"weir/internal/usertext"
 )
 
 // MaxPerUser is how many keys a user may have that are not deleted.
@@ -572,7 +572,7 @@ func checkName(name string) error {
 	if name == "" || len(name) > maxNameLen {
 		return fault.Field("apikey.Name", "name", "name must have 1 to %d bytes.", maxNameLen).Coded("length_bytes", "most", maxNameLen)
 	}
-	if !oneline.Is(name) {
+	if !usertext.Is(name) {
 		return fault.Field("apikey.Name", "name", "name must not contain control characters, or characters that change the direction of text.").Coded("control_characters")
 	}
 	return nil

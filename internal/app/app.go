@@ -19,6 +19,7 @@ import (
 	"weir/internal/account"
 	"weir/internal/accountapi"
 	"weir/internal/apikey"
+	"weir/internal/auth"
 	"weir/internal/batch"
 	"weir/internal/catalog"
 	"weir/internal/catalog/edit"
@@ -26,14 +27,13 @@ import (
 	"weir/internal/config"
 	"weir/internal/fault"
 	"weir/internal/health"
-	"weir/internal/hint"
 	"weir/internal/history"
 	"weir/internal/httpapi"
 	"weir/internal/idempotency"
+	"weir/internal/invalidate"
 	"weir/internal/ledger"
 	"weir/internal/loop"
 	"weir/internal/mail"
-	"weir/internal/person"
 	"weir/internal/plugin"
 	"weir/internal/plugin/pdftext"
 	"weir/internal/preset"
@@ -64,7 +64,7 @@ type Gateway struct {
 	catalog  *catalog.Current
 	live     *live
 	looks    *loop.Loop // of live, for changes
-	hints    *hint.Hearer
+	hints    *invalidate.Hearer
 	others   peers
 	absence  absence // of the database
 	health   *health.Registry
@@ -76,7 +76,7 @@ type Gateway struct {
 	videos   *video.Service
 	batches  *batch.Service
 	clock    func() time.Time
-	people   *person.Manager
+	people   *auth.Manager
 	editor   *edit.Editor
 	mail     *mail.Sender // nil: no mail is sent
 	api      *httpapi.API

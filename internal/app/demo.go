@@ -141,10 +141,10 @@ func (g *Gateway) demoAccess(ctx context.Context, balance string) (demoAccess, e
 	}
 	by := audit.Actor{Name: "demo"}
 	keys := apikey.NewManager(g.store, nil, time.Now, 0)
-	office := &Office{Store: g.store, Users: account.NewManager(g.store, nil, time.Now), Keys: keys}
-	user, err := office.UserNamed(ctx, demoUser)
+	admin := &Admin{Store: g.store, Users: account.NewManager(g.store, nil, time.Now), Keys: keys}
+	user, err := admin.UserNamed(ctx, demoUser)
 	if err != nil {
-		if user, err = office.Users.CreateAs(ctx, demoUser, apikey.Administrator, by); err != nil {
+		if user, err = admin.Users.CreateAs(ctx, demoUser, apikey.Administrator, by); err != nil {
 			return demoAccess{}, err
 		}
 	}

@@ -66,7 +66,7 @@ func (d Doctor) Examine(ctx context.Context, cfg config.Config, report func(Find
 	d.folder()
 	d.network()
 	d.operators()
-	o, err := OpenOffice(ctx, cfg, false)
+	o, err := OpenAdmin(ctx, cfg, false)
 	if missing := new(noLedger); errors.As(err, missing) {
 		d.say(Weak, "database", "make the first user: weir user bootstrap NAME", "there is no ledger %s yet", string(*missing))
 	} else if err != nil {
@@ -231,7 +231,7 @@ func (d *Doctor) judge(pair *tls.Certificate, what, host, renew string) {
 // clockOff is how far the clocks of a node and of its database may be apart: leases and limits go by both.
 const clockOff = 2 * time.Second
 
-func (d *Doctor) database(ctx context.Context, o *Office) {
+func (d *Doctor) database(ctx context.Context, o *Admin) {
 	const part = "database"
 	began := time.Now()
 	now, err := o.Store.Clock(ctx)
@@ -261,7 +261,7 @@ func (d *Doctor) database(ctx context.Context, o *Office) {
 	}
 }
 
-func (d *Doctor) storage(ctx context.Context, o *Office) {
+func (d *Doctor) storage(ctx context.Context, o *Admin) {
 	const part = "storage"
 	k, err := o.Store.Kept(ctx)
 	if err != nil {
@@ -280,7 +280,7 @@ func (d *Doctor) storage(ctx context.Context, o *Office) {
 	d.good(part, "%s", text)
 }
 
-func (d *Doctor) people(ctx context.Context, o *Office) {
+func (d *Doctor) people(ctx context.Context, o *Admin) {
 	const part = "sign-in"
 	f, err := o.people().Features(ctx)
 	switch {
@@ -303,7 +303,7 @@ func (d *Doctor) people(ctx context.Context, o *Office) {
 	}
 }
 
-func (d *Doctor) books(ctx context.Context, o *Office) {
+func (d *Doctor) books(ctx context.Context, o *Admin) {
 	r, err := o.Verify(ctx, d.cfg.DataDir, ledger.Anchor{})
 	switch {
 	case err != nil:

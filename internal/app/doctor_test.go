@@ -33,7 +33,7 @@ func clinic(t *testing.T, change func(*config.Config)) config.Config {
 	}
 	cfg.Providers = []config.Provider{{ID: "hut", BaseURL: "http://" + listener.Addr().String() + "/v1", APIKey: config.NewSecret("x"),
 		Models: []config.Offer{{ID: "a/chat", UpstreamID: "chat", Prices: config.Prices{Prompt: "1", Completion: "1"}}}}}
-	o, err := app.OpenOffice(t.Context(), cfg, true)
+	o, err := app.OpenAdmin(t.Context(), cfg, true)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -209,7 +209,7 @@ func (d *Doctor) writable(part, setting, path string) {
 }
 
 // nodes compares what the nodes of a database say that they serve.
-func (d *Doctor) nodes(ctx context.Context, o *Office) {
+func (d *Doctor) nodes(ctx context.Context, o *Admin) {
 	const part = "nodes"
 	all, err := o.Store.AllServing(ctx)
 	if err != nil {

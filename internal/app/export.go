@@ -12,18 +12,18 @@ import (
 
 // ExportCalls exports the calls of each day from first to last, and passes each day to report.
 func ExportCalls(ctx context.Context, cfg config.Config, first, last time.Time, version string, report func(export.Day, export.Outcome) error) error {
-	office, err := OpenOffice(ctx, cfg, false)
+	admin, err := OpenAdmin(ctx, cfg, false)
 	if err != nil {
 		return err
 	}
-	defer office.Close()
+	defer admin.Close()
 	files, err := openExports(&cfg)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = files.Close() }()
 	for day := first; !day.After(last); day = day.AddDate(0, 0, 1) {
-		d, outcome, err := export.Calls(ctx, office.Store, files, day, version)
+		d, outcome, err := export.Calls(ctx, admin.Store, files, day, version)
 		if err != nil {
 			return err
 		}

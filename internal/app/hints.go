@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"weir/internal/apikey"
-	"weir/internal/hint"
+	"weir/internal/invalidate"
 	"weir/internal/ownkey"
 	"weir/internal/preset"
 )
@@ -19,17 +19,17 @@ const (
 
 // hearer listens to the changes of other nodes and commands. What hints are about is read again by the clock, too, at the latest after
 // lookEvery or the like: a hint makes it sooner.
-func (g *Gateway) hearer(keys *apikey.Verifier, presets *preset.Manager, own *ownkey.Manager) *hint.Hearer {
-	cfg := hint.Config{Pause: hintPause, First: hintFirst, Most: hintMost, Now: time.Now, Rand: rand.Float64, Log: g.slog}
-	return hint.New(g.store, cfg, func(t hint.Topic, u hint.Users) {
+func (g *Gateway) hearer(keys *apikey.Verifier, presets *preset.Manager, own *ownkey.Manager) *invalidate.Hearer {
+	cfg := invalidate.Config{Pause: hintPause, First: hintFirst, Most: hintMost, Now: time.Now, Rand: rand.Float64, Log: g.slog}
+	return invalidate.New(g.store, cfg, func(t invalidate.Topic, u invalidate.Users) {
 		switch t {
-		case hint.Keys:
+		case invalidate.Keys:
 			keys.LookAgain(u.Has)
-		case hint.Presets:
+		case invalidate.Presets:
 			presets.LookAgain(u.Has)
-		case hint.ProviderKeys:
+		case invalidate.ProviderKeys:
 			own.LookAgain(u.Has)
-		case hint.Catalog:
+		case invalidate.Catalog:
 			g.looks.Wake()
 		}
 	})

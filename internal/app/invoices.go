@@ -33,7 +33,7 @@ func newInvoices(s invoice.Store, c *config.Invoices, unlease func(context.Conte
 }
 
 // Invoices is what makes invoices, for commands.
-func (o *Office) Invoices() (*invoice.Manager, error) {
+func (o *Admin) Invoices() (*invoice.Manager, error) {
 	m, err := newInvoices(o.Store, &o.cfg.Invoices, nil)
 	if err == nil && m == nil {
 		err = errors.New("invoices are not enabled; set invoices.enabled and invoices.seller, see docs/invoices.md")
@@ -42,7 +42,7 @@ func (o *Office) Invoices() (*invoice.Manager, error) {
 }
 
 // PrintInvoice prints an invoice, by its number or id, or an act by its id.
-func (o *Office) PrintInvoice(ctx context.Context, m *invoice.Manager, name string) ([]byte, error) {
+func (o *Admin) PrintInvoice(ctx context.Context, m *invoice.Manager, name string) ([]byte, error) {
 	if strings.HasPrefix(name, "act_") {
 		a, err := m.Act(ctx, name, "")
 		if err != nil {

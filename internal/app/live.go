@@ -237,7 +237,7 @@ func BuildCatalog(ctx context.Context, cfg config.Config) (*edit.Built, error) {
 		return nil, err
 	}
 	var s edit.State
-	o, err := OpenOffice(ctx, cfg, false)
+	o, err := OpenAdmin(ctx, cfg, false)
 	if errors.As(err, new(noLedger)) {
 		return l.BuildCatalog(&s, true)
 	}
@@ -251,9 +251,9 @@ func BuildCatalog(ctx context.Context, cfg config.Config) (*edit.Built, error) {
 	return l.BuildCatalog(&s, true)
 }
 
-// Editor returns an editor of the catalog in the office's store. The configuration should be that of the nodes, because the database cannot
+// Editor returns an editor of the catalog in the admin's store. The configuration should be that of the nodes, because the database cannot
 // change the rows that it declares.
-func (o *Office) Editor(cfg config.Config) (*edit.Editor, error) {
+func (o *Admin) Editor(cfg config.Config) (*edit.Editor, error) {
 	ring, err := cfg.Ring(os.LookupEnv)
 	if err != nil {
 		return nil, err
@@ -265,7 +265,7 @@ func (o *Office) Editor(cfg config.Config) (*edit.Editor, error) {
 
 // RotateSecrets encrypts every secret of the store again: provider credentials, which e keeps, the secrets that sign events, and people's
 // own keys. It refuses as long as a node runs that does not have the current master key: that one could open none of them any more.
-func (o *Office) RotateSecrets(ctx context.Context, e *edit.Editor, by audit.Actor) (int, error) {
+func (o *Admin) RotateSecrets(ctx context.Context, e *edit.Editor, by audit.Actor) (int, error) {
 	if err := o.nodesHaveKey(ctx); err != nil {
 		return 0, err
 	}

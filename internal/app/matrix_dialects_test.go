@@ -71,7 +71,7 @@ func TestFailureMatrixOfDialects(t *testing.T) {
 		faultCatalog(t, &s.Declared)
 		apptest.Hasten(&s.Upstream)
 	})
-	places := apptest.NewPlaces()
+	places := apptest.NewSlots()
 	run := func(name string, waits bool, check func(*testing.T)) {
 		places.Run(waits, func() { t.Run(name, check) })
 	}

@@ -15,7 +15,7 @@ func TestFailureMatrix(t *testing.T) {
 		apptest.Hasten(&s.Upstream)
 	})
 	// Cells mostly wait, and t.Parallel would limit them to the number of processors.
-	cells, places := 0, apptest.NewPlaces()
+	cells, places := 0, apptest.NewSlots()
 	run := func(name string, waits bool, check func(*testing.T)) {
 		cells++
 		places.Run(waits, func() { t.Run(name, check) })

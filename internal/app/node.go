@@ -34,9 +34,9 @@ func (n Node) WrapRelay(wrap func(httpapi.Completer) httpapi.Completer) {
 	n.api.Relay = wrap(n.api.Relay)
 }
 
-// Office returns an office on the node's store.
-func (n Node) Office() *Office {
-	return &Office{Store: n.store, Users: account.NewManager(n.store, nil, n.api.Now), Keys: apikey.NewManager(n.store, nil, n.api.Now, 0)}
+// Admin returns an Admin on the node's store.
+func (n Node) Admin() *Admin {
+	return &Admin{Store: n.store, Users: account.NewManager(n.store, nil, n.api.Now), Keys: apikey.NewManager(n.store, nil, n.api.Now, 0)}
 }
 
 // Health returns the node's registry of endpoint health.

@@ -69,7 +69,7 @@ func (g *Gateway) makePayments() (*httpapi.Payments, error) {
 }
 
 // payments makes what takes payments, for commands.
-func (o *Office) payments() (*payment.Service, error) {
+func (o *Admin) payments() (*payment.Service, error) {
 	s, err := newPayments(o.Store, &o.cfg.Payments, slog.New(slog.DiscardHandler), nil)
 	if err == nil && s == nil {
 		err = fmt.Errorf("no payment provider is configured; set payments.provider, see docs/payments.md")
@@ -78,12 +78,12 @@ func (o *Office) payments() (*payment.Service, error) {
 }
 
 // Payments lists payments, the newest first.
-func (o *Office) Payments(ctx context.Context, q payment.Query) ([]payment.Payment, error) {
+func (o *Admin) Payments(ctx context.Context, q payment.Query) ([]payment.Payment, error) {
 	return o.Store.Payments(ctx, q)
 }
 
 // ComparePayments compares the payments since a time with the provider's list, and brings them to what it says.
-func (o *Office) ComparePayments(ctx context.Context, since time.Time) (found []payment.Finding, seen int, paid, refunded money.Nano, err error) {
+func (o *Admin) ComparePayments(ctx context.Context, since time.Time) (found []payment.Finding, seen int, paid, refunded money.Nano, err error) {
 	s, err := o.payments()
 	if err != nil {
 		return nil, 0, 0, 0, err
@@ -92,7 +92,7 @@ func (o *Office) ComparePayments(ctx context.Context, since time.Time) (found []
 }
 
 // RefundPayment gives money of a payment back to the payer.
-func (o *Office) RefundPayment(ctx context.Context, g payment.Give, by audit.Actor) (payment.Refund, error) {
+func (o *Admin) RefundPayment(ctx context.Context, g payment.Give, by audit.Actor) (payment.Refund, error) {
 	s, err := o.payments()
 	if err != nil {
 		return payment.Refund{}, err

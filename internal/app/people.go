@@ -14,17 +14,17 @@ import (
 	"weir/internal/account"
 	"weir/internal/apikey"
 	"weir/internal/audit"
+	"weir/internal/auth"
 	"weir/internal/config"
 	"weir/internal/fetch"
 	"weir/internal/loop"
 	"weir/internal/mail"
 	"weir/internal/oidc"
-	"weir/internal/person"
 )
 
 // makePeople makes what signs people in, and what sends them mail.
-func (g *Gateway) makePeople(keys person.Keys, f *fetch.Client) (*person.Manager, error) {
-	var mailer person.Mailer // nil without a server
+func (g *Gateway) makePeople(keys auth.Keys, f *fetch.Client) (*auth.Manager, error) {
+	var mailer auth.Mailer // nil without a server
 	if m := &g.cfg.Mail; m.Host != "" {
 		sender, err := mail.New(mailConfig(m, g.publicURL), g.slog, time.Now)
 		if err != nil {
@@ -34,7 +34,7 @@ func (g *Gateway) makePeople(keys person.Keys, f *fetch.Client) (*person.Manager
 		g.onClose(func(context.Context) { sender.Stop() })
 		mailer, g.mail = sender, sender
 	}
-	people := person.NewManager(g.store, keys, mailer, time.Now, signIn(&g.cfg))
+	people := auth.NewManager(g.store, keys, mailer, time.Now, signIn(&g.cfg))
 	if len(g.cfg.SignIn.Providers) > 0 {
 		people.AllowElsewhere(elsewhere(&g.cfg.SignIn, f))
 	}
@@ -56,7 +56,7 @@ func elsewhere(s *config.SignIn, f *fetch.Client) *oidc.Client {
 	for i := range s.Providers {
 		p := &s.Providers[i]
 		all = append(all, oidc.Provider{
-			Provider: person.Provider{ID: p.ID, Name: p.Name, Issuer: p.Issuer, Domains: p.Domains, SignUp: p.SignUp, TrustEmail: p.TrustEmail},
+			Provider: auth.Provider{ID: p.ID, Name: p.Name, Issuer: p.Issuer, Domains: p.Domains, SignUp: p.SignUp, TrustEmail: p.TrustEmail},
 			ClientID: p.ClientID, ClientSecret: p.ClientSecret.Reveal(), Scopes: p.Scopes, EmailClaim: p.EmailClaim,
 		})
 	}
@@ -70,9 +70,9 @@ const (
 	sweepPeopleAt    = 1000 // sessions, and links, of one transaction
 )
 
-func signIn(cfg *config.Config) person.Config {
+func signIn(cfg *config.Config) auth.Config {
 	s := &cfg.SignIn
-	return person.Config{SignUp: person.SignUp(s.SignUp), Idle: s.SessionIdle, Longest: s.SessionMax, NoPassword: !s.Passwords}
+	return auth.Config{SignUp: auth.SignUp(s.SignUp), Idle: s.SessionIdle, Longest: s.SessionMax, NoPassword: !s.Passwords}
 }
 
 // setupFile keeps the link that makes the first administrator, in the data directory.
@@ -102,16 +102,16 @@ func (g *Gateway) offerSetup(ctx context.Context) {
 }
 
 // people makes a manager for commands. It sends no mail: commands print their links, and may send them.
-func (o *Office) people() *person.Manager {
+func (o *Admin) people() *auth.Manager {
 	c := signIn(&o.cfg)
-	if c.SignUp == person.Closed {
-		c.SignUp = person.ByInvite // who runs commands decides
+	if c.SignUp == auth.Closed {
+		c.SignUp = auth.ByInvite // who runs commands decides
 	}
-	return person.NewManager(o.Store, o.Keys, nil, time.Now, c)
+	return auth.NewManager(o.Store, o.Keys, nil, time.Now, c)
 }
 
 // link makes a path of the interface a whole address.
-func (o *Office) link(path string) string {
+func (o *Admin) link(path string) string {
 	if url := o.cfg.Server.PublicURL; url != "" {
 		return url + path
 	}
@@ -123,7 +123,7 @@ func (o *Office) link(path string) string {
 }
 
 // SetupLink makes the link with which the first administrator signs in, "" when one can already.
-func (o *Office) SetupLink(ctx context.Context) (string, error) {
+func (o *Admin) SetupLink(ctx context.Context) (string, error) {
 	path, err := o.people().BeginSetup(ctx)
 	if err != nil || path == "" {
 		return "", err
@@ -132,7 +132,7 @@ func (o *Office) SetupLink(ctx context.Context) (string, error) {
 }
 
 // Invite makes a link with which somebody signs up, and sends it to their address. With a link, the error is why it was not sent.
-func (o *Office) Invite(ctx context.Context, email, note string, role apikey.Role, by audit.Actor) (string, error) {
+func (o *Admin) Invite(ctx context.Context, email, note string, role apikey.Role, by audit.Actor) (string, error) {
 	path, _, err := o.people().Invite(ctx, email, note, role, by, "")
 	if err != nil {
 		return "", err
@@ -141,14 +141,14 @@ func (o *Office) Invite(ctx context.Context, email, note string, role apikey.Rol
 	if email == "" || o.cfg.Mail.Host == "" {
 		return link, ErrNoMail
 	}
-	return link, o.mail(ctx, person.Mail{To: email, Kind: person.MailInvited, Link: path})
+	return link, o.mail(ctx, auth.Mail{To: email, Kind: auth.MailInvited, Link: path})
 }
 
 // ErrNoMail says that an invitation was made, and that no mail was meant to be sent.
 var ErrNoMail = errors.New("there is no address, or no mail.host")
 
 // mail sends one mail for a command.
-func (o *Office) mail(ctx context.Context, m person.Mail) error {
+func (o *Admin) mail(ctx context.Context, m auth.Mail) error {
 	if o.cfg.Mail.Password.Missing() {
 		return errors.New("the password of the mail server (mail.password) is not there")
 	}
@@ -164,17 +164,17 @@ func mailConfig(m *config.Mail, base func() string) mail.Config {
 }
 
 // ResetLink makes a link with which a user chooses a new password.
-func (o *Office) ResetLink(ctx context.Context, u account.User, by audit.Actor) (string, error) {
+func (o *Admin) ResetLink(ctx context.Context, u account.User, by audit.Actor) (string, error) {
 	path, err := o.people().ResetLink(ctx, u.ID, by)
 	return o.link(path), err
 }
 
 // ReleasePasskey signs a user in again without a passkey, whose account required one that is lost.
-func (o *Office) ReleasePasskey(ctx context.Context, u account.User, by audit.Actor) error {
+func (o *Admin) ReleasePasskey(ctx context.Context, u account.User, by audit.Actor) error {
 	return o.people().ReleaseFor(ctx, u, by)
 }
 
 // SetAddress gives a user another e-mail address.
-func (o *Office) SetAddress(ctx context.Context, u account.User, email string, by audit.Actor) error {
+func (o *Admin) SetAddress(ctx context.Context, u account.User, email string, by audit.Actor) error {
 	return o.people().SetAddress(ctx, u.ID, email, by)
 }

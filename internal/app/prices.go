@@ -22,23 +22,23 @@ import (
 )
 
 // updaterOf makes the updater of the configuration's price lists.
-func updaterOf(cfg *config.Config, shelf update.Shelf) *update.Updater {
+func updaterOf(cfg *config.Config, store update.Store) *update.Updater {
 	p := &cfg.PriceLists
 	return update.New(update.Config{
-		Dir: cfg.PriceDir(), Shelf: shelf, Timeout: p.Timeout, MaxBytes: int64(p.MaxBytes), Now: time.Now,
+		Dir: cfg.PriceDir(), Store: store, Timeout: p.Timeout, MaxBytes: int64(p.MaxBytes), Now: time.Now,
 		Lists:  update.Lists{ModelsDev: p.ModelsDev, LiteLLM: p.LiteLLM, Portkey: p.Portkey, GenAI: p.GenAIPrices},
 		Bounds: update.Bounds{Drop: p.MaxDrop.Fraction(), Rise: p.MaxRise.Fraction(), Gone: p.MaxGone.Fraction(), New: p.MaxNew.Fraction()},
 	})
 }
 
-// shelf keeps published lists with the ledger, so that all nodes charge by the same one.
-type shelf struct {
+// priceStore keeps published lists with the ledger, so that all nodes charge by the same one.
+type priceStore struct {
 	store  edit.Store
 	editor *edit.Editor
 	by     audit.Actor
 }
 
-func (s *shelf) Published(ctx context.Context) (update.Published, error) {
+func (s *priceStore) Published(ctx context.Context) (update.Published, error) {
 	state, err := s.store.CatalogState(ctx)
 	if err != nil {
 		return update.Published{}, err
@@ -46,15 +46,15 @@ func (s *shelf) Published(ctx context.Context) (update.Published, error) {
 	return s.lists(ctx, &state.Prices)
 }
 
-func (s *shelf) lists(ctx context.Context, p *edit.Prices) (out update.Published, err error) {
+func (s *priceStore) lists(ctx context.Context, p *edit.Prices) (out update.Published, err error) {
 	if out.Last = p.Data; p.Approved != "" {
 		out.Approved, err = s.store.PriceList(ctx, p.Approved)
 	}
 	return out, err
 }
 
-// Publish is update.Shelf.Publish.
-func (s *shelf) Publish(ctx context.Context, choose func(update.Published) (*update.Choice, error)) error {
+// Publish is update.Store.Publish.
+func (s *priceStore) Publish(ctx context.Context, choose func(update.Published) (*update.Choice, error)) error {
 	return s.editor.PublishPrices(ctx, func(now *edit.Prices) (*edit.Prices, error) {
 		lists, err := s.lists(ctx, now)
 		if err != nil {
@@ -72,15 +72,15 @@ func (s *shelf) Publish(ctx context.Context, choose func(update.Published) (*upd
 	}, s.by)
 }
 
-// priceShelf is the shelf of an office.
-func (o *Office) priceShelf(by audit.Actor) (*shelf, error) {
+// storedPrices is the price store of an admin.
+func (o *Admin) storedPrices(by audit.Actor) (*priceStore, error) {
 	editor, err := o.Editor(o.cfg)
-	return &shelf{store: o.Store, editor: editor, by: by}, err
+	return &priceStore{store: o.Store, editor: editor, by: by}, err
 }
 
 // withPrices calls f with the updater of a configuration. Where there is no ledger yet, it can only make drafts.
 func withPrices(ctx context.Context, cfg config.Config, by audit.Actor, draftOnly bool, f func(*update.Updater) (update.Draft, error)) (update.Draft, error) {
-	o, err := OpenOffice(ctx, cfg, false)
+	o, err := OpenAdmin(ctx, cfg, false)
 	if draftOnly && IsNoLedger(err) {
 		return f(updaterOf(&cfg, nil))
 	}
@@ -88,7 +88,7 @@ func withPrices(ctx context.Context, cfg config.Config, by audit.Actor, draftOnl
 		return update.Draft{}, err
 	}
 	defer o.Close()
-	s, err := o.priceShelf(by)
+	s, err := o.storedPrices(by)
 	if err != nil {
 		return update.Draft{}, err
 	}
@@ -117,12 +117,12 @@ func DraftedPrices(ctx context.Context, cfg config.Config) (update.Draft, error)
 
 // RestorePrices takes a published list back on all nodes: for the one before it, or for that of the program.
 func RestorePrices(ctx context.Context, cfg config.Config, toProgram bool, by audit.Actor) (asOf string, err error) {
-	o, err := OpenOffice(ctx, cfg, false)
+	o, err := OpenAdmin(ctx, cfg, false)
 	if err != nil {
 		return "", err
 	}
 	defer o.Close()
-	s, err := o.priceShelf(by)
+	s, err := o.storedPrices(by)
 	if err != nil {
 		return "", err
 	}
@@ -191,7 +191,7 @@ func (l *live) adoptPrices(ctx context.Context, cfg *config.Config, s *edit.Stat
 		return s, nil
 	}
 	builder := &live{store: l.store, ring: l.ring, more: l.more, now: l.now, log: l.log, cfg: *cfg} // this one is locked
-	err = (&shelf{store: l.store, editor: edit.NewEditor(l.store, builder, l.ring, l.now, nil), by: audit.Actor{Name: "weir"}}).Publish(ctx, func(now update.Published) (*update.Choice, error) {
+	err = (&priceStore{store: l.store, editor: edit.NewEditor(l.store, builder, l.ring, l.now, nil), by: audit.Actor{Name: "weir"}}).Publish(ctx, func(now update.Published) (*update.Choice, error) {
 		if now.Last != nil {
 			return nil, nil
 		}
@@ -234,7 +234,7 @@ func warnOfDefaultRate(log *slog.Logger, snap *catalog.Snapshot, isDefault bool,
 // after a minute, so that a node that is restarted all the time does not burden the servers of the lists.
 func (g *Gateway) updating() *loop.Loop {
 	p := &g.cfg.PriceLists
-	u := updaterOf(&g.cfg, &shelf{store: g.store, editor: edit.NewEditor(g.store, g.live, g.live.ring, time.Now, g.live.refresh), by: audit.Actor{Name: "weir"}})
+	u := updaterOf(&g.cfg, &priceStore{store: g.store, editor: edit.NewEditor(g.store, g.live, g.live.ring, time.Now, g.live.refresh), by: audit.Actor{Name: "weir"}})
 	return loop.New(min(time.Minute, p.Every), func(ctx context.Context) time.Duration {
 		updatePrices(ctx, u, p.Publish == "within_bounds", g.slog)
 		return p.Every

@@ -66,7 +66,7 @@ func TestRunningNodeUsesPublishedPrices(t *testing.T) {
 		if err := os.MkdirAll(cfg.PriceDir(), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		o, err := OpenOffice(t.Context(), cfg, false)
+		o, err := OpenAdmin(t.Context(), cfg, false)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -146,7 +146,7 @@ func (g *Gateway) comparing() *loop.Loop {
 }
 
 // nodesHaveKey fails when a node that runs has another current master key than this command, and not this one beside it.
-func (o *Office) nodesHaveKey(ctx context.Context) error {
+func (o *Admin) nodesHaveKey(ctx context.Context) error {
 	ring, err := o.cfg.Ring(os.LookupEnv)
 	if err != nil || !ring.Ready() {
 		return err

@@ -11,7 +11,7 @@ import (
 	"weir/internal/audit"
 	"weir/internal/fault"
 	"weir/internal/loop"
-	"weir/internal/oneline"
+	"weir/internal/usertext"
 )
 
 // MaxContent is how long one chat may be, in bytes.
@@ -139,7 +139,7 @@ func (c *Chat) check() error {
 		return fault.Field(op, "id", "The id of a chat is %d to %d lower-case Latin letters and digits.", minID, maxID).Coded("chat_id", "least", minID, "most", maxID)
 	}
 	c.Title = strings.TrimSpace(c.Title)
-	if n := utf8.RuneCountInString(c.Title); n == 0 || n > maxTitle || !oneline.Is(c.Title) {
+	if n := utf8.RuneCountInString(c.Title); n == 0 || n > maxTitle || !usertext.Is(c.Title) {
 		return fault.Field(op, "title", "title must be one line of 1 to %d characters.", maxTitle).Coded("title", "most", maxTitle)
 	}
 	if len(c.Content) > MaxContent {

@@ -52,7 +52,7 @@ type Config struct {
 	Runtime     Runtime          `yaml:"runtime" reload:"restart"`
 
 	list    *builtin.List // prices of built-in models; nil: those of the program
-	places  places        // where values were set, for messages
+	places  positions     // where values were set, for messages
 	written time.Time     // modification time of the file; zero without one
 	// forCommand says that secrets and addresses which a command does not need may be missing; see LoadForCommand.
 	forCommand bool

@@ -18,24 +18,24 @@ import (
 // Overlay sets scalars by their path, such as "server.listen": the values of flags.
 type Overlay map[string]string
 
-// place is where something was set: a line of the file, a variable, or "a flag".
-type place struct {
+// position is where something was set: a line of the file, a variable, or "a flag".
+type position struct {
 	by   string // the file's path, the variable, or "a flag"
 	line int    // 0: not in a file
 }
 
-func (p place) String() string {
+func (p position) String() string {
 	if p.line == 0 {
 		return p.by
 	}
 	return p.by + ":" + strconv.Itoa(p.line)
 }
 
-// places maps paths to where they were set.
-type places map[string]place
+// positions maps paths to where they were set.
+type positions map[string]position
 
 // of returns the position of a value, or of the section that contains it.
-func (p places) of(path string) string {
+func (p positions) of(path string) string {
 	for path != "" {
 		if at, ok := p[path]; ok {
 			return at.String()
@@ -100,14 +100,14 @@ func readFile(path string) (data []byte, written time.Time, err error) {
 }
 
 func (c Config) parse(path string, data []byte, env Lookup, overlay Overlay) (Config, error) {
-	c.places = places{}
+	c.places = positions{}
 	c.keys = func() []string { return builtinKeys(env) }
 	l := loader{file: path, env: env, places: c.places, forCommand: c.forCommand}
 	l.document(data, &c)
 	l.environment(reflect.ValueOf(&c).Elem())
 	for path, instead := range replaced {
 		if text, _ := env(Variable(path)); text != "" {
-			l.fail(place{by: Variable(path)}, path, "%s: %s", path, instead)
+			l.fail(position{by: Variable(path)}, path, "%s: %s", path, instead)
 		}
 	}
 	for key, text := range overlay {
@@ -141,7 +141,7 @@ func joined(errs []error) error {
 type loader struct {
 	file   string
 	env    Lookup
-	places places
+	places positions
 	errs   []error
 	failed []string // paths of what could not be read; "": the whole
 	meant  []string // paths that misspelt keys were probably for
@@ -149,17 +149,17 @@ type loader struct {
 	forCommand bool // see LoadForCommand
 }
 
-func (l *loader) fail(at place, path, format string, args ...any) {
+func (l *loader) fail(at position, path, format string, args ...any) {
 	l.failed = append(l.failed, path)
 	l.errs = append(l.errs, fmt.Errorf("%s: %w", at, fmt.Errorf(format, args...)))
 }
 
-func (l *loader) at(n *yaml.Node) place { return place{l.file, n.Line} }
+func (l *loader) at(n *yaml.Node) position { return position{l.file, n.Line} }
 
 func (l *loader) document(data []byte, c *Config) {
 	var doc yaml.Node
 	if err := yaml.Unmarshal(data, &doc); err != nil {
-		l.fail(place{by: l.file}, "", "%s", strings.TrimPrefix(err.Error(), "yaml: "))
+		l.fail(position{by: l.file}, "", "%s", strings.TrimPrefix(err.Error(), "yaml: "))
 		return
 	}
 	if len(doc.Content) == 0 { // an empty file
@@ -340,7 +340,7 @@ func typeName(t reflect.Type) string {
 }
 
 // set parses a text into a scalar.
-func (l *loader) set(at place, path string, v reflect.Value, text string) {
+func (l *loader) set(at position, path string, v reflect.Value, text string) {
 	var value any
 	var err error
 	switch {
@@ -453,7 +453,7 @@ var replaced = map[string]string{
 func (l *loader) environment(v reflect.Value) {
 	eachVariable(v, "", func(path string, field reflect.Value) {
 		if text, _ := l.env(Variable(path)); text != "" { // many deployments set variables to "" instead of leaving them out
-			l.override(place{by: Variable(path)}, path, field, text)
+			l.override(position{by: Variable(path)}, path, field, text)
 		}
 	})
 }
@@ -478,7 +478,7 @@ func eachVariable(v reflect.Value, path string, found func(path string, field re
 	}
 }
 
-func (l *loader) override(at place, path string, field reflect.Value, text string) {
+func (l *loader) override(at position, path string, field reflect.Value, text string) {
 	switch {
 	case isScalar(field.Type()):
 		l.places[path] = at
@@ -499,11 +499,11 @@ func (l *loader) overlay(c *Config, path, text string) {
 			v, names = fieldNamed(v, name)
 		}
 		if !v.IsValid() {
-			l.fail(place{by: "a flag"}, path, "there is no setting %q%s", path, suggestion(name, names))
+			l.fail(position{by: "a flag"}, path, "there is no setting %q%s", path, suggestion(name, names))
 			return
 		}
 	}
-	l.override(place{by: "a flag"}, path, v, text)
+	l.override(position{by: "a flag"}, path, v, text)
 }
 
 // suggestion returns the known key nearest to a mistyped one, if one is near.

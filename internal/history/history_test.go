@@ -14,8 +14,8 @@ import (
 	"weir/internal/history"
 )
 
-// shelf is a store in memory.
-type shelf struct {
+// memory is a store in memory.
+type memory struct {
 	mu    sync.Mutex
 	kept  map[string]history.Response
 	items map[string]string
@@ -25,11 +25,11 @@ type shelf struct {
 	events []audit.Event
 }
 
-func newShelf() *shelf {
-	return &shelf{kept: map[string]history.Response{}, items: map[string]string{}}
+func newMemory() *memory {
+	return &memory{kept: map[string]history.Response{}, items: map[string]string{}}
 }
 
-func (s *shelf) Response(_ context.Context, account, id string, now time.Time) (*history.Response, error) {
+func (s *memory) Response(_ context.Context, account, id string, now time.Time) (*history.Response, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.err != nil {
@@ -37,12 +37,12 @@ func (s *shelf) Response(_ context.Context, account, id string, now time.Time) (
 	}
 	r, ok := s.kept[account+id]
 	if !ok || !r.ExpiresAt.After(now) {
-		return nil, fault.New(fault.NotFound, "shelf", "No.")
+		return nil, fault.New(fault.NotFound, "memory", "No.")
 	}
 	return &r, nil
 }
 
-func (s *shelf) ResponseChain(ctx context.Context, account, id string, now time.Time, n int, most int64) (list []history.Response, err error) {
+func (s *memory) ResponseChain(ctx context.Context, account, id string, now time.Time, n int, most int64) (list []history.Response, err error) {
 	for id != "" && len(list) < n {
 		r, err := s.Response(ctx, account, id, now)
 		if fault.Is(err, fault.NotFound) {
@@ -52,18 +52,18 @@ func (s *shelf) ResponseChain(ctx context.Context, account, id string, now time.
 			return nil, err
 		}
 		if most -= int64(r.Size()); most < 0 {
-			return nil, fault.New(fault.ContextLength, "shelf", "Too long.")
+			return nil, fault.New(fault.ContextLength, "memory", "Too long.")
 		}
 		list, id = append([]history.Response{*r}, list...), r.Parent
 	}
 	return list, nil
 }
 
-func (s *shelf) ResponseOfItem(ctx context.Context, account, item string, now time.Time) (*history.Response, error) {
+func (s *memory) ResponseOfItem(ctx context.Context, account, item string, now time.Time) (*history.Response, error) {
 	return s.Response(ctx, account, s.items[account+item], now)
 }
 
-func (s *shelf) HasResponse(ctx context.Context, account, id string, now time.Time) (bool, error) {
+func (s *memory) HasResponse(ctx context.Context, account, id string, now time.Time) (bool, error) {
 	_, err := s.Response(ctx, account, id, now)
 	if fault.Is(err, fault.NotFound) {
 		return false, nil
@@ -71,7 +71,7 @@ func (s *shelf) HasResponse(ctx context.Context, account, id string, now time.Ti
 	return err == nil, err
 }
 
-func (s *shelf) KeepResponse(_ context.Context, r *history.Response) (bool, error) {
+func (s *memory) KeepResponse(_ context.Context, r *history.Response) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if old, ok := s.kept[r.Account+r.ID]; s.err != nil || ok && old.Status.Final() {
@@ -84,7 +84,7 @@ func (s *shelf) KeepResponse(_ context.Context, r *history.Response) (bool, erro
 	return true, nil
 }
 
-func (s *shelf) MarkResponse(_ context.Context, account, id string, status history.Status, staleAt time.Time) (bool, error) {
+func (s *memory) MarkResponse(_ context.Context, account, id string, status history.Status, staleAt time.Time) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r, ok := s.kept[account+id]
@@ -96,7 +96,7 @@ func (s *shelf) MarkResponse(_ context.Context, account, id string, status histo
 	return true, nil
 }
 
-func (s *shelf) DeleteResponse(_ context.Context, account, id string) (bool, error) {
+func (s *memory) DeleteResponse(_ context.Context, account, id string) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	_, ok := s.kept[account+id]
@@ -104,7 +104,7 @@ func (s *shelf) DeleteResponse(_ context.Context, account, id string) (bool, err
 	return ok, s.err
 }
 
-func (s *shelf) CountResponses(_ context.Context, account string, now time.Time) (stock history.Stock, _ error) {
+func (s *memory) CountResponses(_ context.Context, account string, now time.Time) (stock history.Stock, _ error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, r := range s.kept {
@@ -115,7 +115,7 @@ func (s *shelf) CountResponses(_ context.Context, account string, now time.Time)
 	return stock, s.err
 }
 
-func (s *shelf) DeleteResponses(_ context.Context, account string, n int, _ time.Time, e *audit.Event) (gone int, _ error) {
+func (s *memory) DeleteResponses(_ context.Context, account string, n int, _ time.Time, e *audit.Event) (gone int, _ error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for id, r := range s.kept {
@@ -130,7 +130,7 @@ func (s *shelf) DeleteResponses(_ context.Context, account string, n int, _ time
 	return gone, s.err
 }
 
-func (s *shelf) ShortenResponses(_ context.Context, account string, keepFor time.Duration) error {
+func (s *memory) ShortenResponses(_ context.Context, account string, keepFor time.Duration) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for id, r := range s.kept {
@@ -142,21 +142,21 @@ func (s *shelf) ShortenResponses(_ context.Context, account string, keepFor time
 	return s.err
 }
 
-func (s *shelf) SweepResponses(context.Context, time.Time, history.Bounds, int) (int, error) {
+func (s *memory) SweepResponses(context.Context, time.Time, history.Bounds, int) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.swept++
 	return map[bool]int{true: 200}[s.swept == 1], s.err
 }
 
-func (s *shelf) set(err error) {
+func (s *memory) set(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.err = err
 }
 
 // manager gives a running Manager in a synctest bubble.
-func manager(t *testing.T, s *shelf, edit func(*history.Config)) *history.Manager {
+func manager(t *testing.T, s *memory, edit func(*history.Config)) *history.Manager {
 	t.Helper()
 	c := history.Config{Now: time.Now, KeepFor: time.Hour, MaxRuns: 2, MaxChain: 5}
 	if edit != nil {
@@ -199,7 +199,7 @@ func wantKind(t *testing.T, err error, kind fault.Kind) {
 func TestRun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		m := manager(t, newShelf(), nil)
+		m := manager(t, newMemory(), nil)
 		run, err := m.Begin(t.Context(), queued("resp_1"))
 		if err != nil || status(t, m, "resp_1") != history.Queued {
 			t.Fatal(err, status(t, m, "resp_1"))
@@ -248,7 +248,7 @@ func TestCarry(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				m := manager(t, newShelf(), nil)
+				m := manager(t, newMemory(), nil)
 				queued := queued("resp_1")
 				queued.Object = []byte("{}")
 				run, err := m.Begin(t.Context(), queued)
@@ -299,7 +299,7 @@ func TestCarry(t *testing.T) {
 func TestCancel(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newShelf()
+		s := newMemory()
 		m, elsewhere := manager(t, s, nil), manager(t, s, nil)
 		for i, ask := range []*history.Manager{m, elsewhere} { // on the node that carries it, and on another
 			id := []string{"resp_1", "resp_2"}[i]
@@ -335,7 +335,7 @@ func TestCancel(t *testing.T) {
 func TestLost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newShelf()
+		s := newMemory()
 		m := manager(t, s, nil)
 		r := queued("resp_1")
 		r.ExpiresAt, r.StaleAt = time.Now().Add(time.Hour), time.Now().Add(30*time.Second)
@@ -356,7 +356,7 @@ func TestLost(t *testing.T) {
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		m := manager(t, newShelf(), nil)
+		m := manager(t, newMemory(), nil)
 		var runs []*history.Run
 		for _, id := range []string{"resp_1", "resp_2"} {
 			run, err := m.Begin(t.Context(), queued(id))
@@ -380,7 +380,7 @@ func TestLimits(t *testing.T) {
 func TestClose(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newShelf()
+		s := newMemory()
 		m := history.New(s, history.Config{Now: time.Now, KeepFor: time.Hour})
 		m.Start()
 		for _, id := range []string{"resp_quick", "resp_slow"} {
@@ -413,7 +413,7 @@ func TestClose(t *testing.T) {
 func TestChain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newShelf()
+		s := newMemory()
 		m := manager(t, s, nil)
 		parent := ""
 		for _, id := range []string{"a", "b", "c", "d", "e", "f"} {
@@ -438,7 +438,7 @@ func TestChain(t *testing.T) {
 		time.Sleep(time.Hour)
 		_, err = m.Chain(t.Context(), "usr_1", "a")
 		wantKind(t, err, fault.PreviousNotFound)
-		s.set(fault.New(fault.StorageUnavailable, "shelf", "No."))
+		s.set(fault.New(fault.StorageUnavailable, "memory", "No."))
 		_, err = m.Chain(t.Context(), "usr_1", "a")
 		wantKind(t, err, fault.StorageUnavailable)
 	})
@@ -448,7 +448,7 @@ func TestChain(t *testing.T) {
 func TestText(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newShelf()
+		s := newMemory()
 		m := manager(t, s, nil)
 		parent, bytes := "", int64(0)
 		for _, id := range []string{"a", "b", "c"} {
@@ -474,7 +474,7 @@ func TestText(t *testing.T) {
 		time.Sleep(time.Hour)
 		_, err = m.Text(t.Context(), "usr_1", "c", bytes)
 		wantKind(t, err, fault.NotFound)
-		s.set(fault.New(fault.StorageUnavailable, "shelf", "No."))
+		s.set(fault.New(fault.StorageUnavailable, "memory", "No."))
 		_, err = m.Text(t.Context(), "usr_1", "c", bytes)
 		wantKind(t, err, fault.StorageUnavailable)
 	})
@@ -483,13 +483,13 @@ func TestText(t *testing.T) {
 func TestKeeps(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		off := manager(t, newShelf(), func(c *history.Config) { c.KeepFor = 0 })
+		off := manager(t, newMemory(), func(c *history.Config) { c.KeepFor = 0 })
 		if store, err := off.Stores(history.Wish{Asked: true, Bytes: 1}); store || err != nil {
 			t.Error("stored although nothing is", err)
 		}
 		_, err := off.Chain(t.Context(), "usr_1", "a")
 		wantKind(t, err, fault.PreviousNotFound)
-		s := newShelf()
+		s := newMemory()
 		var reported []string
 		on := manager(t, s, func(c *history.Config) {
 			c.MaxBytes = 10
@@ -541,7 +541,7 @@ func TestGrowthIsSwept(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				s := newShelf()
+				s := newMemory()
 				s.swept = 1 // a sweep finds little
 				m := manager(t, s, func(c2 *history.Config) { c2.Bounds = c.bounds })
 				for i := range 3 {
@@ -569,7 +569,7 @@ func TestGrowthIsSwept(t *testing.T) {
 func TestDeleteUnderWay(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newShelf()
+		s := newMemory()
 		m := manager(t, s, nil)
 		run, err := m.Begin(t.Context(), queued("resp_1"))
 		if err != nil {

@@ -15,7 +15,7 @@ import (
 	"weir/internal/usage"
 )
 
-func (x *exchange) getCredits() error {
+func (x *request) getCredits() error {
 	b, err := x.api.Ledger.Balance(x.context(), x.caller.Wallet)
 	if err != nil {
 		return err
@@ -38,7 +38,7 @@ const day = "2006-01-02"
 // windowDays is how many completed days of the account activity covers.
 const windowDays = 30
 
-func (x *exchange) getActivity() error {
+func (x *request) getActivity() error {
 	q, err := x.query()
 	if err != nil {
 		return err
@@ -92,7 +92,7 @@ func appendActivity(o *object, r *ledger.ActivityRow) {
 	o.EndObject()
 }
 
-func (x *exchange) getGeneration() error {
+func (x *request) getGeneration() error {
 	q, err := x.query()
 	if err != nil {
 		return err
@@ -217,7 +217,7 @@ func providerName(id string, c *record.Call, snap *catalog.Snapshot) string {
 	return id
 }
 
-func (x *exchange) getKey() error {
+func (x *request) getKey() error {
 	k, err := x.api.Keys.ByHash(x.context(), x.caller.User, x.caller.Hash)
 	if err != nil {
 		return err

@@ -92,7 +92,7 @@ func counted(ip netip.Addr) netip.Addr {
 }
 
 // addressName is the client's name in limits by address.
-func (x *exchange) addressName() string { return counted(x.api.clientAddress(x.r)).String() }
+func (x *request) addressName() string { return counted(x.api.clientAddress(x.r)).String() }
 
 // shown is an address for people, "" for the zero one.
 func shown(ip netip.Addr) string {

@@ -24,14 +24,14 @@ import (
 	"weir/internal/store/sqlite/sqlitetest"
 )
 
-// shelf is a configuration with one built-in provider, one that lacks a credential, and one that a file declares.
-type shelf struct{ ring *seal.Ring }
+// offers is a configuration with one built-in provider, one that lacks a credential, and one that a file declares.
+type offers struct{ ring *seal.Ring }
 
-func (s shelf) DeclaredRate() rate.Declared {
+func (s offers) DeclaredRate() rate.Declared {
 	return rate.Declared{RubPerUSD: "100", Margin: "0.1", Version: "declared", MarginAt: "weir.yaml:2"}
 }
 
-func (s shelf) BuildCatalog(state *edit.State, _ bool) (*edit.Built, error) {
+func (s offers) BuildCatalog(state *edit.State, _ bool) (*edit.Built, error) {
 	r, err := rate.At(s.DeclaredRate(), state.Rates, time.Now().Add(time.Minute)) // what has just been set holds
 	if err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func withEditor(t *testing.T) func(*httpapi.Deps) {
 		t.Fatal(err)
 	}
 	return func(d *httpapi.Deps) {
-		d.Operations = slices.Concat(accountapi.Operations(accountapi.Deps{}), adminapi.Operations(adminapi.Deps{Editor: edit.NewEditor(store, shelf{ring}, ring, time.Now, nil)}))
+		d.Operations = slices.Concat(accountapi.Operations(accountapi.Deps{}), adminapi.Operations(adminapi.Deps{Editor: edit.NewEditor(store, offers{ring}, ring, time.Now, nil)}))
 	}
 }
 

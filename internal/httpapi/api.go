@@ -15,6 +15,7 @@ import (
 	"weir/internal/accesslog"
 	"weir/internal/account"
 	"weir/internal/apikey"
+	"weir/internal/auth"
 	"weir/internal/catalog"
 	"weir/internal/catalog/listing"
 	"weir/internal/chat"
@@ -23,15 +24,14 @@ import (
 	"weir/internal/ledger"
 	"weir/internal/limit"
 	"weir/internal/limit/quota"
+	"weir/internal/liveupdates"
 	"weir/internal/notify"
-	"weir/internal/oneline"
 	"weir/internal/operation"
 	"weir/internal/ownkey"
-	"weir/internal/person"
 	"weir/internal/redact"
 	"weir/internal/relay"
 	"weir/internal/report"
-	"weir/internal/watch"
+	"weir/internal/usertext"
 	"weir/internal/wire/messages"
 )
 
@@ -92,7 +92,7 @@ type Deps struct {
 	Now       func() time.Time
 
 	// People signs browsers in; nil: there is no sign-in. CallerOf finds the caller of a key by its id, for their calls.
-	People   *person.Manager
+	People   *auth.Manager
 	CallerOf func(ctx context.Context, id string) (*apikey.Caller, error)
 
 	Accounts    Accounts              // nil only where its routes are not used
@@ -140,7 +140,7 @@ type API struct {
 	models   *listing.Cache
 
 	exports         *limit.Count // of users' files that are being read
-	watcher         *watch.Watcher
+	watcher         *liveupdates.Watcher
 	compact, status rendered
 	rankings        atomic.Pointer[[len(rankRanges)]standings] // nil until they are known
 
@@ -169,7 +169,7 @@ func New(d Deps, c Config) *API {
 		d.Theme = func(*http.Request) string { return "system" }
 	}
 	a := &API{Deps: d, cfg: c, features: messages.NewFeatures(c.Betas), exports: limit.NewCount(), models: listing.NewCache(listing.Encoders{Model: appendModel, Embedding: appendEmbeddingModel, Video: appendVideoModel})}
-	a.watcher = watch.New(a.mark, watch.Config{Every: c.EventsEvery, Within: markWithin, All: c.MaxEvents, Each: c.MaxEventsByUser})
+	a.watcher = liveupdates.New(a.mark, liveupdates.Config{Every: c.EventsEvery, Within: markWithin, All: c.MaxEvents, Each: c.MaxEventsByUser})
 	a.routes = a.declare()
 	for i := range d.Operations {
 		a.routes = append(a.routes, mount(&d.Operations[i]))
@@ -216,132 +216,132 @@ func uploadBody(c *Config) int64 { return c.MaxFile + formRoom }
 
 func (a *API) declare() []*Route {
 	return []*Route{
-		{Method: "POST", Pattern: "/v1/chat/completions", access: inference, body: textBody, handle: (*exchange).postChatCompletions},
-		{Method: "POST", Pattern: messagesPath, access: inference, envelope: messagesEnvelope, body: textBody, handle: (*exchange).postMessages},
-		{Method: "POST", Pattern: messagesPath + "/count_tokens", access: anyKey, envelope: messagesEnvelope, body: textBody, handle: (*exchange).countTokens},
-		{Method: "POST", Pattern: geminiModel + ":generateContent", access: inference, envelope: geminiEnvelope, body: textBody, handle: (*exchange).postGenerate},
-		{Method: "POST", Pattern: geminiBare + ":generateContent", access: inference, envelope: geminiEnvelope, body: textBody, handle: (*exchange).postGenerate},
-		{Method: "POST", Pattern: geminiModel + ":streamGenerateContent", access: inference, envelope: geminiEnvelope, body: textBody, handle: (*exchange).postStreamGenerate},
-		{Method: "POST", Pattern: geminiBare + ":streamGenerateContent", access: inference, envelope: geminiEnvelope, body: textBody, handle: (*exchange).postStreamGenerate},
-		{Method: "POST", Pattern: geminiModel + ":countTokens", access: anyKey, envelope: geminiEnvelope, body: textBody, handle: (*exchange).countContents},
-		{Method: "POST", Pattern: geminiBare + ":countTokens", access: anyKey, envelope: geminiEnvelope, body: textBody, handle: (*exchange).countContents},
+		{Method: "POST", Pattern: "/v1/chat/completions", access: inference, body: textBody, handle: (*request).postChatCompletions},
+		{Method: "POST", Pattern: messagesPath, access: inference, envelope: messagesEnvelope, body: textBody, handle: (*request).postMessages},
+		{Method: "POST", Pattern: messagesPath + "/count_tokens", access: anyKey, envelope: messagesEnvelope, body: textBody, handle: (*request).countTokens},
+		{Method: "POST", Pattern: geminiModel + ":generateContent", access: inference, envelope: geminiEnvelope, body: textBody, handle: (*request).postGenerate},
+		{Method: "POST", Pattern: geminiBare + ":generateContent", access: inference, envelope: geminiEnvelope, body: textBody, handle: (*request).postGenerate},
+		{Method: "POST", Pattern: geminiModel + ":streamGenerateContent", access: inference, envelope: geminiEnvelope, body: textBody, handle: (*request).postStreamGenerate},
+		{Method: "POST", Pattern: geminiBare + ":streamGenerateContent", access: inference, envelope: geminiEnvelope, body: textBody, handle: (*request).postStreamGenerate},
+		{Method: "POST", Pattern: geminiModel + ":countTokens", access: anyKey, envelope: geminiEnvelope, body: textBody, handle: (*request).countContents},
+		{Method: "POST", Pattern: geminiBare + ":countTokens", access: anyKey, envelope: geminiEnvelope, body: textBody, handle: (*request).countContents},
 		{Method: "POST", Pattern: geminiModel + ":embedContent", access: inference, envelope: geminiEnvelope, body: atMost(maxEmbeddingsBody), handle: embedContents(false)},
 		{Method: "POST", Pattern: geminiBare + ":embedContent", access: inference, envelope: geminiEnvelope, body: atMost(maxEmbeddingsBody), handle: embedContents(false)},
 		{Method: "POST", Pattern: geminiModel + ":batchEmbedContents", access: inference, envelope: geminiEnvelope, body: atMost(maxEmbeddingsBody), handle: embedContents(true)},
 		{Method: "POST", Pattern: geminiBare + ":batchEmbedContents", access: inference, envelope: geminiEnvelope, body: atMost(maxEmbeddingsBody), handle: embedContents(true)},
-		{Method: "GET", Pattern: geminiRoot + "/models", access: public, envelope: geminiEnvelope, handle: (*exchange).getGeminiModels},
-		{Method: "GET", Pattern: geminiModel, access: public, envelope: geminiEnvelope, handle: (*exchange).getGeminiModel},
-		{Method: "GET", Pattern: geminiBare, access: public, envelope: geminiEnvelope, handle: (*exchange).getGeminiModel},
-		{Method: "POST", Pattern: "/v1/responses", access: inference, body: textBody, handle: (*exchange).postResponses},
-		{Method: "POST", Pattern: "/v1/responses/input_tokens", access: anyKey, body: textBody, handle: (*exchange).countInput},
-		{Method: "GET", Pattern: "/v1/responses/{id}", access: anyKey, handle: (*exchange).getResponse},
-		{Method: "DELETE", Pattern: "/v1/responses/{id}", access: anyKey, handle: (*exchange).deleteResponse},
-		{Method: "POST", Pattern: "/v1/responses/{id}/cancel", access: anyKey, handle: (*exchange).cancelResponse},
-		{Method: "GET", Pattern: "/v1/responses/{id}/input_items", access: anyKey, handle: (*exchange).getInputItems},
+		{Method: "GET", Pattern: geminiRoot + "/models", access: public, envelope: geminiEnvelope, handle: (*request).getGeminiModels},
+		{Method: "GET", Pattern: geminiModel, access: public, envelope: geminiEnvelope, handle: (*request).getGeminiModel},
+		{Method: "GET", Pattern: geminiBare, access: public, envelope: geminiEnvelope, handle: (*request).getGeminiModel},
+		{Method: "POST", Pattern: "/v1/responses", access: inference, body: textBody, handle: (*request).postResponses},
+		{Method: "POST", Pattern: "/v1/responses/input_tokens", access: anyKey, body: textBody, handle: (*request).countInput},
+		{Method: "GET", Pattern: "/v1/responses/{id}", access: anyKey, handle: (*request).getResponse},
+		{Method: "DELETE", Pattern: "/v1/responses/{id}", access: anyKey, handle: (*request).deleteResponse},
+		{Method: "POST", Pattern: "/v1/responses/{id}/cancel", access: anyKey, handle: (*request).cancelResponse},
+		{Method: "GET", Pattern: "/v1/responses/{id}/input_items", access: anyKey, handle: (*request).getInputItems},
 		{Method: "POST", Pattern: "/v1/embeddings", access: inference, body: atMost(maxEmbeddingsBody), handle: postEmbeddings},
-		{Method: "POST", Pattern: "/v1/audio/transcriptions", access: inference, body: atMost(maxRecordingForm), handle: (*exchange).postTranscriptions},
-		{Method: "POST", Pattern: "/v1/audio/speech", access: inference, body: atMost(maxSpeechBody), handle: (*exchange).postSpeech},
+		{Method: "POST", Pattern: "/v1/audio/transcriptions", access: inference, body: atMost(maxRecordingForm), handle: (*request).postTranscriptions},
+		{Method: "POST", Pattern: "/v1/audio/speech", access: inference, body: atMost(maxSpeechBody), handle: (*request).postSpeech},
 		{Method: "POST", Pattern: "/v1/moderations", access: inference, body: atMost(maxModerationBody), handle: postModerations},
 		{Method: "POST", Pattern: "/v2/rerank", access: inference, body: atMost(maxRerankBody), handle: postRerank}, // Cohere's clients
 		{Method: "POST", Pattern: "/v1/rerank", access: inference, body: atMost(maxRerankBody), handle: postRerank},
-		{Method: "GET", Pattern: "/v1/models", access: public, handle: (*exchange).getModels},
-		{Method: "GET", Pattern: "/v1/models/{vendor}/{model}", access: public, handle: (*exchange).getModel},
-		{Method: "GET", Pattern: "/v1/models/{slug}", access: public, handle: (*exchange).getModel},
-		{Method: "GET", Pattern: "/v1/models/{vendor}/{model}/providers", access: public, handle: (*exchange).getProviders},
-		{Method: "GET", Pattern: "/v1/embeddings/models", access: public, handle: (*exchange).getEmbeddingModels},
-		{Method: "GET", Pattern: "/v1/videos/models", access: public, handle: (*exchange).getVideoModels},
-		{Method: "POST", Pattern: "/v1/images", access: inference, body: atMost(maxMediaBody), handle: (*exchange).postImages},
-		{Method: "POST", Pattern: "/v1/images/generations", access: inference, body: atMost(maxMediaBody), handle: (*exchange).postImages},
-		{Method: "POST", Pattern: "/v1/images/edits", access: inference, body: atMost(maxMediaBody), handle: (*exchange).postImageEdits},
-		{Method: "GET", Pattern: "/v1/images/models", access: public, handle: (*exchange).getImageModels},
-		{Method: "POST", Pattern: "/v1/videos", access: inference, body: atMost(maxMediaBody), handle: (*exchange).postVideo},
-		{Method: "GET", Pattern: "/v1/videos", access: anyKey, handle: (*exchange).listVideos},
-		{Method: "GET", Pattern: "/v1/videos/{id}", access: anyKey, handle: (*exchange).getVideo},
-		{Method: "DELETE", Pattern: "/v1/videos/{id}", access: anyKey, handle: (*exchange).deleteVideo},
-		{Method: "GET", Pattern: "/v1/videos/{id}/content", access: anyKey, asks: true, handle: (*exchange).getVideoContent},
-		{Method: "POST", Pattern: "/v1/files", access: inference, body: uploadBody, spooled: true, handle: (*exchange).postFile},
-		{Method: "GET", Pattern: "/v1/files", access: anyKey, handle: (*exchange).listFiles},
-		{Method: "GET", Pattern: "/v1/files/{id}", access: anyKey, handle: (*exchange).getFile},
-		{Method: "DELETE", Pattern: "/v1/files/{id}", access: anyKey, handle: (*exchange).deleteFile},
-		{Method: "GET", Pattern: "/v1/files/{id}/content", access: anyKey, asks: true, handle: (*exchange).getFileContent},
-		{Method: "POST", Pattern: "/v1/batches", access: inference, body: managementBody, handle: (*exchange).postBatch},
-		{Method: "GET", Pattern: "/v1/batches", access: anyKey, handle: (*exchange).listBatches},
-		{Method: "GET", Pattern: "/v1/batches/{id}", access: anyKey, handle: (*exchange).getBatch},
-		{Method: "POST", Pattern: "/v1/batches/{id}/cancel", access: anyKey, handle: (*exchange).cancelBatch},
-		{Method: "POST", Pattern: messagesPath + "/batches", access: inference, envelope: messagesEnvelope, body: textBody, handle: (*exchange).postMessageBatch},
-		{Method: "GET", Pattern: messagesPath + "/batches", access: anyKey, envelope: messagesEnvelope, handle: (*exchange).listMessageBatches},
-		{Method: "GET", Pattern: messagesPath + "/batches/{id}", access: anyKey, envelope: messagesEnvelope, handle: (*exchange).getMessageBatch},
-		{Method: "DELETE", Pattern: messagesPath + "/batches/{id}", access: anyKey, envelope: messagesEnvelope, handle: (*exchange).deleteMessageBatch},
-		{Method: "POST", Pattern: messagesPath + "/batches/{id}/cancel", access: anyKey, envelope: messagesEnvelope, handle: (*exchange).cancelMessageBatch},
-		{Method: "GET", Pattern: messagesPath + "/batches/{id}/results", access: anyKey, asks: true, envelope: messagesEnvelope, handle: (*exchange).getMessageBatchResults},
-		{Method: "POST", Pattern: "/v1/route/explain", access: anyKey, body: textBody, handle: (*exchange).postRouteExplain},
-		{Method: "GET", Pattern: "/v1/credits", access: anyKey, handle: (*exchange).getCredits},
-		{Method: "GET", Pattern: "/v1/activity", access: anyKey, handle: (*exchange).getActivity},
-		{Method: "GET", Pattern: "/v1/generation", access: anyKey, handle: (*exchange).getGeneration},
-		{Method: "GET", Pattern: "/v1/key", access: anyKey, handle: (*exchange).getKey},
-		{Method: "GET", Pattern: "/v1/keys", access: management, handle: (*exchange).listKeys},
-		{Method: "POST", Pattern: "/v1/keys", access: management, fresh: true, body: managementBody, handle: (*exchange).postKey},
-		{Method: "GET", Pattern: "/v1/keys/{hash}", access: management, handle: (*exchange).getKeyByHash},
-		{Method: "PATCH", Pattern: "/v1/keys/{hash}", access: management, fresh: true, body: managementBody, handle: (*exchange).patchKey},
-		{Method: "DELETE", Pattern: "/v1/keys/{hash}", access: management, fresh: true, handle: (*exchange).deleteKey},
-		{Method: "POST", Pattern: "/api/account/preferences/explain", access: management, body: managementBody, handle: (*exchange).postPreferencesExplain},
-		{Method: "GET", Pattern: "/api/catalog", access: public, handle: (*exchange).getCompactCatalog},
-		{Method: "GET", Pattern: "/api/models/{vendor}/{model}/series", access: public, handle: (*exchange).getSeries},
-		{Method: "GET", Pattern: "/api/status", access: public, handle: (*exchange).getStatus},
-		{Method: "GET", Pattern: "/api/catalog/hidden", access: anyKey, handle: (*exchange).getHidden},
-		{Method: "GET", Pattern: "/api/rankings", access: public, handle: (*exchange).getRankings},
-		{Method: "GET", Pattern: "/api/setup", access: visiting, handle: (*exchange).getSetup},
-		{Method: "GET", Pattern: "/api/me", access: visiting, handle: (*exchange).getMe},
-		{Method: "POST", Pattern: "/api/auth/sign-in", access: visiting, body: atMost(maxForm), handle: (*exchange).postSignIn},
-		{Method: "POST", Pattern: "/api/auth/sign-up", access: visiting, body: atMost(maxForm), handle: (*exchange).postSignUp},
-		{Method: "POST", Pattern: "/api/auth/confirm", access: visiting, body: atMost(maxForm), handle: (*exchange).postConfirm},
-		{Method: "POST", Pattern: "/api/auth/setup", access: visiting, body: atMost(maxForm), handle: (*exchange).postSetup},
-		{Method: "POST", Pattern: "/api/auth/demo", access: visiting, body: atMost(maxForm), handle: (*exchange).postDemo},
-		{Method: "POST", Pattern: "/api/auth/recover", access: visiting, body: atMost(maxForm), handle: (*exchange).postRecover},
-		{Method: "POST", Pattern: "/api/auth/reset", access: visiting, body: atMost(maxForm), handle: (*exchange).postReset},
-		{Method: "POST", Pattern: "/api/auth/link", access: visiting, body: atMost(maxForm), handle: (*exchange).postLink},
-		{Method: "POST", Pattern: "/api/auth/sign-out", access: visiting, body: atMost(maxForm), handle: (*exchange).postSignOut},
-		{Method: "POST", Pattern: "/api/auth/passkey/options", access: visiting, body: atMost(maxForm), handle: (*exchange).postPasskeyOptions},
-		{Method: "POST", Pattern: "/api/auth/passkey", access: visiting, body: atMost(maxForm), handle: (*exchange).postPasskey},
-		{Method: "GET", Pattern: "/api/auth/passkeys", access: signedIn, handle: (*exchange).getPasskeys},
-		{Method: "POST", Pattern: "/api/auth/passkeys/options", access: signedIn, fresh: true, body: atMost(maxForm), handle: (*exchange).postNewPasskeyOptions},
-		{Method: "POST", Pattern: "/api/auth/passkeys", access: signedIn, fresh: true, body: atMost(maxForm), handle: (*exchange).postNewPasskey},
-		{Method: "PATCH", Pattern: "/api/auth/passkeys/{id}", access: signedIn, body: atMost(maxForm), handle: (*exchange).patchPasskey},
-		{Method: "DELETE", Pattern: "/api/auth/passkeys/{id}", access: signedIn, fresh: true, handle: (*exchange).deletePasskey},
-		{Method: "POST", Pattern: "/api/auth/second-step", access: signedIn, body: atMost(maxForm), handle: (*exchange).postSecondStep},
-		{Method: "DELETE", Pattern: "/api/auth/second-step", access: signedIn, fresh: true, handle: (*exchange).deleteSecondStep},
-		{Method: "POST", Pattern: "/api/auth/oidc/{id}", access: visiting, body: atMost(maxForm), handle: (*exchange).postVisit},
-		{Method: "GET", Pattern: "/api/auth/oidc/{id}/callback", access: visiting, handle: (*exchange).getVisitEnd},
-		{Method: "GET", Pattern: "/api/auth/identities", access: signedIn, handle: (*exchange).getIdentities},
-		{Method: "DELETE", Pattern: "/api/auth/identities/{id}", access: signedIn, fresh: true, handle: (*exchange).deleteIdentity},
-		{Method: "POST", Pattern: "/api/auth/prove/options", access: signedIn, body: atMost(maxForm), handle: (*exchange).postProofOptions},
-		{Method: "POST", Pattern: "/api/auth/prove", access: signedIn, body: atMost(maxForm), handle: (*exchange).postProve},
-		{Method: "POST", Pattern: "/api/auth/password", access: signedIn, body: atMost(maxForm), handle: (*exchange).postPassword},
-		{Method: "DELETE", Pattern: "/api/auth/password", access: signedIn, fresh: true, handle: (*exchange).deletePassword},
-		{Method: "POST", Pattern: "/api/auth/email", access: signedIn, fresh: true, body: atMost(maxForm), handle: (*exchange).postEmail},
-		{Method: "POST", Pattern: "/api/auth/email/confirm", access: signedIn, body: atMost(maxForm), handle: (*exchange).postNewEmail},
-		{Method: "POST", Pattern: "/api/auth/keep-email", access: visiting, body: atMost(maxForm), handle: (*exchange).postKeepEmail},
-		{Method: "GET", Pattern: "/api/auth/sessions", access: signedIn, handle: (*exchange).getSessions},
-		{Method: "DELETE", Pattern: "/api/auth/sessions", access: signedIn, handle: (*exchange).deleteSessions},
-		{Method: "DELETE", Pattern: "/api/auth/sessions/{id}", access: signedIn, handle: (*exchange).deleteSession},
-		{Method: "GET", Pattern: "/api/overview", access: management, handle: (*exchange).getOverview},
-		{Method: "GET", Pattern: "/api/events", access: management, handle: (*exchange).getEvents},
-		{Method: "GET", Pattern: "/api/usage", access: management, handle: (*exchange).getUsage},
-		{Method: "GET", Pattern: "/api/usage.csv", access: management, handle: (*exchange).getUsageFile},
-		{Method: "GET", Pattern: "/api/calls", access: management, handle: (*exchange).listCalls},
-		{Method: "GET", Pattern: "/api/calls.csv", access: management, handle: (*exchange).getCallsFile},
-		{Method: "GET", Pattern: "/api/calls/histogram", access: management, handle: (*exchange).getCallHistogram},
-		{Method: "GET", Pattern: "/api/ledger", access: management, handle: (*exchange).getLedger},
-		{Method: "GET", Pattern: "/api/ledger.csv", access: management, handle: (*exchange).getLedgerFile},
-		{Method: "GET", Pattern: "/api/ledger.pdf", access: management, handle: (*exchange).getLedgerDocument},
-		{Method: "GET", Pattern: "/api/ledger/day/{date}", access: management, handle: (*exchange).getLedgerDay},
-		{Method: "POST", Pattern: "/api/payments/notifications", access: notifying, body: atMost(maxNotice), handle: (*exchange).postNotice},
-		{Method: "DELETE", Pattern: "/api/account", access: signedIn, fresh: true, handle: (*exchange).deleteAccount},
-		{Method: "GET", Pattern: "/api/calls/{id}", access: anyKey, handle: (*exchange).getCall},
-		{Method: "GET", Pattern: "/api/calls/{id}/text", access: anyKey, handle: (*exchange).getCallText},
-		{Method: "GET", Pattern: "/openapi.yaml", access: public, handle: (*exchange).getOpenAPI},
-		{Method: "GET", Pattern: "/healthz", access: unlimited, handle: (*exchange).getHealth},
-		{Method: "GET", Pattern: "/readyz", access: unlimited, handle: (*exchange).getReady},
+		{Method: "GET", Pattern: "/v1/models", access: public, handle: (*request).getModels},
+		{Method: "GET", Pattern: "/v1/models/{vendor}/{model}", access: public, handle: (*request).getModel},
+		{Method: "GET", Pattern: "/v1/models/{slug}", access: public, handle: (*request).getModel},
+		{Method: "GET", Pattern: "/v1/models/{vendor}/{model}/providers", access: public, handle: (*request).getProviders},
+		{Method: "GET", Pattern: "/v1/embeddings/models", access: public, handle: (*request).getEmbeddingModels},
+		{Method: "GET", Pattern: "/v1/videos/models", access: public, handle: (*request).getVideoModels},
+		{Method: "POST", Pattern: "/v1/images", access: inference, body: atMost(maxMediaBody), handle: (*request).postImages},
+		{Method: "POST", Pattern: "/v1/images/generations", access: inference, body: atMost(maxMediaBody), handle: (*request).postImages},
+		{Method: "POST", Pattern: "/v1/images/edits", access: inference, body: atMost(maxMediaBody), handle: (*request).postImageEdits},
+		{Method: "GET", Pattern: "/v1/images/models", access: public, handle: (*request).getImageModels},
+		{Method: "POST", Pattern: "/v1/videos", access: inference, body: atMost(maxMediaBody), handle: (*request).postVideo},
+		{Method: "GET", Pattern: "/v1/videos", access: anyKey, handle: (*request).listVideos},
+		{Method: "GET", Pattern: "/v1/videos/{id}", access: anyKey, handle: (*request).getVideo},
+		{Method: "DELETE", Pattern: "/v1/videos/{id}", access: anyKey, handle: (*request).deleteVideo},
+		{Method: "GET", Pattern: "/v1/videos/{id}/content", access: anyKey, asks: true, handle: (*request).getVideoContent},
+		{Method: "POST", Pattern: "/v1/files", access: inference, body: uploadBody, spooled: true, handle: (*request).postFile},
+		{Method: "GET", Pattern: "/v1/files", access: anyKey, handle: (*request).listFiles},
+		{Method: "GET", Pattern: "/v1/files/{id}", access: anyKey, handle: (*request).getFile},
+		{Method: "DELETE", Pattern: "/v1/files/{id}", access: anyKey, handle: (*request).deleteFile},
+		{Method: "GET", Pattern: "/v1/files/{id}/content", access: anyKey, asks: true, handle: (*request).getFileContent},
+		{Method: "POST", Pattern: "/v1/batches", access: inference, body: managementBody, handle: (*request).postBatch},
+		{Method: "GET", Pattern: "/v1/batches", access: anyKey, handle: (*request).listBatches},
+		{Method: "GET", Pattern: "/v1/batches/{id}", access: anyKey, handle: (*request).getBatch},
+		{Method: "POST", Pattern: "/v1/batches/{id}/cancel", access: anyKey, handle: (*request).cancelBatch},
+		{Method: "POST", Pattern: messagesPath + "/batches", access: inference, envelope: messagesEnvelope, body: textBody, handle: (*request).postMessageBatch},
+		{Method: "GET", Pattern: messagesPath + "/batches", access: anyKey, envelope: messagesEnvelope, handle: (*request).listMessageBatches},
+		{Method: "GET", Pattern: messagesPath + "/batches/{id}", access: anyKey, envelope: messagesEnvelope, handle: (*request).getMessageBatch},
+		{Method: "DELETE", Pattern: messagesPath + "/batches/{id}", access: anyKey, envelope: messagesEnvelope, handle: (*request).deleteMessageBatch},
+		{Method: "POST", Pattern: messagesPath + "/batches/{id}/cancel", access: anyKey, envelope: messagesEnvelope, handle: (*request).cancelMessageBatch},
+		{Method: "GET", Pattern: messagesPath + "/batches/{id}/results", access: anyKey, asks: true, envelope: messagesEnvelope, handle: (*request).getMessageBatchResults},
+		{Method: "POST", Pattern: "/v1/route/explain", access: anyKey, body: textBody, handle: (*request).postRouteExplain},
+		{Method: "GET", Pattern: "/v1/credits", access: anyKey, handle: (*request).getCredits},
+		{Method: "GET", Pattern: "/v1/activity", access: anyKey, handle: (*request).getActivity},
+		{Method: "GET", Pattern: "/v1/generation", access: anyKey, handle: (*request).getGeneration},
+		{Method: "GET", Pattern: "/v1/key", access: anyKey, handle: (*request).getKey},
+		{Method: "GET", Pattern: "/v1/keys", access: management, handle: (*request).listKeys},
+		{Method: "POST", Pattern: "/v1/keys", access: management, fresh: true, body: managementBody, handle: (*request).postKey},
+		{Method: "GET", Pattern: "/v1/keys/{hash}", access: management, handle: (*request).getKeyByHash},
+		{Method: "PATCH", Pattern: "/v1/keys/{hash}", access: management, fresh: true, body: managementBody, handle: (*request).patchKey},
+		{Method: "DELETE", Pattern: "/v1/keys/{hash}", access: management, fresh: true, handle: (*request).deleteKey},
+		{Method: "POST", Pattern: "/api/account/preferences/explain", access: management, body: managementBody, handle: (*request).postPreferencesExplain},
+		{Method: "GET", Pattern: "/api/catalog", access: public, handle: (*request).getCompactCatalog},
+		{Method: "GET", Pattern: "/api/models/{vendor}/{model}/series", access: public, handle: (*request).getSeries},
+		{Method: "GET", Pattern: "/api/status", access: public, handle: (*request).getStatus},
+		{Method: "GET", Pattern: "/api/catalog/hidden", access: anyKey, handle: (*request).getHidden},
+		{Method: "GET", Pattern: "/api/rankings", access: public, handle: (*request).getRankings},
+		{Method: "GET", Pattern: "/api/setup", access: visiting, handle: (*request).getSetup},
+		{Method: "GET", Pattern: "/api/me", access: visiting, handle: (*request).getMe},
+		{Method: "POST", Pattern: "/api/auth/sign-in", access: visiting, body: atMost(maxForm), handle: (*request).postSignIn},
+		{Method: "POST", Pattern: "/api/auth/sign-up", access: visiting, body: atMost(maxForm), handle: (*request).postSignUp},
+		{Method: "POST", Pattern: "/api/auth/confirm", access: visiting, body: atMost(maxForm), handle: (*request).postConfirm},
+		{Method: "POST", Pattern: "/api/auth/setup", access: visiting, body: atMost(maxForm), handle: (*request).postSetup},
+		{Method: "POST", Pattern: "/api/auth/demo", access: visiting, body: atMost(maxForm), handle: (*request).postDemo},
+		{Method: "POST", Pattern: "/api/auth/recover", access: visiting, body: atMost(maxForm), handle: (*request).postRecover},
+		{Method: "POST", Pattern: "/api/auth/reset", access: visiting, body: atMost(maxForm), handle: (*request).postReset},
+		{Method: "POST", Pattern: "/api/auth/link", access: visiting, body: atMost(maxForm), handle: (*request).postLink},
+		{Method: "POST", Pattern: "/api/auth/sign-out", access: visiting, body: atMost(maxForm), handle: (*request).postSignOut},
+		{Method: "POST", Pattern: "/api/auth/passkey/options", access: visiting, body: atMost(maxForm), handle: (*request).postPasskeyOptions},
+		{Method: "POST", Pattern: "/api/auth/passkey", access: visiting, body: atMost(maxForm), handle: (*request).postPasskey},
+		{Method: "GET", Pattern: "/api/auth/passkeys", access: signedIn, handle: (*request).getPasskeys},
+		{Method: "POST", Pattern: "/api/auth/passkeys/options", access: signedIn, fresh: true, body: atMost(maxForm), handle: (*request).postNewPasskeyOptions},
+		{Method: "POST", Pattern: "/api/auth/passkeys", access: signedIn, fresh: true, body: atMost(maxForm), handle: (*request).postNewPasskey},
+		{Method: "PATCH", Pattern: "/api/auth/passkeys/{id}", access: signedIn, body: atMost(maxForm), handle: (*request).patchPasskey},
+		{Method: "DELETE", Pattern: "/api/auth/passkeys/{id}", access: signedIn, fresh: true, handle: (*request).deletePasskey},
+		{Method: "POST", Pattern: "/api/auth/second-step", access: signedIn, body: atMost(maxForm), handle: (*request).postSecondStep},
+		{Method: "DELETE", Pattern: "/api/auth/second-step", access: signedIn, fresh: true, handle: (*request).deleteSecondStep},
+		{Method: "POST", Pattern: "/api/auth/oidc/{id}", access: visiting, body: atMost(maxForm), handle: (*request).postVisit},
+		{Method: "GET", Pattern: "/api/auth/oidc/{id}/callback", access: visiting, handle: (*request).getVisitEnd},
+		{Method: "GET", Pattern: "/api/auth/identities", access: signedIn, handle: (*request).getIdentities},
+		{Method: "DELETE", Pattern: "/api/auth/identities/{id}", access: signedIn, fresh: true, handle: (*request).deleteIdentity},
+		{Method: "POST", Pattern: "/api/auth/prove/options", access: signedIn, body: atMost(maxForm), handle: (*request).postProofOptions},
+		{Method: "POST", Pattern: "/api/auth/prove", access: signedIn, body: atMost(maxForm), handle: (*request).postProve},
+		{Method: "POST", Pattern: "/api/auth/password", access: signedIn, body: atMost(maxForm), handle: (*request).postPassword},
+		{Method: "DELETE", Pattern: "/api/auth/password", access: signedIn, fresh: true, handle: (*request).deletePassword},
+		{Method: "POST", Pattern: "/api/auth/email", access: signedIn, fresh: true, body: atMost(maxForm), handle: (*request).postEmail},
+		{Method: "POST", Pattern: "/api/auth/email/confirm", access: signedIn, body: atMost(maxForm), handle: (*request).postNewEmail},
+		{Method: "POST", Pattern: "/api/auth/keep-email", access: visiting, body: atMost(maxForm), handle: (*request).postKeepEmail},
+		{Method: "GET", Pattern: "/api/auth/sessions", access: signedIn, handle: (*request).getSessions},
+		{Method: "DELETE", Pattern: "/api/auth/sessions", access: signedIn, handle: (*request).deleteSessions},
+		{Method: "DELETE", Pattern: "/api/auth/sessions/{id}", access: signedIn, handle: (*request).deleteSession},
+		{Method: "GET", Pattern: "/api/overview", access: management, handle: (*request).getOverview},
+		{Method: "GET", Pattern: "/api/events", access: management, handle: (*request).getEvents},
+		{Method: "GET", Pattern: "/api/usage", access: management, handle: (*request).getUsage},
+		{Method: "GET", Pattern: "/api/usage.csv", access: management, handle: (*request).getUsageFile},
+		{Method: "GET", Pattern: "/api/calls", access: management, handle: (*request).listCalls},
+		{Method: "GET", Pattern: "/api/calls.csv", access: management, handle: (*request).getCallsFile},
+		{Method: "GET", Pattern: "/api/calls/histogram", access: management, handle: (*request).getCallHistogram},
+		{Method: "GET", Pattern: "/api/ledger", access: management, handle: (*request).getLedger},
+		{Method: "GET", Pattern: "/api/ledger.csv", access: management, handle: (*request).getLedgerFile},
+		{Method: "GET", Pattern: "/api/ledger.pdf", access: management, handle: (*request).getLedgerDocument},
+		{Method: "GET", Pattern: "/api/ledger/day/{date}", access: management, handle: (*request).getLedgerDay},
+		{Method: "POST", Pattern: "/api/payments/notifications", access: notifying, body: atMost(maxNotice), handle: (*request).postNotice},
+		{Method: "DELETE", Pattern: "/api/account", access: signedIn, fresh: true, handle: (*request).deleteAccount},
+		{Method: "GET", Pattern: "/api/calls/{id}", access: anyKey, handle: (*request).getCall},
+		{Method: "GET", Pattern: "/api/calls/{id}/text", access: anyKey, handle: (*request).getCallText},
+		{Method: "GET", Pattern: "/openapi.yaml", access: public, handle: (*request).getOpenAPI},
+		{Method: "GET", Pattern: "/healthz", access: unlimited, handle: (*request).getHealth},
+		{Method: "GET", Pattern: "/readyz", access: unlimited, handle: (*request).getReady},
 	}
 }
 
@@ -349,7 +349,7 @@ func (a *API) declare() []*Route {
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.answer(w, r, a.table) }
 
 func (a *API) answer(w http.ResponseWriter, r *http.Request, table *routeTable) {
-	x := &exchange{api: a, w: w, r: r, table: table, at: a.Now()}
+	x := &request{api: a, w: w, r: r, table: table, at: a.Now()}
 	x.begin()
 	defer x.finish() // also when the answer must be cut by a panic that net/http recovers
 	defer func() {
@@ -364,7 +364,7 @@ func (a *API) answer(w http.ResponseWriter, r *http.Request, table *routeTable) 
 
 // gone makes the failure of a read whose client has left what it is: the store did not fail, it was stopped. The end of a drain leaves the
 // context another cause.
-func (x *exchange) gone(e *fault.Error) *fault.Error {
+func (x *request) gone(e *fault.Error) *fault.Error {
 	if e.Kind == fault.StorageUnavailable && context.Cause(x.context()) == context.Canceled {
 		return fault.New(fault.Canceled, e.Op, "The client closed the connection.").Because(e.Cause)
 	}
@@ -373,7 +373,7 @@ func (x *exchange) gone(e *fault.Error) *fault.Error {
 
 // serve runs the checks in the order that the specification's completions fix: route, method, body size, authentication, rate
 // limit; the body's syntax and all that follows are the handler's.
-func (x *exchange) serve() error {
+func (x *request) serve() error {
 	if err := x.checkHead(); err != nil {
 		return err
 	}
@@ -419,7 +419,7 @@ func (x *exchange) serve() error {
 }
 
 // checkHead refuses heads that are too large in ways that net/http does not count.
-func (x *exchange) checkHead() error {
+func (x *request) checkHead() error {
 	cfg := &x.api.cfg
 	if len(x.r.Method)+len(x.r.RequestURI)+len(x.r.Proto)+2 > cfg.MaxRequestLine {
 		e := fault.New(fault.HeaderTooLarge, "httpapi.checkHead", "The request line is too long.")
@@ -436,7 +436,7 @@ func (x *exchange) checkHead() error {
 	return nil
 }
 
-func (x *exchange) noRoute(allow []string) error {
+func (x *request) noRoute(allow []string) error {
 	if path := x.r.URL.Path; x.r.Method == http.MethodPost && ofGemini(path) && strings.Contains(path, ":") {
 		return noMethod(path)
 	}
@@ -457,18 +457,18 @@ const (
 
 // askedFor is the method and path of the request, as an error may show them: without what looks like a key, and without what only a key or an id
 // would be so long for. The query is left out, since keys travel there, too.
-func (x *exchange) askedFor() string {
+func (x *request) askedFor() string {
 	segments := strings.Split(x.r.URL.Path, "/")
 	for i, s := range segments {
 		if segments[i] = string(redact.Redact([]byte(s))); len(segments[i]) > shownSegment {
 			segments[i] = "..."
 		}
 	}
-	return oneline.Cut(x.r.Method, shownMethod) + " " + oneline.Cut(strings.Join(segments, "/"), shownPath)
+	return usertext.Cut(x.r.Method, shownMethod) + " " + usertext.Cut(strings.Join(segments, "/"), shownPath)
 }
 
 // meant suggests the route that a base URL without /v1, or with two of them, was to lead to.
-func (x *exchange) meant() string {
+func (x *request) meant() string {
 	path := x.r.URL.Path
 	for _, other := range [...]string{"/v1" + path, strings.TrimPrefix(path, "/v1")} {
 		if !strings.HasPrefix(other, "/v1/") || strings.HasPrefix(other, "/v1/v1/") {
@@ -488,7 +488,7 @@ const (
 
 // cors reports whether pages of other origins may make this request: those of the API for programs, where no cookie is read. The interface has
 // its routes for itself.
-func (x *exchange) cors() bool {
+func (x *request) cors() bool {
 	if !x.api.cfg.CORS || x.table == x.api.inner {
 		return false
 	}
@@ -502,7 +502,7 @@ func (x *exchange) cors() bool {
 
 // preflight answers OPTIONS: which methods a route knows, and to a browser of another origin what it may send. No credentials mode: keys travel in
 // a header that scripts set.
-func (x *exchange) preflight() error {
+func (x *request) preflight() error {
 	_, _, allow := x.table.find(http.MethodOptions, x.r.URL)
 	if allow == nil {
 		return x.noRoute(nil)

@@ -10,7 +10,7 @@ import (
 )
 
 // authorize finds the caller, checks that the route is open to them, and counts the call where nothing else counts it.
-func (x *exchange) authorize() error {
+func (x *request) authorize() error {
 	switch x.route.access {
 	case unlimited:
 		return nil
@@ -52,7 +52,7 @@ func (x *exchange) authorize() error {
 
 // authenticate looks the key up before anything is counted: a valid key works from any address, whatever others send from there. Only
 // failures count.
-func (x *exchange) authenticate() (*apikey.Caller, error) {
+func (x *request) authenticate() (*apikey.Caller, error) {
 	caller, err := x.verify()
 	if !fault.Is(err, fault.Authentication) {
 		return caller, err
@@ -65,7 +65,7 @@ func (x *exchange) authenticate() (*apikey.Caller, error) {
 }
 
 // verify finds the caller by the request's key. Every reason to refuse it has the same answer.
-func (x *exchange) verify() (*apikey.Caller, error) {
+func (x *request) verify() (*apikey.Caller, error) {
 	x.watchPeer()
 	if token := x.sessionToken(); token != "" {
 		return x.verifySession(token)
@@ -84,7 +84,7 @@ func (x *exchange) verify() (*apikey.Caller, error) {
 	return caller, err
 }
 
-func (x *exchange) unauthorized(op string) error {
+func (x *request) unauthorized(op string) error {
 	header := "Authorization: Bearer <API key>"
 	switch x.envelope() {
 	case messagesEnvelope:
@@ -97,7 +97,7 @@ func (x *exchange) unauthorized(op string) error {
 }
 
 // envelope is the form of the request's errors, also where it has no route.
-func (x *exchange) envelope() envelope {
+func (x *request) envelope() envelope {
 	switch {
 	case x.route != nil:
 		return x.route.envelope
@@ -110,10 +110,10 @@ func (x *exchange) envelope() envelope {
 }
 
 // MayAsk bounds the key look-ups that one address may cause in vain; see apikey.Stranger.
-func (x *exchange) MayAsk() error { return x.api.quotas.MayMiss(x.at, x.addressName()) }
+func (x *request) MayAsk() error { return x.api.quotas.MayMiss(x.at, x.addressName()) }
 
 // Missed counts one of them.
-func (x *exchange) Missed() { x.api.quotas.Missed(x.at, x.addressName()) }
+func (x *request) Missed() { x.api.quotas.Missed(x.at, x.addressName()) }
 
 // credential is the text of the request's key, or why there is none. Requests of the messages style may have it in x-api-key, and those of the
 // Gemini style in x-goog-api-key or in the query; of several places the one with a key of ours counts, because some tools send a provider's
@@ -168,7 +168,7 @@ func bearer(values []string) (text, why string) {
 
 // admitPublic admits a request for something that needs no key. With a valid key it counts as the user's, else as the address's: a wrong
 // key is treated as none, because many clients send one that they made up.
-func (x *exchange) admitPublic() error {
+func (x *request) admitPublic() error {
 	if known, err := x.admitKnown(); known || err != nil {
 		return err
 	}
@@ -179,7 +179,7 @@ func (x *exchange) admitPublic() error {
 }
 
 // admitStray admits a request that has no route.
-func (x *exchange) admitStray() error {
+func (x *request) admitStray() error {
 	if known, err := x.admitKnown(); known || err != nil {
 		return err
 	}
@@ -187,7 +187,7 @@ func (x *exchange) admitStray() error {
 }
 
 // admitKnown counts a request with a valid key for its user, and reports whether it has one.
-func (x *exchange) admitKnown() (bool, error) {
+func (x *request) admitKnown() (bool, error) {
 	if !x.hasKey() && x.sessionToken() == "" {
 		x.watchPeer()
 		return false, nil
@@ -201,13 +201,13 @@ func (x *exchange) admitKnown() (bool, error) {
 }
 
 // hasKey reports whether a request has something in a place for keys.
-func (x *exchange) hasKey() bool {
+func (x *request) hasKey() bool {
 	h := x.r.Header
 	return len(h["Authorization"]) > 0 || len(h["X-Api-Key"]) > 0 || len(h["X-Goog-Api-Key"]) > 0 || x.envelope() == geminiEnvelope && len(keysOfQuery(x.r)) > 0
 }
 
 // watchPeer looks for a proxy that is not configured as trusted.
-func (x *exchange) watchPeer() {
+func (x *request) watchPeer() {
 	if len(x.api.cfg.TrustedProxies) == 0 && x.api.peers.see(x.r) {
 		x.api.Slog.Warn(proxyRemedy, "address", shown(peer(x.r)))
 	}

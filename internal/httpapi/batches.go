@@ -17,7 +17,7 @@ import (
 )
 
 // postBatch serves POST /v1/batches: the batch is on the disk before the answer leaves.
-func (x *exchange) postBatch() error {
+func (x *request) postBatch() error {
 	if err := x.keeps("a batch"); err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func (x *exchange) postBatch() error {
 const maxBetas = 2048 // bytes
 
 // betas are the features of the messages style that a batch asks for.
-func (x *exchange) betas() (string, error) {
+func (x *request) betas() (string, error) {
 	text := strings.Join(x.r.Header["Anthropic-Beta"], ",")
 	if len(text) > maxBetas {
 		return "", fault.Field("httpapi.betas", "anthropic-beta", "anthropic-beta must have at most %d bytes.", maxBetas)
@@ -54,7 +54,7 @@ func (x *exchange) betas() (string, error) {
 	return text, nil
 }
 
-func (x *exchange) getBatch() error {
+func (x *request) getBatch() error {
 	b, err := x.api.Batches.Get(x.context(), x.caller.User, x.values[0], batch.Requests)
 	if err != nil {
 		return err
@@ -62,7 +62,7 @@ func (x *exchange) getBatch() error {
 	return x.replyStoredJSON(batches.Append(nil, b))
 }
 
-func (x *exchange) cancelBatch() error {
+func (x *request) cancelBatch() error {
 	b, err := x.api.Batches.Cancel(x.context(), x.caller.User, x.values[0], batch.Requests)
 	if err != nil {
 		return err
@@ -70,7 +70,7 @@ func (x *exchange) cancelBatch() error {
 	return x.replyStoredJSON(batches.Append(nil, b))
 }
 
-func (x *exchange) listBatches() error {
+func (x *request) listBatches() error {
 	limit, err := x.limitOf(batchesPage, batchesMost)
 	if err != nil {
 		return err
@@ -83,7 +83,7 @@ func (x *exchange) listBatches() error {
 }
 
 // postMessageBatch serves POST /v1/messages/batches: its requests become a file that its user never sees.
-func (x *exchange) postMessageBatch() error {
+func (x *request) postMessageBatch() error {
 	if err := x.keeps("a batch"); err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func (x *exchange) postMessageBatch() error {
 	return nil
 }
 
-func (x *exchange) getMessageBatch() error {
+func (x *request) getMessageBatch() error {
 	b, err := x.api.Batches.Get(x.context(), x.caller.User, x.values[0], batch.Messages)
 	if err != nil {
 		return err
@@ -121,7 +121,7 @@ func (x *exchange) getMessageBatch() error {
 	return x.replyStoredJSON(batches.AppendMessages(nil, b, x.base()))
 }
 
-func (x *exchange) cancelMessageBatch() error {
+func (x *request) cancelMessageBatch() error {
 	b, err := x.api.Batches.Cancel(x.context(), x.caller.User, x.values[0], batch.Messages)
 	if err != nil {
 		return err
@@ -129,14 +129,14 @@ func (x *exchange) cancelMessageBatch() error {
 	return x.replyStoredJSON(batches.AppendMessages(nil, b, x.base()))
 }
 
-func (x *exchange) deleteMessageBatch() error {
+func (x *request) deleteMessageBatch() error {
 	if err := x.api.Batches.Delete(x.context(), x.caller.User, x.values[0], batch.Messages); err != nil {
 		return err
 	}
 	return x.replyStoredJSON(batches.AppendMessagesDeleted(nil, x.values[0]))
 }
 
-func (x *exchange) listMessageBatches() error {
+func (x *request) listMessageBatches() error {
 	limit, err := x.limitOf(batchesPage, batchesMost)
 	if err != nil {
 		return err
@@ -155,7 +155,7 @@ func (x *exchange) listMessageBatches() error {
 	}))
 }
 
-func (x *exchange) getMessageBatchResults() error {
+func (x *request) getMessageBatchResults() error {
 	r, err := x.api.Batches.Results(x.context(), x.caller.User, x.values[0])
 	if err != nil {
 		return err
@@ -171,7 +171,7 @@ func (a *API) Spare(caller *apikey.Caller) bool { return a.quotas.Spare(a.Now(),
 func (a *API) Run(ctx context.Context, c *batch.Call) (answer batch.Answer) {
 	work := limit.For(ctx, &c.Caller.User)
 	kept := &keptAnswer{header: http.Header{}}
-	x := &exchange{api: a, w: kept, r: batchRequest(&work, c), table: a.table, at: a.Now()}
+	x := &request{api: a, w: kept, r: batchRequest(&work, c), table: a.table, at: a.Now()}
 	x.begin()
 	x.caller, x.generation, x.part = c.Caller, c.Generation, c
 	defer func() {
@@ -196,7 +196,7 @@ func (a *API) Run(ctx context.Context, c *batch.Call) (answer batch.Answer) {
 }
 
 // serveBatch is serve for a call of a batch: its caller is known, and it has no address.
-func (x *exchange) serveBatch() error {
+func (x *request) serveBatch() error {
 	route, values, _ := x.table.find(http.MethodPost, x.r.URL)
 	if route == nil || route.access != inference {
 		return fault.New(fault.NotFound, "httpapi.serveBatch", "Batches know no route "+x.askedFor()+".")

@@ -28,8 +28,8 @@ const (
 const classes = perDouble*14 + 1 // 14 times minBuffer doubled is maxBuffer
 
 var (
-	buffers [classes]sync.Pool
-	shelves [classes]shelf // of large buffers
+	buffers      [classes]sync.Pool
+	largeBuffers [classes]bufferPool // of large buffers
 )
 
 // bufferSize is how large the buffer is that takeBuffer gives for a size.
@@ -56,7 +56,7 @@ func takeBuffer(size int) *buffer {
 	}
 	class, full := classOf(int64(size))
 	if full >= largeBuffer {
-		if b := shelves[class].take(); b != nil {
+		if b := largeBuffers[class].take(); b != nil {
 			return b
 		}
 	} else if b, ok := buffers[class].Get().(*buffer); ok {
@@ -88,14 +88,14 @@ func (b *buffer) release() {
 	class, _ := classOf(size)
 	b.b = b.b[:0]
 	if size >= largeBuffer {
-		shelves[class].put(b)
+		largeBuffers[class].put(b)
 		return
 	}
 	buffers[class].Put(b)
 }
 
 // checkBodySize refuses by Content-Length, before a byte of the body was read.
-func (x *exchange) checkBodySize() error {
+func (x *request) checkBodySize() error {
 	if x.route.body != nil && x.r.ContentLength > x.route.body(&x.api.cfg) {
 		return tooLarge(x.route.body(&x.api.cfg))
 	}
@@ -106,11 +106,11 @@ func tooLarge(most int64) error {
 	return fault.Newf(fault.PayloadTooLarge, "httpapi.readBody", "The request body is larger than %d bytes.", most)
 }
 
-// readBody reads the whole body, unpacked. The bytes are valid until the exchange ends: their memory then serves another client,
+// readBody reads the whole body, unpacked. The bytes are valid until the request ends: their memory then serves another client,
 // so nothing that outlives the call may keep a view into them. Dialects build an upstream's body as a copy.
 //
 // It fails with errReplayed for a request that its client has sent before under the same name, and that has been answered by then.
-func (x *exchange) readBody() ([]byte, error) {
+func (x *request) readBody() ([]byte, error) {
 	if err := x.checkContentType(); err != nil {
 		return nil, err
 	}
@@ -122,7 +122,7 @@ func (x *exchange) readBody() ([]byte, error) {
 }
 
 // readBytes reads the whole body, unpacked, whatever its type. Its bytes are valid as those of readBody.
-func (x *exchange) readBytes() ([]byte, error) {
+func (x *request) readBytes() ([]byte, error) {
 	packed, err := x.packed()
 	if err != nil {
 		return nil, err
@@ -146,7 +146,7 @@ func (x *exchange) readBytes() ([]byte, error) {
 }
 
 // checkContentType accepts JSON, and the absence of a type: people who forget the header get the parser's opinion.
-func (x *exchange) checkContentType() error {
+func (x *request) checkContentType() error {
 	types := x.r.Header["Content-Type"]
 	if len(types) == 0 || types[0] == "application/json" {
 		return nil
@@ -159,7 +159,7 @@ func (x *exchange) checkContentType() error {
 	return fault.New(fault.UnsupportedMediaType, "httpapi.readBody", "The body must be JSON: send Content-Type: application/json.")
 }
 
-func (x *exchange) packed() (bool, error) {
+func (x *request) packed() (bool, error) {
 	encodings := x.r.Header["Content-Encoding"]
 	switch {
 	case len(encodings) == 0:
@@ -182,7 +182,7 @@ const (
 )
 
 // fill reads a body of a known length, or, with a negative one, to its end.
-func (x *exchange) fill(r io.Reader, length, most int64) error {
+func (x *request) fill(r io.Reader, length, most int64) error {
 	size := int64(blindBuffer)
 	if length >= 0 {
 		size = min(length, firstBuffer)
@@ -221,7 +221,7 @@ func (x *exchange) fill(r io.Reader, length, most int64) error {
 }
 
 // startBuffer takes the first buffer of a body, charged for.
-func (x *exchange) startBuffer(size int64) error {
+func (x *request) startBuffer(size int64) error {
 	size = bufferSize(size)
 	if err := x.charge(chargeOf(size)); err != nil {
 		return err
@@ -235,7 +235,7 @@ func chargeOf(size int64) int64 { return max(size, leastCharge) }
 
 // grow makes room for more of the body: at once all of it, when a part has come that deserves it. Without a length there is room for one byte
 // more than the limit, which is the one that is too many.
-func (x *exchange) grow(length, most int64) error {
+func (x *request) grow(length, most int64) error {
 	old := x.body
 	size := 2 * int64(cap(old.b))
 	if length >= 0 {
@@ -252,12 +252,12 @@ func (x *exchange) grow(length, most int64) error {
 	return nil
 }
 
-// charge takes memory for the exchange out of what its user, and the node, has for bytes of clients and providers.
-func (x *exchange) charge(n int64) error {
+// charge takes memory for the request out of what its user, and the node, has for bytes of clients and providers.
+func (x *request) charge(n int64) error {
 	return x.api.quotas.Short(x.memory.Take(n), "httpapi.charge")
 }
 
-// lent are the buffers of an exchange for answers that are passed on as bytes, charged for. It implements completion.Buffers.
+// lent are the buffers of a request for answers that are passed on as bytes, charged for. It implements completion.Buffers.
 type lent struct {
 	memory *limit.Tab
 
@@ -265,7 +265,7 @@ type lent struct {
 	all []*buffer
 }
 
-// Lend takes a buffer until the exchange ends. What a provider sends is paid for: it counts, and is not refused.
+// Lend takes a buffer until the request ends. What a provider sends is paid for: it counts, and is not refused.
 func (l *lent) Lend(n int) []byte {
 	b := takeBuffer(n)
 	l.memory.Force(int64(cap(b.b)))
@@ -309,7 +309,7 @@ func (l *lent) release() {
 	l.all = nil
 }
 
-func (x *exchange) releaseBody() {
+func (x *request) releaseBody() {
 	x.memory.Close()
 	x.lent.release()
 	if x.body != nil {
@@ -326,7 +326,7 @@ const (
 
 var unpackers sync.Pool
 
-func (x *exchange) unpack(guard *bodyGuard, most int64) error {
+func (x *request) unpack(guard *bodyGuard, most int64) error {
 	src := &io.LimitedReader{R: guard, N: most + 1} // the packed form counts against the limit, too
 	z, _ := unpackers.Get().(*gzip.Reader)
 	var err error
@@ -372,7 +372,7 @@ func (r *ratioReader) Read(p []byte) (int, error) {
 // bodyGuard reads the body from the connection under deadlines. Data that came with the head is read without waiting,
 // so a small body costs two calls to move the deadline and no timer.
 type bodyGuard struct {
-	x     *exchange
+	x     *request
 	r     io.Reader
 	conn  interface{ SetReadDeadline(time.Time) error }
 	start time.Time
@@ -380,7 +380,7 @@ type bodyGuard struct {
 	ended error // what the connection said last
 }
 
-func (x *exchange) guardBody() *bodyGuard {
+func (x *request) guardBody() *bodyGuard {
 	g := &bodyGuard{x: x, r: x.r.Body}
 	if x.r.ContentLength != 0 {
 		g.conn, _ = x.w.(interface{ SetReadDeadline(time.Time) error })
@@ -462,7 +462,7 @@ const (
 
 // leaveBody lets net/http read a small body that is not needed, so that a client can reuse its connection at once. What has not
 // arrived within restGrace ends it.
-func (x *exchange) leaveBody() {
+func (x *request) leaveBody() {
 	if x.bodyDone || x.r.ContentLength <= 0 || x.r.ContentLength > restBytes {
 		return
 	}
@@ -474,7 +474,7 @@ const refuseGrace = 100 * time.Millisecond
 
 // refuseBody makes sure that an answer given without reading the body ends the connection, also when the client sends slowly: net/http reads on a
 // little after the handler, and waits for it. The connection lingers then, so that the answer is read.
-func (x *exchange) refuseBody() {
+func (x *request) refuseBody() {
 	if x.bodyDone {
 		return
 	}
@@ -484,7 +484,7 @@ func (x *exchange) refuseBody() {
 }
 
 // stopReading gives net/http until then to find the end of the body, and has the connection linger if it is closed after the answer.
-func (x *exchange) stopReading(within time.Duration) bool {
+func (x *request) stopReading(within time.Duration) bool {
 	if c, ok := x.r.Context().Value(connKey{}).(*tcpConn); ok {
 		c.unread.Store(true)
 	}

@@ -55,7 +55,7 @@ func cursorOf(q url.Values) (p report.Place, err error) {
 }
 
 // callSearch reads which calls are asked for.
-func (x *exchange) callSearch(q url.Values, names *keyNames) (s report.Search, err error) {
+func (x *request) callSearch(q url.Values, names *keyNames) (s report.Search, err error) {
 	s.Wallet = x.caller.Wallet
 	if s.From, s.To, _, err = x.period(q); err != nil {
 		return s, err
@@ -72,7 +72,7 @@ func (x *exchange) callSearch(q url.Values, names *keyNames) (s report.Search, e
 }
 
 // listCalls serves GET /api/calls.
-func (x *exchange) listCalls() error {
+func (x *request) listCalls() error {
 	q, err := x.query()
 	if err != nil {
 		return err
@@ -98,7 +98,7 @@ func (x *exchange) listCalls() error {
 	return x.replyCalls(p, names)
 }
 
-func (x *exchange) replyCalls(p report.Page, names *keyNames) error {
+func (x *request) replyCalls(p report.Page, names *keyNames) error {
 	if len(p.Calls) > 0 {
 		if err := names.read(); err != nil {
 			return err
@@ -118,7 +118,7 @@ func (x *exchange) replyCalls(p report.Page, names *keyNames) error {
 }
 
 // oneCall is a list of the call with an id, which may be that of a video job.
-func (x *exchange) oneCall(id string, names *keyNames) error {
+func (x *request) oneCall(id string, names *keyNames) error {
 	if len(id) > record.MaxID {
 		return fault.Field("httpapi.calls", "id", "id must have at most %d bytes.", record.MaxID)
 	}
@@ -181,7 +181,7 @@ func appendFirstToken(o *object, c *record.Call) {
 }
 
 // getCallsFile serves GET /api/calls.csv.
-func (x *exchange) getCallsFile() error {
+func (x *request) getCallsFile() error {
 	q, err := x.query()
 	if err != nil {
 		return err
@@ -211,7 +211,7 @@ func (x *exchange) getCallsFile() error {
 }
 
 // getCallHistogram serves GET /api/calls/histogram.
-func (x *exchange) getCallHistogram() error {
+func (x *request) getCallHistogram() error {
 	q, err := x.query()
 	if err != nil {
 		return err
@@ -272,7 +272,7 @@ const recordedWithin = 10 * time.Minute
 
 // notRecorded is the error for a call without a record. Whether the record may still come follows from the time in the id alone: the answer
 // reveals nothing about calls of other accounts.
-func (x *exchange) notRecorded(id string) error {
+func (x *request) notRecorded(id string) error {
 	e := fault.New(fault.NotFound, "httpapi.getCall", "There is no such call.")
 	rest, ours := strings.CutPrefix(id, "gen-")
 	seconds, _, _ := strings.Cut(rest, "-")

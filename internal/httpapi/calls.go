@@ -10,7 +10,7 @@ import (
 )
 
 // getCall serves the record of one call: why it was routed as it was, and how each number of its charge came about.
-func (x *exchange) getCall() error {
+func (x *request) getCall() error {
 	c, entries, err := x.api.Ledger.Call(x.context(), x.caller.Wallet, x.values[0])
 	if fault.Is(err, fault.NotFound) {
 		return x.notRecorded(x.values[0])

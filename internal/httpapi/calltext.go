@@ -12,7 +12,7 @@ import (
 const mostCallText = 4 << 20
 
 // storesText reports whether the text of a call of this account is stored.
-func (x *exchange) storesText(c *record.Call) (bool, error) {
+func (x *request) storesText(c *record.Call) (bool, error) {
 	if c.API != responsesAPI {
 		return false, nil
 	}
@@ -21,7 +21,7 @@ func (x *exchange) storesText(c *record.Call) (bool, error) {
 
 // getCallText serves GET /api/calls/{id}/text: what the model of a call was given, where that is stored. Calls of others and calls that do not
 // exist have the answer of GET /api/calls/{id}.
-func (x *exchange) getCallText() error {
+func (x *request) getCallText() error {
 	c, _, err := x.api.Ledger.Call(x.context(), x.caller.Wallet, x.values[0])
 	if fault.Is(err, fault.NotFound) {
 		return x.notRecorded(x.values[0])

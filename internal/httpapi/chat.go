@@ -15,7 +15,7 @@ import (
 const maxNote = 256
 
 // postChatCompletions serves POST /v1/chat/completions, whole or as a stream of events.
-func (x *exchange) postChatCompletions() error {
+func (x *request) postChatCompletions() error {
 	req, err := x.readChat()
 	if err != nil {
 		return err
@@ -35,7 +35,7 @@ func (x *exchange) postChatCompletions() error {
 }
 
 // readChat reads the body of a chat request.
-func (x *exchange) readChat() (*completion.Request, error) {
+func (x *request) readChat() (*completion.Request, error) {
 	body, err := x.readBody()
 	if err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func (x *exchange) readChat() (*completion.Request, error) {
 	return req, nil
 }
 
-func (x *exchange) completeStream(call *relay.Call, o chat.Options) error {
+func (x *request) completeStream(call *relay.Call, o chat.Options) error {
 	o.BareErrors = chat.NoChoices(x.header("User-Agent"))
 	s := x.openStream(ErrorObject, func(w *frameWriter) frames { return chat.NewStream(w, o) })
 	defer s.silence() // also when the relay panics
@@ -77,12 +77,12 @@ func (x *exchange) completeStream(call *relay.Call, o chat.Options) error {
 }
 
 // strict reports whether message.content must always be an array.
-func (x *exchange) strict() bool {
+func (x *request) strict() bool {
 	return x.caller.Strict || x.api.cfg.Strict || strings.EqualFold(x.header("X-Response-Schema"), "strict")
 }
 
 // header is a request header by its canonical name.
-func (x *exchange) header(name string) string {
+func (x *request) header(name string) string {
 	if v := x.r.Header[name]; len(v) > 0 {
 		return v[0]
 	}
@@ -90,7 +90,7 @@ func (x *exchange) header(name string) string {
 }
 
 // note is the first of some headers that is there, cut to what a record keeps.
-func (x *exchange) note(names ...string) string {
+func (x *request) note(names ...string) string {
 	for _, name := range names {
 		if v := x.header(name); v != "" {
 			return strings.ToValidUTF8(v[:min(len(v), maxNote)], "")
@@ -100,7 +100,7 @@ func (x *exchange) note(names ...string) string {
 }
 
 // wholeWriter writes a whole answer, head and body, with its one Write.
-type wholeWriter struct{ x *exchange }
+type wholeWriter struct{ x *request }
 
 // Write sends the answer.
 func (w wholeWriter) Write(body []byte) (int, error) {

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"weir/internal/auth"
 	"weir/internal/fault"
-	"weir/internal/person"
 )
 
 // tripCookie shows that the browser which comes back from another provider is the one that left.
@@ -21,31 +21,31 @@ const (
 )
 
 // callbackOf is where a provider sends the browser back. It must be among the redirect addresses that the provider allows.
-func (x *exchange) callbackOf(id string) string {
+func (x *request) callbackOf(id string) string {
 	return x.base() + "/api/auth/oidc/" + url.PathEscape(id) + "/callback"
 }
 
 // postVisit serves POST /api/auth/oidc/{id}: the address of another provider, to which the page goes.
-func (x *exchange) postVisit() error {
+func (x *request) postVisit() error {
 	if err := x.secure(); err != nil {
 		return err
 	}
 	if x.api.cfg.PublicURL == "" && !loopback(x.r.Host) {
 		return fault.New(fault.PermissionDenied, "httpapi.postVisit", "This gateway does not know its address, to which the provider must send you back. Its operator sets server.public_url.")
 	}
-	v := person.Visit{Provider: x.values[0]}
+	v := auth.Visit{Provider: x.values[0]}
 	purpose := ""
 	if err := x.form(map[string]*string{"purpose": &purpose, "to": &v.To, "invitation": &v.Invitation}); err != nil {
 		return err
 	}
-	if v.Aim = person.Aim(purpose); purpose == "" {
-		v.Aim = person.Enter
+	if v.Aim = auth.Aim(purpose); purpose == "" {
+		v.Aim = auth.Enter
 	}
 	if !ownPath(v.To) {
 		return fault.Field("httpapi.postVisit", "to", "to must be a path of this gateway, such as /overview.").Coded("path")
 	}
-	if v.Aim == person.Link && x.session != nil && !x.session.Fresh(x.at) {
-		return person.Stale("httpapi.session")
+	if v.Aim == auth.Link && x.session != nil && !x.session.Fresh(x.at) {
+		return auth.Stale("httpapi.session")
 	}
 	v.Redirect = x.callbackOf(v.Provider)
 	address, cookie, err := x.api.People.Leave(x.context(), v, x.person, x.visitor())
@@ -72,12 +72,12 @@ func ownPath(to string) bool {
 
 // getVisitEnd serves GET /api/auth/oidc/{id}/callback: the browser is back. It goes on to a page in every case; what went wrong is in the
 // address of the page.
-func (x *exchange) getVisitEnd() error {
+func (x *request) getVisitEnd() error {
 	if len(x.r.URL.RawQuery) > maxQuery {
 		return fault.Newf(fault.Invalid, "httpapi.getVisitEnd", "The query must have at most %d bytes.", maxQuery)
 	}
 	q := x.r.URL.Query()
-	r := person.Returned{Provider: x.values[0], State: q.Get("state"), Code: q.Get("code"), Issuer: q.Get("iss"), Refusal: q.Get("error")}
+	r := auth.Returned{Provider: x.values[0], State: q.Get("state"), Code: q.Get("code"), Issuer: q.Get("iss"), Refusal: q.Get("error")}
 	if r.Refusal != "" {
 		r.Code = ""
 	}
@@ -88,9 +88,9 @@ func (x *exchange) getVisitEnd() error {
 	a, err := x.api.People.Return(x.context(), &r, x.session, x.person, x.visitor())
 	to := a.To
 	switch {
-	case err == nil && a.Aim == person.Enter && a.Started.Step != "": // the page asks for the passkey; what follows # goes to no server
+	case err == nil && a.Aim == auth.Enter && a.Started.Step != "": // the page asks for the passkey; what follows # goes to no server
 		to = "/sign-in?to=" + url.QueryEscape(cmp.Or(a.To, "/")) + "#" + a.Started.Step
-	case err == nil && a.Aim == person.Enter:
+	case err == nil && a.Aim == auth.Enter:
 		if err := x.enter(a.Started); err != nil {
 			return err
 		}
@@ -113,12 +113,12 @@ func (x *exchange) getVisitEnd() error {
 }
 
 // visitProblem is the page that says why a visit was in vain. It returns errors that no page can explain.
-func (x *exchange) visitProblem(a *person.Arrival, provider string, err error) (string, error) {
-	name := person.Problem(err)
+func (x *request) visitProblem(a *auth.Arrival, provider string, err error) (string, error) {
+	name := auth.Problem(err)
 	if name == "" {
 		return "", err
 	}
-	if name != person.ProblemProvider && name != person.ProblemRefused {
+	if name != auth.ProblemProvider && name != auth.ProblemRefused {
 		if refused := x.api.quotas.Failure(x.at, x.addressName()); refused != nil {
 			return "", refused
 		}
@@ -126,7 +126,7 @@ func (x *exchange) visitProblem(a *person.Arrival, provider string, err error) (
 	e := fault.From(err)
 	x.api.Slog.Info("a visit at another sign-in provider was in vain", "request_id", x.id, "provider", provider, "problem", name, "op", e.Op, "cause", e.Cause)
 	q := url.Values{"problem": {name}, "provider": {provider}, "request": {x.id}}
-	if a.Aim == person.Link {
+	if a.Aim == auth.Link {
 		return "/settings/security?" + q.Encode(), nil
 	}
 	if a.To != "" {
@@ -136,7 +136,7 @@ func (x *exchange) visitProblem(a *person.Arrival, provider string, err error) (
 }
 
 // linkedProviders are the ids of the configured providers at which the person who is signed in has an identity.
-func (x *exchange) linkedProviders() ([]string, error) {
+func (x *request) linkedProviders() ([]string, error) {
 	linked := []string{}
 	all := x.api.People.Providers()
 	if len(all) == 0 {
@@ -144,7 +144,7 @@ func (x *exchange) linkedProviders() ([]string, error) {
 	}
 	mine, err := x.api.People.Identities(x.context(), x.person.ID)
 	for _, p := range all {
-		if slices.ContainsFunc(mine, func(i person.Identity) bool { return i.Issuer == p.Issuer }) {
+		if slices.ContainsFunc(mine, func(i auth.Identity) bool { return i.Issuer == p.Issuer }) {
 			linked = append(linked, p.ID)
 		}
 	}
@@ -152,7 +152,7 @@ func (x *exchange) linkedProviders() ([]string, error) {
 }
 
 // getIdentities serves GET /api/auth/identities.
-func (x *exchange) getIdentities() error {
+func (x *request) getIdentities() error {
 	all, err := x.api.People.Identities(x.context(), x.caller.User)
 	if err != nil {
 		return err
@@ -182,7 +182,7 @@ func (x *exchange) getIdentities() error {
 }
 
 // deleteIdentity serves DELETE /api/auth/identities/{id}.
-func (x *exchange) deleteIdentity() error {
+func (x *request) deleteIdentity() error {
 	if err := x.api.People.Unlink(x.context(), x.session, x.values[0], x.visitor()); err != nil {
 		return err
 	}

@@ -10,11 +10,11 @@ import (
 
 	"weir/internal/apikey"
 	"weir/internal/audit"
+	"weir/internal/auth"
 	"weir/internal/fault"
 	"weir/internal/httpapi"
 	"weir/internal/oidc"
 	"weir/internal/oidc/oidctest"
-	"weir/internal/person"
 )
 
 // tab is a browser that visits another provider.
@@ -112,12 +112,12 @@ type elsewhere struct {
 }
 
 // startElsewhere starts a node with another provider.
-func startElsewhere(t *testing.T, change func(*person.Provider)) *elsewhere {
+func startElsewhere(t *testing.T, change func(*auth.Provider)) *elsewhere {
 	t.Helper()
 	e := &elsewhere{now: time.Now().Truncate(time.Second)}
 	e.node = startWith(t, relayFunc(hello), func(c *httpapi.Config) { c.FailedAuthPerMinute = 1000 }, func(d *httpapi.Deps) { d.Now = func() time.Time { return e.now } })
 	e.provider = oidctest.Start(t)
-	p := person.Provider{ID: "test", Name: "Test", Issuer: e.provider.URL, SignUp: true}
+	p := auth.Provider{ID: "test", Name: "Test", Issuer: e.provider.URL, SignUp: true}
 	if change != nil {
 		change(&p)
 	}
@@ -224,7 +224,7 @@ func TestProblemsElsewhere(t *testing.T) {
 		return func(_ *testing.T, e *elsewhere) { e.provider.Set(f) }
 	}
 	for name, try := range map[string]struct {
-		provider func(*person.Provider)
+		provider func(*auth.Provider)
 		before   func(*testing.T, *elsewhere)
 		body     string
 		problem  string
@@ -235,13 +235,13 @@ func TestProblemsElsewhere(t *testing.T) {
 		"an expired token":           {nil, set(func(o *oidctest.Provider) { o.Fault = "expired" }), `{}`, "provider"},
 		"another issuer":             {nil, set(func(o *oidctest.Provider) { o.Fault = "another issuer" }), `{}`, "provider"},
 		"a provider that broke down": {nil, set(func(o *oidctest.Provider) { o.Fault = "token down" }), `{}`, "provider"},
-		"nobody may sign up":         {func(p *person.Provider) { p.SignUp = false }, nil, `{}`, "unknown"},
-		"another domain":             {func(p *person.Provider) { p.Domains = []string{"example.com"} }, nil, `{}`, "address"},
-		"a domain inside":            {func(p *person.Provider) { p.Domains = []string{"org"} }, nil, `{}`, "address"},
-		"a domain that is not verified": {func(p *person.Provider) { p.Domains = []string{"example.org"} },
+		"nobody may sign up":         {func(p *auth.Provider) { p.SignUp = false }, nil, `{}`, "unknown"},
+		"another domain":             {func(p *auth.Provider) { p.Domains = []string{"example.com"} }, nil, `{}`, "address"},
+		"a domain inside":            {func(p *auth.Provider) { p.Domains = []string{"org"} }, nil, `{}`, "address"},
+		"a domain that is not verified": {func(p *auth.Provider) { p.Domains = []string{"example.org"} },
 			set(func(o *oidctest.Provider) { o.Who.Verified = "false" }), `{}`, "address"},
 		"an account with the address": {nil, func(t *testing.T, e *elsewhere) { e.join(t, "anna@example.org", apikey.User) }, `{}`, "exists"},
-		"the same, of a trusted provider, but nobody has confirmed it": {func(p *person.Provider) { p.TrustEmail = true },
+		"the same, of a trusted provider, but nobody has confirmed it": {func(p *auth.Provider) { p.TrustEmail = true },
 			func(t *testing.T, e *elsewhere) { e.join(t, "anna@example.org", apikey.User) }, `{}`, "exists"},
 		"an invitation that does not work": {nil, nil, `{"invitation":"nonsense"}`, "invitation"},
 	} {
@@ -267,7 +267,7 @@ func TestProblemsElsewhere(t *testing.T) {
 
 func TestDomainsElsewhere(t *testing.T) {
 	t.Parallel()
-	e := startElsewhere(t, func(p *person.Provider) { p.Domains, p.TrustEmail = []string{"example.com", "example.org"}, true })
+	e := startElsewhere(t, func(p *auth.Provider) { p.Domains, p.TrustEmail = []string{"example.com", "example.org"}, true })
 	b := e.tab(t)
 	if b.visit(`{}`); b.me("user", "email") != "anna@example.org" || b.me("user", "confirmed") != true || b.me("user", "has_password") != false {
 		t.Fatalf("%v", b.me("user"))
@@ -291,7 +291,7 @@ func TestDomainsElsewhere(t *testing.T) {
 
 func TestInvitationElsewhere(t *testing.T) {
 	t.Parallel()
-	e := startElsewhere(t, func(p *person.Provider) { p.SignUp = false })
+	e := startElsewhere(t, func(p *auth.Provider) { p.SignUp = false })
 	invite := func(body string) string {
 		link, _ := at(e.manage("POST", "/api/invitations", body).json(t), "data", "url").(string)
 		_, token, _ := strings.Cut(link, "#")
@@ -312,7 +312,7 @@ func TestInvitationElsewhere(t *testing.T) {
 
 func TestLinkElsewhere(t *testing.T) {
 	t.Parallel()
-	e := startElsewhere(t, func(p *person.Provider) { p.SignUp = false })
+	e := startElsewhere(t, func(p *auth.Provider) { p.SignUp = false })
 	anna, boris := e.joined(t, "anna@example.org"), e.joined(t, "boris@example.org")
 	if page := anna.visit(`{"purpose":"link"}`); page.RequestURI() != "/settings/security?linked=test" {
 		t.Fatalf("%s", page)
@@ -418,7 +418,7 @@ func TestDomainsOfSilentProviders(t *testing.T) {
 		"another domain, trusted": {"anna@example.com", "", true, false},
 		"no address, trusted":     {"", "", true, false},
 	} {
-		e := startElsewhere(t, func(p *person.Provider) { p.Domains, p.TrustEmail = []string{"example.org"}, c.trust })
+		e := startElsewhere(t, func(p *auth.Provider) { p.Domains, p.TrustEmail = []string{"example.org"}, c.trust })
 		e.provider.Set(func(o *oidctest.Provider) { o.Who.Email, o.Who.Verified = c.email, c.verified })
 		b := e.tab(t)
 		if page := b.visit(`{}`); (page.Query().Get("problem") == "") != c.in || !c.in && page.Query().Get("problem") != "address" {

@@ -270,7 +270,7 @@ func retryAfter(e *fault.Error) int64 {
 }
 
 // writeError answers with e in the envelope of the route. The head must not have been written.
-func (x *exchange) writeError(e *fault.Error) {
+func (x *request) writeError(e *fault.Error) {
 	status, body := Status(e), errorBody(e, x.id, x.session != nil || x.route != nil && strings.HasPrefix(x.route.Pattern, "/api/"))
 	switch x.envelope() {
 	case messagesEnvelope:

@@ -15,20 +15,20 @@ import (
 	"weir/internal/fault"
 	"weir/internal/limit"
 	"weir/internal/limit/quota"
+	"weir/internal/liveupdates"
 	"weir/internal/video"
-	"weir/internal/watch"
 )
 
 // What can be followed with GET /api/events.
 const (
-	topicCalls  watch.Topic = "calls"
-	topicMoney  watch.Topic = "money"
-	topicJobs   watch.Topic = "jobs"
-	topicKeys   watch.Topic = "keys"
-	topicStatus watch.Topic = "status"
+	topicCalls  liveupdates.Topic = "calls"
+	topicMoney  liveupdates.Topic = "money"
+	topicJobs   liveupdates.Topic = "jobs"
+	topicKeys   liveupdates.Topic = "keys"
+	topicStatus liveupdates.Topic = "status"
 )
 
-var allTopics = []watch.Topic{topicCalls, topicMoney, topicJobs, topicKeys, topicStatus}
+var allTopics = []liveupdates.Topic{topicCalls, topicMoney, topicJobs, topicKeys, topicStatus}
 
 const (
 	markWithin  = 5 * time.Second // longest time for reading one topic
@@ -40,7 +40,7 @@ const (
 )
 
 // mark reads what a topic of an account is like; see watch.Source.
-func (a *API) mark(ctx context.Context, of watch.Account, t watch.Topic) (m watch.Mark, err error) {
+func (a *API) mark(ctx context.Context, of liveupdates.Account, t liveupdates.Topic) (m liveupdates.Mark, err error) {
 	work := limit.For(ctx, &of.User)
 	ctx = &work
 	o := newObject(256)
@@ -61,7 +61,7 @@ func (a *API) mark(ctx context.Context, of watch.Account, t watch.Topic) (m watc
 	o.EndObject()
 	sum := fnv.New64a()
 	_, _ = sum.Write(o.B)
-	return watch.Mark{Sum: sum.Sum64(), Data: o.B}, err
+	return liveupdates.Mark{Sum: sum.Sum64(), Data: o.B}, err
 }
 
 func (a *API) markCalls(ctx context.Context, o *object, wallet string) error {
@@ -144,9 +144,9 @@ func (a *API) markKeys(ctx context.Context, o *object, user string) error {
 }
 
 // topicsOf reads which topics are asked for, each once.
-func topicsOf(text string) (list []watch.Topic, err error) {
+func topicsOf(text string) (list []liveupdates.Topic, err error) {
 	for _, name := range strings.Split(text, ",") {
-		t := watch.Topic(strings.TrimSpace(name))
+		t := liveupdates.Topic(strings.TrimSpace(name))
 		if !slices.Contains(allTopics, t) {
 			return nil, fault.Field("httpapi.getEvents", "topics", "topics must be some of calls, money, jobs, keys, status, separated by commas.")
 		}
@@ -158,7 +158,7 @@ func topicsOf(text string) (list []watch.Topic, err error) {
 }
 
 // An id of an event is what its reader has seen of each topic: any node can say what is new since then.
-func appendEventID(b []byte, f *watch.Follower, topics []watch.Topic) []byte {
+func appendEventID(b []byte, f *liveupdates.Follower, topics []liveupdates.Topic) []byte {
 	for _, t := range topics {
 		if sum, told := f.Seen(t); told {
 			b = append(append(b, t...), ':')
@@ -169,11 +169,11 @@ func appendEventID(b []byte, f *watch.Follower, topics []watch.Topic) []byte {
 }
 
 // seenIn reads an id of an event; nil for "". What it does not know counts as not seen.
-func seenIn(text string) (map[watch.Topic]uint64, error) {
+func seenIn(text string) (map[liveupdates.Topic]uint64, error) {
 	if text == "" {
 		return nil, nil
 	}
-	seen := map[watch.Topic]uint64{}
+	seen := map[liveupdates.Topic]uint64{}
 	if len(text) > maxEventID {
 		return nil, fault.Field("httpapi.getEvents", "Last-Event-ID", "Last-Event-ID must be the id of an event, at most %d bytes. Leave it out to begin anew.", maxEventID)
 	}
@@ -183,14 +183,14 @@ func seenIn(text string) (map[watch.Topic]uint64, error) {
 		if err != nil {
 			return nil, fault.Field("httpapi.getEvents", "Last-Event-ID", "Last-Event-ID must be the id of an event. Leave it out to begin anew.")
 		}
-		seen[watch.Topic(t)] = sum
+		seen[liveupdates.Topic(t)] = sum
 	}
 	return seen, nil
 }
 
 // getEvents serves GET /api/events: a stream of the changes of the caller's account, until the client goes, the caller may no longer
 // read, or the node ends.
-func (x *exchange) getEvents() error {
+func (x *request) getEvents() error {
 	q, err := x.query()
 	if err != nil {
 		return err
@@ -210,7 +210,7 @@ func (x *exchange) getEvents() error {
 	if err != nil {
 		return err
 	}
-	f, now, err := x.api.watcher.Follow(x.context(), watch.Account{User: x.caller.User, Wallet: x.caller.Wallet}, topics, seen)
+	f, now, err := x.api.watcher.Follow(x.context(), liveupdates.Account{User: x.caller.User, Wallet: x.caller.Wallet}, topics, seen)
 	if err != nil {
 		return x.noEvents(err)
 	}
@@ -228,14 +228,14 @@ func (x *exchange) getEvents() error {
 }
 
 // noEvents is why a stream cannot begin.
-func (x *exchange) noEvents(err error) error {
+func (x *request) noEvents(err error) error {
 	switch {
-	case errors.Is(err, watch.ErrUser):
+	case errors.Is(err, liveupdates.ErrUser):
 		most := x.api.cfg.MaxEventsByUser
 		return quota.Crowded(most, "max_event_streams_per_user", "This user has reached the limit of concurrent streams of events. Close a page, or ask again and again instead.")
-	case errors.Is(err, watch.ErrFull):
+	case errors.Is(err, liveupdates.ErrFull):
 		return fault.New(fault.Overloaded, "httpapi.getEvents", "The gateway is at its limit of streams of events. Ask again and again instead.")
-	case errors.Is(err, watch.ErrClosed):
+	case errors.Is(err, liveupdates.ErrClosed):
 		return fault.New(fault.Draining, "httpapi.getEvents", "The gateway is shutting down.")
 	}
 	return err
@@ -243,9 +243,9 @@ func (x *exchange) noEvents(err error) error {
 
 // events is a stream of GET /api/events.
 type events struct {
-	x       *exchange
-	f       *watch.Follower
-	topics  []watch.Topic
+	x       *request
+	f       *liveupdates.Follower
+	topics  []liveupdates.Topic
 	checked time.Time // when the caller was known to be permitted
 	wrote   time.Time
 	frame   []byte
@@ -255,7 +255,7 @@ type events struct {
 var errEventsEnded = errors.New("the stream has ended")
 
 // ready is the first event: what all topics are like.
-func (e *events) ready(now []watch.Change) {
+func (e *events) ready(now []liveupdates.Change) {
 	var o object
 	o.Object()
 	for _, c := range now {
@@ -274,7 +274,7 @@ func (e *events) step() {
 	changes, err := e.f.Next(wait)
 	cancel()
 	switch {
-	case errors.Is(err, watch.ErrClosed):
+	case errors.Is(err, liveupdates.ErrClosed):
 		e.end("draining")
 		return
 	case e.x.context().Err() != nil:
@@ -336,7 +336,7 @@ func (e *events) send() {
 }
 
 // mayStillRead fails when the caller of a long answer has lost the right to it: the session or the key has ended, or is no longer permitted.
-func (x *exchange) mayStillRead() error {
+func (x *request) mayStillRead() error {
 	if x.session != nil {
 		return x.api.People.Lives(x.context(), x.session)
 	}

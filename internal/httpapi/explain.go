@@ -21,7 +21,7 @@ type Explainer interface {
 }
 
 // postRouteExplain serves POST /v1/route/explain: the body is that of a chat request, and nothing is called, held or charged.
-func (x *exchange) postRouteExplain() error {
+func (x *request) postRouteExplain() error {
 	req, err := x.readChat()
 	if err != nil {
 		return err

@@ -26,12 +26,12 @@ type exporting struct {
 
 // export answers with a file. Errors before the first bytes are error answers; a later one cuts the connection, so that a part is not taken
 // for the whole.
-func (x *exchange) export(name, extension string, from, to time.Time, write func(*exporting) error) error {
+func (x *request) export(name, extension string, from, to time.Time, write func(*exporting) error) error {
 	return x.exportAs("weir-"+name+"-"+from.Format(time.DateOnly)+"-"+to.Add(-time.Microsecond).Format(time.DateOnly)+"."+extension, extension, write)
 }
 
 // exportAs is export under a name for the file.
-func (x *exchange) exportAs(file, extension string, write func(*exporting) error) error {
+func (x *request) exportAs(file, extension string, write func(*exporting) error) error {
 	media := "text/csv; charset=utf-8"
 	switch extension {
 	case "pdf":
@@ -50,7 +50,7 @@ func (x *exchange) exportAs(file, extension string, write func(*exporting) error
 }
 
 // sendFile answers with a file.
-func (x *exchange) sendFile(f *operation.File) error {
+func (x *request) sendFile(f *operation.File) error {
 	if !x.api.exports.Enter(x.caller.User, maxExports) {
 		return quota.Crowded(maxExports, "max_files_per_user", "This user is reading as many files as one may at a time. Wait for one to end.")
 	}
@@ -79,7 +79,7 @@ func (x *exchange) sendFile(f *operation.File) error {
 
 // pieces sends what is written to it, in pieces of exportRoom.
 type pieces struct {
-	x   *exchange
+	x   *request
 	b   []byte
 	err error // of the client's connection
 }

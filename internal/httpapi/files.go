@@ -38,7 +38,7 @@ type Batches interface {
 const formRoom = 1 << 20
 
 // postFile serves POST /v1/files: a form with the requests of a batch.
-func (x *exchange) postFile() error {
+func (x *request) postFile() error {
 	if err := x.keeps("a file"); err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func (x *exchange) postFile() error {
 }
 
 // readUpload reads the body as a form whose file goes to upload.
-func (x *exchange) readUpload(upload *spool) (*wire.Form, error) {
+func (x *request) readUpload(upload *spool) (*wire.Form, error) {
 	if packed, err := x.packed(); err != nil {
 		return nil, err
 	} else if packed {
@@ -114,7 +114,7 @@ func fileName(name string) string {
 	return name
 }
 
-func (x *exchange) getFile() error {
+func (x *request) getFile() error {
 	f, err := x.api.Batches.File(x.context(), x.caller.User, x.values[0])
 	if err != nil {
 		return err
@@ -122,13 +122,13 @@ func (x *exchange) getFile() error {
 	return x.replyStoredJSON(batches.AppendFile(nil, f))
 }
 
-func (x *exchange) replyStoredJSON(body []byte) error {
+func (x *request) replyStoredJSON(body []byte) error {
 	x.w.Header()["Cache-Control"] = noStore
 	x.writeBody(http.StatusOK, jsonType, body)
 	return nil
 }
 
-func (x *exchange) deleteFile() error {
+func (x *request) deleteFile() error {
 	if err := x.api.Batches.DeleteFile(x.context(), x.caller.User, x.values[0]); err != nil {
 		return err
 	}
@@ -143,7 +143,7 @@ const (
 )
 
 // limitOf reads the number of entries that a client wants.
-func (x *exchange) limitOf(usual, most int) (int, error) {
+func (x *request) limitOf(usual, most int) (int, error) {
 	text := x.r.URL.Query().Get("limit")
 	if text == "" {
 		return usual, nil
@@ -155,7 +155,7 @@ func (x *exchange) limitOf(usual, most int) (int, error) {
 	return n, nil
 }
 
-func (x *exchange) listFiles() error {
+func (x *request) listFiles() error {
 	query := x.r.URL.Query()
 	limit, err := x.limitOf(filesPage, filesMost)
 	if err != nil {
@@ -177,7 +177,7 @@ func (x *exchange) listFiles() error {
 }
 
 // getFileContent serves the lines of a file.
-func (x *exchange) getFileContent() error {
+func (x *request) getFileContent() error {
 	r, f, err := x.api.Batches.OpenFile(x.context(), x.caller.User, x.values[0])
 	if err != nil {
 		return err
@@ -190,7 +190,7 @@ func (x *exchange) getFileContent() error {
 var linesType = []string{"application/x-ndjson"}
 
 // sendLines sends a file of lines as it is read. size is -1 where it is not known.
-func (x *exchange) sendLines(r io.Reader, size int64) error {
+func (x *request) sendLines(r io.Reader, size int64) error {
 	h := x.w.Header()
 	h["Content-Type"], h["Cache-Control"] = linesType, noStore
 	if size >= 0 {
@@ -220,7 +220,7 @@ func (x *exchange) sendLines(r io.Reader, size int64) error {
 }
 
 // unreadable is the fault of a file that cannot be read to its end. What the head would have said of it goes.
-func (x *exchange) unreadable(err error) error {
+func (x *request) unreadable(err error) error {
 	if x.r.Context().Err() != nil {
 		return fault.New(fault.Canceled, "httpapi.sendLines", "The client closed the connection.").Because(err)
 	}

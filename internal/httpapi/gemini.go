@@ -48,7 +48,7 @@ func keysOfQuery(r *http.Request) []string {
 }
 
 // postGenerate serves POST /v1beta/models/{model}:generateContent.
-func (x *exchange) postGenerate() error {
+func (x *request) postGenerate() error {
 	call, options, err := x.readGenerate(false)
 	if err != nil {
 		return err
@@ -58,7 +58,7 @@ func (x *exchange) postGenerate() error {
 }
 
 // postStreamGenerate serves POST /v1beta/models/{model}:streamGenerateContent: events with alt=sse, else one JSON array that grows.
-func (x *exchange) postStreamGenerate() error {
+func (x *request) postStreamGenerate() error {
 	call, options, err := x.readGenerate(true)
 	if err != nil {
 		return err
@@ -76,7 +76,7 @@ func (x *exchange) postStreamGenerate() error {
 }
 
 // readGenerate reads a request for content and admits it.
-func (x *exchange) readGenerate(stream bool) (*relay.Call, gemini.Options, error) {
+func (x *request) readGenerate(stream bool) (*relay.Call, gemini.Options, error) {
 	req, err := x.readContents(func(body []byte, model string) (*completion.Request, error) {
 		return gemini.Decode(body, model, stream)
 	})
@@ -90,7 +90,7 @@ func (x *exchange) readGenerate(stream bool) (*relay.Call, gemini.Options, error
 }
 
 // readContents reads the body of a request to the model that the path names, and the header fields that belong to it.
-func (x *exchange) readContents(decode func(body []byte, model string) (*completion.Request, error)) (*completion.Request, error) {
+func (x *request) readContents(decode func(body []byte, model string) (*completion.Request, error)) (*completion.Request, error) {
 	body, err := x.readBody()
 	if err != nil {
 		return nil, err
@@ -120,7 +120,7 @@ func (x *exchange) readContents(decode func(body []byte, model string) (*complet
 const maxModelName = 256 // bytes
 
 // nameModels completes the names of a request's models. The one in the path was not checked before.
-func (x *exchange) nameModels(req *completion.Request) (err error) {
+func (x *request) nameModels(req *completion.Request) (err error) {
 	if name := req.Models[0]; len(name) > maxModelName || !utf8.ValidString(name) || strings.IndexByte(name, 0) >= 0 {
 		return fault.Field("httpapi.nameModels", "model", "The name of a model must be UTF-8 without NUL, of at most %d bytes.", maxModelName)
 	}
@@ -167,7 +167,7 @@ func fullName(snap *catalog.Snapshot, name string) (string, error) {
 
 // blocked answers for a prompt that a provider refused because of its content: this style has a place for that in an answer. Every other error
 // comes back.
-func (x *exchange) blocked(err error, events bool) error {
+func (x *request) blocked(err error, events bool) error {
 	var f *fault.Error
 	if !errors.As(err, &f) || f.Kind != fault.ContentPolicy || f.Upstream == nil || x.status != 0 {
 		return err
@@ -199,7 +199,7 @@ func (x *exchange) blocked(err error, events bool) error {
 }
 
 // countContents serves POST /v1beta/models/{model}:countTokens: the count of the provider where it has this wire, else our own. It is free.
-func (x *exchange) countContents() error {
+func (x *request) countContents() error {
 	req, err := x.readContents(gemini.DecodeCount)
 	if err != nil {
 		return err
@@ -224,8 +224,8 @@ func (x *exchange) countContents() error {
 }
 
 // embedContents serves POST /v1beta/models/{model}:embedContent and, with batch, :batchEmbedContents.
-func embedContents(batch bool) func(*exchange) error {
-	return func(x *exchange) error {
+func embedContents(batch bool) func(*request) error {
+	return func(x *request) error {
 		body, err := x.readBody()
 		if err != nil {
 			return err
@@ -253,7 +253,7 @@ const (
 )
 
 // getGeminiModels serves GET /v1beta/models: the models that answer in this style, in pages.
-func (x *exchange) getGeminiModels() error {
+func (x *request) getGeminiModels() error {
 	q, err := x.query()
 	if err != nil {
 		return err
@@ -303,7 +303,7 @@ func (x *exchange) getGeminiModels() error {
 }
 
 // getGeminiModel serves GET /v1beta/models/{model}.
-func (x *exchange) getGeminiModel() error {
+func (x *request) getGeminiModel() error {
 	id, err := fullName(x.api.Catalog(), x.pathModel())
 	if err != nil {
 		return err

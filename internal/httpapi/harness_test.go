@@ -24,6 +24,7 @@ import (
 	"weir/internal/accountapi"
 	"weir/internal/adminapi"
 	"weir/internal/apikey"
+	"weir/internal/auth"
 	"weir/internal/catalog"
 	"weir/internal/chat"
 	"weir/internal/completion"
@@ -32,7 +33,6 @@ import (
 	"weir/internal/httpapi"
 	"weir/internal/ledger"
 	"weir/internal/money"
-	"weir/internal/person"
 	"weir/internal/record"
 	"weir/internal/relay"
 	"weir/internal/routing"
@@ -153,7 +153,7 @@ type node struct {
 	first  *account.First
 	users  *account.Manager
 	keys   *apikey.Manager
-	people *person.Manager
+	people *auth.Manager
 	store  *store.Store
 	books  *books
 	log    *accesslog.Log
@@ -208,17 +208,17 @@ func startWith(t testing.TB, r httpapi.Completer, edit func(*httpapi.Config), pa
 		Log:    n.log, Slog: slog.New(n.log.Handler(slog.LevelInfo)), Now: time.Now, History: history.New(nil, history.Config{}), Chats: chat.NewManager(nil, chat.Config{Now: time.Now}), // they store nothing
 	}
 	n.store = store
-	n.people = person.NewManager(store, n.keys, nil, func() time.Time { return deps.Now() }, person.Config{SignUp: person.ByInvite})
+	n.people = auth.NewManager(store, n.keys, nil, func() time.Time { return deps.Now() }, auth.Config{SignUp: auth.ByInvite})
 	deps.People, deps.CallerOf = n.people, verifier.Of
 	if parts != nil {
 		parts(&deps)
 	}
 	corrections, _ := deps.Ledger.(adminapi.Corrections)
-	shelf, _ := deps.History.(*history.Manager)
+	kept, _ := deps.History.(*history.Manager)
 	if deps.Operations == nil {
 		deps.Operations = slices.Concat(
 			accountapi.Operations(accountapi.Deps{
-				Books: deps.Ledger, Accounts: n.users, People: deps.People, History: shelf, Chats: deps.Chats, Catalog: deps.Catalog, Keys: n.keys, CheckCallback: deps.CheckCallback, Videos: deps.Videos, Reports: deps.Reports, MostRates: cfg.MostRates(),
+				Books: deps.Ledger, Accounts: n.users, People: deps.People, History: kept, Chats: deps.Chats, Catalog: deps.Catalog, Keys: n.keys, CheckCallback: deps.CheckCallback, Videos: deps.Videos, Reports: deps.Reports, MostRates: cfg.MostRates(),
 			}),
 			adminapi.Operations(adminapi.Deps{Accounts: n.users, Corrections: corrections}))
 	}
@@ -364,7 +364,7 @@ func (n *node) tryIn(ctx context.Context, method, path, body string, headers ...
 func (n *node) signIn() []string {
 	n.t.Helper()
 	n.people.OpenDemo(n.first.User.ID)
-	s, err := n.people.Demo(n.t.Context(), person.Client{})
+	s, err := n.people.Demo(n.t.Context(), auth.Client{})
 	if err != nil {
 		n.t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 // another way and take a part of it for the next one. The first byte of such a fault is replaced by one that net/http refuses, so that it gives the
 // answer and closes the connection; what follows is never read. The zero value is at the begin of a message.
 type heads struct {
-	state   place
+	state   headPart
 	line    []byte // of the head, where it came in pieces
 	pending []byte // came with the end of the message before; or stands for a fault
 	first   bool   // the request line has passed
@@ -24,17 +24,17 @@ type heads struct {
 	heads   int64 // complete ones that were let through
 }
 
-// place is what the next byte belongs to.
-type place uint8
+// headPart is what the next byte belongs to.
+type headPart uint8
 
 const (
-	between   place = iota // nothing yet
-	emptied                // the CR of an empty line before a request
-	inHead                 // a line of the head
-	inBody                 // a body with a length
-	inChunks               // a body in chunks
-	faulty                 // nothing: the message was refused
-	unchecked              // another protocol, or what net/http refuses by itself
+	between   headPart = iota // nothing yet
+	emptied                   // the CR of an empty line before a request
+	inHead                    // a line of the head
+	inBody                    // a body with a length
+	inChunks                  // a body in chunks
+	faulty                    // nothing: the message was refused
+	unchecked                 // another protocol, or what net/http refuses by itself
 )
 
 // faultBytes are refused by net/http wherever they stand in a head or in the framing of chunks.

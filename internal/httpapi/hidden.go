@@ -11,7 +11,7 @@ import (
 
 // getHidden serves GET /api/catalog/hidden: the models of which every call would be refused, by the preferences of the account and by what
 // the key may call. A session is asked about the key of its browser's calls.
-func (x *exchange) getHidden() error {
+func (x *request) getHidden() error {
 	d, err := x.defaults()
 	if err != nil {
 		return err
@@ -28,7 +28,7 @@ func (x *exchange) getHidden() error {
 }
 
 // hidden are the models that the lists do not show to the caller's API key, because every call of it would be refused; nil for none.
-func (x *exchange) hidden() (map[string]bool, error) {
+func (x *request) hidden() (map[string]bool, error) {
 	if x.caller == nil || x.caller.Management || x.caller.Defaults == nil {
 		return nil, nil
 	}
@@ -44,7 +44,7 @@ func (x *exchange) hidden() (map[string]bool, error) {
 }
 
 // refusedBy lists the models of which every call with these preferences would be refused; nil preferences refuse none.
-func (x *exchange) refusedBy(d *apikey.Defaults) ([]string, error) {
+func (x *request) refusedBy(d *apikey.Defaults) ([]string, error) {
 	if d == nil {
 		return []string{}, nil
 	}
@@ -60,7 +60,7 @@ func (x *exchange) refusedBy(d *apikey.Defaults) ([]string, error) {
 }
 
 // defaults are the preferences of the caller's calls; nil when there are none.
-func (x *exchange) defaults() (*apikey.Defaults, error) {
+func (x *request) defaults() (*apikey.Defaults, error) {
 	if !x.caller.Management {
 		return x.caller.Defaults, nil
 	}

@@ -22,7 +22,7 @@ var errReplayed = errors.New("the first answer was given again")
 // named is a request with an Idempotency-Key on its way to an answer that is kept.
 type named struct {
 	name   string
-	memory *limit.Tab       // of the exchange
+	memory *limit.Tab       // of the request
 	run    *idempotency.Run // nil until the body was read, and after the run has ended
 	open   bool             // content may be kept: the request was understood, and nothing demands zero data retention
 
@@ -33,7 +33,7 @@ type named struct {
 }
 
 // name looks whether the client has named the request.
-func (x *exchange) name() error {
+func (x *request) name() error {
 	values := x.r.Header["Idempotency-Key"]
 	if len(values) == 0 || x.api.Idempotency == nil {
 		return nil
@@ -49,7 +49,7 @@ func (x *exchange) name() error {
 }
 
 // claim begins the run of a named request whose body was read, or gives its first answer again and fails with errReplayed.
-func (x *exchange) claim(body []byte) error {
+func (x *request) claim(body []byte) error {
 	run, kept, err := x.api.Idempotency.Begin(x.context(), idempotency.Request{
 		User: x.caller.User, Wallet: x.caller.Wallet, Name: x.named.name, Hash: idempotency.Hash(x.r.Method, x.address(), body), Generation: x.generation,
 	})
@@ -68,7 +68,7 @@ func (x *exchange) claim(body []byte) error {
 }
 
 // address is what the URL of a request asks for: its route and, where that has some, the values in its path and the form of the answer.
-func (x *exchange) address() string {
+func (x *request) address() string {
 	if x.values[0] == "" {
 		return x.route.Pattern
 	}
@@ -76,7 +76,7 @@ func (x *exchange) address() string {
 }
 
 // chargedOnce adds to the fault of a request that was charged, and whose answer is gone, what it cost.
-func (x *exchange) chargedOnce(err error) error {
+func (x *request) chargedOnce(err error) error {
 	var f *fault.Error
 	if !errors.As(err, &f) || f.Kind != fault.IdempotencyNotKept {
 		return err
@@ -89,7 +89,7 @@ func (x *exchange) chargedOnce(err error) error {
 }
 
 // mayKeep notes whether content of a named request may be kept, which its preferences, those of account and key and the account's storing say.
-func (x *exchange) mayKeep(p *routing.Preferences) {
+func (x *request) mayKeep(p *routing.Preferences) {
 	if x.named != nil {
 		d := x.caller.Defaults
 		x.named.open = !p.ZDR && (d == nil || !d.Preferences.ZDR) && x.storing().Responses != wire.StoreNever
@@ -99,7 +99,7 @@ func (x *exchange) mayKeep(p *routing.Preferences) {
 var replayed = []string{"true"}
 
 // replay gives a kept answer again.
-func (x *exchange) replay(e *idempotency.Entry) {
+func (x *request) replay(e *idempotency.Entry) {
 	x.generation, x.genHeader[0] = e.Generation, e.Generation
 	x.w.Header()["Idempotent-Replayed"] = replayed
 	if e.Answer.Type != streamType[0] {

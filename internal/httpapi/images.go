@@ -12,7 +12,7 @@ import (
 )
 
 // postImages serves POST /v1/images, whole or as a stream of events.
-func (x *exchange) postImages() error {
+func (x *request) postImages() error {
 	body, err := x.readBody()
 	if err != nil {
 		return err
@@ -25,7 +25,7 @@ func (x *exchange) postImages() error {
 }
 
 // postImageEdits serves POST /v1/images/edits: a form with images, or JSON with their addresses.
-func (x *exchange) postImageEdits() error {
+func (x *request) postImageEdits() error {
 	boundary, err := x.boundary()
 	if err != nil {
 		return err
@@ -49,7 +49,7 @@ func (x *exchange) postImageEdits() error {
 }
 
 // boundary separates the fields of a form; "" when the body is no form.
-func (x *exchange) boundary() (string, error) {
+func (x *request) boundary() (string, error) {
 	kind := x.header("Content-Type")
 	if !strings.HasPrefix(strings.ToLower(strings.TrimSpace(kind)), "multipart/") {
 		return "", nil
@@ -62,7 +62,7 @@ func (x *exchange) boundary() (string, error) {
 }
 
 // readForm reads the body of a form. A client that sends a named form again parts it by another boundary: it is the same form.
-func (x *exchange) readForm(boundary string) ([]byte, error) {
+func (x *request) readForm(boundary string) ([]byte, error) {
 	body, err := x.readBytes()
 	if err != nil {
 		return nil, err
@@ -77,7 +77,7 @@ func (x *exchange) readForm(boundary string) ([]byte, error) {
 }
 
 // paint answers a request for images.
-func (x *exchange) paint(req *completion.Request) error {
+func (x *request) paint(req *completion.Request) error {
 	if err := x.admitTask(req); err != nil {
 		return err
 	}
@@ -100,4 +100,4 @@ func worked(e *fault.Error) bool {
 	return e.Upstream != nil && (e.Kind == fault.Timeout || e.Upstream.Status >= 200 && e.Upstream.Status <= 299)
 }
 
-func (x *exchange) getImageModels() error { return x.list(x.shelf().Images, catalog.TypeImage) }
+func (x *request) getImageModels() error { return x.list(x.lists().Images, catalog.TypeImage) }

@@ -13,7 +13,7 @@ import (
 	"weir/internal/wire"
 )
 
-func (x *exchange) listKeys() error {
+func (x *request) listKeys() error {
 	q, err := x.query()
 	if err != nil {
 		return err
@@ -45,14 +45,14 @@ func (x *exchange) listKeys() error {
 }
 
 // keyByHash finds a key of the caller's user; anybody else's does not exist.
-func (x *exchange) keyByHash(hash string) (apikey.Key, error) {
+func (x *request) keyByHash(hash string) (apikey.Key, error) {
 	if len(hash) != 64 {
 		return apikey.Key{}, apikey.NotFound("httpapi.keyByHash")
 	}
 	return x.api.Keys.ByHash(x.context(), x.caller.User, hash)
 }
 
-func (x *exchange) appendKey(o *object, k *apikey.Key) error {
+func (x *request) appendKey(o *object, k *apikey.Key) error {
 	spend, err := x.api.Ledger.KeySpend(x.context(), k.ID)
 	if err != nil {
 		return err
@@ -74,7 +74,7 @@ func (x *exchange) appendKey(o *object, k *apikey.Key) error {
 	return nil
 }
 
-func (x *exchange) replyKey(status int, k *apikey.Key, text string) error {
+func (x *request) replyKey(status int, k *apikey.Key, text string) error {
 	var o object
 	o.Object()
 	o.Name("data")
@@ -90,7 +90,7 @@ func (x *exchange) replyKey(status int, k *apikey.Key, text string) error {
 	return nil
 }
 
-func (x *exchange) getKeyByHash() error {
+func (x *request) getKeyByHash() error {
 	k, err := x.keyByHash(x.values[0])
 	if err != nil {
 		return err
@@ -98,7 +98,7 @@ func (x *exchange) getKeyByHash() error {
 	return x.replyKey(http.StatusOK, &k, "")
 }
 
-func (x *exchange) postKey() error {
+func (x *request) postKey() error {
 	e, err := x.readKeyEdit(true)
 	if err != nil {
 		return err
@@ -110,7 +110,7 @@ func (x *exchange) postKey() error {
 	return x.replyKey(http.StatusCreated, &k, text)
 }
 
-func (x *exchange) createKey(e *keyEdit) (k apikey.Key, text string, err error) {
+func (x *request) createKey(e *keyEdit) (k apikey.Key, text string, err error) {
 	if e.name == nil {
 		return k, "", fault.Field("httpapi.postKey", "name", "name is missing.").Coded("name_missing")
 	}
@@ -128,7 +128,7 @@ func (x *exchange) createKey(e *keyEdit) (k apikey.Key, text string, err error) 
 	return x.api.Keys.Create(x.context(), n, x.actor())
 }
 
-func (x *exchange) patchKey() error {
+func (x *request) patchKey() error {
 	e, err := x.readKeyEdit(false)
 	if err != nil {
 		return err
@@ -140,7 +140,7 @@ func (x *exchange) patchKey() error {
 	return x.replyKey(http.StatusOK, &k, "")
 }
 
-func (x *exchange) changeKey(e *keyEdit) (apikey.Key, error) {
+func (x *request) changeKey(e *keyEdit) (apikey.Key, error) {
 	k, err := x.keyByHash(x.values[0])
 	if err != nil {
 		return k, err
@@ -171,7 +171,7 @@ func (x *exchange) changeKey(e *keyEdit) (apikey.Key, error) {
 	return x.api.Keys.Change(x.context(), x.caller.User, k.Hash, c, x.actor())
 }
 
-func (x *exchange) deleteKey() error {
+func (x *request) deleteKey() error {
 	k, err := x.keyByHash(x.values[0])
 	if err != nil {
 		return err
@@ -204,7 +204,7 @@ type keyEdit struct {
 }
 
 // readKeyEdit reads the body. It refuses unknown fields, and so every field that a user may not set.
-func (x *exchange) readKeyEdit(creating bool) (*keyEdit, error) {
+func (x *request) readKeyEdit(creating bool) (*keyEdit, error) {
 	body, err := x.readBody()
 	if err != nil {
 		return nil, err
@@ -410,7 +410,7 @@ func addressText(p netip.Prefix) string {
 }
 
 // mayFrom fails for a key that does not work from the request's address.
-func (x *exchange) mayFrom(c *apikey.Caller) error {
+func (x *request) mayFrom(c *apikey.Caller) error {
 	if len(c.Addresses) == 0 {
 		return nil
 	}

@@ -16,7 +16,7 @@ import (
 const statementDays = 366
 
 // days reads the days of a statement, both included; without them it is this month.
-func (x *exchange) days(q url.Values) (from, to time.Time, err error) {
+func (x *request) days(q url.Values) (from, to time.Time, err error) {
 	read := func(name string, usual time.Time) (time.Time, error) {
 		text := q.Get(name)
 		if text == "" {
@@ -49,7 +49,7 @@ func (x *exchange) days(q url.Values) (from, to time.Time, err error) {
 }
 
 // statement reads the statement that is asked for.
-func (x *exchange) statement() (*report.Statement, error) {
+func (x *request) statement() (*report.Statement, error) {
 	q, err := x.query()
 	if err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ func (x *exchange) statement() (*report.Statement, error) {
 }
 
 // getLedger serves GET /api/ledger.
-func (x *exchange) getLedger() error {
+func (x *request) getLedger() error {
 	s, err := x.statement()
 	if err != nil {
 		return err
@@ -201,7 +201,7 @@ func appendLine(o *object, l *report.Line) {
 }
 
 // getLedgerDay serves GET /api/ledger/day/{date}.
-func (x *exchange) getLedgerDay() error {
+func (x *request) getLedgerDay() error {
 	q, err := x.query()
 	if err != nil {
 		return err
@@ -269,7 +269,7 @@ func (x *exchange) getLedgerDay() error {
 
 // getLedgerFile serves GET /api/ledger.csv. The first and the last row are the balances. Rows of calls and of refunds are parted by VAT, so that
 // a sum over a column is right.
-func (x *exchange) getLedgerFile() error {
+func (x *request) getLedgerFile() error {
 	s, err := x.statement()
 	if err != nil {
 		return err
@@ -329,7 +329,7 @@ func (x *exchange) getLedgerFile() error {
 }
 
 // getLedgerDocument serves GET /api/ledger.pdf.
-func (x *exchange) getLedgerDocument() error {
+func (x *request) getLedgerDocument() error {
 	q, err := x.query()
 	if err != nil {
 		return err

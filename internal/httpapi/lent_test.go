@@ -6,11 +6,11 @@ import (
 	"weir/internal/limit"
 )
 
-// What is lent is charged until it comes back or the exchange ends, and is lent to others only then.
+// What is lent is charged until it comes back or the request ends, and is lent to others only then.
 func TestLent(t *testing.T) {
 	t.Parallel()
 	budget := limit.NewBudget(1<<20, 1<<20)
-	x := &exchange{}
+	x := &request{}
 	x.memory.Open(budget, "usr_1")
 	x.lent.memory = &x.memory
 	a, b := x.lent.Lend(5000), x.lent.Lend(2<<20) // more than there is: what a provider sent is not refused

@@ -24,7 +24,7 @@ func quotaConfig(c *Config, heap func() int64, largest int64) quota.Config {
 
 // admit lets a request in that will take memory or a provider's time. Nothing of its body was read, and little work was done so far: a refusal
 // costs nearly nothing.
-func (x *exchange) admit() error {
+func (x *request) admit() error {
 	if err := x.visit.Enter(x.api.quotas, x.at, x.caller, x.route.rated()); err != nil {
 		return err
 	}
@@ -41,7 +41,7 @@ func (x *exchange) admit() error {
 
 // reserve lets a decoded request in by what it asks for: its preferences, which say what may be kept of it, its models, the tokens of its
 // prompt and answer, and whether it streams.
-func (x *exchange) reserve(req *completion.Request) error {
+func (x *request) reserve(req *completion.Request) error {
 	if err := noPreset(req.Models); err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func (x *exchange) reserve(req *completion.Request) error {
 }
 
 // showAllowance sets the header fields of the key's allowance that is nearest to its end.
-func (x *exchange) showAllowance() {
+func (x *request) showAllowance() {
 	if r := x.visit.Nearest(x.at); r != nil {
 		showRefusal(x.w.Header(), r, x.at)
 	}

@@ -62,14 +62,14 @@ func BenchmarkModels(b *testing.B) {
 	cfg := Default()
 	cfg.PublicPerMinute, cfg.AnonymousPerSecond = 0, 0
 	a := New(Deps{Catalog: func() *catalog.Snapshot { return snap }, Now: time.Now}, cfg)
-	shelf := a.models.Of(snap)
+	kept := a.models.Of(snap)
 	for _, c := range []struct {
 		name, query, encoding, known string
 		cold                         bool
 	}{
 		{name: "whole/plain"},
 		{name: "whole/packed", encoding: "gzip"},
-		{name: "whole/not modified", known: `"` + shelf.Models.Whole().Tag + `"`},
+		{name: "whole/not modified", known: `"` + kept.Models.Whole().Tag + `"`},
 		{name: "kept/search", query: "search=reasoning+code&sort_by=price"},
 		{name: "kept/page", query: "sort_by=name&page=3&per_page=100"},
 		{name: "cold/page", query: "page=3&per_page=100", cold: true},
@@ -102,7 +102,7 @@ func BenchmarkModels(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				if c.cold {
-					shelf.Models.Forget()
+					kept.Models.Forget()
 				}
 				if w = do(); w.status != 200 && w.status != 304 {
 					b.Fatal(w.status)
@@ -125,7 +125,7 @@ func BenchmarkModels(b *testing.B) {
 			a.ServeHTTP(&quiet{header: http.Header{}}, r)
 		}
 	})
-	b.Run("other/new shelf", func(b *testing.B) {
+	b.Run("other/new kept", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			listing.NewCache(listing.Encoders{Model: appendModel, Embedding: appendEmbeddingModel, Video: appendVideoModel}).Of(snap)

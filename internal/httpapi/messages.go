@@ -21,7 +21,7 @@ import (
 const messagesPath = "/v1/messages"
 
 // postMessages serves POST /v1/messages, whole or as a stream of events.
-func (x *exchange) postMessages() error {
+func (x *request) postMessages() error {
 	req, err := x.readMessages(messages.Decode)
 	if err != nil {
 		return err
@@ -43,7 +43,7 @@ func (x *exchange) postMessages() error {
 }
 
 // readMessages reads the body of a messages request and the header fields that belong to it.
-func (x *exchange) readMessages(decode func([]byte) (*completion.Request, error)) (*completion.Request, error) {
+func (x *request) readMessages(decode func([]byte) (*completion.Request, error)) (*completion.Request, error) {
 	body, err := x.readBody()
 	if err != nil {
 		return nil, err
@@ -75,7 +75,7 @@ func (x *exchange) readMessages(decode func([]byte) (*completion.Request, error)
 }
 
 // readHeaders reads the header fields that stand for members of the body, for clients that cannot add to it.
-func (x *exchange) readHeaders(req *completion.Request) (err error) {
+func (x *request) readHeaders(req *completion.Request) (err error) {
 	if id := x.header("X-Session-Id"); id != "" {
 		req.SessionID = id
 	}
@@ -145,7 +145,7 @@ type Counter interface {
 const countWait = 10 * time.Second // for a provider's count: our own is at hand
 
 // countTokens serves POST /v1/messages/count_tokens: the count of the provider where it has this wire, else our own. It is free.
-func (x *exchange) countTokens() error {
+func (x *request) countTokens() error {
 	req, err := x.readMessages(messages.DecodeCount)
 	if err != nil {
 		return err

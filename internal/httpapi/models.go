@@ -82,7 +82,7 @@ func queryBool(q url.Values, name string) (bool, error) {
 }
 
 // query reads the query once, and refuses what is not text.
-func (x *exchange) query() (url.Values, error) {
+func (x *request) query() (url.Values, error) {
 	values, err := url.ParseQuery(x.r.URL.RawQuery)
 	if err != nil {
 		return nil, fault.New(fault.Invalid, "httpapi.query", "The query of the URL is malformed.")
@@ -100,29 +100,29 @@ func (x *exchange) query() (url.Values, error) {
 	return values, nil
 }
 
-func (x *exchange) getModels() error {
-	return x.list(x.shelf().Models, catalog.TypeChat, catalog.TypeTranscription)
+func (x *request) getModels() error {
+	return x.list(x.lists().Models, catalog.TypeChat, catalog.TypeTranscription)
 }
 
-func (x *exchange) getEmbeddingModels() error {
-	return x.list(x.shelf().Embeddings, catalog.TypeEmbedding)
+func (x *request) getEmbeddingModels() error {
+	return x.list(x.lists().Embeddings, catalog.TypeEmbedding)
 }
 
-func (x *exchange) getVideoModels() error {
+func (x *request) getVideoModels() error {
 	hidden, err := x.hidden()
 	if err != nil {
 		return err
 	}
-	b, release := x.shelf().Videos.Answer(&listing.Query{}, hidden)
+	b, release := x.lists().Videos.Answer(&listing.Query{}, hidden)
 	defer release()
 	return x.send(b)
 }
 
-// shelf is the rendered lists of the catalog in force.
-func (x *exchange) shelf() *listing.Shelf { return x.api.models.Of(x.api.Catalog()) }
+// lists is the rendered lists of the catalog in force.
+func (x *request) lists() *listing.Rendered { return x.api.models.Of(x.api.Catalog()) }
 
 // list answers with the part of a list that the query selects.
-func (x *exchange) list(l *listing.List, types ...string) error {
+func (x *request) list(l *listing.List, types ...string) error {
 	hidden, err := x.hidden()
 	if err != nil {
 		return err
@@ -147,7 +147,7 @@ func (x *exchange) list(l *listing.List, types ...string) error {
 }
 
 // sendList is send with the members by which Anthropic's SDKs page, for clients that name a version of that API.
-func (x *exchange) sendList(b *listing.Body, more bool) error {
+func (x *request) sendList(b *listing.Body, more bool) error {
 	if x.header("Anthropic-Version") == "" {
 		return x.send(b)
 	}
@@ -170,7 +170,7 @@ func (x *exchange) sendList(b *listing.Body, more bool) error {
 }
 
 // pageHeaders describes the page in header fields: clients of this wire read a models list as one page and take nothing else.
-func (x *exchange) pageHeaders(q url.Values, total, page, perPage int) {
+func (x *request) pageHeaders(q url.Values, total, page, perPage int) {
 	last := max((total+perPage-1)/perPage, 1)
 	h := x.w.Header()
 	h.Set("X-Total-Count", strconv.Itoa(total))
@@ -204,7 +204,7 @@ var (
 const packedTag = `-gzip"`
 
 // send answers with a rendered body, in gzip to clients that take it, or with 304 to those that have it.
-func (x *exchange) send(b *listing.Body) error {
+func (x *request) send(b *listing.Body) error {
 	x.w.Header()["Vary"] = varyPacking
 	body, tag := b.Bytes, `"`+b.Tag+`"`
 	packed := b.Packed != nil && x.takesGzip()
@@ -223,7 +223,7 @@ func (x *exchange) send(b *listing.Body) error {
 }
 
 // sendOnce is send for a body that is made for one request.
-func (x *exchange) sendOnce(o *object) error {
+func (x *request) sendOnce(o *object) error {
 	if x.has(`"` + listing.TagOf(o.B) + `"`) {
 		return nil
 	}
@@ -231,7 +231,7 @@ func (x *exchange) sendOnce(o *object) error {
 }
 
 // has sets the ETag of the answer. To a client that has that answer already, packed or not, it replies 304 and returns true.
-func (x *exchange) has(tag string) bool {
+func (x *request) has(tag string) bool {
 	h := x.w.Header()
 	h["Etag"] = []string{tag}
 	h["Cache-Control"] = catalogAge
@@ -258,7 +258,7 @@ func unpacked(tag string) string {
 }
 
 // takesGzip reads Accept-Encoding; gzip with a weight of zero is a refusal.
-func (x *exchange) takesGzip() bool {
+func (x *request) takesGzip() bool {
 	for _, line := range x.r.Header["Accept-Encoding"] {
 		for coding := range strings.SplitSeq(line, ",") {
 			name, weight, _ := strings.Cut(coding, ";")
@@ -271,7 +271,7 @@ func (x *exchange) takesGzip() bool {
 }
 
 // pathModel is the id of the model that the path names: in two segments, or in one whose slash is escaped.
-func (x *exchange) pathModel() string {
+func (x *request) pathModel() string {
 	if x.values[1] == "" {
 		return x.values[0]
 	}
@@ -281,7 +281,7 @@ func (x *exchange) pathModel() string {
 func noModel(op string) error { return fault.New(fault.ModelNotFound, op, "There is no such model.") }
 
 // getModel describes one model of any type: clients look up whatever id they hold.
-func (x *exchange) getModel() error {
+func (x *request) getModel() error {
 	id := x.pathModel()
 	m, _, ok := x.api.Catalog().Resolve(id)
 	if !ok {

@@ -8,7 +8,7 @@ import (
 
 // mount makes the route of an operation.
 func mount(o *operation.Operation) *Route {
-	r := &Route{Method: o.Method, Pattern: o.Path, access: o.Access, fresh: o.Fresh, asks: o.Asks, handle: func(x *exchange) error { return x.operate(o) }}
+	r := &Route{Method: o.Method, Pattern: o.Path, access: o.Access, fresh: o.Fresh, asks: o.Asks, handle: func(x *request) error { return x.operate(o) }}
 	switch {
 	case o.Body > 0:
 		r.body = atMost(o.Body)
@@ -19,7 +19,7 @@ func mount(o *operation.Operation) *Route {
 }
 
 // operate answers a request of an operation.
-func (x *exchange) operate(o *operation.Operation) (err error) {
+func (x *request) operate(o *operation.Operation) (err error) {
 	c := operation.Call{Caller: x.caller, Session: x.session, Person: x.person, At: x.at, Request: x.r.Header, Header: x.w.Header(), Charge: x.charge, Base: x.base, Gates: gates{x}, Values: x.values[:], Address: shown(x.api.clientAddress(x.r))}
 	if x.caller != nil {
 		c.Actor = x.actor()
@@ -51,8 +51,8 @@ func (x *exchange) operate(o *operation.Operation) (err error) {
 	return nil
 }
 
-// gates count for the account and the address of an exchange.
-type gates struct{ x *exchange }
+// gates count for the account and the address of a request.
+type gates struct{ x *request }
 
 func (g gates) Redeem() error {
 	return g.x.api.quotas.Redeem(g.x.at, g.x.caller.User, g.x.addressName())

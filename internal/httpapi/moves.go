@@ -1,7 +1,7 @@
 package httpapi
 
 // postEmail serves POST /api/auth/email: the person wants another address, to which a link goes.
-func (x *exchange) postEmail() error {
+func (x *request) postEmail() error {
 	var email, locale string
 	if err := x.form(map[string]*string{"email": &email, "locale": &locale}); err != nil {
 		return err
@@ -16,7 +16,7 @@ func (x *exchange) postEmail() error {
 }
 
 // postNewEmail serves POST /api/auth/email/confirm: the link was opened, in a browser of who asked for it.
-func (x *exchange) postNewEmail() error {
+func (x *request) postNewEmail() error {
 	var token string
 	if err := x.form(map[string]*string{"token": &token}); err != nil {
 		return err
@@ -31,7 +31,7 @@ func (x *exchange) postNewEmail() error {
 }
 
 // postKeepEmail serves POST /api/auth/keep-email: it keeps or restores the former address. No session is needed.
-func (x *exchange) postKeepEmail() error {
+func (x *request) postKeepEmail() error {
 	var token string
 	if err := x.form(map[string]*string{"token": &token}); err != nil {
 		return err

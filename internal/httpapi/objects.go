@@ -6,7 +6,7 @@ import (
 )
 
 // readObject reads a body that must be one JSON object.
-func (x *exchange) readObject(most rawjson.Limits) ([]byte, error) {
+func (x *request) readObject(most rawjson.Limits) ([]byte, error) {
 	body, err := x.readBody()
 	if err != nil {
 		return nil, err

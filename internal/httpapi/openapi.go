@@ -13,7 +13,7 @@ func OpenAPI() []byte { return openAPI }
 
 var yamlType = []string{"application/yaml; charset=utf-8"}
 
-func (x *exchange) getOpenAPI() error {
+func (x *request) getOpenAPI() error {
 	x.w.Header().Set("Cache-Control", "public, max-age=60")
 	x.writeBody(http.StatusOK, yamlType, openAPI)
 	return nil

@@ -9,7 +9,7 @@ import (
 )
 
 // getOverview serves GET /api/overview: all that the first page of an account shows.
-func (x *exchange) getOverview() error {
+func (x *request) getOverview() error {
 	v, err := x.api.Reports.Overview(x.context(), x.caller.Wallet, x.at)
 	if err != nil {
 		return err
@@ -114,7 +114,7 @@ func appendDays(o *object, days []report.DayShares) {
 const mostNotices = 20
 
 // appendNotices writes what needs attention: the facts that notifications tell of, too.
-func (x *exchange) appendNotices(o *object, v *report.Overview, names *keyNames, spends map[string]report.KeySpend) error {
+func (x *request) appendNotices(o *object, v *report.Overview, names *keyNames, spends map[string]report.KeySpend) error {
 	seen := notify.Seen{Now: x.at, Overview: v, Keys: names.inOrder(), Spends: spends, Catalog: x.api.Catalog()}
 	if x.api.Notifications != nil {
 		var err error

@@ -13,7 +13,7 @@ type Pages interface {
 }
 
 // openPage finds the page or file that answers a request without a route. Nothing under /v1 and /api is one, whatever pages there are.
-func (x *exchange) openPage() (http.Handler, bool) {
+func (x *request) openPage() (http.Handler, bool) {
 	p := x.r.URL.Path
 	if len(x.api.Pages) == 0 || x.table == x.api.inner || x.r.Method != http.MethodGet && x.r.Method != http.MethodHead || len(p) == 0 || p[0] != '/' || ofAPI(p) {
 		return nil, false
@@ -37,7 +37,7 @@ func ofAPI(path string) bool {
 }
 
 // servePage answers with a page. Files have an allowance of their own, because a page needs many of them at once.
-func (x *exchange) servePage(h http.Handler, cheap bool) error {
+func (x *request) servePage(h http.Handler, cheap bool) error {
 	x.route = x.api.pageRoute
 	count := x.api.quotas.Anonymous
 	if cheap {
@@ -50,8 +50,8 @@ func (x *exchange) servePage(h http.Handler, cheap bool) error {
 	return nil
 }
 
-// pageWriter lets a page answer an exchange.
-type pageWriter struct{ x *exchange }
+// pageWriter lets a page answer a request.
+type pageWriter struct{ x *request }
 
 func (w pageWriter) Header() http.Header { return w.x.w.Header() }
 

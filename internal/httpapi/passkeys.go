@@ -7,13 +7,13 @@ import (
 	"net/url"
 	"strings"
 
+	"weir/internal/auth"
 	"weir/internal/fault"
-	"weir/internal/person"
 	"weir/internal/rawjson"
 )
 
 // site is where passkeys work: the configured address, or "localhost" where none is configured. A name that only the request has is not believed.
-func (x *exchange) site() (person.Site, error) {
+func (x *request) site() (auth.Site, error) {
 	u, err := url.Parse(x.base())
 	if err == nil {
 		host, port := strings.ToLower(u.Hostname()), u.Port()
@@ -24,16 +24,16 @@ func (x *exchange) site() (person.Site, error) {
 			if port != "" && (u.Scheme != "https" || port != "443") && (u.Scheme != "http" || port != "80") {
 				origin += ":" + port
 			}
-			return person.Site{Host: host, Origin: origin}, nil
+			return auth.Site{Host: host, Origin: origin}, nil
 		}
 	}
-	return person.Site{}, fault.New(fault.PermissionDenied, "httpapi.site",
+	return auth.Site{}, fault.New(fault.PermissionDenied, "httpapi.site",
 		"Passkeys need a name with TLS: set server.public_url to the https address of this gateway. On this machine, open it as localhost instead of 127.0.0.1.")
 }
 
 // postPasskeyOptions serves POST /api/auth/passkey/options: what the browser hands to a passkey, to sign in with it, or to end the second step of
 // a sign-in.
-func (x *exchange) postPasskeyOptions() error {
+func (x *request) postPasskeyOptions() error {
 	step := ""
 	if err := x.form(map[string]*string{"step": &step}); err != nil {
 		return err
@@ -42,7 +42,7 @@ func (x *exchange) postPasskeyOptions() error {
 	if err != nil {
 		return err
 	}
-	var ch person.Challenge
+	var ch auth.Challenge
 	if step == "" {
 		ch, err = x.api.People.BeginPasskey(x.context(), at, x.visitor())
 	} else {
@@ -55,7 +55,7 @@ func (x *exchange) postPasskeyOptions() error {
 }
 
 // postPasskey serves POST /api/auth/passkey: the passkey's answer signs in.
-func (x *exchange) postPasskey() error {
+func (x *request) postPasskey() error {
 	var step string
 	var answer []byte
 	if err := x.formWith(map[string]*string{"step": &step}, "credential", &answer); err != nil {
@@ -69,7 +69,7 @@ func (x *exchange) postPasskey() error {
 }
 
 // postProofOptions serves POST /api/auth/prove/options: what the browser hands to a passkey of the person who is signed in.
-func (x *exchange) postProofOptions() error {
+func (x *request) postProofOptions() error {
 	if err := x.form(nil); err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (x *exchange) postProofOptions() error {
 }
 
 // replyRequest answers with what navigator.credentials.get takes (Web Authentication, section 5.1.10.2).
-func (x *exchange) replyRequest(ch *person.Challenge) error {
+func (x *request) replyRequest(ch *auth.Challenge) error {
 	var o object
 	x.beginOptions(&o, ch)
 	o.text("rpId", ch.Host)
@@ -96,7 +96,7 @@ func (x *exchange) replyRequest(ch *person.Challenge) error {
 	return x.reply(&o)
 }
 
-func (x *exchange) beginOptions(o *object, ch *person.Challenge) {
+func (x *request) beginOptions(o *object, ch *auth.Challenge) {
 	o.Object()
 	o.text("step", ch.Step)
 	o.Name("public_key").Object()
@@ -105,7 +105,7 @@ func (x *exchange) beginOptions(o *object, ch *person.Challenge) {
 	x.w.Header()["Cache-Control"] = noStore
 }
 
-func appendDescriptors(o *object, name string, all []person.KnownPasskey) {
+func appendDescriptors(o *object, name string, all []auth.KnownPasskey) {
 	o.Name(name).Array()
 	for i := range all {
 		o.Object()
@@ -120,7 +120,7 @@ func appendDescriptors(o *object, name string, all []person.KnownPasskey) {
 }
 
 // postNewPasskeyOptions serves POST /api/auth/passkeys/options: what navigator.credentials.create takes (Web Authentication, section 5.1.9).
-func (x *exchange) postNewPasskeyOptions() error {
+func (x *request) postNewPasskeyOptions() error {
 	if err := x.form(nil); err != nil {
 		return err
 	}
@@ -168,7 +168,7 @@ func (x *exchange) postNewPasskeyOptions() error {
 }
 
 // postNewPasskey serves POST /api/auth/passkeys.
-func (x *exchange) postNewPasskey() error {
+func (x *request) postNewPasskey() error {
 	var step, name string
 	var answer []byte
 	if err := x.formWith(map[string]*string{"step": &step, "name": &name}, "credential", &answer); err != nil {
@@ -194,7 +194,7 @@ func (x *exchange) postNewPasskey() error {
 	return nil
 }
 
-func appendPasskey(o *object, k *person.Passkey) {
+func appendPasskey(o *object, k *auth.Passkey) {
 	o.Object()
 	o.text("id", k.ID)
 	o.text("name", k.Name)
@@ -204,7 +204,7 @@ func appendPasskey(o *object, k *person.Passkey) {
 }
 
 // getPasskeys serves GET /api/auth/passkeys.
-func (x *exchange) getPasskeys() error {
+func (x *request) getPasskeys() error {
 	all, err := x.api.People.Passkeys(x.context(), x.caller.User)
 	if err != nil {
 		return err
@@ -221,7 +221,7 @@ func (x *exchange) getPasskeys() error {
 }
 
 // patchPasskey serves PATCH /api/auth/passkeys/{id}.
-func (x *exchange) patchPasskey() error {
+func (x *request) patchPasskey() error {
 	var name string
 	if err := x.form(map[string]*string{"name": &name}); err != nil {
 		return err
@@ -236,7 +236,7 @@ func (x *exchange) patchPasskey() error {
 }
 
 // deletePasskey serves DELETE /api/auth/passkeys/{id}.
-func (x *exchange) deletePasskey() error {
+func (x *request) deletePasskey() error {
 	if err := x.api.People.RemovePasskey(x.context(), x.session, x.values[0], x.visitor()); err != nil {
 		return err
 	}
@@ -244,7 +244,7 @@ func (x *exchange) deletePasskey() error {
 }
 
 // postProve serves POST /api/auth/prove: the person gives the password again, or uses a passkey, before something that matters.
-func (x *exchange) postProve() error {
+func (x *request) postProve() error {
 	var password, step string
 	var answer []byte
 	if err := x.formWith(map[string]*string{"password": &password, "step": &step}, "credential", &answer); err != nil {
@@ -270,7 +270,7 @@ func wrongPasskey() *fault.Error {
 }
 
 // proved answers a proof of who is signed in. One that fails does not end the session.
-func (x *exchange) proved(err error, wrong *fault.Error) error {
+func (x *request) proved(err error, wrong *fault.Error) error {
 	if fault.Is(err, fault.Authentication) {
 		if refused := x.api.quotas.Failure(x.at, x.addressName()); refused != nil {
 			return refused
@@ -284,7 +284,7 @@ func (x *exchange) proved(err error, wrong *fault.Error) error {
 }
 
 // formWith is form, with one more member that is an object.
-func (x *exchange) formWith(places map[string]*string, name string, place *[]byte) error {
+func (x *request) formWith(places map[string]*string, name string, place *[]byte) error {
 	body, err := x.readBody()
 	if err != nil {
 		return err
@@ -307,7 +307,7 @@ func (x *exchange) formWith(places map[string]*string, name string, place *[]byt
 }
 
 // postSecondStep serves POST /api/auth/second-step: the account requires a passkey from now on, which the person has just used.
-func (x *exchange) postSecondStep() error {
+func (x *request) postSecondStep() error {
 	var step string
 	var answer []byte
 	if err := x.formWith(map[string]*string{"step": &step}, "credential", &answer); err != nil {
@@ -321,7 +321,7 @@ func (x *exchange) postSecondStep() error {
 }
 
 // deleteSecondStep serves DELETE /api/auth/second-step.
-func (x *exchange) deleteSecondStep() error {
+func (x *request) deleteSecondStep() error {
 	if err := x.api.People.ReleasePasskey(x.context(), x.session, x.visitor()); err != nil {
 		return err
 	}

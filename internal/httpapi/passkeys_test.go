@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"weir/internal/apikey"
+	"weir/internal/auth/passkeytest"
 	"weir/internal/fault"
 	"weir/internal/httpapi"
-	"weir/internal/person/passkeytest"
 )
 
 const publicURL = "https://weir.example.org"

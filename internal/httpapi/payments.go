@@ -18,7 +18,7 @@ type Payments struct {
 
 const maxNotice = 64 << 10 // bytes
 
-func (x *exchange) payments() (*payment.Service, error) {
+func (x *request) payments() (*payment.Service, error) {
 	if x.api.Payments == nil {
 		return nil, fault.New(fault.NotFound, "httpapi.payments", "This gateway takes no payments. Ask its operator to credit your wallet.")
 	}
@@ -26,7 +26,7 @@ func (x *exchange) payments() (*payment.Service, error) {
 }
 
 // mayNotify refuses notifications from anybody but the provider, before their bodies are read.
-func (x *exchange) mayNotify() error {
+func (x *request) mayNotify() error {
 	if _, err := x.payments(); err != nil {
 		return err
 	}
@@ -42,7 +42,7 @@ func (x *exchange) mayNotify() error {
 
 // postNotice serves POST /api/payments/notifications, which the provider calls. Only the ids in it are used: the provider is asked what is
 // true of them. Whatever is not ours gets 200, so that it is not sent again.
-func (x *exchange) postNotice() error {
+func (x *request) postNotice() error {
 	s, err := x.payments()
 	if err != nil {
 		return err

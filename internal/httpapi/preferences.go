@@ -14,7 +14,7 @@ import (
 
 // postPreferencesExplain serves POST /api/account/preferences/explain: where a chat request would go if the account had the preferences of the
 // body. What is saved for the account and the key is left aside; nothing is called, held, charged or kept.
-func (x *exchange) postPreferencesExplain() error {
+func (x *request) postPreferencesExplain() error {
 	const op = "httpapi.postPreferencesExplain"
 	body, err := x.readBody()
 	if err != nil {
@@ -68,7 +68,7 @@ func (x *exchange) postPreferencesExplain() error {
 }
 
 // usePlugins has a request use the plugins of the caller's account.
-func (x *exchange) usePlugins(req *completion.Request) {
+func (x *request) usePlugins(req *completion.Request) {
 	if d := x.caller.Defaults; d != nil && d.Account != "" {
 		if list := rawjson.Find([]byte(d.Account), "plugins"); list != nil {
 			wire.UsePlugins(req, list)

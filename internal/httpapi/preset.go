@@ -22,7 +22,7 @@ type Presets interface {
 type filling func(body []byte, p *wire.Preset, model string) []byte
 
 // withPreset is a body with the preset that its model or its field preset names; without one it is the body.
-func (x *exchange) withPreset(body []byte, fill filling) ([]byte, error) {
+func (x *request) withPreset(body []byte, fill filling) ([]byte, error) {
 	if !wire.UsesPreset(body) {
 		return body, nil
 	}
@@ -43,7 +43,7 @@ func (x *exchange) withPreset(body []byte, fill filling) ([]byte, error) {
 	return x.filled(fill(body, p, model))
 }
 
-func (x *exchange) filled(body []byte) ([]byte, error) {
+func (x *request) filled(body []byte) ([]byte, error) {
 	if most := x.route.body(&x.api.cfg); int64(len(body)) > most+preset.MaxContent {
 		return nil, tooLarge(most)
 	}
@@ -87,7 +87,7 @@ func presetNamed(body []byte, asked string) (out []byte, model, name string, err
 }
 
 // findPreset finds a preset of the caller's account, and has the record of the call name it.
-func (x *exchange) findPreset(name string) (*wire.Preset, error) {
+func (x *request) findPreset(name string) (*wire.Preset, error) {
 	if x.api.Presets == nil {
 		return nil, preset.Missing(name)
 	}
@@ -104,7 +104,7 @@ func (x *exchange) findPreset(name string) (*wire.Preset, error) {
 }
 
 // presetNow finds a preset as it is; for the answer of a provider's batch as it was when the provider was asked.
-func (x *exchange) presetNow(name string) (*preset.Preset, error) {
+func (x *request) presetNow(name string) (*preset.Preset, error) {
 	if c := x.part; c != nil && c.Preset != nil && c.Preset.Name == name && c.Preset.User == x.caller.User {
 		return c.Preset, nil
 	}
@@ -126,7 +126,7 @@ func noPreset(models []string) error {
 }
 
 // contentsPreset is withPreset for the Gemini style, whose model is in the address.
-func (x *exchange) contentsPreset(body []byte, asked string) (out []byte, model string, err error) {
+func (x *request) contentsPreset(body []byte, asked string) (out []byte, model string, err error) {
 	if _, _, is := preset.Split(asked); !is && !wire.UsesPreset(body) {
 		return body, asked, nil
 	}

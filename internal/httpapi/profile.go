@@ -1,7 +1,7 @@
 package httpapi
 
 // deleteAccount serves DELETE /api/account: the person who is signed in becomes anonymous. No key can do that.
-func (x *exchange) deleteAccount() error {
+func (x *request) deleteAccount() error {
 	if err := x.api.Accounts.Forget(x.context(), x.caller.User, x.actor()); err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ type Stats interface {
 }
 
 // getProviders serves GET /v1/models/{vendor}/{model}/providers. Source of the fields: completions of the specification, 11.4.
-func (x *exchange) getProviders() error {
+func (x *request) getProviders() error {
 	id := x.pathModel()
 	m, variant, ok := x.api.Catalog().Resolve(id)
 	if !ok {

@@ -85,10 +85,10 @@ func listedOffers(s *catalog.Snapshot) map[string]*catalog.Model {
 }
 
 // showsRankings reports whether the client may see the rankings: people with an account always.
-func (x *exchange) showsRankings() bool { return x.api.cfg.Rankings || x.caller != nil }
+func (x *request) showsRankings() bool { return x.api.cfg.Rankings || x.caller != nil }
 
 // getRankings serves GET /api/rankings.
-func (x *exchange) getRankings() error {
+func (x *request) getRankings() error {
 	if !x.showsRankings() {
 		return fault.New(fault.Authentication, "httpapi.getRankings", "The rankings of this gateway are for people who are signed in.")
 	}

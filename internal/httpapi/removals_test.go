@@ -6,9 +6,9 @@ import (
 
 	"weir/internal/apikey"
 	"weir/internal/audit"
+	"weir/internal/auth/passkeytest"
 	"weir/internal/fault"
 	"weir/internal/httpapi"
-	"weir/internal/person/passkeytest"
 )
 
 // addPasskey gives the person of a page a passkey.

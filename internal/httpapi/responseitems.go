@@ -14,7 +14,7 @@ const (
 )
 
 // getInputItems serves GET /v1/responses/{id}/input_items: all that the model was given, page by page.
-func (x *exchange) getInputItems() error {
+func (x *request) getInputItems() error {
 	items, err := x.inputItems()
 	if err != nil {
 		return err
@@ -44,7 +44,7 @@ func (x *exchange) getInputItems() error {
 }
 
 // inputItems are the items of a response's input: those of the responses before it, with their answers, and its own.
-func (x *exchange) inputItems() (items [][]byte, err error) {
+func (x *request) inputItems() (items [][]byte, err error) {
 	r, err := x.api.History.Find(x.context(), x.caller.User, x.values[0])
 	if err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func (x *exchange) inputItems() (items [][]byte, err error) {
 	return append(items, responses.Listed(r.ID, r.Input)...), nil
 }
 
-func (x *exchange) replyItems(items [][]byte, more bool) error {
+func (x *request) replyItems(items [][]byte, more bool) error {
 	o := object{}
 	o.Object()
 	o.text("object", "list")

@@ -41,18 +41,18 @@ type History interface {
 
 // reply is a response on its way: what is asked, and what is kept of it.
 type reply struct {
-	x       *exchange
+	x       *request
 	req     *responses.Request
 	call    *relay.Call
 	options responses.Options
 	kept    history.Response // what there is of it before the answer
-	memory  limit.Tab        // of one in the background, which outlives its exchange
+	memory  limit.Tab        // of one in the background, which outlives its request
 	visit   *quota.Visit     // of one in the background: what is reserved until it ends
 	run     *history.Run     // that makes it in the background; nil: its client waits for it
 }
 
 // postResponses serves POST /v1/responses: whole, as a stream of events, or in the background.
-func (x *exchange) postResponses() error {
+func (x *request) postResponses() error {
 	body, err := x.readBody()
 	if err != nil {
 		return err
@@ -84,7 +84,7 @@ func (x *exchange) postResponses() error {
 }
 
 // decodeResponses reads a body, and puts in what it names of what was kept.
-func (x *exchange) decodeResponses(body []byte) (*responses.Request, error) {
+func (x *request) decodeResponses(body []byte) (*responses.Request, error) {
 	req, err := responses.Decode(body)
 	if err != nil {
 		return nil, err
@@ -132,7 +132,7 @@ func (x *exchange) decodeResponses(body []byte) (*responses.Request, error) {
 const mostLoads = 1000
 
 // resolve puts stored items in the places of what names them. One item may be named often, so what comes of it is bounded as a body is.
-func (x *exchange) resolve(req *responses.Request, ids []string) (*responses.Request, error) {
+func (x *request) resolve(req *responses.Request, ids []string) (*responses.Request, error) {
 	s := storedItems{x: x, found: map[string][]byte{}}
 	most := x.route.body(&x.api.cfg)
 	size := int64(len(req.Body))
@@ -160,7 +160,7 @@ func (x *exchange) resolve(req *responses.Request, ids []string) (*responses.Req
 
 // storedItems finds items of stored responses of the account. A response is read once, however many of its items are named.
 type storedItems struct {
-	x     *exchange
+	x     *request
 	found map[string][]byte
 	loads int
 }
@@ -208,7 +208,7 @@ func (s *storedItems) add(r *history.Response, items [][]byte, id string, ours b
 }
 
 // chargeStored takes memory for responses that were read from the store. Reading them is free, so the user's share is the bound.
-func (x *exchange) chargeStored(list ...history.Response) error {
+func (x *request) chargeStored(list ...history.Response) error {
 	n := 0
 	for i := range list {
 		n += list[i].Size()
@@ -217,7 +217,7 @@ func (x *exchange) chargeStored(list ...history.Response) error {
 }
 
 // before is the conversation that a response ends, as a list of items.
-func (x *exchange) before(id string) ([]byte, error) {
+func (x *request) before(id string) ([]byte, error) {
 	chain, err := x.api.History.Chain(x.context(), x.caller.User, id)
 	if err != nil {
 		return nil, err
@@ -238,7 +238,7 @@ const idSize = 32
 // responsesAPI is the API of calls in the responses style, in their records.
 const responsesAPI = "responses"
 
-func (x *exchange) newReply(req *responses.Request) *reply {
+func (x *request) newReply(req *responses.Request) *reply {
 	r := &reply{x: x, req: req}
 	r.call = x.newCall(req.Request, responsesAPI, responses.PromptText(req.Request))
 	o := responses.Options{
@@ -326,7 +326,7 @@ func (r *reply) inBackground() error {
 	return err
 }
 
-// keepBody charges for the copies of the body that a response in the background has after its exchange has ended: the request and its input.
+// keepBody charges for the copies of the body that a response in the background has after that request has ended: itself and its input.
 func (r *reply) keepBody() error {
 	x := r.x
 	r.memory.Open(x.api.quotas.Bytes, x.caller.User)
@@ -384,7 +384,7 @@ type discard struct{}
 func (discard) Write(b []byte) (int, error) { return len(b), nil }
 
 // countInput serves POST /v1/responses/input_tokens: our own count of the prompt. It is free, and calls no provider.
-func (x *exchange) countInput() error {
+func (x *request) countInput() error {
 	body, err := x.readBody()
 	if err != nil {
 		return err
@@ -408,7 +408,7 @@ func (x *exchange) countInput() error {
 }
 
 // getResponse serves GET /v1/responses/{id}.
-func (x *exchange) getResponse() error {
+func (x *request) getResponse() error {
 	if strings.EqualFold(x.r.URL.Query().Get("stream"), "true") {
 		return fault.Field("httpapi.getResponse", "stream", "A stored response cannot be streamed. Leave stream out, and ask until the status is final.")
 	}
@@ -422,7 +422,7 @@ func (x *exchange) getResponse() error {
 // lost is why a response failed whose node has stopped.
 var lost = fault.New(fault.Draining, "httpapi.lost", "The node that made this response has stopped.")
 
-func (x *exchange) replyStored(r *history.Response) error {
+func (x *request) replyStored(r *history.Response) error {
 	if err := x.chargeStored(*r); err != nil {
 		return err
 	}
@@ -435,7 +435,7 @@ func (x *exchange) replyStored(r *history.Response) error {
 }
 
 // cancelResponse serves POST /v1/responses/{id}/cancel.
-func (x *exchange) cancelResponse() error {
+func (x *request) cancelResponse() error {
 	r, err := x.api.History.Cancel(x.context(), x.caller.User, x.values[0])
 	if err != nil {
 		return err
@@ -444,7 +444,7 @@ func (x *exchange) cancelResponse() error {
 }
 
 // deleteResponse serves DELETE /v1/responses/{id}.
-func (x *exchange) deleteResponse() error {
+func (x *request) deleteResponse() error {
 	id := x.values[0]
 	if err := x.api.History.Delete(x.context(), x.caller.User, id); err != nil {
 		return err

@@ -36,7 +36,7 @@ type Route struct {
 	asks     bool                // it asks a provider though it reads no body
 	fresh    bool                // a session must have begun, or its person have proved who they are, a short time ago
 	envelope envelope            // of its errors
-	handle   func(*exchange) error
+	handle   func(*request) error
 	segments []string
 	metrics  *routeMetrics
 }

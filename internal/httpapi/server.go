@@ -356,12 +356,12 @@ func healthBody(err error, details ...string) []byte {
 	return o.B
 }
 
-func (x *exchange) getHealth() error {
+func (x *request) getHealth() error {
 	x.writeBody(http.StatusOK, jsonType, healthBody(nil))
 	return nil
 }
 
-func (x *exchange) getReady() error {
+func (x *request) getReady() error {
 	err, status := x.api.ready(x.context()), http.StatusOK
 	if err != nil {
 		x.w.Header()["Retry-After"] = []string{"5"}

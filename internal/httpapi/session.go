@@ -11,15 +11,15 @@ import (
 	"time"
 
 	"weir/internal/apikey"
+	"weir/internal/auth"
 	"weir/internal/fault"
-	"weir/internal/person"
 )
 
 // SessionCookie has the prefix that keeps a browser from sending it to another host or over a plain connection, and from taking it from one.
 const SessionCookie = "__Host-weir"
 
 // sessionToken is the token of the browser's session; "" without one. Only paths under /api/ read it, and a key goes before it.
-func (x *exchange) sessionToken() string {
+func (x *request) sessionToken() string {
 	h := x.r.Header
 	if x.api.People == nil || len(h["Cookie"]) == 0 || x.hasKey() || !strings.HasPrefix(x.r.URL.Path, "/api/") {
 		return ""
@@ -32,7 +32,7 @@ func (x *exchange) sessionToken() string {
 }
 
 // verifySession finds the person whose browser sent the request. What changes something must come from a page of ours.
-func (x *exchange) verifySession(token string) (*apikey.Caller, error) {
+func (x *request) verifySession(token string) (*apikey.Caller, error) {
 	if err := x.checkOrigin(); err != nil {
 		return nil, err
 	}
@@ -41,7 +41,7 @@ func (x *exchange) verifySession(token string) (*apikey.Caller, error) {
 		return nil, err
 	}
 	if x.route != nil && x.route.fresh && !s.Fresh(x.at) {
-		return nil, person.Stale("httpapi.session")
+		return nil, auth.Stale("httpapi.session")
 	}
 	x.session, x.person = &s, &p
 	x.w.Header()["Cache-Control"] = noStore // a browser keeps nothing of it; a handler may know better
@@ -64,7 +64,7 @@ func (x *exchange) verifySession(token string) (*apikey.Caller, error) {
 
 // checkOrigin refuses requests that another site's page has made a browser send. A page of ours sends X-Weir, which others cannot without asking
 // first, and the browser says where a page is from.
-func (x *exchange) checkOrigin() error {
+func (x *request) checkOrigin() error {
 	if m := x.r.Method; m == http.MethodGet || m == http.MethodHead {
 		return nil
 	}
@@ -76,7 +76,7 @@ func (x *exchange) checkOrigin() error {
 }
 
 // ownOrigin reports whether an Origin is the address at which the browser has this gateway.
-func (x *exchange) ownOrigin(origin string) bool {
+func (x *request) ownOrigin(origin string) bool {
 	u, err := url.Parse(origin)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return false
@@ -88,7 +88,7 @@ func (x *exchange) ownOrigin(origin string) bool {
 }
 
 // secure refuses to sign anybody in over a connection that others can read.
-func (x *exchange) secure() error {
+func (x *request) secure() error {
 	if strings.HasPrefix(x.base(), "https://") || loopback(x.r.Host) {
 		return nil
 	}
@@ -106,12 +106,12 @@ func loopback(host string) bool {
 }
 
 // local reports whether the browser is on this machine: its connection, what it asked for, and no proxy between.
-func (x *exchange) local() bool {
+func (x *request) local() bool {
 	return peer(x.r).IsLoopback() && loopback(x.r.Host) && len(x.r.Header["X-Forwarded-For"]) == 0 && len(x.r.Header["Forwarded"]) == 0
 }
 
 // admitVisitor admits what a page asks for before and around a sign-in. With a session that still works the person is known.
-func (x *exchange) admitVisitor() error {
+func (x *request) admitVisitor() error {
 	if x.api.People == nil {
 		return noPeople()
 	}
@@ -135,12 +135,12 @@ func (x *exchange) admitVisitor() error {
 }
 
 // setSession gives the browser a session's cookie, or takes it away with "".
-func (x *exchange) setSession(token string, life time.Duration) {
+func (x *request) setSession(token string, life time.Duration) {
 	x.setCookie(SessionCookie, token, life)
 }
 
 // setCookie gives the browser a cookie that no script reads, or takes it away with "".
-func (x *exchange) setCookie(name, value string, life time.Duration) {
+func (x *request) setCookie(name, value string, life time.Duration) {
 	seconds := int64(life / time.Second)
 	if value == "" {
 		seconds = 0
@@ -151,7 +151,7 @@ func (x *exchange) setCookie(name, value string, life time.Duration) {
 }
 
 // visitor is the browser, for records of its session.
-func (x *exchange) visitor() person.Client {
+func (x *request) visitor() auth.Client {
 	at, _ := x.site() // where passkeys do not work there is none
-	return person.Client{Address: shown(x.api.clientAddress(x.r)), Network: x.addressName(), Agent: x.header("User-Agent"), Site: at}
+	return auth.Client{Address: shown(x.api.clientAddress(x.r)), Network: x.addressName(), Agent: x.header("User-Agent"), Site: at}
 }

@@ -16,7 +16,7 @@ const setupWindow = 30 * 24 * time.Hour
 func (a *API) ShowDemoKey(key string) { a.demoKey.Store(&key) }
 
 // getSetup serves GET /api/setup: the first steps of the gateway, and of the person who is signed in.
-func (x *exchange) getSetup() error {
+func (x *request) getSetup() error {
 	f, err := x.api.People.Features(x.context())
 	if err != nil {
 		return err
@@ -61,7 +61,7 @@ func (x *exchange) getSetup() error {
 }
 
 // ownSteps adds the steps of a person: a key, a call, money.
-func (x *exchange) ownSteps(o *object, user account.User, step func(id string, done bool, detail func())) error {
+func (x *request) ownSteps(o *object, user account.User, step func(id string, done bool, detail func())) error {
 	keys, err := x.api.Keys.List(x.context(), apikey.Filter{User: user.ID})
 	if err != nil {
 		return err

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"weir/internal/apikey"
+	"weir/internal/auth"
 	"weir/internal/fault"
-	"weir/internal/person"
 	"weir/internal/rawjson"
 )
 
@@ -16,7 +16,7 @@ import (
 const maxForm = 16 << 10
 
 // form reads a JSON object of texts into the given places. Other members, and values that are no text, are refused; null is as good as none.
-func (x *exchange) form(places map[string]*string) error {
+func (x *request) form(places map[string]*string) error {
 	body, err := x.readBody()
 	if err != nil {
 		return err
@@ -60,7 +60,7 @@ func needed(name, value string) error {
 }
 
 // begun answers with the session that a sign-in has begun. The browser's earlier one ends.
-func (x *exchange) begun(s person.Started, err error) error {
+func (x *request) begun(s auth.Started, err error) error {
 	if err != nil {
 		if fault.Is(err, fault.Authentication) {
 			if refused := x.api.quotas.Failure(x.at, x.addressName()); refused != nil {
@@ -84,7 +84,7 @@ func (x *exchange) begun(s person.Started, err error) error {
 }
 
 // halfBegun answers with the step that a passkey must end before there is a session.
-func (x *exchange) halfBegun(step string) error {
+func (x *request) halfBegun(step string) error {
 	var o object
 	o.Object()
 	o.text("second_step", step)
@@ -95,7 +95,7 @@ func (x *exchange) halfBegun(step string) error {
 }
 
 // enter gives the browser a session that has begun. Its earlier one ends, so that a cookie from before the sign-in is worth nothing.
-func (x *exchange) enter(s person.Started) error {
+func (x *request) enter(s auth.Started) error {
 	if x.session != nil {
 		if err := x.api.People.SignOut(x.context(), x.session, x.visitor()); err != nil && !fault.Is(err, fault.NotFound) {
 			return err
@@ -106,12 +106,12 @@ func (x *exchange) enter(s person.Started) error {
 }
 
 // getMe serves GET /api/me: who is signed in, and which ways in there are.
-func (x *exchange) getMe() error {
+func (x *request) getMe() error {
 	f, err := x.api.People.Features(x.context())
 	if err != nil {
 		return err
 	}
-	var keys []person.Passkey
+	var keys []auth.Passkey
 	var linked []string
 	var chats bool
 	if x.person != nil {
@@ -192,7 +192,7 @@ func (x *exchange) getMe() error {
 }
 
 // postSignIn serves POST /api/auth/sign-in.
-func (x *exchange) postSignIn() error {
+func (x *request) postSignIn() error {
 	if err := x.secure(); err != nil {
 		return err
 	}
@@ -207,11 +207,11 @@ func (x *exchange) postSignIn() error {
 }
 
 // postSignUp serves POST /api/auth/sign-up.
-func (x *exchange) postSignUp() error {
+func (x *request) postSignUp() error {
 	if err := x.secure(); err != nil {
 		return err
 	}
-	var f person.Form
+	var f auth.Form
 	if err := x.form(map[string]*string{"email": &f.Email, "name": &f.Name, "password": &f.Password, "invitation": &f.Token, "locale": &f.Locale}); err != nil {
 		return err
 	}
@@ -223,7 +223,7 @@ func (x *exchange) postSignUp() error {
 }
 
 // mailed answers where a mail was sent, or would have been.
-func (x *exchange) mailed() error {
+func (x *request) mailed() error {
 	var o object
 	o.Object()
 	o.boolean("sent", true)
@@ -233,17 +233,17 @@ func (x *exchange) mailed() error {
 }
 
 // done answers where there is nothing to say.
-func (x *exchange) done() error {
+func (x *request) done() error {
 	x.writeBody(http.StatusNoContent, nil, nil)
 	return nil
 }
 
 // postConfirm serves POST /api/auth/confirm.
-func (x *exchange) postConfirm() error {
+func (x *request) postConfirm() error {
 	if err := x.secure(); err != nil {
 		return err
 	}
-	var f person.Form
+	var f auth.Form
 	if err := x.form(map[string]*string{"token": &f.Token, "name": &f.Name, "password": &f.Password}); err != nil {
 		return err
 	}
@@ -251,11 +251,11 @@ func (x *exchange) postConfirm() error {
 }
 
 // postSetup serves POST /api/auth/setup.
-func (x *exchange) postSetup() error {
+func (x *request) postSetup() error {
 	if err := x.secure(); err != nil {
 		return err
 	}
-	var f person.Form
+	var f auth.Form
 	if err := x.form(map[string]*string{"email": &f.Email, "name": &f.Name, "password": &f.Password, "token": &f.Token}); err != nil {
 		return err
 	}
@@ -263,7 +263,7 @@ func (x *exchange) postSetup() error {
 }
 
 // postDemo serves POST /api/auth/demo: one click signs in to a demo, from a browser on its machine.
-func (x *exchange) postDemo() error {
+func (x *request) postDemo() error {
 	if err := x.form(nil); err != nil {
 		return err
 	}
@@ -274,7 +274,7 @@ func (x *exchange) postDemo() error {
 }
 
 // postRecover serves POST /api/auth/recover.
-func (x *exchange) postRecover() error {
+func (x *request) postRecover() error {
 	var email, locale string
 	if err := x.form(map[string]*string{"email": &email, "locale": &locale}); err != nil {
 		return err
@@ -286,7 +286,7 @@ func (x *exchange) postRecover() error {
 }
 
 // postReset serves POST /api/auth/reset.
-func (x *exchange) postReset() error {
+func (x *request) postReset() error {
 	if err := x.secure(); err != nil {
 		return err
 	}
@@ -298,7 +298,7 @@ func (x *exchange) postReset() error {
 }
 
 // postLink serves POST /api/auth/link: what a link is for, without using it. The token is in the body, because addresses are logged.
-func (x *exchange) postLink() error {
+func (x *request) postLink() error {
 	var kind, token string
 	if err := x.form(map[string]*string{"kind": &kind, "token": &token}); err != nil {
 		return err
@@ -321,7 +321,7 @@ func (x *exchange) postLink() error {
 }
 
 // postSignOut serves POST /api/auth/sign-out.
-func (x *exchange) postSignOut() error {
+func (x *request) postSignOut() error {
 	if err := x.form(nil); err != nil {
 		return err
 	}
@@ -336,7 +336,7 @@ func (x *exchange) postSignOut() error {
 }
 
 // postPassword serves POST /api/auth/password.
-func (x *exchange) postPassword() error {
+func (x *request) postPassword() error {
 	var current, password string
 	if err := x.form(map[string]*string{"current": &current, "password": &password}); err != nil {
 		return err
@@ -348,14 +348,14 @@ func (x *exchange) postPassword() error {
 }
 
 // deletePassword serves DELETE /api/auth/password.
-func (x *exchange) deletePassword() error {
+func (x *request) deletePassword() error {
 	if err := x.api.People.RemovePassword(x.context(), x.session, x.visitor()); err != nil {
 		return err
 	}
 	return x.done()
 }
 
-func appendSession(o *object, s *person.Session, current bool, now time.Time) {
+func appendSession(o *object, s *auth.Session, current bool, now time.Time) {
 	o.Object()
 	o.text("id", s.ID)
 	o.text("method", s.Method)
@@ -370,7 +370,7 @@ func appendSession(o *object, s *person.Session, current bool, now time.Time) {
 }
 
 // getSessions serves GET /api/auth/sessions.
-func (x *exchange) getSessions() error {
+func (x *request) getSessions() error {
 	all, err := x.api.People.Sessions(x.context(), x.caller.User)
 	if err != nil {
 		return err
@@ -387,7 +387,7 @@ func (x *exchange) getSessions() error {
 }
 
 // deleteSessions serves DELETE /api/auth/sessions: all but this one.
-func (x *exchange) deleteSessions() error {
+func (x *request) deleteSessions() error {
 	n, err := x.api.People.EndOthers(x.context(), x.session, x.visitor())
 	if err != nil {
 		return err
@@ -400,7 +400,7 @@ func (x *exchange) deleteSessions() error {
 }
 
 // deleteSession serves DELETE /api/auth/sessions/{id}.
-func (x *exchange) deleteSession() error {
+func (x *request) deleteSession() error {
 	if err := x.api.People.EndSession(x.context(), x.caller.User, x.values[0], x.visitor()); err != nil {
 		return err
 	}

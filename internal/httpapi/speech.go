@@ -11,7 +11,7 @@ import (
 )
 
 // postSpeech serves POST /v1/audio/speech: audio as bytes, or as a stream of events.
-func (x *exchange) postSpeech() error {
+func (x *request) postSpeech() error {
 	body, err := x.readBody()
 	if err != nil {
 		return err
@@ -33,7 +33,7 @@ func (x *exchange) postSpeech() error {
 
 // audioWriter sends audio as it comes: each piece is flushed on its own. What is cut before its end has no end for the client either.
 type audioWriter struct {
-	x    *exchange
+	x    *request
 	kind []string
 	all  []byte // of a named request
 	lost bool   // there is more than is kept

@@ -61,7 +61,7 @@ func (d *disk) room(n int64) error {
 
 // spool takes in a file of a form. The file on disk has no name, so that nothing is left of it whatever happens to the process.
 type spool struct {
-	x      *exchange
+	x      *request
 	disk   *disk
 	b      []byte
 	file   *os.File
@@ -72,7 +72,7 @@ type spool struct {
 }
 
 // newSpool makes room for the file of an upload, which must be closed.
-func (x *exchange) newSpool() (*spool, error) {
+func (x *request) newSpool() (*spool, error) {
 	d := x.api.disk
 	switch d.uploads.Take(x.caller.User, 1) {
 	case limit.OfName:

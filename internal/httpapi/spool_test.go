@@ -48,7 +48,7 @@ func TestSpool(t *testing.T) {
 // testSpool is the file of an upload with a share of 3 MiB of the disk and one upload. edit may be nil.
 func testSpool(t *testing.T, dir string, edit func(*disk)) *spool {
 	t.Helper()
-	x := &exchange{
+	x := &request{
 		api:    &API{quotas: &quota.Quotas{Bytes: limit.NewBudget(1<<20, 0)}, disk: &disk{dir: dir, uploads: limit.NewBudget(2, 1), bytes: limit.NewBudget(4<<20, 3<<20)}},
 		caller: &apikey.Caller{User: "usr_1"}, w: httptest.NewRecorder(),
 	}

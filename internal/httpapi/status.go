@@ -61,7 +61,7 @@ func appendValues(o *object, name string, hours []health.Hour, value func(*healt
 }
 
 // getSeries serves GET /api/models/{vendor}/{model}/series.
-func (x *exchange) getSeries() error {
+func (x *request) getSeries() error {
 	q, err := x.query()
 	if err != nil {
 		return err
@@ -154,7 +154,7 @@ func (x *exchange) getSeries() error {
 }
 
 // getStatus serves GET /api/status.
-func (x *exchange) getStatus() error {
+func (x *request) getStatus() error {
 	if !x.api.cfg.Status {
 		return fault.New(fault.NotFound, "httpapi.getStatus", "The status of providers is not shown on this gateway.")
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // storing is what the caller's account says of storing responses.
-func (x *exchange) storing() wire.Storing {
+func (x *request) storing() wire.Storing {
 	s := wire.Storing{Responses: wire.StoreByDefault}
 	if d := x.caller.Defaults; d != nil && d.Account != "" {
 		if v := rawjson.Find([]byte(d.Account), wire.StoringOfAccount); v != nil {
@@ -19,7 +19,7 @@ func (x *exchange) storing() wire.Storing {
 }
 
 // keeps fails for accounts of which nothing may be stored, as what would be: a file, or a batch. What is there already goes on.
-func (x *exchange) keeps(what string) error {
+func (x *request) keeps(what string) error {
 	if err := batch.Keeps(x.caller, what); err != nil {
 		return err
 	}
@@ -30,7 +30,7 @@ func (x *exchange) keeps(what string) error {
 }
 
 // keepsChats reports whether the chats of the person who is signed in are kept: the account has switched it on, and nothing forbids it.
-func (x *exchange) keepsChats() (bool, error) {
+func (x *request) keepsChats() (bool, error) {
 	if !x.api.Chats.Keeps() {
 		return false, nil
 	}

@@ -23,9 +23,9 @@ func TestStoringOfAnAccount(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	shelf := history.New(store, history.Config{Now: time.Now, KeepFor: 30 * 24 * time.Hour})
+	kept := history.New(store, history.Config{Now: time.Now, KeepFor: 30 * 24 * time.Hour})
 	n := startWith(t, relayFunc(hello), nil, func(d *httpapi.Deps) {
-		d.History, d.Chats = shelf, chat.NewManager(store, chat.Config{Now: time.Now, KeepFor: shelf.KeepFor()})
+		d.History, d.Chats = kept, chat.NewManager(store, chat.Config{Now: time.Now, KeepFor: kept.KeepFor()})
 	})
 	const path = "/api/account/data"
 	data := func(r *response) any { t.Helper(); return at(r.json(t), "data") }

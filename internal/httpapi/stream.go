@@ -24,12 +24,12 @@ type frames interface {
 // stream is the answer of one streamed call: the head is written with the first frame, frames that arrive together are flushed together, and
 // silence is broken by keep-alives.
 type stream struct {
-	x     *exchange
+	x     *request
 	to    frames
 	tell  rendering
 	timer *time.Timer
 	kind  []string     // content type
-	last  atomic.Int64 // time of the last frame, from the exchange's beginning
+	last  atomic.Int64 // time of the last frame, from the request's beginning
 
 	mu     sync.Mutex // keeps the timer's function apart from the end
 	quiet  time.Duration
@@ -41,7 +41,7 @@ type rendering func(e *fault.Error, requestID string) []byte
 
 // openStream begins a stream. Its frames go to the sink that to makes; tell writes its faults. Silence must be ended before the handler
 // chooses its answer.
-func (x *exchange) openStream(tell rendering, to func(w *frameWriter) frames) *stream {
+func (x *request) openStream(tell rendering, to func(w *frameWriter) frames) *stream {
 	s := &stream{x: x, tell: tell, kind: streamType, quiet: x.api.cfg.KeepAliveAfter}
 	s.to = to(&frameWriter{s})
 	x.stream = s
@@ -94,7 +94,7 @@ func (s *stream) sink() relay.Sink {
 	return s.to
 }
 
-func (x *exchange) writeStreamHead(kind []string) {
+func (x *request) writeStreamHead(kind []string) {
 	h := x.w.Header()
 	h["Content-Type"] = kind
 	h["Cache-Control"] = noCache

@@ -29,26 +29,26 @@ func atMost(bytes int64) func(*Config) int64 {
 
 // These serve tasks whose request is a JSON object and whose answer comes whole.
 var (
-	postEmbeddings = whole("embeddings", func(_ *exchange, body []byte) (*completion.Request, error) { return embeddings.Decode(body) }, embeddings.PromptText,
-		func(x *exchange, req *completion.Request) relay.Sink {
+	postEmbeddings = whole("embeddings", func(_ *request, body []byte) (*completion.Request, error) { return embeddings.Decode(body) }, embeddings.PromptText,
+		func(x *request, req *completion.Request) relay.Sink {
 			return embeddings.NewWhole(wholeWriter{x}, req, x.generation)
 		})
-	postModerations = whole("moderations", func(x *exchange, body []byte) (*completion.Request, error) {
+	postModerations = whole("moderations", func(x *request, body []byte) (*completion.Request, error) {
 		return moderations.Decode(body, x.api.cfg.ModerationVendor)
 	}, moderations.PromptText,
-		func(x *exchange, _ *completion.Request) relay.Sink {
+		func(x *request, _ *completion.Request) relay.Sink {
 			return moderations.NewWhole(wholeWriter{x}, string(appendID([]byte("modr-"), 24)))
 		})
-	postRerank = whole("rerank", func(_ *exchange, body []byte) (*completion.Request, error) { return rerank.Decode(body) }, rerank.PromptText,
-		func(x *exchange, req *completion.Request) relay.Sink {
+	postRerank = whole("rerank", func(_ *request, body []byte) (*completion.Request, error) { return rerank.Decode(body) }, rerank.PromptText,
+		func(x *request, req *completion.Request) relay.Sink {
 			return rerank.NewWhole(wholeWriter{x}, req, x.generation)
 		})
 )
 
 // whole serves a task by the style api.
-func whole(api string, decode func(x *exchange, body []byte) (*completion.Request, error), text func(*completion.Request) iter.Seq[[]byte],
-	sink func(x *exchange, req *completion.Request) relay.Sink) func(*exchange) error {
-	return func(x *exchange) error {
+func whole(api string, decode func(x *request, body []byte) (*completion.Request, error), text func(*completion.Request) iter.Seq[[]byte],
+	sink func(x *request, req *completion.Request) relay.Sink) func(*request) error {
+	return func(x *request) error {
 		body, err := x.readBody()
 		if err != nil {
 			return err
@@ -67,8 +67,8 @@ func whole(api string, decode func(x *exchange, body []byte) (*completion.Reques
 	}
 }
 
-// admitTask adds the exchange's client to a decoded task, and admits the task by what it requires.
-func (x *exchange) admitTask(req *completion.Request) error {
+// admitTask adds the request's client to a decoded task, and admits the task by what it requires.
+func (x *request) admitTask(req *completion.Request) error {
 	req.Account = x.caller.Wallet
 	x.lent.memory = &x.memory
 	req.Memory, req.Buffers = &x.memory, &x.lent
@@ -83,7 +83,7 @@ func routePreset(body []byte, p *wire.Preset, model string) []byte {
 }
 
 // newCall is the call of a request that came by the style api. text yields the text of its prompt, which is counted when the upstream counts none.
-func (x *exchange) newCall(req *completion.Request, api string, text iter.Seq[[]byte]) *relay.Call {
+func (x *request) newCall(req *completion.Request, api string, text iter.Seq[[]byte]) *relay.Call {
 	c := &relay.Call{
 		Caller: x.caller, Request: req, Generation: x.generation, RequestID: x.id, At: x.at, Catalog: x.api.Catalog(), API: api,
 		Preset: x.preset, PresetVersion: x.presetVersion, PromptText: text, Trace: x.trace, UserAgent: x.note("User-Agent"), Referer: x.note("Referer", "Http-Referer"), Title: x.note("X-Title", "X-Openrouter-Title"),
@@ -97,13 +97,13 @@ func (x *exchange) newCall(req *completion.Request, api string, text iter.Seq[[]
 }
 
 // perform answers a task that is not streamed into sink.
-func (x *exchange) perform(call *relay.Call, sink relay.Sink) error {
+func (x *request) perform(call *relay.Call, sink relay.Sink) error {
 	defer func() { x.record = call.Record }()
 	return x.api.Relay.Complete(x.context(), call, sink)
 }
 
 // performStream answers a task as an event stream. Its frames go to the sink that to makes; tell writes its faults.
-func (x *exchange) performStream(call *relay.Call, tell rendering, to func(w *frameWriter) frames) error {
+func (x *request) performStream(call *relay.Call, tell rendering, to func(w *frameWriter) frames) error {
 	s := x.openStream(tell, to)
 	defer s.silence() // also when the relay panics
 	defer func() { x.record = call.Record }()

@@ -14,7 +14,7 @@ type Traces interface {
 }
 
 // traceTrusted reports whether the client may decide about traces.
-func (x *exchange) traceTrusted() bool {
+func (x *request) traceTrusted() bool {
 	if len(x.api.cfg.TraceTrust) == 0 {
 		return false
 	}
@@ -43,13 +43,13 @@ func traceparent(t *trace.Call) string {
 	return trace.Parent{Trace: t.Trace, Span: t.Span, Sampled: true}.String()
 }
 
-// endTrace ends the trace of the exchange, while its request's body is there: a trace may have content.
-func (x *exchange) endTrace(status int) {
+// endTrace ends the trace of the request while its body is there: a trace may have content.
+func (x *request) endTrace(status int) {
 	x.api.Traces.End(x.trace, x.answered(status, x.r.URL.Path, x.fault, x.record))
 }
 
-// answered is what became of a call, for its trace. It does not look at the request, whose exchange may have ended.
-func (x *exchange) answered(status int, path string, e *fault.Error, c *record.Call) *trace.Answer {
+// answered is what became of a call, for its trace. It does not look at the request, which may have ended.
+func (x *request) answered(status int, path string, e *fault.Error, c *record.Call) *trace.Answer {
 	a := &trace.Answer{
 		At: x.at, Took: x.api.Now().Sub(x.at), Method: x.route.Method, Route: x.route.Pattern, Path: path, Status: status,
 		Request: x.id, Asked: x.asked, User: x.caller.User, Key: x.caller.Key, Record: c, InBatch: x.part != nil,

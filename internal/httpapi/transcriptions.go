@@ -14,7 +14,7 @@ import (
 )
 
 // postTranscriptions serves POST /v1/audio/transcriptions, whole in one of six formats or as a stream of events.
-func (x *exchange) postTranscriptions() error {
+func (x *request) postTranscriptions() error {
 	if err := x.hasCredit(""); err != nil {
 		return err
 	}
@@ -43,12 +43,12 @@ func (x *exchange) postTranscriptions() error {
 }
 
 // hasCredit refuses an upload whose user has no money for any transcription, before it is read. model is "" while it is not known.
-func (x *exchange) hasCredit(model string) error {
+func (x *request) hasCredit(model string) error {
 	return x.api.quotas.Credit(x.context(), x.at, x.caller.Wallet, x.api.Catalog(), catalog.TypeTranscription, model)
 }
 
 // readRecording reads the body as a form whose file goes to recording.
-func (x *exchange) readRecording(recording *spool) (*wire.Form, error) {
+func (x *request) readRecording(recording *spool) (*wire.Form, error) {
 	contentType := ""
 	if types := x.r.Header["Content-Type"]; len(types) > 0 {
 		contentType = types[0]
@@ -111,7 +111,7 @@ func textOf(text string) iter.Seq[[]byte] {
 
 // typedWriter writes a whole answer of a type, head and body, with its one Write.
 type typedWriter struct {
-	x    *exchange
+	x    *request
 	kind []string
 }
 

@@ -43,7 +43,7 @@ func instant(q url.Values, name string, end bool, zones zone.History) (t time.Ti
 }
 
 // period reads the times of a query; without them it is the last 30 days of the account, with today.
-func (x *exchange) period(q url.Values) (from, to time.Time, zones zone.History, err error) {
+func (x *request) period(q url.Values) (from, to time.Time, zones zone.History, err error) {
 	if zones, err = x.api.Reports.Zones(x.context(), x.caller.Wallet); err != nil {
 		return from, to, nil, err
 	}
@@ -65,7 +65,7 @@ func (x *exchange) period(q url.Values) (from, to time.Time, zones zone.History,
 }
 
 // filter reads which calls are meant. A key is named by its hash, as on the routes of keys, or by its id, as in calls.
-func (x *exchange) filter(q url.Values, names *keyNames) (f report.Filter, err error) {
+func (x *request) filter(q url.Values, names *keyNames) (f report.Filter, err error) {
 	f = report.Filter{Model: q.Get("model"), Provider: q.Get("provider"), Key: q.Get("key"), Member: q.Get("member"), Kind: q.Get("kind"), Result: q.Get("result")}
 	for _, v := range []struct {
 		name, value string
@@ -87,7 +87,7 @@ func (x *exchange) filter(q url.Values, names *keyNames) (f report.Filter, err e
 
 // keyNames knows the keys of an account by their ids. They are read when the first name is asked for.
 type keyNames struct {
-	x    *exchange
+	x    *request
 	list []*apikey.Key // the newest first
 	keys map[string]*apikey.Key
 }
@@ -163,7 +163,7 @@ func chosen[T ~string](q url.Values, name string, usual T, all []T) (T, error) {
 }
 
 // usageQuery reads what usage is asked for. Its period is whole buckets.
-func (x *exchange) usageQuery(q url.Values, names *keyNames) (u report.Query, err error) {
+func (x *request) usageQuery(q url.Values, names *keyNames) (u report.Query, err error) {
 	from, to, zones, err := x.period(q)
 	if err != nil {
 		return u, err
@@ -209,7 +209,7 @@ func widen(u *report.Query, from, to time.Time) {
 }
 
 // getUsage serves GET /api/usage.
-func (x *exchange) getUsage() error {
+func (x *request) getUsage() error {
 	q, err := x.query()
 	if err != nil {
 		return err
@@ -272,7 +272,7 @@ func appendFigure(o *object, m report.Metric, s *report.Sums) {
 	}
 }
 
-func (x *exchange) appendUsageReport(o *object, u *report.Usage, m report.Metric, names *keyNames) {
+func (x *request) appendUsageReport(o *object, u *report.Usage, m report.Metric, names *keyNames) {
 	figures := func(name string, all []report.Sums) {
 		o.Name(name).Array()
 		for i := range all {
@@ -348,7 +348,7 @@ func appendFigures(o *object, name string, s *report.Sums) {
 }
 
 // labelOf is how a group is named in a filter, and to people.
-func (x *exchange) labelOf(p report.Part, value string, names *keyNames) (key, label string) {
+func (x *request) labelOf(p report.Part, value string, names *keyNames) (key, label string) {
 	switch p {
 	case report.Key:
 		if k := names.keys[value]; k != nil {
@@ -373,7 +373,7 @@ func (x *exchange) labelOf(p report.Part, value string, names *keyNames) (key, l
 }
 
 // getUsageFile serves GET /api/usage.csv.
-func (x *exchange) getUsageFile() error {
+func (x *request) getUsageFile() error {
 	q, err := x.query()
 	if err != nil {
 		return err

@@ -29,7 +29,7 @@ type Videos interface {
 }
 
 // postVideo serves POST /v1/videos: the job is on the disk, with its money reserved, before the answer leaves.
-func (x *exchange) postVideo() error {
+func (x *request) postVideo() error {
 	req, err := x.readVideo()
 	if err != nil {
 		return err
@@ -56,7 +56,7 @@ func (x *exchange) postVideo() error {
 }
 
 // readVideo reads a submission: JSON, or a form as OpenAI's clients send it.
-func (x *exchange) readVideo() (*video.Request, error) {
+func (x *request) readVideo() (*video.Request, error) {
 	boundary, err := x.boundary()
 	if err != nil {
 		return nil, err
@@ -75,7 +75,7 @@ func (x *exchange) readVideo() (*video.Request, error) {
 	return videos.DecodeForm(body, boundary)
 }
 
-func (x *exchange) getVideo() error {
+func (x *request) getVideo() error {
 	job, err := x.api.Videos.Get(x.context(), x.caller.User, x.values[0])
 	if err != nil {
 		return err
@@ -84,7 +84,7 @@ func (x *exchange) getVideo() error {
 }
 
 // deleteVideo cancels an active job, and forgets the videos of one that has ended.
-func (x *exchange) deleteVideo() error {
+func (x *request) deleteVideo() error {
 	job, err := x.api.Videos.Delete(x.context(), x.caller.User, x.values[0])
 	if err != nil {
 		return err
@@ -96,7 +96,7 @@ func (x *exchange) deleteVideo() error {
 	return x.replyJob(job)
 }
 
-func (x *exchange) replyJob(job *video.Job) error {
+func (x *request) replyJob(job *video.Job) error {
 	x.w.Header()["Cache-Control"] = noStore
 	x.writeBody(http.StatusOK, jsonType, videos.AppendJob(nil, job, x.base()))
 	return nil
@@ -109,7 +109,7 @@ const (
 	videosMost = 100
 )
 
-func (x *exchange) listVideos() error {
+func (x *request) listVideos() error {
 	query := x.r.URL.Query()
 	q := video.Query{User: x.caller.User, State: video.State(query.Get("status")), After: query.Get("after"), Limit: videosPage}
 	if text := query.Get("limit"); text != "" {
@@ -137,7 +137,7 @@ func (x *exchange) listVideos() error {
 const maxIndex = math.MaxInt32
 
 // getVideoContent serves the bytes of a video, or the part of them that a Range header asks for, as they come from wherever they are kept.
-func (x *exchange) getVideoContent() error {
+func (x *request) getVideoContent() error {
 	index, err := indexOf(x.r.URL.Query()["index"])
 	if err != nil {
 		return err
@@ -203,7 +203,7 @@ func matches(header, tag string) bool {
 
 var contentType = []string{"application/octet-stream"}
 
-func (x *exchange) sendContent(c *video.Content, id string, index int) error {
+func (x *request) sendContent(c *video.Content, id string, index int) error {
 	h := x.w.Header()
 	name := id + "-" + strconv.Itoa(index) + extension(c.MediaType)
 	h["Content-Type"], h["Vary"] = contentType, []string{"Accept"}
@@ -235,7 +235,7 @@ func (x *exchange) sendContent(c *video.Content, id string, index int) error {
 }
 
 // accepts reports whether the client asks for that type of videos by its name, as SDKs do that take nothing else.
-func (x *exchange) accepts(mediaType string) bool {
+func (x *request) accepts(mediaType string) bool {
 	if !strings.HasPrefix(mediaType, "video/") {
 		return false
 	}
@@ -260,7 +260,7 @@ const contentBuffer = 64 << 10
 var contentBuffers = sync.Pool{New: func() any { return new([contentBuffer]byte) }}
 
 // copyContent sends the body. A failure before the first byte is an error answer; a later one cuts the connection.
-func (x *exchange) copyContent(c *video.Content, status int) error {
+func (x *request) copyContent(c *video.Content, status int) error {
 	buf := contentBuffers.Get().(*[contentBuffer]byte)
 	defer contentBuffers.Put(buf)
 	left := c.Length
@@ -288,7 +288,7 @@ func (x *exchange) copyContent(c *video.Content, status int) error {
 	}
 }
 
-func (x *exchange) sendPiece(status int, piece []byte) error {
+func (x *request) sendPiece(status int, piece []byte) error {
 	x.beforeWrite()
 	if x.status == 0 {
 		x.writeHead(status)
@@ -299,7 +299,7 @@ func (x *exchange) sendPiece(status int, piece []byte) error {
 }
 
 // broken is the fault of a video that cannot be read to its end. What the head would have said of it goes.
-func (x *exchange) broken(err error) error {
+func (x *request) broken(err error) error {
 	if x.r.Context().Err() != nil {
 		return fault.New(fault.Canceled, "httpapi.copyContent", "The client closed the connection.").Because(err)
 	}
@@ -314,7 +314,7 @@ func (x *exchange) broken(err error) error {
 
 // base is how the client reaches the gateway: as configured, as a trusted proxy says, or else by the address that its connection came to. What
 // the client itself writes into Host is not believed, unless it is a name of the client's own machine: passkeys work at "localhost" alone.
-func (x *exchange) base() string {
+func (x *request) base() string {
 	if url := x.api.cfg.PublicURL; url != "" {
 		return url
 	}

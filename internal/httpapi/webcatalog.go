@@ -38,7 +38,7 @@ func (r *rendered) of(s *catalog.Snapshot, now time.Time, make func() []byte) *l
 }
 
 // getCompactCatalog serves GET /api/catalog.
-func (x *exchange) getCompactCatalog() error {
+func (x *request) getCompactCatalog() error {
 	s := x.api.Catalog()
 	return x.send(x.api.compact.of(s, x.at, func() []byte { return x.api.compactCatalog(s) }))
 }

@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"weir/internal/auth"
 	"weir/internal/mail"
 	"weir/internal/money"
 	"weir/internal/notify"
-	"weir/internal/person"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -84,7 +84,7 @@ func TestGolden(t *testing.T) {
 			if linkedKind(kind) {
 				link = "/reset#3dQh4uXc9Rk2mTzB1nV8pLwY3dQh4uXc9Rk2mTzB1nV"
 			}
-			if !m.Send(person.Mail{To: "anna@example.org", Kind: kind, Link: link, Locale: locale}) {
+			if !m.Send(auth.Mail{To: "anna@example.org", Kind: kind, Link: link, Locale: locale}) {
 				t.Fatal("there was no room")
 			}
 			check("sign-in_"+string(kind), locale)
@@ -134,5 +134,5 @@ func TestNoticeHeaders(t *testing.T) {
 			t.Errorf("%s", text)
 		}
 	}
-	var _ person.Mailer = (*mail.Sender)(nil)
+	var _ auth.Mailer = (*mail.Sender)(nil)
 }

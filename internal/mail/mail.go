@@ -17,10 +17,10 @@ import (
 
 	gomail "github.com/wneessen/go-mail"
 
+	"weir/internal/auth"
 	"weir/internal/fault"
 	"weir/internal/loop"
 	"weir/internal/notify"
-	"weir/internal/person"
 )
 
 // The ways to reach an SMTP server.
@@ -68,7 +68,7 @@ const (
 )
 
 // strangers are the kinds of mails that go to whatever address somebody has written down.
-var strangers = []person.MailKind{person.MailConfirm, person.MailExists, person.MailMove, person.MailTaken}
+var strangers = []auth.MailKind{auth.MailConfirm, auth.MailExists, auth.MailMove, auth.MailTaken}
 
 type letter struct {
 	post
@@ -97,7 +97,7 @@ func (s *Sender) Start() { s.loop.Start() }
 func (s *Sender) Stop() { s.loop.Stop() }
 
 // Send is person.Mailer.Send.
-func (s *Sender) Send(m person.Mail) bool { return s.enqueue(signInPost(m)) }
+func (s *Sender) Send(m auth.Mail) bool { return s.enqueue(signInPost(m)) }
 
 // SendTest takes a mail of a notification, and reports whether there was room for it.
 func (s *Sender) SendTest(m *notify.Mail) bool { return s.enqueue(noticePost(m)) }
@@ -114,7 +114,7 @@ func (s *Sender) enqueue(p post) bool {
 }
 
 // SendNow makes one attempt to send a mail, apart from the queue, for commands: they end, and say themselves what went wrong.
-func (s *Sender) SendNow(ctx context.Context, m person.Mail) error {
+func (s *Sender) SendNow(ctx context.Context, m auth.Mail) error {
 	p := signInPost(m)
 	if err := s.send(ctx, &p); err != nil {
 		_, what := lasting(err)
@@ -267,7 +267,7 @@ type post struct {
 	content  func(base, host string) *content
 }
 
-func signInPost(m person.Mail) post {
+func signInPost(m auth.Mail) post {
 	lane := toAccounts
 	if slices.Contains(strangers, m.Kind) {
 		lane = toStrangers

@@ -21,10 +21,10 @@ import (
 	"testing"
 	"time"
 
+	"weir/internal/auth"
 	weirfault "weir/internal/fault"
 	"weir/internal/mail"
 	"weir/internal/notify"
-	"weir/internal/person"
 )
 
 // fault is what a connection suffers.
@@ -236,13 +236,13 @@ func read(t *testing.T, raw string) (netmail.Header, string, string) {
 	return m.Header, texts[0], texts[1]
 }
 
-var kinds = []person.MailKind{person.MailConfirm, person.MailExists, person.MailReset, person.MailInvited, person.MailPassword,
-	person.MailMove, person.MailTaken, person.MailMoving, person.MailMoved, person.MailPasswordRemoved, person.MailPasskeyAdded, person.MailPasskeyRemoved, person.MailIdentityAdded, person.MailIdentityRemoved, person.MailSecondStepOn, person.MailSecondStepOff}
+var kinds = []auth.MailKind{auth.MailConfirm, auth.MailExists, auth.MailReset, auth.MailInvited, auth.MailPassword,
+	auth.MailMove, auth.MailTaken, auth.MailMoving, auth.MailMoved, auth.MailPasswordRemoved, auth.MailPasskeyAdded, auth.MailPasskeyRemoved, auth.MailIdentityAdded, auth.MailIdentityRemoved, auth.MailSecondStepOn, auth.MailSecondStepOff}
 
 // linked are those with a link.
-var linked = []person.MailKind{person.MailConfirm, person.MailExists, person.MailReset, person.MailInvited, person.MailMove, person.MailMoving, person.MailMoved}
+var linked = []auth.MailKind{auth.MailConfirm, auth.MailExists, auth.MailReset, auth.MailInvited, auth.MailMove, auth.MailMoving, auth.MailMoved}
 
-func linkedKind(k person.MailKind) bool { return slices.Contains(linked, k) }
+func linkedKind(k auth.MailKind) bool { return slices.Contains(linked, k) }
 
 // Every kind of mail, in both languages, arrives as text and HTML with its link.
 func TestMails(t *testing.T) {
@@ -255,7 +255,7 @@ func TestMails(t *testing.T) {
 			if !slices.Contains(linked, kind) {
 				link = ""
 			}
-			if !m.Send(person.Mail{To: "anna@example.org", Kind: kind, Link: link, Locale: locale}) {
+			if !m.Send(auth.Mail{To: "anna@example.org", Kind: kind, Link: link, Locale: locale}) {
 				t.Fatal("there was no room")
 			}
 			head, text, html := read(t, got(t, s.received))
@@ -292,7 +292,7 @@ func TestNamesOfTheNet(t *testing.T) {
 	} {
 		s := serve(t)
 		m, _ := s.sender(func(c *mail.Config) { c.From, c.BaseURL = x.from, func() string { return x.base } })
-		if !m.Send(person.Mail{To: x.to, Kind: person.MailReset, Link: "/reset#tok", Locale: "ru"}) {
+		if !m.Send(auth.Mail{To: x.to, Kind: auth.MailReset, Link: "/reset#tok", Locale: "ru"}) {
 			t.Fatal("there was no room")
 		}
 		head, text, html := read(t, got(t, s.received))
@@ -315,7 +315,7 @@ func TestSendNow(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
 	m, _ := s.sender(nil)
-	invitation := person.Mail{To: "anna@example.org", Kind: person.MailInvited, Link: "/invite#tok"}
+	invitation := auth.Mail{To: "anna@example.org", Kind: auth.MailInvited, Link: "/invite#tok"}
 	if err := m.SendNow(t.Context(), invitation); err != nil {
 		t.Fatal(err)
 	}
@@ -336,9 +336,9 @@ func TestRefusals(t *testing.T) {
 	s := serve(t)
 	s.refuse = []int{450, 550}
 	m, logged := s.sender(nil)
-	m.Send(person.Mail{To: "later@example.org", Kind: person.MailReset, Link: "/a"})
-	m.Send(person.Mail{To: "never@example.org", Kind: person.MailReset, Link: "/b"})
-	m.Send(person.Mail{To: "now@example.org", Kind: person.MailReset, Link: "/c"})
+	m.Send(auth.Mail{To: "later@example.org", Kind: auth.MailReset, Link: "/a"})
+	m.Send(auth.Mail{To: "never@example.org", Kind: auth.MailReset, Link: "/b"})
+	m.Send(auth.Mail{To: "now@example.org", Kind: auth.MailReset, Link: "/c"})
 	for _, want := range []int{450, 550, 0} {
 		if status := got(t, s.tried); status != want {
 			t.Fatalf("status %d, want %d", status, want)
@@ -360,8 +360,8 @@ func TestEncryptionIsNotOptional(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
 	m, logged := s.sender(func(c *mail.Config) { c.Encryption, c.Username, c.Password = mail.StartTLS, "weir", "hunter2hunter2" })
-	m.Send(person.Mail{To: "anna@example.org", Kind: person.MailReset, Link: "/a"})
-	m.Send(person.Mail{To: "boris@example.org", Kind: person.MailReset, Link: "/a"})
+	m.Send(auth.Mail{To: "anna@example.org", Kind: auth.MailReset, Link: "/a"})
+	m.Send(auth.Mail{To: "boris@example.org", Kind: auth.MailReset, Link: "/a"})
 	got(t, s.ended)
 	got(t, s.ended)
 	m.Stop()
@@ -384,13 +384,13 @@ func TestEncrypted(t *testing.T) {
 	m, _ := s.sender(func(c *mail.Config) {
 		c.Encryption, c.Username, c.Password, c.Roots = mail.TLS, "weir", "hunter2hunter2", roots
 	})
-	m.Send(person.Mail{To: "anna@example.org", Kind: person.MailReset, Link: "/a"})
+	m.Send(auth.Mail{To: "anna@example.org", Kind: auth.MailReset, Link: "/a"})
 	got(t, s.received)
 	if who := got(t, s.authenticated); who != "\x00weir\x00hunter2hunter2" {
 		t.Errorf("%q", who)
 	}
 	m, logged := s.sender(func(c *mail.Config) { c.Encryption = mail.TLS })
-	m.Send(person.Mail{To: "anna@example.org", Kind: person.MailReset, Link: "/a"})
+	m.Send(auth.Mail{To: "anna@example.org", Kind: auth.MailReset, Link: "/a"})
 	got(t, s.ended)
 	got(t, s.ended)
 	m.Stop()
@@ -477,8 +477,8 @@ func TestStrangersCrowdNobodyOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	strange := []person.MailKind{person.MailConfirm, person.MailExists, person.MailMove, person.MailTaken}
-	for i := 0; m.Send(person.Mail{To: "stranger@example.org", Kind: strange[i%len(strange)], Link: "/x"}); i++ {
+	strange := []auth.MailKind{auth.MailConfirm, auth.MailExists, auth.MailMove, auth.MailTaken}
+	for i := 0; m.Send(auth.Mail{To: "stranger@example.org", Kind: strange[i%len(strange)], Link: "/x"}); i++ {
 		if i > 10000 {
 			t.Fatal("the queue has no end")
 		}
@@ -489,7 +489,7 @@ func TestStrangersCrowdNobodyOut(t *testing.T) {
 			continue
 		}
 		sent[string(kind)+"@example.org"] = true
-		if !m.Send(person.Mail{To: string(kind) + "@example.org", Kind: kind, Link: "/x"}) {
+		if !m.Send(auth.Mail{To: string(kind) + "@example.org", Kind: kind, Link: "/x"}) {
 			t.Errorf("there is no room for %s", kind)
 		}
 	}

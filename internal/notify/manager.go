@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"weir/internal/audit"
+	"weir/internal/auth"
 	"weir/internal/fault"
 	"weir/internal/money"
-	"weir/internal/person"
 	"weir/internal/webhook"
 )
 
@@ -35,7 +35,7 @@ type Config struct {
 
 // People knows addresses.
 type People interface {
-	PersonOf(ctx context.Context, user string) (person.Person, error)
+	PersonOf(ctx context.Context, user string) (auth.Person, error)
 }
 
 // Mailer sends mails.

@@ -15,13 +15,13 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
 
+	"weir/internal/auth"
 	"weir/internal/fault"
-	"weir/internal/person"
 )
 
 // Provider is one of the configuration.
 type Provider struct {
-	person.Provider
+	auth.Provider
 	ClientID     string
 	ClientSecret string   // "": a client that has only PKCE
 	Scopes       []string // without openid
@@ -39,7 +39,7 @@ const (
 type Client struct {
 	all  []*known
 	now  func() time.Time
-	list []person.Provider
+	list []auth.Provider
 }
 
 // known is a provider with what it says about itself.
@@ -68,7 +68,7 @@ func New(providers []Provider, transportOf func(issuer string) http.RoundTripper
 func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 // Providers lists all of them.
-func (c *Client) Providers() []person.Provider { return c.list }
+func (c *Client) Providers() []auth.Provider { return c.list }
 
 func (c *Client) named(id string) (*known, error) {
 	for _, k := range c.all {
@@ -148,7 +148,7 @@ func isWeb(address string) bool {
 }
 
 // Begin makes the address to which the browser goes.
-func (c *Client) Begin(ctx context.Context, id string, t *person.Trip) (string, error) {
+func (c *Client) Begin(ctx context.Context, id string, t *auth.Trip) (string, error) {
 	k, err := c.named(id)
 	if err != nil {
 		return "", err
@@ -161,42 +161,42 @@ func (c *Client) Begin(ctx context.Context, id string, t *person.Trip) (string, 
 	options := []oauth2.AuthCodeOption{oidc.Nonce(t.Nonce), oauth2.S256ChallengeOption(t.Verifier)}
 	if t.Again {
 		// With max_age the token must say when the person has signed in (OpenID Connect Core 1.0, section 3.1.2.1).
-		options = append(options, oauth2.SetAuthURLParam("prompt", "login"), oauth2.SetAuthURLParam("max_age", strconv.Itoa(int(person.FreshFor/time.Second))))
+		options = append(options, oauth2.SetAuthURLParam("prompt", "login"), oauth2.SetAuthURLParam("max_age", strconv.Itoa(int(auth.FreshFor/time.Second))))
 	}
 	return config.AuthCodeURL(t.State, options...), nil
 }
 
 // Finish trades the code of the browser for claims, and checks them: signature, issuer, audience, time, nonce.
-func (c *Client) Finish(ctx context.Context, id string, t *person.Trip, code, issuer string) (person.Claims, error) {
+func (c *Client) Finish(ctx context.Context, id string, t *auth.Trip, code, issuer string) (auth.Claims, error) {
 	const op = "oidc.Finish"
 	k, err := c.named(id)
 	if err != nil {
-		return person.Claims{}, err
+		return auth.Claims{}, err
 	}
 	p, config, err := k.ready(ctx, c.now())
 	if err != nil {
-		return person.Claims{}, err
+		return auth.Claims{}, err
 	}
 	if issuer != k.Issuer && (issuer != "" || k.sends) {
-		return person.Claims{}, unavailable(op, errors.New("the redirect is of another issuer"))
+		return auth.Claims{}, unavailable(op, errors.New("the redirect is of another issuer"))
 	}
 	config.RedirectURL = t.Redirect
 	ctx = oidc.ClientContext(ctx, k.http)
 	token, err := config.Exchange(ctx, code, oauth2.VerifierOption(t.Verifier))
 	if err != nil {
-		return person.Claims{}, unavailable(op, err)
+		return auth.Claims{}, unavailable(op, err)
 	}
 	raw, _ := token.Extra("id_token").(string)
 	if raw == "" {
-		return person.Claims{}, unavailable(op, errors.New("there is no id_token in its answer"))
+		return auth.Claims{}, unavailable(op, errors.New("there is no id_token in its answer"))
 	}
 	checked, err := p.Verifier(&oidc.Config{ClientID: k.ClientID, Now: c.now}).Verify(ctx, raw)
 	if err != nil {
-		return person.Claims{}, unavailable(op, err)
+		return auth.Claims{}, unavailable(op, err)
 	}
 	says, err := k.read(checked.Claims)
 	if err != nil {
-		return person.Claims{}, unavailable(op, err)
+		return auth.Claims{}, unavailable(op, err)
 	}
 	switch {
 	case checked.Nonce != t.Nonce:
@@ -209,14 +209,14 @@ func (c *Client) Finish(ctx context.Context, id string, t *person.Trip, code, is
 		err = errors.New("the token is of the future")
 	}
 	if err != nil {
-		return person.Claims{}, unavailable(op, err)
+		return auth.Claims{}, unavailable(op, err)
 	}
 	if says.address == "" && p.UserInfoEndpoint() != "" {
 		if says, err = k.more(ctx, p, token, checked.Subject, says); err != nil {
-			return person.Claims{}, unavailable(op, err)
+			return auth.Claims{}, unavailable(op, err)
 		}
 	}
-	out := person.Claims{Issuer: k.Issuer, Subject: checked.Subject, Email: says.address, Name: cmp.Or(says.Name, says.Handle), SignedIn: says.signedIn()}
+	out := auth.Claims{Issuer: k.Issuer, Subject: checked.Subject, Email: says.address, Name: cmp.Or(says.Name, says.Handle), SignedIn: says.signedIn()}
 	out.Verified, out.Silent = says.verified(k.emailClaim())
 	if len(out.Email) > maxClaim {
 		out.Email = ""

@@ -10,11 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"weir/internal/auth"
 	"weir/internal/fault"
 	"weir/internal/fetch"
 	"weir/internal/oidc"
 	"weir/internal/oidc/oidctest"
-	"weir/internal/person"
 )
 
 const redirect = "https://weir.example.org/api/auth/oidc/test/callback"
@@ -42,16 +42,16 @@ func start(t *testing.T) (*oidctest.Provider, *oidc.Client, *clock) {
 // client asks a provider as the gateway does, through package fetch.
 func client(p *oidctest.Provider, c *clock) *oidc.Client {
 	f := fetch.New(fetch.Config{Connect: 10 * time.Second, FirstByte: 10 * time.Second, Idle: 10 * time.Second, Total: 20 * time.Second})
-	return oidc.New([]oidc.Provider{{Provider: person.Provider{ID: "test", Name: "Test", Issuer: p.URL}, ClientID: p.ClientID, ClientSecret: p.ClientSecret, Scopes: []string{"email"}}},
+	return oidc.New([]oidc.Provider{{Provider: auth.Provider{ID: "test", Name: "Test", Issuer: p.URL}, ClientID: p.ClientID, ClientSecret: p.ClientSecret, Scopes: []string{"email"}}},
 		func(issuer string) http.RoundTripper { return f.Transport(issuer, 1<<20) }, c.now)
 }
 
-func trip() *person.Trip {
-	return &person.Trip{State: strings.Repeat("s", 24), Nonce: strings.Repeat("n", 24), Verifier: strings.Repeat("v", 48), Redirect: redirect}
+func trip() *auth.Trip {
+	return &auth.Trip{State: strings.Repeat("s", 24), Nonce: strings.Repeat("n", 24), Verifier: strings.Repeat("v", 48), Redirect: redirect}
 }
 
 // visit goes to the provider as a browser does, and returns what it brings back.
-func visit(t *testing.T, c *oidc.Client, trip *person.Trip) (url.Values, error) {
+func visit(t *testing.T, c *oidc.Client, trip *auth.Trip) (url.Values, error) {
 	t.Helper()
 	address, err := c.Begin(t.Context(), "test", trip)
 	if err != nil {
@@ -73,11 +73,11 @@ func visit(t *testing.T, c *oidc.Client, trip *person.Trip) (url.Values, error) 
 	return to.Query(), nil
 }
 
-func finish(t *testing.T, c *oidc.Client, trip *person.Trip) (person.Claims, error) {
+func finish(t *testing.T, c *oidc.Client, trip *auth.Trip) (auth.Claims, error) {
 	t.Helper()
 	q, err := visit(t, c, trip)
 	if err != nil {
-		return person.Claims{}, err
+		return auth.Claims{}, err
 	}
 	return c.Finish(t.Context(), "test", trip, q.Get("code"), q.Get("iss"))
 }
@@ -86,20 +86,20 @@ func TestClaims(t *testing.T) {
 	t.Parallel()
 	for name, try := range map[string]struct {
 		change func(*oidctest.Provider)
-		want   person.Claims
+		want   auth.Claims
 	}{
-		"in the token":       {func(*oidctest.Provider) {}, person.Claims{Email: "anna@example.org", Verified: true, Name: "Anna"}},
-		"in the user info":   {func(p *oidctest.Provider) { p.Info = true }, person.Claims{Email: "anna@example.org", Verified: true, Name: "Anna"}},
-		"true as a text":     {func(p *oidctest.Provider) { p.Who.Verified = `"true"` }, person.Claims{Email: "anna@example.org", Verified: true, Name: "Anna"}},
-		"when it signed in":  {func(p *oidctest.Provider) { p.Who.More = `,"auth_time":1772000000` }, person.Claims{Email: "anna@example.org", Verified: true, Name: "Anna", SignedIn: time.Unix(1772000000, 0).UTC()}},
-		"some time":          {func(p *oidctest.Provider) { p.Who.More = `,"auth_time":-5` }, person.Claims{Email: "anna@example.org", Verified: true, Name: "Anna"}},
-		"not verified":       {func(p *oidctest.Provider) { p.Who.Verified = "false" }, person.Claims{Email: "anna@example.org", Name: "Anna"}},
-		"no word about it":   {func(p *oidctest.Provider) { p.Who.Verified = "" }, person.Claims{Email: "anna@example.org", Silent: true, Name: "Anna"}}, // outline/outline#12863: Entra
-		"verified as one":    {func(p *oidctest.Provider) { p.Who.Verified = "1" }, person.Claims{Email: "anna@example.org", Name: "Anna"}},
-		"nothing more":       {func(p *oidctest.Provider) { p.Who = oidctest.Person{Subject: "42"} }, person.Claims{Silent: true}},
-		"secret in a form":   {func(p *oidctest.Provider) { p.ByPost = true }, person.Claims{Email: "anna@example.org", Verified: true, Name: "Anna"}},
-		"no secret":          {func(p *oidctest.Provider) { p.ClientSecret = "" }, person.Claims{Email: "anna@example.org", Verified: true, Name: "Anna"}},
-		"an endless address": {func(p *oidctest.Provider) { p.Who.Email = strings.Repeat("x", 300) + "@example.org" }, person.Claims{Verified: true, Name: "Anna"}},
+		"in the token":       {func(*oidctest.Provider) {}, auth.Claims{Email: "anna@example.org", Verified: true, Name: "Anna"}},
+		"in the user info":   {func(p *oidctest.Provider) { p.Info = true }, auth.Claims{Email: "anna@example.org", Verified: true, Name: "Anna"}},
+		"true as a text":     {func(p *oidctest.Provider) { p.Who.Verified = `"true"` }, auth.Claims{Email: "anna@example.org", Verified: true, Name: "Anna"}},
+		"when it signed in":  {func(p *oidctest.Provider) { p.Who.More = `,"auth_time":1772000000` }, auth.Claims{Email: "anna@example.org", Verified: true, Name: "Anna", SignedIn: time.Unix(1772000000, 0).UTC()}},
+		"some time":          {func(p *oidctest.Provider) { p.Who.More = `,"auth_time":-5` }, auth.Claims{Email: "anna@example.org", Verified: true, Name: "Anna"}},
+		"not verified":       {func(p *oidctest.Provider) { p.Who.Verified = "false" }, auth.Claims{Email: "anna@example.org", Name: "Anna"}},
+		"no word about it":   {func(p *oidctest.Provider) { p.Who.Verified = "" }, auth.Claims{Email: "anna@example.org", Silent: true, Name: "Anna"}}, // outline/outline#12863: Entra
+		"verified as one":    {func(p *oidctest.Provider) { p.Who.Verified = "1" }, auth.Claims{Email: "anna@example.org", Name: "Anna"}},
+		"nothing more":       {func(p *oidctest.Provider) { p.Who = oidctest.Person{Subject: "42"} }, auth.Claims{Silent: true}},
+		"secret in a form":   {func(p *oidctest.Provider) { p.ByPost = true }, auth.Claims{Email: "anna@example.org", Verified: true, Name: "Anna"}},
+		"no secret":          {func(p *oidctest.Provider) { p.ClientSecret = "" }, auth.Claims{Email: "anna@example.org", Verified: true, Name: "Anna"}},
+		"an endless address": {func(p *oidctest.Provider) { p.Who.Email = strings.Repeat("x", 300) + "@example.org" }, auth.Claims{Verified: true, Name: "Anna"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -142,14 +142,14 @@ func TestCodes(t *testing.T) {
 	if _, err := c.Finish(t.Context(), "test", trip(), q.Get("code"), q.Get("iss")); err != nil {
 		t.Fatal(err)
 	}
-	for name, change := range map[string]func(trip *person.Trip, q url.Values){
-		"again":                func(*person.Trip, url.Values) {},
-		"another code":         func(_ *person.Trip, q url.Values) { q.Set("code", "x") },
-		"another verifier":     func(trip *person.Trip, _ url.Values) { trip.Verifier = strings.Repeat("w", 48) },
-		"another nonce":        func(trip *person.Trip, _ url.Values) { trip.Nonce = strings.Repeat("o", 24) },
-		"another redirect":     func(trip *person.Trip, _ url.Values) { trip.Redirect = "https://evil.example/" },
-		"another issuer":       func(_ *person.Trip, q url.Values) { q.Set("iss", "https://evil.example") },
-		"no word of an issuer": func(_ *person.Trip, q url.Values) { q.Del("iss") },
+	for name, change := range map[string]func(trip *auth.Trip, q url.Values){
+		"again":                func(*auth.Trip, url.Values) {},
+		"another code":         func(_ *auth.Trip, q url.Values) { q.Set("code", "x") },
+		"another verifier":     func(trip *auth.Trip, _ url.Values) { trip.Verifier = strings.Repeat("w", 48) },
+		"another nonce":        func(trip *auth.Trip, _ url.Values) { trip.Nonce = strings.Repeat("o", 24) },
+		"another redirect":     func(trip *auth.Trip, _ url.Values) { trip.Redirect = "https://evil.example/" },
+		"another issuer":       func(_ *auth.Trip, q url.Values) { q.Set("iss", "https://evil.example") },
+		"no word of an issuer": func(_ *auth.Trip, q url.Values) { q.Del("iss") },
 	} {
 		mine := trip()
 		if name != "again" {
@@ -244,7 +244,7 @@ func TestEmailClaim(t *testing.T) {
 		p.Set(func(p *oidctest.Provider) {
 			p.Info, p.Who = inInfo, oidctest.Person{Subject: "42", Email: "other@example.org", Verified: "true", More: `,"upn":"anna@example.org"`}
 		})
-		entra := oidc.New([]oidc.Provider{{Provider: person.Provider{ID: "test", Issuer: p.URL}, ClientID: p.ClientID, ClientSecret: p.ClientSecret, EmailClaim: "upn"}},
+		entra := oidc.New([]oidc.Provider{{Provider: auth.Provider{ID: "test", Issuer: p.URL}, ClientID: p.ClientID, ClientSecret: p.ClientSecret, EmailClaim: "upn"}},
 			func(string) http.RoundTripper { return http.DefaultTransport }, c.now)
 		if got, err := finish(t, entra, trip()); err != nil || got.Email != "anna@example.org" || got.Verified || !got.Silent {
 			t.Errorf("%s: %+v, %v", name, got, err)

@@ -17,7 +17,7 @@ import (
 
 	"weir/internal/apikey"
 	"weir/internal/audit"
-	"weir/internal/person"
+	"weir/internal/auth"
 	"weir/internal/rawjson"
 )
 
@@ -64,9 +64,9 @@ type Operation struct {
 type Call struct {
 	*apikey.Caller
 	Actor   audit.Actor
-	Session *person.Session // nil for a key
-	Person  *person.Person  // likewise
-	Address string          // of the client, as it may be counted and stored
+	Session *auth.Session // nil for a key
+	Person  *auth.Person  // likewise
+	Address string        // of the client, as it may be counted and stored
 	At      time.Time
 	Request http.Header // of the request
 	Header  http.Header // of the answer

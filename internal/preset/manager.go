@@ -9,7 +9,7 @@ import (
 
 	"weir/internal/audit"
 	"weir/internal/fault"
-	"weir/internal/oneline"
+	"weir/internal/usertext"
 )
 
 const (
@@ -25,7 +25,7 @@ type Manager struct {
 	epoch atomic.Uint64 // grows with every change: what was read before it must not be remembered after it
 }
 
-type place struct{ user, name string }
+type nameKey struct{ user, name string }
 
 // entry is a preset as it was read. Its Version is 0 where there was none.
 type entry struct {
@@ -44,7 +44,7 @@ func (m *Manager) Find(ctx context.Context, user, name string) (Preset, error) {
 	if !validName(name) {
 		return Preset{}, Missing(name)
 	}
-	k, now := place{user, name}, m.now()
+	k, now := nameKey{user, name}, m.now()
 	known, ok := m.cache.get(k)
 	if !ok || known.due || now.Sub(known.at) >= fresh {
 		epoch := m.epoch.Load()
@@ -68,7 +68,7 @@ func (m *Manager) Find(ctx context.Context, user, name string) (Preset, error) {
 
 func (m *Manager) changed(user, name string) {
 	m.epoch.Add(1)
-	m.cache.remove(place{user, name})
+	m.cache.remove(nameKey{user, name})
 }
 
 // LookAgain has the presets of users read again at their next use, because another node has changed them. While the store is unavailable,
@@ -129,7 +129,7 @@ func (m *Manager) Save(ctx context.Context, s Save, by audit.Actor) (Preset, err
 		return Preset{}, err
 	}
 	switch {
-	case !oneline.Is(s.Description) || utf8.RuneCountInString(s.Description) > MaxNote:
+	case !usertext.Is(s.Description) || utf8.RuneCountInString(s.Description) > MaxNote:
 		return Preset{}, fault.Field("preset.Save", "description", "description must be one line of at most %d characters.", MaxNote).Coded("description", "most", MaxNote)
 	case len(s.Content) > MaxContent:
 		return Preset{}, fault.Newf(fault.Invalid, "preset.Save", "A preset may have %d bytes. Shorten its instructions or its response format.", MaxContent)

@@ -17,7 +17,7 @@ type memory struct {
 
 	mu    sync.Mutex
 	bytes int
-	lru   *simplelru.LRU[place, entry]
+	lru   *simplelru.LRU[nameKey, entry]
 }
 
 func newMemory(most int) *memory {
@@ -27,27 +27,27 @@ func newMemory(most int) *memory {
 }
 
 // size is about how much memory an entry takes.
-func size(k place, e entry) int {
+func size(k nameKey, e entry) int {
 	return least + len(k.user) + len(k.name) + len(e.preset.Description) + len(e.preset.Content)
 }
 
 // left is called with the lock, for each entry that leaves.
-func (m *memory) left(k place, e entry) { m.bytes -= size(k, e) }
+func (m *memory) left(k nameKey, e entry) { m.bytes -= size(k, e) }
 
-func (m *memory) get(k place) (entry, bool) {
+func (m *memory) get(k nameKey) (entry, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.lru.Get(k)
 }
 
-func (m *memory) set(k place, e entry) {
+func (m *memory) set(k nameKey, e entry) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.put(k, e)
 }
 
 // put is set, with the lock. What is larger than all room is not kept.
-func (m *memory) put(k place, e entry) {
+func (m *memory) put(k nameKey, e entry) {
 	m.lru.Remove(k) // replacing it would not report that the former one left
 	n := size(k, e)
 	if n > m.most {
@@ -59,7 +59,7 @@ func (m *memory) put(k place, e entry) {
 	}
 }
 
-func (m *memory) remove(k place) {
+func (m *memory) remove(k nameKey) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.lru.Remove(k)

@@ -13,9 +13,9 @@ func TestMemoryIsBoundedInBytes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		most := rapid.IntRange(least, 20*least).Draw(t, "most")
 		m := newMemory(most)
-		known := map[place]entry{}
+		known := map[nameKey]entry{}
 		for range rapid.IntRange(1, 100).Draw(t, "steps") {
-			k := place{"u" + rapid.StringN(0, 1, 1).Draw(t, "user"), rapid.SampledFrom([]string{"a", "b", "c", "d"}).Draw(t, "name")}
+			k := nameKey{"u" + rapid.StringN(0, 1, 1).Draw(t, "user"), rapid.SampledFrom([]string{"a", "b", "c", "d"}).Draw(t, "name")}
 			switch rapid.IntRange(0, 5).Draw(t, "do") {
 			case 0:
 				m.remove(k)

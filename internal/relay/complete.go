@@ -403,7 +403,7 @@ func (x *run) final(last *fault.Error) *fault.Error {
 		if len(x.errs) == 0 {
 			return x.unserved()
 		}
-		at := spokesman(x.errs)
+		at := mainFailure(x.errs)
 		last = x.errs[at].Error
 		previous = slices.Delete(x.errs, at, at+1)
 	}
@@ -429,9 +429,9 @@ func (x *run) final(last *fault.Error) *fault.Error {
 	return &out
 }
 
-// spokesman is the index of the last provider's failure, because the balance was not the reason that the call failed; without one it is
+// mainFailure is the index of the last provider's failure, because the balance was not the reason that the call failed; without one it is
 // that of the last error.
-func spokesman(errs []failure) int {
+func mainFailure(errs []failure) int {
 	for i := len(errs) - 1; i >= 0; i-- {
 		if errs[i].Upstream != nil {
 			return i

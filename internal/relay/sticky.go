@@ -19,12 +19,12 @@ type sticky struct {
 	held   atomic.Bool // something was ever kept
 	shards [16]struct {
 		mu     sync.Mutex
-		places map[uint64]place
+		places map[uint64]lastServed
 	}
 }
 
-// place is where a conversation was last served.
-type place struct {
+// lastServed is where a conversation was last served.
+type lastServed struct {
 	endpoint string
 	used     int64 // Unix nanoseconds
 }
@@ -37,7 +37,7 @@ const (
 func newSticky(idle time.Duration) *sticky {
 	s := &sticky{idle: idle, seed: maphash.MakeSeed()}
 	for i := range s.shards {
-		s.shards[i].places = map[uint64]place{}
+		s.shards[i].places = map[uint64]lastServed{}
 	}
 	return s
 }
@@ -112,11 +112,11 @@ func (s *sticky) put(c *Call, key uint64, at *routing.Attempt) {
 	if _, known := shard.places[key]; !known && len(shard.places) >= perShard {
 		makeRoom(shard.places)
 	}
-	shard.places[key] = place{at.Endpoint.ID, c.At.UnixNano()}
+	shard.places[key] = lastServed{at.Endpoint.ID, c.At.UnixNano()}
 }
 
 // makeRoom drops the least recently used of a few, whichever the map gives: as good as the least of all, at no cost of order.
-func makeRoom(places map[uint64]place) {
+func makeRoom(places map[uint64]lastServed) {
 	var oldest uint64
 	var used int64
 	n := 0

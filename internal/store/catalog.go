@@ -11,7 +11,7 @@ import (
 	"weir/internal/audit"
 	"weir/internal/catalog/edit"
 	"weir/internal/fault"
-	"weir/internal/hint"
+	"weir/internal/invalidate"
 	"weir/internal/rawjson"
 )
 
@@ -129,7 +129,7 @@ func (s *Store) CommitCatalog(ctx context.Context, c edit.Commit, e audit.Event)
 		if err := t.putCatalogRow(&c); err != nil {
 			return err
 		}
-		return errors.Join(t.tell(hint.Catalog, ""), t.record(e, c.At))
+		return errors.Join(t.tell(invalidate.Catalog, ""), t.record(e, c.At))
 	})
 	if s.engine.Duplicate(err) {
 		return moved()

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"weir/internal/hint"
+	"weir/internal/invalidate"
 )
 
 // Engine has the operations that differ between databases.
@@ -153,11 +153,11 @@ func (t *tx) one(text string, args ...any) error {
 }
 
 // tell has other nodes look again at what they remember of a user, "" for all.
-func (t *tx) tell(topic hint.Topic, user string) error {
+func (t *tx) tell(topic invalidate.Topic, user string) error {
 	if t.engine.Tell == "" {
 		return nil
 	}
-	_, err := t.Exec(t.engine.Tell, []any{hint.Hint{Topic: topic, User: user}.String()})
+	_, err := t.Exec(t.engine.Tell, []any{invalidate.Hint{Topic: topic, User: user}.String()})
 	return err
 }
 

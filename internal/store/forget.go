@@ -9,7 +9,7 @@ import (
 	"weir/internal/apikey"
 	"weir/internal/audit"
 	"weir/internal/fault"
-	"weir/internal/hint"
+	"weir/internal/invalidate"
 )
 
 // underWay are what a user must end before they can be forgotten: money or content would arrive afterwards.
@@ -61,7 +61,7 @@ func (s *Store) ForgetUser(ctx context.Context, user string, now time.Time, e au
 		if _, err := t.exec(`UPDATE video_jobs SET expires_at = $1, due_at = $1 WHERE user_id = $2 AND state = 'completed'`, now.UnixMicro(), user); err != nil {
 			return err
 		}
-		if err := t.tell(hint.Presets, user); err != nil {
+		if err := t.tell(invalidate.Presets, user); err != nil {
 			return err
 		}
 		if e.After, err = t.eraseFromAudit(user, known); err != nil {

@@ -11,7 +11,7 @@ import (
 	"weir/internal/apikey"
 	"weir/internal/audit"
 	"weir/internal/fault"
-	"weir/internal/hint"
+	"weir/internal/invalidate"
 	"weir/internal/money"
 )
 
@@ -139,7 +139,7 @@ func (s *Store) ChangeKey(ctx context.Context, user, hash string, c apikey.Chang
 		if err != nil {
 			return err
 		}
-		return errors.Join(t.tell(hint.Keys, key.User), t.record(e, now))
+		return errors.Join(t.tell(invalidate.Keys, key.User), t.record(e, now))
 	})
 	return key, err
 }
@@ -199,7 +199,7 @@ func (s *Store) RotateKey(ctx context.Context, user, hash, newHash, newLabel str
 		if _, err = t.exec(`UPDATE users SET web_key = $1 WHERE id = $2 AND web_key = $3`, newHash, key.User, hash); err != nil {
 			return err
 		}
-		return errors.Join(t.tell(hint.Keys, key.User), t.record(e, now))
+		return errors.Join(t.tell(invalidate.Keys, key.User), t.record(e, now))
 	})
 	return key, err
 }
@@ -224,7 +224,7 @@ func (s *Store) DeleteKey(ctx context.Context, user, hash string, now time.Time,
 		if err != nil {
 			return noKey("store.DeleteKey", err)
 		}
-		return errors.Join(t.tell(hint.Keys, owner), t.record(e, now))
+		return errors.Join(t.tell(invalidate.Keys, owner), t.record(e, now))
 	})
 }
 

@@ -20,9 +20,9 @@ type usageCheck struct {
 	hours map[hourKey]*sums // of the stretch
 	days  *tally            // its groups and VAT are those of whole wallets
 
-	upTo, whole place // what is compared: hours and days, and what is by wallet
-	at          place // of the last call
-	began       int64 // Unix microseconds of the begin of its day
+	upTo, whole dayCursor // what is compared: hours and days, and what is by wallet
+	at          dayCursor // of the last call
+	began       int64     // Unix microseconds of the begin of its day
 
 	wrong   struct{ hours, days, groups, taxes differences }
 	rows    struct{ hours, days, groups, taxes int }
@@ -38,9 +38,9 @@ func newDays(z zones) *tally {
 	return &tally{taxes: newTaxBook(z), charged: map[string]money.Nano{}, keys: map[ledger.Fund]money.Nano{}, days: map[dayKey]*sums{}, groups: map[groupKey]*sums{}}
 }
 
-// place is a place among rows by wallet and day of its account: after all rows of the day, or of the wallet when day is "". started is false
+// dayCursor is a place among rows by wallet and day of its account: after all rows of the day, or of the wallet when day is "". started is false
 // before the first.
-type place struct {
+type dayCursor struct {
 	started bool
 	wallet  string
 	day     string
@@ -55,11 +55,11 @@ func (u *usageCheck) move(wallet string, at int64) {
 	h := u.c.zones[wallet]
 	day := h.Day(time.UnixMicro(at))
 	u.began = h.Start(day).UnixMicro()
-	to := place{true, wallet, day.Format(time.DateOnly), h.Start(day.AddDate(0, 0, 1)).Unix()}
+	to := dayCursor{true, wallet, day.Format(time.DateOnly), h.Start(day.AddDate(0, 0, 1)).Unix()}
 	switch {
 	case u.at.started && to.wallet != u.at.wallet:
 		if len(u.hours)+len(u.days.groups)+len(u.days.taxes.rows) >= u.c.rows {
-			u.compare(place{started: true, wallet: u.at.wallet})
+			u.compare(dayCursor{started: true, wallet: u.at.wallet})
 		}
 	case len(u.hours) >= u.c.rows:
 		u.compare(u.at)
@@ -77,7 +77,7 @@ func (u *usageCheck) add(call *record.Call) string {
 
 // end compares what is left, and reports everything.
 func (u *usageCheck) end() {
-	u.compare(place{})
+	u.compare(dayCursor{})
 	c := u.c
 	swept := &c.books.swept
 	if u.dropped.hours != swept.hours {
@@ -95,7 +95,7 @@ func (u *usageCheck) end() {
 }
 
 // compare compares the rows up to a place, and to the end if it has not started.
-func (u *usageCheck) compare(to place) {
+func (u *usageCheck) compare(to dayCursor) {
 	u.compareHours(to)
 	u.rows.days += compareSums(u.c, &u.wrong.days, selectDays, rowsBetween{"day", u.upTo, to}, len(dayColumns), u.days.days, func(v []any) dayKey {
 		return dayKey{text(v[0]), text(v[1]), text(v[2]), text(v[3]), text(v[4]), text(v[5]), text(v[6]), text(v[7])}
@@ -114,7 +114,7 @@ func (u *usageCheck) compare(to place) {
 
 // compareHours compares the roll-up of hours with the calls. What rows before the horizon have beyond that must be what the dropped calls
 // had. The hours, as the other roll-ups must have them, are added to days, groups and keys.
-func (u *usageCheck) compareHours(to place) {
+func (u *usageCheck) compareHours(to dayCursor) {
 	swept := &u.c.books.swept
 	fold := func(k hourKey, s *sums) {
 		u.days.fold(k, s)
@@ -162,7 +162,7 @@ func hourIn(v []any) hourKey {
 }
 
 // compareTaxes compares the VAT of days with calls and refunds, and with what remains of the calls that were dropped.
-func (u *usageCheck) compareTaxes(to place) {
+func (u *usageCheck) compareTaxes(to dayCursor) {
 	want := u.days.taxes.rows
 	between := rowsBetween{"", u.whole, to}
 	swept := u.c.books.swept.calls > 0
@@ -214,14 +214,14 @@ func compareSums[K comparable](c *checker, diff *differences, query string, betw
 // rowsBetween are the rows of a roll-up after one place and up to another. by is its column of time, "" when the places are wallets.
 type rowsBetween struct {
 	by       string
-	from, to place
+	from, to dayCursor
 }
 
 // of is the query for these rows of a table.
 func (r rowsBetween) of(query string) string {
 	var parts []string
 	n := 0
-	for i, p := range [...]place{r.from, r.to} {
+	for i, p := range [...]dayCursor{r.from, r.to} {
 		op := [...]string{" > ", " <= "}[i]
 		switch {
 		case !p.started:
@@ -240,7 +240,7 @@ func (r rowsBetween) of(query string) string {
 }
 
 func (r rowsBetween) args() (args []any) {
-	for _, p := range [...]place{r.from, r.to} {
+	for _, p := range [...]dayCursor{r.from, r.to} {
 		switch {
 		case !p.started:
 		case p.day == "":

@@ -5,15 +5,15 @@ import (
 	"time"
 
 	"weir/internal/audit"
+	"weir/internal/auth"
 	"weir/internal/fault"
-	"weir/internal/person"
 )
 
 // over begins the hash of a link to a new address that does not work any more. The row stays until it expires, because it counts.
 const over = "over "
 
 // AddMove is person.Store.AddMove.
-func (s *Store) AddMove(ctx context.Context, link, undo person.Token, perUser, perAddress int, e audit.Event) (done bool, err error) {
+func (s *Store) AddMove(ctx context.Context, link, undo auth.Token, perUser, perAddress int, e audit.Event) (done bool, err error) {
 	err = s.write(ctx, func(t *tx) error {
 		done = false
 		if err := t.lockTable("tokens"); err != nil {
@@ -21,7 +21,7 @@ func (s *Store) AddMove(ctx context.Context, link, undo person.Token, perUser, p
 		}
 		var mine, same int
 		err := t.row(`SELECT COUNT(CASE WHEN user_id = $2 THEN 1 END), COUNT(CASE WHEN email = $3 THEN 1 END) FROM tokens WHERE kind = $1 AND (user_id = $2 OR email = $3) AND expires_at > $4`,
-			person.Address, link.User, link.Email, link.CreatedAt.UnixMicro()).Scan(&mine, &same)
+			auth.Address, link.User, link.Email, link.CreatedAt.UnixMicro()).Scan(&mine, &same)
 		switch {
 		case err != nil:
 			return err
@@ -51,14 +51,14 @@ func (s *Store) AddMove(ctx context.Context, link, undo person.Token, perUser, p
 
 // endMoves ends a user's links to new addresses.
 func (t *tx) endMoves(user string) error {
-	_, err := t.exec(`UPDATE tokens SET hash = $1 || id WHERE kind = $2 AND user_id = $3`, over, person.Address, user)
+	_, err := t.exec(`UPDATE tokens SET hash = $1 || id WHERE kind = $2 AND user_id = $3`, over, auth.Address, user)
 	return err
 }
 
 // notHeld refuses an address that another user may still take back.
 func (t *tx) notHeld(user, email string, now time.Time) error {
 	var held bool
-	err := t.row(`SELECT EXISTS (SELECT 1 FROM tokens WHERE kind = $1 AND email = $2 AND user_id <> $3 AND expires_at > $4)`, person.Undo, email, user, now.UnixMicro()).Scan(&held)
+	err := t.row(`SELECT EXISTS (SELECT 1 FROM tokens WHERE kind = $1 AND email = $2 AND user_id <> $3 AND expires_at > $4)`, auth.Undo, email, user, now.UnixMicro()).Scan(&held)
 	if err == nil && held {
 		err = fault.New(fault.Conflict, "store.notHeld", "This address was another user's until a few days ago, who may take it back.")
 	}
@@ -81,11 +81,11 @@ func (t *tx) setAddress(op, user, email string, confirmed bool, now time.Time) e
 	if err != nil || n == 1 {
 		return err
 	}
-	return t.insertLogin(&person.Login{User: user, Email: email, Confirmed: confirmed, CreatedAt: now})
+	return t.insertLogin(&auth.Login{User: user, Email: email, Confirmed: confirmed, CreatedAt: now})
 }
 
 // Move is person.Store.Move.
-func (s *Store) Move(ctx context.Context, n person.Move) error {
+func (s *Store) Move(ctx context.Context, n auth.Move) error {
 	const op = "store.Move"
 	return s.write(ctx, func(t *tx) error {
 		if err := t.lockUser(n.User); err != nil {
@@ -93,7 +93,7 @@ func (s *Store) Move(ctx context.Context, n person.Move) error {
 		}
 		if n.Use != "" {
 			err := t.one(`UPDATE tokens SET hash = $1 || id WHERE hash = $2 AND kind = $3 AND user_id = $4 AND email = $5 AND expires_at > $6`,
-				over, n.Use, person.Address, n.User, n.Email, n.Now.UnixMicro())
+				over, n.Use, auth.Address, n.User, n.Email, n.Now.UnixMicro())
 			if err != nil {
 				return noToken(op, err)
 			}
@@ -123,21 +123,21 @@ func (s *Store) Move(ctx context.Context, n person.Move) error {
 }
 
 // Unmove is person.Store.Unmove.
-func (s *Store) Unmove(ctx context.Context, undo person.Token, now time.Time, e audit.Event) error {
+func (s *Store) Unmove(ctx context.Context, undo auth.Token, now time.Time, e audit.Event) error {
 	const op = "store.Unmove"
 	return s.write(ctx, func(t *tx) error {
 		if err := t.lockUser(undo.User); err != nil {
 			return err
 		}
-		err := t.one(`DELETE FROM tokens WHERE hash = $1 AND kind = $2 AND user_id = $3 AND expires_at > $4`, undo.Hash, person.Undo, undo.User, now.UnixMicro())
+		err := t.one(`DELETE FROM tokens WHERE hash = $1 AND kind = $2 AND user_id = $3 AND expires_at > $4`, undo.Hash, auth.Undo, undo.User, now.UnixMicro())
 		if err != nil {
 			return noToken(op, err)
 		}
 		// What was made later belongs to addresses that the account should never have had.
-		if _, err := t.exec(`DELETE FROM tokens WHERE kind = $1 AND user_id = $2 AND created_at >= $3`, person.Undo, undo.User, undo.CreatedAt.UnixMicro()); err != nil {
+		if _, err := t.exec(`DELETE FROM tokens WHERE kind = $1 AND user_id = $2 AND created_at >= $3`, auth.Undo, undo.User, undo.CreatedAt.UnixMicro()); err != nil {
 			return err
 		}
-		if err := t.setAddress(op, undo.User, undo.Email, undo.Data != person.Unproven, now); err != nil {
+		if err := t.setAddress(op, undo.User, undo.Email, undo.Data != auth.Unproven, now); err != nil {
 			return err
 		}
 		if err := t.endMoves(undo.User); err != nil {

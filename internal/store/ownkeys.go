@@ -8,7 +8,7 @@ import (
 
 	"weir/internal/audit"
 	"weir/internal/fault"
-	"weir/internal/hint"
+	"weir/internal/invalidate"
 	"weir/internal/ownkey"
 	"weir/internal/routing"
 )
@@ -73,7 +73,7 @@ func (s *Store) AddProviderKey(ctx context.Context, k ownkey.Key, most int, e au
 		if err != nil {
 			return err
 		}
-		return errors.Join(t.tell(hint.ProviderKeys, k.User), t.record(e, k.CreatedAt))
+		return errors.Join(t.tell(invalidate.ProviderKeys, k.User), t.record(e, k.CreatedAt))
 	})
 }
 
@@ -99,7 +99,7 @@ func (s *Store) ChangeProviderKey(ctx context.Context, user, id string, c ownkey
 		if err != nil {
 			return err
 		}
-		return errors.Join(t.tell(hint.ProviderKeys, user), t.record(e, now))
+		return errors.Join(t.tell(invalidate.ProviderKeys, user), t.record(e, now))
 	})
 	return k, err
 }
@@ -119,7 +119,7 @@ func (s *Store) RemoveProviderKey(ctx context.Context, user, id string, now time
 		if err != nil {
 			return err
 		}
-		return errors.Join(t.tell(hint.ProviderKeys, user), t.record(e, now))
+		return errors.Join(t.tell(invalidate.ProviderKeys, user), t.record(e, now))
 	})
 }
 

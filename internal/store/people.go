@@ -9,9 +9,9 @@ import (
 	"weir/internal/account"
 	"weir/internal/apikey"
 	"weir/internal/audit"
+	"weir/internal/auth"
 	"weir/internal/fault"
-	"weir/internal/hint"
-	"weir/internal/person"
+	"weir/internal/invalidate"
 )
 
 // recordAll appends several events to the audit chain.
@@ -36,7 +36,7 @@ func (t *tx) addNew(op, exists, text string, args ...any) error {
 func nullText(text string) sql.NullString { return sql.NullString{String: text, Valid: text != ""} }
 
 // AddPerson is person.Store.AddPerson.
-func (s *Store) AddPerson(ctx context.Context, u account.User, l person.Login, i *person.Identity, use string, events ...audit.Event) error {
+func (s *Store) AddPerson(ctx context.Context, u account.User, l auth.Login, i *auth.Identity, use string, events ...audit.Event) error {
 	return s.write(ctx, func(t *tx) error {
 		if err := t.insertUser(u); err != nil {
 			return err
@@ -59,7 +59,7 @@ func (s *Store) AddPerson(ctx context.Context, u account.User, l person.Login, i
 }
 
 // AddLogin is person.Store.AddLogin.
-func (s *Store) AddLogin(ctx context.Context, l person.Login, use string, events ...audit.Event) error {
+func (s *Store) AddLogin(ctx context.Context, l auth.Login, use string, events ...audit.Event) error {
 	return s.write(ctx, func(t *tx) error {
 		if err := t.insertLogin(&l); err != nil {
 			return err
@@ -71,7 +71,7 @@ func (s *Store) AddLogin(ctx context.Context, l person.Login, use string, events
 	})
 }
 
-func (t *tx) insertLogin(l *person.Login) error {
+func (t *tx) insertLogin(l *auth.Login) error {
 	err := t.addNew("store.AddLogin", "This address or this user has a login already.",
 		`INSERT INTO logins (user_id, email, password, confirmed, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $5)`,
 		l.User, nullText(l.Email), l.Password, l.Confirmed, l.CreatedAt.UnixMicro())
@@ -82,7 +82,7 @@ func (t *tx) insertLogin(l *person.Login) error {
 	return t.notHeld(l.User, l.Email, l.CreatedAt)
 }
 
-func (t *tx) insertIdentity(i *person.Identity) error {
+func (t *tx) insertIdentity(i *auth.Identity) error {
 	return t.addNew("store.AddIdentity", "This identity belongs to an account already.",
 		`INSERT INTO identities (issuer, subject, user_id, email, created_at) VALUES ($1, $2, $3, $4, $5)`, i.Issuer, i.Subject, i.User, i.Email, i.CreatedAt.UnixMicro())
 }
@@ -108,7 +108,7 @@ func missing(op, sentence string, err error) error {
 const personColumns = `u.id, u.name, u.wallet, u.role, u.disabled, u.preferences, u.language, u.theme, u.created_at, u.web_key, l.email, l.confirmed, l.password IS NOT NULL AND l.password <> '',
 	EXISTS (SELECT 1 FROM second_steps z WHERE z.user_id = u.id)`
 
-func scanPerson(row Scanner, before ...any) (p person.Person, err error) {
+func scanPerson(row Scanner, before ...any) (p auth.Person, err error) {
 	var created int64
 	var email sql.NullString
 	var confirmed sql.NullBool
@@ -118,7 +118,7 @@ func scanPerson(row Scanner, before ...any) (p person.Person, err error) {
 }
 
 // PersonOf is person.Store.PersonOf.
-func (s *Store) PersonOf(ctx context.Context, user string) (p person.Person, err error) {
+func (s *Store) PersonOf(ctx context.Context, user string) (p auth.Person, err error) {
 	err = s.find(ctx, func(row Scanner) (err error) { p, err = scanPerson(row); return err },
 		`SELECT `+personColumns+` FROM users u LEFT JOIN logins l ON l.user_id = u.id WHERE u.id = $1`, user)
 	return p, noUser("store.PersonOf", err)
@@ -126,7 +126,7 @@ func (s *Store) PersonOf(ctx context.Context, user string) (p person.Person, err
 
 const loginColumns = `user_id, email, password, confirmed, created_at`
 
-func scanLogin(row Scanner) (l person.Login, err error) {
+func scanLogin(row Scanner) (l auth.Login, err error) {
 	var created int64
 	var email sql.NullString
 	err = row.Scan(&l.User, &email, &l.Password, &l.Confirmed, &created)
@@ -134,18 +134,18 @@ func scanLogin(row Scanner) (l person.Login, err error) {
 	return l, err
 }
 
-func (s *Store) login(ctx context.Context, op, where, value string) (l person.Login, err error) {
+func (s *Store) login(ctx context.Context, op, where, value string) (l auth.Login, err error) {
 	err = s.find(ctx, func(row Scanner) (err error) { l, err = scanLogin(row); return err }, `SELECT `+loginColumns+` FROM logins WHERE `+where+` = $1`, value)
 	return l, missing(op, "There is no such login.", err)
 }
 
 // LoginByEmail is person.Store.LoginByEmail.
-func (s *Store) LoginByEmail(ctx context.Context, email string) (person.Login, error) {
+func (s *Store) LoginByEmail(ctx context.Context, email string) (auth.Login, error) {
 	return s.login(ctx, "store.LoginByEmail", "email", email)
 }
 
 // LoginOf is person.Store.LoginOf.
-func (s *Store) LoginOf(ctx context.Context, user string) (person.Login, error) {
+func (s *Store) LoginOf(ctx context.Context, user string) (auth.Login, error) {
 	return s.login(ctx, "store.LoginOf", "user_id", user)
 }
 
@@ -200,7 +200,7 @@ func (t *tx) firstProof(user string, now time.Time) (bool, error) {
 func (t *tx) closeWays(user string, now time.Time) error {
 	for _, text := range []string{
 		`DELETE FROM passkeys WHERE user_id = $1`, `DELETE FROM identities WHERE user_id = $1`, `DELETE FROM second_steps WHERE user_id = $1`,
-		`DELETE FROM tokens WHERE user_id = $1 AND kind <> '` + person.Reset + `'`, `DELETE FROM provider_keys WHERE user_id = $1`,
+		`DELETE FROM tokens WHERE user_id = $1 AND kind <> '` + auth.Reset + `'`, `DELETE FROM provider_keys WHERE user_id = $1`,
 		`DELETE FROM webhook_secrets WHERE account = $1`, `UPDATE notify_settings SET webhook = '' WHERE account = $1`, `UPDATE users SET web_key = '' WHERE id = $1`,
 	} {
 		if _, err := t.exec(text, user); err != nil {
@@ -210,12 +210,12 @@ func (t *tx) closeWays(user string, now time.Time) error {
 	if _, err := t.exec(`UPDATE api_keys SET deleted_at = $1, updated_at = $1 WHERE user_id = $2 AND deleted_at IS NULL`, now.UnixMicro(), user); err != nil {
 		return err
 	}
-	return errors.Join(t.tell(hint.Keys, user), t.tell(hint.ProviderKeys, user))
+	return errors.Join(t.tell(invalidate.Keys, user), t.tell(invalidate.ProviderKeys, user))
 }
 
 // endLinks ends the links with which a user could choose a new password.
 func (t *tx) endLinks(user string) error {
-	_, err := t.exec(`DELETE FROM tokens WHERE kind = $1 AND user_id = $2`, person.Reset, user)
+	_, err := t.exec(`DELETE FROM tokens WHERE kind = $1 AND user_id = $2`, auth.Reset, user)
 	return err
 }
 
@@ -227,7 +227,7 @@ func (t *tx) endOthers(user, keep string) error {
 
 // removeWay runs what removes a way to sign in. It fails with sentence if there is no such way, and leaves everything as it was where no other
 // is left. The user is locked, so that removals at one moment see each other.
-func (s *Store) removeWay(ctx context.Context, op, sentence string, r *person.Removal, remove func(*tx) error) error {
+func (s *Store) removeWay(ctx context.Context, op, sentence string, r *auth.Removal, remove func(*tx) error) error {
 	return s.write(ctx, func(t *tx) error {
 		if err := t.lockUser(r.User); err != nil {
 			return err
@@ -246,7 +246,7 @@ func (s *Store) removeWay(ctx context.Context, op, sentence string, r *person.Re
 }
 
 // DeletePassword is person.Store.DeletePassword.
-func (s *Store) DeletePassword(ctx context.Context, r person.Removal) error {
+func (s *Store) DeletePassword(ctx context.Context, r auth.Removal) error {
 	return s.removeWay(ctx, "store.DeletePassword", "There is no password.", &r, func(t *tx) error {
 		if err := t.one(`UPDATE logins SET password = '', updated_at = $1 WHERE user_id = $2 AND password <> ''`, r.Now.UnixMicro(), r.User); err != nil {
 			return err
@@ -279,7 +279,7 @@ func (s *Store) FirstAdministrator(ctx context.Context) (u account.User, canSign
 }
 
 // AddSession is person.Store.AddSession.
-func (s *Store) AddSession(ctx context.Context, n person.Session, most int, e audit.Event) error {
+func (s *Store) AddSession(ctx context.Context, n auth.Session, most int, e audit.Event) error {
 	return s.write(ctx, func(t *tx) error {
 		_, err := t.exec(`INSERT INTO sessions (hash, id, user_id, method, created_at, proved_at, seen_at, expires_at, address, agent) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
 			n.Hash, n.ID, n.User, n.Method, n.CreatedAt.UnixMicro(), n.ProvedAt.UnixMicro(), n.SeenAt.UnixMicro(), n.ExpiresAt.UnixMicro(), n.Address, n.Agent)
@@ -298,7 +298,7 @@ func (s *Store) AddSession(ctx context.Context, n person.Session, most int, e au
 const sessionColumns = `s.id, s.hash, s.user_id, s.method, s.created_at, s.proved_at, s.seen_at, s.expires_at, s.address, s.agent`
 
 // sessionFields are where the columns of a session go; end sets the times.
-func sessionFields(n *person.Session) (fields []any, end func()) {
+func sessionFields(n *auth.Session) (fields []any, end func()) {
 	var times [4]int64
 	return []any{&n.ID, &n.Hash, &n.User, &n.Method, &times[0], &times[1], &times[2], &times[3], &n.Address, &n.Agent}, func() {
 		for i, at := range []*time.Time{&n.CreatedAt, &n.ProvedAt, &n.SeenAt, &n.ExpiresAt} {
@@ -308,7 +308,7 @@ func sessionFields(n *person.Session) (fields []any, end func()) {
 }
 
 // SessionBy is person.Store.SessionBy.
-func (s *Store) SessionBy(ctx context.Context, hash string) (n person.Session, p person.Person, err error) {
+func (s *Store) SessionBy(ctx context.Context, hash string) (n auth.Session, p auth.Person, err error) {
 	err = s.find(ctx, func(row Scanner) (err error) {
 		fields, end := sessionFields(&n)
 		p, err = scanPerson(row, fields...)
@@ -328,8 +328,8 @@ func (s *Store) TouchSession(ctx context.Context, hash string, at time.Time, pro
 }
 
 // SessionsOf is person.Store.SessionsOf.
-func (s *Store) SessionsOf(ctx context.Context, user string, now time.Time) ([]person.Session, error) {
-	return list(ctx, s, "store.SessionsOf", func(row Scanner) (n person.Session, err error) {
+func (s *Store) SessionsOf(ctx context.Context, user string, now time.Time) ([]auth.Session, error) {
+	return list(ctx, s, "store.SessionsOf", func(row Scanner) (n auth.Session, err error) {
 		fields, end := sessionFields(&n)
 		err = row.Scan(fields...)
 		end()
@@ -360,14 +360,14 @@ func (s *Store) EndSessions(ctx context.Context, user, keep string, now time.Tim
 }
 
 // AddToken is person.Store.AddToken.
-func (s *Store) AddToken(ctx context.Context, n person.Token, most int, events ...audit.Event) error {
+func (s *Store) AddToken(ctx context.Context, n auth.Token, most int, events ...audit.Event) error {
 	return s.write(ctx, func(t *tx) error {
 		if err := t.lockTable("tokens"); err != nil {
 			return err
 		}
 		var open int
 		owner := n.Email
-		if n.Kind == person.Invitation {
+		if n.Kind == auth.Invitation {
 			owner = "" // counted by who makes them
 		}
 		err := t.row(`SELECT COUNT(*) FROM tokens WHERE kind = $1 AND user_id = $2 AND ($3 = '' OR email = $3) AND expires_at > $4`,
@@ -377,7 +377,7 @@ func (s *Store) AddToken(ctx context.Context, n person.Token, most int, events .
 		}
 		switch {
 		case open < most:
-		case n.Kind == person.Invitation:
+		case n.Kind == auth.Invitation:
 			return fault.Newf(fault.RateLimited, "store.AddToken", "There are %d invitations open already. Withdraw some, or wait until they expire.", most)
 		default:
 			if _, err := t.exec(`DELETE FROM tokens WHERE hash IN (SELECT hash FROM tokens WHERE kind = $1 AND user_id = $2 AND ($3 = '' OR email = $3) AND expires_at > $4
@@ -392,7 +392,7 @@ func (s *Store) AddToken(ctx context.Context, n person.Token, most int, events .
 	})
 }
 
-func (t *tx) insertToken(n *person.Token) error {
+func (t *tx) insertToken(n *auth.Token) error {
 	_, err := t.exec(`INSERT INTO tokens (hash, id, kind, user_id, email, role, note, data, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
 		n.Hash, n.ID, n.Kind, n.User, n.Email, string(n.Role), n.Note, n.Data, n.CreatedAt.UnixMicro(), n.ExpiresAt.UnixMicro())
 	return err
@@ -400,7 +400,7 @@ func (t *tx) insertToken(n *person.Token) error {
 
 const linkColumns = `hash, id, kind, user_id, email, role, note, data, created_at, expires_at`
 
-func scanToken(row Scanner) (n person.Token, err error) {
+func scanToken(row Scanner) (n auth.Token, err error) {
 	var created, expires int64
 	err = row.Scan(&n.Hash, &n.ID, &n.Kind, &n.User, &n.Email, &n.Role, &n.Note, &n.Data, &created, &expires)
 	n.CreatedAt, n.ExpiresAt = time.UnixMicro(created).UTC(), time.UnixMicro(expires).UTC()
@@ -408,14 +408,14 @@ func scanToken(row Scanner) (n person.Token, err error) {
 }
 
 // TokenBy is person.Store.TokenBy.
-func (s *Store) TokenBy(ctx context.Context, kind, hash string, now time.Time) (n person.Token, err error) {
+func (s *Store) TokenBy(ctx context.Context, kind, hash string, now time.Time) (n auth.Token, err error) {
 	err = s.find(ctx, func(row Scanner) (err error) { n, err = scanToken(row); return err },
 		`SELECT `+linkColumns+` FROM tokens WHERE hash = $1 AND kind = $2 AND expires_at > $3`, hash, kind, now.UnixMicro())
 	return n, noToken("store.TokenBy", err)
 }
 
 // UseToken is person.Store.UseToken.
-func (s *Store) UseToken(ctx context.Context, kind, hash string, now time.Time) (n person.Token, err error) {
+func (s *Store) UseToken(ctx context.Context, kind, hash string, now time.Time) (n auth.Token, err error) {
 	err = s.write(ctx, func(t *tx) (err error) {
 		n, err = scanToken(t.row(`DELETE FROM tokens WHERE hash = $1 AND kind = $2 AND expires_at > $3 RETURNING `+linkColumns, hash, kind, now.UnixMicro()))
 		return noToken("store.UseToken", err)
@@ -424,7 +424,7 @@ func (s *Store) UseToken(ctx context.Context, kind, hash string, now time.Time) 
 }
 
 // Tokens is person.Store.Tokens.
-func (s *Store) Tokens(ctx context.Context, kind string, now time.Time) ([]person.Token, error) {
+func (s *Store) Tokens(ctx context.Context, kind string, now time.Time) ([]auth.Token, error) {
 	return list(ctx, s, "store.Tokens", scanToken, `SELECT `+linkColumns+` FROM tokens WHERE kind = $1 AND expires_at > $2 ORDER BY created_at DESC, id LIMIT 1000`, kind, now.UnixMicro())
 }
 
@@ -461,7 +461,7 @@ func (s *Store) SweepPeople(ctx context.Context, now, idle time.Time, n int) (go
 }
 
 // AddPasskey is person.Store.AddPasskey.
-func (s *Store) AddPasskey(ctx context.Context, p person.Passkey, most int, e audit.Event) error {
+func (s *Store) AddPasskey(ctx context.Context, p auth.Passkey, most int, e audit.Event) error {
 	return s.write(ctx, func(t *tx) error {
 		var user string // locked, so that passkeys are counted one insert after another
 		if err := t.lockedRow(`SELECT id FROM users WHERE id = $1`, p.User).Scan(&user); err != nil {
@@ -485,7 +485,7 @@ func (s *Store) AddPasskey(ctx context.Context, p person.Passkey, most int, e au
 
 const deviceColumns = `id, user_id, name, data, created_at, used_at`
 
-func scanPasskey(row Scanner) (p person.Passkey, err error) {
+func scanPasskey(row Scanner) (p auth.Passkey, err error) {
 	var created int64
 	var used sql.NullInt64
 	err = row.Scan(&p.ID, &p.User, &p.Name, &p.Data, &created, &used)
@@ -494,12 +494,12 @@ func scanPasskey(row Scanner) (p person.Passkey, err error) {
 }
 
 // PasskeysOf is person.Store.PasskeysOf.
-func (s *Store) PasskeysOf(ctx context.Context, user string) ([]person.Passkey, error) {
+func (s *Store) PasskeysOf(ctx context.Context, user string) ([]auth.Passkey, error) {
 	return list(ctx, s, "store.PasskeysOf", scanPasskey, `SELECT `+deviceColumns+` FROM passkeys WHERE user_id = $1 ORDER BY created_at, id`, user)
 }
 
 // PasskeyBy is person.Store.PasskeyBy.
-func (s *Store) PasskeyBy(ctx context.Context, id string) (p person.Passkey, err error) {
+func (s *Store) PasskeyBy(ctx context.Context, id string) (p auth.Passkey, err error) {
 	err = s.find(ctx, func(row Scanner) (err error) { p, err = scanPasskey(row); return err }, `SELECT `+deviceColumns+` FROM passkeys WHERE id = $1`, id)
 	return p, noPasskey("store.PasskeyBy", err)
 }
@@ -524,7 +524,7 @@ func (s *Store) RenamePasskey(ctx context.Context, user, id, name string, now ti
 }
 
 // wayLeft refuses a change after which a user could not sign in.
-func (t *tx) wayLeft(op, user string, ways *person.Ways) error {
+func (t *tx) wayLeft(op, user string, ways *auth.Ways) error {
 	if ways.Always {
 		return nil
 	}
@@ -540,7 +540,7 @@ func (t *tx) wayLeft(op, user string, ways *person.Ways) error {
 }
 
 // DeletePasskey is person.Store.DeletePasskey.
-func (s *Store) DeletePasskey(ctx context.Context, id string, r person.Removal) error {
+func (s *Store) DeletePasskey(ctx context.Context, id string, r auth.Removal) error {
 	const op = "store.DeletePasskey"
 	return s.removeWay(ctx, op, "There is no such passkey.", &r, func(t *tx) error {
 		if err := t.one(`DELETE FROM passkeys WHERE user_id = $1 AND id = $2`, r.User, id); err != nil {
@@ -585,7 +585,7 @@ func (s *Store) SetSecondStep(ctx context.Context, user string, on bool, keep st
 }
 
 // AddIdentity is person.Store.AddIdentity.
-func (s *Store) AddIdentity(ctx context.Context, i person.Identity, e audit.Event) error {
+func (s *Store) AddIdentity(ctx context.Context, i auth.Identity, e audit.Event) error {
 	return s.write(ctx, func(t *tx) error {
 		if err := t.insertIdentity(&i); err != nil {
 			return err
@@ -596,7 +596,7 @@ func (s *Store) AddIdentity(ctx context.Context, i person.Identity, e audit.Even
 
 const identityColumns = `issuer, subject, user_id, email, created_at`
 
-func scanIdentity(row Scanner) (i person.Identity, err error) {
+func scanIdentity(row Scanner) (i auth.Identity, err error) {
 	var created int64
 	err = row.Scan(&i.Issuer, &i.Subject, &i.User, &i.Email, &created)
 	i.CreatedAt = time.UnixMicro(created).UTC()
@@ -604,19 +604,19 @@ func scanIdentity(row Scanner) (i person.Identity, err error) {
 }
 
 // IdentityBy is person.Store.IdentityBy.
-func (s *Store) IdentityBy(ctx context.Context, issuer, subject string) (i person.Identity, err error) {
+func (s *Store) IdentityBy(ctx context.Context, issuer, subject string) (i auth.Identity, err error) {
 	err = s.find(ctx, func(row Scanner) (err error) { i, err = scanIdentity(row); return err },
 		`SELECT `+identityColumns+` FROM identities WHERE issuer = $1 AND subject = $2`, issuer, subject)
 	return i, missing("store.IdentityBy", "There is no such identity.", err)
 }
 
 // IdentitiesOf is person.Store.IdentitiesOf.
-func (s *Store) IdentitiesOf(ctx context.Context, user string) ([]person.Identity, error) {
+func (s *Store) IdentitiesOf(ctx context.Context, user string) ([]auth.Identity, error) {
 	return list(ctx, s, "store.IdentitiesOf", scanIdentity, `SELECT `+identityColumns+` FROM identities WHERE user_id = $1 ORDER BY created_at, issuer, subject`, user)
 }
 
 // DeleteIdentity is person.Store.DeleteIdentity.
-func (s *Store) DeleteIdentity(ctx context.Context, issuer, subject string, r person.Removal) error {
+func (s *Store) DeleteIdentity(ctx context.Context, issuer, subject string, r auth.Removal) error {
 	return s.removeWay(ctx, "store.DeleteIdentity", "There is no such identity.", &r, func(t *tx) error {
 		return t.one(`DELETE FROM identities WHERE user_id = $1 AND issuer = $2 AND subject = $3`, r.User, issuer, subject)
 	})

@@ -11,7 +11,7 @@ import (
 
 	"weir/internal/audit"
 	"weir/internal/fault"
-	"weir/internal/hint"
+	"weir/internal/invalidate"
 	"weir/internal/ledger"
 	"weir/internal/preset"
 )
@@ -116,7 +116,7 @@ func (t *tx) savePreset(n *preset.Save, e audit.Event) (preset.Preset, error) {
 	if err != nil {
 		return p, err
 	}
-	return p, errors.Join(t.tell(hint.Presets, n.User), t.record(e, n.At))
+	return p, errors.Join(t.tell(invalidate.Presets, n.User), t.record(e, n.At))
 }
 
 func (t *tx) addPresetVersion(n *preset.Save, number int64, by string) error {
@@ -151,7 +151,7 @@ func (s *Store) DeletePreset(ctx context.Context, user, name string, now time.Ti
 		if _, err := t.exec(`DELETE FROM preset_calls WHERE wallet = (SELECT wallet FROM users WHERE id = $1) AND preset = $2`, user, name); err != nil {
 			return err
 		}
-		return errors.Join(t.tell(hint.Presets, user), t.record(e, now))
+		return errors.Join(t.tell(invalidate.Presets, user), t.record(e, now))
 	})
 }
 

@@ -11,20 +11,20 @@ import (
 
 	"weir/internal/account"
 	"weir/internal/apikey"
+	"weir/internal/auth"
 	"weir/internal/batch"
 	"weir/internal/catalog/edit"
 	"weir/internal/chat"
 	"weir/internal/fault"
 	"weir/internal/health"
-	"weir/internal/hint"
 	"weir/internal/history"
 	"weir/internal/idempotency"
+	"weir/internal/invalidate"
 	"weir/internal/invoice"
 	"weir/internal/ledger"
 	"weir/internal/limit"
 	"weir/internal/ownkey"
 	"weir/internal/payment"
-	"weir/internal/person"
 	"weir/internal/preset"
 	"weir/internal/video"
 	"weir/internal/view"
@@ -54,7 +54,7 @@ var (
 
 	_ batch.Store = (*Store)(nil)
 
-	_ person.Store = (*Store)(nil)
+	_ auth.Store = (*Store)(nil)
 
 	_ chat.Store = (*Store)(nil)
 
@@ -68,7 +68,7 @@ var (
 	_ view.Store    = (*Store)(nil)
 	_ ownkey.Store  = (*Store)(nil)
 
-	_ hint.Source = (*Store)(nil)
+	_ invalidate.Source = (*Store)(nil)
 
 	_ webhook.Outbox      = (*Store)(nil)
 	_ webhook.SecretStore = (*Store)(nil)

@@ -11,7 +11,7 @@ import (
 	"weir/internal/apikey"
 	"weir/internal/audit"
 	"weir/internal/fault"
-	"weir/internal/hint"
+	"weir/internal/invalidate"
 )
 
 // CreateUser adds a user, their wallet and the audit row.
@@ -52,7 +52,7 @@ func (s *Store) SetUserDisabled(ctx context.Context, id string, disabled bool, n
 		if err := t.one(`UPDATE users SET disabled = $1, updated_at = $2 WHERE id = $3`, disabled, now.UnixMicro(), id); err != nil {
 			return noUser("store.SetUserDisabled", err)
 		}
-		return errors.Join(t.tell(hint.Keys, id), t.record(e, now))
+		return errors.Join(t.tell(invalidate.Keys, id), t.record(e, now))
 	})
 }
 
@@ -62,7 +62,7 @@ func (s *Store) SetUserRole(ctx context.Context, id string, role apikey.Role, no
 		if err := t.one(`UPDATE users SET role = $1, updated_at = $2 WHERE id = $3`, string(role), now.UnixMicro(), id); err != nil {
 			return noUser("store.SetUserRole", err)
 		}
-		return errors.Join(t.tell(hint.Keys, id), t.record(e, now))
+		return errors.Join(t.tell(invalidate.Keys, id), t.record(e, now))
 	})
 }
 
@@ -73,7 +73,7 @@ func (s *Store) SetUserPreferences(ctx context.Context, id, was, preferences str
 		if done = n == 1; err != nil || !done {
 			return err
 		}
-		return errors.Join(t.tell(hint.Keys, id), t.record(e, now))
+		return errors.Join(t.tell(invalidate.Keys, id), t.record(e, now))
 	})
 	return done && err == nil, err
 }

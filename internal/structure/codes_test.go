@@ -17,8 +17,8 @@ import (
 
 // forms are the packages whose refusals of fields people read on pages, each of which has a code.
 var forms = []string{
-	"internal/account", "internal/accountapi", "internal/adminapi", "internal/apikey", "internal/chat", "internal/foreign", "internal/invoice", "internal/operation", "internal/ownkey",
-	"internal/payment", "internal/person", "internal/preset", "internal/view", "internal/voucher",
+	"internal/account", "internal/accountapi", "internal/adminapi", "internal/apikey", "internal/chat", "internal/gatewayimport", "internal/invoice", "internal/operation", "internal/ownkey",
+	"internal/payment", "internal/auth", "internal/preset", "internal/view", "internal/voucher",
 }
 
 // coded is a code as the source gives it, with the names of its values.

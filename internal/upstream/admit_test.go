@@ -44,13 +44,13 @@ func account(id string) string {
 	return `{"id":"` + id + `","service_account_id":"sa","private_key":` + accountKey() + `}`
 }
 
-// office answers requests for tokens: "token-1", "token-2", ...
-type office struct {
+// fixture answers requests for tokens: "token-1", "token-2", ...
+type fixture struct {
 	asked atomic.Int64
 	reply func(c *upstreamtest.Conn, n int64) // nil: a token
 }
 
-func (o *office) aside(c *upstreamtest.Conn) bool {
+func (o *fixture) aside(c *upstreamtest.Conn) bool {
 	if c.Request.URL.Path != "/iam" {
 		return false
 	}
@@ -68,7 +68,7 @@ func token(n int64) string {
 }
 
 // accountEndpoint is an endpoint whose credential is a key file, and the provider after it.
-func accountEndpoint(t *testing.T, o *office, scripts ...upstreamtest.Script) (*catalog.Endpoint, *upstreamtest.Provider) {
+func accountEndpoint(t *testing.T, o *fixture, scripts ...upstreamtest.Script) (*catalog.Endpoint, *upstreamtest.Provider) {
 	p := upstreamtest.NewProvider(t, scripts...)
 	p.SetAside(o.aside)
 	ep := endpoint(p.URL)
@@ -87,7 +87,7 @@ func bearers(p *upstreamtest.Provider) (list []string) {
 func TestTokenIsShared(t *testing.T) {
 	t.Parallel()
 	bothClients(t, func(t *testing.T, standard bool) {
-		o := new(office)
+		o := new(fixture)
 		ep, p := accountEndpoint(t, o, upstreamtest.Send(upstreamtest.JSON(whole)))
 		c := client(t, upstream.Config{Standard: standard})
 		var calls sync.WaitGroup
@@ -114,7 +114,7 @@ func TestTokenIsShared(t *testing.T) {
 func TestTokenIsReplaced(t *testing.T) {
 	t.Parallel()
 	bothClients(t, func(t *testing.T, standard bool) {
-		o, now := new(office), time.Now()
+		o, now := new(fixture), time.Now()
 		var known atomic.Value
 		known.Store("token-1")
 		ep, p := accountEndpoint(t, o, func(c *upstreamtest.Conn) {
@@ -170,7 +170,7 @@ func TestTokenIsNotGiven(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			bothClients(t, func(t *testing.T, standard bool) {
-				ep, p := accountEndpoint(t, &office{reply: reply}, upstreamtest.Send(upstreamtest.JSON(whole)))
+				ep, p := accountEndpoint(t, &fixture{reply: reply}, upstreamtest.Send(upstreamtest.JSON(whole)))
 				c := client(t, upstream.Config{Standard: standard})
 				got := upstreamtest.Collect(c.Complete(context.Background(), ep, request(false), nil))
 				if got.Err == nil || got.Err.Kind != fault.ProviderUnavailable || got.Err.Next != fault.NextEndpoint || got.Err.Details["reason"] != "upstream_auth" || len(p.Seen()) != 0 {
@@ -194,7 +194,7 @@ func TestTokenIsNotGiven(t *testing.T) {
 func TestTokenTakesItsTime(t *testing.T) {
 	t.Parallel()
 	bothClients(t, func(t *testing.T, standard bool) {
-		hang := &office{reply: func(c *upstreamtest.Conn, _ int64) { c.Hang() }}
+		hang := &fixture{reply: func(c *upstreamtest.Conn, _ int64) { c.Hang() }}
 		ep, _ := accountEndpoint(t, hang, upstreamtest.Send(""))
 		c := client(t, upstream.Config{Standard: standard, Timeouts: upstream.Timeouts{FirstByte: 50 * time.Millisecond}})
 		got := upstreamtest.Collect(c.Complete(context.Background(), ep, request(false), nil))
@@ -202,7 +202,7 @@ func TestTokenTakesItsTime(t *testing.T) {
 			t.Errorf("%+v", got.Err)
 		}
 		ctx, cancel := context.WithCancelCause(context.Background())
-		leaving := &office{reply: func(c *upstreamtest.Conn, _ int64) { cancel(errors.New("gone")); c.Hang() }}
+		leaving := &fixture{reply: func(c *upstreamtest.Conn, _ int64) { cancel(errors.New("gone")); c.Hang() }}
 		ep, _ = accountEndpoint(t, leaving, upstreamtest.Send(""))
 		ep.Provider.ID = "leaving"
 		c = client(t, upstream.Config{Standard: standard})

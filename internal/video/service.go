@@ -157,12 +157,12 @@ type Service struct {
 
 	mu      sync.Mutex
 	busy    int // steps under way
-	life    life
+	life    nodeEpoch
 	closing bool
 }
 
-// life is an epoch of the node and the context of the steps that were started in it.
-type life struct {
+// nodeEpoch is an epoch of the node and the context of the steps that were started in it.
+type nodeEpoch struct {
 	epoch  int64
 	ctx    context.Context
 	cancel context.CancelFunc

@@ -133,7 +133,7 @@ func (s *Service) stepInPlace(ctx context.Context, j *Job, look bool) (copying f
 
 // present is the node's life and how many more steps may be under way. When others took the node for dead, what it was at is theirs: its
 // steps are broken off, and what they still write is refused by the store.
-func (s *Service) present() (life, int) {
+func (s *Service) present() (nodeEpoch, int) {
 	epoch := s.Member.Epoch()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -147,7 +147,7 @@ func (s *Service) present() (life, int) {
 	return s.life, s.cfg.AtOnce - s.busy
 }
 
-func (s *Service) claim(ctx context.Context, l life, n int) ([]*Job, error) {
+func (s *Service) claim(ctx context.Context, l nodeEpoch, n int) ([]*Job, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.StoreFor)
 	defer cancel()
 	return s.Store.ClaimJobs(ctx, s.Member.Node(), l.epoch, s.now(), n)

@@ -496,15 +496,15 @@ func TestAtOnce(t *testing.T) {
 	})
 }
 
-// shelf is a blob store that may have no room.
-type shelf struct {
+// fullStore is a blob store that may have no room.
+type fullStore struct {
 	video.Contents
 	full bool
 	mu   sync.Mutex
 	kept map[string]string
 }
 
-func (s *shelf) Put(_ context.Context, key, _ string, r io.Reader) (int64, string, error) {
+func (s *fullStore) Put(_ context.Context, key, _ string, r io.Reader) (int64, string, error) {
 	if s.full {
 		return 0, "", fault.New(fault.StorageUnavailable, "shelf", "full")
 	}
@@ -515,19 +515,19 @@ func (s *shelf) Put(_ context.Context, key, _ string, r io.Reader) (int64, strin
 	return int64(len(b)), "e", err
 }
 
-func (s *shelf) Open(_ context.Context, key string, offset, length int64) (io.ReadCloser, blob.Info, error) {
+func (s *fullStore) Open(_ context.Context, key string, offset, length int64) (io.ReadCloser, blob.Info, error) {
 	return nil, blob.Info{}, blob.NotFound("shelf")
 }
 
-func (s *shelf) Delete(_ context.Context, key string) error {
+func (s *fullStore) Delete(_ context.Context, key string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.kept, key)
 	return nil
 }
 
-func (s *shelf) Sweep(context.Context, time.Time, int) (int, error) { return 0, nil }
-func (s *shelf) Ready(context.Context) error                        { return nil }
+func (s *fullStore) Sweep(context.Context, time.Time, int) (int, error) { return 0, nil }
+func (s *fullStore) Ready(context.Context) error                        { return nil }
 
 // A video that cannot be copied stays with its provider: the client gets what he pays for all the same.
 func TestCopies(t *testing.T) {
@@ -547,7 +547,7 @@ func TestCopies(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				s := &shelf{full: c.full, kept: map[string]string{}}
+				s := &fullStore{full: c.full, kept: map[string]string{}}
 				opens := 0
 				r := newRig(t, &provider{open: func() (*video.Content, error) {
 					opens++
@@ -616,7 +616,7 @@ func TestAbsentContent(t *testing.T) {
 						return nil, &fault.Error{Kind: fault.ProviderUnavailable, Upstream: &fault.Upstream{Status: 404}}
 					}
 					return &video.Content{Body: io.NopCloser(strings.NewReader("movie")), Size: 5, Length: 5}, nil
-				}}, func(d *video.Deps, _ *video.Config) { d.Contents = &shelf{kept: map[string]string{}} })
+				}}, func(d *video.Deps, _ *video.Config) { d.Contents = &fullStore{kept: map[string]string{}} })
 				r.mustSubmit()
 				j := r.within(20 * time.Minute)
 				if want := map[bool]video.State{true: video.Completed, false: video.Failed}[have > 0]; j.State != want || (j.Ended == video.Settled) != (have > 0) || (j.Cost > 0) != (have > 0) {
@@ -632,7 +632,7 @@ func TestCopiesAfterAnUnreportedEnd(t *testing.T) {
 	t.Parallel()
 	for _, lost := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
-			s := &shelf{kept: map[string]string{}}
+			s := &fullStore{kept: map[string]string{}}
 			r := newRig(t, &provider{open: func() (*video.Content, error) {
 				return &video.Content{Body: io.NopCloser(strings.NewReader("movie")), Size: 5, Length: 5}, nil
 			}}, func(d *video.Deps, _ *video.Config) { d.Contents = s })
@@ -665,7 +665,7 @@ func TestCopiesAfterAnUnreportedEnd(t *testing.T) {
 func TestSlowCopies(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := &shelf{kept: map[string]string{}}
+		s := &fullStore{kept: map[string]string{}}
 		var mu sync.Mutex
 		under, most, polls := 0, 0, 0
 		r := newRig(t, &provider{

@@ -12,7 +12,7 @@ import (
 
 	"weir/internal/apikey"
 	"weir/internal/fault"
-	"weir/internal/oneline"
+	"weir/internal/usertext"
 )
 
 // Bounds of one account.
@@ -120,7 +120,7 @@ func checkPage(page string) error {
 func (v *View) set(name, query string) error {
 	const op = "view.Set"
 	name = strings.TrimSpace(name)
-	if n := utf8.RuneCountInString(name); n == 0 || n > MaxName || !oneline.Is(name) {
+	if n := utf8.RuneCountInString(name); n == 0 || n > MaxName || !usertext.Is(name) {
 		return fault.Field(op, "name", "name must be one line of 1 to %d characters.", MaxName).Coded("one_line", "most", MaxName)
 	}
 	query, err := clean(v.Page, query)
@@ -147,7 +147,7 @@ func clean(page, query string) (string, error) {
 			return "", fault.Field(op, "query", "query has a member that this page does not have. It may have %s.", strings.Join(members[page], ", ")).Coded("filter_unknown", "allowed", strings.Join(members[page], ", "))
 		case len(all) > 1:
 			return "", fault.Field(op, "query", "query has a member twice.").Coded("filter_twice")
-		case all[0] == "" || utf8.RuneCountInString(all[0]) > maxValue || !oneline.Is(all[0]):
+		case all[0] == "" || utf8.RuneCountInString(all[0]) > maxValue || !usertext.Is(all[0]):
 			return "", fault.Field(op, "query", "Each member of query must be one line of 1 to %d characters.", maxValue).Coded("filter_value", "most", maxValue)
 		}
 	}

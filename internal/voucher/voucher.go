@@ -14,7 +14,7 @@ import (
 	"weir/internal/fault"
 	"weir/internal/ledger"
 	"weir/internal/money"
-	"weir/internal/oneline"
+	"weir/internal/usertext"
 )
 
 // Source is the source of the top-ups of vouchers in the books.
@@ -184,7 +184,7 @@ func (o *Order) check(now time.Time) error {
 		return fault.Field(op, "codes", "codes must be from 1 to %d.", MostCodes).Coded("codes_range", "most", MostCodes)
 	case o.Uses < 1 || o.Uses > MostUses:
 		return fault.Field(op, "uses", "uses must be from 1 to %d.", MostUses).Coded("uses_range", "most", MostUses)
-	case strings.TrimSpace(o.Note) == "" || len(o.Note) > MostNote || !oneline.Is(o.Note):
+	case strings.TrimSpace(o.Note) == "" || len(o.Note) > MostNote || !usertext.Is(o.Note):
 		return fault.Field(op, "note", "note is missing or invalid: say in one line of at most %d bytes what the codes are for.", MostNote).Coded("voucher_note", "most", MostNote)
 	case !o.ExpiresAt.IsZero() && !o.ExpiresAt.After(now):
 		return fault.Field(op, "expires_at", "expires_at must be in the future.").Coded("past")

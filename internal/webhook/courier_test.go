@@ -31,8 +31,8 @@ func status(n int) post {
 	return func(context.Context, string, map[string]string, []byte) (int, time.Duration, error) { return n, 0, nil }
 }
 
-// office is a courier at work. It ends with stop.
-type office struct {
+// fixture is a courier at work. It ends with stop.
+type fixture struct {
 	*webhook.Courier
 	secrets *webhook.Secrets
 	stop    func()
@@ -41,15 +41,15 @@ type office struct {
 	reported []string
 }
 
-func open(t *testing.T, b *outbox, send post) *office {
+func open(t *testing.T, b *outbox, send post) *fixture {
 	t.Helper()
 	return openEvery(t, 2*time.Second, b, send)
 }
 
 // openEvery is open of a courier that looks into the outbox that often.
-func openEvery(t *testing.T, poll time.Duration, b *outbox, send post) *office {
+func openEvery(t *testing.T, poll time.Duration, b *outbox, send post) *fixture {
 	t.Helper()
-	o := &office{}
+	o := &fixture{}
 	o.secrets, _ = newSecrets("a", time.Now)
 	o.Courier = webhook.NewCourier(b, o.secrets, send, webhook.Config{
 		Now: time.Now, Chance: func() float64 { return 0 }, Timeout: 10 * time.Second, AtOnce: 4, Poll: poll, KeepFor: 48 * time.Hour,
@@ -64,7 +64,7 @@ func openEvery(t *testing.T, poll time.Duration, b *outbox, send post) *office {
 	return o
 }
 
-func (o *office) reports() string {
+func (o *fixture) reports() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return strings.Join(o.reported, "\n")

@@ -84,7 +84,7 @@ func TestExport(t *testing.T) {
 			}
 			call(b, "test/next", http.StatusOK)
 			call(b, "test/u15-status-500", http.StatusBadGateway)
-			dir, store := t.TempDir(), gw.Node.Office().Store
+			dir, store := t.TempDir(), gw.Node.Admin().Store
 			files, err := export.OpenDir(dir)
 			if err != nil {
 				t.Fatal(err)

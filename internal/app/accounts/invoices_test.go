@@ -47,7 +47,7 @@ func TestInvoices(t *testing.T) {
 	})
 	o, other, boss := gw.NewOwner(t, 100, apikey.NewKey{}), gw.NewOwner(t, 100, apikey.NewKey{}), gw.NewOwner(t, 1, apikey.NewKey{})
 	desk := &apptest.Account{Gw: &apptest.Gateway{URL: gw.Node.AdminURL(), Client: gw.Client}, Key: boss.Pages.Key}
-	if err := gw.Node.Office().Users.SetRole(t.Context(), boss.User, apikey.Administrator, audit.Actor{Name: "test"}); err != nil {
+	if err := gw.Node.Admin().Users.SetRole(t.Context(), boss.User, apikey.Administrator, audit.Actor{Name: "test"}); err != nil {
 		t.Fatal(err)
 	}
 	do := func(a *apptest.Account, status int, method, path string, body any) invoiceAnswer {
@@ -120,7 +120,7 @@ func TestInvoices(t *testing.T) {
 	if is := do(desk, 200, "POST", "/api/admin/invoices/"+made.ID+"/refund", back).Data; is.Credited != "10000" {
 		t.Errorf("%+v", is)
 	}
-	if b, err := gw.Node.Office().Store.Balance(t.Context(), walletOf(t, gw, o)); err != nil || b.Balance != 10_100*money.Ruble {
+	if b, err := gw.Node.Admin().Store.Balance(t.Context(), walletOf(t, gw, o)); err != nil || b.Balance != 10_100*money.Ruble {
 		t.Errorf("%s, %v", b.Balance, err)
 	}
 	for body, status := range map[string]int{`{"statement": "!"}`: 400, `{"statement": "aGVsbG8="}`: 400, `{}`: 400, `{"statement": "` + strings.Repeat("A", 24<<20) + `"}`: 413} {
@@ -136,18 +136,18 @@ func actsOverTheAPI(t *testing.T, gw *apptest.Gateway, o, other *apptest.Owner, 
 	t.Helper()
 	do(o.Pages, 422, "POST", "/api/acts", map[string]any{"month": "2020-01"})
 	do(o.Pages, 400, "POST", "/api/acts", map[string]any{"month": invoice.MonthsOf(nil).Of(time.Now())})
-	office := gw.Node.Office()
+	admin := gw.Node.Admin()
 	then := time.Now().AddDate(0, -2, 0)
 	c, err := (&config.Invoices{Seller: invoiceSeller, VAT: config.VAT{Mode: "none"}, Min: "1", Max: "100", NumberPrefix: "W-", ActPrefix: "A-", Line: "x", ActLine: "x", MaxOpen: 9, MaxPerDay: 9}).Manager(func() time.Time { return then })
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := invoice.NewManager(office.Store, c)
+	m := invoice.NewManager(admin.Store, c)
 	wallet := walletOf(t, gw, o)
 	if _, err := m.Make(t.Context(), invoice.Order{Account: o.User, Wallet: wallet, Amount: 5 * money.Ruble}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ledger.Adjust(t.Context(), office.Store, ledger.Adjustment{Wallet: wallet, ID: "past", Amount: -50_005_000_000, Reason: "calls of that month", Actor: audit.Actor{Name: "test"}}, then); err != nil {
+	if _, err := ledger.Adjust(t.Context(), admin.Store, ledger.Adjustment{Wallet: wallet, ID: "past", Amount: -50_005_000_000, Reason: "calls of that month", Actor: audit.Actor{Name: "test"}}, then); err != nil {
 		t.Fatal(err)
 	}
 	month := invoice.MonthsOf(nil).Of(then)
@@ -175,7 +175,7 @@ func actsOverTheAPI(t *testing.T, gw *apptest.Gateway, o, other *apptest.Owner, 
 
 func walletOf(t *testing.T, gw *apptest.Gateway, o *apptest.Owner) string {
 	t.Helper()
-	u, err := gw.Node.Office().Users.ByID(t.Context(), o.User)
+	u, err := gw.Node.Admin().Users.ByID(t.Context(), o.User)
 	if err != nil {
 		t.Fatal(err)
 	}

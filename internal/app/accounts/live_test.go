@@ -78,7 +78,7 @@ func TestPricesOfCallsInFlight(t *testing.T) {
 func TestChangesOfOtherProcesses(t *testing.T) {
 	t.Parallel()
 	gw := apptest.StartGateway(t)
-	other, err := gw.Node.Office().Editor(config.Default())
+	other, err := gw.Node.Admin().Editor(config.Default())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -53,7 +53,7 @@ func TestMigrate(t *testing.T) {
 		o := gw.NewOwner(t, 1000, apikey.NewKey{Limit: &apikey.Limit{Amount: 500 * money.Ruble}})
 		a.Key = o.Account.Key
 		o.MakePreset(t, map[string]any{"name": "tone", "model": "test/next", "system_prompt": "Тон: \U0001F3B5"})
-		if err := gw.Node.Office().Users.SetRole(t.Context(), o.User, apikey.Administrator, audit.Actor{Name: "test"}); err != nil {
+		if err := gw.Node.Admin().Users.SetRole(t.Context(), o.User, apikey.Administrator, audit.Actor{Name: "test"}); err != nil {
 			t.Fatal(err)
 		}
 		use(t)
@@ -63,14 +63,14 @@ func TestMigrate(t *testing.T) {
 	})
 	taken := cfg
 	taken.Store.DSN = config.DSN(filepath.Join(t.TempDir(), "taken.db"))
-	office, err := app.OpenOffice(t.Context(), taken, true)
+	admin, err := app.OpenAdmin(t.Context(), taken, true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := office.Users.Bootstrap(t.Context(), "root"); err != nil {
+	if _, err := admin.Users.Bootstrap(t.Context(), "root"); err != nil {
 		t.Fatal(err)
 	}
-	office.Close()
+	admin.Close()
 	if _, err := app.Migrate(t.Context(), cfg, taken.Store.DSN, func(store.Copied) {}); err == nil || !strings.Contains(err.Error(), "is in use") {
 		t.Errorf("to a database with rows: %v", err)
 	}

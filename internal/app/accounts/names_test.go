@@ -16,7 +16,7 @@ func TestNamesAreOneLine(t *testing.T) {
 	t.Parallel()
 	gw := apptest.StartGateway(t, func(s *apptest.Setup) { s.Server.AdminListen, s.SignIn.SignUp = "127.0.0.1:0", "invitation" })
 	o := gw.NewOwner(t, 1, apikey.NewKey{})
-	if err := gw.Node.Office().Users.SetRole(t.Context(), o.User, apikey.Administrator, audit.Actor{Name: "test"}); err != nil {
+	if err := gw.Node.Admin().Users.SetRole(t.Context(), o.User, apikey.Administrator, audit.Actor{Name: "test"}); err != nil {
 		t.Fatal(err)
 	}
 	desk := &apptest.Account{Gw: &apptest.Gateway{URL: gw.Node.AdminURL(), Client: gw.Client}, Key: o.Pages.Key}

@@ -116,7 +116,7 @@ var triedElsewhere = map[string]string{
 	"spans of traces":                  "internal/trace/otlp/otlp_test.go: TestQueueIsShared",
 	"events to `callback_url`":         "internal/webhook/courier_test.go: TestSlowReceiver",
 	"files for batches":                "internal/store/storetest/batches.go: fileBounds",
-	"streams of events of pages":       "internal/watch/watch_test.go: TestFollowersAreBounded",
+	"streams of events of pages":       "internal/liveupdates/liveupdates_test.go: TestFollowersAreBounded",
 	"codes of vouchers that are tried": "internal/limit/quota/quota_test.go: TestRedeem",
 	"payments that wait to be paid":    "internal/store/storetest/payments.go: paymentBound",
 	"batches that run":                 "internal/store/storetest/batches.go: batchNeighbours",

@@ -19,7 +19,7 @@ import (
 	"weir/internal/apikey"
 	"weir/internal/app/apptest"
 	"weir/internal/audit"
-	"weir/internal/person"
+	"weir/internal/auth"
 	"weir/internal/webhook"
 )
 
@@ -107,8 +107,8 @@ func TestNotifications(t *testing.T) {
 		s.Notify.CheckEvery, s.Notify.MailsPerMinute, s.Notify.TestsPerDay = 20*time.Millisecond, 6000, 3
 	})
 	o := gw.NewOwner(t, 10, apikey.NewKey{})
-	login := person.Login{User: o.User, Email: "anna@example.org", Confirmed: true, CreatedAt: time.Now()}
-	if err := gw.Node.Office().Store.AddLogin(t.Context(), login, "", audit.Event{Actor: audit.Actor{Name: "test"}, Action: audit.LoginAdded, Target: o.User}); err != nil {
+	login := auth.Login{User: o.User, Email: "anna@example.org", Confirmed: true, CreatedAt: time.Now()}
+	if err := gw.Node.Admin().Store.AddLogin(t.Context(), login, "", audit.Event{Actor: audit.Actor{Name: "test"}, Action: audit.LoginAdded, Target: o.User}); err != nil {
 		t.Fatal(err)
 	}
 	secret := o.Pages.WebhookSecret(t)

@@ -21,8 +21,8 @@ import (
 	"weir/internal/store/postgres/pgtest"
 )
 
-// desk is a provider that records the key of each request, and refuses the keys that a test names.
-type desk struct {
+// keyRecorder is a provider that records the key of each request, and refuses the keys that a test names.
+type keyRecorder struct {
 	mu     sync.Mutex
 	sent   []apptest.Sent
 	refuse map[string]int
@@ -30,9 +30,9 @@ type desk struct {
 	origin string
 }
 
-func openDesk(t *testing.T) *desk {
+func openDesk(t *testing.T) *keyRecorder {
 	t.Helper()
-	d := &desk{refuse: map[string]int{}, sim: sim.New(sim.Config{})}
+	d := &keyRecorder{refuse: map[string]int{}, sim: sim.New(sim.Config{})}
 	server := &http.Server{Handler: d, ReadHeaderTimeout: time.Minute}
 	l := apptest.Listen(t)
 	go func() { _ = server.Serve(l) }()
@@ -41,7 +41,7 @@ func openDesk(t *testing.T) *desk {
 	return d
 }
 
-func (d *desk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (d *keyRecorder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return
@@ -78,14 +78,14 @@ func shows(h http.Header, text string) bool {
 }
 
 // set has a key refused with a status, 0 accepted.
-func (d *desk) set(key string, status int) {
+func (d *keyRecorder) set(key string, status int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.refuse[key] = status
 }
 
 // with counts the requests that showed a key, and forgets all.
-func (d *desk) with(keys ...string) (n []int) {
+func (d *keyRecorder) with(keys ...string) (n []int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, key := range keys {
@@ -108,7 +108,7 @@ const (
 )
 
 // declare adds the desk and a second provider with the same model.
-func (d *desk) declare(t *testing.T) func(*apptest.Setup) {
+func (d *keyRecorder) declare(t *testing.T) func(*apptest.Setup) {
 	return func(s *apptest.Setup) {
 		for id, key := range map[string]string{"desk": deskKey, "spare": spareKey} {
 			s.Declared.Providers = append(s.Declared.Providers, catalog.Provider{ID: id, Name: strings.ToUpper(id[:1]) + id[1:], Dialect: "openai", BaseURL: d.origin + "/v1", Key: key, Headers: map[string]string{"X-Operator": deskKey}})

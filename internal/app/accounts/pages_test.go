@@ -87,7 +87,7 @@ func TestPagesAgree(t *testing.T) {
 	back.Store(0)
 	call(40)
 	o.Credits(t) // waits until the charges are posted
-	posted, err := ledger.GiveBack(t.Context(), gw.Node.Office().Store, ledger.Refund{ID: "r-1", Generation: dearest, Amount: dearestCost / 2, Reason: "=HYPERLINK(\"x\")", Actor: audit.Actor{Name: "test"}}, time.Now())
+	posted, err := ledger.GiveBack(t.Context(), gw.Node.Admin().Store, ledger.Refund{ID: "r-1", Generation: dearest, Amount: dearestCost / 2, Reason: "=HYPERLINK(\"x\")", Actor: audit.Actor{Name: "test"}}, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -503,7 +503,7 @@ func TestBrowserCallsAreTheAccounts(t *testing.T) {
 	t.Parallel()
 	w := apptest.StartWitness(t, func(s *apptest.Setup) { s.SignIn.SignUp = "invitation" })
 	admin := w.NewOwner(t, 1, apikey.NewKey{})
-	if err := w.Node.Office().Users.SetRole(t.Context(), admin.User, apikey.Administrator, audit.Actor{Name: "test"}); err != nil {
+	if err := w.Node.Admin().Users.SetRole(t.Context(), admin.User, apikey.Administrator, audit.Actor{Name: "test"}); err != nil {
 		t.Fatal(err)
 	}
 	invited := admin.Pages.Do(t, http.MethodPost, "/api/invitations", map[string]any{"note": "anna"})
@@ -534,11 +534,11 @@ func TestBrowserCallsAreTheAccounts(t *testing.T) {
 	}
 	var me struct{ User struct{ ID, Name string } }
 	_ = json.Unmarshal(joined.Body, &me)
-	u, err := w.Node.Office().Users.ByID(t.Context(), me.User.ID)
+	u, err := w.Node.Admin().Users.ByID(t.Context(), me.User.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Node.Office().TopUp(t.Context(), u, 100*money.Ruble, "", audit.Actor{Name: "test"}); err != nil {
+	if _, err := w.Node.Admin().TopUp(t.Context(), u, 100*money.Ruble, "", audit.Actor{Name: "test"}); err != nil {
 		t.Fatal(err)
 	}
 	said := do(http.MethodPost, "/api/v1/chat/completions", map[string]any{"model": "test/next", "max_tokens": 9, "messages": apptest.Question}).Reported(t, false)

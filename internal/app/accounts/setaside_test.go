@@ -48,7 +48,7 @@ func TestSetAsideChargesAreReported(t *testing.T) {
 	if !strings.Contains(gw.Metrics(t), "\nweir_ledger_set_aside 2\n") {
 		t.Error("the metrics do not say so")
 	}
-	report, err := gw.Node.Office().Verify(t.Context(), gw.Dir, ledger.Anchor{})
+	report, err := gw.Node.Admin().Verify(t.Context(), gw.Dir, ledger.Anchor{})
 	if err != nil || report.OK() {
 		t.Errorf("verified: %t, %v", report.OK(), err)
 	}

@@ -22,7 +22,7 @@ func TestVouchers(t *testing.T) {
 	if got := visitor.Do(t, http.MethodPost, "/api/admin/vouchers", order); got.Status != http.StatusForbidden {
 		t.Fatalf("a user makes money: %d %s", got.Status, got.Body)
 	}
-	if err := gw.Node.Office().Users.SetRole(t.Context(), boss.User, apikey.Administrator, audit.Actor{Name: "test"}); err != nil {
+	if err := gw.Node.Admin().Users.SetRole(t.Context(), boss.User, apikey.Administrator, audit.Actor{Name: "test"}); err != nil {
 		t.Fatal(err)
 	}
 	type answer struct {

@@ -72,7 +72,7 @@ func (a *Account) WantReported(t *testing.T, is reported) {
 // WantRollUp compares the store's daily totals of the only user with the reported costs. The API does not return today's totals yet.
 func (gw *Gateway) WantRollUp(t *testing.T, byModel map[string]money.Nano, requests int64) {
 	t.Helper()
-	o := gw.Node.Office()
+	o := gw.Node.Admin()
 	users, err := o.Users.List(t.Context())
 	if err != nil || len(users) != 1 {
 		t.Fatalf("%d users, %v", len(users), err)

@@ -202,18 +202,18 @@ const tinyPNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9
 // WithDefaults makes a user and a key with default preferences.
 func (gw *Gateway) WithDefaults(t *testing.T, ofKey, ofAccount string) *Account {
 	t.Helper()
-	office, by := gw.Node.Office(), audit.Actor{Name: "test"}
-	u, err := office.Users.Create(t.Context(), "user with preferences", by)
+	admin, by := gw.Node.Admin(), audit.Actor{Name: "test"}
+	u, err := admin.Users.Create(t.Context(), "user with preferences", by)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := office.Users.SetPreferences(t.Context(), u.ID, ofAccount, by); err != nil {
+	if err := admin.Users.SetPreferences(t.Context(), u.ID, ofAccount, by); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := office.TopUp(t.Context(), u, 100*money.Ruble, "", by); err != nil {
+	if _, err := admin.TopUp(t.Context(), u, 100*money.Ruble, "", by); err != nil {
 		t.Fatal(err)
 	}
-	_, text, err := office.Keys.Create(t.Context(), apikey.NewKey{Name: "test", User: u.ID, Creator: u.ID, Preferences: ofKey}, by)
+	_, text, err := admin.Keys.Create(t.Context(), apikey.NewKey{Name: "test", User: u.ID, Creator: u.ID, Preferences: ofKey}, by)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -194,20 +194,20 @@ type Opening struct {
 // Open makes a user and returns the keys.
 func (gw *Gateway) Open(t *testing.T, o Opening) []*Account {
 	t.Helper()
-	office := gw.Node.Office()
+	admin := gw.Node.Admin()
 	by := audit.Actor{Name: "test"}
-	u, err := office.Users.Create(t.Context(), "user "+strconv.FormatInt(gw.users.Add(1), 10), by)
+	u, err := admin.Users.Create(t.Context(), "user "+strconv.FormatInt(gw.users.Add(1), 10), by)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if o.Amount > 0 {
-		if _, err := office.TopUp(t.Context(), u, o.Amount, "", by); err != nil {
+		if _, err := admin.TopUp(t.Context(), u, o.Amount, "", by); err != nil {
 			t.Fatal(err)
 		}
 	}
 	var keys []*Account
 	for _, limit := range o.Keys {
-		_, text, err := office.Keys.Create(t.Context(), apikey.NewKey{Name: "test", User: u.ID, Creator: u.ID, Limit: limit, Management: o.Management}, by)
+		_, text, err := admin.Keys.Create(t.Context(), apikey.NewKey{Name: "test", User: u.ID, Creator: u.ID, Limit: limit, Management: o.Management}, by)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -231,7 +231,7 @@ func (gw *Gateway) Attempts() int64 {
 // WantBalanced recomputes the whole ledger. All charges must have been applied, which reading the credits ensures.
 func (gw *Gateway) WantBalanced(t *testing.T) {
 	t.Helper()
-	report, err := gw.Node.Office().Verify(t.Context(), gw.Dir, ledger.Anchor{})
+	report, err := gw.Node.Admin().Verify(t.Context(), gw.Dir, ledger.Anchor{})
 	if err != nil {
 		t.Fatal(err)
 	}

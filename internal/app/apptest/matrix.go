@@ -100,17 +100,17 @@ func Hasten(u *config.Upstream) {
 // the cells.
 func Shown(cell, wire int) bool { return !testing.Short() || (cell+wire)%8 == 0 }
 
-// places bounds how many cells run at a time: many of those that wait for a timeout, few of those that work.
-type places struct {
+// slots bounds how many cells run at a time: many of those that wait for a timeout, few of those that work.
+type slots struct {
 	sync.WaitGroup
 	working, waiting chan struct{}
 }
 
-func NewPlaces() *places {
-	return &places{working: make(chan struct{}, 6), waiting: make(chan struct{}, 40)}
+func NewSlots() *slots {
+	return &slots{working: make(chan struct{}, 6), waiting: make(chan struct{}, 40)}
 }
 
-func (p *places) Run(waits bool, cell func()) {
+func (p *slots) Run(waits bool, cell func()) {
 	pool := p.working
 	if waits {
 		pool = p.waiting

@@ -23,12 +23,12 @@ type Owner struct {
 // NewOwner makes a user with keys and rubles.
 func (gw *Gateway) NewOwner(t *testing.T, rubles int64, n apikey.NewKey) *Owner {
 	t.Helper()
-	office, by := gw.Node.Office(), audit.Actor{Name: "test"}
-	u, err := office.Users.Create(t.Context(), fmt.Sprint("owner ", gw.users.Add(1)), by)
+	admin, by := gw.Node.Admin(), audit.Actor{Name: "test"}
+	u, err := admin.Users.Create(t.Context(), fmt.Sprint("owner ", gw.users.Add(1)), by)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := office.TopUp(t.Context(), u, money.Nano(rubles)*money.Ruble, "", by); err != nil {
+	if _, err := admin.TopUp(t.Context(), u, money.Nano(rubles)*money.Ruble, "", by); err != nil {
 		t.Fatal(err)
 	}
 	o := &Owner{User: u.ID}
@@ -38,7 +38,7 @@ func (gw *Gateway) NewOwner(t *testing.T, rubles int64, n apikey.NewKey) *Owner 
 			k = apikey.NewKey{}
 		}
 		k.Name, k.User, k.Creator, k.Management = "test", u.ID, u.ID, management
-		_, text, err := office.Keys.Create(t.Context(), k, by)
+		_, text, err := admin.Keys.Create(t.Context(), k, by)
 		if err != nil {
 			t.Fatal(err)
 		}

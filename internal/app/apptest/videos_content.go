@@ -43,12 +43,12 @@ func (a *Account) Download(t *testing.T, id string) (int, *Answer, error) {
 // WebhookSecret returns the secret that signs the account's events.
 func (a *Account) WebhookSecret(t *testing.T) string {
 	t.Helper()
-	office := a.Gw.Node.Office()
-	key, err := office.Keys.ByHash(t.Context(), "", apikey.Hash(a.Key))
+	admin := a.Gw.Node.Admin()
+	key, err := admin.Keys.ByHash(t.Context(), "", apikey.Hash(a.Key))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, text, err := office.Keys.Create(t.Context(), apikey.NewKey{Name: "management", User: key.User, Creator: key.User, Management: true}, audit.Actor{Name: "test"})
+	_, text, err := admin.Keys.Create(t.Context(), apikey.NewKey{Name: "management", User: key.User, Creator: key.User, Management: true}, audit.Actor{Name: "test"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -65,7 +65,7 @@ func TestFailureMatrixOfTasks(t *testing.T) {
 	patient, hasty := apptest.StartGateway(t, declare), apptest.StartGateway(t, declare, func(s *apptest.Setup) {
 		apptest.Hasten(&s.Upstream)
 	})
-	places := apptest.NewPlaces()
+	places := apptest.NewSlots()
 	for n := range apptest.Matrix {
 		c, gw := &apptest.Matrix[n], patient
 		if c.Whole == 0 {

@@ -24,7 +24,7 @@ func TestHintsReachOtherNodes(t *testing.T) {
 	hello := func(model string) int {
 		return a.Chat(t, map[string]any{"model": model, "messages": []any{map[string]any{"role": "user", "content": "hello"}}}).Status
 	}
-	key, err := here.Node.Office().Keys.ByHash(t.Context(), "", apikey.Hash(a.Key))
+	key, err := here.Node.Admin().Keys.ByHash(t.Context(), "", apikey.Hash(a.Key))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,16 +40,16 @@ func TestHintsReachOtherNodes(t *testing.T) {
 			return nil
 		}},
 		{"preferences", "test/flat", http.StatusOK, http.StatusNotFound, func() error {
-			return here.Node.Office().Users.SetPreferences(t.Context(), key.User, `{"only":["nobody"]}`, by)
+			return here.Node.Admin().Users.SetPreferences(t.Context(), key.User, `{"only":["nobody"]}`, by)
 		}},
 		{"a disabled user", "test/flat", http.StatusNotFound, http.StatusUnauthorized, func() error {
-			return here.Node.Office().Users.SetDisabled(t.Context(), key.User, true, by)
+			return here.Node.Admin().Users.SetDisabled(t.Context(), key.User, true, by)
 		}},
 		{"a user who may call again", "test/flat", http.StatusUnauthorized, http.StatusNotFound, func() error {
-			return here.Node.Office().Users.SetDisabled(t.Context(), key.User, false, by)
+			return here.Node.Admin().Users.SetDisabled(t.Context(), key.User, false, by)
 		}},
 		{"a disabled key", "test/flat", http.StatusNotFound, http.StatusUnauthorized, func() error {
-			_, err := here.Node.Office().Keys.Change(t.Context(), "", key.Hash, apikey.Change{Disabled: &off}, by)
+			_, err := here.Node.Admin().Keys.Change(t.Context(), "", key.Hash, apikey.Change{Disabled: &off}, by)
 			return err
 		}},
 	} {

@@ -65,11 +65,11 @@ func TestRevocationOnTwoNodes(t *testing.T) {
 	disabled := true
 	for name, revoke := range map[string]func(t *testing.T, hash string) error{
 		"disabled": func(t *testing.T, hash string) error {
-			_, err := here.Node.Office().Keys.Change(t.Context(), "", hash, apikey.Change{Disabled: &disabled}, by)
+			_, err := here.Node.Admin().Keys.Change(t.Context(), "", hash, apikey.Change{Disabled: &disabled}, by)
 			return err
 		},
 		"deleted": func(t *testing.T, hash string) error {
-			return here.Node.Office().Keys.Delete(t.Context(), "", hash, by)
+			return here.Node.Admin().Keys.Delete(t.Context(), "", hash, by)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -99,8 +99,8 @@ func TestPreferencesOnTwoNodes(t *testing.T) {
 	if got := ask("/v1/chat/completions"); got != http.StatusOK {
 		t.Fatalf("before: status %d", got)
 	}
-	users := here.Node.Office().Users
-	key, err := here.Node.Office().Keys.ByHash(t.Context(), "", apikey.Hash(a.Key))
+	users := here.Node.Admin().Users
+	key, err := here.Node.Admin().Keys.ByHash(t.Context(), "", apikey.Hash(a.Key))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,21 +36,21 @@ func TestNodesShareThePriceList(t *testing.T) {
 		}
 		return m.Endpoints[0].Pricing.Base.Prompt.Dollars
 	}
-	office := config.Default()
-	office.DataDir, office.Store.DSN = t.TempDir(), config.DSN(dsn)
+	admin := config.Default()
+	admin.DataDir, admin.Store.DSN = t.TempDir(), config.DSN(dsn)
 	by := audit.Actor{Name: "operator"}
 	publish := func(dir, price string, days int) {
 		t.Helper()
 		list := strings.NewReplacer(asOf.Format(day), asOf.AddDate(0, 0, days).Format(day), `"prompt":"2.5","completion":"10"`, `"prompt":"`+price+`","completion":"10"`).
 			Replace(string(builtin.Embedded().Data()))
-		office.PriceLists.Dir = dir
+		admin.PriceLists.Dir = dir
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
 		if err := os.WriteFile(filepath.Join(dir, "draft.json"), []byte(list), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := app.PublishPrices(t.Context(), office, by); err != nil {
+		if _, err := app.PublishPrices(t.Context(), admin, by); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -70,7 +70,7 @@ func TestNodesShareThePriceList(t *testing.T) {
 		program bool
 		want    string
 	}{{false, "2.4"}, {true, "2.5"}} {
-		if _, err := app.RestorePrices(t.Context(), office, x.program, by); err != nil {
+		if _, err := app.RestorePrices(t.Context(), admin, x.program, by); err != nil {
 			t.Fatal(err)
 		}
 		agreed(x.want)
@@ -125,7 +125,7 @@ func TestRotationAsksTheNodes(t *testing.T) {
 		cfg := config.Default()
 		cfg.DataDir, cfg.Store.DSN = t.TempDir(), config.DSN(dsn)
 		cfg.Sealing.MasterKeyFile, cfg.Sealing.PreviousKeyFiles = newKey, []string{oldKey}
-		o, err := app.OpenOffice(t.Context(), cfg, false)
+		o, err := app.OpenAdmin(t.Context(), cfg, false)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -83,7 +83,7 @@ func TestNodesWithWrongClocks(t *testing.T) {
 		t.Errorf("%d attempts for %d answers cost %s", n, answered.Load(), price)
 	}
 	off := true
-	if _, err := nodes[1].Node.Office().Keys.Change(t.Context(), "", apikey.Hash(o.Account.Key), apikey.Change{Disabled: &off}, audit.Actor{Name: "test"}); err != nil {
+	if _, err := nodes[1].Node.Admin().Keys.Change(t.Context(), "", apikey.Hash(o.Account.Key), apikey.Change{Disabled: &off}, audit.Actor{Name: "test"}); err != nil {
 		t.Fatal(err)
 	}
 	for _, a := range at {

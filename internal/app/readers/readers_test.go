@@ -10,7 +10,7 @@ import (
 
 	"weir/internal/audio"
 	"weir/internal/completion"
-	"weir/internal/foreign"
+	"weir/internal/gatewayimport"
 	"weir/internal/imagefile"
 	"weir/internal/invoice"
 	"weir/internal/plugin/heal"
@@ -50,7 +50,7 @@ var readers = []struct {
 	inputs map[string][]byte
 }{
 	{"files of other gateways", 64 * mebibyte, func(data []byte) {
-		_, _ = foreign.Read(foreign.LiteLLM, []foreign.File{{Name: "worst", Text: data}}, foreign.World{})
+		_, _ = gatewayimport.Read(gatewayimport.LiteLLM, []gatewayimport.File{{Name: "worst", Text: data}}, gatewayimport.World{})
 	}, map[string][]byte{"lists": of("[", "[],", "[]]"), "names": of("", "a:\n", ""), "an alias of aliases": of("a: &a [x]\nb: [", "*a,", "*a]\n")}},
 	{"statements of banks", 40 * mebibyte, func(data []byte) { _, _ = invoice.ReadStatement(data) }, map[string][]byte{
 		"documents": of("1CClientBankExchange\n", "СекцияДокумент=x\nКонецДокумента\n", "КонецФайла\n"), "lines": of("1CClientBankExchange\n", "\n", "КонецФайла\n"),

@@ -49,23 +49,23 @@ func Compare(before, after []byte) Changes {
 	return c
 }
 
-// place is where an offer has prices: its base, above a number of tokens, a tier.
-type place struct{ tier, above string }
+// priceKey is where an offer has prices: its base, above a number of tokens, a tier.
+type priceKey struct{ tier, above string }
 
 // offers indexes the prices of a list.
-func offers(data []byte) map[string]map[place]map[string]string {
-	out := map[string]map[place]map[string]string{}
+func offers(data []byte) map[string]map[priceKey]map[string]string {
+	out := map[string]map[priceKey]map[string]string{}
 	for p := rawjson.MembersOf(rawjson.Find(data, "offers")); p.Next(); {
 		for e := rawjson.ElementsOf(p.Value); e.Next(); {
 			id := string(p.Name) + " " + rawjson.TextAt(e.Value, "id")
 			if v := rawjson.TextAt(e.Value, "variant"); v != "" {
 				id += " " + v
 			}
-			prices := map[place]map[string]string{}
+			prices := map[priceKey]map[string]string{}
 			collect(prices, "", e.Value)
 			for _, name := range limits {
 				if v := rawjson.Find(e.Value, name); v != nil {
-					prices[place{}][name] = string(v)
+					prices[priceKey{}][name] = string(v)
 				}
 			}
 			for _, tier := range []string{"flex", "priority", catalog.BatchTier} {
@@ -82,7 +82,7 @@ func offers(data []byte) map[string]map[place]map[string]string {
 // limits are compared like prices: a model whose context shrinks to one token cannot serve any call.
 var limits = []string{"context", "output"}
 
-func collect(to map[place]map[string]string, tier string, v []byte) {
+func collect(to map[priceKey]map[string]string, tier string, v []byte) {
 	base := texts(rawjson.Find(v, "usd"))
 	for m := rawjson.MembersOf(rawjson.Find(v, "video")); m.Next(); {
 		base["video "+string(m.Name)] = rawjson.Text(m.Value)
@@ -90,13 +90,13 @@ func collect(to map[place]map[string]string, tier string, v []byte) {
 	for e := rawjson.ElementsOf(rawjson.Find(v, "images")); e.Next(); {
 		base["image "+rawjson.TextAt(e.Value, "variant")+" "+rawjson.TextAt(e.Value, "resolution")] = rawjson.TextAt(e.Value, "usd")
 	}
-	to[place{tier: tier}] = base
+	to[priceKey{tier: tier}] = base
 	for e := rawjson.ElementsOf(rawjson.Find(v, "above")); e.Next(); {
-		to[place{tier, string(rawjson.Find(e.Value, "tokens"))}] = texts(rawjson.Find(e.Value, "usd"))
+		to[priceKey{tier, string(rawjson.Find(e.Value, "tokens"))}] = texts(rawjson.Find(e.Value, "usd"))
 	}
 	for e := rawjson.ElementsOf(rawjson.Find(v, "hours")); e.Next(); {
 		days := strings.Join(strings.Fields(strings.Trim(string(rawjson.Find(e.Value, "days")), "[]")), "")
-		to[place{tier, "at " + strings.TrimSpace(strings.ReplaceAll(days, `"`, "")+" "+rawjson.TextAt(e.Value, "from")+"-"+rawjson.TextAt(e.Value, "to"))}] = texts(rawjson.Find(e.Value, "usd"))
+		to[priceKey{tier, "at " + strings.TrimSpace(strings.ReplaceAll(days, `"`, "")+" "+rawjson.TextAt(e.Value, "from")+"-"+rawjson.TextAt(e.Value, "to"))}] = texts(rawjson.Find(e.Value, "usd"))
 	}
 }
 
@@ -109,14 +109,14 @@ func texts(v []byte) map[string]string {
 }
 
 // changed compares what two lists charge for the same. A price that one of them lacks is the one that is charged instead.
-func changed(offer string, a, b map[place]map[string]string) []Change {
+func changed(offer string, a, b map[priceKey]map[string]string) []Change {
 	var out []Change
 	places := maps.Clone(a)
 	maps.Copy(places, b)
-	for _, at := range slices.SortedFunc(maps.Keys(places), func(x, y place) int {
+	for _, at := range slices.SortedFunc(maps.Keys(places), func(x, y priceKey) int {
 		return cmp.Or(strings.Compare(x.tier, y.tier), strings.Compare(x.above, y.above))
 	}) {
-		if at.tier != "" && (a[place{tier: at.tier}] == nil || b[place{tier: at.tier}] == nil) {
+		if at.tier != "" && (a[priceKey{tier: at.tier}] == nil || b[priceKey{tier: at.tier}] == nil) {
 			continue // a tier that is new or gone is asked for by name
 		}
 		names := maps.Clone(a[at])
@@ -143,12 +143,12 @@ func changed(offer string, a, b map[place]map[string]string) []Change {
 }
 
 // charged is what a list charges by, "" for nothing.
-func charged(list map[place]map[string]string, at place, name string) string {
+func charged(list map[priceKey]map[string]string, at priceKey, name string) string {
 	for name != "" {
 		if text := list[at][name]; text != "" {
 			return text
 		}
-		if text := list[place{tier: at.tier}][name]; text != "" {
+		if text := list[priceKey{tier: at.tier}][name]; text != "" {
 			return text
 		}
 		if i := catalog.PriceKindOf(name); i >= 0 {

@@ -21,7 +21,7 @@ import (
 // Config configures an Updater.
 type Config struct {
 	Dir      string // where lists and draft are kept
-	Shelf    Shelf  // where published lists are kept; nil: none is
+	Store    Store  // where published lists are kept; nil: none is
 	Lists    Lists
 	Timeout  time.Duration // for all lists together
 	MaxBytes int64         // of one list
@@ -105,7 +105,7 @@ const (
 	publishedFile = "published.json"
 )
 
-// Published are the lists of a Shelf; nil: the program's own.
+// Published are the lists of a Store; nil: the program's own.
 type Published struct{ Last, Approved []byte }
 
 // Choice is a list to publish. Approved says that an operator has seen it.
@@ -114,8 +114,8 @@ type Choice struct {
 	Approved bool
 }
 
-// Shelf keeps published lists, for all nodes.
-type Shelf interface {
+// Store keeps published lists, for all nodes.
+type Store interface {
 	Published(ctx context.Context) (Published, error)
 	// Publish puts the list that choose returns into use, nil: none. choose may be called more than once.
 	Publish(ctx context.Context, choose func(now Published) (*Choice, error)) error
@@ -147,7 +147,7 @@ func (u *Updater) Publish(ctx context.Context) (Draft, error) {
 	if err != nil {
 		return d, err
 	}
-	err = u.cfg.Shelf.Publish(ctx, func(Published) (*Choice, error) { return &Choice{List: d.List, Approved: true}, nil })
+	err = u.cfg.Store.Publish(ctx, func(Published) (*Choice, error) { return &Choice{List: d.List, Approved: true}, nil })
 	if err != nil {
 		return d, err
 	}
@@ -164,7 +164,7 @@ func (u *Updater) PublishWithinBounds(ctx context.Context) (beyond string, err e
 	if err != nil {
 		return "", err
 	}
-	err = u.cfg.Shelf.Publish(ctx, func(now Published) (*Choice, error) {
+	err = u.cfg.Store.Publish(ctx, func(now Published) (*Choice, error) {
 		last, _ := Use(now.Last)
 		approved, err := Use(now.Approved)
 		if err != nil {
@@ -187,10 +187,10 @@ func (u *Updater) Beyond(d *Draft) string { return d.Changes.Beyond(u.cfg.Bounds
 
 // Current is the list in use.
 func (u *Updater) Current(ctx context.Context) (*builtin.List, error) {
-	if u.cfg.Shelf == nil {
+	if u.cfg.Store == nil {
 		return builtin.Embedded(), nil
 	}
-	now, err := u.cfg.Shelf.Published(ctx)
+	now, err := u.cfg.Store.Published(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -150,12 +150,12 @@ const (
 	liteLLM   = "litellm/model_prices_and_context_window.json"
 )
 
-// shelf keeps published lists in memory.
-type shelf struct{ now update.Published }
+// memory keeps published lists in memory.
+type memory struct{ now update.Published }
 
-func (s *shelf) Published(context.Context) (update.Published, error) { return s.now, nil }
+func (s *memory) Published(context.Context) (update.Published, error) { return s.now, nil }
 
-func (s *shelf) Publish(_ context.Context, choose func(update.Published) (*update.Choice, error)) error {
+func (s *memory) Publish(_ context.Context, choose func(update.Published) (*update.Choice, error)) error {
 	c, err := choose(s.now)
 	if err == nil && c != nil {
 		s.now.Last = c.List.Data()
@@ -179,7 +179,7 @@ func current(t *testing.T, u *update.Updater) *builtin.List {
 func TestFetchAndPublish(t *testing.T) {
 	t.Parallel()
 	s, dir := serve(t), t.TempDir()
-	u := s.updater(t, dir, func(c *update.Config) { c.Shelf = &shelf{} })
+	u := s.updater(t, dir, func(c *update.Config) { c.Store = &memory{} })
 	d, err := u.Fetch(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -250,7 +250,7 @@ func good(t *testing.T) []byte {
 // The lists of a good server may be published without an operator.
 func TestUnchangedListsAreWithinBounds(t *testing.T) {
 	t.Parallel()
-	u := serve(t).updater(t, t.TempDir(), func(c *update.Config) { c.Shelf = &shelf{update.Published{Last: good(t)}} })
+	u := serve(t).updater(t, t.TempDir(), func(c *update.Config) { c.Store = &memory{update.Published{Last: good(t)}} })
 	if d, err := u.Fetch(t.Context()); err != nil || u.Beyond(&d) != "" || len(d.Changes.Changed) > 0 {
 		t.Errorf("%v, %v", d.Changes, err)
 	}
@@ -261,7 +261,7 @@ func TestPricesDoNotDrift(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	list := string(good(t))
-	u := update.New(update.Config{Dir: dir, Shelf: &shelf{update.Published{Last: []byte(list), Approved: []byte(list)}}, Now: time.Now, Bounds: update.Bounds{Drop: big.NewRat(1, 5), Rise: big.NewRat(1, 1), Gone: big.NewRat(1, 10), New: big.NewRat(1, 10)}})
+	u := update.New(update.Config{Dir: dir, Store: &memory{update.Published{Last: []byte(list), Approved: []byte(list)}}, Now: time.Now, Bounds: update.Bounds{Drop: big.NewRat(1, 5), Rise: big.NewRat(1, 1), Gone: big.NewRat(1, 10), New: big.NewRat(1, 10)}})
 	const price = `"prompt":"2.5","completion":"15"`
 	if !strings.Contains(list, price) {
 		t.Fatal("the list lacks the price that falls")
@@ -367,7 +367,7 @@ func TestHostileLists(t *testing.T) {
 			if !strings.Contains(name, "models") && !strings.Contains(name, "names") && !strings.Contains(name, "characters") {
 				s.replace(liteLLM, change)
 			}
-			u := s.updater(t, dir, func(c *update.Config) { c.Shelf = &shelf{update.Published{Last: good(t)}} })
+			u := s.updater(t, dir, func(c *update.Config) { c.Store = &memory{update.Published{Last: good(t)}} })
 			before := current(t, u).Version
 			d, err := u.Fetch(t.Context())
 			if err == nil && u.Beyond(&d) == "" {

@@ -15,15 +15,15 @@ import (
 	"weir/internal/dialect/auth"
 )
 
-// office gives tokens "token-1", "token-2", ... that live for half an hour.
-type office struct {
+// tokenServer gives tokens "token-1", "token-2", ... that live for half an hour.
+type tokenServer struct {
 	now   func() time.Time
 	gate  chan struct{} // each request takes one of it; nil: none waits
 	fails atomic.Bool
 	asked atomic.Int64
 }
 
-func (o *office) tokens() *auth.Tokens {
+func (o *tokenServer) tokens() *auth.Tokens {
 	return auth.NewTokens(auth.Issuer{
 		Ask: func(time.Time) (*auth.Call, error) { return &auth.Call{URL: "https://a.test"}, nil },
 		Read: func(body []byte, now time.Time) (string, time.Time, error) {
@@ -33,7 +33,7 @@ func (o *office) tokens() *auth.Tokens {
 	}, auth.Deps{Now: o.now, Fetch: o.fetch, Go: func(run func(context.Context)) { go run(context.Background()) }})
 }
 
-func (o *office) fetch(ctx context.Context, _ *auth.Call) (int, []byte, error) {
+func (o *tokenServer) fetch(ctx context.Context, _ *auth.Call) (int, []byte, error) {
 	n := o.asked.Add(1)
 	if o.gate != nil {
 		select {
@@ -61,7 +61,7 @@ func want(t *testing.T, tokens *auth.Tokens, token string) http.Header {
 func TestTokenLife(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o := &office{now: time.Now}
+		o := &tokenServer{now: time.Now}
 		tokens := o.tokens()
 		want(t, tokens, "token-1")
 		time.Sleep(24 * time.Minute) // of a bubble: it takes no time
@@ -104,7 +104,7 @@ func TestTokenLife(t *testing.T) {
 func TestTokenRace(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o := &office{now: time.Now, gate: make(chan struct{})}
+		o := &tokenServer{now: time.Now, gate: make(chan struct{})}
 		tokens := o.tokens()
 		ctx, leave := context.WithCancelCause(context.Background())
 		var left error
@@ -137,7 +137,7 @@ func TestTokenRace(t *testing.T) {
 func TestTokenSilence(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o := &office{now: time.Now, gate: make(chan struct{})}
+		o := &tokenServer{now: time.Now, gate: make(chan struct{})}
 		if _, err := o.tokens().Fields(context.Background(), nil); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%v", err)
 		}
@@ -148,7 +148,7 @@ func TestTokenSilence(t *testing.T) {
 func TestTokenRefused(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o := &office{now: time.Now}
+		o := &tokenServer{now: time.Now}
 		tokens := o.tokens()
 		old := want(t, tokens, "token-1")
 		if tokens.Refused(old) {
@@ -182,7 +182,7 @@ func TestTokenAnswers(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			o := &office{now: time.Now}
+			o := &tokenServer{now: time.Now}
 			tokens := auth.NewTokens(auth.Issuer{
 				Ask: func(time.Time) (*auth.Call, error) { return &auth.Call{}, nil },
 				Read: func(body []byte, now time.Time) (string, time.Time, error) {

@@ -167,7 +167,7 @@ const deaths = 8
 
 // batchDeath kills a process before and after each of its acts, in turn, and has another life of it, or another node, go on. Each line is
 // charged once and has one result, whenever it was.
-func batchDeath(t *testing.T, o *office, takeover, native bool, series int) {
+func batchDeath(t *testing.T, o *batchFixture, takeover, native bool, series int) {
 	dir := filepath.Join(t.TempDir(), "journal")
 	other := o.node()
 	for i, cancel := range []bool{false, true} {
@@ -187,7 +187,7 @@ func batchDeath(t *testing.T, o *office, takeover, native bool, series int) {
 }
 
 // oneDeath reports whether the process lived to see the batch's end. With cancel set, the batch is cancelled after the death.
-func (o *office) oneDeath(dir string, other *ledger.Book, at int, after, takeover, cancel, native bool) (lived bool) {
+func (o *batchFixture) oneDeath(dir string, other *ledger.Book, at int, after, takeover, cancel, native bool) (lived bool) {
 	t := o.t
 	t.Helper()
 	what := fmt.Sprintf("act %d, after %t, takeover %t, cancel %t, native %t", at, after, takeover, cancel, native)
@@ -218,7 +218,7 @@ func (o *office) oneDeath(dir string, other *ledger.Book, at int, after, takeove
 	again := func() *ledger.Book { return o.start(o.config(dir)) }
 	next := other
 	if takeover && !lived {
-		evict(o.desk, other)
+		evict(o.books, other)
 	} else {
 		next = again()
 		defer func() { _ = next.Abandon() }()
@@ -265,7 +265,7 @@ func (o *office) oneDeath(dir string, other *ledger.Book, at int, after, takeove
 		if err := late.Abandon(); err != nil {
 			t.Fatal(err)
 		}
-		evict(o.desk, other)
+		evict(o.books, other)
 	}
 	if native {
 		heir.clear(shop)
@@ -284,7 +284,7 @@ func (o *office) oneDeath(dir string, other *ledger.Book, at int, after, takeove
 }
 
 // lostBatchAnswers has each answer of the store and of the files lost in turn, by a process that lives.
-func lostBatchAnswers(t *testing.T, o *office) {
+func lostBatchAnswers(t *testing.T, o *batchFixture) {
 	book := o.node()
 	for at := 3; ; at += every(5) { // the first two add the file and the batch
 		for _, after := range []bool{false, true} {
@@ -320,7 +320,7 @@ func lostBatchAnswers(t *testing.T, o *office) {
 }
 
 // batchCharges draws batches and what happens to them: whatever it is, the charges of a wallet are the sum of what its batches cost.
-func batchCharges(t *testing.T, o *office) {
+func batchCharges(t *testing.T, o *batchFixture) {
 	book := o.node()
 	checks := 0
 	rapid.Check(t, func(r *rapid.T) {

@@ -298,7 +298,7 @@ func nativeBatches(t *testing.T, open func(t *testing.T, now func() time.Time) B
 }
 
 // nativeBatchOfALostKey checks that what a provider was asked for is paid and delivered when the key is disabled meanwhile.
-func nativeBatchOfALostKey(t *testing.T, o *office) {
+func nativeBatchOfALostKey(t *testing.T, o *batchFixture) {
 	c := o.author(100 * ruble)
 	shop := newShop()
 	shop.during = func() { o.keys.Delete(c.Key) }
@@ -311,7 +311,7 @@ func nativeBatchOfALostKey(t *testing.T, o *office) {
 }
 
 // poorNativeBatch checks that no more is sent to a provider than its user can pay.
-func poorNativeBatch(t *testing.T, o *office) {
+func poorNativeBatch(t *testing.T, o *batchFixture) {
 	c := o.author(5 * ruble) // two rubles are held for each
 	shop := newShop()
 	most := 0
@@ -328,7 +328,7 @@ func poorNativeBatch(t *testing.T, o *office) {
 }
 
 // gatherNeighbours checks that the requests of one user that wait for a provider's batch have a bound, below that of all.
-func gatherNeighbours(t *testing.T, o *office) {
+func gatherNeighbours(t *testing.T, o *batchFixture) {
 	const lines, share = 40, 64 // bytes: room for nine requests
 	greedy, modest := o.author(100*ruble), o.author(100*ruble)
 	shop := newShop()
@@ -355,7 +355,7 @@ func gatherNeighbours(t *testing.T, o *office) {
 }
 
 // storedParts checks parts as a store keeps them.
-func storedParts(t *testing.T, o *office) {
+func storedParts(t *testing.T, o *batchFixture) {
 	book := o.node()
 	c := o.author(100 * ruble)
 	b := someBatch(o, c, apikey.NewID(batch.BatchPrefix))

@@ -16,7 +16,7 @@ import (
 
 // nativeTerms checks that the answer of a provider is read and paid with what its request was made with, whatever has changed since, after a
 // restart and on another node, too.
-func nativeTerms(t *testing.T, o *office) {
+func nativeTerms(t *testing.T, o *batchFixture) {
 	for name, change := range map[string]func(c *apikey.Caller){
 		"nothing":            func(*apikey.Caller) {},
 		"the key is deleted": func(c *apikey.Caller) { o.keys.Delete(c.Key) },
@@ -95,7 +95,7 @@ func nativeTerms(t *testing.T, o *office) {
 
 // stubbornShop checks that a provider that never deletes is asked a bounded number of times, over more than a day, and then reported; and that
 // results do not wait for it.
-func stubbornShop(t *testing.T, o *office) {
+func stubbornShop(t *testing.T, o *batchFixture) {
 	c := o.author(100 * ruble)
 	shop := newShop()
 	shop.keeps = 1 << 30
@@ -119,7 +119,7 @@ func stubbornShop(t *testing.T, o *office) {
 }
 
 // leftParts checks what a store says of parts that are to be cleared.
-func leftParts(t *testing.T, o *office) {
+func leftParts(t *testing.T, o *batchFixture) {
 	book := o.node()
 	c := o.author(100 * ruble)
 	b := someBatch(o, c, apikey.NewID(batch.MessagesPrefix))

@@ -35,7 +35,7 @@ type BatchStore interface {
 // Batches checks a store under files and batches, alone and through one and two nodes that work on them. open gives an empty store that reads
 // that clock, and closes it after the test.
 func Batches(t *testing.T, open func(t *testing.T, now func() time.Time) BatchStore) {
-	cases := map[string]func(*testing.T, *office){
+	cases := map[string]func(*testing.T, *batchFixture){
 		"files":                            batchFiles,
 		"files have bounds":                fileBounds,
 		"a batch comes back as stored":     batchRoundTrip,
@@ -100,17 +100,17 @@ func Batches(t *testing.T, open func(t *testing.T, now func() time.Time) BatchSt
 	}
 }
 
-// office is a desk with files and a provider of answers.
-type office struct {
-	*desk
+// batchFixture is a store with files and a provider of answers.
+type batchFixture struct {
+	*books
 	store BatchStore
 	files *files
 	keys  sync.Map // caller by hash
 }
 
-func newOffice(t *testing.T, open func(t *testing.T, now func() time.Time) BatchStore) *office {
-	o := &office{files: newFiles()}
-	o.desk = newDesk(t, func(t *testing.T, now func() time.Time) LedgerStore {
+func newOffice(t *testing.T, open func(t *testing.T, now func() time.Time) BatchStore) *batchFixture {
+	o := &batchFixture{files: newFiles()}
+	o.books = newDesk(t, func(t *testing.T, now func() time.Time) LedgerStore {
 		o.store = open(t, now)
 		return o.store
 	})
@@ -135,7 +135,7 @@ func (writtenLine) AppendResult(to []byte, _ *batch.Batch, it *batch.Item) []byt
 // provider answers, and its node charges a ruble for each answer.
 type answers struct {
 	pace *pace
-	o    *office
+	o    *batchFixture
 	book *ledger.Book
 
 	mu    sync.Mutex
@@ -266,7 +266,7 @@ const idle = 1234 * time.Hour
 
 type clerk struct {
 	*batch.Service
-	o       *office
+	o       *batchFixture
 	book    *ledger.Book
 	answers *answers
 	pace    pace
@@ -274,7 +274,7 @@ type clerk struct {
 }
 
 // clerk makes a node that works on batches when step is called.
-func (o *office) clerk(book *ledger.Book, edit ...func(*batch.Deps, *batch.Config)) *clerk {
+func (o *batchFixture) clerk(book *ledger.Book, edit ...func(*batch.Deps, *batch.Config)) *clerk {
 	k := &clerk{o: o, book: book, pace: pace{clock: o.clock}}
 	k.answers = &answers{o: o, book: book, pace: &k.pace}
 	d := batch.Deps{Store: o.store, Contents: o.files, Member: book, Wire: writtenLine{}, Defaults: func(d apikey.Defaults) (*apikey.Defaults, error) { return &d, nil },
@@ -331,7 +331,7 @@ func (k *clerk) clear(shop *shop) {
 }
 
 // author makes a user with a key.
-func (o *office) author(amount money.Nano) *apikey.Caller {
+func (o *batchFixture) author(amount money.Nano) *apikey.Caller {
 	w := o.wallet(amount)
 	c := &apikey.Caller{User: "usr_" + strings.TrimPrefix(w, "wal_"), Wallet: w, Key: "key_" + w, Hash: "hash_" + w}
 	o.keys.Store(c.Key, c)
@@ -390,7 +390,7 @@ func (k *clerk) end(b *batch.Batch) *batch.Batch {
 }
 
 // lines are those of a file of results, "" none.
-func (o *office) lines(id string) []string {
+func (o *batchFixture) lines(id string) []string {
 	if id == "" {
 		return nil
 	}
@@ -406,7 +406,7 @@ func (o *office) lines(id string) []string {
 }
 
 // wantCharged compares what a wallet was charged with its batches, and its batches with their lines.
-func (o *office) wantCharged(book *ledger.Book, wallet string, credited, charged money.Nano, batches ...*batch.Batch) {
+func (o *batchFixture) wantCharged(book *ledger.Book, wallet string, credited, charged money.Nano, batches ...*batch.Batch) {
 	o.t.Helper()
 	var sum money.Nano
 	for _, b := range batches {
@@ -428,7 +428,7 @@ func (o *office) wantCharged(book *ledger.Book, wallet string, credited, charged
 	o.balanced()
 }
 
-func batchFiles(t *testing.T, o *office) {
+func batchFiles(t *testing.T, o *batchFixture) {
 	k, c, other := o.clerk(o.node()), o.author(0), o.author(0)
 	var ids []string
 	for i := range 5 {
@@ -484,7 +484,7 @@ func batchFiles(t *testing.T, o *office) {
 	}
 }
 
-func fileBounds(t *testing.T, o *office) {
+func fileBounds(t *testing.T, o *batchFixture) {
 	k := o.clerk(o.node(), func(_ *batch.Deps, c *batch.Config) { c.Files = batch.FileBounds{Files: 2, Bytes: 100} })
 	c := o.author(0)
 	add := func(n int) error {
@@ -508,18 +508,18 @@ func fileBounds(t *testing.T, o *office) {
 	}
 }
 
-func someBatch(o *office, c *apikey.Caller, id string) *batch.Batch {
+func someBatch(o *batchFixture, c *apikey.Caller, id string) *batch.Batch {
 	at := o.clock.Now().UTC().Truncate(time.Microsecond)
 	return &batch.Batch{ID: id, User: c.User, Wallet: c.Wallet, Key: c.Key, Generation: "gen-" + id, Shape: batch.Messages, Endpoint: "/v1/messages", Metadata: `{"a":"b"}`,
 		Version: "2023", Betas: "x,y", State: batch.Validating, Input: "file-" + id, Problems: []batch.Problem{{Code: "c", Param: "p", Message: "m\x01", Line: 7}, {Message: "n"}}, Total: 9,
 		CreatedAt: at, ExpiresAt: at.Add(time.Hour), KeepFor: time.Hour, DueAt: at}
 }
 
-func (o *office) addBatch(b *batch.Batch, limit int64) error {
+func (o *batchFixture) addBatch(b *batch.Batch, limit int64) error {
 	return o.store.AddBatch(o.ctx, b, &batch.File{ID: b.Input, User: b.User, Purpose: batch.PurposeInput, Hidden: true, CreatedAt: b.CreatedAt, ExpiresAt: b.ExpiresAt}, limit)
 }
 
-func batchRoundTrip(t *testing.T, o *office) {
+func batchRoundTrip(t *testing.T, o *batchFixture) {
 	c := o.author(0)
 	b := someBatch(o, c, "msgbatch_1")
 	if err := o.addBatch(b, 10); err != nil {
@@ -550,7 +550,7 @@ func batchRoundTrip(t *testing.T, o *office) {
 	}
 }
 
-func foreignBatches(t *testing.T, o *office) {
+func foreignBatches(t *testing.T, o *batchFixture) {
 	k, c, other := o.clerk(o.node()), o.author(10*ruble), o.author(0)
 	b := k.add(c, requests(1))
 	for _, x := range []struct {
@@ -582,7 +582,7 @@ func foreignBatches(t *testing.T, o *office) {
 	}
 }
 
-func batchPages(t *testing.T, o *office) {
+func batchPages(t *testing.T, o *batchFixture) {
 	c := o.author(0)
 	var ids []string
 	for i := range 5 {
@@ -621,7 +621,7 @@ func batchPages(t *testing.T, o *office) {
 	}
 }
 
-func tooManyBatches(t *testing.T, o *office) {
+func tooManyBatches(t *testing.T, o *batchFixture) {
 	c := o.author(0)
 	var wait sync.WaitGroup
 	errs := make([]error, 6)
@@ -643,7 +643,7 @@ func tooManyBatches(t *testing.T, o *office) {
 	}
 }
 
-func illegalBatchStates(t *testing.T, o *office) {
+func illegalBatchStates(t *testing.T, o *batchFixture) {
 	node := o.node()
 	for i, from := range batch.States() {
 		for j, next := range batch.States() {
@@ -670,7 +670,7 @@ func illegalBatchStates(t *testing.T, o *office) {
 	}
 }
 
-func exclusiveBatch(t *testing.T, o *office) {
+func exclusiveBatch(t *testing.T, o *batchFixture) {
 	c := o.author(0)
 	for i := range 6 {
 		if err := o.addBatch(someBatch(o, c, fmt.Sprint("msgbatch_", i)), 10); err != nil {
@@ -720,7 +720,7 @@ func exclusiveBatch(t *testing.T, o *office) {
 	}
 }
 
-func sleepingBatchWorker(t *testing.T, o *office) {
+func sleepingBatchWorker(t *testing.T, o *batchFixture) {
 	slept, awake, c := o.node(), o.node(), o.author(0)
 	if err := o.addBatch(someBatch(o, c, "msgbatch_1"), 10); err != nil {
 		t.Fatal(err)
@@ -729,7 +729,7 @@ func sleepingBatchWorker(t *testing.T, o *office) {
 	if list := must(o.store.ClaimBatches(o.ctx, awake.Node(), awake.Epoch(), o.clock.Now(), 1, nil)); len(list) != 0 {
 		t.Fatal("it is claimed while its node lives")
 	}
-	evict(o.desk, awake)
+	evict(o.books, awake)
 	now := must(o.store.ClaimBatches(o.ctx, awake.Node(), awake.Epoch(), o.clock.Now(), 1, nil))[0]
 	it := &batch.Item{Line: 1, Stage: batch.Done, Outcome: batch.Succeeded}
 	for name, err := range map[string]error{
@@ -749,7 +749,7 @@ func sleepingBatchWorker(t *testing.T, o *office) {
 }
 
 // evict has other nodes take all but one for dead.
-func evict(d *desk, by *ledger.Book) {
+func evict(d *books, by *ledger.Book) {
 	d.t.Helper()
 	d.tick(by)
 	for range 14 {
@@ -758,7 +758,7 @@ func evict(d *desk, by *ledger.Book) {
 	}
 }
 
-func countedBatches(t *testing.T, o *office) {
+func countedBatches(t *testing.T, o *batchFixture) {
 	if c := must(o.store.CountBatches(o.ctx)); c != (batch.Counts{}) {
 		t.Errorf("without batches: %+v", c)
 	}
@@ -785,7 +785,7 @@ func countedBatches(t *testing.T, o *office) {
 }
 
 // Who cancels somebody else's batch is recorded, once, and only if there was something to cancel.
-func operatorCancels(t *testing.T, o *office) {
+func operatorCancels(t *testing.T, o *batchFixture) {
 	k, c := o.clerk(o.node()), o.author(100*ruble)
 	b := k.add(c, requests(3))
 	before := len(slices.Collect(rowsOf(o.store.AuditRows(o.ctx))))
@@ -815,7 +815,7 @@ func rowsOf(rows iter.Seq2[audit.Row, error]) iter.Seq[audit.Row] {
 }
 
 // A line whose former call was charged, too, and one that cost another amount than its call, are found.
-func chargedTwice(t *testing.T, o *office) {
+func chargedTwice(t *testing.T, o *batchFixture) {
 	book, c := o.node(), o.author(100*ruble)
 	b := someBatch(o, c, "msgbatch_1")
 	b.State = batch.InProgress
@@ -865,7 +865,7 @@ func chargedTwice(t *testing.T, o *office) {
 	found("line 3 of batch msgbatch_1 cost 2 rubles, its call 1")
 }
 
-func itemOnce(t *testing.T, o *office) {
+func itemOnce(t *testing.T, o *batchFixture) {
 	c, node := o.author(0), o.node()
 	b := someBatch(o, c, "msgbatch_1")
 	b.State = batch.InProgress
@@ -918,7 +918,7 @@ func emptied(list []batch.Item) []batch.Item {
 	return list
 }
 
-func wholeBatch(t *testing.T, o *office) {
+func wholeBatch(t *testing.T, o *batchFixture) {
 	k, c := o.clerk(o.node()), o.author(100*ruble)
 	k.answers.order = func(body string, _ int) *fault.Error {
 		if body == "body 3" {
@@ -951,7 +951,7 @@ func wholeBatch(t *testing.T, o *office) {
 	}
 }
 
-func wholeMessages(t *testing.T, o *office) {
+func wholeMessages(t *testing.T, o *batchFixture) {
 	k, c := o.clerk(o.node()), o.author(100*ruble)
 	b, err := k.Add(o.ctx, &batch.NewBatch{Caller: c, Shape: batch.Messages, Endpoint: "/v1/messages", Requests: strings.NewReader(requests(3)), Total: 3, Generation: "gen-1"})
 	if err != nil {
@@ -990,7 +990,7 @@ func wholeMessages(t *testing.T, o *office) {
 	}
 }
 
-func wrongLines(t *testing.T, o *office) {
+func wrongLines(t *testing.T, o *batchFixture) {
 	k, c := o.clerk(o.node()), o.author(100*ruble)
 	done := k.end(k.add(c, "a=1\nnonsense\na=2\n"))
 	if done.State != batch.Failed || len(done.Problems) != 2 || done.Problems[0].Line != 2 || done.Problems[1].Line != 3 || done.Problems[1].Code != "duplicate_custom_id" {
@@ -1002,7 +1002,7 @@ func wrongLines(t *testing.T, o *office) {
 	o.wantCharged(k.book, c.Wallet, 100*ruble, 0, done)
 }
 
-func hostileFiles(t *testing.T, o *office) {
+func hostileFiles(t *testing.T, o *batchFixture) {
 	k, c := o.clerk(o.node()), o.author(100*ruble)
 	for name, x := range map[string]struct{ text, code string }{
 		"nothing":          {"", "empty_file"},
@@ -1022,7 +1022,7 @@ func hostileFiles(t *testing.T, o *office) {
 	}
 }
 
-func poorBatch(t *testing.T, o *office) {
+func poorBatch(t *testing.T, o *batchFixture) {
 	k, c := o.clerk(o.node()), o.author(4*ruble)
 	waits := 0
 	k.answers.spare = func() bool {
@@ -1041,7 +1041,7 @@ func poorBatch(t *testing.T, o *office) {
 	o.wantCharged(k.book, c.Wallet, 24*ruble, 10*ruble, done)
 }
 
-func frugalBatch(t *testing.T, o *office) {
+func frugalBatch(t *testing.T, o *batchFixture) {
 	k, c := o.clerk(o.node(), func(_ *batch.Deps, c *batch.Config) { c.PerUser = 4 }), o.author(7*ruble)
 	var together sync.WaitGroup
 	together.Add(4) // so that the first four are held for at one time
@@ -1059,7 +1059,7 @@ func frugalBatch(t *testing.T, o *office) {
 	o.wantCharged(k.book, c.Wallet, 7*ruble, 6*ruble, done)
 }
 
-func failingBatch(t *testing.T, o *office) {
+func failingBatch(t *testing.T, o *batchFixture) {
 	k, c := o.clerk(o.node()), o.author(100*ruble)
 	tries := map[string]int{}
 	k.answers.order = func(body string, _ int) *fault.Error {
@@ -1083,7 +1083,7 @@ func failingBatch(t *testing.T, o *office) {
 	o.wantCharged(k.book, c.Wallet, 100*ruble, 4*ruble, done)
 }
 
-func keylessBatch(t *testing.T, o *office) {
+func keylessBatch(t *testing.T, o *batchFixture) {
 	k, c := o.clerk(o.node()), o.author(100*ruble)
 	k.answers.order = func(_ string, n int) *fault.Error {
 		if n == 3 {
@@ -1098,7 +1098,7 @@ func keylessBatch(t *testing.T, o *office) {
 	o.wantCharged(k.book, c.Wallet, 100*ruble, 3*ruble, done)
 }
 
-func secretBatch(t *testing.T, o *office) {
+func secretBatch(t *testing.T, o *batchFixture) {
 	k, c := o.clerk(o.node()), o.author(100*ruble)
 	secret := *c
 	secret.Defaults = &apikey.Defaults{}
@@ -1118,7 +1118,7 @@ func secretBatch(t *testing.T, o *office) {
 	}
 }
 
-func cancelledEarly(t *testing.T, o *office) {
+func cancelledEarly(t *testing.T, o *batchFixture) {
 	k, c := o.clerk(o.node()), o.author(100*ruble)
 	b := k.add(c, requests(3))
 	m := must(k.Add(o.ctx, &batch.NewBatch{Caller: c, Shape: batch.Messages, Endpoint: "/v1/messages", Requests: strings.NewReader(requests(3)), Total: 3, Generation: "gen-1"}))
@@ -1141,7 +1141,7 @@ func cancelledEarly(t *testing.T, o *office) {
 	}
 }
 
-func cancelledLate(t *testing.T, o *office) {
+func cancelledLate(t *testing.T, o *batchFixture) {
 	k, c := o.clerk(o.node()), o.author(100*ruble)
 	b := k.add(c, requests(10))
 	k.answers.order = func(_ string, n int) *fault.Error {
@@ -1162,7 +1162,7 @@ func cancelledLate(t *testing.T, o *office) {
 	o.wantCharged(k.book, c.Wallet, 100*ruble, 4*ruble, done)
 }
 
-func lateBatch(t *testing.T, o *office) {
+func lateBatch(t *testing.T, o *batchFixture) {
 	k := o.clerk(o.node(), func(_ *batch.Deps, c *batch.Config) { c.Window = time.Hour })
 	c := o.author(3 * ruble) // enough for two: the third cannot be held for
 	done := k.end(k.add(c, requests(5)))
@@ -1175,7 +1175,7 @@ func lateBatch(t *testing.T, o *office) {
 	o.wantCharged(k.book, c.Wallet, 3*ruble, 2*ruble, done)
 }
 
-func spareBatch(t *testing.T, o *office) {
+func spareBatch(t *testing.T, o *batchFixture) {
 	k, c := o.clerk(o.node()), o.author(100*ruble)
 	asked := 0
 	k.answers.spare = func() bool { asked++; return asked%3 == 0 }
@@ -1187,7 +1187,7 @@ func spareBatch(t *testing.T, o *office) {
 }
 
 // batchNeighbours: a user whose calls take for ever leaves places to others.
-func batchNeighbours(t *testing.T, o *office) {
+func batchNeighbours(t *testing.T, o *batchFixture) {
 	k := o.clerk(o.node(), func(_ *batch.Deps, c *batch.Config) { c.AtOnce, c.PerUser = 3, 2 })
 	greedy, other := o.author(100*ruble), o.author(100*ruble)
 	full, release := make(chan struct{}, 2), make(chan struct{})
@@ -1225,7 +1225,7 @@ func batchNeighbours(t *testing.T, o *office) {
 	}
 }
 
-func usedFiles(t *testing.T, o *office) {
+func usedFiles(t *testing.T, o *batchFixture) {
 	k, c := o.clerk(o.node()), o.author(100*ruble)
 	b := k.add(c, requests(2))
 	if err := k.DeleteFile(o.ctx, c.User, b.Input); !fault.Is(err, fault.Conflict) {
@@ -1239,7 +1239,7 @@ func usedFiles(t *testing.T, o *office) {
 	}
 }
 
-func lostFiles(t *testing.T, o *office) {
+func lostFiles(t *testing.T, o *batchFixture) {
 	k, c := o.clerk(o.node()), o.author(100*ruble)
 	early := k.add(c, requests(3))
 	_ = o.files.Delete(o.ctx, early.Input)
@@ -1280,7 +1280,7 @@ func (p panicking) Line(b *batch.Batch, text []byte) (batch.Line, *batch.Problem
 	return line, problem
 }
 
-func panickingBatch(t *testing.T, o *office) {
+func panickingBatch(t *testing.T, o *batchFixture) {
 	left := 2
 	k := o.clerk(o.node(), func(d *batch.Deps, c *batch.Config) {
 		d.Wire = panicking{left: &left}
@@ -1298,7 +1298,7 @@ func panickingBatch(t *testing.T, o *office) {
 	o.wantCharged(k.book, c.Wallet, 100*ruble, 4*ruble, done)
 }
 
-func oldBatches(t *testing.T, o *office) {
+func oldBatches(t *testing.T, o *batchFixture) {
 	k, c := o.clerk(o.node()), o.author(100*ruble)
 	done := k.end(k.add(c, requests(2)))
 	o.clock.Advance(29 * 24 * time.Hour)
@@ -1319,7 +1319,7 @@ func oldBatches(t *testing.T, o *office) {
 	}
 }
 
-func twoNodes(t *testing.T, o *office) {
+func twoNodes(t *testing.T, o *batchFixture) {
 	one, two, c := o.clerk(o.node()), o.clerk(o.node()), o.author(1000*ruble)
 	batches := []*batch.Batch{one.add(c, requests(20)), one.add(c, requests(20)), two.add(c, requests(20))}
 	for range 10 {

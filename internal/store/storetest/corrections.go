@@ -27,7 +27,7 @@ func wantFault(t *testing.T, what string, err error, kind fault.Kind, param stri
 }
 
 // adjustedOnce: the same reference adjusts once, also in concurrent calls, and with other content it is refused.
-func adjustedOnce(t *testing.T, d *desk) {
+func adjustedOnce(t *testing.T, d *books) {
 	w, other := d.wallet(5*ruble), d.wallet(5*ruble)
 	b := d.node()
 	a := ledger.Adjustment{Wallet: w, ID: "INC-1", Amount: -5 * ruble, Reason: "counted twice", Actor: actor}
@@ -81,7 +81,7 @@ func adjustedOnce(t *testing.T, d *desk) {
 }
 
 // atOnce posts n times at once, and counts the new postings. Errors of that kind are expected.
-func (d *desk) atOnce(n int, post func(i int) (ledger.Posted, error), expected fault.Kind) (fresh int) {
+func (d *books) atOnce(n int, post func(i int) (ledger.Posted, error), expected fault.Kind) (fresh int) {
 	d.t.Helper()
 	var wg sync.WaitGroup
 	var mu sync.Mutex
@@ -103,7 +103,7 @@ func (d *desk) atOnce(n int, post func(i int) (ledger.Posted, error), expected f
 }
 
 // belowZero: a correction takes more than the balance only when it says so, and holds stay.
-func belowZero(t *testing.T, d *desk) {
+func belowZero(t *testing.T, d *books) {
 	w := d.wallet(5 * ruble)
 	b, other := d.node(), d.node()
 	h, k := d.hold(b, w, 2*ruble), d.hold(other, w, ruble)
@@ -143,7 +143,7 @@ func belowZero(t *testing.T, d *desk) {
 }
 
 // charge is a call of a key that was charged that much.
-func (d *desk) charge(b *ledger.Book, w, key string, cost money.Nano) *record.Call {
+func (d *books) charge(b *ledger.Book, w, key string, cost money.Nano) *record.Call {
 	d.t.Helper()
 	c := d.call(w, key, cost)
 	if err := b.Settle(d.ctx, d.hold(b, w, cost), c); err != nil {
@@ -152,11 +152,11 @@ func (d *desk) charge(b *ledger.Book, w, key string, cost money.Nano) *record.Ca
 	return c
 }
 
-func (d *desk) refund(b *ledger.Book, c *record.Call, id string, n money.Nano) (ledger.Posted, error) {
+func (d *books) refund(b *ledger.Book, c *record.Call, id string, n money.Nano) (ledger.Posted, error) {
 	return b.GiveBack(d.ctx, ledger.Refund{Generation: c.Generation, ID: id, Amount: n, Reason: "a broken answer", Actor: actor})
 }
 
-func refunds(t *testing.T, d *desk) {
+func refunds(t *testing.T, d *books) {
 	w := d.wallet(100 * ruble)
 	b := d.node()
 	c, other := d.charge(b, w, "", 10*ruble), d.charge(b, w, "", 10*ruble)
@@ -225,7 +225,7 @@ func refunds(t *testing.T, d *desk) {
 }
 
 // refundsAtOnce: the concurrent refunds of two nodes never exceed the charge.
-func refundsAtOnce(t *testing.T, d *desk) {
+func refundsAtOnce(t *testing.T, d *books) {
 	w := d.wallet(100 * ruble)
 	books := []*ledger.Book{d.node(), d.node()}
 	c := d.charge(books[0], w, "", 10*ruble)
@@ -251,7 +251,7 @@ func refundsAtOnce(t *testing.T, d *desk) {
 }
 
 // manyRefunds checks that all refunds of a call count, of which the store reads a hundred at a time.
-func manyRefunds(t *testing.T, d *desk) {
+func manyRefunds(t *testing.T, d *books) {
 	w := d.wallet(5 * ruble)
 	b := d.node()
 	c := d.charge(b, w, "", ruble)
@@ -277,7 +277,7 @@ func manyRefunds(t *testing.T, d *desk) {
 }
 
 // refundedKey: the limit of a key regains the refund of a call in the same interval, and of no other.
-func refundedKey(t *testing.T, d *desk) {
+func refundedKey(t *testing.T, d *books) {
 	w := d.wallet(100 * ruble)
 	b := d.node()
 	limit := &ledger.KeyLimit{Amount: 10 * ruble, Reset: ledger.Daily}
@@ -329,7 +329,7 @@ func refundedKey(t *testing.T, d *desk) {
 }
 
 // noCharge: a call that runs, one that cost nothing, one that was set aside.
-func noCharge(t *testing.T, d *desk) {
+func noCharge(t *testing.T, d *books) {
 	w := d.wallet(100 * ruble)
 	b := d.node()
 	running := d.call(w, "", ruble)
@@ -386,7 +386,7 @@ func noCharge(t *testing.T, d *desk) {
 }
 
 // statement: movements other than calls of one wallet, the newest first, page by page.
-func statement(t *testing.T, d *desk) {
+func statement(t *testing.T, d *books) {
 	w, other := d.wallet(0), d.wallet(50*ruble)
 	b := d.node()
 	d.charge(b, other, "", ruble)

@@ -13,7 +13,7 @@ import (
 )
 
 // everyField settles a call that says something in each of its fields: all of it comes back.
-func everyField(t *testing.T, d *desk) {
+func everyField(t *testing.T, d *books) {
 	w := d.wallet(10 * ruble)
 	b := d.node()
 	var want record.Call

@@ -10,7 +10,7 @@ import (
 	"weir/internal/apikey"
 	"weir/internal/audit"
 	"weir/internal/catalog/edit"
-	"weir/internal/hint"
+	"weir/internal/invalidate"
 	"weir/internal/ownkey"
 	"weir/internal/preset"
 	"weir/internal/routing"
@@ -22,7 +22,7 @@ type HintStore interface {
 	preset.Store
 	ownkey.Store
 	edit.Store
-	hint.Source
+	invalidate.Source
 }
 
 // Hints checks that what one node changes is heard by another. open gives two stores of one empty database, and closes them after the test.
@@ -44,41 +44,41 @@ func Hints(t *testing.T, sends bool, open func(*testing.T) (here, there HintStor
 	for _, x := range []struct {
 		what   string
 		change func() error
-		want   hint.Hint
+		want   invalidate.Hint
 	}{
 		{"a key changes", func() error {
 			_, err := here.ChangeKey(t.Context(), "", key.Hash, apikey.Change{Name: &name}, payAt, event)
 			return err
-		}, hint.Hint{Topic: hint.Keys, User: user}},
+		}, invalidate.Hint{Topic: invalidate.Keys, User: user}},
 		{"a key is rotated", func() error {
 			_, err := here.RotateKey(t.Context(), user, key.Hash, apikey.Hash("another"), "another", payAt.Add(time.Hour), payAt, event)
 			return err
-		}, hint.Hint{Topic: hint.Keys, User: user}},
-		{"an operator deletes a key", func() error { return here.DeleteKey(t.Context(), "", apikey.Hash("another"), payAt, event) }, hint.Hint{Topic: hint.Keys, User: user}},
-		{"a user is disabled", func() error { return here.SetUserDisabled(t.Context(), user, true, payAt, event) }, hint.Hint{Topic: hint.Keys, User: user}},
-		{"a user's role changes", func() error { return here.SetUserRole(t.Context(), user, apikey.Operator, payAt, event) }, hint.Hint{Topic: hint.Keys, User: user}},
+		}, invalidate.Hint{Topic: invalidate.Keys, User: user}},
+		{"an operator deletes a key", func() error { return here.DeleteKey(t.Context(), "", apikey.Hash("another"), payAt, event) }, invalidate.Hint{Topic: invalidate.Keys, User: user}},
+		{"a user is disabled", func() error { return here.SetUserDisabled(t.Context(), user, true, payAt, event) }, invalidate.Hint{Topic: invalidate.Keys, User: user}},
+		{"a user's role changes", func() error { return here.SetUserRole(t.Context(), user, apikey.Operator, payAt, event) }, invalidate.Hint{Topic: invalidate.Keys, User: user}},
 		{"a user's preferences change", func() error {
 			_, err := here.SetUserPreferences(t.Context(), user, "", `{"sort":"price"}`, payAt, event)
 			return err
-		}, hint.Hint{Topic: hint.Keys, User: user}},
+		}, invalidate.Hint{Topic: invalidate.Keys, User: user}},
 		{"a preset is made", func() error {
 			_, err := here.SavePreset(t.Context(), preset.Save{User: user, Name: "a", Content: `{}`, New: true, At: payAt}, event)
 			return err
-		}, hint.Hint{Topic: hint.Presets, User: user}},
+		}, invalidate.Hint{Topic: invalidate.Presets, User: user}},
 		{"a preset changes", func() error {
 			_, err := here.SavePreset(t.Context(), preset.Save{User: user, Name: "a", Content: `{"a":1}`, At: payAt}, event)
 			return err
-		}, hint.Hint{Topic: hint.Presets, User: user}},
-		{"a preset is deleted", func() error { return here.DeletePreset(t.Context(), user, "a", payAt, event) }, hint.Hint{Topic: hint.Presets, User: user}},
-		{"a provider key is added", func() error { return here.AddProviderKey(t.Context(), own, 3, event) }, hint.Hint{Topic: hint.ProviderKeys, User: user}},
+		}, invalidate.Hint{Topic: invalidate.Presets, User: user}},
+		{"a preset is deleted", func() error { return here.DeletePreset(t.Context(), user, "a", payAt, event) }, invalidate.Hint{Topic: invalidate.Presets, User: user}},
+		{"a provider key is added", func() error { return here.AddProviderKey(t.Context(), own, 3, event) }, invalidate.Hint{Topic: invalidate.ProviderKeys, User: user}},
 		{"a provider key changes", func() error {
 			_, err := here.ChangeProviderKey(t.Context(), user, own.ID, ownkey.Change{Off: &off}, payAt, event)
 			return err
-		}, hint.Hint{Topic: hint.ProviderKeys, User: user}},
-		{"a provider key is removed", func() error { return here.RemoveProviderKey(t.Context(), user, own.ID, payAt, event) }, hint.Hint{Topic: hint.ProviderKeys, User: user}},
+		}, invalidate.Hint{Topic: invalidate.ProviderKeys, User: user}},
+		{"a provider key is removed", func() error { return here.RemoveProviderKey(t.Context(), user, own.ID, payAt, event) }, invalidate.Hint{Topic: invalidate.ProviderKeys, User: user}},
 		{"the catalog changes", func() error {
 			return here.CommitCatalog(t.Context(), put(1, edit.Row{Kind: edit.Provider, ID: "hut", Spec: edit.Spec{"name": "Hut"}}), event)
-		}, hint.Hint{Topic: hint.Catalog}},
+		}, invalidate.Hint{Topic: invalidate.Catalog}},
 	} {
 		if err := x.change(); err != nil {
 			t.Fatalf("%s: %v", x.what, err)
@@ -86,7 +86,7 @@ func Hints(t *testing.T, sends bool, open func(*testing.T) (here, there HintStor
 		if !sends {
 			continue
 		}
-		if got, ok := hint.Parse(<-notes); !ok || got != x.want {
+		if got, ok := invalidate.Parse(<-notes); !ok || got != x.want {
 			t.Errorf("%s: the other node heard %v, want %v", x.what, got, x.want)
 		}
 	}
@@ -98,7 +98,7 @@ func Hints(t *testing.T, sends bool, open func(*testing.T) (here, there HintStor
 		t.Error(err)
 	}
 	if sends {
-		if got := <-notes; got != (hint.Hint{Topic: hint.Keys, User: user}).String() || len(notes) > 0 {
+		if got := <-notes; got != (invalidate.Hint{Topic: invalidate.Keys, User: user}).String() || len(notes) > 0 {
 			t.Errorf("after a change that failed and one that did not the other node heard %q", got)
 		}
 	}
@@ -115,7 +115,7 @@ func hintKey(t *testing.T, s AccountStore, user string) apikey.Key {
 }
 
 // listening returns what a store hears from now until the test ends.
-func listening(t *testing.T, s hint.Source, sends bool) <-chan string {
+func listening(t *testing.T, s invalidate.Source, sends bool) <-chan string {
 	t.Helper()
 	notes := make(chan string, 100)
 	if !sends {

@@ -38,7 +38,7 @@ type LedgerStore interface {
 // RunLedger checks a store under the ledger, alone and through one and two nodes. open gives an empty store that reads that clock,
 // and closes it after the test.
 func RunLedger(t *testing.T, open func(t *testing.T, now func() time.Time) LedgerStore) {
-	cases := map[string]func(*testing.T, *desk){
+	cases := map[string]func(*testing.T, *books){
 		"top-ups credit once":                         topUps,
 		"adjustments":                                 adjustments,
 		"adjustments below zero":                      belowZero,
@@ -123,8 +123,8 @@ func (c *clock) Advance(d time.Duration) {
 
 const ruble = money.Ruble
 
-// desk is one store with the nodes that a test starts on it.
-type desk struct {
+// books is one store with the nodes that a test starts on it.
+type books struct {
 	t     *testing.T
 	ctx   context.Context
 	clock *clock
@@ -132,13 +132,13 @@ type desk struct {
 	n     atomic.Int64
 }
 
-func newDesk(t *testing.T, open func(t *testing.T, now func() time.Time) LedgerStore) *desk {
+func newDesk(t *testing.T, open func(t *testing.T, now func() time.Time) LedgerStore) *books {
 	c := &clock{now: time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)} // a Wednesday
-	return &desk{t: t, ctx: context.Background(), clock: c, store: open(t, c.Now)}
+	return &books{t: t, ctx: context.Background(), clock: c, store: open(t, c.Now)}
 }
 
 // wallet makes a wallet with that much in it.
-func (d *desk) wallet(amount money.Nano) string {
+func (d *books) wallet(amount money.Nano) string {
 	d.t.Helper()
 	id := fmt.Sprint(d.n.Add(1))
 	u := account.User{ID: "usr_" + id, Name: "u" + id, Wallet: "wal_" + id, CreatedAt: d.clock.Now()}
@@ -151,7 +151,7 @@ func (d *desk) wallet(amount money.Nano) string {
 	return u.Wallet
 }
 
-func (d *desk) topUp(wallet string, amount money.Nano) {
+func (d *books) topUp(wallet string, amount money.Nano) {
 	d.t.Helper()
 	id := fmt.Sprint("auto-", d.n.Add(1))
 	if _, err := ledger.Credit(d.ctx, d.store, ledger.TopUp{Wallet: wallet, Source: "test", ExternalID: id, Amount: amount, Actor: actor}, d.clock.Now()); err != nil {
@@ -160,12 +160,12 @@ func (d *desk) topUp(wallet string, amount money.Nano) {
 }
 
 // config of a node whose goroutines do nothing by themselves: the test moves it.
-func (d *desk) config(dir string) ledger.Config {
+func (d *books) config(dir string) ledger.Config {
 	return ledger.Config{Dir: dir, Now: d.clock.Now, Sync: journal.Never, SegmentBytes: 64 << 10, ApplyEvery: time.Hour, TickEvery: time.Hour, RecallFor: time.Second,
 		Wait: func(_ context.Context, wait time.Duration) error { d.clock.Advance(wait); return nil }}
 }
 
-func (d *desk) start(cfg ledger.Config) *ledger.Book {
+func (d *books) start(cfg ledger.Config) *ledger.Book {
 	d.t.Helper()
 	b, err := ledger.Start(d.ctx, d.store, cfg)
 	if err != nil {
@@ -175,9 +175,11 @@ func (d *desk) start(cfg ledger.Config) *ledger.Book {
 	return b
 }
 
-func (d *desk) node() *ledger.Book { return d.start(d.config(filepath.Join(d.t.TempDir(), "journal"))) }
+func (d *books) node() *ledger.Book {
+	return d.start(d.config(filepath.Join(d.t.TempDir(), "journal")))
+}
 
-func (d *desk) hold(b *ledger.Book, wallet string, amount money.Nano) *ledger.Hold {
+func (d *books) hold(b *ledger.Book, wallet string, amount money.Nano) *ledger.Hold {
 	d.t.Helper()
 	h, err := b.Hold(d.ctx, ledger.HoldRequest{Wallet: wallet, Amount: amount})
 	if err != nil {
@@ -186,7 +188,7 @@ func (d *desk) hold(b *ledger.Book, wallet string, amount money.Nano) *ledger.Ho
 	return h
 }
 
-func (d *desk) refused(b *ledger.Book, r ledger.HoldRequest) *fault.Error {
+func (d *books) refused(b *ledger.Book, r ledger.HoldRequest) *fault.Error {
 	d.t.Helper()
 	h, err := b.Hold(d.ctx, r)
 	if err == nil {
@@ -196,7 +198,7 @@ func (d *desk) refused(b *ledger.Book, r ledger.HoldRequest) *fault.Error {
 }
 
 // call is a record of a call that costs that much.
-func (d *desk) call(wallet, key string, cost money.Nano) *record.Call {
+func (d *books) call(wallet, key string, cost money.Nano) *record.Call {
 	n := d.n.Add(1)
 	c := &record.Call{Generation: fmt.Sprintf("gen-%d-%020d", d.clock.Now().Unix(), n), Request: fmt.Sprint("req_", n), User: "usr_1", Wallet: wallet, Key: key,
 		API: "completions", At: d.clock.Now(), ModelAsked: "a/b", Model: "a/b", Provider: "p", ProviderName: "P", Endpoint: "p/a/b", Status: 200, Finish: "stop",
@@ -209,7 +211,7 @@ func (d *desk) call(wallet, key string, cost money.Nano) *record.Call {
 	return c
 }
 
-func (d *desk) settle(b *ledger.Book, h *ledger.Hold, wallet string, cost money.Nano) *record.Call {
+func (d *books) settle(b *ledger.Book, h *ledger.Hold, wallet string, cost money.Nano) *record.Call {
 	d.t.Helper()
 	c := d.call(wallet, "", cost)
 	if err := b.Settle(d.ctx, h, c); err != nil {
@@ -219,12 +221,12 @@ func (d *desk) settle(b *ledger.Book, h *ledger.Hold, wallet string, cost money.
 }
 
 // spend is a hold and its settlement.
-func (d *desk) spend(b *ledger.Book, wallet string, amount money.Nano) {
+func (d *books) spend(b *ledger.Book, wallet string, amount money.Nano) {
 	d.t.Helper()
 	d.settle(b, d.hold(b, wallet, amount), wallet, amount)
 }
 
-func (d *desk) wantBalance(b ledger.Reader, wallet string, credited, charged, held money.Nano) {
+func (d *books) wantBalance(b ledger.Reader, wallet string, credited, charged, held money.Nano) {
 	d.t.Helper()
 	got, err := b.Balance(d.ctx, wallet)
 	if err != nil {
@@ -241,14 +243,14 @@ func (d *desk) wantBalance(b ledger.Reader, wallet string, credited, charged, he
 	}
 }
 
-func (d *desk) flush(b *ledger.Book) {
+func (d *books) flush(b *ledger.Book) {
 	d.t.Helper()
 	if err := b.Flush(d.ctx); err != nil {
 		d.t.Fatal(err)
 	}
 }
 
-func (d *desk) tick(b *ledger.Book) {
+func (d *books) tick(b *ledger.Book) {
 	d.t.Helper()
 	if err := b.Tick(d.ctx); err != nil {
 		d.t.Fatal(err)
@@ -256,7 +258,7 @@ func (d *desk) tick(b *ledger.Book) {
 }
 
 // balanced runs all checks of the store.
-func (d *desk) balanced() {
+func (d *books) balanced() {
 	d.t.Helper()
 	if err := unbalanced(d.ctx, d.store); err != nil {
 		d.t.Fatal(err)
@@ -276,7 +278,7 @@ func unbalanced(ctx context.Context, s ledger.Store) error {
 	return nil
 }
 
-func topUps(t *testing.T, d *desk) {
+func topUps(t *testing.T, d *books) {
 	w, other := d.wallet(0), d.wallet(0)
 	top := ledger.TopUp{Wallet: w, Source: "bank", ExternalID: "42", Amount: 3 * ruble, Actor: actor}
 	first, err := ledger.Credit(d.ctx, d.store, top, d.clock.Now())
@@ -332,7 +334,7 @@ func topUps(t *testing.T, d *desk) {
 }
 
 // onceForTwo has two wallets claim the same external id at once: one gets it, the others of the same wallet repeat it, the rest conflict.
-func onceForTwo(t *testing.T, d *desk) {
+func onceForTwo(t *testing.T, d *books) {
 	wallets := []string{d.wallet(0), d.wallet(0)}
 	var wg sync.WaitGroup
 	var credited [2]atomic.Int64
@@ -356,7 +358,7 @@ func onceForTwo(t *testing.T, d *desk) {
 	d.wantBalance(d.store, wallets[1], money.Nano(second)*ruble, 0, 0)
 }
 
-func adjustments(t *testing.T, d *desk) {
+func adjustments(t *testing.T, d *books) {
 	w := d.wallet(5 * ruble)
 	b := d.node()
 	h := d.hold(b, w, 2*ruble)
@@ -387,7 +389,7 @@ func adjustments(t *testing.T, d *desk) {
 	d.balanced()
 }
 
-func wholeCall(t *testing.T, d *desk) {
+func wholeCall(t *testing.T, d *books) {
 	w := d.wallet(10 * ruble)
 	b := d.node()
 	h, err := b.Hold(d.ctx, ledger.HoldRequest{Wallet: w, Key: "key_1", Limit: &ledger.KeyLimit{Amount: 5 * ruble, Reset: ledger.Daily}, Amount: ruble})
@@ -460,7 +462,7 @@ func wholeCall(t *testing.T, d *desk) {
 	d.balanced()
 }
 
-func uncharged(t *testing.T, d *desk) {
+func uncharged(t *testing.T, d *books) {
 	w := d.wallet(ruble)
 	b := d.node()
 	c := d.call(w, "key_1", 0)
@@ -495,7 +497,7 @@ func uncharged(t *testing.T, d *desk) {
 	d.balanced()
 }
 
-func tooLittle(t *testing.T, d *desk) {
+func tooLittle(t *testing.T, d *books) {
 	w := d.wallet(10 * ruble)
 	b := d.node()
 	h := d.hold(b, w, 4*ruble)
@@ -536,7 +538,7 @@ func tooLittle(t *testing.T, d *desk) {
 	d.balanced()
 }
 
-func keyLimits(t *testing.T, d *desk) {
+func keyLimits(t *testing.T, d *books) {
 	w := d.wallet(100 * ruble)
 	b := d.node()
 	request := func(key string, amount, limit money.Nano, reset ledger.Reset) ledger.HoldRequest {
@@ -607,7 +609,7 @@ func keyLimits(t *testing.T, d *desk) {
 	d.balanced()
 }
 
-func endsOnce(t *testing.T, d *desk) {
+func endsOnce(t *testing.T, d *books) {
 	w := d.wallet(10 * ruble)
 	b := d.node()
 	h := d.hold(b, w, 2*ruble)
@@ -636,7 +638,7 @@ func endsOnce(t *testing.T, d *desk) {
 	d.balanced()
 }
 
-func growing(t *testing.T, d *desk) {
+func growing(t *testing.T, d *books) {
 	w := d.wallet(10 * ruble)
 	b := d.node()
 	r := ledger.HoldRequest{Wallet: w, Key: "key_1", Limit: &ledger.KeyLimit{Amount: 6 * ruble}, Amount: ruble}
@@ -675,7 +677,7 @@ func growing(t *testing.T, d *desk) {
 	d.balanced()
 }
 
-func overrun(t *testing.T, d *desk) {
+func overrun(t *testing.T, d *books) {
 	w := d.wallet(10 * ruble)
 	b := d.node()
 	x, y := d.hold(b, w, 5*ruble), d.hold(b, w, 5*ruble)
@@ -697,7 +699,7 @@ func overrun(t *testing.T, d *desk) {
 	d.balanced()
 }
 
-func lastRuble(t *testing.T, d *desk) {
+func lastRuble(t *testing.T, d *books) {
 	b := d.node()
 	for round := range 20 {
 		need := money.Nano(1000 + round*37)
@@ -708,7 +710,7 @@ func lastRuble(t *testing.T, d *desk) {
 	d.balanced()
 }
 
-func lastRubleTwoNodes(t *testing.T, d *desk) {
+func lastRubleTwoNodes(t *testing.T, d *books) {
 	cfg := func() ledger.Config {
 		c := d.config(filepath.Join(t.TempDir(), "journal"))
 		c.Wait = nil // real time: both nodes live by themselves
@@ -726,7 +728,7 @@ func lastRubleTwoNodes(t *testing.T, d *desk) {
 }
 
 // race lets 200 callers hold need at once, and settle it. least to most of them must be admitted.
-func race(t *testing.T, d *desk, books []*ledger.Book, w string, need money.Nano, least, most int) {
+func race(t *testing.T, d *books, books []*ledger.Book, w string, need money.Nano, least, most int) {
 	t.Helper()
 	var admitted atomic.Int64
 	var wg sync.WaitGroup
@@ -763,7 +765,7 @@ func race(t *testing.T, d *desk, books []*ledger.Book, w string, need money.Nano
 	}
 }
 
-func replay(t *testing.T, d *desk) {
+func replay(t *testing.T, d *books) {
 	w := d.wallet(10 * ruble)
 	dir := filepath.Join(t.TempDir(), "journal")
 	var charged money.Nano
@@ -794,7 +796,7 @@ func replay(t *testing.T, d *desk) {
 	}
 }
 
-func applyTwice(t *testing.T, d *desk) {
+func applyTwice(t *testing.T, d *books) {
 	w := d.wallet(10 * ruble)
 	b := d.node()
 	var items []ledger.Recorded
@@ -836,7 +838,7 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-func tornJournal(t *testing.T, d *desk) {
+func tornJournal(t *testing.T, d *books) {
 	w := d.wallet(10 * ruble)
 	dir := filepath.Join(t.TempDir(), "journal")
 	b := d.start(d.config(dir))
@@ -849,7 +851,7 @@ func tornJournal(t *testing.T, d *desk) {
 	torn(t, d, dir, w)
 }
 
-func recall(t *testing.T, d *desk) {
+func recall(t *testing.T, d *books) {
 	w := d.wallet(100 * ruble)
 	one := d.node()
 	h := d.hold(one, w, 10*ruble)
@@ -898,7 +900,7 @@ func recall(t *testing.T, d *desk) {
 
 // whoSeesHolds: a node shows the present holds of its calls, others show them as of its last sign of life. Money that a node has leased
 // without holding it is never shown as held.
-func whoSeesHolds(t *testing.T, d *desk) {
+func whoSeesHolds(t *testing.T, d *books) {
 	w := d.wallet(100 * ruble)
 	one, other := d.node(), d.node()
 	beat := func(b *ledger.Book) {
@@ -958,7 +960,7 @@ func whoSeesHolds(t *testing.T, d *desk) {
 	d.balanced()
 }
 
-func deadNode(t *testing.T, d *desk) {
+func deadNode(t *testing.T, d *books) {
 	w := d.wallet(10 * ruble)
 	dead, alive := d.node(), d.node()
 	d.hold(dead, w, 8*ruble)
@@ -977,7 +979,7 @@ func deadNode(t *testing.T, d *desk) {
 	d.balanced()
 }
 
-func frozenNode(t *testing.T, d *desk) {
+func frozenNode(t *testing.T, d *books) {
 	w := d.wallet(1000 * ruble)
 	frozen, other := d.node(), d.node()
 	h, idle := d.hold(frozen, w, 4*ruble), d.hold(frozen, w, ruble)
@@ -1017,7 +1019,7 @@ func frozenNode(t *testing.T, d *desk) {
 }
 
 // fencing is frozenNode at the store alone: not even a question that was under way may bring money to a closed epoch.
-func fencing(t *testing.T, d *desk) {
+func fencing(t *testing.T, d *books) {
 	w := d.wallet(10 * ruble)
 	const node = "node_1"
 	must(d.store.Position(d.ctx, node))
@@ -1056,7 +1058,7 @@ func fencing(t *testing.T, d *desk) {
 }
 
 // coverOverrun: the cost of a call beyond its hold must not be taken from the money that covers another.
-func coverOverrun(t *testing.T, d *desk) {
+func coverOverrun(t *testing.T, d *books) {
 	w := d.wallet(20 * ruble)
 	one, two := d.node(), d.node()
 	x, y := d.hold(one, w, 5*ruble), d.hold(one, w, 5*ruble)
@@ -1116,7 +1118,7 @@ func (a *away) Return(ctx context.Context, node string, rs []ledger.Return) erro
 }
 
 // closedUnheard has the store close a lease, and the node not learn of it. What was charged of it does not count twice when the store goes away.
-func closedUnheard(t *testing.T, d *desk) {
+func closedUnheard(t *testing.T, d *books) {
 	a := &away{LedgerStore: d.store}
 	d.store = a
 	w := d.wallet(1000 * ruble)
@@ -1141,7 +1143,7 @@ func closedUnheard(t *testing.T, d *desk) {
 	d.balanced()
 }
 
-func storeAway(t *testing.T, d *desk) {
+func storeAway(t *testing.T, d *books) {
 	a := &away{LedgerStore: d.store}
 	d.store = a
 	w, other := d.wallet(1000*ruble), d.wallet(10*ruble)
@@ -1200,7 +1202,7 @@ func storeAway(t *testing.T, d *desk) {
 	d.balanced()
 }
 
-func noLeak(t *testing.T, d *desk) {
+func noLeak(t *testing.T, d *books) {
 	b := d.node()
 	var wallets []string
 	for range 5 {
@@ -1238,7 +1240,7 @@ func noLeak(t *testing.T, d *desk) {
 	d.balanced()
 }
 
-func clockSteps(t *testing.T, d *desk) {
+func clockSteps(t *testing.T, d *books) {
 	w := d.wallet(100 * ruble)
 	b, other := d.node(), d.node()
 	h := d.hold(b, w, ruble)
@@ -1253,7 +1255,7 @@ func clockSteps(t *testing.T, d *desk) {
 	d.balanced()
 }
 
-func manyAtOnce(t *testing.T, d *desk) {
+func manyAtOnce(t *testing.T, d *books) {
 	cfg := d.config(filepath.Join(t.TempDir(), "journal"))
 	cfg.ApplyEvery, cfg.TickEvery = time.Millisecond, time.Millisecond
 	b := d.start(cfg)
@@ -1308,7 +1310,7 @@ func manyAtOnce(t *testing.T, d *desk) {
 	}
 }
 
-func activity(t *testing.T, d *desk) {
+func activity(t *testing.T, d *books) {
 	w := d.wallet(100 * ruble)
 	b := d.node()
 	add := func(day time.Duration, key, model string, cost money.Nano) {
@@ -1351,7 +1353,7 @@ func activity(t *testing.T, d *desk) {
 }
 
 // paidTokens counts what was paid for, by wallet: not what was free, failed or given back.
-func paidTokens(t *testing.T, d *desk) {
+func paidTokens(t *testing.T, d *books) {
 	b := d.node()
 	w, v := d.wallet(100*ruble), d.wallet(100*ruble)
 	add := func(wallet string, day time.Duration, model string, cost money.Nano, edit func(*record.Call)) *record.Call {
@@ -1398,7 +1400,7 @@ func paidTokens(t *testing.T, d *desk) {
 	d.balanced()
 }
 
-func oneProcess(t *testing.T, d *desk) {
+func oneProcess(t *testing.T, d *books) {
 	dir := filepath.Join(t.TempDir(), "journal")
 	b := d.start(d.config(dir))
 	if _, err := ledger.Start(d.ctx, d.store, d.config(dir)); !fault.Is(err, fault.Conflict) {
@@ -1414,7 +1416,7 @@ func oneProcess(t *testing.T, d *desk) {
 }
 
 // awkwardCall has NUL and broken UTF-8 wherever foreign text could end up.
-func awkwardCall(t *testing.T, d *desk) {
+func awkwardCall(t *testing.T, d *books) {
 	const bad = "a\x00b\xff"
 	w := d.wallet(10 * ruble)
 	b := d.node()
@@ -1445,7 +1447,7 @@ func awkwardCall(t *testing.T, d *desk) {
 }
 
 // largestCall has more than can be kept in each field that somebody else fills: it is charged like any other.
-func largestCall(t *testing.T, d *desk) {
+func largestCall(t *testing.T, d *books) {
 	w := d.wallet(10 * ruble)
 	cfg := d.config(filepath.Join(t.TempDir(), "journal"))
 	cfg.SegmentBytes = 2 << 20

@@ -15,7 +15,7 @@ import (
 
 // torn cuts the only file of a journal with three settlements of one ruble, first at its beginning and at last after its end,
 // and starts a node on each piece. The store lacks all three, so each piece that holds one more whole record adds its charge.
-func torn(t *testing.T, d *desk, dir, w string) {
+func torn(t *testing.T, d *books, dir, w string) {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(dir, "*.wal"))
 	if err != nil || len(names) != 1 {
@@ -63,7 +63,7 @@ func torn(t *testing.T, d *desk, dir, w string) {
 	d.balanced()
 }
 
-func diskFull(t *testing.T, d *desk) {
+func diskFull(t *testing.T, d *books) {
 	w := d.wallet(100 * ruble)
 	var full atomic.Bool
 	cfg := d.config(filepath.Join(t.TempDir(), "journal"))

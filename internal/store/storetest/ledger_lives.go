@@ -15,7 +15,7 @@ import (
 )
 
 // poison: a charge that the database can never take is set aside, and those around it are posted.
-func poison(t *testing.T, d *desk) {
+func poison(t *testing.T, d *books) {
 	const most = 1_000_000_000 * ruble // of one call; ten of them are more than a wallet can have been charged
 	rich, w := d.wallet(ruble), d.wallet(100*ruble)
 	b := d.node()
@@ -70,7 +70,7 @@ func poison(t *testing.T, d *desk) {
 }
 
 // mentions looks for a failed check whose text has a word.
-func (d *desk) mentions(name, word string) {
+func (d *books) mentions(name, word string) {
 	d.t.Helper()
 	r, err := ledger.Verify(d.ctx, d.store, "", ledger.Anchor{}, time.Time{})
 	if err != nil {
@@ -85,7 +85,7 @@ func (d *desk) mentions(name, word string) {
 }
 
 // asidePosted: a charge that was set aside can be posted once, when the reason no longer exists.
-func asidePosted(t *testing.T, d *desk) {
+func asidePosted(t *testing.T, d *books) {
 	w := d.wallet(10 * ruble)
 	node := "node_aside"
 	if _, err := d.store.Position(d.ctx, node); err != nil {
@@ -121,7 +121,7 @@ func asidePosted(t *testing.T, d *desk) {
 }
 
 // copied starts a node on a copy of another one's folder, while that runs or after it: what each of them delivered is charged once.
-func copied(t *testing.T, d *desk) {
+func copied(t *testing.T, d *books) {
 	for name, killed := range map[string]bool{"beside the original": false, "after the original was killed": true} {
 		w := d.wallet(1000 * ruble)
 		dir, other := filepath.Join(t.TempDir(), "journal"), filepath.Join(t.TempDir(), "journal")
@@ -187,7 +187,7 @@ func copied(t *testing.T, d *desk) {
 }
 
 // nextBeat: a node that settles nothing detects with its next beat that another has its identity.
-func nextBeat(t *testing.T, d *desk) {
+func nextBeat(t *testing.T, d *books) {
 	dir, other := filepath.Join(t.TempDir(), "journal"), filepath.Join(t.TempDir(), "journal")
 	reported := 0
 	cfg := d.config(dir)
@@ -210,7 +210,7 @@ func nextBeat(t *testing.T, d *desk) {
 }
 
 // otherBooks: a journal is not posted into a database that it was not written for, and nothing is changed by trying.
-func otherBooks(t *testing.T, d *desk, other LedgerStore) {
+func otherBooks(t *testing.T, d *books, other LedgerStore) {
 	w := d.wallet(10 * ruble)
 	dir := filepath.Join(t.TempDir(), "journal")
 	b := d.start(d.config(dir))

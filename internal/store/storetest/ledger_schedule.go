@@ -60,7 +60,7 @@ func anySchedule(t *testing.T, open func(t *testing.T, now func() time.Time) Led
 
 type model struct {
 	t       *rapid.T
-	desk    *desk
+	desk    *books
 	dir     string
 	nodes   []*modelNode
 	wallets []*modelWallet

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// life says of a table why it does not grow for ever by what one account does.
-type life struct {
+// retention says of a table why it does not grow for ever by what one account does.
+type retention struct {
 	grows string // who makes its rows grow in number
 	bound string // what bounds the rows of one account
 	ends  string // who deletes them, or why they stay
@@ -22,14 +22,14 @@ const (
 )
 
 // lives has a row for each table of the store.
-var lives = map[string]life{
+var lives = map[string]retention{
 	"users":        {byUsers, "one: a sign-up needs a mailbox, an invitation or another provider, and mails are bounded by network", "never: the ledger names them"},
 	"wallets":      {byUsers, "one", asMoney},
 	"api_keys":     {byUsers, "apikey.MaxPerUser that work, store.MostDeletedKeys that do not, and those that calls name", "the insert of another key; those that calls name stay"},
 	"audit":        {byUsers, "quota changes_per_day and the sign-ins of a day; the rest is bounded by money or by mails", "never: the chain is whole"},
 	"logins":       {byUsers, "one", withAccount},
-	"sessions":     {byUsers, "20", "person.Sweep"},
-	"tokens":       {byUsers, "some of each kind for a user, an address or a network", "person.Sweep"},
+	"sessions":     {byUsers, "20", "auth.Sweep"},
+	"tokens":       {byUsers, "some of each kind for a user, an address or a network", "auth.Sweep"},
 	"passkeys":     {byUsers, "20", withAccount},
 	"identities":   {byUsers, "20", withAccount},
 	"second_steps": {byUsers, "one", withAccount},

@@ -8,26 +8,26 @@ import (
 
 	"weir/internal/apikey"
 	"weir/internal/audit"
+	"weir/internal/auth"
 	"weir/internal/fault"
-	"weir/internal/person"
 )
 
 // moving is a link to a new address of a user, and what undoes it.
-func moving(user, to, from string, when time.Time) (link, undo person.Token) {
-	link = person.Token{Hash: person.SumOf(apikey.NewID("")), ID: apikey.NewID("tok_"), Kind: person.Address, User: user, Email: to, CreatedAt: when, ExpiresAt: when.Add(24 * time.Hour)}
-	undo = person.Token{Hash: person.SumOf(apikey.NewID("")), ID: apikey.NewID("tok_"), Kind: person.Undo, User: user, Email: from, CreatedAt: when, ExpiresAt: when.Add(7 * 24 * time.Hour)}
+func moving(user, to, from string, when time.Time) (link, undo auth.Token) {
+	link = auth.Token{Hash: auth.SumOf(apikey.NewID("")), ID: apikey.NewID("tok_"), Kind: auth.Address, User: user, Email: to, CreatedAt: when, ExpiresAt: when.Add(24 * time.Hour)}
+	undo = auth.Token{Hash: auth.SumOf(apikey.NewID("")), ID: apikey.NewID("tok_"), Kind: auth.Undo, User: user, Email: from, CreatedAt: when, ExpiresAt: when.Add(7 * 24 * time.Hour)}
 	return link, undo
 }
 
 // move gives a user an address, and returns what undoes it.
-func move(t *testing.T, s PeopleStore, user, to, from string, when time.Time) person.Token {
+func move(t *testing.T, s PeopleStore, user, to, from string, when time.Time) auth.Token {
 	t.Helper()
 	link, _ := moving(user, to, from, when)
-	if done, err := s.AddMove(t.Context(), link, person.Token{}, 100, 100, event(audit.AddressAsked)); err != nil || !done {
+	if done, err := s.AddMove(t.Context(), link, auth.Token{}, 100, 100, event(audit.AddressAsked)); err != nil || !done {
 		t.Fatalf("%v, %v", done, err)
 	}
 	_, undo := moving(user, to, from, when)
-	ok(t, s.Move(t.Context(), person.Move{User: user, Email: to, Use: link.Hash, Undo: undo, Now: when, Event: event(audit.AddressMoved)}))
+	ok(t, s.Move(t.Context(), auth.Move{User: user, Email: to, Use: link.Hash, Undo: undo, Now: when, Event: event(audit.AddressMoved)}))
 	return undo
 }
 
@@ -42,7 +42,7 @@ func wantEmail(t *testing.T, s PeopleStore, user, want string) {
 func moves(t *testing.T, s PeopleStore) {
 	u, other := mustPerson(t, s, "anna@example.org"), mustPerson(t, s, "boris@example.org")
 	kept, ended, foreign := mustSession(t, s, u.ID, nil), mustSession(t, s, u.ID, nil), mustSession(t, s, other.ID, nil)
-	reset := mustToken(t, s, person.Reset, func(n *person.Token) { n.User, n.Email = u.ID, "anna@example.org" })
+	reset := mustToken(t, s, auth.Reset, func(n *auth.Token) { n.User, n.Email = u.ID, "anna@example.org" })
 	link, undo := moving(u.ID, "new@example.org", "anna@example.org", at)
 	done, err := s.AddMove(t.Context(), link, undo, 5, 3, event(audit.AddressAsked))
 	if err != nil || !done {
@@ -50,12 +50,12 @@ func moves(t *testing.T, s PeopleStore) {
 	}
 	wantEmail(t, s, u.ID, "anna@example.org")
 	_, later := moving(u.ID, "", "anna@example.org", at.Add(time.Minute))
-	n := person.Move{User: u.ID, Email: "new@example.org", Use: link.Hash, Keep: kept.Hash, Undo: later, Now: at.Add(time.Minute), Event: event(audit.AddressMoved)}
-	for name, change := range map[string]func(*person.Move){
-		"another user":    func(n *person.Move) { n.User = other.ID },
-		"another address": func(n *person.Move) { n.Email = "third@example.org" },
-		"another link":    func(n *person.Move) { n.Use = undo.Hash },
-		"too late":        func(n *person.Move) { n.Now = link.ExpiresAt },
+	n := auth.Move{User: u.ID, Email: "new@example.org", Use: link.Hash, Keep: kept.Hash, Undo: later, Now: at.Add(time.Minute), Event: event(audit.AddressMoved)}
+	for name, change := range map[string]func(*auth.Move){
+		"another user":    func(n *auth.Move) { n.User = other.ID },
+		"another address": func(n *auth.Move) { n.Email = "third@example.org" },
+		"another link":    func(n *auth.Move) { n.Use = undo.Hash },
+		"too late":        func(n *auth.Move) { n.Now = link.ExpiresAt },
 	} {
 		wrong := n
 		change(&wrong)
@@ -76,11 +76,11 @@ func moves(t *testing.T, s PeopleStore) {
 			t.Errorf("a session goes on: %v; want %v", err == nil, want)
 		}
 	}
-	_, err = s.TokenBy(t.Context(), person.Reset, reset.Hash, at)
+	_, err = s.TokenBy(t.Context(), auth.Reset, reset.Hash, at)
 	wantKind(t, err, fault.NotFound)
 	// somebody without an address gets a login
 	bare := mustUser(t, s)
-	ok(t, s.Move(t.Context(), person.Move{User: bare.ID, Email: "bare@example.org", Now: at, Event: event(audit.AddressMoved)}))
+	ok(t, s.Move(t.Context(), auth.Move{User: bare.ID, Email: "bare@example.org", Now: at, Event: event(audit.AddressMoved)}))
 	if l, err := s.LoginOf(t.Context(), bare.ID); err != nil || l.Email != "bare@example.org" || l.Password != "" || !l.Confirmed {
 		t.Fatalf("%+v, %v", l, err)
 	}
@@ -95,15 +95,15 @@ func unmoves(t *testing.T, s PeopleStore) {
 	// no account takes an address that may come back: by signing up, by a login or by moving there
 	n, l := newPerson(apikey.User, "a@example.org")
 	wantKind(t, s.AddPerson(t.Context(), n, l, nil, "", event(audit.UserCreated)), fault.Conflict)
-	wantKind(t, s.AddLogin(t.Context(), person.Login{User: mustUser(t, s).ID, Email: "b@example.org", CreatedAt: at}, "", event(audit.LoginAdded)), fault.Conflict)
-	wantKind(t, s.Move(t.Context(), person.Move{User: other.ID, Email: "a@example.org", Now: at, Event: event(audit.AddressMoved)}), fault.Conflict)
-	wantKind(t, s.Move(t.Context(), person.Move{User: other.ID, Email: "d@example.org", Now: at, Event: event(audit.AddressMoved)}), fault.Conflict)
+	wantKind(t, s.AddLogin(t.Context(), auth.Login{User: mustUser(t, s).ID, Email: "b@example.org", CreatedAt: at}, "", event(audit.LoginAdded)), fault.Conflict)
+	wantKind(t, s.Move(t.Context(), auth.Move{User: other.ID, Email: "a@example.org", Now: at, Event: event(audit.AddressMoved)}), fault.Conflict)
+	wantKind(t, s.Move(t.Context(), auth.Move{User: other.ID, Email: "d@example.org", Now: at, Event: event(audit.AddressMoved)}), fault.Conflict)
 	wantEmail(t, s, other.ID, "other@example.org")
 
 	session := mustSession(t, s, u.ID, nil)
-	reset := mustToken(t, s, person.Reset, func(n *person.Token) { n.User = u.ID })
+	reset := mustToken(t, s, auth.Reset, func(n *auth.Token) { n.User = u.ID })
 	open, _ := moving(u.ID, "e@example.org", "d@example.org", at.Add(3*time.Minute))
-	if done, err := s.AddMove(t.Context(), open, person.Token{}, 100, 100, event(audit.AddressAsked)); err != nil || !done {
+	if done, err := s.AddMove(t.Context(), open, auth.Token{}, 100, 100, event(audit.AddressAsked)); err != nil || !done {
 		t.Fatal(err)
 	}
 	now := at.Add(time.Hour)
@@ -114,19 +114,19 @@ func unmoves(t *testing.T, s PeopleStore) {
 	ok(t, s.Unmove(t.Context(), second, now, event(audit.AddressKept)))
 	wantEmail(t, s, u.ID, "b@example.org")
 	// what came later is over: the thief's own undo, the open change, links and sessions
-	for _, undo := range []person.Token{second, third} {
+	for _, undo := range []auth.Token{second, third} {
 		wantKind(t, s.Unmove(t.Context(), undo, now, event(audit.AddressKept)), fault.NotFound)
 	}
-	wantKind(t, s.Move(t.Context(), person.Move{User: u.ID, Email: open.Email, Use: open.Hash, Now: now, Event: event(audit.AddressMoved)}), fault.NotFound)
+	wantKind(t, s.Move(t.Context(), auth.Move{User: u.ID, Email: open.Email, Use: open.Hash, Now: now, Event: event(audit.AddressMoved)}), fault.NotFound)
 	_, _, err := s.SessionBy(t.Context(), session.Hash)
 	wantKind(t, err, fault.NotFound)
-	_, err = s.TokenBy(t.Context(), person.Reset, reset.Hash, at)
+	_, err = s.TokenBy(t.Context(), auth.Reset, reset.Hash, at)
 	wantKind(t, err, fault.NotFound)
 	// the undo from before still works, and the address that its account cannot take back any more is free
 	ok(t, s.Unmove(t.Context(), first, now, event(audit.AddressKept)))
 	wantEmail(t, s, u.ID, "a@example.org")
-	ok(t, s.Move(t.Context(), person.Move{User: other.ID, Email: "c@example.org", Now: now, Event: event(audit.AddressMoved)}))
-	ok(t, s.Move(t.Context(), person.Move{User: other.ID, Email: "third@example.org", Now: second.ExpiresAt, Event: event(audit.AddressMoved)}))
+	ok(t, s.Move(t.Context(), auth.Move{User: other.ID, Email: "c@example.org", Now: now, Event: event(audit.AddressMoved)}))
+	ok(t, s.Move(t.Context(), auth.Move{User: other.ID, Email: "third@example.org", Now: second.ExpiresAt, Event: event(audit.AddressMoved)}))
 }
 
 // movesMost is what one user, and all users together, may ask for.
@@ -165,7 +165,7 @@ func movesMost(t *testing.T, s PeopleStore) {
 	if done, err := ask(b.ID, "two@example.org", at.Add(2*time.Minute)); err != nil || !done {
 		t.Fatal(err)
 	}
-	_, err := s.TokenBy(t.Context(), person.Address, first.Hash, at)
+	_, err := s.TokenBy(t.Context(), auth.Address, first.Hash, at)
 	wantKind(t, err, fault.NotFound)
 	ok(t, s.Unmove(t.Context(), undo, at.Add(3*time.Minute), event(audit.AddressKept)))
 	if done, err := ask(b.ID, "one@example.org", at.Add(4*time.Minute)); err != nil || !done {
@@ -195,7 +195,7 @@ func movesRace(t *testing.T, s PeopleStore) {
 		u := mustPerson(t, s, apikey.NewID("")+"@example.org")
 		wg.Go(func() {
 			_, undo := moving(u.ID, "", u.ID+"@example.org", at)
-			count(s.Move(t.Context(), person.Move{User: u.ID, Email: want, Undo: undo, Now: at, Event: event(audit.AddressMoved)}))
+			count(s.Move(t.Context(), auth.Move{User: u.ID, Email: want, Undo: undo, Now: at, Event: event(audit.AddressMoved)}))
 		})
 	}
 	wg.Go(func() {
@@ -211,7 +211,7 @@ func movesRace(t *testing.T, s PeopleStore) {
 	ok(t, err)
 	_, undo := moving(owner.User, "", want, at)
 	wg.Go(func() {
-		if err := s.Move(t.Context(), person.Move{User: owner.User, Email: "left@example.org", Undo: undo, Now: at, Event: event(audit.AddressMoved)}); err != nil {
+		if err := s.Move(t.Context(), auth.Move{User: owner.User, Email: "left@example.org", Undo: undo, Now: at, Event: event(audit.AddressMoved)}); err != nil {
 			t.Error(err)
 		}
 	})

@@ -14,13 +14,13 @@ import (
 	"weir/internal/account"
 	"weir/internal/apikey"
 	"weir/internal/audit"
+	"weir/internal/auth"
 	"weir/internal/catalog"
 	"weir/internal/fault"
 	"weir/internal/ledger"
 	"weir/internal/money"
 	"weir/internal/notify"
 	"weir/internal/payment"
-	"weir/internal/person"
 	"weir/internal/report"
 	"weir/internal/webhook"
 )
@@ -143,7 +143,7 @@ func (w *town) node() (*notify.Manager, *notify.Watcher) {
 func (w *town) resident(name string) account.User {
 	w.t.Helper()
 	u := account.User{ID: apikey.NewID("usr_"), Name: name, Wallet: apikey.NewID("wal_"), Role: apikey.User, CreatedAt: payAt}
-	l := person.Login{User: u.ID, Email: name + "@example.org", Password: "$argon2id$...", Confirmed: true, CreatedAt: payAt}
+	l := auth.Login{User: u.ID, Email: name + "@example.org", Password: "$argon2id$...", Confirmed: true, CreatedAt: payAt}
 	ok(w.t, w.store.AddPerson(w.t.Context(), u, l, nil, "", event(audit.UserCreated)))
 	w.has(u, 100*money.Ruble, 30)
 	return u

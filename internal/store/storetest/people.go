@@ -13,14 +13,14 @@ import (
 	"weir/internal/account"
 	"weir/internal/apikey"
 	"weir/internal/audit"
+	"weir/internal/auth"
 	"weir/internal/fault"
-	"weir/internal/person"
 )
 
 // PeopleStore is what People checks.
 type PeopleStore interface {
 	AccountStore
-	person.Store
+	auth.Store
 }
 
 // People checks what a store does for those who sign in. open gives an empty store, and closes it after the test.
@@ -70,9 +70,9 @@ func ok(t *testing.T, err error) {
 	}
 }
 
-func newPerson(role apikey.Role, email string) (account.User, person.Login) {
+func newPerson(role apikey.Role, email string) (account.User, auth.Login) {
 	u := account.User{ID: apikey.NewID("usr_"), Name: "Анна", Wallet: apikey.NewID("wal_"), Role: role, CreatedAt: at}
-	return u, person.Login{User: u.ID, Email: email, Password: "$argon2id$...", CreatedAt: at}
+	return u, auth.Login{User: u.ID, Email: email, Password: "$argon2id$...", CreatedAt: at}
 }
 
 func mustPerson(t *testing.T, s PeopleStore, email string) account.User {
@@ -82,12 +82,12 @@ func mustPerson(t *testing.T, s PeopleStore, email string) account.User {
 	return u
 }
 
-func newSession(user string) person.Session {
-	return person.Session{ID: apikey.NewID("ses_"), Hash: person.SumOf(apikey.NewID("")), User: user, Method: "password", CreatedAt: at, ProvedAt: at, SeenAt: at.Add(time.Second),
+func newSession(user string) auth.Session {
+	return auth.Session{ID: apikey.NewID("ses_"), Hash: auth.SumOf(apikey.NewID("")), User: user, Method: "password", CreatedAt: at, ProvedAt: at, SeenAt: at.Add(time.Second),
 		ExpiresAt: at.Add(time.Hour), Address: "192.0.2.7", Agent: "Firefox"}
 }
 
-func mustSession(t *testing.T, s PeopleStore, user string, edit func(*person.Session)) person.Session {
+func mustSession(t *testing.T, s PeopleStore, user string, edit func(*auth.Session)) auth.Session {
 	t.Helper()
 	n := newSession(user)
 	if edit != nil {
@@ -97,9 +97,9 @@ func mustSession(t *testing.T, s PeopleStore, user string, edit func(*person.Ses
 	return n
 }
 
-func mustToken(t *testing.T, s PeopleStore, kind string, edit func(*person.Token)) person.Token {
+func mustToken(t *testing.T, s PeopleStore, kind string, edit func(*auth.Token)) auth.Token {
 	t.Helper()
-	n := person.Token{Hash: person.SumOf(apikey.NewID("")), ID: apikey.NewID("tok_"), Kind: kind, CreatedAt: at, ExpiresAt: at.Add(time.Hour)}
+	n := auth.Token{Hash: auth.SumOf(apikey.NewID("")), ID: apikey.NewID("tok_"), Kind: kind, CreatedAt: at, ExpiresAt: at.Add(time.Hour)}
 	if edit != nil {
 		edit(&n)
 	}
@@ -110,16 +110,16 @@ func mustToken(t *testing.T, s PeopleStore, kind string, edit func(*person.Token
 func personRoundTrip(t *testing.T, s PeopleStore) {
 	u, l := newPerson(apikey.Operator, "anna@example.org")
 	l.Confirmed = true
-	i := person.Identity{Issuer: "https://id.example.org", Subject: "42", User: u.ID, Email: "a@example.org", CreatedAt: at}
+	i := auth.Identity{Issuer: "https://id.example.org", Subject: "42", User: u.ID, Email: "a@example.org", CreatedAt: at}
 	ok(t, s.AddPerson(t.Context(), u, l, &i, "", event(audit.UserCreated)))
 	p, err := s.PersonOf(t.Context(), u.ID)
 	ok(t, err)
-	if d := cmp.Diff(person.Person{User: u, Email: l.Email, Confirmed: true, HasPassword: true}, p); d != "" {
+	if d := cmp.Diff(auth.Person{User: u, Email: l.Email, Confirmed: true, HasPassword: true}, p); d != "" {
 		t.Fatal(d)
 	}
-	for _, find := range []func() (person.Login, error){
-		func() (person.Login, error) { return s.LoginByEmail(t.Context(), l.Email) },
-		func() (person.Login, error) { return s.LoginOf(t.Context(), u.ID) },
+	for _, find := range []func() (auth.Login, error){
+		func() (auth.Login, error) { return s.LoginByEmail(t.Context(), l.Email) },
+		func() (auth.Login, error) { return s.LoginOf(t.Context(), u.ID) },
 	} {
 		got, err := find()
 		ok(t, err)
@@ -139,7 +139,7 @@ func personRoundTrip(t *testing.T, s PeopleStore) {
 	bare := mustUser(t, s)
 	p, err = s.PersonOf(t.Context(), bare.ID)
 	ok(t, err)
-	if d := cmp.Diff(person.Person{User: bare}, p); d != "" {
+	if d := cmp.Diff(auth.Person{User: bare}, p); d != "" {
 		t.Fatal(d)
 	}
 }
@@ -160,7 +160,7 @@ func personTwice(t *testing.T, s PeopleStore) {
 }
 
 func personRace(t *testing.T, s PeopleStore) {
-	token := mustToken(t, s, person.Invitation, nil)
+	token := mustToken(t, s, auth.Invitation, nil)
 	var made atomic.Int64
 	var wg sync.WaitGroup
 	for range 6 {
@@ -184,7 +184,7 @@ func personRace(t *testing.T, s PeopleStore) {
 
 func loginLater(t *testing.T, s PeopleStore) {
 	u := mustUser(t, s)
-	l := person.Login{User: u.ID, Email: "anna@example.org", Password: "x", CreatedAt: at}
+	l := auth.Login{User: u.ID, Email: "anna@example.org", Password: "x", CreatedAt: at}
 	ok(t, s.AddLogin(t.Context(), l, "", event(audit.LoginAdded)))
 	l.Email = "other@example.org"
 	wantKind(t, s.AddLogin(t.Context(), l, "", event(audit.LoginAdded)), fault.Conflict)
@@ -208,7 +208,7 @@ func firstAdministrator(t *testing.T, s PeopleStore) {
 	if got.ID != u.ID || canSignIn {
 		t.Fatalf("%s, can sign in: %v; want %s, who cannot", got.ID, canSignIn, u.ID)
 	}
-	ok(t, s.AddPasskey(t.Context(), person.Passkey{ID: "k", User: u.ID, CreatedAt: at}, 1, event(audit.PasskeyAdded)))
+	ok(t, s.AddPasskey(t.Context(), auth.Passkey{ID: "k", User: u.ID, CreatedAt: at}, 1, event(audit.PasskeyAdded)))
 	if _, canSignIn, err = s.FirstAdministrator(t.Context()); err != nil || !canSignIn {
 		t.Fatalf("an administrator with a passkey cannot sign in: %v", err)
 	}
@@ -236,15 +236,15 @@ func sessionRoundTrip(t *testing.T, s PeopleStore) {
 	if got, _, err = s.SessionBy(t.Context(), want.Hash); err != nil || got != want {
 		t.Fatalf("after a proof: %+v, %v", got, err)
 	}
-	_, _, err = s.SessionBy(t.Context(), person.SumOf("other"))
+	_, _, err = s.SessionBy(t.Context(), auth.SumOf("other"))
 	wantKind(t, err, fault.NotFound)
-	wantKind(t, s.TouchSession(t.Context(), person.SumOf("other"), later, true), fault.NotFound)
+	wantKind(t, s.TouchSession(t.Context(), auth.SumOf("other"), later, true), fault.NotFound)
 }
 
 func sessionsMost(t *testing.T, s PeopleStore) {
 	u, other := mustPerson(t, s, "anna@example.org"), mustPerson(t, s, "boris@example.org")
 	kept := mustSession(t, s, other.ID, nil)
-	var all []person.Session
+	var all []auth.Session
 	for i := range 5 {
 		n := newSession(u.ID)
 		n.SeenAt = at.Add(time.Duration(i) * time.Second)
@@ -253,7 +253,7 @@ func sessionsMost(t *testing.T, s PeopleStore) {
 	}
 	got, err := s.SessionsOf(t.Context(), u.ID, at)
 	ok(t, err)
-	if d := cmp.Diff([]person.Session{all[4], all[3], all[2]}, got); d != "" {
+	if d := cmp.Diff([]auth.Session{all[4], all[3], all[2]}, got); d != "" {
 		t.Fatal(d)
 	}
 	if got, err = s.SessionsOf(t.Context(), other.ID, at); err != nil || len(got) != 1 || got[0] != kept {
@@ -276,7 +276,7 @@ func sessionsEnd(t *testing.T, s PeopleStore) {
 	if err != nil || n != 1 {
 		t.Fatalf("%d sessions ended, %v; want 1", n, err)
 	}
-	for _, left := range []person.Session{two, foreign} {
+	for _, left := range []auth.Session{two, foreign} {
 		if _, _, err := s.SessionBy(t.Context(), left.Hash); err != nil {
 			t.Fatal(err)
 		}
@@ -289,7 +289,7 @@ func passwordEnds(t *testing.T, s PeopleStore) {
 	ok(t, s.SetPassword(t.Context(), u.ID, "new", two.Hash, "", true, at, event(audit.PasswordSet)))
 	_, _, err := s.SessionBy(t.Context(), one.Hash)
 	wantKind(t, err, fault.NotFound)
-	for _, left := range []person.Session{two, foreign} {
+	for _, left := range []auth.Session{two, foreign} {
 		if _, _, err := s.SessionBy(t.Context(), left.Hash); err != nil {
 			t.Fatal(err)
 		}
@@ -316,8 +316,8 @@ func firstProof(t *testing.T, s PeopleStore) {
 	} {
 		u, l := newPerson(c.role, fmt.Sprintf("p%d@example.org", len(name)))
 		l.Confirmed = c.confirmed
-		ok(t, s.AddPerson(t.Context(), u, l, &person.Identity{Issuer: "https://id.example.org", Subject: name, User: u.ID, CreatedAt: at}, "", event(audit.UserCreated)))
-		ok(t, s.AddPasskey(t.Context(), person.Passkey{ID: name, User: u.ID, CreatedAt: at}, 20, event(audit.PasskeyAdded)))
+		ok(t, s.AddPerson(t.Context(), u, l, &auth.Identity{Issuer: "https://id.example.org", Subject: name, User: u.ID, CreatedAt: at}, "", event(audit.UserCreated)))
+		ok(t, s.AddPasskey(t.Context(), auth.Passkey{ID: name, User: u.ID, CreatedAt: at}, 20, event(audit.PasskeyAdded)))
 		if c.second {
 			ok(t, s.SetSecondStep(t.Context(), u.ID, true, "", at, event(audit.SecondStepOn)))
 		}
@@ -343,10 +343,10 @@ func firstProof(t *testing.T, s PeopleStore) {
 }
 
 func tokenOnce(t *testing.T, s PeopleStore) {
-	want := mustToken(t, s, person.Invitation, func(n *person.Token) {
+	want := mustToken(t, s, auth.Invitation, func(n *auth.Token) {
 		n.User, n.Email, n.Role, n.Note, n.Data = "usr_x", "a@example.org", apikey.Operator, "for Anna", "{}"
 	})
-	got, err := s.TokenBy(t.Context(), person.Invitation, want.Hash, at)
+	got, err := s.TokenBy(t.Context(), auth.Invitation, want.Hash, at)
 	ok(t, err)
 	if d := cmp.Diff(want, got); d != "" {
 		t.Fatal(d)
@@ -354,35 +354,35 @@ func tokenOnce(t *testing.T, s PeopleStore) {
 	for name, try := range map[string]struct {
 		kind, hash string
 		at         time.Time
-	}{"another kind": {person.Reset, want.Hash, at}, "another text": {person.Invitation, person.SumOf("x"), at}, "too late": {person.Invitation, want.Hash, want.ExpiresAt}} {
+	}{"another kind": {auth.Reset, want.Hash, at}, "another text": {auth.Invitation, auth.SumOf("x"), at}, "too late": {auth.Invitation, want.Hash, want.ExpiresAt}} {
 		if _, err := s.UseToken(t.Context(), try.kind, try.hash, try.at); !fault.Is(err, fault.NotFound) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	list, err := s.Tokens(t.Context(), person.Invitation, at)
+	list, err := s.Tokens(t.Context(), auth.Invitation, at)
 	ok(t, err)
-	if d := cmp.Diff([]person.Token{want}, list); d != "" {
+	if d := cmp.Diff([]auth.Token{want}, list); d != "" {
 		t.Fatal(d)
 	}
-	if got, err = s.UseToken(t.Context(), person.Invitation, want.Hash, at); err != nil || got != want {
+	if got, err = s.UseToken(t.Context(), auth.Invitation, want.Hash, at); err != nil || got != want {
 		t.Fatalf("%+v, %v", got, err)
 	}
-	_, err = s.UseToken(t.Context(), person.Invitation, want.Hash, at)
+	_, err = s.UseToken(t.Context(), auth.Invitation, want.Hash, at)
 	wantKind(t, err, fault.NotFound)
-	gone := mustToken(t, s, person.Invitation, nil)
-	wantKind(t, s.DeleteToken(t.Context(), person.Reset, gone.ID, at, event(audit.Uninvited)), fault.NotFound)
-	ok(t, s.DeleteToken(t.Context(), person.Invitation, gone.ID, at, event(audit.Uninvited)))
-	_, err = s.TokenBy(t.Context(), person.Invitation, gone.Hash, at)
+	gone := mustToken(t, s, auth.Invitation, nil)
+	wantKind(t, s.DeleteToken(t.Context(), auth.Reset, gone.ID, at, event(audit.Uninvited)), fault.NotFound)
+	ok(t, s.DeleteToken(t.Context(), auth.Invitation, gone.ID, at, event(audit.Uninvited)))
+	_, err = s.TokenBy(t.Context(), auth.Invitation, gone.Hash, at)
 	wantKind(t, err, fault.NotFound)
 }
 
 func tokenRace(t *testing.T, s PeopleStore) {
-	token := mustToken(t, s, person.Step, nil)
+	token := mustToken(t, s, auth.Step, nil)
 	var used atomic.Int64
 	var wg sync.WaitGroup
 	for range 6 {
 		wg.Go(func() {
-			switch _, err := s.UseToken(t.Context(), person.Step, token.Hash, at); {
+			switch _, err := s.UseToken(t.Context(), auth.Step, token.Hash, at); {
 			case err == nil:
 				used.Add(1)
 			case !fault.Is(err, fault.NotFound):
@@ -398,20 +398,20 @@ func tokenRace(t *testing.T, s PeopleStore) {
 
 // A newer token makes an older one of its owner end, and those of no other account. Invitations, which an operator has handed out, end by no other.
 func tokensMost(t *testing.T, s PeopleStore) {
-	token := func(kind, email string, created time.Time) person.Token {
-		return person.Token{Hash: person.SumOf(apikey.NewID("")), ID: apikey.NewID("tok_"), Kind: kind, User: "owner", Email: email, CreatedAt: created, ExpiresAt: created.Add(time.Hour)}
+	token := func(kind, email string, created time.Time) auth.Token {
+		return auth.Token{Hash: auth.SumOf(apikey.NewID("")), ID: apikey.NewID("tok_"), Kind: kind, User: "owner", Email: email, CreatedAt: created, ExpiresAt: created.Add(time.Hour)}
 	}
-	works := func(n person.Token) bool {
+	works := func(n auth.Token) bool {
 		_, err := s.TokenBy(t.Context(), n.Kind, n.Hash, at.Add(time.Minute))
 		if err != nil && !fault.Is(err, fault.NotFound) {
 			t.Fatal(err)
 		}
 		return err == nil
 	}
-	for _, kind := range []string{person.Confirm, person.Reset, person.Setup, person.Step} {
+	for _, kind := range []string{auth.Confirm, auth.Reset, auth.Setup, auth.Step} {
 		others := token(kind, "b@example.org", at)
 		ok(t, s.AddToken(t.Context(), others, 2))
-		var all []person.Token
+		var all []auth.Token
 		for i := range 4 {
 			n := token(kind, "a@example.org", at.Add(time.Duration(i)*time.Second))
 			ok(t, s.AddToken(t.Context(), n, 2))
@@ -430,7 +430,7 @@ func tokensMost(t *testing.T, s PeopleStore) {
 	var wg sync.WaitGroup
 	for i := range 6 {
 		wg.Go(func() {
-			if s.AddToken(t.Context(), token(person.Invitation, fmt.Sprint(i, "@example.org"), at), 2) == nil {
+			if s.AddToken(t.Context(), token(auth.Invitation, fmt.Sprint(i, "@example.org"), at), 2) == nil {
 				made.Add(1)
 			}
 		})
@@ -443,14 +443,14 @@ func tokensMost(t *testing.T, s PeopleStore) {
 
 func usedLink(t *testing.T, s PeopleStore) {
 	u := mustPerson(t, s, "anna@example.org")
-	link := mustToken(t, s, person.Reset, nil)
+	link := mustToken(t, s, auth.Reset, nil)
 	ok(t, s.SetPassword(t.Context(), u.ID, "first", "", link.Hash, false, at, event(audit.PasswordSet)))
 	wantKind(t, s.SetPassword(t.Context(), u.ID, "second", "", link.Hash, false, at, event(audit.PasswordSet)), fault.NotFound)
 	if l, err := s.LoginOf(t.Context(), u.ID); err != nil || l.Password != "first" {
 		t.Fatalf("the password is %q, %v", l.Password, err)
 	}
 	bare := mustUser(t, s)
-	wantKind(t, s.AddLogin(t.Context(), person.Login{User: bare.ID, Email: "b@example.org", CreatedAt: at}, link.Hash, event(audit.LoginAdded)), fault.NotFound)
+	wantKind(t, s.AddLogin(t.Context(), auth.Login{User: bare.ID, Email: "b@example.org", CreatedAt: at}, link.Hash, event(audit.LoginAdded)), fault.NotFound)
 	_, err := s.LoginOf(t.Context(), bare.ID)
 	wantKind(t, err, fault.NotFound)
 }
@@ -473,11 +473,11 @@ func webKey(t *testing.T, s PeopleStore) {
 func peopleSweep(t *testing.T, s PeopleStore) {
 	u := mustPerson(t, s, "anna@example.org")
 	now := at.Add(time.Hour)
-	left := mustSession(t, s, u.ID, func(n *person.Session) { n.ExpiresAt, n.SeenAt = now.Add(time.Second), now })
-	mustSession(t, s, u.ID, func(n *person.Session) { n.ExpiresAt, n.SeenAt = now, now })
-	mustSession(t, s, u.ID, func(n *person.Session) { n.ExpiresAt, n.SeenAt = now.Add(time.Hour), at.Add(-time.Hour) })
-	mustToken(t, s, person.Reset, func(n *person.Token) { n.ExpiresAt = now })
-	link := mustToken(t, s, person.Reset, func(n *person.Token) { n.ExpiresAt = now.Add(time.Second) })
+	left := mustSession(t, s, u.ID, func(n *auth.Session) { n.ExpiresAt, n.SeenAt = now.Add(time.Second), now })
+	mustSession(t, s, u.ID, func(n *auth.Session) { n.ExpiresAt, n.SeenAt = now, now })
+	mustSession(t, s, u.ID, func(n *auth.Session) { n.ExpiresAt, n.SeenAt = now.Add(time.Hour), at.Add(-time.Hour) })
+	mustToken(t, s, auth.Reset, func(n *auth.Token) { n.ExpiresAt = now })
+	link := mustToken(t, s, auth.Reset, func(n *auth.Token) { n.ExpiresAt = now.Add(time.Second) })
 	total := 0
 	for range 3 { // one at a time
 		n, err := s.SweepPeople(t.Context(), now, at, 1)
@@ -490,18 +490,18 @@ func peopleSweep(t *testing.T, s PeopleStore) {
 	if _, _, err := s.SessionBy(t.Context(), left.Hash); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.TokenBy(t.Context(), person.Reset, link.Hash, now); err != nil {
+	if _, err := s.TokenBy(t.Context(), auth.Reset, link.Hash, now); err != nil {
 		t.Fatal(err)
 	}
 }
 
 func passkeys(t *testing.T, s PeopleStore) {
 	u, other := mustPerson(t, s, "anna@example.org"), mustPerson(t, s, "boris@example.org")
-	want := person.Passkey{ID: "c29tZQ", User: u.ID, Name: "телефон", Data: `{"a":1}`, CreatedAt: at}
+	want := auth.Passkey{ID: "c29tZQ", User: u.ID, Name: "телефон", Data: `{"a":1}`, CreatedAt: at}
 	ok(t, s.AddPasskey(t.Context(), want, 2, event(audit.PasskeyAdded)))
-	wantKind(t, s.AddPasskey(t.Context(), person.Passkey{ID: want.ID, User: other.ID, CreatedAt: at}, 2, event(audit.PasskeyAdded)), fault.Conflict)
-	ok(t, s.AddPasskey(t.Context(), person.Passkey{ID: "b", User: u.ID, CreatedAt: at.Add(time.Second)}, 2, event(audit.PasskeyAdded)))
-	wantKind(t, s.AddPasskey(t.Context(), person.Passkey{ID: "c", User: u.ID, CreatedAt: at}, 2, event(audit.PasskeyAdded)), fault.Invalid)
+	wantKind(t, s.AddPasskey(t.Context(), auth.Passkey{ID: want.ID, User: other.ID, CreatedAt: at}, 2, event(audit.PasskeyAdded)), fault.Conflict)
+	ok(t, s.AddPasskey(t.Context(), auth.Passkey{ID: "b", User: u.ID, CreatedAt: at.Add(time.Second)}, 2, event(audit.PasskeyAdded)))
+	wantKind(t, s.AddPasskey(t.Context(), auth.Passkey{ID: "c", User: u.ID, CreatedAt: at}, 2, event(audit.PasskeyAdded)), fault.Invalid)
 	ok(t, s.UsedPasskey(t.Context(), want.ID, want.Data, `{"a":2}`, at.Add(time.Minute)))
 	wantKind(t, s.UsedPasskey(t.Context(), want.ID, want.Data, `{"a":3}`, at.Add(time.Minute)), fault.NotFound)
 	wantKind(t, s.RenamePasskey(t.Context(), other.ID, want.ID, "x", at, event(audit.PasskeyRenamed)), fault.NotFound)
@@ -516,8 +516,8 @@ func passkeys(t *testing.T, s PeopleStore) {
 	if err != nil || len(list) != 2 || list[0] != want {
 		t.Fatalf("%v, %v", list, err)
 	}
-	wantKind(t, s.DeletePasskey(t.Context(), want.ID, removal(other.ID, person.Ways{Always: true})), fault.NotFound)
-	ok(t, s.DeletePasskey(t.Context(), want.ID, removal(u.ID, person.Ways{})))
+	wantKind(t, s.DeletePasskey(t.Context(), want.ID, removal(other.ID, auth.Ways{Always: true})), fault.NotFound)
+	ok(t, s.DeletePasskey(t.Context(), want.ID, removal(u.ID, auth.Ways{})))
 	_, err = s.PasskeyBy(t.Context(), want.ID)
 	wantKind(t, err, fault.NotFound)
 	wantKind(t, s.UsedPasskey(t.Context(), want.ID, want.Data, "", at), fault.NotFound)
@@ -525,18 +525,18 @@ func passkeys(t *testing.T, s PeopleStore) {
 
 func identities(t *testing.T, s PeopleStore) {
 	u, other := mustPerson(t, s, "anna@example.org"), mustPerson(t, s, "boris@example.org")
-	want := person.Identity{Issuer: "https://id.example.org", Subject: "42", User: u.ID, Email: "a@example.org", CreatedAt: at}
+	want := auth.Identity{Issuer: "https://id.example.org", Subject: "42", User: u.ID, Email: "a@example.org", CreatedAt: at}
 	ok(t, s.AddIdentity(t.Context(), want, event(audit.IdentityAdded)))
 	twice := want
 	twice.User = other.ID
 	wantKind(t, s.AddIdentity(t.Context(), twice, event(audit.IdentityAdded)), fault.Conflict)
 	list, err := s.IdentitiesOf(t.Context(), u.ID)
 	ok(t, err)
-	if d := cmp.Diff([]person.Identity{want}, list); d != "" {
+	if d := cmp.Diff([]auth.Identity{want}, list); d != "" {
 		t.Fatal(d)
 	}
-	wantKind(t, s.DeleteIdentity(t.Context(), want.Issuer, want.Subject, removal(other.ID, person.Ways{Always: true})), fault.NotFound)
-	ok(t, s.DeleteIdentity(t.Context(), want.Issuer, want.Subject, removal(u.ID, person.Ways{Passwords: true})))
+	wantKind(t, s.DeleteIdentity(t.Context(), want.Issuer, want.Subject, removal(other.ID, auth.Ways{Always: true})), fault.NotFound)
+	ok(t, s.DeleteIdentity(t.Context(), want.Issuer, want.Subject, removal(u.ID, auth.Ways{Passwords: true})))
 	_, err = s.IdentityBy(t.Context(), want.Issuer, want.Subject)
 	wantKind(t, err, fault.NotFound)
 }

@@ -8,13 +8,13 @@ import (
 
 	"weir/internal/apikey"
 	"weir/internal/audit"
+	"weir/internal/auth"
 	"weir/internal/fault"
-	"weir/internal/person"
 )
 
 // removal is one of a user's ways to sign in, by a browser whose session goes with it.
-func removal(user string, ways person.Ways) person.Removal {
-	return person.Removal{User: user, Ways: ways, Now: at, Event: event(audit.PasskeyRemoved)}
+func removal(user string, ways auth.Ways) auth.Removal {
+	return auth.Removal{User: user, Ways: ways, Now: at, Event: event(audit.PasskeyRemoved)}
 }
 
 // lastWay is that of a person who keeps one way to sign in, whatever they remove and however often at once.
@@ -23,28 +23,28 @@ func lastWay(t *testing.T, s PeopleStore) {
 	for name, try := range map[string]struct {
 		password string
 		identity bool
-		ways     person.Ways
+		ways     auth.Ways
 		kept     bool // one of the two passkeys
 	}{
-		"a password":                            {"hash", false, person.Ways{Passwords: true}, false},
-		"a password while they are off":         {"hash", false, person.Ways{}, true},
-		"a login without a password":            {"", false, person.Ways{Passwords: true}, true},
-		"an identity":                           {"", true, person.Ways{Issuers: []string{"https://other.example.org", issuer}}, false},
-		"an identity at a provider of the past": {"", true, person.Ways{Issuers: []string{"https://other.example.org"}}, true},
-		"a demo":                                {"", false, person.Ways{Always: true}, false},
+		"a password":                            {"hash", false, auth.Ways{Passwords: true}, false},
+		"a password while they are off":         {"hash", false, auth.Ways{}, true},
+		"a login without a password":            {"", false, auth.Ways{Passwords: true}, true},
+		"an identity":                           {"", true, auth.Ways{Issuers: []string{"https://other.example.org", issuer}}, false},
+		"an identity at a provider of the past": {"", true, auth.Ways{Issuers: []string{"https://other.example.org"}}, true},
+		"a demo":                                {"", false, auth.Ways{Always: true}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			u, l := newPerson(apikey.User, apikey.NewID("")+"@example.org")
 			l.Password = try.password
 			ok(t, s.AddPerson(t.Context(), u, l, nil, "", event(audit.UserCreated)))
-			i := person.Identity{Issuer: issuer, Subject: u.ID, User: u.ID, CreatedAt: at}
+			i := auth.Identity{Issuer: issuer, Subject: u.ID, User: u.ID, CreatedAt: at}
 			if try.identity {
 				ok(t, s.AddIdentity(t.Context(), i, event(audit.IdentityAdded)))
 			}
 			var wg sync.WaitGroup
 			for n := range 2 {
 				id := fmt.Sprint(u.ID, n)
-				ok(t, s.AddPasskey(t.Context(), person.Passkey{ID: id, User: u.ID, CreatedAt: at}, 2, event(audit.PasskeyAdded)))
+				ok(t, s.AddPasskey(t.Context(), auth.Passkey{ID: id, User: u.ID, CreatedAt: at}, 2, event(audit.PasskeyAdded)))
 			}
 			for n := range 2 {
 				wg.Go(func() {
@@ -68,12 +68,12 @@ func lastWay(t *testing.T, s PeopleStore) {
 
 // lastWayRace is a person with three ways of different kinds, who removes all of them at once.
 func lastWayRace(t *testing.T, s PeopleStore) {
-	ways := person.Ways{Passwords: true, Issuers: []string{"https://id.example.org"}}
+	ways := auth.Ways{Passwords: true, Issuers: []string{"https://id.example.org"}}
 	for range 5 {
 		u := mustPerson(t, s, apikey.NewID("")+"@example.org")
-		i := person.Identity{Issuer: ways.Issuers[0], Subject: u.ID, User: u.ID, CreatedAt: at}
+		i := auth.Identity{Issuer: ways.Issuers[0], Subject: u.ID, User: u.ID, CreatedAt: at}
 		ok(t, s.AddIdentity(t.Context(), i, event(audit.IdentityAdded)))
-		ok(t, s.AddPasskey(t.Context(), person.Passkey{ID: u.ID, User: u.ID, CreatedAt: at}, 2, event(audit.PasskeyAdded)))
+		ok(t, s.AddPasskey(t.Context(), auth.Passkey{ID: u.ID, User: u.ID, CreatedAt: at}, 2, event(audit.PasskeyAdded)))
 		var removed atomic.Int64
 		var wg sync.WaitGroup
 		for _, remove := range []func() error{
@@ -106,22 +106,22 @@ func lastWayRace(t *testing.T, s PeopleStore) {
 }
 
 func removalEnds(t *testing.T, s PeopleStore) {
-	ways := person.Ways{Passwords: true}
-	for name, remove := range map[string]func(u string, r person.Removal) error{
-		"a passkey": func(u string, r person.Removal) error { return s.DeletePasskey(t.Context(), u, r) },
-		"an identity": func(u string, r person.Removal) error {
+	ways := auth.Ways{Passwords: true}
+	for name, remove := range map[string]func(u string, r auth.Removal) error{
+		"a passkey": func(u string, r auth.Removal) error { return s.DeletePasskey(t.Context(), u, r) },
+		"an identity": func(u string, r auth.Removal) error {
 			return s.DeleteIdentity(t.Context(), "https://id.example.org", u, r)
 		},
-		"a password": func(_ string, r person.Removal) error { return s.DeletePassword(t.Context(), r) },
+		"a password": func(_ string, r auth.Removal) error { return s.DeletePassword(t.Context(), r) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			u, other := mustPerson(t, s, apikey.NewID("")+"@example.org"), mustPerson(t, s, apikey.NewID("")+"@example.org")
-			ok(t, s.AddPasskey(t.Context(), person.Passkey{ID: u.ID, User: u.ID, CreatedAt: at}, 2, event(audit.PasskeyAdded)))
-			ok(t, s.AddPasskey(t.Context(), person.Passkey{ID: "second " + u.ID, User: u.ID, CreatedAt: at}, 2, event(audit.PasskeyAdded)))
-			ok(t, s.AddIdentity(t.Context(), person.Identity{Issuer: "https://id.example.org", Subject: u.ID, User: u.ID, CreatedAt: at}, event(audit.IdentityAdded)))
+			ok(t, s.AddPasskey(t.Context(), auth.Passkey{ID: u.ID, User: u.ID, CreatedAt: at}, 2, event(audit.PasskeyAdded)))
+			ok(t, s.AddPasskey(t.Context(), auth.Passkey{ID: "second " + u.ID, User: u.ID, CreatedAt: at}, 2, event(audit.PasskeyAdded)))
+			ok(t, s.AddIdentity(t.Context(), auth.Identity{Issuer: "https://id.example.org", Subject: u.ID, User: u.ID, CreatedAt: at}, event(audit.IdentityAdded)))
 			kept, ended, foreign := mustSession(t, s, u.ID, nil), mustSession(t, s, u.ID, nil), mustSession(t, s, other.ID, nil)
-			link := mustToken(t, s, person.Reset, func(n *person.Token) { n.User = u.ID })
-			others := mustToken(t, s, person.Reset, func(n *person.Token) { n.User = other.ID })
+			link := mustToken(t, s, auth.Reset, func(n *auth.Token) { n.User = u.ID })
+			others := mustToken(t, s, auth.Reset, func(n *auth.Token) { n.User = other.ID })
 			r := removal(u.ID, ways)
 			r.Keep = kept.Hash
 			ok(t, remove(u.ID, r))
@@ -131,10 +131,10 @@ func removalEnds(t *testing.T, s PeopleStore) {
 					t.Errorf("a session goes on: %v; want %v", err == nil, want)
 				}
 			}
-			if _, err := s.TokenBy(t.Context(), person.Reset, link.Hash, at); (err == nil) != (name != "a password") {
+			if _, err := s.TokenBy(t.Context(), auth.Reset, link.Hash, at); (err == nil) != (name != "a password") {
 				t.Errorf("the link for a new password: %v", err)
 			}
-			if _, err := s.TokenBy(t.Context(), person.Reset, others.Hash, at); err != nil {
+			if _, err := s.TokenBy(t.Context(), auth.Reset, others.Hash, at); err != nil {
 				t.Error("another person's link has ended")
 			}
 			l, err := s.LoginOf(t.Context(), u.ID)
@@ -147,16 +147,16 @@ func removalEnds(t *testing.T, s PeopleStore) {
 
 func passwordEndsLinks(t *testing.T, s PeopleStore) {
 	u, other := mustPerson(t, s, "anna@example.org"), mustPerson(t, s, "boris@example.org")
-	used := mustToken(t, s, person.Reset, func(n *person.Token) { n.User = u.ID })
-	second := mustToken(t, s, person.Reset, func(n *person.Token) { n.User = u.ID })
-	foreign := mustToken(t, s, person.Reset, func(n *person.Token) { n.User = other.ID })
-	invitation := mustToken(t, s, person.Invitation, func(n *person.Token) { n.User = u.ID })
+	used := mustToken(t, s, auth.Reset, func(n *auth.Token) { n.User = u.ID })
+	second := mustToken(t, s, auth.Reset, func(n *auth.Token) { n.User = u.ID })
+	foreign := mustToken(t, s, auth.Reset, func(n *auth.Token) { n.User = other.ID })
+	invitation := mustToken(t, s, auth.Invitation, func(n *auth.Token) { n.User = u.ID })
 	ok(t, s.SetPassword(t.Context(), u.ID, "new", "", used.Hash, false, at, event(audit.PasswordSet)))
-	for _, link := range []person.Token{used, second} {
+	for _, link := range []auth.Token{used, second} {
 		_, err := s.TokenBy(t.Context(), link.Kind, link.Hash, at)
 		wantKind(t, err, fault.NotFound)
 	}
-	for _, link := range []person.Token{foreign, invitation} {
+	for _, link := range []auth.Token{foreign, invitation} {
 		if _, err := s.TokenBy(t.Context(), link.Kind, link.Hash, at); err != nil {
 			t.Error(err)
 		}
@@ -165,14 +165,14 @@ func passwordEndsLinks(t *testing.T, s PeopleStore) {
 
 // secondStep is an account that requires a passkey: it keeps one, however many are removed at once, and none requires what is not there.
 func secondStep(t *testing.T, s PeopleStore) {
-	ways := person.Ways{Passwords: true}
+	ways := auth.Ways{Passwords: true}
 	set := func(user string, on bool, keep string) error {
 		return s.SetSecondStep(t.Context(), user, on, keep, at, event(audit.SecondStepOn))
 	}
 	u, other := mustPerson(t, s, "anna@example.org"), mustPerson(t, s, "boris@example.org")
 	wantKind(t, set(u.ID, true, ""), fault.Conflict)
 	for n := range 3 {
-		ok(t, s.AddPasskey(t.Context(), person.Passkey{ID: fmt.Sprint("key", n), User: u.ID, CreatedAt: at}, 3, event(audit.PasskeyAdded)))
+		ok(t, s.AddPasskey(t.Context(), auth.Passkey{ID: fmt.Sprint("key", n), User: u.ID, CreatedAt: at}, 3, event(audit.PasskeyAdded)))
 	}
 	kept, ended, foreign := mustSession(t, s, u.ID, nil), mustSession(t, s, u.ID, nil), mustSession(t, s, other.ID, nil)
 	ok(t, set(u.ID, true, kept.Hash))

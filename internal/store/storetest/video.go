@@ -88,7 +88,7 @@ func Videos(t *testing.T, open func(t *testing.T, now func() time.Time) VideoSto
 
 // studio is a desk with a provider of videos.
 type studio struct {
-	*desk
+	*books
 	store    VideoStore
 	provider *provider
 	snap     *catalog.Snapshot
@@ -96,7 +96,7 @@ type studio struct {
 
 func newStudio(t *testing.T, open func(t *testing.T, now func() time.Time) VideoStore) *studio {
 	s := &studio{provider: newProvider()}
-	s.desk = newDesk(t, func(t *testing.T, now func() time.Time) LedgerStore {
+	s.books = newDesk(t, func(t *testing.T, now func() time.Time) LedgerStore {
 		s.store = open(t, now)
 		return s.store
 	})
@@ -122,7 +122,7 @@ func newStudio(t *testing.T, open func(t *testing.T, now func() time.Time) Video
 
 // config is that of a node whose store may take its time: what is tested here is not how long that may be.
 func (s *studio) config(dir string) ledger.Config {
-	c := s.desk.config(dir)
+	c := s.books.config(dir)
 	c.StoreFor = time.Minute
 	return c
 }
@@ -142,7 +142,7 @@ type crew struct {
 // crew starts a node; change adjusts what it works with.
 func (s *studio) crew(book *ledger.Book, change ...func(*video.Deps, *video.Config)) *crew {
 	d := video.Deps{Store: s.store, Holds: book, Member: book, Upstream: s.provider, Planner: &video.Router{Rand: func() float64 { return 0 }},
-		Catalog: func() *catalog.Snapshot { return s.snap }, Callbacks: teller{s.clock}}
+		Catalog: func() *catalog.Snapshot { return s.snap }, Callbacks: clockReader{s.clock}}
 	c := video.Config{Now: s.clock.Now, AddFor: time.Minute, StoreFor: time.Minute, PollFor: time.Minute, Wait: func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
 		Report: func(what string, j *video.Job, err error) { s.t.Logf("%s: %v", what, err) }}
 	for _, f := range change {
@@ -230,10 +230,10 @@ func (s *studio) ended(j *video.Job) {
 	}
 }
 
-// teller reports the ends of jobs.
-type teller struct{ clock *clock }
+// clockReader reports the ends of jobs.
+type clockReader struct{ clock *clock }
 
-func (x teller) Ended(j *video.Job) *webhook.Delivery {
+func (x clockReader) Ended(j *video.Job) *webhook.Delivery {
 	d := webhook.NewDelivery(j.ID+"-"+string(j.State), j.User, j.Callback, "video.generation."+string(j.State), []byte(`{"id":"`+j.ID+`"}`), x.clock.Now())
 	return &d
 }

@@ -12,13 +12,13 @@ import (
 	"weir/internal/zone"
 )
 
-func (d *desk) setZone(wallet, name string) (zone.History, error) {
+func (d *books) setZone(wallet, name string) (zone.History, error) {
 	return d.store.SetZone(d.ctx, wallet, name, d.clock.Now(), audit.Event{Actor: actor, Action: audit.UserTimezone, Target: wallet, After: name})
 }
 
 // zoneDays: the daily limit of a key and the days of activity follow the account's clock from the midnight on that it was promised, also at a
 // node that has known the account before. The books agree.
-func zoneDays(t *testing.T, d *desk) {
+func zoneDays(t *testing.T, d *books) {
 	w := d.wallet(100 * ruble)
 	b := d.node()
 	limit := &ledger.KeyLimit{Amount: 3 * ruble, Reset: ledger.Daily}
@@ -67,7 +67,7 @@ func zoneDays(t *testing.T, d *desk) {
 }
 
 // accountZones: what is chosen replaces what does not hold yet, the present zone takes that back, and there are bounds.
-func accountZones(t *testing.T, d *desk) {
+func accountZones(t *testing.T, d *books) {
 	w := d.wallet(0)
 	names := func(h zone.History) string {
 		all := make([]string, len(h))

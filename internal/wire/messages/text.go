@@ -15,7 +15,7 @@ func place(list string, at int) string { return list + "[" + strconv.Itoa(at) + 
 // and documents are not text; tools are yielded as written. A piece is valid until the next one.
 func PromptText(req *completion.Request) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
-		t := teller{yield: yield, going: true}
+		t := promptText{yield: yield, going: true}
 		for _, m := range req.Members {
 			v := req.Body[m.Value:m.End]
 			switch m.Name {
@@ -41,19 +41,19 @@ func likelyTokens(req *completion.Request) int64 {
 	return g.Likely() + req.Needs.MediaTokens
 }
 
-type teller struct {
+type promptText struct {
 	yield func([]byte) bool
 	going bool
 	buf   []byte
 }
 
-func (t *teller) raw(v []byte) {
+func (t *promptText) raw(v []byte) {
 	if t.going && len(v) > 0 {
 		t.going = t.yield(v)
 	}
 }
 
-func (t *teller) text(v []byte) {
+func (t *promptText) text(v []byte) {
 	if rawjson.KindOf(v) != rawjson.String {
 		return
 	}
@@ -63,7 +63,7 @@ func (t *teller) text(v []byte) {
 	}
 }
 
-func (t *teller) content(v []byte) {
+func (t *promptText) content(v []byte) {
 	t.text(v)
 	for e := rawjson.ElementsOf(v); t.going && e.Next(); {
 		for m := rawjson.MembersOf(e.Value); t.going && m.Next(); {

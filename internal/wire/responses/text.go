@@ -11,7 +11,7 @@ import (
 // and files are not text; tools are yielded as written. A piece is valid until the next one.
 func PromptText(req *completion.Request) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
-		t := teller{yield: yield, going: true}
+		t := promptText{yield: yield, going: true}
 		t.items(req.History)
 		for _, m := range req.Members {
 			v := req.Body[m.Value:m.End]
@@ -28,19 +28,19 @@ func PromptText(req *completion.Request) iter.Seq[[]byte] {
 	}
 }
 
-type teller struct {
+type promptText struct {
 	yield func([]byte) bool
 	going bool
 	buf   []byte
 }
 
-func (t *teller) raw(v []byte) {
+func (t *promptText) raw(v []byte) {
 	if t.going && len(v) > 0 {
 		t.going = t.yield(v)
 	}
 }
 
-func (t *teller) text(v []byte) {
+func (t *promptText) text(v []byte) {
 	if rawjson.KindOf(v) != rawjson.String {
 		return
 	}
@@ -51,7 +51,7 @@ func (t *teller) text(v []byte) {
 }
 
 // items yields the texts in items or in parts of them.
-func (t *teller) items(list []byte) {
+func (t *promptText) items(list []byte) {
 	for e := rawjson.ElementsOf(list); t.going && e.Next(); {
 		for m := rawjson.MembersOf(e.Value); t.going && m.Next(); {
 			switch string(m.Name) {
