@@ -66,11 +66,12 @@ func (d Doctor) Examine(ctx context.Context, cfg config.Config, report func(Find
 	d.folder()
 	d.network()
 	d.operators()
-	o, err := OpenAdmin(ctx, cfg, false)
-	if missing := new(noLedger); errors.As(err, missing) {
+	o, opening := OpenAdmin(ctx, cfg, false)
+	if missing := new(noLedger); errors.As(opening, missing) {
+		opening = nil
 		d.say(Weak, "database", "make the first user: weir user bootstrap NAME", "there is no ledger %s yet", string(*missing))
-	} else if err != nil {
-		d.say(Bad, "database", "check store.dsn, the permissions of its folder, and whether the server runs", "it cannot be opened: %v", err)
+	} else if opening != nil {
+		d.say(Bad, "database", "check store.dsn, the permissions of its folder, and whether the server runs", "it cannot be opened: %v", opening)
 	} else {
 		defer o.Close()
 		d.database(ctx, o)
@@ -82,6 +83,9 @@ func (d Doctor) Examine(ctx context.Context, cfg config.Config, report func(Find
 	}
 	d.journal()
 	d.services(ctx)
+	if opening != nil { // rows of the catalog are there: no file has to be corrected for it
+		return
+	}
 	b, err := BuildCatalog(ctx, cfg)
 	if err != nil {
 		d.say(Bad, "catalog", "correct the row or the file that it names", "it cannot be built: %v", err)

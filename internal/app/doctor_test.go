@@ -139,6 +139,13 @@ func TestDoctorFinds(t *testing.T) {
 			cfg := clinic(t, c.change)
 			var found []app.Finding
 			app.Doctor{Version: "test", Books: true, Keys: true}.Examine(t.Context(), cfg, func(f app.Finding) { found = append(found, f) })
+			is := map[string]app.State{}
+			for _, f := range found {
+				is[f.Part] = f.Is
+			}
+			if is["database"] == app.Bad && is["catalog"] == app.Bad {
+				t.Errorf("one cause has two remedies: %+v", found)
+			}
 			for _, f := range found {
 				if f.Part == c.part && f.Is == c.is && strings.Contains(f.What, c.what) {
 					if f.Is != app.Good && f.Do == "" {
