@@ -67,7 +67,9 @@ func priceLines(p *catalog.Pricing) []priceLine {
 		}
 		out = append(out, line)
 	}
-	out = append(out, priceLine{"minute", p.Minute, "minute of sound"}, priceLine{"characters", p.Characters, "1000 characters"})
+	for i, kind := range catalog.NamedRates() {
+		out = append(out, priceLine{kind.Name, *p.Rates.Each()[i], kind.Per})
+	}
 	for _, x := range p.Images {
 		per := x.Unit
 		if per == catalog.UnitTokens {

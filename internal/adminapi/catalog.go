@@ -127,11 +127,10 @@ func endpointOf(v *edit.EndpointView) AdminEndpoint {
 			base[name] = f.String()
 		}
 	}
-	if p.Minute.Set {
-		base["minute"] = p.Minute.String()
-	}
-	if p.Characters.Set {
-		base["characters"] = p.Characters.String()
+	for i, kind := range catalog.NamedRates() {
+		if price := p.Rates.Each()[i]; price.Set {
+			base[kind.Name] = price.String()
+		}
 	}
 	return AdminEndpoint{
 		Ownership: ownershipOf(v.ID, v.Origin, v.Where, v.On, v.Row), Provider: v.Provider, Model: v.Model, Region: accountapi.OrNull(v.Region), Tier: cmp.Or(v.Tier, "default"),

@@ -55,7 +55,7 @@ func declareAudio(d *catalog.Declared, origin string) {
 			o.Input, o.Output = catalog.Text, catalog.Audio
 		}
 		o.Pricing = catalog.Pricing{
-			List: "sim", Minute: price(m.minute), Characters: price(m.characters),
+			List: "sim", Rates: catalog.Rates{Minute: price(m.minute), Characters: price(m.characters)},
 			Base: catalog.Prices{Prompt: price(m.prompt), Audio: price(m.audio), Completion: price(m.completion), AudioOutput: price(m.audioOutput)},
 		}
 		d.Offers = append(d.Offers, o)

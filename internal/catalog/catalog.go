@@ -24,6 +24,7 @@ const (
 	UnitTokens    = "tokens_1k"
 	UnitImage     = "image"
 	UnitMegapixel = "megapixel"
+	UnitSecond    = "second"
 
 	BasisSupplier = "supplier_rate"
 	BasisFixed    = "fixed"
@@ -49,20 +50,19 @@ type VideoRule struct {
 // Pricing is everything needed to charge a call on one endpoint.
 type Pricing struct {
 	Base       Prices
-	Thresholds []Threshold  // ascending by Above
-	Hours      []Hours      // the first that fits counts
-	Minute     money.Price  // per minute of audio input, for transcription priced by time
-	Characters money.Price  // per 1000 characters that go in, for speech
-	Images     []ImagePrice // of image models
-	Video      []VideoRule  // of video models
-	List       string       // version of the price list that Base came from
-	Rate       string       // version of the dollar rate and margin used, "" when priced in rubles
-	Source     string       // the source's own price, decimal text as written, for audit
+	Thresholds []Threshold // ascending by Above
+	Hours      []Hours     // the first that fits counts
+	Rates
+	Images []ImagePrice // of image models
+	Video  []VideoRule  // of video models
+	List   string       // version of the price list that Base came from
+	Rate   string       // version of the dollar rate and margin used, "" when priced in rubles
+	Source string       // the source's own price, decimal text as written, for audit
 }
 
 // Free reports whether nothing that is asked by text or with a recording has a price.
 func (p *Pricing) Free() bool {
-	if p.Minute.Nano != 0 || p.Characters.Nano != 0 || len(p.Images) > 0 || len(p.Video) > 0 || !p.Base.zero() {
+	if p.RatesSum() != 0 || len(p.Images) > 0 || len(p.Video) > 0 || !p.Base.zero() {
 		return false
 	}
 	for i := range p.Thresholds {

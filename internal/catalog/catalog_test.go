@@ -140,12 +140,12 @@ func TestBuildByType(t *testing.T) {
 	}{
 		{"chat", catalog.TypeChat, text, nil, ""},
 		{"chat without completion", catalog.TypeChat, catalog.Pricing{Base: catalog.Prices{Prompt: set(1)}}, nil, "no price for prompt and completion"},
-		{"chat by the minute", catalog.TypeChat, catalog.Pricing{Base: text.Base, Minute: set(1)}, nil, "a price for minute, which only models of type audio_transcription"},
+		{"chat by the minute", catalog.TypeChat, catalog.Pricing{Base: text.Base, Rates: catalog.Rates{Minute: set(1)}}, nil, "a price for minute, which only models of type audio_transcription"},
 		{"embedding", catalog.TypeEmbedding, catalog.Pricing{Base: catalog.Prices{Prompt: set(1)}}, nil, ""},
 		{"embedding without prompt", catalog.TypeEmbedding, catalog.Pricing{Base: catalog.Prices{Completion: set(1)}}, nil, "no price for prompt, by which a model of type embedding"},
 		{"free moderation", catalog.TypeModeration, catalog.Pricing{Base: catalog.Prices{Request: set(0)}}, nil, ""},
 		{"moderation without price", catalog.TypeModeration, catalog.Pricing{}, nil, "no price for prompt or request"},
-		{"transcription by the minute", catalog.TypeTranscription, catalog.Pricing{Minute: set(1)}, nil, ""},
+		{"transcription by the minute", catalog.TypeTranscription, catalog.Pricing{Rates: catalog.Rates{Minute: set(1)}}, nil, ""},
 		{"transcription by tokens", catalog.TypeTranscription, text, nil, ""},
 		{"transcription without price", catalog.TypeTranscription, catalog.Pricing{Base: catalog.Prices{Prompt: set(1)}}, nil, "no price for minute"},
 		{"image by lines", catalog.TypeImage, catalog.Pricing{Images: []catalog.ImagePrice{image}}, nil, ""},
@@ -165,11 +165,11 @@ func TestBuildByType(t *testing.T) {
 		{"video of an odd ratio", catalog.TypeVideo, catalog.Pricing{Video: []catalog.VideoRule{{PerSecond: set(1)}}}, &catalog.VideoFacts{AspectRatios: []string{"16:0"}}, "not written like 16:9"},
 		{"video from another frame", catalog.TypeVideo, catalog.Pricing{Video: []catalog.VideoRule{{PerSecond: set(1)}}}, &catalog.VideoFacts{FrameImages: []string{"middle"}}, `the frame image "middle" is not one of`},
 		{"video facts of a chat model", catalog.TypeChat, text, &catalog.VideoFacts{Audio: true}, "its type is not video"},
-		{"speech", catalog.TypeSpeech, catalog.Pricing{Characters: set(1)}, nil, ""},
+		{"speech", catalog.TypeSpeech, catalog.Pricing{Rates: catalog.Rates{Characters: set(1)}}, nil, ""},
 		{"speech without price", catalog.TypeSpeech, catalog.Pricing{}, nil, "no price for characters"},
 		{"rerank", catalog.TypeRerank, catalog.Pricing{Base: catalog.Prices{Request: set(1)}}, nil, ""},
 		{"rerank without price", catalog.TypeRerank, catalog.Pricing{}, nil, "no price for request or prompt"},
-		{"negative minute", catalog.TypeTranscription, catalog.Pricing{Minute: set(-1)}, nil, "a price is negative"},
+		{"negative minute", catalog.TypeTranscription, catalog.Pricing{Rates: catalog.Rates{Minute: set(-1)}}, nil, "a price is negative"},
 		{"empty threshold", catalog.TypeChat, catalog.Pricing{Base: text.Base, Thresholds: []catalog.Threshold{{Above: 1}}}, nil, "changes no price"},
 		{"unknown type", "smell", text, nil, `the type "smell" is not one of chat`},
 	} {
@@ -365,6 +365,22 @@ func TestPriceKinds(t *testing.T) {
 		}
 		names[k.Name] = true
 	}
+	for _, k := range catalog.NamedRates() {
+		if names[k.Name] || k.Listed == "" || k.Lined {
+			t.Errorf("%+v", k)
+		}
+		names[k.Name] = true
+	}
+	var r catalog.Rates
+	v := reflect.ValueOf(&r).Elem()
+	if v.NumField() != len(r.Each()) {
+		t.Fatalf("Each has %d of %d prices", len(r.Each()), v.NumField())
+	}
+	for i := range v.NumField() {
+		if field := v.Field(i).Addr().Interface().(*money.Price); field != r.Each()[i] || field != r.Rate(catalog.RateID(i+1)) {
+			t.Errorf("%s is not price %d of Each", v.Type().Field(i).Name, i)
+		}
+	}
 }
 
 func TestPricingForPrompt(t *testing.T) {
@@ -423,8 +439,8 @@ func TestModalitiesByType(t *testing.T) {
 	free := money.Price{Set: true}
 	prices := map[string]catalog.Pricing{
 		catalog.TypeChat:          {Base: catalog.Prices{Prompt: free, Completion: free}},
-		catalog.TypeTranscription: {Minute: free},
-		catalog.TypeSpeech:        {Characters: free},
+		catalog.TypeTranscription: {Rates: catalog.Rates{Minute: free}},
+		catalog.TypeSpeech:        {Rates: catalog.Rates{Characters: free}},
 	}
 	for kind, want := range map[string][2]catalog.Modality{
 		catalog.TypeChat:          {catalog.AllModalities, catalog.Text},

@@ -203,7 +203,8 @@ func (b *builder) checkOffer(what string, o *Offer, ep *Endpoint) {
 // checkPricing checks an endpoint's prices: that a model of its type can be charged by them, and that each is possible.
 func (b *builder) checkPricing(where string, m *Model, p *Pricing) {
 	b.checkKind(where, m.Type, p)
-	if p.Base.negative() || p.Minute.Nano < 0 || p.Characters.Nano < 0 {
+	rates := p.Rates.Each()
+	if p.Base.negative() || slices.ContainsFunc(rates[:], func(r *money.Price) bool { return r.Nano < 0 }) {
 		b.fail(where, "a price is negative")
 	}
 	b.checkThresholds(where, p.Thresholds)
@@ -242,17 +243,16 @@ func (b *builder) checkKind(where, kind string, p *Pricing) {
 		}
 		b.fail(where, "it has no price for %s, by which a model%s is charged; write \"0\" if it is free", wanted, of)
 	}
-	for _, x := range []struct {
-		set         bool
-		price, kind string
-	}{
-		{p.Minute.Set, "minute", TypeTranscription}, {p.Characters.Set, "characters", TypeSpeech},
-		{len(p.Images) > 0, "images", TypeImage}, {len(p.Video) > 0, "video", TypeVideo},
-	} {
-		if x.set && kind != x.kind {
-			b.fail(where, "it has a price for %s, which only models of type %s are charged by, and this one is of type %s; its type is declared in models", x.price, x.kind, kind)
+	only := func(set bool, price, of string) {
+		if set && kind != of {
+			b.fail(where, "it has a price for %s, which only models of type %s are charged by, and this one is of type %s; its type is declared in models", price, of, kind)
 		}
 	}
+	for i, kind := range NamedRates() {
+		only(p.Rates.Each()[i].Set, kind.Name, kind.Type)
+	}
+	only(len(p.Images) > 0, "images", TypeImage)
+	only(len(p.Video) > 0, "video", TypeVideo)
 }
 
 func (b *builder) checkThresholds(where string, thresholds []Threshold) {

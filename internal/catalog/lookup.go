@@ -77,7 +77,7 @@ func Cheapest(endpoints []*Endpoint) *Endpoint {
 // prices are comparable.
 func (p *Pricing) headline() int64 {
 	sum := p.Base.Prompt.Nano + p.Base.Completion.Nano + p.Base.Request.Nano + p.Base.ImageOutput.Nano + p.Base.AudioOutput.Nano + p.Base.ImageOutputEach.Nano +
-		p.Minute.Nano + p.Characters.Nano
+		p.RatesSum()
 	if len(p.Images) > 0 {
 		sum += p.Images[0].Price.Nano
 	}

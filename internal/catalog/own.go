@@ -43,7 +43,10 @@ func (f Fee) Of(p *Pricing) Pricing {
 	if f.Amount.Set {
 		return Pricing{Base: Prices{Request: f.Amount}, List: p.List, Source: source}
 	}
-	out := Pricing{Base: f.prices(&p.Base), Minute: f.of(p.Minute), Characters: f.of(p.Characters), List: p.List, Rate: p.Rate, Source: source}
+	out := Pricing{Base: f.prices(&p.Base), Rates: p.Rates, List: p.List, Rate: p.Rate, Source: source}
+	for _, price := range out.Rates.Each() {
+		*price = f.of(*price)
+	}
 	for i := range p.Thresholds {
 		out.Thresholds = append(out.Thresholds, Threshold{Above: p.Thresholds[i].Above, Prices: f.prices(&p.Thresholds[i].Prices)})
 	}

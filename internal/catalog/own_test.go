@@ -38,7 +38,7 @@ func TestFeeIsAShareOfEachPrice(t *testing.T) {
 func TestFeeOfAnAmount(t *testing.T) {
 	t.Parallel()
 	set := money.Price{Nano: 7, Set: true}
-	p := catalog.Pricing{Base: catalog.Prices{Prompt: set, Request: set}, Minute: set, Images: []catalog.ImagePrice{{Price: set}}, Video: []catalog.VideoRule{{PerSecond: set}}, List: "l"}
+	p := catalog.Pricing{Base: catalog.Prices{Prompt: set, Request: set}, Rates: catalog.Rates{Minute: set}, Images: []catalog.ImagePrice{{Price: set}}, Video: []catalog.VideoRule{{PerSecond: set}}, List: "l"}
 	fee := catalog.Fee{Amount: money.Price{Nano: 5, Set: true}}.Of(&p)
 	if fee.Base != (catalog.Prices{Request: money.Price{Nano: 5, Set: true}}) || fee.Minute.Set || len(fee.Images)+len(fee.Video) != 0 || fee.List != "l" || !strings.Contains(fee.Source, "0.000000005") {
 		t.Errorf("%+v", fee)

@@ -1,6 +1,10 @@
 package catalog
 
-import "weir/internal/money"
+import (
+	"slices"
+
+	"weir/internal/money"
+)
 
 // Prices are rubles for one endpoint. Token prices are per 1000 tokens, the others per one. A price that is not Set is not charged
 // separately: its tokens are charged by the price that PriceKinds names.
@@ -64,6 +68,77 @@ func (p *Prices) All() [len(priceKinds)]*money.Price {
 
 // PriceKinds lists the prices that an endpoint can have. The caller must not change it.
 func PriceKinds() []PriceKind { return priceKinds[:] }
+
+// Rates are the prices of an endpoint for other units than tokens and pieces. Neither the length of a prompt nor the hour changes them.
+type Rates struct {
+	Minute     money.Price // per minute of audio input, for transcription priced by time
+	Characters money.Price // per 1000 characters that go in, for speech
+	Megapixel  money.Price // per million pixels of images that come out
+	Second     money.Price // per second of video output
+}
+
+// RateID is the number of a price of Rates.
+type RateID int
+
+// The prices of Rates, in the order of Each.
+const (
+	NoRate RateID = iota
+	RateMinute
+	RateCharacters
+	RateMegapixel
+	RateSecond
+	endOfRates
+)
+
+// RateKind describes one price of Rates. Like PriceKinds, RateKinds drive the declarations, the admin API, the public lists, the checks and
+// the bill.
+type RateKind struct {
+	Name      string // in configuration and in the admin API: "minute"
+	Listed    string // in the public lists
+	Unit      string // where a list has one word for it
+	Per       string // in words
+	Thousands bool   // in rubles per 1000 and in dollars per million; else per one
+	Lined     bool   // declared by lines with a variant, those of images and videos, and not by its name
+	Type      string // of the models that are charged by it
+}
+
+var rateKinds = [endOfRates - 1]RateKind{
+	RateMinute - 1:     {"minute", "audio_per_minute", "minute", "minute of sound", false, false, TypeTranscription},
+	RateCharacters - 1: {"characters", "characters_per_1k", "characters_1k", "1000 characters", true, false, TypeSpeech},
+	RateMegapixel - 1:  {"megapixel", "", UnitMegapixel, "megapixel", false, true, TypeImage},
+	RateSecond - 1:     {"second", "", UnitSecond, "second", false, true, TypeVideo},
+}
+
+// NamedRates lists the prices of Rates that are declared by their name. They come first among those of Each. The caller must not change it.
+func NamedRates() []RateKind {
+	return rateKinds[:slices.IndexFunc(rateKinds[:], func(k RateKind) bool { return k.Lined })]
+}
+
+// Each are the prices of r, in the order of their numbers.
+func (r *Rates) Each() [len(rateKinds)]*money.Price {
+	return [...]*money.Price{&r.Minute, &r.Characters, &r.Megapixel, &r.Second}
+}
+
+// Rate is the price of that number.
+func (r *Rates) Rate(id RateID) *money.Price { return r.Each()[id-1] }
+
+// NamedRate is the price of that name and its kind; nil when there is none, or it is declared by lines.
+func (r *Rates) NamedRate(name string) (*money.Price, *RateKind) {
+	for i := range NamedRates() {
+		if rateKinds[i].Name == name {
+			return r.Each()[i], &rateKinds[i]
+		}
+	}
+	return nil, nil
+}
+
+// RatesSum adds them up, for comparisons of endpoints of one model.
+func (r *Rates) RatesSum() (n int64) {
+	for _, price := range r.Each() {
+		n += price.Nano
+	}
+	return n
+}
 
 // PriceKindOf is the index in PriceKinds of the kind of that name, -1 when there is none.
 func PriceKindOf(name string) int {

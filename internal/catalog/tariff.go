@@ -10,15 +10,12 @@ import (
 // charged.
 type Tariff struct {
 	Prices
-	Minute     money.Price // per minute of audio input
-	Characters money.Price // per 1000 characters that go in
-	Megapixel  money.Price // per million pixels of images that come out
-	Second     money.Price // per second of video output
+	Rates
 }
 
 // Tariff has the prices for that many prompt tokens, except those of images and videos.
 func (p *Pricing) Tariff(promptTokens int64) Tariff {
-	return Tariff{Prices: *p.For(promptTokens), Minute: p.Minute, Characters: p.Characters}
+	return Tariff{Prices: *p.For(promptTokens), Rates: p.Rates}
 }
 
 // ImageTariff has the prices of images of a quality and a size, which are "" or "auto" where unknown.

@@ -101,7 +101,9 @@ func (b *digest) pricing(p *Pricing) {
 		b.text("hours", p.Hours[i].String())
 		b.prices(&p.Hours[i].Prices)
 	}
-	b.price(p.Minute, p.Characters)
+	for i := range NamedRates() {
+		b.price(*p.Rates.Each()[i])
+	}
 	b.number(int64(len(p.Images)))
 	for i := range p.Images {
 		x := &p.Images[i]

@@ -435,7 +435,7 @@ func (d *declaring) offer(provider, path string, o *Offer) {
 	for i := range o.Thresholds {
 		t := &o.Thresholds[i]
 		at := path + ".thresholds[" + strconv.Itoa(i) + "]"
-		if t.Prices.Minute+t.Prices.Characters+t.PriceUSD.Minute+t.PriceUSD.Characters != "" {
+		if t.Prices.rates()+t.PriceUSD.rates() != "" {
 			d.fail(at, "a threshold counts prompt tokens, so that it cannot change the price of minutes or characters")
 		}
 		prices, source := d.prices(at, &t.Prices, &t.PriceUSD, &out.Pricing)
@@ -445,7 +445,7 @@ func (d *declaring) offer(provider, path string, o *Offer) {
 	for i := range o.Hours {
 		h := &o.Hours[i]
 		at := path + ".hours[" + strconv.Itoa(i) + "]"
-		if h.Prices.Minute+h.Prices.Characters+h.PriceUSD.Minute+h.PriceUSD.Characters != "" {
+		if h.Prices.rates()+h.PriceUSD.rates() != "" {
 			d.fail(at, "hours cannot change the price of minutes or characters")
 		}
 		prices, source := d.prices(at, &h.Prices, &h.PriceUSD, &out.Pricing)
@@ -473,7 +473,7 @@ func (d *declaring) modalities(path string, names []string) catalog.Modality {
 // prices reads prices in rubles and in dollars, and describes their source.
 func (d *declaring) prices(path string, rubles, dollars *Prices, pricing *catalog.Pricing) (catalog.Prices, string) {
 	var out catalog.Prices
-	inRubles, inDollars := rubles.list(), dollars.list()
+	inRubles, inDollars := rubles.list(priceFields), dollars.list(priceFields)
 	for i, name := range catalog.PriceNames() {
 		var price money.Price
 		var err error
@@ -531,8 +531,14 @@ const million = 1_000_000
 
 // media reads the prices of other models than chat models.
 func (d *declaring) media(path string, o *Offer, p *catalog.Pricing) {
-	p.Minute = d.one(path, "minute", o.Prices.Minute, o.PriceUSD.Minute, 1, p)
-	p.Characters = d.one(path, "characters", o.Prices.Characters, o.PriceUSD.Characters, million, p)
+	inRubles, inDollars := o.Prices.list(rateFields), o.PriceUSD.list(rateFields)
+	for i, kind := range catalog.NamedRates() {
+		sold := int64(1)
+		if kind.Thousands {
+			sold = million
+		}
+		*p.Rates.Each()[i] = d.one(path, kind.Name, inRubles[i], inDollars[i], sold, p)
+	}
 	for i := range o.Images {
 		x := &o.Images[i]
 		line := catalog.ImagePrice{Component: cmp.Or(x.Component, "image_output"), Unit: cmp.Or(x.Unit, catalog.UnitImage), Variant: x.Variant,
@@ -582,28 +588,49 @@ func complete(own, known *catalog.ModelInfo) {
 	}
 }
 
-// list returns the prices in the order of catalog.PriceKinds, whose names are the fields' YAML names.
-func (p *Prices) list() []Decimal {
+// list returns the prices that the fields have.
+func (p *Prices) list(fields []int) []Decimal {
 	v := reflect.ValueOf(p).Elem()
-	list := make([]Decimal, 0, len(priceFields))
-	for _, field := range priceFields {
+	list := make([]Decimal, 0, len(fields))
+	for _, field := range fields {
 		list = append(list, Decimal(v.Field(field).String()))
 	}
 	return list
 }
 
-// priceFields are the fields of Prices in the order of catalog.PriceKinds.
-var priceFields = func() (fields []int) {
+// rates is not "" when a price of other units than tokens and pieces is set.
+func (p *Prices) rates() (all Decimal) {
+	for _, text := range p.list(rateFields) {
+		all += text
+	}
+	return all
+}
+
+// priceFields are the fields of Prices in the order of catalog.PriceKinds, rateFields those of catalog.NamedRates. Their names are the fields'
+// YAML names.
+var (
+	priceFields = fieldsOf(catalog.PriceNames())
+	rateFields  = fieldsOf(namesOf(catalog.NamedRates()))
+)
+
+func namesOf(kinds []catalog.RateKind) (names []string) {
+	for i := range kinds {
+		names = append(names, kinds[i].Name)
+	}
+	return names
+}
+
+func fieldsOf(names []string) (fields []int) {
 	t := reflect.TypeFor[Prices]()
-	for _, k := range catalog.PriceKinds() {
+	for _, name := range names {
 		for i := range t.NumField() {
-			if t.Field(i).Tag.Get("yaml") == k.Name {
+			if t.Field(i).Tag.Get("yaml") == name {
 				fields = append(fields, i)
 			}
 		}
 	}
 	return fields
-}()
+}
 
 func source(rubles *Prices, rubUnit string, dollars *Prices, usdUnit string) string {
 	var parts []string
@@ -612,7 +639,7 @@ func source(rubles *Prices, rubUnit string, dollars *Prices, usdUnit string) str
 		unit   string
 	}{{rubles, rubUnit}, {dollars, usdUnit}} {
 		var set []string
-		for i, text := range x.prices.list() {
+		for i, text := range x.prices.list(priceFields) {
 			if text != "" {
 				set = append(set, catalog.PriceNames()[i]+" "+string(text))
 			}

@@ -15,7 +15,14 @@ func TestPricesOfTheCatalog(t *testing.T) {
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[config.Prices]()) {
 		fields[f.Tag.Get("yaml")] = true
 	}
-	for _, name := range catalog.PriceNames() {
+	names := catalog.PriceNames()
+	for _, k := range catalog.NamedRates() {
+		names = append(names, k.Name)
+	}
+	if len(names) != len(fields) {
+		t.Errorf("config.Prices has %d fields for %d prices", len(fields), len(names))
+	}
+	for _, name := range names {
 		if !fields[name] {
 			t.Errorf("config.Prices has no field for %s", name)
 		}

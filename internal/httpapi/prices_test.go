@@ -37,6 +37,17 @@ func TestPricesAreDescribed(t *testing.T) {
 			}
 		}
 	}
+	for _, k := range catalog.NamedRates() {
+		for where, found := range map[string]bool{
+			"BasePrices in openapi.yaml":                   strings.Contains(base, " "+k.Listed+": {"),
+			"PriceInput in openapi.yaml":                   strings.Contains(input, " "+k.Name+": {"),
+			"the table of prices in docs/configuration.md": strings.Contains(section(manual, "\n| Price | For |", "\n\n"), "`"+k.Name+"`"),
+		} {
+			if !found {
+				t.Errorf("%s lacks the price %s", where, k.Name)
+			}
+		}
+	}
 }
 
 // section is the part of a text from one mark to the next end, "" when there is none.

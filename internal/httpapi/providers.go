@@ -200,8 +200,9 @@ func appendPricing(o *object, p *catalog.Pricing) {
 	}
 	o.Name("base").Object()
 	appendPrices(o, &p.Base)
-	o.priceIfSet("audio_per_minute", p.Minute)
-	o.priceIfSet("characters_per_1k", p.Characters)
+	for i, kind := range catalog.NamedRates() {
+		o.priceIfSet(kind.Listed, *p.Rates.Each()[i])
+	}
 	if o.B[len(o.B)-1] == '{' { // videos and images by the piece: their tokens cost nothing
 		o.price("prompt_per_1k", p.Base.Prompt)
 		o.price("completion_per_1k", p.Base.Completion)

@@ -37,10 +37,10 @@ func listener(t *testing.T, withFree bool, edit func(*httpapi.Config), free func
 	d := catalog.Declared{
 		Providers: []catalog.Provider{{ID: "acme", Name: "Acme", Dialect: "openai", BaseURL: "https://upstream.invalid/v1"}},
 		Models:    []catalog.ModelInfo{{Slug: "acme/hears", Type: catalog.TypeTranscription}, {Slug: "acme/free", Type: catalog.TypeTranscription}},
-		Offers:    []catalog.Offer{{Provider: "acme", Model: "acme/hears", Pricing: catalog.Pricing{List: "test", Minute: price}}},
+		Offers:    []catalog.Offer{{Provider: "acme", Model: "acme/hears", Pricing: catalog.Pricing{List: "test", Rates: catalog.Rates{Minute: price}}}},
 	}
 	if withFree {
-		d.Offers = append(d.Offers, catalog.Offer{Provider: "acme", Model: "acme/free", Pricing: catalog.Pricing{List: "test", Minute: money.Price{Set: true}}})
+		d.Offers = append(d.Offers, catalog.Offer{Provider: "acme", Model: "acme/free", Pricing: catalog.Pricing{List: "test", Rates: catalog.Rates{Minute: money.Price{Set: true}}}})
 	} else {
 		d.Models = d.Models[:1]
 	}

@@ -337,10 +337,11 @@ func eachOf(p *catalog.Pricing) (unit string, lowest money.Price) {
 			unit, lowest = u, price
 		}
 	}
-	lower("minute", p.Minute)
-	lower("characters_1k", p.Characters)
+	for i, kind := range catalog.NamedRates() {
+		lower(kind.Unit, *p.Rates.Each()[i])
+	}
 	for i := range p.Video {
-		lower("second", p.Video[i].PerSecond)
+		lower(catalog.UnitSecond, p.Video[i].PerSecond)
 	}
 	for i := range p.Images {
 		if line := &p.Images[i]; line.Unit != catalog.UnitTokens && (line.Component == "" || line.Component == "image_output") {

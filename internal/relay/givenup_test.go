@@ -140,7 +140,7 @@ func TestGivenUpTasks(t *testing.T) {
 		charged string
 	}{
 		{"images", &task.Image{N: 1}, perImage([3]string{"", "", "4"}), "0"},
-		{"a recording", &task.Transcription{Duration: time.Minute, Measured: true}, catalog.Pricing{Minute: price("6")}, "6"},
+		{"a recording", &task.Transcription{Duration: time.Minute, Measured: true}, catalog.Pricing{Rates: catalog.Rates{Minute: price("6")}}, "6"},
 		{"texts", &task.Embedding{Inputs: make([]task.Input, 1)}, catalog.Pricing{Base: catalog.Prices{Prompt: price("1")}}, "0.006"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

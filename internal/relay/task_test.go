@@ -87,17 +87,17 @@ func TestTaskMoney(t *testing.T) {
 		{"embedding, our count", &task.Embedding{Inputs: make([]task.Input, 1)}, base(catalog.Prices{Prompt: price("1")}), script{vectors, done()}, "0.01", "0.006", usage.Estimated},
 		{"embedding of tokens", &task.Embedding{Inputs: []task.Input{{Tokens: make([]int32, 8)}}}, base(catalog.Prices{Prompt: price("1")}), script{vectors, done()}, "0.01", "0.008", usage.Estimated},
 		{"moderation for nothing", &task.Moderation{}, base(catalog.Prices{Prompt: price("0")}), script{gives(task.Result{Verdicts: make([]task.Verdict, 1)}), done()}, "0", "0", usage.Reported},
-		{"speech by characters", &task.Speech{Input: strings.Repeat("ж", 250)}, catalog.Pricing{Characters: price("2")}, script{gives(task.Result{Audio: &task.AudioPiece{Data: []byte{1}}}), done()}, "0.5", "0.5", usage.Reported},
+		{"speech by characters", &task.Speech{Input: strings.Repeat("ж", 250)}, catalog.Pricing{Rates: catalog.Rates{Characters: price("2")}}, script{gives(task.Result{Audio: &task.AudioPiece{Data: []byte{1}}}), done()}, "0.5", "0.5", usage.Reported},
 		{"speech by tokens", &task.Speech{Input: strings.Repeat("a", 100)}, base(catalog.Prices{Prompt: price("1"), AudioOutput: price("10")}),
 			script{gives(task.Result{Audio: &task.AudioPiece{Data: []byte{1}}}), usedExactly(usage.Usage{Prompt: of(25), Completion: of(50), OutputAudio: of(50)}), done()}, "6.74", "0.525", usage.Reported},
 		{"rerank by searches", &task.Rerank{Documents: make([]string, 101)}, base(catalog.Prices{Request: price("3")}), script{gives(task.Result{Ranks: make([]task.Rank, 1)}), done()}, "6", "6", usage.Reported},
 		{"rerank, searches reported", &task.Rerank{Documents: make([]string, 101)}, base(catalog.Prices{Request: price("3")}),
 			script{gives(task.Result{Ranks: make([]task.Rank, 1)}), usedExactly(usage.Usage{Requests: of(1)}), done()}, "6", "3", usage.Reported},
-		{"transcription by the minute, as measured", minute, catalog.Pricing{Minute: price("6")}, script{said("a b"), done()}, "9", "9", usage.Reported},
-		{"transcription by the minute, as reported", minute, catalog.Pricing{Minute: price("6")}, script{said("a b"), usedExactly(usage.Usage{Millis: of(60_001)}), done()}, "9", "6.0001", usage.Reported},
+		{"transcription by the minute, as measured", minute, catalog.Pricing{Rates: catalog.Rates{Minute: price("6")}}, script{said("a b"), done()}, "9", "9", usage.Reported},
+		{"transcription by the minute, as reported", minute, catalog.Pricing{Rates: catalog.Rates{Minute: price("6")}}, script{said("a b"), usedExactly(usage.Usage{Millis: of(60_001)}), done()}, "9", "6.0001", usage.Reported},
 		{"transcription by tokens", minute, tokens, script{said("a b"), usedExactly(usage.Usage{Prompt: of(900), PromptAudio: of(900), Completion: of(10)}), done()}, "11.024", "2.72", usage.Reported},
 		{"transcription by tokens that nobody told", minute, tokens, script{said("a b"), done()}, "11.024", "2.704", usage.Estimated},
-		{"an absurd duration", minute, catalog.Pricing{Minute: price("6")}, script{said("a b"), usedExactly(usage.Usage{Millis: of(math.MaxInt64)}), done()}, "9", "9", usage.Capped},
+		{"an absurd duration", minute, catalog.Pricing{Rates: catalog.Rates{Minute: price("6")}}, script{said("a b"), usedExactly(usage.Usage{Millis: of(math.MaxInt64)}), done()}, "9", "9", usage.Capped},
 		{"pictures, each", &task.Image{N: 3}, perImage([3]string{"", "", "4"}), script{image("", ""), image("", ""), done()}, "12", "8", usage.Reported},
 		{"previews cost nothing of their own", &task.Image{N: 1}, perImage([3]string{"", "", "4"}),
 			script{gives(task.Result{Image: &task.MadeImage{Partial: true, Data: []byte{1}}}), image("", ""), done()}, "4", "4", usage.Reported},
@@ -140,8 +140,8 @@ func TestTaskPricesOrder(t *testing.T) {
 		"images of a size": {&task.Image{N: 1, Size: "1024x1024", Quality: "low"}, perImage([3]string{"low", "1024x1024", "3"}, [3]string{"high", "", "4"}), perImage([3]string{"low", "1024x1024", "2"}, [3]string{"high", "", "9"}),
 			image("", "")},
 		"an image or tokens": {&task.Image{N: 1}, catalog.Pricing{Base: catalog.Prices{ImageOutput: price("5")}}, perImage([3]string{"", "", "2"}), image("", "")},
-		"minutes":            {&task.Transcription{Duration: time.Minute, Measured: true}, catalog.Pricing{Minute: price("3")}, catalog.Pricing{Minute: price("0.3")}, said("a")},
-		"characters": {&task.Speech{Input: "hello"}, catalog.Pricing{Characters: price("3")}, catalog.Pricing{Characters: price("0.3")},
+		"minutes":            {&task.Transcription{Duration: time.Minute, Measured: true}, catalog.Pricing{Rates: catalog.Rates{Minute: price("3")}}, catalog.Pricing{Rates: catalog.Rates{Minute: price("0.3")}}, said("a")},
+		"characters": {&task.Speech{Input: "hello"}, catalog.Pricing{Rates: catalog.Rates{Characters: price("3")}}, catalog.Pricing{Rates: catalog.Rates{Characters: price("0.3")}},
 			gives(task.Result{Audio: &task.AudioPiece{Data: []byte{1}}})},
 		"requests": {&task.Rerank{Documents: make([]string, 1)}, catalog.Pricing{Base: catalog.Prices{Request: price("3")}}, catalog.Pricing{Base: catalog.Prices{Request: price("1")}},
 			gives(task.Result{Ranks: make([]task.Rank, 1)})},
@@ -192,7 +192,7 @@ func TestAudioUnits(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			what := &task.Transcription{Duration: c.heard, Measured: true}
-			w := quirky(t, what, catalog.Pricing{Minute: price("6")}, c.quirks)
+			w := quirky(t, what, catalog.Pricing{Rates: catalog.Rates{Minute: price("6")}}, c.quirks)
 			answer := script{said("a b")}
 			if c.reported > 0 {
 				answer = append(answer, usedExactly(usage.Usage{Millis: usage.Of(c.reported)}))
@@ -235,7 +235,7 @@ func TestTaskFailover(t *testing.T) {
 func TestTaskBroken(t *testing.T) {
 	t.Parallel()
 	recording := &task.Transcription{Duration: time.Minute}
-	minute := catalog.Pricing{Minute: price("6")}
+	minute := catalog.Pricing{Rates: catalog.Rates{Minute: price("6")}}
 	delta := gives(task.Result{Transcript: &task.Transcript{Delta: "a"}})
 	preview := gives(task.Result{Image: &task.MadeImage{Partial: true, Data: []byte{1}}})
 	broken := fails(fault.ProviderUnavailable, fault.NextEndpoint)

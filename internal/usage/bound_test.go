@@ -43,7 +43,7 @@ func TestHoldsCoverCharges(t *testing.T) {
 			ask.Calls[i] = some("calls " + strconv.Itoa(i))
 		}
 		bound := usage.Bound(&ask, ep)
-		tariff := catalog.Tariff{Prices: pricing.Dearest(bound.Prompt.N).Base, Minute: price(3), Characters: price(5), Megapixel: price(7), Second: price(11)}
+		tariff := catalog.Tariff{Prices: pricing.Dearest(bound.Prompt.N).Base, Rates: catalog.Rates{Minute: price(3), Characters: price(5), Megapixel: price(7), Second: price(11)}}
 		held, err := usage.Most(&bound, &tariff)
 		if err != nil {
 			return // nothing is done that cannot be held for
@@ -55,7 +55,7 @@ func TestHoldsCoverCharges(t *testing.T) {
 			}
 		}
 		u.Cut(&bound, &bound)
-		charged := catalog.Tariff{Prices: *pricing.For(u.Prompt.N), Minute: price(3), Characters: price(5), Megapixel: price(7), Second: price(11)}
+		charged := catalog.Tariff{Prices: *pricing.For(u.Prompt.N), Rates: catalog.Rates{Minute: price(3), Characters: price(5), Megapixel: price(7), Second: price(11)}}
 		if _, cost, err := usage.TaskCost(&u, &charged); err != nil || cost > held {
 			t.Fatalf("%s is charged and %s is held, %v: %+v", cost, held, err, u)
 		}

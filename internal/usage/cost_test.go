@@ -201,13 +201,13 @@ func TestAudioIsRoundedOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		lines, cost, err := usage.TaskCost(&usage.Usage{Millis: usage.Of(c.millis)}, &catalog.Tariff{Minute: p})
+		lines, cost, err := usage.TaskCost(&usage.Usage{Millis: usage.Of(c.millis)}, &catalog.Tariff{Rates: catalog.Rates{Minute: p}})
 		if err != nil || cost.String() != c.cost || string(lines[0].AppendAmount(nil)) != c.line {
 			t.Errorf("%d ms at %s: %s of %s, %v; want %s", c.millis, c.price, cost, lines[0].AppendAmount(nil), err, c.cost)
 		}
 	}
 	// the lines' exact sum is rounded, not each line
-	p := catalog.Tariff{Minute: price(1)}
+	p := catalog.Tariff{Rates: catalog.Rates{Minute: price(1)}}
 	p.Request = price(1)
 	if _, cost, _ := usage.TaskCost(&usage.Usage{Millis: usage.Of(1), Requests: usage.Of(1)}, &p); cost != 2 {
 		t.Errorf("%s", cost)

@@ -149,7 +149,8 @@ const (
 	endOfKinds
 )
 
-// kind is what the package knows of a kind of lines. A new price needs a row here, one in catalog.PriceKinds, and a count in Usage.
+// kind is what the package knows of a kind of lines. A new price needs a row here, one in catalog.PriceKinds or among
+// the kinds of catalog.Rates, and a count in Usage.
 type kind struct {
 	name, unit string
 	counts     string // what a quantity of one is, in the plural; "" for tokens
@@ -162,7 +163,8 @@ type kind struct {
 	late       bool   // records have not always kept the count
 	within     []Kind // parts whose counts include this one's
 
-	listed string // catalog.PriceKind.Name, "" when the price is one of a tariff only
+	listed string // catalog.PriceKind.Name; "" when the price is one of catalog.Rates
+	rate   catalog.RateID
 	count  string // the field of Usage; "" for what is in records of old only
 
 	// Parts can be consumed only by requests with these, as far as they are set.
@@ -202,10 +204,10 @@ var kinds = complete([...]kind{
 		listed: "cache_read_audio", count: "CachedAudio", in: catalog.Audio | catalog.Video},
 
 	KindMinute:     {name: "audio_minutes", unit: "minute", counts: "minutes", thousandth: true, prompt: true},
-	KindAudio:      {name: "audio_milliseconds", unit: "minute", counts: "seconds", thousandth: true, prompt: true, late: true, count: "Millis"},
-	KindCharacters: {name: "characters", unit: "1k_characters", counts: "characters", prompt: true, late: true, count: "Characters"},
-	KindMegapixel:  {name: "megapixels", unit: "megapixel", counts: "megapixels", thousandth: true, late: true, count: "Kilopixels"},
-	KindVideo:      {name: "video_seconds", unit: "second", counts: "seconds", each: true, late: true, count: "Seconds"},
+	KindAudio:      {name: "audio_milliseconds", unit: "minute", counts: "seconds", thousandth: true, prompt: true, late: true, count: "Millis", rate: catalog.RateMinute},
+	KindCharacters: {name: "characters", unit: "1k_characters", counts: "characters", prompt: true, late: true, count: "Characters", rate: catalog.RateCharacters},
+	KindMegapixel:  {name: "megapixels", unit: "megapixel", counts: "megapixels", thousandth: true, late: true, count: "Kilopixels", rate: catalog.RateMegapixel},
+	KindVideo:      {name: "video_seconds", unit: "second", counts: "seconds", each: true, late: true, count: "Seconds", rate: catalog.RateSecond},
 })
 
 // maxLines is the most lines that a cost can have: one of each kind.
@@ -236,15 +238,8 @@ func (u *Usage) of(k Kind) *Count { return u.Counts()[kinds[k].at] }
 
 // own is the price of the kind alone, nil when it has none.
 func (k Kind) own(t *catalog.Tariff) *money.Price {
-	switch k {
-	case KindAudio:
-		return &t.Minute
-	case KindCharacters:
-		return &t.Characters
-	case KindMegapixel:
-		return &t.Megapixel
-	case KindVideo:
-		return &t.Second
+	if int(k) < len(kinds) && kinds[k].rate != catalog.NoRate {
+		return t.Rate(kinds[k].rate)
 	}
 	if int(k) >= len(kinds) || len(kinds[k].falls) == 0 {
 		return nil

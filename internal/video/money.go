@@ -22,7 +22,7 @@ func (o *Offer) cost(seconds, videos int64) ([]usage.Line, money.Nano, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	return usage.TaskCost(&usage.Usage{Seconds: usage.Of(int64(length))}, &catalog.Tariff{Prices: catalog.Prices{Request: o.Request}, Second: o.Second})
+	return usage.TaskCost(&usage.Usage{Seconds: usage.Of(int64(length))}, &catalog.Tariff{Prices: catalog.Prices{Request: o.Request}, Rates: catalog.Rates{Second: o.Second}})
 }
 
 // consumed returns what the job is charged for: what the provider reports, but never more than was requested and held.

@@ -219,7 +219,7 @@ var neighbours = []neighbour{
 		setup: func(s *apptest.Setup) {
 			s.Server.Limits.MaxUploads = 8
 			s.Declared.Models = append(s.Declared.Models, catalog.ModelInfo{Slug: "test/whisper", Type: catalog.TypeTranscription})
-			s.Offers = append(s.Offers, catalog.Offer{Provider: "works", Model: "test/whisper", UpstreamID: "whisper", Pricing: catalog.Pricing{List: "test", Minute: mustPrice("0.006")}})
+			s.Offers = append(s.Offers, catalog.Offer{Provider: "works", Model: "test/whisper", UpstreamID: "whisper", Pricing: catalog.Pricing{List: "test", Rates: catalog.Rates{Minute: mustPrice("0.006")}}})
 		},
 		take: func(ctx context.Context, t *testing.T, greedy *apptest.Account) {
 			greedy.Press(ctx, t, 8, http.StatusTooManyRequests, "max_user_share", func(int) *http.Request {

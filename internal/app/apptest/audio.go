@@ -54,7 +54,7 @@ func (l *listener) Prices(t *testing.T) catalog.Pricing {
 	if l.Tokens {
 		return catalog.Pricing{List: "test", Base: catalog.Prices{Prompt: Price(t, "0.1"), Audio: Price(t, "0.2"), Completion: Price(t, "0.4")}}
 	}
-	return catalog.Pricing{List: "test", Minute: Price(t, "0.6")}
+	return catalog.Pricing{List: "test", Rates: catalog.Rates{Minute: Price(t, "0.6")}}
 }
 
 // AddAudio adds the providers, each with a working model and one model per fault.
@@ -361,7 +361,7 @@ func DeclareSpeakers(t *testing.T, d *catalog.Declared, faults ...string) {
 		for _, f := range faults {
 			models[s.At(f)] = s.Model + "@fault=" + f
 		}
-		prices := catalog.Pricing{List: "test", Characters: Price(t, "1.5")}
+		prices := catalog.Pricing{List: "test", Rates: catalog.Rates{Characters: Price(t, "1.5")}}
 		if s.tokens {
 			prices = catalog.Pricing{List: "test", Base: catalog.Prices{Prompt: Price(t, "0.1"), AudioOutput: Price(t, "0.4")}}
 		}

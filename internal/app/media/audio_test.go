@@ -316,7 +316,7 @@ func TestSpeechGone(t *testing.T) {
 	t.Parallel()
 	gw := apptest.StartGateway(t, func(s *apptest.Setup) {
 		for _, sp := range apptest.Speakers[1:] {
-			apptest.AddAudio(t, &s.Declared, catalog.TypeSpeech, sp.Name, sp.Dialect, sp.Base, catalog.Pricing{List: "test", Characters: apptest.Price(t, "1.5")}, map[string]string{sp.At(""): sp.Model + "@fault=u5"})
+			apptest.AddAudio(t, &s.Declared, catalog.TypeSpeech, sp.Name, sp.Dialect, sp.Base, catalog.Pricing{List: "test", Rates: catalog.Rates{Characters: apptest.Price(t, "1.5")}}, map[string]string{sp.At(""): sp.Model + "@fault=u5"})
 		}
 	})
 	for i := range apptest.Speakers[1:] {

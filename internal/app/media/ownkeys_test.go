@@ -87,8 +87,8 @@ func TestOwnKeysOfMedia(t *testing.T) {
 			prices         catalog.Pricing
 		}{
 			"own/vectors": {catalog.TypeEmbedding, "embed", catalog.Pricing{Base: catalog.Prices{Prompt: apptest.Price(t, "0.1")}}},
-			"own/ears":    {catalog.TypeTranscription, "transcribe", catalog.Pricing{Minute: apptest.Price(t, "6")}},
-			"own/voice":   {catalog.TypeSpeech, "speech", catalog.Pricing{Characters: apptest.Price(t, "2")}},
+			"own/ears":    {catalog.TypeTranscription, "transcribe", catalog.Pricing{Rates: catalog.Rates{Minute: apptest.Price(t, "6")}}},
+			"own/voice":   {catalog.TypeSpeech, "speech", catalog.Pricing{Rates: catalog.Rates{Characters: apptest.Price(t, "2")}}},
 			"own/picture": {catalog.TypeImage, "image", catalog.Pricing{Base: catalog.Prices{ImageOutputEach: apptest.Price(t, "3")}}},
 		} {
 			is.prices.List = "test"

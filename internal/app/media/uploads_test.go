@@ -73,7 +73,7 @@ func uploadAtOnce(t *testing.T, n int, size int64) (grown int64) {
 		d := &c.Declared
 		d.Providers = append(d.Providers, catalog.Provider{ID: "swallow", Name: "Swallow", Dialect: "openai", BaseURL: "http://" + l.Addr().String()})
 		d.Models = append(d.Models, catalog.ModelInfo{Slug: "swallow/whisper", Type: catalog.TypeTranscription})
-		d.Offers = append(d.Offers, catalog.Offer{Provider: "swallow", Model: "swallow/whisper", UpstreamID: "whisper", Pricing: catalog.Pricing{List: "test", Minute: apptest.Price(t, "0.006")}})
+		d.Offers = append(d.Offers, catalog.Offer{Provider: "swallow", Model: "swallow/whisper", UpstreamID: "whisper", Pricing: catalog.Pricing{List: "test", Rates: catalog.Rates{Minute: apptest.Price(t, "0.006")}}})
 	})
 	a := gw.NewAccount(t)
 	runtime.GC()

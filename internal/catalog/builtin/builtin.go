@@ -392,12 +392,8 @@ func (l *loader) prices(v []byte, to *catalog.Pricing) catalog.Prices {
 		name, text := string(m.Name), rawjson.Text(m.Value)
 		field := p.Field(name)
 		switch {
-		case name == "minute":
-			to.Minute = l.each(text)
-		case name == "characters":
-			to.Characters = l.perThousand(text)
 		case field == nil:
-			l.fail("there is no price named %q", name)
+			l.other(name, text, to)
 		case catalog.PerTokens(name):
 			*field = l.perThousand(text)
 		default:
@@ -405,6 +401,18 @@ func (l *loader) prices(v []byte, to *catalog.Pricing) catalog.Prices {
 		}
 	}
 	return p
+}
+
+func (l *loader) other(name, text string, to *catalog.Pricing) {
+	price, kind := to.NamedRate(name)
+	switch {
+	case price == nil:
+		l.fail("there is no price named %q", name)
+	case kind.Thousands:
+		*price = l.perThousand(text)
+	default:
+		*price = l.each(text)
+	}
 }
 
 func (l *loader) perThousand(text string) money.Price {

@@ -221,8 +221,13 @@ func (s Spec) pricing(r rate.Effective) (catalog.Pricing, error) {
 	p := pricer{spec: s, rate: r}
 	var out catalog.Pricing
 	out.Base = p.prices("")
-	out.Minute = p.price("prices.minute", "price_usd.minute", p.each)
-	out.Characters = p.price("prices.characters", "price_usd.characters", p.perMillion)
+	for i, kind := range catalog.NamedRates() {
+		convert := p.each
+		if kind.Thousands {
+			convert = p.perMillion
+		}
+		*out.Rates.Each()[i] = p.price("prices."+kind.Name, "price_usd."+kind.Name, convert)
+	}
 	for _, at := range s.indexes("thresholds") {
 		out.Thresholds = append(out.Thresholds, catalog.Threshold{Above: s.integer(at + "above"), Prices: p.prices(at)})
 	}

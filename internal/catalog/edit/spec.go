@@ -58,7 +58,6 @@ var endpointFields = map[string]Type{
 	"type": Text, "upstream_id": Text, "upstream_model": Text, "quantization": Text, "context_length": Integer, "max_output": Integer, "max_n": Integer, "max_in_flight": Integer, "implicit_cache": Boolean,
 	"about.name": Text, "about.description": Text, "about.hub_id": Text, "about.created": Text,
 	"params": List, "input": List, "output": List, "disabled": Boolean,
-	"prices.minute": Decimal, "prices.characters": Decimal, "price_usd.minute": Decimal, "price_usd.characters": Decimal,
 	"thresholds.#.above": Integer,
 	"hours.#.from":       Text, "hours.#.to": Text, "hours.#.zone": Text, "hours.#.days": List,
 	"images.#.component": Text, "images.#.unit": Text, "images.#.variant": Text, "images.#.resolution": Text, "images.#.price": Decimal,
@@ -77,6 +76,9 @@ func init() {
 		for _, group := range []string{"prices.", "price_usd.", "thresholds.#.prices.", "thresholds.#.price_usd.", "hours.#.prices.", "hours.#.price_usd."} {
 			endpointFields[group+name] = Decimal
 		}
+	}
+	for _, kind := range catalog.NamedRates() {
+		endpointFields["prices."+kind.Name], endpointFields["price_usd."+kind.Name] = Decimal, Decimal
 	}
 	for _, kind := range catalog.Types() {
 		providerFields["wires."+kind+".dialect"], providerFields["wires."+kind+".base_url"] = Text, Text

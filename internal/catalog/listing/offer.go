@@ -69,7 +69,7 @@ func Headline(e *catalog.Endpoint) int64 {
 	if n := p.Base.Prompt.Nano + p.Base.Completion.Nano; n > 0 {
 		return n
 	}
-	if n := p.Minute.Nano + p.Characters.Nano + p.Base.Request.Nano + p.Base.ImageOutputEach.Nano; n > 0 {
+	if n := p.RatesSum() + p.Base.Request.Nano + p.Base.ImageOutputEach.Nano; n > 0 {
 		return n
 	}
 	least := int64(0)
