@@ -33,11 +33,12 @@ type wireFacts struct {
 	name     string
 	searches bool // a web search that a request on another wire merely offers is sent to the provider
 	alone    bool // a web search of its own clients is left out for providers on other wires
+	tokens   bool // takes a prompt that the client has cut into tokens of its maker's models
 	budgets  bool // models reason only when they are asked to, and keep to the budget of the request
 }
 
 // wires are the wires that providers may have: the one list of their names. Package app gives each an implementation.
-var wires = []wireFacts{{name: UsualDialect}, {name: "anthropic", searches: true, alone: true, budgets: true}, {name: "gemini", searches: true}, {name: responsesDialect, searches: true, alone: true},
+var wires = []wireFacts{{name: UsualDialect, tokens: true}, {name: "anthropic", searches: true, alone: true, budgets: true}, {name: "gemini", searches: true}, {name: responsesDialect, searches: true, alone: true},
 	{name: "bedrock", budgets: true}, {name: "gigachat"}, {name: "cohere"}, {name: "voyage"}, {name: "yandex"}, {name: "fal"}, {name: "bfl"}, {name: "runway"},
 	{name: "kling"}, {name: "minimax"}, {name: "luma"}, {name: "deepgram"}, {name: "elevenlabs"}}
 
@@ -71,6 +72,12 @@ func (ep *Endpoint) OffersSearch(passed string) bool {
 
 // BudgetsReasoning reports whether models of the provider reason only when they are asked to, and keep to a budget.
 func (p *Provider) BudgetsReasoning() bool { return factsOf(p.Dialect).budgets }
+
+// ReadsTokens reports whether an endpoint has the tokenizer with which the client made the tokens of its prompt: OpenAI's, because clients
+// tokenize for OpenAI's models unasked, or the model's own on servers that take it.
+func (ep *Endpoint) ReadsTokens() bool {
+	return ep.Model.Vendor == "openai" && factsOf(ep.Provider.Dialect).tokens || ep.Provider.Quirks.TokenInput
+}
 
 // Types lists the types of models.
 func Types() []string { return slices.Clone(types) }

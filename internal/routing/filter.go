@@ -121,7 +121,7 @@ func (p *planner) drop(ep *catalog.Endpoint, variant catalog.Variant) Filter {
 		return InputModalities
 	case needs.Output&^ep.Output != 0:
 		return OutputModalities
-	case needs.Tokenized && !readsTokens(ep):
+	case needs.Tokenized && !ep.ReadsTokens():
 		return TokenizerFilter
 	case ep.MaxN > 0 && needs.N > ep.MaxN:
 		return NFilter
@@ -185,12 +185,6 @@ func (p *planner) whole(cands []candidate) {
 			c.dropped = InputModalities
 		}
 	}
-}
-
-// readsTokens reports whether an endpoint has the tokenizer with which the client made the tokens: OpenAI's, because clients tokenize for
-// OpenAI's models unasked, or the model's own on servers that take it.
-func readsTokens(ep *catalog.Endpoint) bool {
-	return ep.Model.Vendor == "openai" && ep.Provider.Dialect == "openai" || ep.Provider.Quirks.TokenInput
 }
 
 func (c *ceilings) admit(p *catalog.Prices) bool {
