@@ -61,7 +61,7 @@ func (t *tx) sumsBefore(wallet string, at time.Time) (s invoice.Sums, err error)
 func (s *Store) AddAct(ctx context.Context, of invoice.Act, f func(*invoice.Act, *invoice.Closing) (bool, error), name func(*invoice.Act) audit.Event) (a invoice.Act, made bool, err error) {
 	err = s.write(ctx, func(t *tx) error {
 		a, made = of, false
-		if err := t.lockWallet(a.Wallet); err != nil {
+		if _, err := t.lockWallet(a.Wallet); err != nil {
 			return err
 		}
 		c, err := t.closing(&a)

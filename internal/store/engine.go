@@ -96,7 +96,8 @@ type Runner interface {
 }
 
 // tx is a transaction that can change rows. Everything locks rows in the same order, or two transactions could wait for one another:
-// nodes; wallets by id; key_spend by key, wallet, period and start; leases; roll-ups by their keys; the audit chain last.
+// nodes; wallets by id; key_spend by key, wallet, period and start; leases, which take a lockedFund; roll-ups by their keys; the audit chain
+// last.
 type tx struct {
 	Runner
 	engine *Engine

@@ -83,7 +83,7 @@ func (s *Store) SaveBuyer(ctx context.Context, account string, b invoice.Buyer, 
 func (s *Store) AddInvoice(ctx context.Context, i invoice.Invoice, b invoice.Bounds, name func(*invoice.Invoice) (audit.Event, error)) (done invoice.Invoice, err error) {
 	err = s.write(ctx, func(t *tx) error {
 		done = i
-		if err := t.lockWallet(i.Wallet); err != nil {
+		if _, err := t.lockWallet(i.Wallet); err != nil {
 			return err
 		}
 		if err := t.mayInvoice(&done, b); err != nil {
@@ -158,7 +158,7 @@ func (s *Store) EndInvoice(ctx context.Context, id string, now time.Time, f func
 		return known, err
 	}
 	err = s.write(ctx, func(t *tx) error {
-		if err := t.lockWallet(known.Wallet); err != nil {
+		if _, err := t.lockWallet(known.Wallet); err != nil {
 			return err
 		}
 		if i, err = scanInvoice(t.row(invoiceRead+`WHERE id = $1`, id)); err != nil {
@@ -188,7 +188,7 @@ func (s *Store) PayInvoice(ctx context.Context, of invoice.Transfer, f func(*inv
 	}
 	err = s.write(ctx, func(t *tx) error {
 		done = of
-		if err := t.lockWallet(known.Wallet); err != nil {
+		if _, err := t.lockWallet(known.Wallet); err != nil {
 			return err
 		}
 		if i, err = scanInvoice(t.row(invoiceRead+`WHERE id = $1`, of.Invoice)); err != nil {

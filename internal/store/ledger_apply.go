@@ -124,10 +124,12 @@ func (t *tx) applyItems(b *ledger.Batch, unordered []ledger.Recorded) (done seal
 	if err != nil {
 		return done, fault.Wrap("store.Apply", err)
 	}
+	funds, err := t.chargeFunds(b, sums)
+	if err != nil {
+		return done, err
+	}
 	for _, step := range []func() error{
-		func() error { return t.charge(b, sums.charged) },
-		func() error { return t.chargeKeys(sums.keys) },
-		func() error { return t.consume(b.Node, sums.leases) },
+		func() error { return t.consume(funds, b.Node, sums.leases) },
 		func() error { return t.postSettled(b, sums.settled, sums.revenue, &done) },
 		func() error { return t.rollUp(sums) },
 		func() error { return t.usePresets(items, b.Now) },
@@ -177,6 +179,18 @@ func (t *tx) postSettled(b *ledger.Batch, calls []*record.Call, revenue money.Na
 	})
 }
 
+// lockedFunds are the wallets and keys' limits of a batch, as lockedFund is one.
+type lockedFunds struct{}
+
+// chargeFunds takes the costs of a batch from wallets, and then from keys' limits.
+func (t *tx) chargeFunds(b *ledger.Batch, sums *tally) (lockedFunds, error) {
+	err := t.charge(b, sums.charged)
+	if err == nil {
+		err = t.chargeKeys(sums.keys)
+	}
+	return lockedFunds{}, err
+}
+
 func (t *tx) charge(b *ledger.Batch, charged map[string]money.Nano) error {
 	wallets := inOrder(charged, cmp.Compare[string])
 	args := make([]any, 0, 2*len(wallets))
@@ -194,8 +208,8 @@ func (t *tx) charge(b *ledger.Batch, charged map[string]money.Nano) error {
 	return err
 }
 
-// consume takes costs from leases, as far as they still exist.
-func (t *tx) consume(node string, uses map[leaseUse]money.Nano) error {
+// consume takes costs from leases of the funds, as far as they still exist.
+func (t *tx) consume(_ lockedFunds, node string, uses map[leaseUse]money.Nano) error {
 	if len(uses) == 0 {
 		return nil
 	}

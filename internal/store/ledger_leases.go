@@ -24,31 +24,36 @@ func (l *lease) scan(row Scanner) error {
 	return row.Scan(&l.fund.Key, &l.fund.Period.Kind, &l.fund.Period.Start, (*int64)(&l.granted), (*int64)(&l.consumed))
 }
 
-// lease finds a lease; nil when it does not exist any more.
-func (t *tx) lease(node string, id int64, wallet string) (*lease, error) {
-	l := lease{fund: ledger.Fund{Wallet: wallet}, id: id}
-	err := l.scan(t.lockedRow(leaseFind, node, id, wallet))
+// lockedFund is a wallet or a key's limit that the transaction has locked. Only lockWallet, lockFund and chargeFunds give one, and what
+// locks a lease takes it: the lock of a lease before that of its fund does not compile.
+type lockedFund struct{ ledger.Fund }
+
+// lockLease finds and locks a lease of a fund; nil when it does not exist any more.
+func (t *tx) lockLease(of lockedFund, node string, id int64) (*lease, error) {
+	l := lease{fund: ledger.Fund{Wallet: of.Wallet}, id: id}
+	err := l.scan(t.lockedRow(leaseFind, node, id, of.Wallet))
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
 	return &l, err
 }
 
-// fund reads how much a wallet or a key's limit has left, and its recalls. The fund of a key is created at its first use.
-func (t *tx) fund(p ledger.Fund, limit money.Nano) (available money.Nano, recall int64, err error) {
+// lockFund locks a wallet or a key's limit, and reads how much it has left, and its recalls. The fund of a key is created at its first use.
+func (t *tx) lockFund(p ledger.Fund, limit money.Nano) (of lockedFund, available money.Nano, recall int64, err error) {
+	of = lockedFund{p}
 	if p.Key == "" {
 		err = t.lockedRow(walletFund, p.Wallet).Scan((*int64)(&available), &recall)
 		if errors.Is(err, sql.ErrNoRows) {
 			err = noWallet("store.Borrow", err)
 		}
-		return available, recall, err
+		return of, available, recall, err
 	}
 	if _, err := t.exec(keyFundAdd, p.Wallet, p.Key, p.Period.Kind, p.Period.Start); err != nil {
-		return 0, 0, err
+		return of, 0, 0, err
 	}
 	var used money.Nano
 	err = t.lockedRow(keyFund, p.Wallet, p.Key, p.Period.Kind, p.Period.Start).Scan((*int64)(&used), &recall)
-	return limit - used, recall, err
+	return of, limit - used, recall, err
 }
 
 func noWallet(op string, cause error) error {
@@ -84,12 +89,12 @@ func (t *tx) borrow(b ledger.Borrow) (g ledger.Grant, err error) {
 	if epoch != b.Epoch {
 		return ledger.Grant{Fenced: true}, nil
 	}
-	available, recall, err := t.fund(b.Fund, b.Limit)
+	of, available, recall, err := t.lockFund(b.Fund, b.Limit)
 	if err != nil {
 		return g, err
 	}
 	g.Available = available
-	old, err := t.lease(b.Node, b.Lease, b.Fund.Wallet)
+	old, err := t.lockLease(of, b.Node, b.Lease)
 	if err != nil {
 		return g, err
 	}
@@ -163,11 +168,11 @@ func (s *Store) Return(ctx context.Context, node string, rs []ledger.Return) err
 }
 
 func (t *tx) giveBack(node string, r ledger.Return) error {
-	_, recall, err := t.fund(r.Fund, 0)
+	of, _, recall, err := t.lockFund(r.Fund, 0)
 	if err != nil {
 		return err
 	}
-	old, err := t.lease(node, r.Lease, r.Fund.Wallet)
+	old, err := t.lockLease(of, node, r.Lease)
 	if err != nil || old == nil {
 		return err
 	}

@@ -94,19 +94,19 @@ func noneOf(op, what string, err error) error {
 }
 
 // lockWallet keeps others from changing a wallet and what belongs to it: payments and rules change in its turn.
-func (t *tx) lockWallet(id string) error {
+func (t *tx) lockWallet(id string) (lockedFund, error) {
 	var w wallet
 	err := t.lockedRow(walletRead, id).Scan((*int64)(&w.credited), (*int64)(&w.charged), (*int64)(&w.leased))
 	if errors.Is(err, sql.ErrNoRows) {
-		return noWallet("store.payments", err)
+		err = noWallet("store.payments", err)
 	}
-	return err
+	return lockedFund{ledger.Fund{Wallet: id}}, err
 }
 
 // AddPayment is payment.Store.AddPayment.
 func (s *Store) AddPayment(ctx context.Context, p payment.Payment, b payment.Bounds, rule *payment.Rule, e audit.Event) error {
 	return s.write(ctx, func(t *tx) error {
-		if err := t.lockWallet(p.Wallet); err != nil {
+		if _, err := t.lockWallet(p.Wallet); err != nil {
 			return err
 		}
 		if err := t.mayAdd(&p, b, rule); err != nil {
@@ -233,7 +233,7 @@ func (s *Store) UpdatePayment(ctx context.Context, id string, now time.Time, f f
 		return p, err
 	}
 	err = s.write(ctx, func(t *tx) error {
-		if err := t.lockWallet(known.Wallet); err != nil {
+		if _, err := t.lockWallet(known.Wallet); err != nil {
 			return err
 		}
 		if p, err = scanPayment(t.row(paymentRead+`WHERE id = $1`, id)); err != nil {
@@ -313,7 +313,7 @@ func (s *Store) AddRefund(ctx context.Context, f payment.Refund, post ledger.Pos
 		return done, err
 	}
 	err = s.write(ctx, func(t *tx) error {
-		if err := t.lockWallet(p.Wallet); err != nil {
+		if _, err := t.lockWallet(p.Wallet); err != nil {
 			return err
 		}
 		switch old, err := scanRefund(t.row(refundRead+`WHERE id = $1`, f.ID)); {
@@ -372,7 +372,7 @@ func (s *Store) UpdateRefund(ctx context.Context, id string, now time.Time, chan
 		return f, err
 	}
 	err = s.write(ctx, func(t *tx) error {
-		if err := t.lockWallet(p.Wallet); err != nil {
+		if _, err := t.lockWallet(p.Wallet); err != nil {
 			return err
 		}
 		if f, err = scanRefund(t.row(refundRead+`WHERE id = $1`, id)); err != nil {
@@ -428,7 +428,7 @@ func (s *Store) ChangeRule(ctx context.Context, account string, now time.Time, f
 		return err
 	}
 	return s.write(ctx, func(t *tx) error {
-		if err := t.lockWallet(known.Wallet); err != nil {
+		if _, err := t.lockWallet(known.Wallet); err != nil {
 			return err
 		}
 		r, err := scanRule(t.row(ruleRead+`WHERE account = $1`, account))

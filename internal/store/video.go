@@ -164,11 +164,11 @@ func (t *tx) handOver(job string, o ledger.Handover, now time.Time) error {
 }
 
 func (t *tx) moveLease(job string, o ledger.Handover, p ledger.Fund, from, to int64, now time.Time) error {
-	_, recall, err := t.fund(p, 0) // the wallet or the key is locked before its leases are
+	of, _, recall, err := t.lockFund(p, 0)
 	if err != nil {
 		return err
 	}
-	old, err := t.lease(o.Node, from, o.Wallet)
+	old, err := t.lockLease(of, o.Node, from)
 	if err != nil {
 		return err
 	}

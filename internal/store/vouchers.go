@@ -109,7 +109,7 @@ func (s *Store) RedeemVoucher(ctx context.Context, r voucher.Redemption, decide 
 	}
 	err = s.write(ctx, func(t *tx) error {
 		done, repeated = voucher.Redemption{}, false
-		if err := t.lockWallet(r.Wallet); err != nil {
+		if _, err := t.lockWallet(r.Wallet); err != nil {
 			return err
 		}
 		var of voucher.State

@@ -91,7 +91,7 @@ func zonesIn(ctx context.Context, q *sql.Tx, wallet string) (zone.History, error
 // SetZone is account.Store.SetZone.
 func (s *Store) SetZone(ctx context.Context, wallet, name string, now time.Time, e audit.Event) (h zone.History, err error) {
 	err = s.write(ctx, func(t *tx) error {
-		if err := t.lockWallet(wallet); err != nil {
+		if _, err := t.lockWallet(wallet); err != nil {
 			return err
 		}
 		all, err := readZones(t.Rows(zonesOf, clean([]any{wallet})))
