@@ -11,12 +11,13 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"weir/internal/store"
 	"weir/internal/store/postgres"
 	"weir/internal/store/storetest"
 )
 
 func BenchmarkApply(b *testing.B) {
-	storetest.ApplyBench(b, func(b *testing.B) storetest.LedgerStore {
+	storetest.ApplyBench(b, func(b *testing.B) *store.Store {
 		s, err := postgres.Open(b.Context(), migrated(b))
 		if err != nil {
 			b.Fatal(err)
@@ -83,7 +84,7 @@ func processor(ctx context.Context, conn *pgx.Conn) (all time.Duration, err erro
 }
 
 func BenchmarkSpace(b *testing.B) {
-	storetest.SpaceBench(b, func(b *testing.B) (storetest.LedgerStore, func() (map[string]int64, error)) {
+	storetest.SpaceBench(b, func(b *testing.B) (*store.Store, func() (map[string]int64, error)) {
 		dsn := migrated(b)
 		s, err := postgres.Open(b.Context(), dsn)
 		if err != nil {

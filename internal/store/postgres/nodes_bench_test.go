@@ -15,15 +15,16 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"weir/internal/store"
 	"weir/internal/store/postgres"
 	"weir/internal/store/storetest"
 )
 
 // BenchmarkNodes also reports the processor time of nodes and server per call, and what the server's connections waited for, sampled.
 func BenchmarkNodes(b *testing.B) {
-	storetest.NodesBench(b, func(b *testing.B) (storetest.PagesStore, func() storetest.PagesStore, func() func(int)) {
+	storetest.NodesBench(b, func(b *testing.B) (*store.Store, func() *store.Store, func() func(int)) {
 		dsn := migrated(b)
-		another := func() storetest.PagesStore {
+		another := func() *store.Store {
 			s, err := postgres.Open(b.Context(), dsn)
 			if err != nil {
 				b.Fatal(err)

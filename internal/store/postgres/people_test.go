@@ -6,14 +6,6 @@ import (
 	"weir/internal/store/storetest"
 )
 
-func TestPeople(t *testing.T) {
-	t.Parallel()
-	storetest.People(t, func(t *testing.T) storetest.PeopleStore {
-		s, _ := openStore(t)
-		return s
-	})
-}
-
 func TestEveryTableHasALife(t *testing.T) {
 	t.Parallel()
 	_, dsn := openStore(t)
@@ -22,16 +14,6 @@ func TestEveryTableHasALife(t *testing.T) {
 		t.Fatal(err)
 	}
 	storetest.Lives(t, all)
-}
-
-func TestForgetting(t *testing.T) {
-	t.Parallel()
-	storetest.Forgetting(t, raw(t))
-}
-
-func TestForgettingInTheChain(t *testing.T) {
-	t.Parallel()
-	storetest.ForgettingInTheChain(t, raw(t))
 }
 
 // raw is an empty store with its database.

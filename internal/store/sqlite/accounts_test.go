@@ -12,35 +12,13 @@ import (
 
 	"weir/internal/account"
 	"weir/internal/apikey"
-	"weir/internal/store"
-	"weir/internal/store/sqlite"
-	"weir/internal/store/sqlite/sqlitetest"
 	"weir/internal/store/storetest"
 )
-
-func TestAccounts(t *testing.T) {
-	t.Parallel()
-	storetest.Accounts(t, func(t *testing.T) storetest.AccountStore {
-		s, _ := openAccounts(t)
-		return s
-	})
-}
-
-func openAccounts(t *testing.T) (*store.Store, string) {
-	t.Helper()
-	path := sqlitetest.New(t, t.TempDir())
-	s, err := sqlite.Open(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.Close() })
-	return s, path
-}
 
 // What the database file holds must open no door.
 func TestNoKeyTextInTheFile(t *testing.T) {
 	t.Parallel()
-	s, path := openAccounts(t)
+	s, path := openStore(t)
 	m := account.NewManager(s, nil, func() time.Time { return time.Unix(1e9, 0) })
 	first, err := m.Bootstrap(t.Context(), "Anna")
 	if err != nil || first == nil {
@@ -65,7 +43,7 @@ func TestNoKeyTextInTheFile(t *testing.T) {
 
 func TestEveryTableHasALife(t *testing.T) {
 	t.Parallel()
-	_, path := openAccounts(t)
+	_, path := openStore(t)
 	db, err := sql.Open("sqlite", path)
 	if err != nil {
 		t.Fatal(err)

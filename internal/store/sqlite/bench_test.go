@@ -7,12 +7,13 @@ import (
 	"testing"
 	"time"
 
+	"weir/internal/store"
 	"weir/internal/store/sqlite"
 	"weir/internal/store/storetest"
 )
 
 func BenchmarkApply(b *testing.B) {
-	storetest.ApplyBench(b, func(b *testing.B) storetest.LedgerStore {
+	storetest.ApplyBench(b, func(b *testing.B) *store.Store {
 		s, err := sqlite.Open(b.Context(), filepath.Join(b.TempDir(), "weir.db"))
 		if err != nil {
 			b.Fatal(err)
@@ -47,7 +48,7 @@ func BenchmarkPages(b *testing.B) {
 }
 
 func BenchmarkSpace(b *testing.B) {
-	storetest.SpaceBench(b, func(b *testing.B) (storetest.LedgerStore, func() (map[string]int64, error)) {
+	storetest.SpaceBench(b, func(b *testing.B) (*store.Store, func() (map[string]int64, error)) {
 		path := filepath.Join(b.TempDir(), "weir.db")
 		s, err := sqlite.Open(b.Context(), path)
 		if err != nil {

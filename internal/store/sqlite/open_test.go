@@ -10,7 +10,7 @@ import (
 
 func TestVersions(t *testing.T) {
 	t.Parallel()
-	_, path := openAccounts(t)
+	_, path := openStore(t)
 	db, err := sql.Open("sqlite", path)
 	if err != nil {
 		t.Fatal(err)

@@ -7,28 +7,10 @@ import (
 	"weir/internal/store/storetest"
 )
 
-func TestPeople(t *testing.T) {
-	t.Parallel()
-	storetest.People(t, func(t *testing.T) storetest.PeopleStore {
-		s, _ := openAccounts(t)
-		return s
-	})
-}
-
-func TestForgetting(t *testing.T) {
-	t.Parallel()
-	storetest.Forgetting(t, raw(t))
-}
-
-func TestForgettingInTheChain(t *testing.T) {
-	t.Parallel()
-	storetest.ForgettingInTheChain(t, raw(t))
-}
-
 // raw is an empty store with its database.
 func raw(t *testing.T) storetest.Raw {
 	t.Helper()
-	s, path := openAccounts(t)
+	s, path := openStore(t)
 	db, err := sql.Open("sqlite", path)
 	if err != nil {
 		t.Fatal(err)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -22,17 +21,9 @@ import (
 	"weir/internal/store"
 )
 
-// AccountStore is what a store does for users, keys and the audit chain.
-type AccountStore interface {
-	account.Store
-	apikey.Store
-	Audit(ctx context.Context, e audit.Event, now time.Time) error
-	AuditRows(ctx context.Context) iter.Seq2[audit.Row, error]
-}
-
 // Accounts checks users, keys and the audit chain of a store. open gives an empty store, and closes it after the test.
-func Accounts(t *testing.T, open func(*testing.T) AccountStore) {
-	cases := map[string]func(*testing.T, AccountStore){
+func Accounts(t *testing.T, open Open) {
+	cases := map[string]func(*testing.T, *store.Store){
 		"users":                       users,
 		"an unknown user is NotFound": unknownUser,
 		"keys come back as stored":    keysRoundTrip,
@@ -52,7 +43,7 @@ func Accounts(t *testing.T, open func(*testing.T) AccountStore) {
 	for name, check := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			check(t, open(t))
+			check(t, open(t, nil))
 		})
 	}
 }
@@ -64,7 +55,7 @@ var (
 
 func event(action string) audit.Event { return audit.Event{Actor: actor, Action: action, Target: "x"} }
 
-func mustUser(t *testing.T, s AccountStore) account.User {
+func mustUser(t *testing.T, s *store.Store) account.User {
 	t.Helper()
 	u := account.User{ID: apikey.NewID("usr_"), Name: "Anna", Wallet: apikey.NewID("wal_"), Role: apikey.Operator, CreatedAt: at}
 	if err := s.CreateUser(t.Context(), u, event(audit.UserCreated)); err != nil {
@@ -73,7 +64,7 @@ func mustUser(t *testing.T, s AccountStore) account.User {
 	return u
 }
 
-func mustKey(t *testing.T, s AccountStore, user string, edit func(*apikey.NewKey)) apikey.Key {
+func mustKey(t *testing.T, s *store.Store, user string, edit func(*apikey.NewKey)) apikey.Key {
 	t.Helper()
 	n := apikey.NewKey{Name: "one", User: user, Creator: user}
 	if edit != nil {
@@ -100,7 +91,7 @@ func equal[T any](t *testing.T, what string, got, want T) {
 	}
 }
 
-func users(t *testing.T, s AccountStore) {
+func users(t *testing.T, s *store.Store) {
 	all, err := s.ListUsers(t.Context())
 	if err != nil || all == nil || len(all) != 0 {
 		t.Fatalf("an empty store lists %v, %v; want an empty list", all, err)
@@ -145,7 +136,7 @@ func users(t *testing.T, s AccountStore) {
 	}
 }
 
-func unknownUser(t *testing.T, s AccountStore) {
+func unknownUser(t *testing.T, s *store.Store) {
 	_, err := s.UserByID(t.Context(), "usr_none")
 	wantKind(t, err, fault.NotFound)
 	wantKind(t, s.SetUserDisabled(t.Context(), "usr_none", true, at, event(audit.UserDisabled)), fault.NotFound)
@@ -157,7 +148,7 @@ func unknownUser(t *testing.T, s AccountStore) {
 	}
 }
 
-func keysRoundTrip(t *testing.T, s AccountStore) {
+func keysRoundTrip(t *testing.T, s *store.Store) {
 	u := mustUser(t, s)
 	for name, edit := range map[string]func(*apikey.NewKey){
 		"plain":      nil,
@@ -184,7 +175,7 @@ func keysRoundTrip(t *testing.T, s AccountStore) {
 	wantKind(t, err, fault.NotFound)
 }
 
-func changeKey(t *testing.T, s AccountStore) {
+func changeKey(t *testing.T, s *store.Store) {
 	u := mustUser(t, s)
 	k := mustKey(t, s, u.ID, func(n *apikey.NewKey) { n.Limit = &apikey.Limit{Amount: 5, Reset: apikey.Daily} })
 	name, yes := "two", true
@@ -232,7 +223,7 @@ func changeKey(t *testing.T, s AccountStore) {
 	}
 }
 
-func deleteKey(t *testing.T, s AccountStore) {
+func deleteKey(t *testing.T, s *store.Store) {
 	u := mustUser(t, s)
 	k := mustKey(t, s, u.ID, nil)
 	if err := s.DeleteKey(t.Context(), u.ID, k.Hash, at.Add(time.Second), event(audit.KeyRevoked)); err != nil {
@@ -250,7 +241,7 @@ func deleteKey(t *testing.T, s AccountStore) {
 	}
 }
 
-func foreignKeys(t *testing.T, s AccountStore) {
+func foreignKeys(t *testing.T, s *store.Store) {
 	u, other := mustUser(t, s), mustUser(t, s)
 	k := mustKey(t, s, u.ID, nil)
 	name := "stolen"
@@ -266,7 +257,7 @@ func foreignKeys(t *testing.T, s AccountStore) {
 	}
 }
 
-func listKeys(t *testing.T, s AccountStore) {
+func listKeys(t *testing.T, s *store.Store) {
 	u := mustUser(t, s)
 	var hashes []string
 	for i := range 5 {
@@ -302,7 +293,7 @@ func listKeys(t *testing.T, s AccountStore) {
 	}
 }
 
-func maxKeys(t *testing.T, s AccountStore) {
+func maxKeys(t *testing.T, s *store.Store) {
 	u := mustUser(t, s)
 	insert := func() (string, error) {
 		k, _ := apikey.Make(apikey.NewKey{Name: "x", User: u.ID, Creator: u.ID}, at)
@@ -326,7 +317,7 @@ func maxKeys(t *testing.T, s AccountStore) {
 }
 
 // unlikeKeys gives keys of a user labels that others of it have, had before a rotation, or had when they were deleted.
-func unlikeKeys(t *testing.T, s AccountStore) {
+func unlikeKeys(t *testing.T, s *store.Store) {
 	u, other := mustUser(t, s), mustUser(t, s)
 	insert := func(user, label string) error {
 		k, _ := apikey.Make(apikey.NewKey{Name: "x", User: user, Creator: user}, at)
@@ -355,14 +346,13 @@ func unlikeKeys(t *testing.T, s AccountStore) {
 }
 
 // deletedKeys makes and deletes keys that nothing uses: the newest of them stay, and so does one that is not deleted.
-func deletedKeys(t *testing.T, s AccountStore) {
+func deletedKeys(t *testing.T, s *store.Store) {
 	u := mustUser(t, s)
 	kept, called := mustKey(t, s, u.ID, nil), mustKey(t, s, u.ID, nil)
-	books, _ := s.(ledger.Store)
-	_, err := books.Position(t.Context(), "node")
+	_, err := s.Position(t.Context(), "node")
 	ok(t, err)
 	call := record.Call{Generation: fmt.Sprintf("gen-%d-%020d", at.Unix(), 1), Request: "req_1", User: u.ID, Wallet: u.Wallet, Key: called.ID, At: at, API: "messages", Status: 200}
-	_, err = books.Apply(t.Context(), &ledger.Batch{Node: "node", Now: at, To: 1, Items: []ledger.Recorded{ledger.Encode(ledger.Item{Call: call})}})
+	_, err = s.Apply(t.Context(), &ledger.Batch{Node: "node", Now: at, To: 1, Items: []ledger.Recorded{ledger.Encode(ledger.Item{Call: call})}})
 	ok(t, err)
 	ok(t, s.DeleteKey(t.Context(), u.ID, called.Hash, at.Add(-time.Hour), event(audit.KeyRevoked)))
 	const more = 5
@@ -387,7 +377,7 @@ func deletedKeys(t *testing.T, s AccountStore) {
 	}
 }
 
-func raceKeys(t *testing.T, s AccountStore) {
+func raceKeys(t *testing.T, s *store.Store) {
 	u := mustUser(t, s)
 	var made atomic.Int64
 	var wg sync.WaitGroup
@@ -405,14 +395,14 @@ func raceKeys(t *testing.T, s AccountStore) {
 	}
 }
 
-func bootstrap(ctx context.Context, s AccountStore) (apikey.Key, bool, error) {
+func bootstrap(ctx context.Context, s *store.Store) (apikey.Key, bool, error) {
 	u := account.User{ID: apikey.NewID("usr_"), Name: "first", Wallet: apikey.NewID("wal_"), Role: apikey.Administrator, CreatedAt: at}
 	k, _ := apikey.Make(apikey.NewKey{Name: "first", User: u.ID, Creator: u.ID}, at)
 	done, err := s.Bootstrap(ctx, u, []apikey.Key{k}, []audit.Event{event(audit.UserCreated), event(audit.KeyCreated)})
 	return k, done, err
 }
 
-func bootstrapOnce(t *testing.T, s AccountStore) {
+func bootstrapOnce(t *testing.T, s *store.Store) {
 	k, done, err := bootstrap(t.Context(), s)
 	if err != nil || !done {
 		t.Fatalf("bootstrap of an empty store: %v, %v", done, err)
@@ -427,7 +417,7 @@ func bootstrapOnce(t *testing.T, s AccountStore) {
 	wantKind(t, err, fault.NotFound)
 }
 
-func bootstrapRace(t *testing.T, s AccountStore) {
+func bootstrapRace(t *testing.T, s *store.Store) {
 	var first atomic.Int64
 	var wg sync.WaitGroup
 	for range 4 {
@@ -445,7 +435,7 @@ func bootstrapRace(t *testing.T, s AccountStore) {
 	}
 }
 
-func awkwardText(t *testing.T, s AccountStore) {
+func awkwardText(t *testing.T, s *store.Store) {
 	u := mustUser(t, s)
 	for _, name := range []string{"'; DROP TABLE users; --", "%_\\", "имя", "😀", "a\tb"} {
 		k := mustKey(t, s, u.ID, func(n *apikey.NewKey) { n.Name = name })
@@ -471,7 +461,7 @@ func awkwardText(t *testing.T, s AccountStore) {
 	}
 }
 
-func countAudit(t *testing.T, s AccountStore) int64 {
+func countAudit(t *testing.T, s *store.Store) int64 {
 	t.Helper()
 	n, err := audit.Verify(s.AuditRows(t.Context()))
 	if err != nil {
@@ -480,7 +470,7 @@ func countAudit(t *testing.T, s AccountStore) int64 {
 	return n
 }
 
-func auditChain(t *testing.T, s AccountStore) {
+func auditChain(t *testing.T, s *store.Store) {
 	u := mustUser(t, s)
 	k := mustKey(t, s, u.ID, nil)
 	if err := s.DeleteKey(t.Context(), u.ID, k.Hash, at, event(audit.KeyRevoked)); err != nil {

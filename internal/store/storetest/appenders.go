@@ -11,12 +11,13 @@ import (
 	"weir/internal/audit"
 	"weir/internal/ledger"
 	"weir/internal/record"
+	"weir/internal/store"
 	"weir/internal/usage"
 )
 
 // Appenders checks that nodes which post to the same database at once, on the same wallets, all get through, and leave one whole chain. nodes are
 // the same database, opened for each.
-func Appenders(t *testing.T, nodes []LedgerStore) {
+func Appenders(t *testing.T, nodes []*store.Store) {
 	const rounds, wallets, calls = 12, 3, 6
 	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute) // what waits for longer waits for itself
 	defer cancel()
@@ -32,7 +33,7 @@ func Appenders(t *testing.T, nodes []LedgerStore) {
 		}
 	}
 	var all sync.WaitGroup
-	each := func(what string, f func(node LedgerStore, n, round int) error) {
+	each := func(what string, f func(node *store.Store, n, round int) error) {
 		for n, node := range nodes {
 			all.Go(func() {
 				for round := range rounds {
@@ -49,7 +50,7 @@ func Appenders(t *testing.T, nodes []LedgerStore) {
 			t.Fatal(err)
 		}
 	}
-	each("apply", func(node LedgerStore, n, round int) error {
+	each("apply", func(node *store.Store, n, round int) error {
 		b := ledger.Batch{Node: fmt.Sprint("node-", n), From: int64(round), To: int64(round + 1), Now: at}
 		for i := range calls {
 			// wallets in another order for each, on keys that are the same for all
@@ -63,19 +64,19 @@ func Appenders(t *testing.T, nodes []LedgerStore) {
 		}
 		return err
 	})
-	each("top-up", func(node LedgerStore, n, round int) error {
+	each("top-up", func(node *store.Store, n, round int) error {
 		_, err := ledger.Credit(ctx, node, ledger.TopUp{Wallet: wallet(n + round), Source: "test", ExternalID: fmt.Sprintf("%d-%d", n, round), Amount: 10}, at)
 		return err
 	})
-	each("adjustment", func(node LedgerStore, n, round int) error {
+	each("adjustment", func(node *store.Store, n, round int) error {
 		_, err := ledger.Adjust(ctx, node, ledger.Adjustment{Wallet: wallet(2*n + round), ID: fmt.Sprintf("%d-%d", n, round), Amount: 2, Reason: "because"}, at)
 		return err
 	})
-	each("the same top-up", func(node LedgerStore, _, round int) error { // by all nodes at once: it is posted once
+	each("the same top-up", func(node *store.Store, _, round int) error { // by all nodes at once: it is posted once
 		_, err := ledger.Credit(ctx, node, ledger.TopUp{Wallet: wallet(round), Source: "same", ExternalID: fmt.Sprint(round), Amount: 5}, at)
 		return err
 	})
-	each("verify", func(node LedgerStore, _, round int) error { // next to live nodes the books are whole at each moment
+	each("verify", func(node *store.Store, _, round int) error { // next to live nodes the books are whole at each moment
 		if round%4 != 0 {
 			return nil
 		}

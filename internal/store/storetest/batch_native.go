@@ -205,7 +205,7 @@ func (s shopDoor) Cancel(_ context.Context, p *batch.Part) error {
 }
 
 // nativeBatches checks what providers do with batches, apart from deaths: each line has one result and one charge at most.
-func nativeBatches(t *testing.T, open func(t *testing.T, now func() time.Time) BatchStore) {
+func nativeBatches(t *testing.T, open Open) {
 	upstream := func(status int) error {
 		e := fault.New(fault.ProviderUnavailable, "storetest", "No.")
 		e.Upstream = &fault.Upstream{Status: status}

@@ -25,16 +25,9 @@ import (
 	"weir/internal/record"
 )
 
-// BatchStore is what the suite of batches needs: their calls are paid from wallets.
-type BatchStore interface {
-	LedgerStore
-	batch.Store
-	AuditRows(ctx context.Context) iter.Seq2[audit.Row, error]
-}
-
 // Batches checks a store under files and batches, alone and through one and two nodes that work on them. open gives an empty store that reads
 // that clock, and closes it after the test.
-func Batches(t *testing.T, open func(t *testing.T, now func() time.Time) BatchStore) {
+func Batches(t *testing.T, open Open) {
 	cases := map[string]func(*testing.T, *batchFixture){
 		"files":                            batchFiles,
 		"files have bounds":                fileBounds,
@@ -103,18 +96,12 @@ func Batches(t *testing.T, open func(t *testing.T, now func() time.Time) BatchSt
 // batchFixture is a store with files and a provider of answers.
 type batchFixture struct {
 	*books
-	store BatchStore
 	files *files
 	keys  sync.Map // caller by hash
 }
 
-func newOffice(t *testing.T, open func(t *testing.T, now func() time.Time) BatchStore) *batchFixture {
-	o := &batchFixture{files: newFiles()}
-	o.books = newDesk(t, func(t *testing.T, now func() time.Time) LedgerStore {
-		o.store = open(t, now)
-		return o.store
-	})
-	return o
+func newOffice(t *testing.T, open Open) *batchFixture {
+	return &batchFixture{books: newDesk(t, open), files: newFiles()}
 }
 
 // writtenLine is the wire of the suite: a line is "custom_id=body".

@@ -10,11 +10,12 @@ import (
 	"weir/internal/account"
 	"weir/internal/audit"
 	"weir/internal/ledger"
+	"weir/internal/store"
 )
 
 // ApplyBench measures what a settled call costs on its way from the journal to the tables, by the number of accounts that take turns and of calls in
 // a batch.
-func ApplyBench(b *testing.B, open func(*testing.B) LedgerStore) {
+func ApplyBench(b *testing.B, open func(*testing.B) *store.Store) {
 	for _, size := range []struct{ accounts, calls int }{{1, 50}, {1, 200}, {1, 1000}, {1, 3000}, {10, 3000}, {200, 200}, {1000, 3000}} {
 		b.Run(fmt.Sprintf("accounts=%d,calls=%d", size.accounts, size.calls), func(b *testing.B) {
 			ctx := context.Background()

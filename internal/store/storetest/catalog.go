@@ -1,10 +1,8 @@
 package storetest
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"sync"
 	"testing"
 	"time"
@@ -15,17 +13,12 @@ import (
 	"weir/internal/catalog/edit"
 	"weir/internal/fault"
 	"weir/internal/rate"
+	"weir/internal/store"
 )
 
-// CatalogStore is what a store does for the part of the catalog that is changed at run time.
-type CatalogStore interface {
-	edit.Store
-	AuditRows(ctx context.Context) iter.Seq2[audit.Row, error]
-}
-
 // Catalog checks rows, rates and history of a store. open gives an empty store, and closes it after the test.
-func Catalog(t *testing.T, open func(*testing.T) CatalogStore) {
-	cases := map[string]func(*testing.T, CatalogStore){
+func Catalog(t *testing.T, open Open) {
+	cases := map[string]func(*testing.T, *store.Store){
 		"an empty catalog":               emptyCatalog,
 		"rows come back as stored":       catalogRoundTrip,
 		"rates in their order":           catalogRates,
@@ -37,12 +30,12 @@ func Catalog(t *testing.T, open func(*testing.T) CatalogStore) {
 	for name, check := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			check(t, open(t))
+			check(t, open(t, nil))
 		})
 	}
 }
 
-func catalogState(t *testing.T, s CatalogStore) edit.State {
+func catalogState(t *testing.T, s *store.Store) edit.State {
 	t.Helper()
 	state, err := s.CatalogState(t.Context())
 	if err != nil {
@@ -55,7 +48,7 @@ func catalogState(t *testing.T, s CatalogStore) edit.State {
 	return state
 }
 
-func commit(t *testing.T, s CatalogStore, c edit.Commit) {
+func commit(t *testing.T, s *store.Store, c edit.Commit) {
 	t.Helper()
 	if err := s.CommitCatalog(t.Context(), c, event(c.Action)); err != nil {
 		t.Fatalf("CommitCatalog: %v", err)
@@ -68,7 +61,7 @@ func put(version int64, row edit.Row) edit.Commit {
 	return edit.Commit{Row: &row, Entry: edit.Entry{Version: version, At: row.UpdatedAt, Actor: actor, Action: audit.CatalogAdded, Kind: row.Kind, ID: row.ID, After: row.Spec}}
 }
 
-func emptyCatalog(t *testing.T, s CatalogStore) {
+func emptyCatalog(t *testing.T, s *store.Store) {
 	if got := catalogState(t, s); got.Version != 0 || len(got.Rows) != 0 || len(got.Rates) != 0 {
 		t.Errorf("state: %+v", got)
 	}
@@ -78,7 +71,7 @@ func emptyCatalog(t *testing.T, s CatalogStore) {
 	}
 }
 
-func catalogRoundTrip(t *testing.T, s CatalogStore) {
+func catalogRoundTrip(t *testing.T, s *store.Store) {
 	provider := edit.Row{Kind: edit.Provider, ID: "hut", Spec: edit.Spec{"name": "Hütte \"\\ \u2028", "base_url": "https://hut.example"}, Sealed: []byte{0, 1, 255}, Last4: "1234"}
 	endpoint := edit.Row{Kind: edit.Endpoint, ID: "hut/acme/tiny", Spec: edit.Spec{}, Over: true}
 	commit(t, s, put(1, provider))
@@ -103,7 +96,7 @@ func setRate(version int64, spec edit.Spec) edit.Commit {
 	return edit.Commit{Entry: edit.Entry{Version: version, At: at, Actor: actor, Action: audit.RateSet, Kind: edit.Rate, After: spec}}
 }
 
-func catalogRates(t *testing.T, s CatalogStore) {
+func catalogRates(t *testing.T, s *store.Store) {
 	commit(t, s, setRate(1, edit.Spec{"source": "manual", "rate": "81.5", "from": "2026-03-01T10:00:00.5Z"}))
 	commit(t, s, put(2, edit.Row{Kind: edit.Provider, ID: "hut", Spec: edit.Spec{"name": "Hut"}}))
 	commit(t, s, setRate(3, edit.Spec{"source": "cbr", "rate": "82.0001", "day": "2026-03-02", "from": "2026-03-01T21:00:00Z"}))
@@ -118,7 +111,7 @@ func catalogRates(t *testing.T, s CatalogStore) {
 }
 
 // Of the published lists those are kept that may be asked for again: in use, before it, and approved last.
-func catalogPriceLists(t *testing.T, s CatalogStore) {
+func catalogPriceLists(t *testing.T, s *store.Store) {
 	for i, p := range []edit.Prices{{List: "a", AsOf: "2026-03-01", Approved: "a"}, {List: "b", Previous: "a", Approved: "a"}, {List: "c", Previous: "b", Approved: "a"}, {List: "d", Previous: "c", Approved: "a"}, {Previous: "d"}, {List: "d", Approved: "d"}} {
 		spec := edit.Spec{}
 		for name, text := range map[string]string{"list": p.List, "as_of": p.AsOf, "previous": p.Previous, "approved": p.Approved} {
@@ -143,7 +136,7 @@ func catalogPriceLists(t *testing.T, s CatalogStore) {
 	}
 }
 
-func catalogHistory(t *testing.T, s CatalogStore) {
+func catalogHistory(t *testing.T, s *store.Store) {
 	row := edit.Row{Kind: edit.Provider, ID: "hut", Spec: edit.Spec{"name": "Hut"}}
 	first := put(1, row)
 	commit(t, s, first)
@@ -173,7 +166,7 @@ func catalogHistory(t *testing.T, s CatalogStore) {
 	}
 }
 
-func catalogMoved(t *testing.T, s CatalogStore) {
+func catalogMoved(t *testing.T, s *store.Store) {
 	row := edit.Row{Kind: edit.Provider, ID: "hut", Spec: edit.Spec{"name": "Hut"}}
 	commit(t, s, put(1, row))
 	for _, version := range []int64{0, 1, 3} {
@@ -191,7 +184,7 @@ func catalogMoved(t *testing.T, s CatalogStore) {
 }
 
 // Of several that make the same version, one wins and the others must decide again; then all get through.
-func catalogRace(t *testing.T, s CatalogStore) {
+func catalogRace(t *testing.T, s *store.Store) {
 	const racers = 6
 	var wg sync.WaitGroup
 	for i := range racers {

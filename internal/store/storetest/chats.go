@@ -15,17 +15,12 @@ import (
 	"weir/internal/audit"
 	"weir/internal/chat"
 	"weir/internal/fault"
+	"weir/internal/store"
 )
 
-// ChatStore is what Chats checks.
-type ChatStore interface {
-	chat.Store
-	account.Store
-}
-
 // Chats checks what a store does for kept chats. open gives an empty store, and closes it after the test.
-func Chats(t *testing.T, open func(*testing.T) ChatStore) {
-	cases := map[string]func(*testing.T, ChatStore){
+func Chats(t *testing.T, open Open) {
+	cases := map[string]func(*testing.T, *store.Store){
 		"changes":           chatChanges,
 		"bounds":            chatBounds,
 		"only their user's": chatUsers,
@@ -35,12 +30,12 @@ func Chats(t *testing.T, open func(*testing.T) ChatStore) {
 	for name, check := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			check(t, open(t))
+			check(t, open(t, nil))
 		})
 	}
 }
 
-func chatUser(t *testing.T, s ChatStore) string {
+func chatUser(t *testing.T, s *store.Store) string {
 	t.Helper()
 	u, err := account.Make("Anna", apikey.User, payAt)
 	if err == nil {
@@ -59,7 +54,7 @@ func chatOf(user, id string, minutes, size int) chat.Chat {
 	return chat.Chat{User: user, ID: id, Title: "Вода " + id, Size: int64(len(content)), Content: []byte(content), CreatedAt: at, UpdatedAt: at, ExpiresAt: at.Add(time.Hour)}
 }
 
-func keepChat(t *testing.T, s ChatStore, c chat.Chat, b chat.Bounds) chat.Chat {
+func keepChat(t *testing.T, s *store.Store, c chat.Chat, b chat.Bounds) chat.Chat {
 	t.Helper()
 	kept, err := s.KeepChat(t.Context(), c, b)
 	if err != nil {
@@ -68,7 +63,7 @@ func keepChat(t *testing.T, s ChatStore, c chat.Chat, b chat.Bounds) chat.Chat {
 	return kept
 }
 
-func chatIDs(t *testing.T, s ChatStore, user string, now time.Time) (ids []string) {
+func chatIDs(t *testing.T, s *store.Store, user string, now time.Time) (ids []string) {
 	t.Helper()
 	all, err := s.ListChats(t.Context(), user, now)
 	if err != nil {
@@ -82,7 +77,7 @@ func chatIDs(t *testing.T, s ChatStore, user string, now time.Time) (ids []strin
 
 var wideBounds = chat.Bounds{Chats: 10, Bytes: 1 << 20}
 
-func chatChanges(t *testing.T, s ChatStore) {
+func chatChanges(t *testing.T, s *store.Store) {
 	user := chatUser(t, s)
 	a, b := chatOf(user, "aaaaaaaa", 0, 50), chatOf(user, "bbbbbbbb", 1, 70)
 	keepChat(t, s, a, wideBounds)
@@ -125,7 +120,7 @@ func chatChanges(t *testing.T, s ChatStore) {
 }
 
 // One account's chats are bounded by number and by bytes: the oldest go. Another's stay.
-func chatBounds(t *testing.T, s ChatStore) {
+func chatBounds(t *testing.T, s *store.Store) {
 	user, other := chatUser(t, s), chatUser(t, s)
 	keepChat(t, s, chatOf(other, "oooooooo", 0, 1000), wideBounds)
 	now := payAt.Add(30 * time.Minute)
@@ -149,7 +144,7 @@ func chatBounds(t *testing.T, s ChatStore) {
 	}
 }
 
-func chatUsers(t *testing.T, s ChatStore) {
+func chatUsers(t *testing.T, s *store.Store) {
 	user, other := chatUser(t, s), chatUser(t, s)
 	mine := chatOf(user, "aaaaaaaa", 0, 50)
 	keepChat(t, s, mine, wideBounds)
@@ -172,7 +167,7 @@ func chatUsers(t *testing.T, s ChatStore) {
 	}
 }
 
-func chatEnds(t *testing.T, s ChatStore) {
+func chatEnds(t *testing.T, s *store.Store) {
 	user, other := chatUser(t, s), chatUser(t, s)
 	old, fresh := chatOf(user, "aaaaaaaa", 0, 50), chatOf(user, "bbbbbbbb", 30, 50)
 	keepChat(t, s, old, wideBounds)
@@ -206,7 +201,7 @@ func chatEnds(t *testing.T, s ChatStore) {
 }
 
 // Concurrent writes leave no account above its bound.
-func chatRace(t *testing.T, s ChatStore) {
+func chatRace(t *testing.T, s *store.Store) {
 	user := chatUser(t, s)
 	var wg sync.WaitGroup
 	for n := range 12 {

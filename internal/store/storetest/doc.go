@@ -1,3 +1,3 @@
 // Package storetest is the conformance suite of the databases: it defines what a store must do, and every store passes it. It knows no
-// database, only the interfaces.
+// database: an Engine says how to open one.
 package storetest

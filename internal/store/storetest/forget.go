@@ -14,14 +14,12 @@ import (
 	"weir/internal/audit"
 	"weir/internal/fault"
 	"weir/internal/ledger"
+	"weir/internal/store"
 )
 
 // Raw is a store with the database under it.
 type Raw struct {
-	Store interface {
-		PeopleStore
-		ledger.Store
-	}
+	Store   *store.Store
 	Columns [][3]string // table, column, and its type as the database writes it
 	Exec    func(text string) error
 	Count   func(text string) (int64, error)

@@ -14,21 +14,12 @@ import (
 	"weir/internal/ownkey"
 	"weir/internal/preset"
 	"weir/internal/routing"
+	"weir/internal/store"
 )
 
-// HintStore is what Hints checks.
-type HintStore interface {
-	AccountStore
-	preset.Store
-	ownkey.Store
-	edit.Store
-	invalidate.Source
-}
-
-// Hints checks that what one node changes is heard by another. open gives two stores of one empty database, and closes them after the test.
-// sends is false for a database for one node, which has no hints.
-func Hints(t *testing.T, sends bool, open func(*testing.T) (here, there HintStore)) {
-	here, there := open(t)
+// Hints checks that what one node changes is heard by another. nodes are two stores of one empty database. sends is false for a database for one node, which has no hints.
+func Hints(t *testing.T, sends bool, nodes []*store.Store) {
+	here, there := nodes[0], nodes[1]
 	if !sends {
 		err := there.Listen(t.Context(), func() { t.Error("it listens") }, func(note string) { t.Error(note) })
 		if !errors.Is(err, errors.ErrUnsupported) {
@@ -105,7 +96,7 @@ func Hints(t *testing.T, sends bool, open func(*testing.T) (here, there HintStor
 }
 
 // hintKey adds a key of a user.
-func hintKey(t *testing.T, s AccountStore, user string) apikey.Key {
+func hintKey(t *testing.T, s *store.Store, user string) apikey.Key {
 	t.Helper()
 	k, _ := apikey.Make(apikey.NewKey{Name: "test", User: user, Creator: user}, payAt)
 	if err := s.InsertKey(t.Context(), k, 9, apikey.CreatedEvent(&k, actor)); err != nil {

@@ -7,11 +7,12 @@ import (
 
 	"weir/internal/fault"
 	"weir/internal/health"
+	"weir/internal/store"
 )
 
 // Hours checks what a store does for the history of endpoints. open gives an empty store, and closes it after the test.
-func Hours(t *testing.T, open func(*testing.T) health.HourStore) {
-	cases := map[string]func(*testing.T, health.HourStore){
+func Hours(t *testing.T, open Open) {
+	cases := map[string]func(*testing.T, *store.Store){
 		"hours add up":                   hoursAdd,
 		"a slot is counted once":         hoursOnce,
 		"each node for itself":           hoursOfNodes,
@@ -20,7 +21,7 @@ func Hours(t *testing.T, open func(*testing.T) health.HourStore) {
 	for name, check := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			check(t, open(t))
+			check(t, open(t, nil))
 		})
 	}
 }
@@ -46,7 +47,7 @@ func counts(all []health.Hour) (served []int64) {
 	return served
 }
 
-func hoursAdd(t *testing.T, s health.HourStore) {
+func hoursAdd(t *testing.T, s *store.Store) {
 	ctx := t.Context()
 	if _, err := s.HoursMark(ctx, "a"); !fault.Is(err, fault.NotFound) {
 		t.Fatal(err)
@@ -76,7 +77,7 @@ func hoursAdd(t *testing.T, s health.HourStore) {
 	}
 }
 
-func hoursOnce(t *testing.T, s health.HourStore) {
+func hoursOnce(t *testing.T, s *store.Store) {
 	ctx := t.Context()
 	one := []health.Hour{newHour(t, "p/m", hour, 3)}
 	ok(t, s.AddHours(ctx, "a", -1, 7, one))
@@ -92,7 +93,7 @@ func hoursOnce(t *testing.T, s health.HourStore) {
 	}
 }
 
-func hoursOfNodes(t *testing.T, s health.HourStore) {
+func hoursOfNodes(t *testing.T, s *store.Store) {
 	ctx := t.Context()
 	ok(t, s.AddHours(ctx, "a", -1, 7, []health.Hour{newHour(t, "p/m", hour, 3)}))
 	ok(t, s.AddHours(ctx, "b", -1, 8, []health.Hour{newHour(t, "p/m", hour, 4)}))
@@ -103,7 +104,7 @@ func hoursOfNodes(t *testing.T, s health.HourStore) {
 	}
 }
 
-func hoursForgotten(t *testing.T, s health.HourStore) {
+func hoursForgotten(t *testing.T, s *store.Store) {
 	ctx := t.Context()
 	var all []health.Hour
 	for i := range 5 {

@@ -13,11 +13,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"weir/internal/idempotency"
+	"weir/internal/store"
 )
 
 // Idempotency checks what a store does for requests that their clients have named. open gives an empty store, and closes it after the test.
-func Idempotency(t *testing.T, open func(*testing.T) idempotency.Store) {
-	cases := map[string]func(*testing.T, idempotency.Store){
+func Idempotency(t *testing.T, open Open) {
+	cases := map[string]func(*testing.T, *store.Store){
 		"an answer comes back as stored": answerRoundTrip,
 		"one of fifty begins":            fiftyBegin,
 		"names belong to their user":     namesOfUsers,
@@ -30,7 +31,7 @@ func Idempotency(t *testing.T, open func(*testing.T) idempotency.Store) {
 	for name, check := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			check(t, open(t))
+			check(t, open(t, nil))
 		})
 	}
 }
@@ -43,14 +44,14 @@ func entry(name string, from time.Time) idempotency.Entry {
 }
 
 // begun begins an entry and fails when there is one.
-func begun(t *testing.T, s idempotency.Store, e idempotency.Entry, b idempotency.Bounds) {
+func begun(t *testing.T, s *store.Store, e idempotency.Entry, b idempotency.Bounds) {
 	t.Helper()
 	if found, err := s.BeginIdempotent(t.Context(), e, b); err != nil || found != nil {
 		t.Fatalf("Begin %s: found %+v, %v", e.Name, found, err)
 	}
 }
 
-func finished(t *testing.T, s idempotency.Store, e idempotency.Entry, a idempotency.Answer, want bool) {
+func finished(t *testing.T, s *store.Store, e idempotency.Entry, a idempotency.Answer, want bool) {
 	t.Helper()
 	if done, err := s.FinishIdempotent(t.Context(), e.User, e.Name, e.Generation, a); err != nil || done != want {
 		t.Fatalf("Finish %s: %v, %v; want %v", e.Name, done, err, want)
@@ -58,7 +59,7 @@ func finished(t *testing.T, s idempotency.Store, e idempotency.Entry, a idempote
 }
 
 // lookUp is the entry of a name, nil when it is free; it stays free.
-func lookUp(t *testing.T, s idempotency.Store, e idempotency.Entry) *idempotency.Entry {
+func lookUp(t *testing.T, s *store.Store, e idempotency.Entry) *idempotency.Entry {
 	t.Helper()
 	e.Generation = "probe"
 	found, err := s.BeginIdempotent(t.Context(), e, wide)
@@ -73,7 +74,7 @@ func lookUp(t *testing.T, s idempotency.Store, e idempotency.Entry) *idempotency
 	return found
 }
 
-func answerRoundTrip(t *testing.T, s idempotency.Store) {
+func answerRoundTrip(t *testing.T, s *store.Store) {
 	e := entry(strings.Repeat("~ ", 127)+"~", at)
 	begun(t, s, e, wide)
 	if d := cmp.Diff(&e, lookUp(t, s, e), wholeBytes); d != "" {
@@ -86,7 +87,7 @@ func answerRoundTrip(t *testing.T, s idempotency.Store) {
 	}
 }
 
-func fiftyBegin(t *testing.T, s idempotency.Store) {
+func fiftyBegin(t *testing.T, s *store.Store) {
 	var wg sync.WaitGroup
 	var first atomic.Int64
 	for i := range 50 {
@@ -107,14 +108,14 @@ func fiftyBegin(t *testing.T, s idempotency.Store) {
 	}
 }
 
-func namesOfUsers(t *testing.T, s idempotency.Store) {
+func namesOfUsers(t *testing.T, s *store.Store) {
 	e := entry("k", at)
 	begun(t, s, e, wide)
 	e.User = "usr_2"
 	begun(t, s, e, wide)
 }
 
-func expiredIsReplaced(t *testing.T, s idempotency.Store) {
+func expiredIsReplaced(t *testing.T, s *store.Store) {
 	old := entry("k", at)
 	begun(t, s, old, wide)
 	finished(t, s, old, idempotency.Answer{Status: 200, Type: "a", Body: []byte("old")}, true)
@@ -129,7 +130,7 @@ func expiredIsReplaced(t *testing.T, s idempotency.Store) {
 	}
 }
 
-func lostName(t *testing.T, s idempotency.Store) {
+func lostName(t *testing.T, s *store.Store) {
 	old := entry("k", at)
 	begun(t, s, old, wide)
 	if err := s.DropIdempotent(t.Context(), old.User, old.Name, old.Generation); err != nil {
@@ -148,7 +149,7 @@ func lostName(t *testing.T, s idempotency.Store) {
 	}
 }
 
-func finishedStays(t *testing.T, s idempotency.Store) {
+func finishedStays(t *testing.T, s *store.Store) {
 	e := entry("k", at)
 	begun(t, s, e, wide)
 	finished(t, s, e, idempotency.Answer{Status: 200, Body: []byte("one")}, true)
@@ -161,7 +162,7 @@ func finishedStays(t *testing.T, s idempotency.Store) {
 	}
 }
 
-func oldestGo(t *testing.T, s idempotency.Store) {
+func oldestGo(t *testing.T, s *store.Store) {
 	for name, c := range map[string]struct {
 		bounds idempotency.Bounds
 		left   int // of 40 with ten bytes each; the first is under way for ever
@@ -196,7 +197,7 @@ func oldestGo(t *testing.T, s idempotency.Store) {
 	}
 }
 
-func sweepIdempotent(t *testing.T, s idempotency.Store) {
+func sweepIdempotent(t *testing.T, s *store.Store) {
 	for i := range 10 {
 		begun(t, s, entry(fmt.Sprint(i), at.Add(time.Duration(i)*time.Minute)), wide)
 	}

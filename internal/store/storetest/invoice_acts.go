@@ -16,11 +16,12 @@ import (
 	"weir/internal/ledger"
 	"weir/internal/money"
 	"weir/internal/record"
+	"weir/internal/store"
 	"weir/internal/usage"
 )
 
 // spend applies calls of a wallet.
-func spend(t *testing.T, s InvoiceStore, node string, u account.User, costs map[time.Time]money.Nano) (calls []record.Call) {
+func spend(t *testing.T, s *store.Store, node string, u account.User, costs map[time.Time]money.Nano) (calls []record.Call) {
 	t.Helper()
 	from, err := s.Position(t.Context(), node)
 	if err != nil {
@@ -42,7 +43,7 @@ func spend(t *testing.T, s InvoiceStore, node string, u account.User, costs map[
 
 // actsAreStatements makes calls, refunds, adjustments and top-ups at random moments of half a year, the edges of months in Moscow among them, and
 // those where the account moves, and compares each act with sums of its own: the statement of the month, and acts that together are what was spent, to the kopeck.
-func actsAreStatements(t *testing.T, s InvoiceStore, moves bool) {
+func actsAreStatements(t *testing.T, s *store.Store, moves bool) {
 	r := rand.New(rand.NewPCG(11, 13))
 	u := client(t, s)
 	begin := time.Date(2026, 3, 31, 21, 0, 0, 0, time.UTC) // 1 April in Moscow
@@ -169,7 +170,7 @@ func actsAreStatements(t *testing.T, s InvoiceStore, moves bool) {
 }
 
 // topUpOf is the top-up of a wallet at a moment, the newest.
-func topUpOf(t *testing.T, s InvoiceStore, u account.User, at time.Time) (money.Nano, bool) {
+func topUpOf(t *testing.T, s *store.Store, u account.User, at time.Time) (money.Nano, bool) {
 	t.Helper()
 	zones, err := s.Zones(t.Context(), u.Wallet)
 	if err != nil {
@@ -192,7 +193,7 @@ func topUpOf(t *testing.T, s InvoiceStore, u account.User, at time.Time) (money.
 	return found.Amount, true
 }
 
-func actsRace(t *testing.T, s InvoiceStore) {
+func actsRace(t *testing.T, s *store.Store) {
 	var wg sync.WaitGroup
 	m := biller(s, payAt)
 	at := payAt.AddDate(0, -2, 0)
@@ -228,7 +229,7 @@ func actsRace(t *testing.T, s InvoiceStore) {
 	}
 }
 
-func actsOfAll(t *testing.T, s InvoiceStore) {
+func actsOfAll(t *testing.T, s *store.Store) {
 	at := payAt.AddDate(0, -1, 0)
 	want := map[string]bool{}
 	if err := biller(s, payAt).MakeAllActs(t.Context(), "2026-11", invoiceBy, func(string, []invoice.Act, error) {}); !fault.Is(err, fault.Invalid) {
@@ -264,7 +265,7 @@ func actsOfAll(t *testing.T, s InvoiceStore) {
 	}
 }
 
-func actsOfNothing(t *testing.T, s InvoiceStore) {
+func actsOfNothing(t *testing.T, s *store.Store) {
 	u := client(t, s)
 	at := time.Date(2026, 7, 10, 0, 0, 0, 0, time.UTC)
 	m := biller(s, payAt)

@@ -11,12 +11,13 @@ import (
 	"weir/internal/account"
 	"weir/internal/invoice"
 	"weir/internal/money"
+	"weir/internal/store"
 )
 
 // actsByThemselves has three nodes close months for more than a year. They start again, are stopped in the middle of a round and work at the
 // same time; people make some acts by hand. Each month in which something was spent has one act, the numbers have no gap, and all acts of an
 // account are what it spent, to the kopeck.
-func actsByThemselves(t *testing.T, s InvoiceStore) {
+func actsByThemselves(t *testing.T, s *store.Store) {
 	r := rand.New(rand.NewPCG(5, 7))
 	begin := time.Date(2026, 1, 10, 0, 0, 0, 0, time.UTC)
 	at := begin

@@ -9,6 +9,7 @@ import (
 
 	"weir/internal/invoice"
 	"weir/internal/money"
+	"weir/internal/store"
 )
 
 // BankStatement is a statement with one document for each map; what it does not say is as it should be.
@@ -31,7 +32,7 @@ func BankStatement(documents ...map[string]string) []byte {
 	return []byte(b.String())
 }
 
-func importOne(t *testing.T, s InvoiceStore, dry bool, documents ...map[string]string) *invoice.Report {
+func importOne(t *testing.T, s *store.Store, dry bool, documents ...map[string]string) *invoice.Report {
 	t.Helper()
 	r, err := biller(s, payAt).Import(t.Context(), BankStatement(documents...), dry, invoiceBy)
 	if err != nil {
@@ -57,7 +58,7 @@ func wantOutcomes(t *testing.T, what string, r *invoice.Report, want ...invoice.
 	}
 }
 
-func invoiceTwins(t *testing.T, s InvoiceStore) {
+func invoiceTwins(t *testing.T, s *store.Store) {
 	u := client(t, s)
 	i := bill(t, s, u, biller(s, payAt), 100*money.Ruble)
 	doc := map[string]string{"НазначениеПлатежа": "Оплата по счету " + i.Number}
@@ -77,7 +78,7 @@ func invoiceTwins(t *testing.T, s InvoiceStore) {
 	wantBalance(t, s, u, 200*money.Ruble)
 }
 
-func invoiceForeign(t *testing.T, s InvoiceStore) {
+func invoiceForeign(t *testing.T, s *store.Store) {
 	u, v := client(t, s), client(t, s)
 	i, j := bill(t, s, u, biller(s, payAt), 100*money.Ruble), bill(t, s, v, biller(s, payAt), 100*money.Ruble)
 	wantOutcomes(t, "the first", importOne(t, s, false, map[string]string{"НазначениеПлатежа": i.Number}), invoice.Credited)
@@ -86,7 +87,7 @@ func invoiceForeign(t *testing.T, s InvoiceStore) {
 	wantBalance(t, s, v, 0)
 }
 
-func invoiceImport(t *testing.T, s InvoiceStore) {
+func invoiceImport(t *testing.T, s *store.Store) {
 	u := client(t, s)
 	m := biller(s, payAt)
 	i, gone, old := bill(t, s, u, m, 100*money.Ruble), bill(t, s, u, m, 100*money.Ruble), bill(t, s, u, biller(s, payAt.AddDate(0, -2, 0)), 100*money.Ruble)

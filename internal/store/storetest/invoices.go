@@ -16,20 +16,12 @@ import (
 	"weir/internal/ledger"
 	"weir/internal/money"
 	"weir/internal/rate"
-	"weir/internal/report"
+	"weir/internal/store"
 )
 
-// InvoiceStore is what Invoices checks.
-type InvoiceStore interface {
-	LedgerStore
-	PaymentStore
-	report.Store
-	invoice.Store
-}
-
 // Invoices checks what a store does for invoices and acts. open gives an empty store, and closes it after the test.
-func Invoices(t *testing.T, open func(*testing.T) InvoiceStore) {
-	cases := map[string]func(*testing.T, InvoiceStore){
+func Invoices(t *testing.T, open Open) {
+	cases := map[string]func(*testing.T, *store.Store){
 		"an invoice comes back as stored":               invoiceRoundTrip,
 		"buyers":                                        invoiceBuyers,
 		"numbers without gaps, by many at once":         invoiceNumbers,
@@ -43,8 +35,8 @@ func Invoices(t *testing.T, open func(*testing.T) InvoiceStore) {
 		"with the tax on top":                           invoiceOnTop,
 		"paid and cancelled at once: one of them":       invoiceRace,
 		"a refusal of the books leaves no trace":        invoiceRollback,
-		"acts are the statement, whatever happens":      func(t *testing.T, s InvoiceStore) { actsAreStatements(t, s, false) },
-		"acts are the statement, wherever accounts are": func(t *testing.T, s InvoiceStore) { actsAreStatements(t, s, true) },
+		"acts are the statement, whatever happens":      func(t *testing.T, s *store.Store) { actsAreStatements(t, s, false) },
+		"acts are the statement, wherever accounts are": func(t *testing.T, s *store.Store) { actsAreStatements(t, s, true) },
 		"acts by many at once, without gaps":            actsRace,
 		"acts by themselves, once, whatever dies":       actsByThemselves,
 		"acts of all accounts, and of none too early":   actsOfAll,
@@ -56,7 +48,7 @@ func Invoices(t *testing.T, open func(*testing.T) InvoiceStore) {
 	for name, check := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			check(t, open(t))
+			check(t, open(t, nil))
 		})
 	}
 }
@@ -68,7 +60,7 @@ var InvoiceSeller = invoice.Seller{
 }
 
 // biller is a manager at a moment.
-func biller(s InvoiceStore, at time.Time, change ...func(*invoice.Config)) *invoice.Manager {
+func biller(s *store.Store, at time.Time, change ...func(*invoice.Config)) *invoice.Manager {
 	c := invoice.Config{Now: func() time.Time { return at }, Seller: InvoiceSeller, VAT: rate.VAT{Mode: rate.Included, Percent: "22"}, Prefix: "W-", ActPrefix: "A-", Line: "Доступ к моделям, аванс", ActLine: "Доступ к моделям",
 		Least: money.Ruble, Most: 1_000_000 * money.Ruble, ExpireAfter: 10 * 24 * time.Hour, Open: 1000, Day: 1000}
 	for _, f := range change {
@@ -83,7 +75,7 @@ var (
 )
 
 // client is an account with a buyer.
-func client(t *testing.T, s InvoiceStore) account.User {
+func client(t *testing.T, s *store.Store) account.User {
 	t.Helper()
 	u := payer(t, s)
 	if _, err := biller(s, payAt).SaveBuyer(t.Context(), u.ID, invoiceBuyer, invoiceBy); err != nil {
@@ -92,7 +84,7 @@ func client(t *testing.T, s InvoiceStore) account.User {
 	return u
 }
 
-func bill(t *testing.T, s InvoiceStore, u account.User, m *invoice.Manager, amount money.Nano) invoice.Invoice {
+func bill(t *testing.T, s *store.Store, u account.User, m *invoice.Manager, amount money.Nano) invoice.Invoice {
 	t.Helper()
 	i, err := m.Make(t.Context(), invoice.Order{Account: u.ID, Wallet: u.Wallet, Amount: amount, Actor: invoiceBy})
 	if err != nil {
@@ -105,7 +97,7 @@ func seen(amount money.Nano, reference string) invoice.Payment {
 	return invoice.Payment{Amount: amount, Reference: reference, Date: time.Date(2026, 11, 3, 0, 0, 0, 0, time.UTC), Actor: invoiceBy}
 }
 
-func invoiceRoundTrip(t *testing.T, s InvoiceStore) {
+func invoiceRoundTrip(t *testing.T, s *store.Store) {
 	u := client(t, s)
 	want := bill(t, s, u, biller(s, payAt), 12_200*money.Ruble)
 	got, err := s.InvoiceByID(t.Context(), want.ID)
@@ -129,7 +121,7 @@ func invoiceRoundTrip(t *testing.T, s InvoiceStore) {
 	}
 }
 
-func invoiceBuyers(t *testing.T, s InvoiceStore) {
+func invoiceBuyers(t *testing.T, s *store.Store) {
 	m := biller(s, payAt)
 	u := payer(t, s)
 	if _, err := m.Buyer(t.Context(), u.ID); !fault.Is(err, fault.NotFound) {
@@ -150,7 +142,7 @@ func invoiceBuyers(t *testing.T, s InvoiceStore) {
 }
 
 // Whatever many makers do at once, refused ones among them, numbers are 1 to n.
-func invoiceNumbers(t *testing.T, s InvoiceStore) {
+func invoiceNumbers(t *testing.T, s *store.Store) {
 	const makers, each = 6, 5
 	var mu sync.Mutex
 	numbers := map[string]bool{}
@@ -190,7 +182,7 @@ func invoiceNumbers(t *testing.T, s InvoiceStore) {
 	}
 }
 
-func invoiceYears(t *testing.T, s InvoiceStore) {
+func invoiceYears(t *testing.T, s *store.Store) {
 	u := client(t, s)
 	other := InvoiceSeller
 	other.INN = "0076543215"
@@ -206,7 +198,7 @@ func invoiceYears(t *testing.T, s InvoiceStore) {
 	}
 }
 
-func invoiceBounds(t *testing.T, s InvoiceStore) {
+func invoiceBounds(t *testing.T, s *store.Store) {
 	u := client(t, s)
 	few := func(c *invoice.Config) { c.Open, c.Day = 2, 4 }
 	try := func(at time.Time) (invoice.Invoice, error) {
@@ -245,7 +237,7 @@ func invoiceBounds(t *testing.T, s InvoiceStore) {
 	}
 }
 
-func invoicePages(t *testing.T, s InvoiceStore) {
+func invoicePages(t *testing.T, s *store.Store) {
 	u, v := client(t, s), client(t, s)
 	want := map[string]bool{}
 	for range 5 {
@@ -282,7 +274,7 @@ func invoicePages(t *testing.T, s InvoiceStore) {
 }
 
 // invoiceStates drives invoices at random, and compares each with a model of a few lines.
-func invoiceStates(t *testing.T, s InvoiceStore) {
+func invoiceStates(t *testing.T, s *store.Store) {
 	r := rand.New(rand.NewPCG(3, 5))
 	u := client(t, s)
 	m := biller(s, payAt)
@@ -339,7 +331,7 @@ func invoiceStates(t *testing.T, s InvoiceStore) {
 	wantBalance(t, s, u, total)
 }
 
-func invoiceOnce(t *testing.T, s InvoiceStore) {
+func invoiceOnce(t *testing.T, s *store.Store) {
 	u := client(t, s)
 	i := bill(t, s, u, biller(s, payAt), 100*money.Ruble)
 	var wg sync.WaitGroup
@@ -370,7 +362,7 @@ func invoiceOnce(t *testing.T, s InvoiceStore) {
 	}
 }
 
-func invoiceSums(t *testing.T, s InvoiceStore) {
+func invoiceSums(t *testing.T, s *store.Store) {
 	u := client(t, s)
 	m := biller(s, payAt)
 	i := bill(t, s, u, m, 100*money.Ruble)
@@ -421,7 +413,7 @@ func invoiceSums(t *testing.T, s InvoiceStore) {
 	}
 }
 
-func invoiceOnTop(t *testing.T, s InvoiceStore) {
+func invoiceOnTop(t *testing.T, s *store.Store) {
 	u := client(t, s)
 	m := biller(s, payAt, func(c *invoice.Config) { c.VAT = rate.VAT{Mode: rate.OnTop, Percent: "22"} })
 	i := bill(t, s, u, m, 99_990_000_000) // 99.99
@@ -439,7 +431,7 @@ func invoiceOnTop(t *testing.T, s InvoiceStore) {
 	}
 }
 
-func invoiceRace(t *testing.T, s InvoiceStore) {
+func invoiceRace(t *testing.T, s *store.Store) {
 	u := client(t, s)
 	m := biller(s, payAt)
 	var want money.Nano
@@ -460,7 +452,7 @@ func invoiceRace(t *testing.T, s InvoiceStore) {
 	wantBalance(t, s, u, want)
 }
 
-func invoiceRollback(t *testing.T, s InvoiceStore) {
+func invoiceRollback(t *testing.T, s *store.Store) {
 	u := client(t, s)
 	nobody := u
 	nobody.Wallet = "wal_none"
@@ -472,7 +464,7 @@ func invoiceRollback(t *testing.T, s InvoiceStore) {
 	}
 }
 
-func invoiceSameINN(t *testing.T, s InvoiceStore) {
+func invoiceSameINN(t *testing.T, s *store.Store) {
 	u, v := client(t, s), client(t, s)
 	i := bill(t, s, u, biller(s, payAt), 100*money.Ruble)
 	bill(t, s, v, biller(s, payAt), 100*money.Ruble)

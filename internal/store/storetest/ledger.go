@@ -23,21 +23,13 @@ import (
 	"weir/internal/ledger/journal"
 	"weir/internal/money"
 	"weir/internal/record"
+	"weir/internal/store"
 	"weir/internal/usage"
 )
 
-// LedgerStore is what the ledger's suite needs: users bring wallets into being.
-type LedgerStore interface {
-	ledger.Store
-	account.Store
-	// PaidTokens is what models are ranked by; see store.Store.
-	PaidTokens(ctx context.Context, from, to string, each func(wallet, model string, tokens int64)) error
-	Close() error
-}
-
 // RunLedger checks a store under the ledger, alone and through one and two nodes. open gives an empty store that reads that clock,
 // and closes it after the test.
-func RunLedger(t *testing.T, open func(t *testing.T, now func() time.Time) LedgerStore) {
+func RunLedger(t *testing.T, open Open) {
 	cases := map[string]func(*testing.T, *books){
 		"top-ups credit once":                         topUps,
 		"adjustments":                                 adjustments,
@@ -128,13 +120,16 @@ type books struct {
 	t     *testing.T
 	ctx   context.Context
 	clock *clock
-	store LedgerStore
+	store *store.Store
 	n     atomic.Int64
+
+	reached ledger.Store // what the nodes have of the store
 }
 
-func newDesk(t *testing.T, open func(t *testing.T, now func() time.Time) LedgerStore) *books {
+func newDesk(t *testing.T, open Open) *books {
 	c := &clock{now: time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)} // a Wednesday
-	return &books{t: t, ctx: context.Background(), clock: c, store: open(t, c.Now)}
+	s := open(t, c.Now)
+	return &books{t: t, ctx: context.Background(), clock: c, store: s, reached: s}
 }
 
 // wallet makes a wallet with that much in it.
@@ -167,7 +162,7 @@ func (d *books) config(dir string) ledger.Config {
 
 func (d *books) start(cfg ledger.Config) *ledger.Book {
 	d.t.Helper()
-	b, err := ledger.Start(d.ctx, d.store, cfg)
+	b, err := ledger.Start(d.ctx, d.reached, cfg)
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -1078,7 +1073,7 @@ func coverOverrun(t *testing.T, d *books) {
 
 // away is a store that can be unplugged.
 type away struct {
-	LedgerStore
+	*store.Store
 	gone    atomic.Bool
 	unheard atomic.Bool // what is returned is, and the answer is lost
 }
@@ -1089,28 +1084,28 @@ func (a *away) Borrow(ctx context.Context, b ledger.Borrow) (ledger.Grant, error
 	if a.gone.Load() {
 		return ledger.Grant{}, errAway
 	}
-	return a.LedgerStore.Borrow(ctx, b)
+	return a.Store.Borrow(ctx, b)
 }
 
 func (a *away) Apply(ctx context.Context, b *ledger.Batch) (int64, error) {
 	if a.gone.Load() {
 		return 0, errAway
 	}
-	return a.LedgerStore.Apply(ctx, b)
+	return a.Store.Apply(ctx, b)
 }
 
 func (a *away) Beat(ctx context.Context, node string, epoch int64, now time.Time) ([]ledger.Node, bool, error) {
 	if a.gone.Load() {
 		return nil, false, errAway
 	}
-	return a.LedgerStore.Beat(ctx, node, epoch, now)
+	return a.Store.Beat(ctx, node, epoch, now)
 }
 
 func (a *away) Return(ctx context.Context, node string, rs []ledger.Return) error {
 	if a.gone.Load() {
 		return errAway
 	}
-	err := a.LedgerStore.Return(ctx, node, rs)
+	err := a.Store.Return(ctx, node, rs)
 	if a.unheard.Load() {
 		return errAway
 	}
@@ -1119,8 +1114,8 @@ func (a *away) Return(ctx context.Context, node string, rs []ledger.Return) erro
 
 // closedUnheard has the store close a lease, and the node not learn of it. What was charged of it does not count twice when the store goes away.
 func closedUnheard(t *testing.T, d *books) {
-	a := &away{LedgerStore: d.store}
-	d.store = a
+	a := &away{Store: d.store}
+	d.reached = a
 	w := d.wallet(1000 * ruble)
 	b := d.node()
 	d.spend(b, w, ruble)
@@ -1144,8 +1139,8 @@ func closedUnheard(t *testing.T, d *books) {
 }
 
 func storeAway(t *testing.T, d *books) {
-	a := &away{LedgerStore: d.store}
-	d.store = a
+	a := &away{Store: d.store}
+	d.reached = a
 	w, other := d.wallet(1000*ruble), d.wallet(10*ruble)
 	b := d.node()
 	running := d.hold(b, w, ruble)

@@ -12,6 +12,7 @@ import (
 	"weir/internal/ledger"
 	"weir/internal/ledger/journal"
 	"weir/internal/money"
+	"weir/internal/store"
 )
 
 // poison: a charge that the database can never take is set aside, and those around it are posted.
@@ -210,7 +211,7 @@ func nextBeat(t *testing.T, d *books) {
 }
 
 // otherBooks: a journal is not posted into a database that it was not written for, and nothing is changed by trying.
-func otherBooks(t *testing.T, d *books, other LedgerStore) {
+func otherBooks(t *testing.T, d *books, other *store.Store) {
 	w := d.wallet(10 * ruble)
 	dir := filepath.Join(t.TempDir(), "journal")
 	b := d.start(d.config(dir))

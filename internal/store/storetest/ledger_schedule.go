@@ -20,7 +20,7 @@ import (
 func init() { _ = flag.Set("rapid.checks", "30") }
 
 // anySchedule plays random schedules on two nodes against a model that is nothing but sums.
-func anySchedule(t *testing.T, open func(t *testing.T, now func() time.Time) LedgerStore) {
+func anySchedule(t *testing.T, open Open) {
 	rapid.Check(t, func(rt *rapid.T) {
 		m := &model{t: rt, desk: newDesk(t, open), dir: t.TempDir(), topUps: map[string]money.Nano{}, posted: map[string]ledger.Movement{}}
 		defer func() { _ = m.desk.store.Close() }()

@@ -10,6 +10,7 @@ import (
 	"weir/internal/audit"
 	"weir/internal/auth"
 	"weir/internal/fault"
+	"weir/internal/store"
 )
 
 // moving is a link to a new address of a user, and what undoes it.
@@ -20,7 +21,7 @@ func moving(user, to, from string, when time.Time) (link, undo auth.Token) {
 }
 
 // move gives a user an address, and returns what undoes it.
-func move(t *testing.T, s PeopleStore, user, to, from string, when time.Time) auth.Token {
+func move(t *testing.T, s *store.Store, user, to, from string, when time.Time) auth.Token {
 	t.Helper()
 	link, _ := moving(user, to, from, when)
 	if done, err := s.AddMove(t.Context(), link, auth.Token{}, 100, 100, event(audit.AddressAsked)); err != nil || !done {
@@ -31,7 +32,7 @@ func move(t *testing.T, s PeopleStore, user, to, from string, when time.Time) au
 	return undo
 }
 
-func wantEmail(t *testing.T, s PeopleStore, user, want string) {
+func wantEmail(t *testing.T, s *store.Store, user, want string) {
 	t.Helper()
 	if p, err := s.PersonOf(t.Context(), user); err != nil || p.Email != want {
 		t.Fatalf("the address is %q, %v; want %q", p.Email, err, want)
@@ -39,7 +40,7 @@ func wantEmail(t *testing.T, s PeopleStore, user, want string) {
 }
 
 // moves is one change of an address, with what ends with it.
-func moves(t *testing.T, s PeopleStore) {
+func moves(t *testing.T, s *store.Store) {
 	u, other := mustPerson(t, s, "anna@example.org"), mustPerson(t, s, "boris@example.org")
 	kept, ended, foreign := mustSession(t, s, u.ID, nil), mustSession(t, s, u.ID, nil), mustSession(t, s, other.ID, nil)
 	reset := mustToken(t, s, auth.Reset, func(n *auth.Token) { n.User, n.Email = u.ID, "anna@example.org" })
@@ -87,7 +88,7 @@ func moves(t *testing.T, s PeopleStore) {
 }
 
 // unmoves is a chain of addresses, of which the first owner takes the account back.
-func unmoves(t *testing.T, s PeopleStore) {
+func unmoves(t *testing.T, s *store.Store) {
 	u, other := mustPerson(t, s, "a@example.org"), mustPerson(t, s, "other@example.org")
 	first := move(t, s, u.ID, "b@example.org", "a@example.org", at)
 	second := move(t, s, u.ID, "c@example.org", "b@example.org", at.Add(time.Minute))
@@ -130,7 +131,7 @@ func unmoves(t *testing.T, s PeopleStore) {
 }
 
 // movesMost is what one user, and all users together, may ask for.
-func movesMost(t *testing.T, s PeopleStore) {
+func movesMost(t *testing.T, s *store.Store) {
 	ask := func(user, to string, when time.Time) (bool, error) {
 		link, undo := moving(user, to, user+"@example.org", when)
 		return s.AddMove(t.Context(), link, undo, 4, 2, event(audit.AddressAsked))
@@ -179,7 +180,7 @@ func movesMost(t *testing.T, s PeopleStore) {
 }
 
 // movesRace is several users who want one address at once, and one user who signs up with it.
-func movesRace(t *testing.T, s PeopleStore) {
+func movesRace(t *testing.T, s *store.Store) {
 	const want = "want@example.org"
 	var got atomic.Int64
 	var wg sync.WaitGroup

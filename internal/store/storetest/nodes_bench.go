@@ -11,11 +11,12 @@ import (
 	"weir/internal/audit"
 	"weir/internal/fault"
 	"weir/internal/ledger"
+	"weir/internal/store"
 )
 
 // NodesBench measures how many calls per second several nodes bring to one database, each with its own connections: calls of accounts that
 // all of them serve, and of accounts that each serves alone. began is called before each measurement; what it returns reports it.
-func NodesBench(b *testing.B, open func(*testing.B) (first PagesStore, another func() PagesStore, began func() func(calls int))) {
+func NodesBench(b *testing.B, open func(*testing.B) (first *store.Store, another func() *store.Store, began func() func(calls int))) {
 	const size, batches, accounts = 500, 16, 200
 	for _, shared := range []bool{true, false} {
 		for _, nodes := range []int{1, 2, 4, 8} {
@@ -28,7 +29,7 @@ func NodesBench(b *testing.B, open func(*testing.B) (first PagesStore, another f
 				first, another, began := open(b)
 				random := rand.New(rand.NewPCG(3, 4))
 				at := time.Unix(1.79e9, 0)
-				stores := []PagesStore{first}
+				stores := []*store.Store{first}
 				for len(stores) < nodes {
 					stores = append(stores, another())
 				}
@@ -76,7 +77,7 @@ func NodesBench(b *testing.B, open func(*testing.B) (first PagesStore, another f
 }
 
 // applyAll applies batches one after another. As nodes do, it tries again when a statement has waited for too long.
-func applyAll(ctx context.Context, s PagesStore, queue []ledger.Batch) error {
+func applyAll(ctx context.Context, s *store.Store, queue []ledger.Batch) error {
 	for i := range queue {
 		to, err := s.Apply(ctx, &queue[i])
 		for range 20 {

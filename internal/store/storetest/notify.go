@@ -22,20 +22,12 @@ import (
 	"weir/internal/notify"
 	"weir/internal/payment"
 	"weir/internal/report"
-	"weir/internal/webhook"
+	"weir/internal/store"
 )
 
-// NotifyStore is what Notify checks.
-type NotifyStore interface {
-	PeopleStore
-	PaymentStore
-	notify.Store
-	webhook.Outbox
-}
-
 // Notify checks what a store does for notifications, with the watchers of several nodes. open gives an empty store, and closes it after the test.
-func Notify(t *testing.T, open func(*testing.T) NotifyStore) {
-	cases := map[string]func(*testing.T, NotifyStore){
+func Notify(t *testing.T, open Open) {
+	cases := map[string]func(*testing.T, *store.Store){
 		"choices come back as stored":                      noticeSettings,
 		"a link switches one mail off":                     noticeLinks,
 		"the key of links is one for all nodes":            noticeKey,
@@ -56,7 +48,7 @@ func Notify(t *testing.T, open func(*testing.T) NotifyStore) {
 	for name, check := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			check(t, open(t))
+			check(t, open(t, nil))
 		})
 	}
 }
@@ -64,7 +56,7 @@ func Notify(t *testing.T, open func(*testing.T) NotifyStore) {
 // town is a gateway with people, whose nodes share a store and a clock.
 type town struct {
 	t     *testing.T
-	store NotifyStore
+	store *store.Store
 	mu    sync.Mutex
 	at    time.Time
 	seen  map[string]*report.Overview // by wallet
@@ -75,7 +67,7 @@ type town struct {
 	said  []string
 }
 
-func newTown(t *testing.T, s NotifyStore) *town {
+func newTown(t *testing.T, s *store.Store) *town {
 	t.Helper()
 	return &town{t: t, store: s, at: payAt, seen: map[string]*report.Overview{}, keys: map[string][]apikey.Key{}, spent: map[string]report.KeySpend{}}
 }
@@ -194,7 +186,7 @@ func (w *town) want(want ...string) {
 	}
 }
 
-func noticeSettings(t *testing.T, s NotifyStore) {
+func noticeSettings(t *testing.T, s *store.Store) {
 	w := newTown(t, s)
 	u, other := w.resident("anna"), w.resident("boris")
 	empty, err := s.NotifySettings(t.Context(), u.ID)
@@ -226,7 +218,7 @@ func noticeSettings(t *testing.T, s NotifyStore) {
 	}
 }
 
-func noticeLinks(t *testing.T, s NotifyStore) {
+func noticeLinks(t *testing.T, s *store.Store) {
 	w := newTown(t, s)
 	u, other := w.resident("anna"), w.resident("boris")
 	m, _ := w.node()
@@ -265,7 +257,7 @@ func noticeLinks(t *testing.T, s NotifyStore) {
 	}
 }
 
-func noticeKey(t *testing.T, s NotifyStore) {
+func noticeKey(t *testing.T, s *store.Store) {
 	keys := make(chan string, 8)
 	var wg sync.WaitGroup
 	for i := range 8 {
@@ -286,7 +278,7 @@ func noticeKey(t *testing.T, s NotifyStore) {
 	}
 }
 
-func noticeTests(t *testing.T, s NotifyStore) {
+func noticeTests(t *testing.T, s *store.Store) {
 	w := newTown(t, s)
 	u := w.resident("anna")
 	m, _ := w.node()
@@ -323,7 +315,7 @@ func noticeTests(t *testing.T, s NotifyStore) {
 	}
 }
 
-func noticeOnce(t *testing.T, s NotifyStore) {
+func noticeOnce(t *testing.T, s *store.Store) {
 	w := newTown(t, s)
 	u := w.resident("anna")
 	_, n := w.node()
@@ -359,7 +351,7 @@ func residentKey(u account.User, name string, limit money.Nano) apikey.Key {
 	return apikey.Key{ID: "key_" + name, Hash: "hash-" + name, Name: name, User: u.ID, Limit: &apikey.Limit{Amount: limit}}
 }
 
-func noticeDigest(t *testing.T, s NotifyStore) {
+func noticeDigest(t *testing.T, s *store.Store) {
 	w := newTown(t, s)
 	u := w.resident("anna")
 	_, n := w.node()
@@ -391,7 +383,7 @@ func noticeDigest(t *testing.T, s NotifyStore) {
 	w.want("anna@example.org: key_limit_reached key_limit")
 }
 
-func noticeOver(t *testing.T, s NotifyStore) {
+func noticeOver(t *testing.T, s *store.Store) {
 	w := newTown(t, s)
 	u := w.resident("anna")
 	_, n := w.node()
@@ -410,7 +402,7 @@ func noticeOver(t *testing.T, s NotifyStore) {
 	}
 }
 
-func noticeFleet(t *testing.T, s NotifyStore) {
+func noticeFleet(t *testing.T, s *store.Store) {
 	w := newTown(t, s)
 	var want []string
 	for i := range 10 {
@@ -445,7 +437,7 @@ func noticeFleet(t *testing.T, s NotifyStore) {
 	}
 }
 
-func noticeDeath(t *testing.T, s NotifyStore) {
+func noticeDeath(t *testing.T, s *store.Store) {
 	w := newTown(t, s)
 	u := w.resident("anna")
 	_, n := w.node()
@@ -480,7 +472,7 @@ func noticeDeath(t *testing.T, s NotifyStore) {
 	}
 }
 
-func noticeGivenUp(t *testing.T, s NotifyStore) {
+func noticeGivenUp(t *testing.T, s *store.Store) {
 	w := newTown(t, s)
 	u := w.resident("anna")
 	_, n := w.node()
@@ -518,7 +510,7 @@ func noticeGivenUp(t *testing.T, s NotifyStore) {
 	w.want()
 }
 
-func noticeSwitchedOff(t *testing.T, s NotifyStore) {
+func noticeSwitchedOff(t *testing.T, s *store.Store) {
 	w := newTown(t, s)
 	u := w.resident("anna")
 	m, n := w.node()
@@ -536,7 +528,7 @@ func noticeSwitchedOff(t *testing.T, s NotifyStore) {
 	w.want()
 }
 
-func noticeHook(t *testing.T, s NotifyStore) {
+func noticeHook(t *testing.T, s *store.Store) {
 	w := newTown(t, s)
 	u := payer(t, s) // without a login
 	m, n := w.node()
@@ -567,7 +559,7 @@ func noticeHook(t *testing.T, s NotifyStore) {
 	}
 }
 
-func noticeMoney(t *testing.T, s NotifyStore) {
+func noticeMoney(t *testing.T, s *store.Store) {
 	w := newTown(t, s)
 	u, other := w.resident("anna"), w.resident("boris")
 	_, n := w.node()
@@ -612,7 +604,7 @@ func noticeMoney(t *testing.T, s NotifyStore) {
 	w.want()
 }
 
-func noticeBefore(t *testing.T, s NotifyStore) {
+func noticeBefore(t *testing.T, s *store.Store) {
 	w := newTown(t, s)
 	u := w.resident("anna")
 	paid(t, s, u, "pay_1")
@@ -622,7 +614,7 @@ func noticeBefore(t *testing.T, s NotifyStore) {
 	w.want()
 }
 
-func noticeThousand(t *testing.T, s NotifyStore) {
+func noticeThousand(t *testing.T, s *store.Store) {
 	w := newTown(t, s)
 	const people = 60 // more than one claim
 	for i := range people {
@@ -647,7 +639,7 @@ func noticeThousand(t *testing.T, s NotifyStore) {
 	}
 }
 
-func noticeSweep(t *testing.T, s NotifyStore) {
+func noticeSweep(t *testing.T, s *store.Store) {
 	w := newTown(t, s)
 	u := w.resident("anna")
 	_, n := w.node()

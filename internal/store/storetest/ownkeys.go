@@ -8,22 +8,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"weir/internal/account"
 	"weir/internal/audit"
 	"weir/internal/fault"
 	"weir/internal/ownkey"
 	"weir/internal/routing"
+	"weir/internal/store"
 )
 
-// OwnKeyStore is what OwnKeys checks.
-type OwnKeyStore interface {
-	ownkey.Store
-	account.Store
-}
-
 // OwnKeys checks what a store does for people's own keys of providers. open gives an empty store, and closes it after the test.
-func OwnKeys(t *testing.T, open func(*testing.T) OwnKeyStore) {
-	cases := map[string]func(*testing.T, OwnKeyStore){
+func OwnKeys(t *testing.T, open Open) {
+	cases := map[string]func(*testing.T, *store.Store){
 		"a key comes back as stored":        ownKeyRoundTrip,
 		"a key that is changed":             ownKeyChanged,
 		"removed at once, or but its order": ownKeyRemoved,
@@ -35,14 +29,14 @@ func OwnKeys(t *testing.T, open func(*testing.T) OwnKeyStore) {
 	for name, check := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			check(t, open(t))
+			check(t, open(t, nil))
 		})
 	}
 }
 
 var ownKeyEvent = audit.Event{Actor: audit.Actor{Name: "key:test"}, Action: audit.ProviderKeyAdded, Target: "key"}
 
-func addOwnKey(t *testing.T, s OwnKeyStore, user, provider string, order routing.OwnOrder) ownkey.Key {
+func addOwnKey(t *testing.T, s *store.Store, user, provider string, order routing.OwnOrder) ownkey.Key {
 	t.Helper()
 	k := ownkey.Key{ID: "pk_" + provider + user, User: user, Provider: provider, Order: order, Sealed: []byte("sealed " + provider), Last4: "cdef", CreatedAt: payAt, ChangedAt: payAt}
 	if err := s.AddProviderKey(t.Context(), k, 3, ownKeyEvent); err != nil {
@@ -51,7 +45,7 @@ func addOwnKey(t *testing.T, s OwnKeyStore, user, provider string, order routing
 	return k
 }
 
-func sameOwnKeys(t *testing.T, s OwnKeyStore, user string, want ...ownkey.Key) {
+func sameOwnKeys(t *testing.T, s *store.Store, user string, want ...ownkey.Key) {
 	t.Helper()
 	got, err := s.ProviderKeys(t.Context(), user)
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
@@ -59,7 +53,7 @@ func sameOwnKeys(t *testing.T, s OwnKeyStore, user string, want ...ownkey.Key) {
 	}
 }
 
-func ownKeyRoundTrip(t *testing.T, s OwnKeyStore) {
+func ownKeyRoundTrip(t *testing.T, s *store.Store) {
 	user := presetUser(t, s)
 	b, a := addOwnKey(t, s, user, "b", routing.OwnBefore), addOwnKey(t, s, user, "a", routing.OwnOnly)
 	sameOwnKeys(t, s, user, a, b)
@@ -68,7 +62,7 @@ func ownKeyRoundTrip(t *testing.T, s OwnKeyStore) {
 	}
 }
 
-func ownKeyChanged(t *testing.T, s OwnKeyStore) {
+func ownKeyChanged(t *testing.T, s *store.Store) {
 	user := presetUser(t, s)
 	k := addOwnKey(t, s, user, "a", routing.OwnBefore)
 	k.UsedAt, k.Failure = payAt, ownkey.Failure{Code: ownkey.Refused, Status: 401, At: payAt}
@@ -96,7 +90,7 @@ func ownKeyChanged(t *testing.T, s OwnKeyStore) {
 	}
 }
 
-func ownKeyRemoved(t *testing.T, s OwnKeyStore) {
+func ownKeyRemoved(t *testing.T, s *store.Store) {
 	user := presetUser(t, s)
 	only, first := addOwnKey(t, s, user, "a", routing.OwnOnly), addOwnKey(t, s, user, "b", routing.OwnBefore)
 	remove := func(id string) {
@@ -131,7 +125,7 @@ func ownKeyRemoved(t *testing.T, s OwnKeyStore) {
 	}
 }
 
-func ownKeyNoted(t *testing.T, s OwnKeyStore) {
+func ownKeyNoted(t *testing.T, s *store.Store) {
 	user := presetUser(t, s)
 	k := addOwnKey(t, s, user, "a", routing.OwnBefore)
 	note := func(changed, used time.Time, f ownkey.Failure) {
@@ -148,7 +142,7 @@ func ownKeyNoted(t *testing.T, s OwnKeyStore) {
 	note(payAt.Add(-time.Second), payAt.Add(time.Hour), ownkey.Failure{Code: ownkey.Refused, At: payAt}) // of the secret before
 }
 
-func ownKeyBounds(t *testing.T, s OwnKeyStore) {
+func ownKeyBounds(t *testing.T, s *store.Store) {
 	user, other := presetUser(t, s), presetUser(t, s)
 	var wg sync.WaitGroup
 	errs := make([]error, 8)
@@ -182,7 +176,7 @@ func ownKeyBounds(t *testing.T, s OwnKeyStore) {
 	}
 }
 
-func ownKeyUsers(t *testing.T, s OwnKeyStore) {
+func ownKeyUsers(t *testing.T, s *store.Store) {
 	user, other := presetUser(t, s), presetUser(t, s)
 	k := addOwnKey(t, s, user, "a", routing.OwnBefore)
 	for _, id := range []string{k.ID, "pk_none"} {
@@ -202,7 +196,7 @@ func ownKeyUsers(t *testing.T, s OwnKeyStore) {
 	}
 }
 
-func ownKeyRewrap(t *testing.T, s OwnKeyStore) {
+func ownKeyRewrap(t *testing.T, s *store.Store) {
 	user := presetUser(t, s)
 	k := addOwnKey(t, s, user, "a", routing.OwnBefore)
 	for _, want := range []bool{true, false} { // the second finds another secret

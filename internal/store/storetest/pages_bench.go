@@ -25,6 +25,7 @@ import (
 	"weir/internal/money"
 	"weir/internal/record"
 	"weir/internal/report"
+	"weir/internal/store"
 	"weir/internal/usage"
 )
 
@@ -38,15 +39,9 @@ var (
 // PagesAt is the database that is to be measured as it is, or "".
 func PagesAt() string { return *pagesAt }
 
-// PagesStore is what BenchmarkPages reads.
-type PagesStore interface {
-	SweepStore
-	AccountStore
-}
-
 // PagesDB is an open store, and a way past it.
 type PagesDB struct {
-	Store  PagesStore
+	Store  *store.Store
 	SQL    func(text string, args ...any) error
 	Settle func() error // what a database does by itself after many changes, such as collecting statistics; nil for nothing
 	Reopen func() error // opens the store again, as a start does
@@ -189,7 +184,7 @@ func PagesBench(b *testing.B, open func(b *testing.B, now func() time.Time) Page
 	fmt.Printf("%d MiB of memory from the system\n", m.Sys>>20)
 }
 
-func newest(b *testing.B, s PagesStore, wallet string) string {
+func newest(b *testing.B, s *store.Store, wallet string) string {
 	w, err := s.SearchCalls(b.Context(), report.Search{Wallet: wallet, From: time.Unix(0, 0), To: time.Unix(1<<40, 0), Limit: 1}, 1)
 	if err != nil || len(w.Calls) == 0 {
 		b.Fatalf("%s has no calls: %v", wallet, err)
@@ -230,7 +225,7 @@ func (db *PagesDB) measure(b *testing.B, read pagesRead) {
 	b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "p99-ms")
 }
 
-func verifyPages(b *testing.B, s PagesStore, now time.Time) {
+func verifyPages(b *testing.B, s *store.Store, now time.Time) {
 	began, cpu := time.Now(), processor()
 	most := heapPeak()
 	v, err := ledger.Verify(context.Background(), s, "", ledger.Anchor{}, now)
@@ -245,7 +240,7 @@ func verifyPages(b *testing.B, s PagesStore, now time.Time) {
 	}
 }
 
-func sweepPages(b *testing.B, s PagesStore, now time.Time) {
+func sweepPages(b *testing.B, s *store.Store, now time.Time) {
 	began, cpu := time.Now(), processor()
 	steps, dropped, longest := 0, 0, time.Duration(0)
 	for after := ""; ; {
@@ -315,7 +310,7 @@ const walletsWithMoney = 200
 
 // pagesFill makes calls in ninety days, most of them of one account with twenty keys, each of which uses five of 25 models.
 type pagesFill struct {
-	store       ReportStore
+	store       *store.Store
 	now         time.Time
 	random      *rand.Rand
 	made        int

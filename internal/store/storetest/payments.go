@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -17,18 +16,12 @@ import (
 	"weir/internal/ledger"
 	"weir/internal/money"
 	"weir/internal/payment"
+	"weir/internal/store"
 )
 
-// PaymentStore is what Payments checks.
-type PaymentStore interface {
-	payment.Store
-	account.Store
-	Balance(ctx context.Context, wallet string) (ledger.Balance, error)
-}
-
 // Payments checks what a store does for payments. open gives an empty store, and closes it after the test.
-func Payments(t *testing.T, open func(*testing.T) PaymentStore) {
-	cases := map[string]func(*testing.T, PaymentStore){
+func Payments(t *testing.T, open Open) {
+	cases := map[string]func(*testing.T, *store.Store){
 		"a payment comes back as stored":     paymentRoundTrip,
 		"a list in pages":                    paymentPages,
 		"open payments are bounded":          paymentBound,
@@ -45,14 +38,14 @@ func Payments(t *testing.T, open func(*testing.T) PaymentStore) {
 	for name, check := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			check(t, open(t))
+			check(t, open(t, nil))
 		})
 	}
 }
 
 var payAt = time.Date(2026, 11, 3, 12, 0, 0, 0, time.UTC)
 
-func payer(t *testing.T, s PaymentStore) account.User {
+func payer(t *testing.T, s *store.Store) account.User {
 	t.Helper()
 	u, err := account.Make("Anna", apikey.User, payAt)
 	if err == nil {
@@ -74,7 +67,7 @@ var (
 	payEvent  = audit.Event{Actor: audit.Actor{Name: "test"}, Action: audit.PaymentMade, Target: "pay", After: "x"}
 )
 
-func addPayment(t *testing.T, s PaymentStore, p payment.Payment) payment.Payment {
+func addPayment(t *testing.T, s *store.Store, p payment.Payment) payment.Payment {
 	t.Helper()
 	if err := s.AddPayment(t.Context(), p, payBounds, nil, payEvent); err != nil {
 		t.Fatal(err)
@@ -96,7 +89,7 @@ func credit(p *payment.Payment, id string, amount money.Nano) payment.Outcome {
 	return payment.Outcome{Post: &post}
 }
 
-func paid(t *testing.T, s PaymentStore, u account.User, id string) payment.Payment {
+func paid(t *testing.T, s *store.Store, u account.User, id string) payment.Payment {
 	t.Helper()
 	addPayment(t, s, paymentOf(u, id))
 	p, err := s.UpdatePayment(t.Context(), id, payAt, func(p *payment.Payment, _ *payment.Rule) (payment.Outcome, error) {
@@ -108,7 +101,7 @@ func paid(t *testing.T, s PaymentStore, u account.User, id string) payment.Payme
 	return p
 }
 
-func wantBalance(t *testing.T, s PaymentStore, u account.User, want money.Nano) {
+func wantBalance(t *testing.T, s *store.Store, u account.User, want money.Nano) {
 	t.Helper()
 	b, err := s.Balance(t.Context(), u.Wallet)
 	if err != nil || b.Balance != want {
@@ -116,7 +109,7 @@ func wantBalance(t *testing.T, s PaymentStore, u account.User, want money.Nano) 
 	}
 }
 
-func paymentRoundTrip(t *testing.T, s PaymentStore) {
+func paymentRoundTrip(t *testing.T, s *store.Store) {
 	u := payer(t, s)
 	want := addPayment(t, s, paymentOf(u, "pay_1"))
 	got, err := s.PaymentByID(t.Context(), "pay_1")
@@ -156,7 +149,7 @@ func paymentRoundTrip(t *testing.T, s PaymentStore) {
 
 func second[T any](_ T, err error) error { return err }
 
-func paymentPages(t *testing.T, s PaymentStore) {
+func paymentPages(t *testing.T, s *store.Store) {
 	u, other := payer(t, s), payer(t, s)
 	for i := range 5 {
 		p := paymentOf(u, fmt.Sprint("pay_", i))
@@ -189,7 +182,7 @@ func paymentPages(t *testing.T, s PaymentStore) {
 	}
 }
 
-func paymentBound(t *testing.T, s PaymentStore) {
+func paymentBound(t *testing.T, s *store.Store) {
 	u := payer(t, s)
 	var wg sync.WaitGroup
 	errs := make([]error, 8)
@@ -213,7 +206,7 @@ func paymentBound(t *testing.T, s PaymentStore) {
 	addPayment(t, s, paymentOf(payer(t, s), "pay_other")) // another account has room
 }
 
-func paymentRace(t *testing.T, s PaymentStore) {
+func paymentRace(t *testing.T, s *store.Store) {
 	u := payer(t, s)
 	addPayment(t, s, paymentOf(u, "pay_1"))
 	var wg sync.WaitGroup
@@ -231,7 +224,7 @@ func paymentRace(t *testing.T, s PaymentStore) {
 	wantBalance(t, s, u, 500*money.Ruble)
 }
 
-func paymentIDs(t *testing.T, s PaymentStore) {
+func paymentIDs(t *testing.T, s *store.Store) {
 	u := payer(t, s)
 	paid(t, s, u, "pay_1")
 	addPayment(t, s, paymentOf(u, "pay_2"))
@@ -253,7 +246,7 @@ func paymentIDs(t *testing.T, s PaymentStore) {
 	wantBalance(t, s, u, 500*money.Ruble)
 }
 
-func paymentRollback(t *testing.T, s PaymentStore) {
+func paymentRollback(t *testing.T, s *store.Store) {
 	u := payer(t, s)
 	want := addPayment(t, s, paymentOf(u, "pay_1"))
 	no := errors.New("no")
@@ -270,7 +263,7 @@ func paymentRollback(t *testing.T, s PaymentStore) {
 	}
 }
 
-func paymentClaim(t *testing.T, s PaymentStore) {
+func paymentClaim(t *testing.T, s *store.Store) {
 	u := payer(t, s)
 	addPayment(t, s, paymentOf(u, "pay_1"))
 	due := payAt.Add(time.Minute)
@@ -302,7 +295,7 @@ func refundOf(p payment.Payment, id string, amount money.Nano) (payment.Refund, 
 	return f, post
 }
 
-func refundBound(t *testing.T, s PaymentStore) {
+func refundBound(t *testing.T, s *store.Store) {
 	u := payer(t, s)
 	p := paid(t, s, u, "pay_1")
 	paid(t, s, u, "pay_2") // the wallet has more than the payment
@@ -338,7 +331,7 @@ func refundBound(t *testing.T, s PaymentStore) {
 	}
 }
 
-func refundTwice(t *testing.T, s PaymentStore) {
+func refundTwice(t *testing.T, s *store.Store) {
 	u := payer(t, s)
 	p := paid(t, s, u, "pay_1")
 	f, post := refundOf(p, "rfd_1", 100*money.Ruble)
@@ -355,7 +348,7 @@ func refundTwice(t *testing.T, s PaymentStore) {
 	}
 }
 
-func refundCanceled(t *testing.T, s PaymentStore) {
+func refundCanceled(t *testing.T, s *store.Store) {
 	u := payer(t, s)
 	p := paid(t, s, u, "pay_1")
 	f, post := refundOf(p, "rfd_1", 500*money.Ruble)
@@ -395,7 +388,7 @@ func ruleOf(u account.User) payment.Rule {
 }
 
 // consent gives an account an active rule.
-func consent(t *testing.T, s PaymentStore, u account.User) payment.Rule {
+func consent(t *testing.T, s *store.Store, u account.User) payment.Rule {
 	t.Helper()
 	r := ruleOf(u)
 	p := paymentOf(u, "pay_consent_"+u.ID)
@@ -406,7 +399,7 @@ func consent(t *testing.T, s PaymentStore, u account.User) payment.Rule {
 	return r
 }
 
-func paymentRule(t *testing.T, s PaymentStore) {
+func paymentRule(t *testing.T, s *store.Store) {
 	u := payer(t, s)
 	auto := func(id string, at time.Time) error {
 		p := paymentOf(u, id)
@@ -472,7 +465,7 @@ func paymentRule(t *testing.T, s PaymentStore) {
 	}
 }
 
-func paymentDueRules(t *testing.T, s PaymentStore) {
+func paymentDueRules(t *testing.T, s *store.Store) {
 	poor, rich, later, gone, paused := payer(t, s), payer(t, s), payer(t, s), payer(t, s), payer(t, s)
 	for _, u := range []account.User{poor, rich, later, gone, paused} {
 		consent(t, s, u)

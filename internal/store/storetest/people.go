@@ -15,17 +15,12 @@ import (
 	"weir/internal/audit"
 	"weir/internal/auth"
 	"weir/internal/fault"
+	"weir/internal/store"
 )
 
-// PeopleStore is what People checks.
-type PeopleStore interface {
-	AccountStore
-	auth.Store
-}
-
 // People checks what a store does for those who sign in. open gives an empty store, and closes it after the test.
-func People(t *testing.T, open func(*testing.T) PeopleStore) {
-	cases := map[string]func(*testing.T, PeopleStore){
+func People(t *testing.T, open Open) {
+	cases := map[string]func(*testing.T, *store.Store){
 		"a person comes back as stored":              personRoundTrip,
 		"an address is one person's":                 personTwice,
 		"a link makes one person, whoever is first":  personRace,
@@ -58,7 +53,7 @@ func People(t *testing.T, open func(*testing.T) PeopleStore) {
 	for name, check := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			check(t, open(t))
+			check(t, open(t, nil))
 		})
 	}
 }
@@ -75,7 +70,7 @@ func newPerson(role apikey.Role, email string) (account.User, auth.Login) {
 	return u, auth.Login{User: u.ID, Email: email, Password: "$argon2id$...", CreatedAt: at}
 }
 
-func mustPerson(t *testing.T, s PeopleStore, email string) account.User {
+func mustPerson(t *testing.T, s *store.Store, email string) account.User {
 	t.Helper()
 	u, l := newPerson(apikey.User, email)
 	ok(t, s.AddPerson(t.Context(), u, l, nil, "", event(audit.UserCreated)))
@@ -87,7 +82,7 @@ func newSession(user string) auth.Session {
 		ExpiresAt: at.Add(time.Hour), Address: "192.0.2.7", Agent: "Firefox"}
 }
 
-func mustSession(t *testing.T, s PeopleStore, user string, edit func(*auth.Session)) auth.Session {
+func mustSession(t *testing.T, s *store.Store, user string, edit func(*auth.Session)) auth.Session {
 	t.Helper()
 	n := newSession(user)
 	if edit != nil {
@@ -97,7 +92,7 @@ func mustSession(t *testing.T, s PeopleStore, user string, edit func(*auth.Sessi
 	return n
 }
 
-func mustToken(t *testing.T, s PeopleStore, kind string, edit func(*auth.Token)) auth.Token {
+func mustToken(t *testing.T, s *store.Store, kind string, edit func(*auth.Token)) auth.Token {
 	t.Helper()
 	n := auth.Token{Hash: auth.SumOf(apikey.NewID("")), ID: apikey.NewID("tok_"), Kind: kind, CreatedAt: at, ExpiresAt: at.Add(time.Hour)}
 	if edit != nil {
@@ -107,7 +102,7 @@ func mustToken(t *testing.T, s PeopleStore, kind string, edit func(*auth.Token))
 	return n
 }
 
-func personRoundTrip(t *testing.T, s PeopleStore) {
+func personRoundTrip(t *testing.T, s *store.Store) {
 	u, l := newPerson(apikey.Operator, "anna@example.org")
 	l.Confirmed = true
 	i := auth.Identity{Issuer: "https://id.example.org", Subject: "42", User: u.ID, Email: "a@example.org", CreatedAt: at}
@@ -144,7 +139,7 @@ func personRoundTrip(t *testing.T, s PeopleStore) {
 	}
 }
 
-func personTwice(t *testing.T, s PeopleStore) {
+func personTwice(t *testing.T, s *store.Store) {
 	mustPerson(t, s, "anna@example.org")
 	u, l := newPerson(apikey.User, "anna@example.org")
 	wantKind(t, s.AddPerson(t.Context(), u, l, nil, "", event(audit.UserCreated)), fault.Conflict)
@@ -159,7 +154,7 @@ func personTwice(t *testing.T, s PeopleStore) {
 	}
 }
 
-func personRace(t *testing.T, s PeopleStore) {
+func personRace(t *testing.T, s *store.Store) {
 	token := mustToken(t, s, auth.Invitation, nil)
 	var made atomic.Int64
 	var wg sync.WaitGroup
@@ -182,7 +177,7 @@ func personRace(t *testing.T, s PeopleStore) {
 	}
 }
 
-func loginLater(t *testing.T, s PeopleStore) {
+func loginLater(t *testing.T, s *store.Store) {
 	u := mustUser(t, s)
 	l := auth.Login{User: u.ID, Email: "anna@example.org", Password: "x", CreatedAt: at}
 	ok(t, s.AddLogin(t.Context(), l, "", event(audit.LoginAdded)))
@@ -195,7 +190,7 @@ func loginLater(t *testing.T, s PeopleStore) {
 	}
 }
 
-func firstAdministrator(t *testing.T, s PeopleStore) {
+func firstAdministrator(t *testing.T, s *store.Store) {
 	_, _, err := s.FirstAdministrator(t.Context())
 	wantKind(t, err, fault.NotFound)
 	mustPerson(t, s, "user@example.org")
@@ -217,7 +212,7 @@ func firstAdministrator(t *testing.T, s PeopleStore) {
 	wantKind(t, err, fault.NotFound)
 }
 
-func sessionRoundTrip(t *testing.T, s PeopleStore) {
+func sessionRoundTrip(t *testing.T, s *store.Store) {
 	u := mustPerson(t, s, "anna@example.org")
 	want := mustSession(t, s, u.ID, nil)
 	got, p, err := s.SessionBy(t.Context(), want.Hash)
@@ -241,7 +236,7 @@ func sessionRoundTrip(t *testing.T, s PeopleStore) {
 	wantKind(t, s.TouchSession(t.Context(), auth.SumOf("other"), later, true), fault.NotFound)
 }
 
-func sessionsMost(t *testing.T, s PeopleStore) {
+func sessionsMost(t *testing.T, s *store.Store) {
 	u, other := mustPerson(t, s, "anna@example.org"), mustPerson(t, s, "boris@example.org")
 	kept := mustSession(t, s, other.ID, nil)
 	var all []auth.Session
@@ -264,7 +259,7 @@ func sessionsMost(t *testing.T, s PeopleStore) {
 	}
 }
 
-func sessionsEnd(t *testing.T, s PeopleStore) {
+func sessionsEnd(t *testing.T, s *store.Store) {
 	u, other := mustPerson(t, s, "anna@example.org"), mustPerson(t, s, "boris@example.org")
 	one, two, foreign := mustSession(t, s, u.ID, nil), mustSession(t, s, u.ID, nil), mustSession(t, s, other.ID, nil)
 	wantKind(t, s.EndSession(t.Context(), u.ID, foreign.ID, at, event(audit.SessionsEnded)), fault.NotFound)
@@ -283,7 +278,7 @@ func sessionsEnd(t *testing.T, s PeopleStore) {
 	}
 }
 
-func passwordEnds(t *testing.T, s PeopleStore) {
+func passwordEnds(t *testing.T, s *store.Store) {
 	u, other := mustPerson(t, s, "anna@example.org"), mustPerson(t, s, "boris@example.org")
 	one, two, foreign := mustSession(t, s, u.ID, nil), mustSession(t, s, u.ID, nil), mustSession(t, s, other.ID, nil)
 	ok(t, s.SetPassword(t.Context(), u.ID, "new", two.Hash, "", true, at, event(audit.PasswordSet)))
@@ -301,7 +296,7 @@ func passwordEnds(t *testing.T, s PeopleStore) {
 }
 
 // firstProof has strangers put into accounts what lets them in: it goes when the address is proven for the first time, and only then.
-func firstProof(t *testing.T, s PeopleStore) {
+func firstProof(t *testing.T, s *store.Store) {
 	for name, c := range map[string]struct {
 		role                  apikey.Role
 		confirmed, second, by bool // by: the link came by mail
@@ -342,7 +337,7 @@ func firstProof(t *testing.T, s PeopleStore) {
 	}
 }
 
-func tokenOnce(t *testing.T, s PeopleStore) {
+func tokenOnce(t *testing.T, s *store.Store) {
 	want := mustToken(t, s, auth.Invitation, func(n *auth.Token) {
 		n.User, n.Email, n.Role, n.Note, n.Data = "usr_x", "a@example.org", apikey.Operator, "for Anna", "{}"
 	})
@@ -376,7 +371,7 @@ func tokenOnce(t *testing.T, s PeopleStore) {
 	wantKind(t, err, fault.NotFound)
 }
 
-func tokenRace(t *testing.T, s PeopleStore) {
+func tokenRace(t *testing.T, s *store.Store) {
 	token := mustToken(t, s, auth.Step, nil)
 	var used atomic.Int64
 	var wg sync.WaitGroup
@@ -397,7 +392,7 @@ func tokenRace(t *testing.T, s PeopleStore) {
 }
 
 // A newer token makes an older one of its owner end, and those of no other account. Invitations, which an operator has handed out, end by no other.
-func tokensMost(t *testing.T, s PeopleStore) {
+func tokensMost(t *testing.T, s *store.Store) {
 	token := func(kind, email string, created time.Time) auth.Token {
 		return auth.Token{Hash: auth.SumOf(apikey.NewID("")), ID: apikey.NewID("tok_"), Kind: kind, User: "owner", Email: email, CreatedAt: created, ExpiresAt: created.Add(time.Hour)}
 	}
@@ -441,7 +436,7 @@ func tokensMost(t *testing.T, s PeopleStore) {
 	}
 }
 
-func usedLink(t *testing.T, s PeopleStore) {
+func usedLink(t *testing.T, s *store.Store) {
 	u := mustPerson(t, s, "anna@example.org")
 	link := mustToken(t, s, auth.Reset, nil)
 	ok(t, s.SetPassword(t.Context(), u.ID, "first", "", link.Hash, false, at, event(audit.PasswordSet)))
@@ -455,7 +450,7 @@ func usedLink(t *testing.T, s PeopleStore) {
 	wantKind(t, err, fault.NotFound)
 }
 
-func webKey(t *testing.T, s PeopleStore) {
+func webKey(t *testing.T, s *store.Store) {
 	u := mustUser(t, s)
 	for i, try := range []struct {
 		before, hash string
@@ -470,7 +465,7 @@ func webKey(t *testing.T, s PeopleStore) {
 	}
 }
 
-func peopleSweep(t *testing.T, s PeopleStore) {
+func peopleSweep(t *testing.T, s *store.Store) {
 	u := mustPerson(t, s, "anna@example.org")
 	now := at.Add(time.Hour)
 	left := mustSession(t, s, u.ID, func(n *auth.Session) { n.ExpiresAt, n.SeenAt = now.Add(time.Second), now })
@@ -495,7 +490,7 @@ func peopleSweep(t *testing.T, s PeopleStore) {
 	}
 }
 
-func passkeys(t *testing.T, s PeopleStore) {
+func passkeys(t *testing.T, s *store.Store) {
 	u, other := mustPerson(t, s, "anna@example.org"), mustPerson(t, s, "boris@example.org")
 	want := auth.Passkey{ID: "c29tZQ", User: u.ID, Name: "телефон", Data: `{"a":1}`, CreatedAt: at}
 	ok(t, s.AddPasskey(t.Context(), want, 2, event(audit.PasskeyAdded)))
@@ -523,7 +518,7 @@ func passkeys(t *testing.T, s PeopleStore) {
 	wantKind(t, s.UsedPasskey(t.Context(), want.ID, want.Data, "", at), fault.NotFound)
 }
 
-func identities(t *testing.T, s PeopleStore) {
+func identities(t *testing.T, s *store.Store) {
 	u, other := mustPerson(t, s, "anna@example.org"), mustPerson(t, s, "boris@example.org")
 	want := auth.Identity{Issuer: "https://id.example.org", Subject: "42", User: u.ID, Email: "a@example.org", CreatedAt: at}
 	ok(t, s.AddIdentity(t.Context(), want, event(audit.IdentityAdded)))
@@ -541,7 +536,7 @@ func identities(t *testing.T, s PeopleStore) {
 	wantKind(t, err, fault.NotFound)
 }
 
-func peopleAudit(t *testing.T, s PeopleStore) {
+func peopleAudit(t *testing.T, s *store.Store) {
 	u := mustPerson(t, s, "anna@example.org")
 	mustSession(t, s, u.ID, nil)
 	wantKind(t, s.EndSession(t.Context(), u.ID, "ses_none", at, event(audit.SessionsEnded)), fault.NotFound)

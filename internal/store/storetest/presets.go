@@ -14,17 +14,12 @@ import (
 	"weir/internal/audit"
 	"weir/internal/fault"
 	"weir/internal/preset"
+	"weir/internal/store"
 )
 
-// PresetStore is what Presets checks.
-type PresetStore interface {
-	preset.Store
-	account.Store
-}
-
 // Presets checks what a store does for presets. open gives an empty store, and closes it after the test.
-func Presets(t *testing.T, open func(*testing.T) PresetStore) {
-	cases := map[string]func(*testing.T, PresetStore){
+func Presets(t *testing.T, open Open) {
+	cases := map[string]func(*testing.T, *store.Store){
 		"versions":          presetVersions,
 		"bounds":            presetBounds,
 		"only their user's": presetUsers,
@@ -33,7 +28,7 @@ func Presets(t *testing.T, open func(*testing.T) PresetStore) {
 	for name, check := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			check(t, open(t))
+			check(t, open(t, nil))
 		})
 	}
 }
@@ -52,7 +47,7 @@ func presetUser(t *testing.T, s account.Store) string {
 	return u.ID
 }
 
-func savePreset(t *testing.T, s PresetStore, n preset.Save) preset.Preset {
+func savePreset(t *testing.T, s *store.Store, n preset.Save) preset.Preset {
 	t.Helper()
 	p, err := s.SavePreset(t.Context(), n, presetEvent)
 	if err != nil {
@@ -61,7 +56,7 @@ func savePreset(t *testing.T, s PresetStore, n preset.Save) preset.Preset {
 	return p
 }
 
-func presetVersions(t *testing.T, s PresetStore) {
+func presetVersions(t *testing.T, s *store.Store) {
 	user := presetUser(t, s)
 	want := preset.Preset{User: user, Name: "a", Description: "first", Version: 1, Content: `{"n":1}`, CreatedAt: payAt, UpdatedAt: payAt}
 	made := savePreset(t, s, preset.Save{User: user, Name: "a", Description: "first", Content: `{"n":1}`, New: true, At: payAt})
@@ -109,7 +104,7 @@ func presetVersions(t *testing.T, s PresetStore) {
 }
 
 // One account's presets are bounded in number and in bytes; another has room all the same.
-func presetBounds(t *testing.T, s PresetStore) {
+func presetBounds(t *testing.T, s *store.Store) {
 	user, other := presetUser(t, s), presetUser(t, s)
 	var wg sync.WaitGroup
 	errs := make([]error, preset.MaxPerUser+5)
@@ -145,7 +140,7 @@ func presetBounds(t *testing.T, s PresetStore) {
 	}
 }
 
-func presetUsers(t *testing.T, s PresetStore) {
+func presetUsers(t *testing.T, s *store.Store) {
 	user, other := presetUser(t, s), presetUser(t, s)
 	savePreset(t, s, preset.Save{User: user, Name: "a", Content: `{"of":"user"}`, New: true, At: payAt})
 	savePreset(t, s, preset.Save{User: other, Name: "a", Content: `{"of":"other"}`, New: true, At: payAt})
@@ -178,7 +173,7 @@ func presetUsers(t *testing.T, s PresetStore) {
 }
 
 // Of changes of the same version, one is made.
-func presetRace(t *testing.T, s PresetStore) {
+func presetRace(t *testing.T, s *store.Store) {
 	user := presetUser(t, s)
 	savePreset(t, s, preset.Save{User: user, Name: "a", Content: `{}`, New: true, At: payAt})
 	var wg sync.WaitGroup

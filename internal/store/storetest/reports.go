@@ -18,20 +18,14 @@ import (
 	"weir/internal/rate"
 	"weir/internal/record"
 	"weir/internal/report"
+	"weir/internal/store"
 	"weir/internal/usage"
 	"weir/internal/zone"
 )
 
-// ReportStore is a store of calls that pages are made of.
-type ReportStore interface {
-	LedgerStore
-	report.Store
-	RebuildRollUps(ctx context.Context) error
-}
-
 // Reports checks what pages ask of a store against calls that are counted one by one. open gives an empty store that reads that clock, and
 // closes it after the test.
-func Reports(t *testing.T, open func(t *testing.T, now func() time.Time) ReportStore) {
+func Reports(t *testing.T, open Open) {
 	t.Run("UTC", func(t *testing.T) { reportsIn(t, open) })
 	// One zone after the other while the calls were made, an hour that a midnight cuts among them.
 	t.Run("elsewhere", func(t *testing.T) {
@@ -39,7 +33,7 @@ func Reports(t *testing.T, open func(t *testing.T, now func() time.Time) ReportS
 	})
 }
 
-func reportsIn(t *testing.T, open func(t *testing.T, now func() time.Time) ReportStore, zones ...string) {
+func reportsIn(t *testing.T, open Open, zones ...string) {
 	now := time.Date(2026, 3, 4, 12, 30, 0, 0, time.UTC)
 	b := &reports{t: t, s: open(t, func() time.Time { return now }), now: now, random: rand.New(rand.NewPCG(7, 9))}
 	b.fill(zones)
@@ -66,7 +60,7 @@ func reportsIn(t *testing.T, open func(t *testing.T, now func() time.Time) Repor
 
 type reports struct {
 	t      *testing.T
-	s      ReportStore
+	s      *store.Store
 	now    time.Time
 	random *rand.Rand
 	zones  zone.History  // of wal_1
@@ -403,7 +397,7 @@ func (b *reports) pages(t *testing.T, s report.Search, want []record.Call) {
 }
 
 // flushed is a book of a node without calls of its own.
-type flushed struct{ LedgerStore }
+type flushed struct{ *store.Store }
 
 func (flushed) CatchUp(context.Context) (late, err error) { return nil, nil }
 func (flushed) Running(string) (int, money.Nano)          { return 0, 0 }

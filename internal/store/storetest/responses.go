@@ -12,11 +12,12 @@ import (
 	"weir/internal/audit"
 	"weir/internal/fault"
 	"weir/internal/history"
+	"weir/internal/store"
 )
 
 // Responses checks what a store does for responses that are kept. open gives an empty store, and closes it after the test.
-func Responses(t *testing.T, open func(*testing.T) history.Store) {
-	cases := map[string]func(*testing.T, history.Store){
+func Responses(t *testing.T, open Open) {
+	cases := map[string]func(*testing.T, *store.Store){
 		"a response comes back as stored":        responseRoundTrip,
 		"responses belong to their account":      responsesOfAccounts,
 		"expired responses are not found":        expiredResponse,
@@ -33,7 +34,7 @@ func Responses(t *testing.T, open func(*testing.T) history.Store) {
 	for name, check := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			check(t, open(t))
+			check(t, open(t, nil))
 		})
 	}
 }
@@ -45,14 +46,14 @@ func response(account, id, parent string) *history.Response {
 	}
 }
 
-func keepResponse(t *testing.T, s history.Store, r *history.Response, want bool) {
+func keepResponse(t *testing.T, s *store.Store, r *history.Response, want bool) {
 	t.Helper()
 	if kept, err := s.KeepResponse(t.Context(), r); err != nil || kept != want {
 		t.Fatalf("Keep %s: %t, %v; want %t", r.ID, kept, err, want)
 	}
 }
 
-func wantResponse(t *testing.T, s history.Store, want *history.Response) {
+func wantResponse(t *testing.T, s *store.Store, want *history.Response) {
 	t.Helper()
 	found, err := s.Response(t.Context(), want.Account, want.ID, at)
 	if err != nil {
@@ -66,7 +67,7 @@ func wantResponse(t *testing.T, s history.Store, want *history.Response) {
 	hasResponse(t, s, want.Account, want.ID, at, true)
 }
 
-func hasResponse(t *testing.T, s history.Store, account, id string, now time.Time, want bool) {
+func hasResponse(t *testing.T, s *store.Store, account, id string, now time.Time, want bool) {
 	t.Helper()
 	if has, err := s.HasResponse(t.Context(), account, id, now); err != nil || has != want {
 		t.Errorf("%s has %s: %t, %v", account, id, has, err)
@@ -80,7 +81,7 @@ func wantNoResponse(t *testing.T, err error) {
 	}
 }
 
-func responseRoundTrip(t *testing.T, s history.Store) {
+func responseRoundTrip(t *testing.T, s *store.Store) {
 	r := response("usr_1", "resp_1", "resp_0")
 	r.Background, r.Output, r.Items = true, bytes.Repeat([]byte{0, 0xff, 'x'}, 500_000), []string{"msg_1", "fc_2"}
 	keepResponse(t, s, r, true)
@@ -95,7 +96,7 @@ func responseRoundTrip(t *testing.T, s history.Store) {
 	wantResponse(t, s, empty)
 }
 
-func responsesOfAccounts(t *testing.T, s history.Store) {
+func responsesOfAccounts(t *testing.T, s *store.Store) {
 	r := response("usr_1", "resp_1", "")
 	keepResponse(t, s, r, true)
 	_, err := s.Response(t.Context(), "usr_2", r.ID, at)
@@ -120,7 +121,7 @@ func responsesOfAccounts(t *testing.T, s history.Store) {
 	wantResponse(t, s, r)
 }
 
-func expiredResponse(t *testing.T, s history.Store) {
+func expiredResponse(t *testing.T, s *store.Store) {
 	r := response("usr_1", "resp_1", "")
 	keepResponse(t, s, r, true)
 	_, err := s.Response(t.Context(), r.Account, r.ID, r.ExpiresAt)
@@ -133,7 +134,7 @@ func expiredResponse(t *testing.T, s history.Store) {
 	}
 }
 
-func conversation(t *testing.T, s history.Store) {
+func conversation(t *testing.T, s *store.Store) {
 	for i := range 4 {
 		keepResponse(t, s, response("usr_1", fmt.Sprint("resp_", i+1), map[bool]string{true: fmt.Sprint("resp_", i)}[i > 0]), true)
 	}
@@ -168,7 +169,7 @@ func conversation(t *testing.T, s history.Store) {
 	}
 }
 
-func longConversation(t *testing.T, s history.Store) {
+func longConversation(t *testing.T, s *store.Store) {
 	const n = 200
 	for i := range n {
 		keepResponse(t, s, response("usr_1", fmt.Sprintf("resp_%04d", i), map[bool]string{true: fmt.Sprintf("resp_%04d", i-1)}[i > 0]), true)
@@ -179,7 +180,7 @@ func longConversation(t *testing.T, s history.Store) {
 	}
 }
 
-func finalStays(t *testing.T, s history.Store) {
+func finalStays(t *testing.T, s *store.Store) {
 	r := response("usr_1", "resp_1", "")
 	keepResponse(t, s, r, true)
 	other := response("usr_1", "resp_1", "")
@@ -191,7 +192,7 @@ func finalStays(t *testing.T, s history.Store) {
 	wantResponse(t, s, r)
 }
 
-func underWay(t *testing.T, s history.Store) {
+func underWay(t *testing.T, s *store.Store) {
 	r := response("usr_1", "resp_1", "")
 	r.Status, r.Background, r.Output, r.Items = history.Queued, true, []byte{}, nil
 	keepResponse(t, s, r, true)
@@ -209,7 +210,7 @@ func underWay(t *testing.T, s history.Store) {
 	}
 }
 
-func deletedResponse(t *testing.T, s history.Store) {
+func deletedResponse(t *testing.T, s *store.Store) {
 	r := response("usr_1", "resp_1", "")
 	keepResponse(t, s, r, true)
 	for _, want := range []bool{true, false} {
@@ -228,7 +229,7 @@ func deletedResponse(t *testing.T, s history.Store) {
 	}
 }
 
-func firstItem(t *testing.T, s history.Store) {
+func firstItem(t *testing.T, s *store.Store) {
 	one, two := response("usr_1", "resp_1", ""), response("usr_1", "resp_2", "")
 	two.Items = one.Items
 	keepResponse(t, s, one, true)
@@ -238,7 +239,7 @@ func firstItem(t *testing.T, s history.Store) {
 	}
 }
 
-func deleteResponses(t *testing.T, s history.Store) {
+func deleteResponses(t *testing.T, s *store.Store) {
 	for i := range 5 {
 		r := response("usr_1", fmt.Sprint("resp_", i), "")
 		r.CreatedAt = at.Add(time.Duration(i) * time.Minute)
@@ -282,7 +283,7 @@ func deleteResponses(t *testing.T, s history.Store) {
 	}
 }
 
-func sweepResponses(t *testing.T, s history.Store) {
+func sweepResponses(t *testing.T, s *store.Store) {
 	for i := range 5 {
 		r := response("usr_1", fmt.Sprint("resp_", i), "")
 		r.ExpiresAt = at.Add(time.Duration(i) * time.Minute)
@@ -301,7 +302,7 @@ func sweepResponses(t *testing.T, s history.Store) {
 	}
 }
 
-func tooMuchKept(t *testing.T, s history.Store) {
+func tooMuchKept(t *testing.T, s *store.Store) {
 	for i := range 20 {
 		r := response("usr_1", fmt.Sprintf("resp_%02d", i), "")
 		r.CreatedAt = at.Add(time.Duration(i) * time.Second)

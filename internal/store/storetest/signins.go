@@ -10,6 +10,7 @@ import (
 	"weir/internal/audit"
 	"weir/internal/auth"
 	"weir/internal/fault"
+	"weir/internal/store"
 )
 
 // removal is one of a user's ways to sign in, by a browser whose session goes with it.
@@ -18,7 +19,7 @@ func removal(user string, ways auth.Ways) auth.Removal {
 }
 
 // lastWay is that of a person who keeps one way to sign in, whatever they remove and however often at once.
-func lastWay(t *testing.T, s PeopleStore) {
+func lastWay(t *testing.T, s *store.Store) {
 	const issuer = "https://id.example.org"
 	for name, try := range map[string]struct {
 		password string
@@ -67,7 +68,7 @@ func lastWay(t *testing.T, s PeopleStore) {
 }
 
 // lastWayRace is a person with three ways of different kinds, who removes all of them at once.
-func lastWayRace(t *testing.T, s PeopleStore) {
+func lastWayRace(t *testing.T, s *store.Store) {
 	ways := auth.Ways{Passwords: true, Issuers: []string{"https://id.example.org"}}
 	for range 5 {
 		u := mustPerson(t, s, apikey.NewID("")+"@example.org")
@@ -105,7 +106,7 @@ func lastWayRace(t *testing.T, s PeopleStore) {
 	}
 }
 
-func removalEnds(t *testing.T, s PeopleStore) {
+func removalEnds(t *testing.T, s *store.Store) {
 	ways := auth.Ways{Passwords: true}
 	for name, remove := range map[string]func(u string, r auth.Removal) error{
 		"a passkey": func(u string, r auth.Removal) error { return s.DeletePasskey(t.Context(), u, r) },
@@ -145,7 +146,7 @@ func removalEnds(t *testing.T, s PeopleStore) {
 	}
 }
 
-func passwordEndsLinks(t *testing.T, s PeopleStore) {
+func passwordEndsLinks(t *testing.T, s *store.Store) {
 	u, other := mustPerson(t, s, "anna@example.org"), mustPerson(t, s, "boris@example.org")
 	used := mustToken(t, s, auth.Reset, func(n *auth.Token) { n.User = u.ID })
 	second := mustToken(t, s, auth.Reset, func(n *auth.Token) { n.User = u.ID })
@@ -164,7 +165,7 @@ func passwordEndsLinks(t *testing.T, s PeopleStore) {
 }
 
 // secondStep is an account that requires a passkey: it keeps one, however many are removed at once, and none requires what is not there.
-func secondStep(t *testing.T, s PeopleStore) {
+func secondStep(t *testing.T, s *store.Store) {
 	ways := auth.Ways{Passwords: true}
 	set := func(user string, on bool, keep string) error {
 		return s.SetSecondStep(t.Context(), user, on, keep, at, event(audit.SecondStepOn))

@@ -15,6 +15,7 @@ import (
 	"weir/internal/ledger"
 	"weir/internal/money"
 	"weir/internal/record"
+	"weir/internal/store"
 	"weir/internal/usage"
 )
 
@@ -22,7 +23,7 @@ var spaceCalls = flag.Int("space.calls", 50_000, "how many calls the database of
 
 // SpaceBench reports how many bytes of the database a call takes, in all and by table and index: calls as they are, with ids, candidates and
 // attempts, of 200 accounts in a day. sizes gives the bytes of each table and index.
-func SpaceBench(b *testing.B, open func(*testing.B) (s LedgerStore, sizes func() (map[string]int64, error))) {
+func SpaceBench(b *testing.B, open func(*testing.B) (s *store.Store, sizes func() (map[string]int64, error))) {
 	ctx := context.Background()
 	s, sizes := open(b)
 	at := time.Unix(1.79e9, 0)

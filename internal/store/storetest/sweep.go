@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -17,17 +16,9 @@ import (
 	"weir/internal/usage"
 )
 
-// SweepStore is a store of calls that are dropped when they are old.
-type SweepStore interface {
-	ReportStore
-	ledger.Sweeper
-	Kept(ctx context.Context) (store.Kept, error)
-}
-
 // Sweeps checks that after any step of dropping calls, in whatever order and begun again at any place, the books are balanced, and pages,
 // statements and limits of keys have the same sums as before. open gives an empty store that reads that clock, and closes it after the test.
-func Sweeps(t *testing.T, open func(t *testing.T, now func() time.Time) SweepStore) {
-	t.Parallel()
+func Sweeps(t *testing.T, open Open) {
 	now := time.Date(2026, 3, 4, 12, 30, 0, 0, time.UTC)
 	s := open(t, func() time.Time { return now })
 	b := &reports{t: t, s: s, now: now, random: rand.New(rand.NewPCG(7, 9))}
@@ -145,7 +136,7 @@ func (b *reports) callsSince(t *testing.T, cut time.Time) {
 }
 
 // late applies calls from before the horizon, as a node does that was down for long. They are kept until the next sweep.
-func (b *reports) late(t *testing.T, s SweepStore, cut time.Time) {
+func (b *reports) late(t *testing.T, s *store.Store, cut time.Time) {
 	batch := ledger.Batch{Node: "late", Now: b.now, To: 2}
 	if _, err := s.Position(t.Context(), "late"); err != nil {
 		t.Fatal(err)
@@ -171,7 +162,7 @@ func (b *reports) late(t *testing.T, s SweepStore, cut time.Time) {
 }
 
 // refundsMeanwhile refunds calls while they are dropped: each refund is counted, or finds its call gone.
-func (b *reports) refundsMeanwhile(t *testing.T, s SweepStore) {
+func (b *reports) refundsMeanwhile(t *testing.T, s *store.Store) {
 	ended := make(chan error, 1)
 	go func() {
 		after := ""

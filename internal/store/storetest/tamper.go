@@ -19,21 +19,14 @@ import (
 	"weir/internal/ledger/journal"
 	"weir/internal/money"
 	"weir/internal/record"
+	"weir/internal/store"
 	"weir/internal/usage"
 	"weir/internal/video"
 )
 
 // Books are a store and a way past it.
 type Books struct {
-	Store interface {
-		LedgerStore
-		AccountStore
-		video.Store
-		ledger.Sweeper
-		TakeOver(context.Context) error
-		RebuildRollUps(context.Context) error
-		FillRollUps(context.Context) error
-	}
+	Store *store.Store
 	// SQL runs a statement on a separate connection. Once Unlock has run there, triggers and references stop it no more.
 	SQL    func(text string, args ...any) error
 	Unlock func() error
@@ -356,16 +349,11 @@ func verifyFinds(t *testing.T, b Books, check string) {
 	}
 }
 
-// inStretches are stores whose checks can be made with little memory.
-type inStretches interface {
-	ChecksBy(ctx context.Context, noted ledger.Anchor, rows int) ([]ledger.Check, ledger.Anchor, error)
-}
-
 // sameBy checks that the same checks fail when so many rows are compared at once.
-func sameBy(t *testing.T, s any, r ledger.Report, rows ...int) {
+func sameBy(t *testing.T, s *store.Store, r ledger.Report, rows ...int) {
 	t.Helper()
 	for _, rows := range rows {
-		checks, _, err := s.(inStretches).ChecksBy(t.Context(), ledger.Anchor{}, rows)
+		checks, _, err := s.ChecksBy(t.Context(), ledger.Anchor{}, rows)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,15 +7,15 @@ import (
 	"time"
 
 	"weir/internal/limit"
-	"weir/internal/limit/quota"
+	"weir/internal/store"
 )
 
 // useAt is the time of the stores that Uses checks.
 var useAt = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 // Uses checks what a store does for allowances that nodes share. open gives an empty store with that clock, and closes it after the test.
-func Uses(t *testing.T, open func(*testing.T, func() time.Time) quota.Exchange) {
-	cases := map[string]func(*testing.T, quota.Exchange, *time.Time){"sums": usesSum, "bounded": usesBounded, "at once": usesRace, "swept": usesSwept}
+func Uses(t *testing.T, open Open) {
+	cases := map[string]func(*testing.T, *store.Store, *time.Time){"sums": usesSum, "bounded": usesBounded, "at once": usesRace, "swept": usesSwept}
 	for name, check := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -31,7 +31,7 @@ func taken(name string, d ...time.Duration) limit.Use {
 	return u
 }
 
-func shareUses(t *testing.T, s quota.Exchange, since time.Time, uses ...limit.Use) (map[string]limit.Full, time.Time) {
+func shareUses(t *testing.T, s *store.Store, since time.Time, uses ...limit.Use) (map[string]limit.Full, time.Time) {
 	t.Helper()
 	all, err := s.ShareUses(t.Context(), uses, since)
 	if err != nil {
@@ -54,7 +54,7 @@ func wantFull(t *testing.T, what string, f limit.Full, in ...time.Duration) {
 	}
 }
 
-func usesSum(t *testing.T, s quota.Exchange, now *time.Time) {
+func usesSum(t *testing.T, s *store.Store, now *time.Time) {
 	const h = time.Hour
 	if found, at := shareUses(t, s, time.Time{}); len(found) != 0 || !at.Equal(useAt) {
 		t.Fatalf("at %v an empty store has %v", at, found)
@@ -82,7 +82,7 @@ func usesSum(t *testing.T, s quota.Exchange, now *time.Time) {
 }
 
 // What nodes have taken together counts as no more than the bound that they name, in any order; what is given back counts from there.
-func usesBounded(t *testing.T, s quota.Exchange, now *time.Time) {
+func usesBounded(t *testing.T, s *store.Store, now *time.Time) {
 	most := func(d ...time.Duration) limit.Use {
 		u := taken("a", d...)
 		u.Most = 2 * time.Minute
@@ -100,7 +100,7 @@ func usesBounded(t *testing.T, s quota.Exchange, now *time.Time) {
 }
 
 // Nodes that tell of the same names at once lose nothing, and do not wait for one another for ever.
-func usesRace(t *testing.T, s quota.Exchange, _ *time.Time) {
+func usesRace(t *testing.T, s *store.Store, _ *time.Time) {
 	const nodes, times, names = 4, 10, 5
 	var all sync.WaitGroup
 	for range nodes {
@@ -123,7 +123,7 @@ func usesRace(t *testing.T, s quota.Exchange, _ *time.Time) {
 	}
 }
 
-func usesSwept(t *testing.T, s quota.Exchange, now *time.Time) {
+func usesSwept(t *testing.T, s *store.Store, now *time.Time) {
 	shareUses(t, s, time.Time{}, taken("a", time.Hour, 0, 0), taken("b", time.Minute, time.Second, time.Second), taken("c", 0, 0, 3*time.Minute))
 	for _, x := range []struct {
 		after time.Duration

@@ -22,18 +22,9 @@ import (
 	"weir/internal/webhook"
 )
 
-// VideoStore is what the suite of video jobs needs: jobs are paid from wallets, and their ends go through the outbox.
-type VideoStore interface {
-	LedgerStore
-	video.Store
-	webhook.Outbox
-	// HasJob reports whether a call of a wallet became a job.
-	HasJob(ctx context.Context, wallet, generation string) (bool, error)
-}
-
 // Videos checks a store under video jobs, alone and through one and two nodes that work on them. open gives an empty store that reads that
 // clock, and closes it after the test.
-func Videos(t *testing.T, open func(t *testing.T, now func() time.Time) VideoStore) {
+func Videos(t *testing.T, open Open) {
 	cases := map[string]func(*testing.T, *studio){
 		"a job comes back as stored":          jobRoundTrip,
 		"a hold that becomes an escrow":       handedOver,
@@ -89,17 +80,12 @@ func Videos(t *testing.T, open func(t *testing.T, now func() time.Time) VideoSto
 // studio is a desk with a provider of videos.
 type studio struct {
 	*books
-	store    VideoStore
 	provider *provider
 	snap     *catalog.Snapshot
 }
 
-func newStudio(t *testing.T, open func(t *testing.T, now func() time.Time) VideoStore) *studio {
-	s := &studio{provider: newProvider()}
-	s.books = newDesk(t, func(t *testing.T, now func() time.Time) LedgerStore {
-		s.store = open(t, now)
-		return s.store
-	})
+func newStudio(t *testing.T, open Open) *studio {
+	s := &studio{books: newDesk(t, open), provider: newProvider()}
 	second := func(n money.Nano) catalog.Pricing {
 		return catalog.Pricing{Video: []catalog.VideoRule{{PerSecond: money.Price{Nano: int64(n), Set: true}}}, List: "list-1"}
 	}

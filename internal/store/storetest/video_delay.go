@@ -10,12 +10,13 @@ import (
 	"weir/internal/fault"
 	"weir/internal/ledger"
 	"weir/internal/money"
+	"weir/internal/store"
 	"weir/internal/video"
 )
 
 // delayed is a store that does not report the outcome of some writes.
 type delayed struct {
-	VideoStore
+	*store.Store
 	mu      sync.Mutex
 	fates   map[string]string // of "add" and "accept": "done", "lost" or "later"; "": as they are
 	pending []func() error    // what is done later
@@ -42,11 +43,11 @@ func (d *delayed) write(what string, do func() error) error {
 
 func (d *delayed) AddJob(ctx context.Context, j *video.Job, from ledger.Handover, limit int) error {
 	kept := *j
-	return d.write("add", func() error { return d.VideoStore.AddJob(context.WithoutCancel(ctx), &kept, from, limit) })
+	return d.write("add", func() error { return d.Store.AddJob(context.WithoutCancel(ctx), &kept, from, limit) })
 }
 
 func (d *delayed) AcceptJob(ctx context.Context, id string, due time.Time) error {
-	return d.write("accept", func() error { return d.VideoStore.AcceptJob(context.WithoutCancel(ctx), id, due) })
+	return d.write("accept", func() error { return d.Store.AcceptJob(context.WithoutCancel(ctx), id, due) })
 }
 
 // arrive runs the delayed writes.
@@ -81,7 +82,7 @@ func delayedSubmission(t *testing.T, s *studio) {
 	} {
 		name := fmt.Sprintf("%+v", c)
 		s.provider = newProvider()
-		d := &delayed{VideoStore: s.store, fates: map[string]string{"add": c.add, "accept": c.accept}}
+		d := &delayed{Store: s.store, fates: map[string]string{"add": c.add, "accept": c.accept}}
 		k, u := s.crew(s.node(), func(deps *video.Deps, _ *video.Config) { deps.Store = d }), s.user(100*ruble)
 		in := s.newVideo(u, "v/film")
 		j, err := k.Submit(s.ctx, in)
@@ -129,7 +130,7 @@ func delayedSubmission(t *testing.T, s *studio) {
 // A named call whose node died before its job was accepted may be repeated: the first job is never started, however late its acceptance
 // arrives.
 func refusedByName(t *testing.T, s *studio) {
-	d := &delayed{VideoStore: s.store, fates: map[string]string{"accept": "later"}}
+	d := &delayed{Store: s.store, fates: map[string]string{"accept": "later"}}
 	k, u := s.crew(s.node(), func(deps *video.Deps, _ *video.Config) { deps.Store = d }), s.user(100*ruble)
 	in := s.newVideo(u, "v/film")
 	j, err := k.Submit(s.ctx, in)

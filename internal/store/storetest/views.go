@@ -13,18 +13,13 @@ import (
 	"weir/internal/apikey"
 	"weir/internal/audit"
 	"weir/internal/fault"
+	"weir/internal/store"
 	"weir/internal/view"
 )
 
-// ViewStore is what Views checks.
-type ViewStore interface {
-	view.Store
-	account.Store
-}
-
 // Views checks what a store does for saved views. open gives an empty store, and closes it after the test.
-func Views(t *testing.T, open func(*testing.T) ViewStore) {
-	cases := map[string]func(*testing.T, ViewStore){
+func Views(t *testing.T, open Open) {
+	cases := map[string]func(*testing.T, *store.Store){
 		"changes":           viewChanges,
 		"bounds":            viewBounds,
 		"only their user's": viewUsers,
@@ -33,12 +28,12 @@ func Views(t *testing.T, open func(*testing.T) ViewStore) {
 	for name, check := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			check(t, open(t))
+			check(t, open(t, nil))
 		})
 	}
 }
 
-func viewUser(t *testing.T, s ViewStore) string {
+func viewUser(t *testing.T, s *store.Store) string {
 	t.Helper()
 	u, err := account.Make("Anna", apikey.User, payAt)
 	if err == nil {
@@ -54,7 +49,7 @@ func viewOf(user, page, name string) view.View {
 	return view.View{ID: apikey.NewID("view_"), User: user, Page: page, Name: name, Query: "by=key", CreatedAt: payAt, UpdatedAt: payAt}
 }
 
-func addView(t *testing.T, s ViewStore, v view.View) view.View {
+func addView(t *testing.T, s *store.Store, v view.View) view.View {
 	t.Helper()
 	if err := s.AddView(t.Context(), v); err != nil {
 		t.Fatal(err)
@@ -66,7 +61,7 @@ func renamed(name, query string) func(*view.View) error {
 	return func(v *view.View) error { v.Name, v.Query = name, query; return nil }
 }
 
-func viewChanges(t *testing.T, s ViewStore) {
+func viewChanges(t *testing.T, s *store.Store) {
 	user := viewUser(t, s)
 	calls, b, a := addView(t, s, viewOf(user, "calls", "a")), addView(t, s, viewOf(user, "activity", "b")), addView(t, s, viewOf(user, "activity", "Я"))
 	all, err := s.ListViews(t.Context(), user)
@@ -111,7 +106,7 @@ func viewChanges(t *testing.T, s ViewStore) {
 }
 
 // One account's views are bounded; another has room all the same.
-func viewBounds(t *testing.T, s ViewStore) {
+func viewBounds(t *testing.T, s *store.Store) {
 	user, other := viewUser(t, s), viewUser(t, s)
 	var wg sync.WaitGroup
 	errs := make([]error, view.MaxPerUser+5)
@@ -133,7 +128,7 @@ func viewBounds(t *testing.T, s ViewStore) {
 	addView(t, s, viewOf(other, "calls", "v"))
 }
 
-func viewUsers(t *testing.T, s ViewStore) {
+func viewUsers(t *testing.T, s *store.Store) {
 	user, other := viewUser(t, s), viewUser(t, s)
 	v := addView(t, s, viewOf(user, "calls", "a"))
 	addView(t, s, viewOf(other, "calls", "a"))
@@ -149,7 +144,7 @@ func viewUsers(t *testing.T, s ViewStore) {
 }
 
 // Of views that take one name at once, one gets it.
-func viewRace(t *testing.T, s ViewStore) {
+func viewRace(t *testing.T, s *store.Store) {
 	user := viewUser(t, s)
 	var views []view.View
 	for i := range 6 {

@@ -13,18 +13,13 @@ import (
 	"weir/internal/audit"
 	"weir/internal/fault"
 	"weir/internal/money"
+	"weir/internal/store"
 	"weir/internal/voucher"
 )
 
-// VoucherStore is what Vouchers checks.
-type VoucherStore interface {
-	PaymentStore
-	voucher.Store
-}
-
 // Vouchers checks what a store does for vouchers. open gives an empty store, and closes it after the test.
-func Vouchers(t *testing.T, open func(*testing.T) VoucherStore) {
-	cases := map[string]func(*testing.T, VoucherStore){
+func Vouchers(t *testing.T, open Open) {
+	cases := map[string]func(*testing.T, *store.Store){
 		"a batch comes back as stored":             voucherRoundTrip,
 		"a list in pages":                          voucherPages,
 		"once for an account, by many at once":     voucherOnce,
@@ -38,19 +33,19 @@ func Vouchers(t *testing.T, open func(*testing.T) VoucherStore) {
 	for name, check := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			check(t, open(t))
+			check(t, open(t, nil))
 		})
 	}
 }
 
 // counter is a manager at a moment.
-func counter(s VoucherStore, at time.Time) *voucher.Manager {
+func counter(s *store.Store, at time.Time) *voucher.Manager {
 	return voucher.NewManager(s, func() time.Time { return at })
 }
 
 var voucherBy = audit.Actor{Name: "test"}
 
-func vouchers(t *testing.T, s VoucherStore, codes, uses int64) (voucher.Batch, []string) {
+func vouchers(t *testing.T, s *store.Store, codes, uses int64) (voucher.Batch, []string) {
 	t.Helper()
 	b, texts, err := counter(s, payAt).Make(t.Context(), voucher.Order{Amount: 500 * money.Ruble, Codes: codes, Uses: uses, Note: "spring", ExpiresAt: payAt.Add(time.Hour), Actor: voucherBy})
 	if err != nil {
@@ -59,7 +54,7 @@ func vouchers(t *testing.T, s VoucherStore, codes, uses int64) (voucher.Batch, [
 	return b, texts
 }
 
-func voucherRoundTrip(t *testing.T, s VoucherStore) {
+func voucherRoundTrip(t *testing.T, s *store.Store) {
 	want, texts := vouchers(t, s, 3, 2)
 	got, err := s.VoucherBatch(t.Context(), want.ID)
 	if d := cmp.Diff(want, got); d != "" || err != nil {
@@ -83,7 +78,7 @@ func voucherRoundTrip(t *testing.T, s VoucherStore) {
 	}
 }
 
-func voucherPages(t *testing.T, s VoucherStore) {
+func voucherPages(t *testing.T, s *store.Store) {
 	var want, got []string
 	for range 5 {
 		b, _ := vouchers(t, s, 1, 1) // all at the same time
@@ -115,7 +110,7 @@ func voucherPages(t *testing.T, s VoucherStore) {
 }
 
 // redeemAll redeems at once, and counts those that were credited and those that were repeated.
-func redeemAll(t *testing.T, s VoucherStore, n int, code func(int) string, of func(int) account.User) (credited, repeated, refused int) {
+func redeemAll(t *testing.T, s *store.Store, n int, code func(int) string, of func(int) account.User) (credited, repeated, refused int) {
 	t.Helper()
 	var wg sync.WaitGroup
 	var mu sync.Mutex
@@ -141,7 +136,7 @@ func redeemAll(t *testing.T, s VoucherStore, n int, code func(int) string, of fu
 	return credited, repeated, refused
 }
 
-func voucherOnce(t *testing.T, s VoucherStore) {
+func voucherOnce(t *testing.T, s *store.Store) {
 	_, texts := vouchers(t, s, 1, 100)
 	u := payer(t, s)
 	credited, repeated, _ := redeemAll(t, s, 8, func(int) string { return texts[0] }, func(int) account.User { return u })
@@ -151,7 +146,7 @@ func voucherOnce(t *testing.T, s VoucherStore) {
 	wantBalance(t, s, u, 500*money.Ruble)
 }
 
-func voucherOnePerBatch(t *testing.T, s VoucherStore) {
+func voucherOnePerBatch(t *testing.T, s *store.Store) {
 	_, texts := vouchers(t, s, 8, 1)
 	u := payer(t, s)
 	credited, _, refused := redeemAll(t, s, 8, func(i int) string { return texts[i] }, func(int) account.User { return u })
@@ -161,7 +156,7 @@ func voucherOnePerBatch(t *testing.T, s VoucherStore) {
 	wantBalance(t, s, u, 500*money.Ruble)
 }
 
-func voucherUses(t *testing.T, s VoucherStore) {
+func voucherUses(t *testing.T, s *store.Store) {
 	b, texts := vouchers(t, s, 1, 3)
 	users := make([]account.User, 8)
 	for i := range users {
@@ -187,7 +182,7 @@ func voucherUses(t *testing.T, s VoucherStore) {
 	}
 }
 
-func voucherRefused(t *testing.T, s VoucherStore) {
+func voucherRefused(t *testing.T, s *store.Store) {
 	b, texts := vouchers(t, s, 2, 1)
 	u := payer(t, s)
 	redeem := func(at time.Time, code string) error {
@@ -218,7 +213,7 @@ func voucherRefused(t *testing.T, s VoucherStore) {
 	wantBalance(t, s, u, 0)
 }
 
-func voucherRollback(t *testing.T, s VoucherStore) {
+func voucherRollback(t *testing.T, s *store.Store) {
 	b, texts := vouchers(t, s, 1, 1)
 	nobody := account.User{ID: "usr_none", Wallet: "wal_none"}
 	if _, _, err := counter(s, payAt).Redeem(t.Context(), texts[0], nobody.ID, nobody.Wallet, voucherBy); !fault.Is(err, fault.NotFound) {
@@ -233,7 +228,7 @@ func voucherRollback(t *testing.T, s VoucherStore) {
 	}
 }
 
-func voucherRevokeRace(t *testing.T, s VoucherStore) {
+func voucherRevokeRace(t *testing.T, s *store.Store) {
 	b, texts := vouchers(t, s, 1, 100)
 	users := make([]account.User, 8)
 	for i := range users {
@@ -254,7 +249,7 @@ func voucherRevokeRace(t *testing.T, s VoucherStore) {
 	}
 }
 
-func voucherMany(t *testing.T, s VoucherStore) {
+func voucherMany(t *testing.T, s *store.Store) {
 	b, texts := vouchers(t, s, 2000, 1)
 	seen := map[apikey.Sum]bool{}
 	for _, text := range texts {

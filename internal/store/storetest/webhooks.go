@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"context"
 	"fmt"
 	"sync"
 	"testing"
@@ -11,19 +10,13 @@ import (
 
 	"weir/internal/audit"
 	"weir/internal/fault"
+	"weir/internal/store"
 	"weir/internal/webhook"
 )
 
-// WebhookStore is what Webhooks checks: what the domain declares, and the way into the outbox.
-type WebhookStore interface {
-	webhook.Outbox
-	webhook.SecretStore
-	AddDelivery(ctx context.Context, d webhook.Delivery) error
-}
-
 // Webhooks checks what a store does for events that go to accounts. open gives an empty store, and closes it after the test.
-func Webhooks(t *testing.T, open func(*testing.T) WebhookStore) {
-	cases := map[string]func(*testing.T, WebhookStore){
+func Webhooks(t *testing.T, open Open) {
+	cases := map[string]func(*testing.T, *store.Store){
 		"an event comes back as stored":      deliveryRoundTrip,
 		"an event that is put in twice":      deliveryTwice,
 		"the longest due first":              deliveryOrder,
@@ -39,7 +32,7 @@ func Webhooks(t *testing.T, open func(*testing.T) WebhookStore) {
 	for name, check := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			check(t, open(t))
+			check(t, open(t, nil))
 		})
 	}
 }
@@ -50,7 +43,7 @@ func delivery(id, account string, due time.Time) webhook.Delivery {
 	return d
 }
 
-func addDelivery(t *testing.T, s WebhookStore, all ...webhook.Delivery) {
+func addDelivery(t *testing.T, s *store.Store, all ...webhook.Delivery) {
 	t.Helper()
 	for _, d := range all {
 		if err := s.AddDelivery(t.Context(), d); err != nil {
@@ -60,7 +53,7 @@ func addDelivery(t *testing.T, s WebhookStore, all ...webhook.Delivery) {
 }
 
 // claim claims due events for a minute.
-func claim(t *testing.T, s WebhookStore, now time.Time, n int) []webhook.Delivery {
+func claim(t *testing.T, s *store.Store, now time.Time, n int) []webhook.Delivery {
 	t.Helper()
 	all, err := s.ClaimDeliveries(t.Context(), now, now.Add(time.Minute), 2, n)
 	if err != nil {
@@ -80,7 +73,7 @@ func wantClaimed(t *testing.T, got []webhook.Delivery, want ...string) {
 	}
 }
 
-func deliveryRoundTrip(t *testing.T, s WebhookStore) {
+func deliveryRoundTrip(t *testing.T, s *store.Store) {
 	d := delivery("vj_1-completed", "usr_1", at)
 	addDelivery(t, s, d)
 	got := claim(t, s, at, 10)
@@ -90,7 +83,7 @@ func deliveryRoundTrip(t *testing.T, s WebhookStore) {
 	}
 }
 
-func deliveryTwice(t *testing.T, s WebhookStore) {
+func deliveryTwice(t *testing.T, s *store.Store) {
 	addDelivery(t, s, delivery("a", "usr_1", at), delivery("a", "usr_1", at.Add(time.Hour)))
 	got := claim(t, s, at, 10)
 	wantClaimed(t, got, "a")
@@ -99,14 +92,14 @@ func deliveryTwice(t *testing.T, s WebhookStore) {
 	wantClaimed(t, claim(t, s, at.Add(2*time.Hour), 10))
 }
 
-func deliveryOrder(t *testing.T, s WebhookStore) {
+func deliveryOrder(t *testing.T, s *store.Store) {
 	addDelivery(t, s, delivery("late", "usr_1", at.Add(-time.Second)), delivery("later", "usr_2", at), delivery("first", "usr_3", at.Add(-time.Hour)),
 		delivery("not yet", "usr_4", at.Add(time.Microsecond)))
 	wantClaimed(t, claim(t, s, at, 2), "first", "late")
 	wantClaimed(t, claim(t, s, at, 2), "later")
 }
 
-func deliveryClaim(t *testing.T, s WebhookStore) {
+func deliveryClaim(t *testing.T, s *store.Store) {
 	addDelivery(t, s, delivery("a", "usr_1", at))
 	wantClaimed(t, claim(t, s, at, 10), "a")
 	wantClaimed(t, claim(t, s, at.Add(time.Minute-time.Microsecond), 10))
@@ -117,14 +110,14 @@ func deliveryClaim(t *testing.T, s WebhookStore) {
 	}
 }
 
-func wantEnded(t *testing.T, s WebhookStore, d webhook.Delivery, o webhook.Outcome, want bool) {
+func wantEnded(t *testing.T, s *store.Store, d webhook.Delivery, o webhook.Outcome, want bool) {
 	t.Helper()
 	if done, err := s.EndDelivery(t.Context(), d.ID, d.Fence, o); done != want || err != nil {
 		t.Errorf("end %s with fence %d: %t %v, want %t", d.ID, d.Fence, done, err, want)
 	}
 }
 
-func deliveryFence(t *testing.T, s WebhookStore) {
+func deliveryFence(t *testing.T, s *store.Store) {
 	addDelivery(t, s, delivery("a", "usr_1", at))
 	first := claim(t, s, at, 1)[0]
 	second := claim(t, s, at.Add(time.Minute), 1)[0]
@@ -135,7 +128,7 @@ func deliveryFence(t *testing.T, s WebhookStore) {
 	wantEnded(t, s, delivery("unknown", "usr_1", at), done, false)
 }
 
-func deliveryAgain(t *testing.T, s WebhookStore) {
+func deliveryAgain(t *testing.T, s *store.Store) {
 	addDelivery(t, s, delivery("a", "usr_1", at))
 	wantEnded(t, s, claim(t, s, at, 1)[0], webhook.Outcome{State: webhook.Pending, NextAt: at.Add(5 * time.Second), At: at, Status: 500, Error: "status 500"}, true)
 	wantClaimed(t, claim(t, s, at.Add(4*time.Second), 1))
@@ -146,7 +139,7 @@ func deliveryAgain(t *testing.T, s WebhookStore) {
 	}
 }
 
-func deliveryShare(t *testing.T, s WebhookStore) {
+func deliveryShare(t *testing.T, s *store.Store) {
 	for i := range 5 {
 		addDelivery(t, s, delivery(fmt.Sprint("a", i), "usr_1", at.Add(-time.Hour).Add(time.Duration(i))))
 	}
@@ -158,7 +151,7 @@ func deliveryShare(t *testing.T, s WebhookStore) {
 	wantClaimed(t, claim(t, s, at, 10), "a2")
 }
 
-func deliveryRace(t *testing.T, s WebhookStore) {
+func deliveryRace(t *testing.T, s *store.Store) {
 	const events, takers = 40, 8
 	for i := range events {
 		addDelivery(t, s, delivery(fmt.Sprint("d", i), fmt.Sprint("usr_", i), at))
@@ -192,7 +185,7 @@ func deliveryRace(t *testing.T, s WebhookStore) {
 	}
 }
 
-func deliverySweep(t *testing.T, s WebhookStore) {
+func deliverySweep(t *testing.T, s *store.Store) {
 	addDelivery(t, s, delivery("a", "usr_1", at), delivery("b", "usr_2", at), delivery("c", "usr_3", at), delivery("d", "usr_4", at))
 	for i, d := range claim(t, s, at, 4) {
 		o := webhook.Outcome{State: webhook.Delivered, At: at.Add(time.Duration(i) * time.Hour), Status: 200}
@@ -211,7 +204,7 @@ func deliverySweep(t *testing.T, s WebhookStore) {
 	}
 }
 
-func webhookSecret(t *testing.T, s WebhookStore) {
+func webhookSecret(t *testing.T, s *store.Store) {
 	if _, err := s.WebhookSecret(t.Context(), "usr_1"); !fault.Is(err, fault.NotFound) {
 		t.Errorf("%v, want not found", err)
 	}
@@ -233,7 +226,7 @@ func webhookSecret(t *testing.T, s WebhookStore) {
 	wantSecret(t, s, webhook.Sealed{Account: "usr_2", Current: []byte("first"), PreviousUntil: time.UnixMicro(0).UTC(), ChangedAt: at.UTC()})
 }
 
-func wantSecret(t *testing.T, s WebhookStore, want webhook.Sealed) {
+func wantSecret(t *testing.T, s *store.Store, want webhook.Sealed) {
 	t.Helper()
 	got, err := s.WebhookSecret(t.Context(), want.Account)
 	if err != nil {
@@ -244,7 +237,7 @@ func wantSecret(t *testing.T, s WebhookStore, want webhook.Sealed) {
 	}
 }
 
-func webhookRewrap(t *testing.T, s WebhookStore) {
+func webhookRewrap(t *testing.T, s *store.Store) {
 	if err := s.InsertWebhookSecret(t.Context(), "usr_1", []byte("one"), at); err != nil {
 		t.Fatal(err)
 	}
