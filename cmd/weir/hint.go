@@ -57,7 +57,7 @@ func child(of *kong.Node, word string) *kong.Node {
 	return nil
 }
 
-// firstWord is the word behind a single space, "" if there is none.
+// firstWord is the word behind a single space, or "".
 func firstWord(s string) string {
 	if !strings.HasPrefix(s, " ") {
 		return ""

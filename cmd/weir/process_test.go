@@ -50,7 +50,7 @@ func (l *lines) String() string {
 	return l.text.String()
 }
 
-// with returns the last whole line that contains word, "" if there is none.
+// with returns the last whole line that contains word, or "".
 func (l *lines) with(word string) string {
 	found := ""
 	for line := range strings.Lines(l.String()) {

@@ -14,7 +14,7 @@ import (
 	"weir/internal/money"
 )
 
-// prices are those of an answer token, one for each version of the configuration. Each gives a different cost.
+// versionPrice is the price of an answer token, one for each version of the configuration. Each gives a different cost.
 func versionPrice(version int64) string { return fmt.Sprintf("0.4%02d1", version) }
 
 // wantCost checks that a call was charged at one of the versions from first to last.

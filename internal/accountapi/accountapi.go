@@ -32,7 +32,7 @@ type Deps struct {
 	Views    *view.Manager
 	Vouchers *voucher.Manager
 	Payments *payment.Service // nil: payments are off
-	Invoices *invoice.Manager // nil: there are none
+	Invoices *invoice.Manager // nil: absent
 	Accounts *account.Manager
 	People   *auth.Manager // nil: there is no sign-in
 	History  *history.Manager

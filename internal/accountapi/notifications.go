@@ -75,7 +75,7 @@ type CauseChanges struct {
 	UnusualSpending *SwitchChange `json:"unusual_spending,omitempty"`
 }
 
-// choices are the changes by cause; nil: there are none.
+// choices are the changes by cause; nil: absent.
 func (in *CauseChanges) choices() notify.Choices {
 	if in == nil {
 		return nil

@@ -110,7 +110,7 @@ type ProviderKeyChange struct {
 	Enabled *bool   `json:"enabled,omitempty"`
 }
 
-// edit checks what a form says.
+// keyEdit checks what a form says.
 func keyEdit(key, order *string, enabled *bool) (e ownkey.Edit, err error) {
 	if key != nil {
 		e.Secret = strings.TrimSpace(*key)

@@ -19,7 +19,7 @@ type Deps struct {
 
 	Vouchers *voucher.Manager
 	Payments *payment.Service // nil: payments are off
-	Invoices *invoice.Manager // nil: there are none
+	Invoices *invoice.Manager // nil: absent
 }
 
 // Operations lists the operations. With empty Deps they can be described, not performed.

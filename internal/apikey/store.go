@@ -41,7 +41,7 @@ type Key struct {
 	DeletedAt   time.Time // zero: not deleted
 }
 
-// Previous is a former text of a key, which works for some time more. The zero value is none.
+// Previous is a former text of a key, which works for some time more. The zero value means that the key has no former text.
 type Previous struct {
 	Hash  string
 	Label string

@@ -161,7 +161,7 @@ func (m *memory) fail(err error) {
 	m.err = err
 }
 
-// bench is a store with one key, a verifier, and a manager over both.
+// newBench is a store with one key, a verifier, and a manager over both.
 func newBench(t testing.TB) (*memory, *apikey.Verifier, *apikey.Manager, apikey.Key, string) {
 	t.Helper()
 	store := &memory{}

@@ -31,7 +31,7 @@ type Admin struct {
 	ownKeys  *ownkey.Manager  // likewise
 }
 
-// OpenOffice opens the store that cfg names. If there is none, it fails, or makes one if create is set.
+// OpenAdmin opens the store that cfg names. If there is none, it fails, or makes one if create is set.
 func OpenAdmin(ctx context.Context, cfg config.Config, create bool) (*Admin, error) {
 	opened := openExisting
 	if create {

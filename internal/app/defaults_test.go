@@ -26,7 +26,7 @@ func TestRegrettedDefaults(t *testing.T) {
 	for name, c := range map[string]struct {
 		change  []func(*config.Config)
 		builtin bool
-		want    string // in the one finding; "": there is none
+		want    string // in the one finding; "": absent
 	}{
 		"nothing is sold":            {},
 		"a real shop":                {change: []func(*config.Config){shop}, want: "without receipts"},

@@ -20,7 +20,7 @@ const (
 	unknownMemory = 1 << 30
 )
 
-// memoryLimit returns the limit for the heap, 0 if there is none, and why it is so much.
+// memoryLimit returns the limit for the heap, or 0, and why it is so much.
 func memoryLimit(set config.Memory) (limit int64, why string) {
 	if set != config.AutoMemory {
 		return int64(set), "as it is set"

@@ -98,7 +98,7 @@ func (m *memory) spare(h heap) bool {
 	return true
 }
 
-// tidying follows the load with the collector, and returns memory to the system when there is none, until the loop is stopped.
+// tidying follows the load with the collector, and returns memory to the system without load, until the loop is stopped.
 func tidying(r config.Runtime) *loop.Loop {
 	var mu sync.Mutex
 	m := &memory{gogc: r.GOGC, percent: r.GOGC}

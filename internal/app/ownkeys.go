@@ -52,7 +52,7 @@ func keyTrial(u *upstream.Client, snapshot func() *catalog.Snapshot) func(contex
 	}
 }
 
-// cheapestOf is an endpoint of a provider that a key can be tried with, nil when there is none.
+// cheapestOf is an endpoint of a provider that a key can be tried with, or nil.
 func cheapestOf(snap *catalog.Snapshot, provider string) *catalog.Endpoint {
 	best := map[string][]*catalog.Endpoint{}
 	for _, m := range snap.Models() {

@@ -27,7 +27,7 @@ func notListening(setting string, err error, instead string) error {
 }
 
 // explained makes an error of a start that names the path, the reason and what to do. Errors that have a sentence stay as they are, and so do
-// those whose reason is none of the usual ones, with the path.
+// those with an unusual reason, with the path.
 func explained(path string, err error) error {
 	var f *fault.Error
 	if err == nil || errors.As(err, &f) && f.Public != "" {

@@ -14,7 +14,7 @@ import (
 	"weir/internal/mediatype"
 )
 
-// Format is a container of audio that uploads may come in. The zero value is none of them.
+// Format is a container of audio that uploads may come in. The zero value stands for an unknown one.
 type Format uint8
 
 // The formats.

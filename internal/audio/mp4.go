@@ -232,7 +232,7 @@ func (m *movie) times(b box, t *track) {
 	}
 }
 
-// clock reads the time scale and the duration of a header, which begin alike in movies and in media. A duration of all ones is none.
+// clock reads the time scale and the duration of a header, which begin alike in movies and in media. A duration of all ones means that it is unknown.
 func (m *movie) clock(b box) (scale, duration uint64) {
 	f, long, _ := m.fields(b, 28)
 	if long {

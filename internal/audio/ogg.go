@@ -20,7 +20,7 @@ func isOgg(head []byte) bool { return bytes.HasPrefix(head, []byte(oggMark)) }
 // at the same time.
 type ogg struct {
 	s       *source
-	broken  int64       // bytes that were read of pages that are none
+	broken  int64       // bytes that were read of broken pages
 	streams []oggStream // of audio, of the recording that is read
 	opening bool        // all pages of it so far began a stream
 	audio   bool        // there is audio

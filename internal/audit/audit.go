@@ -178,7 +178,7 @@ func Verify(rows iter.Seq2[Row, error]) (int64, error) {
 	return end.Seq, err
 }
 
-// Mark identifies a row of a chain and is stored elsewhere: the row's number and hash. The zero Mark is none. A chain that still has the
+// Mark identifies a row of a chain and is stored elsewhere: the row's number and hash. The zero Mark means that no row was marked. A chain that still has the
 // marked row was not cut before it, and nothing before it was rewritten.
 type Mark struct {
 	Seq  int64

@@ -257,7 +257,7 @@ func (m *Manager) SignIn(ctx context.Context, email, password string, c Client) 
 	return m.begin(ctx, l.User, "password", c)
 }
 
-// matches reports whether a password is that of a login, whose user may sign in. It takes as long for a login that is none.
+// matches reports whether a password is that of a login, whose user may sign in. It takes as long for an unknown login.
 func (m *Manager) matches(ctx context.Context, l *Login, password string) error {
 	if len(password) > maxPassword {
 		return refuse("too long")
@@ -519,7 +519,7 @@ func (m *Manager) Sweep(ctx context.Context, n int) (int, error) {
 	return m.store.SweepPeople(ctx, now, now.Add(-m.cfg.Idle), n)
 }
 
-// notFound turns a link that does not work into an error that a person understands.
+// linkError turns a link that does not work into an error that a person understands.
 func linkError(op string, err error) error {
 	var f *fault.Error
 	if fault.Is(err, fault.NotFound) && errors.As(err, &f) {

@@ -53,7 +53,7 @@ type ModelInfo struct {
 	Slug          string
 	Name          string // "": made from the slug
 	Description   string
-	DescriptionRU string // the same in Russian; "": there is none
+	DescriptionRU string // the same in Russian; "": absent
 	Type          string // one of the Type constants; "": TypeChat
 	HubID         string
 	Created       time.Time

@@ -122,7 +122,7 @@ func (r *Rates) Each() [len(rateKinds)]*money.Price {
 // Rate is the price of that number.
 func (r *Rates) Rate(id RateID) *money.Price { return r.Each()[id-1] }
 
-// NamedRate is the price of that name and its kind; nil when there is none, or it is declared by lines.
+// NamedRate is the price of that name and its kind; nil for other names, and for those declared by lines.
 func (r *Rates) NamedRate(name string) (*money.Price, *RateKind) {
 	for i := range NamedRates() {
 		if rateKinds[i].Name == name {
@@ -140,7 +140,7 @@ func (r *Rates) RatesSum() (n int64) {
 	return n
 }
 
-// PriceKindOf is the index in PriceKinds of the kind of that name, -1 when there is none.
+// PriceKindOf is the index in PriceKinds of the kind of that name, or -1.
 func PriceKindOf(name string) int {
 	for i := range priceKinds {
 		if priceKinds[i].Name == name {
@@ -150,7 +150,7 @@ func PriceKindOf(name string) int {
 	return -1
 }
 
-// Field is the price of that name, nil when there is none.
+// Field is the price of that name, or nil.
 func (p *Prices) Field(name string) *money.Price {
 	if i := PriceKindOf(name); i >= 0 {
 		return p.All()[i]

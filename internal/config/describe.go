@@ -76,7 +76,7 @@ func (d *describer) value(key, value *yaml.Node, t reflect.Type, path string, ex
 	}
 }
 
-// memberType is the type of a key's value, nil if it is none of the struct or map.
+// memberType is the type of a key's value, nil if the struct or map has no such key.
 func memberType(t reflect.Type, key string) reflect.Type {
 	switch t.Kind() {
 	case reflect.Map:

@@ -63,7 +63,7 @@ func NewSecret(text string) Secret { return Secret{text: text} }
 // Missing reports whether the secret could not be read. Commands that do not need it get a placeholder.
 func (s Secret) Missing() bool { return s.missing }
 
-// Reveal returns the secret, "" if there is none.
+// Reveal returns the secret, or "".
 func (s Secret) Reveal() string { return s.text }
 
 // Format prints *** for every verb, or nothing if there is no secret.

@@ -193,7 +193,7 @@ func (s *style) request(strict bool, members ...string) (*completion.Request, er
 	return s.decode(b.Bytes())
 }
 
-// samples are those of a style.
+// of lists the samples of a style.
 func (f *field) of(s completion.Style) []sample {
 	switch s {
 	case completion.Responses:

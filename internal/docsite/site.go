@@ -58,7 +58,7 @@ type variant struct {
 // Root is the address of the documentation.
 const Root = "/docs"
 
-// Open finds what answers a GET of a path, nil if it is none of the documentation's.
+// Open finds what answers a GET of a path, or nil where the documentation has no such page.
 func (s *Site) Open(r *http.Request, base string) (h http.Handler, cheap bool) {
 	p := r.URL.Path
 	if p != Root && !strings.HasPrefix(p, Root+"/") && p != "/llms.txt" && p != "/llms-full.txt" && p != "/weir.example.yaml" {
@@ -94,7 +94,7 @@ func (s *Site) Open(r *http.Request, base string) (h http.Handler, cheap bool) {
 	return &answer{site: s, book: b, base: base}, false
 }
 
-// moved is where a path leads that is another spelling of a page's: "" if it is none.
+// moved is the page of which a path is another spelling, or "".
 func (b *book) moved(p string) string {
 	clean := path.Clean(p)
 	if name, ok := strings.CutSuffix(clean, ".md"); ok { // /docs/decisions.md: its text is that of decisions/README.md
@@ -187,7 +187,7 @@ func (s *Site) keep(v variant, render func() (kind string, content []byte)) *web
 	return f
 }
 
-// answer is a page for one request. Without a page it says that there is none.
+// answer is a page for one request. Without a page it answers 404.
 type answer struct {
 	site   *Site
 	book   *book

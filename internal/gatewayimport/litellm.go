@@ -124,7 +124,7 @@ func resetOf(duration string) (apikey.Reset, bool) {
 	return apikey.Never, true
 }
 
-// rates gives a key its allowances as far as they are below the operator's. It is false for what is none: there, zero allows nothing, and here
+// rates gives a key its allowances as far as they are below the operator's. It is false for what sets no allowance: there, zero allows nothing, and here
 // everything.
 func (r *reader) rates(k *Key, tokens, requests, calls []byte) bool {
 	own := apikey.Rates{Requests: apikey.DefaultRate, Tokens: apikey.DefaultRate, Rubles: apikey.DefaultRate, Calls: apikey.DefaultRate}

@@ -66,7 +66,7 @@ func (r *Response) Size() int { return len(r.Object) + len(r.Input) + len(r.Outp
 type Stock struct {
 	Responses int64
 	Bytes     int64
-	Oldest    time.Time // when it was made; zero: there is none
+	Oldest    time.Time // when it was made; zero: absent
 }
 
 // Bounds are limits on what one account may have stored. Beyond either, a sweep deletes its oldest responses until a tenth of the bound

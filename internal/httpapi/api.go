@@ -108,7 +108,7 @@ type Deps struct {
 
 	Pages []Pages // asked in order for what is no route of the API; none: all else is 404
 
-	Presets Presets // nil: there are none
+	Presets Presets // nil: absent
 
 	Operations []operation.Operation // of accounts and operators
 
@@ -146,7 +146,7 @@ type API struct {
 
 	pageRoute, fileRoute *Route // of what Pages answer
 
-	demoKey atomic.Pointer[string] // shown to browsers on a demo's machine; nil: there is none
+	demoKey atomic.Pointer[string] // shown to browsers on a demo's machine; nil: absent
 
 	draining atomic.Bool
 }

@@ -30,7 +30,7 @@ var largeBytes atomic.Int64 // of the large buffers in use and in the pool
 // LargeBuffers is how many bytes the large buffers have, those in use and those that wait for their next use.
 func LargeBuffers() int64 { return largeBytes.Load() }
 
-// take returns a buffer, nil when there is none.
+// take returns a buffer, or nil.
 func (s *bufferPool) take() *buffer {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -50,7 +50,7 @@ func TestPricesAreDescribed(t *testing.T) {
 	}
 }
 
-// section is the part of a text from one mark to the next end, "" when there is none.
+// section is the part of a text from one mark to the next end, or "".
 func section(text, from, to string) string {
 	_, text, _ = strings.Cut(text, from)
 	text, _, found := strings.Cut(text, to)

@@ -18,7 +18,7 @@ import (
 	"weir/internal/video"
 )
 
-// video is a store of one completed job with a video of ten bytes.
+// oneVideo is a store of one completed job with a video of ten bytes.
 type oneVideo struct {
 	mu     sync.Mutex
 	asked  []*video.Submit

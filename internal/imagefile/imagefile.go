@@ -44,7 +44,7 @@ func Of(data []byte) (info Info, ok bool) {
 	return svg(data)
 }
 
-// New makes the finished image of an index out of a file; ok is false when the file is none.
+// New makes the finished image of an index out of a file; ok is false when the file is no image.
 func New(index int, data []byte) (p *task.MadeImage, ok bool) {
 	info, ok := Of(data)
 	if !ok {

@@ -8,7 +8,7 @@ import (
 	"weir/internal/task"
 )
 
-// Ratio reads an aspect ratio such as "16:9" or "19.5:9" as width over height, 0 when it is none.
+// Ratio reads an aspect ratio such as "16:9" or "19.5:9" as width over height; 0 for other texts.
 func Ratio(text string) float64 {
 	w, h, ok := strings.Cut(text, ":")
 	x, errX := strconv.ParseFloat(w, 64)

@@ -52,8 +52,8 @@ type Sums struct {
 
 // Closing is what an act is made of, while the wallet is locked.
 type Closing struct {
-	First      string     // month of the first invoice of the account; "": there is none
-	Last       string     // month of the last act; "": there is none
+	First      string     // month of the first invoice of the account; "": absent
+	Last       string     // month of the last act; "": absent
 	Acted      money.Nano // amounts of all acts
 	Base       Sums       // at the beginning of First
 	Start, End Sums       // at the beginning and the end of the month

@@ -27,7 +27,7 @@ type Config struct {
 	Least, Most money.Nano
 	ExpireAfter time.Duration
 	Open, Day   int // invoices of an account: open ones, and those of one day
-	// Unlease makes money that a node holds in reserve available for a posting; nil: there is none.
+	// Unlease makes money that a node holds in reserve available for a posting; nil: absent.
 	Unlease func(ctx context.Context, wallet string) error
 }
 

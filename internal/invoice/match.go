@@ -86,7 +86,7 @@ func (m *Manager) Import(ctx context.Context, file []byte, dry bool, by audit.Ac
 	return r, nil
 }
 
-// match finds the invoice of a document; nil: there is none, and the outcome says why.
+// match finds the invoice of a document; nil: no invoice fits, and the outcome says why.
 func (m *Manager) match(ctx context.Context, one *Match) (*Invoice, error) {
 	d := &one.Document
 	fail := func(o Outcome, note string) (*Invoice, error) {

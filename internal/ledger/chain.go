@@ -199,7 +199,7 @@ func Join(contents [][sha256.Size]byte) [sha256.Size]byte {
 	return [sha256.Size]byte(h.Sum(nil))
 }
 
-// Check compares the chain with a stored anchor: at is the hash of the link that it names, "" when there is none. It returns what is
+// Check compares the chain with a stored anchor: at is the hash of the link that it names, or "". It returns what is
 // wrong, "" when they agree.
 func (a Anchor) Check(length int64, at string) string {
 	switch {

@@ -22,7 +22,7 @@ type share struct {
 
 	mu      sync.Mutex
 	dead    bool          // no longer in the book: look it up again
-	lease   *lease        // the source of new holds; nil when there is none
+	lease   *lease        // the source of new holds, or nil
 	former  []*lease      // no longer used, to be closed when their holds have ended
 	busy    chan struct{} // not nil while someone asks the store about this share; closed at the end
 	closing bool          // leases that nothing uses go back just now

@@ -297,7 +297,7 @@ func (s *simulation) stopAll() {
 	}
 }
 
-// alive is any node that works; nil when there is none.
+// alive is any node that works, or nil.
 func (s *simulation) alive() *simNode {
 	var list []*simNode
 	for _, n := range s.nodes {
@@ -311,7 +311,7 @@ func (s *simulation) alive() *simNode {
 	return list[s.rand.IntN(len(list))]
 }
 
-// workable is any hold whose node works, and its place; nil when there is none.
+// workable is any hold whose node works, and its place, or nil.
 func (s *simulation) workable() (int, *simHold) {
 	if len(s.holds) == 0 {
 		return 0, nil

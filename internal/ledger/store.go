@@ -114,7 +114,7 @@ type Leases interface {
 	Recalled(ctx context.Context, node string) ([]int64, error)
 }
 
-// Item is one record of the journal: a call and the leases that it was held from, 0 where there was none.
+// Item is one record of the journal: a call and the leases that it was held from; 0 for none.
 type Item struct {
 	Call        record.Call
 	WalletLease int64

@@ -32,7 +32,7 @@ func asciiAddress(address string) string {
 	return a.String()
 }
 
-// ownName is what the gateway calls itself to mail servers: the name that clients know, "" where that is none. A machine's own name, such as that
+// ownName is what the gateway calls itself to mail servers: the name that clients know, "" where they know it by an address only. A machine's own name, such as that
 // of a container, looks like that of a sender of junk.
 func ownName(base string) string {
 	u, err := url.Parse(base)

@@ -28,7 +28,7 @@ type Config struct {
 	Every       time.Duration
 	// Report notifies the operator of what went wrong with a payment.
 	Report func(what, id string, err error)
-	// Unlease makes money that a node holds in reserve available for a posting; nil: there is none.
+	// Unlease makes money that a node holds in reserve available for a posting; nil: absent.
 	Unlease func(ctx context.Context, wallet string) error
 }
 

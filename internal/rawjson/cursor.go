@@ -114,7 +114,7 @@ func (c *Cursor) Member() (name []byte, ok bool) {
 // Element moves to the next element of an array.
 func (c *Cursor) Element() bool { return c.next(']') }
 
-// Skip passes the value before the cursor and returns its bytes, nil when there is none.
+// Skip passes the value before the cursor and returns its bytes, or nil.
 func (c *Cursor) Skip() []byte {
 	if c.Kind() == Invalid {
 		c.fail()

@@ -53,7 +53,7 @@ func ValidUTF8(b []byte) bool {
 	return true
 }
 
-// plainText is plainPrefix that also checks the bytes as UTF-8: it ends at the first byte that is none, with false.
+// plainText is plainPrefix that also checks the bytes as UTF-8: it ends at the first byte that is not UTF-8, with false.
 func plainText(b []byte) (n int, ok bool) {
 	i := 0
 	for {

@@ -5,7 +5,7 @@ import "golang.org/x/sys/cpu"
 // wide reports whether texts can be looked at in blocks of 64 bytes, with vectors (AVX2).
 var wide = cpu.X86.HasAVX2
 
-// wideText is plainText that also passes escapes of one letter: it ends before what ends the text, before an escape that is none or is
+// wideText is plainText that also passes escapes of one letter: it ends before what ends the text, before an escape that is invalid or is
 // written with u, or within the last 64 bytes of the n at p, perhaps inside a character that is valid so far. ok is false at bytes that are
 // not UTF-8. Three bytes before p are readable, and no character reaches from there to p.
 //

@@ -59,7 +59,7 @@ type Deps struct {
 	Doubt    func(*record.Call)                   // gets charges whose usage was cut or is implausibly low; may be nil
 	Gate     *health.Registry                     // admits attempts and records their outcome; nil: every attempt may be made
 	Health   func(endpoint string) routing.Health // the health that routing sees; nil: that of Gate
-	Own      OwnKeys                              // people's own keys of providers; nil: there are none
+	Own      OwnKeys                              // people's own keys of providers; nil: absent
 	Status   func(api string, e *fault.Error) int // HTTP status that clients of an API see of an error, for the record; nil: none is kept
 	Now      func() time.Time
 	Rand     func() float64

@@ -42,7 +42,7 @@ func newSticky(idle time.Duration) *sticky {
 	return s
 }
 
-// preferred is the endpoint to which a call should return, "" when there is none.
+// preferred is the endpoint to which a call should return, or "".
 func (s *sticky) preferred(c *Call) string {
 	if !s.held.Load() || len(c.Request.Preferences.Order) > 0 {
 		return ""
@@ -64,7 +64,7 @@ func (s *sticky) preferred(c *Call) string {
 	return s.at(c, key)
 }
 
-// at is the endpoint stored under a key, "" when there is none or it was not used for too long.
+// at is the endpoint stored under a key, or "" where that is missing or was not used for too long.
 func (s *sticky) at(c *Call, key uint64) string {
 	shard := &s.shards[key%uint64(len(s.shards))]
 	shard.mu.Lock()

@@ -47,7 +47,7 @@ func (q *Query) ownOf(provider string) *Own {
 	return nil
 }
 
-// onlyOwn is the key for whose sake a model may be called with own keys alone, nil when there is none.
+// onlyOwn is the key for whose sake a model may be called with own keys alone, or nil.
 func (q *Query) onlyOwn(m *catalog.Model) *Own {
 	if len(q.Own) == 0 {
 		return nil

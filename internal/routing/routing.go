@@ -65,7 +65,7 @@ type Needs struct {
 	MaxTokensName string // field that asks for them, for errors; "": max_tokens
 	Batch         bool   // the request goes to a provider as a part of a batch: only endpoints for that qualify
 	Endpoint      string // id of the only endpoint that qualifies, "" any
-	Tier          string // service tier asked for: "flex", "priority" or its alias "fast"; anything else is none
+	Tier          string // service tier asked for: "flex", "priority" or its alias "fast"; anything else asks for no tier
 	Web           bool
 	Advisor       bool                       // a tool of a second model of the provider's, which is left out
 	Search        bool                       // only endpoints with web search qualify

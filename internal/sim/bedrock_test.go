@@ -43,7 +43,7 @@ const bedrockTools = `"toolConfig":{"tools":[
 
 const bedrockThinks = `"additionalModelRequestFields":{"thinking":{"type":"enabled","budget_tokens":2048}}`
 
-// message is one of the event stream format.
+// binaryEvent is one of the event stream format.
 type binaryEvent struct {
 	headers map[string]string
 	payload tree

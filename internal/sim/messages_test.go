@@ -155,7 +155,7 @@ func TestMessagesAnswers(t *testing.T) {
 	}
 }
 
-// conversation is a tool loop up to the results, from the simulator's own answer.
+// messagesLoop is a tool loop up to the results, from the simulator's own answer.
 func messagesLoop(t testing.TB, s *sim.Server, model, more string, change func(content []any)) string {
 	t.Helper()
 	first := askMessages(t, s, messagesBody(model, "weather clock", more))

@@ -45,7 +45,7 @@ type Engine struct {
 	// begun; ctx's deadline does. Unavailable makes the errors of the engine itself.
 	Write func(ctx context.Context, lazy bool, f func(Runner) error) error
 
-	// Scrub removes deleted data from the database's other files, as far as nothing blocks that at the moment; nil: there are none, or the
+	// Scrub removes deleted data from the database's other files, as far as nothing blocks that at the moment; nil where the
 	// database does that at its own time.
 	Scrub func(ctx context.Context) error
 

@@ -10,7 +10,7 @@ import (
 
 // ReadSRT reads a SubRip file with any line ends and with or without a byte order mark. It is patient: numbers may be missing or wrong,
 // hours and milliseconds too, a point may replace the comma, what follows the times is left out, and text after an empty line belongs
-// to the cue before. Nothing gives no cues. It fails with fault.Invalid where times are not times, or where there are none at all; whose
+// to the cue before. An empty text has no cues. It fails with fault.Invalid where times are invalid or missing; whose
 // mistake that is, the caller knows. A cue that ends before it begins ends at once.
 func ReadSRT(b []byte) ([]Cue, error) {
 	r := &reader{op: "subtitle.ReadSRT", text: normal(b)}
@@ -70,7 +70,7 @@ func (r *reader) read() error {
 	return nil
 }
 
-// line reads the line between two places, and is false when it should have been times and is none.
+// line reads the line between two places, and is false when times were due and it has none.
 func (r *reader) line(pos, end int) bool {
 	line := r.text[pos:end]
 	if line == "" || !r.vtt && strings.TrimSpace(line) == "" {

@@ -247,7 +247,7 @@ func (a *attempt) cut(cause error) {
 	}
 }
 
-// why returns the cause of the abort, nil when there was none.
+// why returns the cause of the abort, or nil.
 func (a *attempt) why() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()

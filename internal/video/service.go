@@ -126,7 +126,7 @@ func Outcomes() []Outcome { return []Outcome{Found, Missing, Lost} }
 type Deps struct {
 	Store     Store
 	Holds     Holds
-	Own       OwnKeys // nil: there are none
+	Own       OwnKeys // nil: absent
 	Member    Member
 	Planner   Planner
 	Upstream  Upstream

@@ -172,7 +172,7 @@ const (
 // Active reports whether the job counts against the limit of jobs.
 func (j *Job) Active() bool { return j.State.Active() }
 
-// Serving returns the offer that is tried, or that took the job; nil when there is none.
+// Serving returns the offer that is tried, or that took the job, or nil.
 func (j *Job) Serving() *Offer {
 	if j.Offer < 0 || j.Offer >= len(j.Offers) {
 		return nil

@@ -23,7 +23,7 @@ import (
 //go:embed all:dist
 var built embed.FS
 
-// Built are the files of the interface in this binary; there are none if it was built without npm.
+// Built are the files of the interface in this binary; a build without npm has no files.
 func Built() fs.FS {
 	f, err := fs.Sub(built, "dist")
 	if err != nil {

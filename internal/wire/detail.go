@@ -32,7 +32,7 @@ func Reasoning(list []byte) []completion.ReasoningDetail {
 	return out
 }
 
-// Signature is the last signature, or the last encrypted text, in an array of reasoning_details entries; "" when there is none.
+// Signature is the last signature, or the last encrypted text, in an array of reasoning_details entries, or "".
 func Signature(list []byte) (last string) {
 	for e := rawjson.ElementsOf(list); e.Next(); {
 		for m := rawjson.MembersOf(e.Value); m.Next(); {

@@ -8,7 +8,7 @@ import (
 	"weir/internal/rawjson"
 )
 
-// DivertedBy returns the path of the diverting field inside a form field or a top-level member of a request; "" when there is none.
+// DivertedBy returns the path of the diverting field inside a form field or a top-level member of a request, or "".
 func DivertedBy(name string, value []byte) string {
 	if completion.Diverts(name) {
 		return name
@@ -32,7 +32,7 @@ func mayHold(member string) bool {
 }
 
 // DivertsIn returns the path of a diverting field inside the value of a request's top-level member, in the places where servers look for
-// such fields or from which the gateway copies fields to a provider; "" when there is none. The name of a form field may include a path:
+// such fields or from which the gateway copies fields to a provider, or "". The name of a form field may include a path:
 // metadata[name].
 func DivertsIn(member string, value []byte) string {
 	if at := strings.IndexAny(member, "[."); at > 0 {

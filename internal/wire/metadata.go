@@ -16,7 +16,7 @@ const (
 	MaxMetadataBytes = 40 << 10
 )
 
-// Metadata reads an object of strings and returns it in compact form, with the shortest escapes; nil when there is none.
+// Metadata reads an object of strings and returns it in compact form, with the shortest escapes, or nil.
 func (r *Reader) Metadata() []byte {
 	if !r.Object() {
 		return nil

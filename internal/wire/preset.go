@@ -218,7 +218,7 @@ func (p *Preset) Parameter(name string) []byte {
 	return nil
 }
 
-// Instructions are the instructions as a JSON string, nil when there are none.
+// Instructions are the instructions as a JSON string, or nil.
 func (p *Preset) Instructions() []byte {
 	if p.System == "" {
 		return nil

@@ -49,7 +49,7 @@ func NewRequest(body []byte, op, except string) Reader {
 	return Reader{cur: rawjson.At(body, 0), op: op, request: true, allowed: except}
 }
 
-// Err is the first fault, nil when there was none.
+// Err is the first fault, or nil.
 func (r *Reader) Err() *fault.Error {
 	if r.fault == nil && r.cur.Bad() {
 		r.fault = fault.New(fault.Invalid, r.op, "The body is not valid JSON.")

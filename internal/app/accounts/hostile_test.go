@@ -130,7 +130,7 @@ func members(c claim, names ...string) string {
 	return strings.Join(list, ",")
 }
 
-// usage returns a member with the claim of a place, "" if there is none.
+// usage returns a member with the claim of a place, or "".
 func (t *answerWriter) usage(at int, member string, names ...string) string {
 	c, ok := t.p.claims[at]
 	if !ok {

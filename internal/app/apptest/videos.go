@@ -88,7 +88,7 @@ func (a *Account) Video(t *testing.T, id string) *ShownVideo {
 	return a.Do(t, http.MethodGet, "/v1/videos/"+id, nil).Video(t, http.StatusOK)
 }
 
-// await waits until the job is in one of the states.
+// AwaitVideo waits until the job is in one of the states.
 func (a *Account) AwaitVideo(t *testing.T, id string, states ...string) (f *ShownVideo) {
 	t.Helper()
 	WaitFor(t, "the job "+id+" to be "+strings.Join(states, " or "), func() bool {

@@ -50,7 +50,7 @@ type Store interface {
 	CommitCatalog(ctx context.Context, c Commit, e audit.Event) error
 	// CatalogHistory lists changes before a version (0: all), the newest first.
 	CatalogHistory(ctx context.Context, before int64, count int) ([]Entry, error)
-	// PriceList is a list that the last Prices names; nil when there is none.
+	// PriceList is a list that the last Prices names, or nil.
 	PriceList(ctx context.Context, version string) ([]byte, error)
 }
 

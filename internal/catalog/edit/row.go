@@ -15,7 +15,7 @@ import (
 	"weir/internal/rate"
 )
 
-// over lays the spec over a provider. p is a copy of the caller's.
+// overProvider lays the spec over a provider. p is a copy of the caller's.
 func (s Spec) overProvider(p *catalog.Provider) error {
 	text := func(name string, into *string) {
 		if v, ok := s[name]; ok {

@@ -173,7 +173,7 @@ const (
 	maxText   = 2048
 )
 
-// check fails with fault.Invalid, naming the field, for names that are none and texts that are not of their type.
+// check fails with fault.Invalid, naming the field, for unknown names and for texts that do not fit their type.
 func (s Spec) check(k Kind) error {
 	if len(s) > maxFields {
 		return fault.Newf(fault.Invalid, "edit.check", "A row must have at most %d fields.", maxFields)

@@ -35,7 +35,7 @@ type State struct {
 	Prices  Prices        // the list that was published last
 }
 
-// Row finds a row, nil when there is none.
+// Row finds a row, or nil.
 func (s *State) Row(k Kind, id string) *Row {
 	for i := range s.Rows {
 		if s.Rows[i].Kind == k && s.Rows[i].ID == id {
@@ -354,7 +354,7 @@ func (m *merger) endpoints() error {
 	return nil
 }
 
-// Provider finds a provider, nil when there is none of that id.
+// Provider finds a provider, or nil.
 func (b *Built) Provider(id string) *ProviderView {
 	for i := range b.Providers {
 		if b.Providers[i].ID == id {
@@ -364,7 +364,7 @@ func (b *Built) Provider(id string) *ProviderView {
 	return nil
 }
 
-// Endpoint finds an endpoint, nil when there is none of that id.
+// Endpoint finds an endpoint, or nil.
 func (b *Built) Endpoint(id string) *EndpointView {
 	for i := range b.Endpoints {
 		if b.Endpoints[i].ID == id {

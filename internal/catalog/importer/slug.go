@@ -93,7 +93,7 @@ func dotted(model string) string {
 
 func short(s string) bool { return len(s) == 1 && s[0] >= '0' && s[0] <= '9' }
 
-// quantized is the word at the end of an id that describes how its weights are stored, "" when there is none.
+// quantized is the word at the end of an id that describes how its weights are stored, or "".
 func quantized(id string) string {
 	id = strings.ToLower(id)
 	for _, word := range quantizations {

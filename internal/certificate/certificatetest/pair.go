@@ -15,7 +15,7 @@ import (
 )
 
 // Write writes a certificate for names and addresses, good from an hour ago until then, and its key. Who trusts the roots that it returns
-// trusts it. It panics on an error: there is none but a full disk.
+// trusts it. It panics on an error, such as a full disk.
 func Write(cert, key string, until time.Time, names ...string) *x509.CertPool {
 	private := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
 	template := describe(until, names)

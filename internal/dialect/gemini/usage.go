@@ -5,7 +5,7 @@ import (
 	"weir/internal/usage"
 )
 
-// readUsage reads usageMetadata, where the candidates' tokens do not include reasoning; nil when there is none.
+// readUsage reads usageMetadata, where the candidates' tokens do not include reasoning. It returns nil without one.
 func readUsage(v []byte) *usage.Usage {
 	if rawjson.KindOf(v) != rawjson.Object {
 		return nil

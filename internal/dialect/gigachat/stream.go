@@ -196,7 +196,7 @@ func finishReason(native string) completion.FinishReason {
 	return completion.Failed // error, or a word to come
 }
 
-// readUsage reads the usage, where prompt_tokens do not include cached tokens; nil when there is none.
+// readUsage reads the usage, where prompt_tokens do not include cached tokens. It returns nil without one.
 func readUsage(v []byte) *usage.Usage {
 	var u usage.Usage
 	for m := rawjson.MembersOf(v); m.Next(); {

@@ -198,7 +198,7 @@ func (p *painter) members(count int, stream bool) (m *dialect.Members, dropped [
 	return m, dropped
 }
 
-// quality translates a quality into the model's word, "" when there is none.
+// quality translates a quality into the model's word, or "".
 func (f *family) quality(asked string) string {
 	switch {
 	case f.gpt && asked == "standard":

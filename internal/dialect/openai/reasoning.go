@@ -51,7 +51,7 @@ func (e *encoder) streamOnly(field string) error {
 	return e.askReasoning(field)
 }
 
-// reasoningField is the member with which the server is asked to reason, "" when there is none.
+// reasoningField is the member with which the server is asked to reason, or "".
 func (e *encoder) reasoningField() string {
 	switch how := e.ep.ReasoningRequest(); how {
 	case "", "effort":

@@ -365,7 +365,7 @@ func placedAt(path string, name, value []byte) []byte {
 	return valueAt(value, rest)
 }
 
-// valueAt finds the value at a path of member names divided by dots; nil when there is none.
+// valueAt finds the value at a path of member names divided by dots, or nil.
 func valueAt(object []byte, path string) []byte {
 	for path != "" && object != nil {
 		var step string

@@ -313,7 +313,7 @@ func behind(holes []Hole, start, first int64) []Hole {
 	return out
 }
 
-// firstRecord is the position of the first whole record of a file whose head is lost, 0 when there is none.
+// firstRecord is the position of the first whole record of a file whose head is lost, or 0.
 func firstRecord(b []byte, base int64) int64 {
 	if len(b) < oldHead {
 		return 0

@@ -35,7 +35,7 @@ type Store struct {
 	// Fate decides what becomes of the next question, named after the method. nil: all are answered. It is called without the lock, so it may
 	// move the clock and other nodes.
 	Fate func(method, node string) Outcome
-	// Refuse reports calls that the store can never take until an operator posts them. nil: there are none.
+	// Refuse reports calls that the store can never take until an operator posts them. nil: absent.
 	Refuse func(generation string) bool
 
 	mu          sync.Mutex

@@ -398,7 +398,7 @@ func (v *Visit) Spend(now time.Time, rubles money.Nano) {
 	}
 }
 
-// Nearest describes the allowance of which the smallest part is left; nil when there is none. Wait is until that is full again.
+// Nearest describes the allowance of which the smallest part is left, or nil. Wait is until that is full again.
 func (v *Visit) Nearest(now time.Time) *Refusal {
 	all, _ := v.meters()
 	var nearest *Refusal

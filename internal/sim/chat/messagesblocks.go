@@ -399,7 +399,7 @@ func (r *messagesReader) answersBehind(param string) bool {
 	return at == len(all)-2
 }
 
-// thought reads earlier reasoning, and checks its signature.
+// reasoningBlock reads earlier reasoning, and checks its signature.
 func (m *messageReader) reasoningBlock(v *kit.Node, param, word string) {
 	r, at := m.r, param+"."+word
 	if m.kinds != nil && m.kinds[0] != "thinking" && m.kinds[0] != "redacted_thinking" {

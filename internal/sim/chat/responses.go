@@ -206,7 +206,7 @@ func (s *Wires) inputTokens(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// found is a stored response. Without one it answers 404 and returns nil.
+// storedResponse is a stored response. Without one it answers 404 and returns nil.
 func (s *Wires) storedResponse(w http.ResponseWriter, r *http.Request) *response {
 	id := r.PathValue("id")
 	stored := s.stored.get(id)

@@ -222,7 +222,7 @@ func (a *Request) PromptTokens() (all, audio int) {
 	return all, audio
 }
 
-// last returns the last turn of a role, nil when there is none.
+// last returns the last turn of a role, or nil.
 func (a *Request) last(role string) *Turn {
 	for i := len(a.Turns) - 1; i >= 0; i-- {
 		if a.Turns[i].Role == role {

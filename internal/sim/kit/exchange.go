@@ -166,7 +166,7 @@ func (x *Exchange) plain(r *Reply) {
 	}
 }
 
-// WholeReply sends an answer as one body, in its time.
+// SendWhole sends an answer as one body, in its time.
 func (x *Exchange) SendWhole(r *Reply) {
 	if x.Wait(x.Knobs.First) {
 		x.setContentType(r)

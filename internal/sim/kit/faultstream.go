@@ -378,7 +378,7 @@ func (o *oddities) data(dst, data []byte, end string) []byte {
 	return append(append(append(dst, field...), data...), end...)
 }
 
-// topComma returns the offset of the first comma between members of the outermost object, -1 when there is none. data may begin after such
+// topComma returns the offset of the first comma between members of the outermost object, or -1. data may begin after such
 // a comma.
 func topComma(data []byte) int {
 	depth := 0

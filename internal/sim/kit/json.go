@@ -149,7 +149,7 @@ func syntaxError(err error) error {
 	return errSyntax
 }
 
-// Get returns the value of a member, nil when there is none or n is not an object.
+// Get returns the value of a member, or nil where there is no such member or n is not an object.
 func (n *Node) Get(name string) *Node {
 	if n == nil {
 		return nil
@@ -292,7 +292,7 @@ func AppendCompact(dst, raw []byte) []byte {
 	return dst
 }
 
-// StringEnd returns the offset of the quote that ends the string beginning at i, -1 when there is none.
+// StringEnd returns the offset of the quote that ends the string beginning at i, or -1.
 func StringEnd(b []byte, i int) int {
 	for from := i + 1; ; {
 		n := bytes.IndexByte(b[from:], '"')

@@ -271,5 +271,5 @@ func (k *Knobs) ParseName(name string) (base string, err error) {
 	return base[1:], nil
 }
 
-// StripMarkers reports whether nothing was set.
+// IsPlain reports whether nothing was set.
 func (k *Knobs) IsPlain() bool { return *k == Knobs{Name: k.Name, Base: k.Base, After: -1} }

@@ -98,7 +98,7 @@ func (m *Medium) FromURL(url string) bool {
 	return true
 }
 
-// imageDataURL returns a PNG as a data URL. A width of 0 makes it 8 by 8 pixels.
+// pngURL returns a PNG as a data URL. A width of 0 makes it 8 by 8 pixels.
 func pngURL(seed uint64, width, height int) string {
 	if width == 0 {
 		width, height = 8, 8

@@ -52,7 +52,7 @@ var Models = [...]Model{
 	{"bench", "Sim Bench", "A fixed answer at the least cost, for measuring what stands before it. It does not check its requests.", contextTokens, outputTokens, everyInput, textOnly, parameters, smallPrices},
 }
 
-// ModelNamed finds a model, nil when there is none of that name.
+// ModelNamed finds a model, or nil.
 func ModelNamed(name string) *Model {
 	for i := range Models {
 		if Models[i].Name == name {

@@ -258,7 +258,7 @@ func (c *imageCall) together(form bool) {
 	}
 }
 
-// imageTokens returns the tokens that the provider counts for an image, by quality and size.
+// tokens returns the tokens that the provider counts for an image, by quality and size.
 func (c *imageCall) tokens() (output int) {
 	per := map[string]int{"low": 272, "medium": 1056, "high": 4160}[c.quality]
 	if c.spec.width*c.spec.height > 1024*1024 {

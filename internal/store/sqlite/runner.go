@@ -148,7 +148,7 @@ type many struct {
 	texts []string
 }
 
-// OR FAIL spares SQLite the journal from which it would undo one statement, where no index has an expression: an error here undoes the whole transaction.
+// insertMany inserts rows. OR FAIL spares SQLite the journal from which it would undo one statement, where no index has an expression: an error here undoes the whole transaction.
 func insertMany(t *store.Table) *many {
 	m := &many{width: len(t.Columns), sizes: []int{100, 25, 5, 1}}
 	row := "(" + strings.Repeat(",?", m.width)[1:] + ")"

@@ -119,7 +119,7 @@ func (writtenLine) AppendResult(to []byte, _ *batch.Batch, it *batch.Item) []byt
 	return fmt.Appendf(to, "%s %s %s\n", it.CustomID, it.Outcome, it.Body)
 }
 
-// provider answers, and its node charges a ruble for each answer.
+// answers is a provider that answers, and its node charges a ruble for each answer.
 type answers struct {
 	pace *pace
 	o    *batchFixture

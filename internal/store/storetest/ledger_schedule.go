@@ -188,7 +188,7 @@ func (m *model) topUp(t *rapid.T) {
 	}
 }
 
-// certain is what is held for sure, and possible what may be held at most: lapsed holds are held only if no other call took their money.
+// held is what is held: certain for sure, and possible what may be held at most: lapsed holds are held only if no other call took their money.
 func (m *model) held(match func(*modelHold) bool) (certain, possible money.Nano) {
 	for _, h := range m.holds {
 		if match(h) {

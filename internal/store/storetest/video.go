@@ -145,7 +145,7 @@ func (s *studio) user(amount money.Nano) *apikey.Caller {
 	return &apikey.Caller{User: "usr_" + strings.TrimPrefix(w, "wal_"), Wallet: w, Key: "key_1"}
 }
 
-// video is a request for eight seconds, which cost 8 rubles at one provider and 16 at the other.
+// newVideo is a request for eight seconds, which cost 8 rubles at one provider and 16 at the other.
 func (s *studio) newVideo(c *apikey.Caller, model string, change ...func(*video.Request)) *video.Submit {
 	r := &video.Request{Model: model, Prompt: "a weir in the rain", Seconds: 8, CallbackURL: "https://example.com/hook"}
 	r.Preferences.Sort = "price"

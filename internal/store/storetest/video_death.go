@@ -20,7 +20,7 @@ import (
 
 var errDead = &fault.Error{Kind: fault.StorageUnavailable, Op: "storetest", Public: "this process has died"}
 
-// mortal is a process that dies before or after one of its acts on the world, and does nothing more.
+// killableStore is a process that dies before or after one of its acts on the world, and does nothing more.
 type killableStore struct {
 	video.Store
 	video.Upstream

@@ -281,7 +281,7 @@ func (e *Exporter) post(ctx context.Context) error {
 	}
 }
 
-// accepted reads an ExportTraceServiceResponse. A page of some web server is none, even with status 200.
+// accepted reads an ExportTraceServiceResponse. A page of some web server is refused, even with status 200.
 func accepted(contentType string, b []byte) error {
 	kind, _, _ := strings.Cut(contentType, ";")
 	if len(b) > 0 && kind != "application/x-protobuf" && kind != "application/json" {

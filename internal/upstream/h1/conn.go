@@ -82,7 +82,7 @@ func (c *conn) quiet() bool {
 	return err == errNothing
 }
 
-// readNow reads data that has arrived, and returns errNothing when there is none.
+// readNow reads data that has arrived, or returns errNothing.
 func (c *conn) readNow(p []byte) (int, error) {
 	if c.secure || c.sock == nil {
 		return 0, errNothing

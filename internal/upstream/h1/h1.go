@@ -107,7 +107,7 @@ func (h *Host) Close() {
 	}
 }
 
-// take returns the idle connection that was used last and is still open, nil when there is none.
+// take returns the idle connection that was used last and is still open, or nil.
 func (h *Host) take() *conn {
 	for {
 		h.mu.Lock()

@@ -43,7 +43,7 @@ func (s *socket) receive(fd uintptr) bool {
 	return true // whatever the result: never wait
 }
 
-// read reads data that has arrived, or with peek only looks at it. It returns errNothing when there is none, and io.EOF when the other
+// read reads data that has arrived, or with peek only looks at it. It returns errNothing without any, and io.EOF when the other
 // side has closed.
 func (s *socket) read(p []byte, peek bool) (int, error) {
 	s.into, s.peek = p, peek

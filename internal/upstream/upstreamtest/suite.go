@@ -42,7 +42,7 @@ type Wire struct {
 	Binary  *Binary                   // how a stream is framed that is not made of lines of text; nil: it is an event stream
 	Serial  bool                      // an answer has one call at most, and the wire has no id for it
 	Declare func(p *catalog.Provider) // completes the declaration of a provider at its address; nil: nothing is needed
-	Aside   func(c *Conn) (done bool) // answers a request that is not the call itself, such as one for a token; nil: there are none
+	Aside   func(c *Conn) (done bool) // answers a request that is not the call itself, such as one for a token; nil: absent
 }
 
 // Binary is what the suite needs to know about a wire with binary frames.

@@ -103,7 +103,7 @@ func Exchanges(t *testing.T, d dialect.Dialect, declare func(*catalog.Endpoint),
 	}
 }
 
-// Refused is a task that a wire cannot do, or an answer that is none, and the fault that comes of it. Another endpoint may be tried then.
+// Refused is a task that a wire cannot do, or an answer that cannot be read, and the fault that comes of it. Another endpoint may be tried then.
 type Refused struct {
 	Task   task.Task
 	Answer string

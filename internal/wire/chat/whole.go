@@ -20,7 +20,7 @@ type Whole struct {
 	buf    *[]byte           // finished choices, separated by commas
 	open   []*answer         // choices that are being collected
 	seen   []bool            // choices that are in buf
-	calls  []calls.Assembler // of the choices; nil: there was none
+	calls  []calls.Assembler // of the choices; nil: absent
 	extra  []byte            // unknown members of the whole reply
 }
 

@@ -415,7 +415,7 @@ func hasCandidates(answer []byte) bool {
 // progress follows which candidates of a passed answer have ended.
 type progress struct{ begun, ended int }
 
-// ended reports whether all candidates that have begun have ended with this piece.
+// add takes a piece, and reports whether all candidates that have begun have ended with it.
 func (p *progress) add(answer []byte) (ended bool) {
 	for e := rawjson.ElementsOf(rawjson.Find(answer, "candidates")); e.Next(); {
 		index, _ := rawjson.Int(rawjson.Find(e.Value, "index"))

@@ -412,7 +412,7 @@ func (b *builder) response(path string, turn *completion.Turn, v []byte) {
 	turn.Parts = append(turn.Parts, completion.Part{Kind: completion.ResultPart, Result: r})
 }
 
-// answered finds the call that a response belongs to; nil: there is none. It takes the same time however many calls there are.
+// answered finds the call that a response belongs to; nil: absent. It takes the same time however many calls there are.
 func (b *builder) answered(id, name string) *called {
 	at, found := b.byID[id]
 	if found = found && id != "" && !b.calls[at].answered; !found {

@@ -85,7 +85,7 @@ func ResponseOf(item string) (response string, ok bool) {
 	return "resp_" + rest[:idSize], true
 }
 
-// Pick finds the item of that id, nil when there is none.
+// Pick finds the item of that id, or nil.
 func Pick(items [][]byte, id string) []byte {
 	for _, v := range items {
 		if rawjson.TextAt(v, "id") == id {
