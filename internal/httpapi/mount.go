@@ -2,7 +2,10 @@ package httpapi
 
 import (
 	"cmp"
+	"time"
 
+	"weir/internal/auth"
+	"weir/internal/fault"
 	"weir/internal/operation"
 )
 
@@ -20,7 +23,7 @@ func mount(o *operation.Operation) *Route {
 
 // operate answers a request of an operation.
 func (x *request) operate(o *operation.Operation) (err error) {
-	c := operation.Call{Caller: x.caller, Session: x.session, Person: x.person, At: x.at, Request: x.r.Header, Header: x.w.Header(), Charge: x.charge, Base: x.base, Gates: gates{x}, Values: x.values[:], Address: shown(x.api.clientAddress(x.r))}
+	c := operation.Call{Caller: x.caller, Session: x.session, Person: x.person, At: x.at, Request: x.r.Header, Header: x.w.Header(), Charge: x.charge, Base: x.base, Gates: gates{x}, Browser: browser{x}, Values: x.values[:], Address: shown(x.api.clientAddress(x.r))}
 	if x.caller != nil {
 		c.Actor = x.actor()
 	}
@@ -59,3 +62,32 @@ func (g gates) Redeem() error {
 }
 
 func (g gates) KeyTest() error { return g.x.api.quotas.KeyTest(g.x.at, g.x.caller.User) }
+
+func (g gates) Failure() error { return g.x.api.quotas.Failure(g.x.at, g.x.addressName()) }
+
+// browser is that of a request.
+type browser struct{ x *request }
+
+func (b browser) Client() auth.Client      { return b.x.visitor() }
+func (b browser) Site() (auth.Site, error) { return b.x.site() }
+func (b browser) Secure() error            { return b.x.secure() }
+func (b browser) Local() bool              { return b.x.local() }
+func (b browser) Language() string         { return b.x.api.Language(b.x.r) }
+func (b browser) Theme() string            { return b.x.api.Theme(b.x.r) }
+
+func (b browser) Returns() error {
+	if b.x.api.cfg.PublicURL == "" && !loopback(b.x.r.Host) {
+		return fault.New(fault.PermissionDenied, "httpapi.Returns", "This gateway does not know its address, to which the provider must send you back. Its operator sets server.public_url.")
+	}
+	return nil
+}
+
+func (b browser) Cookie(name string) string {
+	if c, err := b.x.r.Cookie(name); err == nil {
+		return c.Value
+	}
+	return ""
+}
+
+func (b browser) SetCookie(name, value string, life time.Duration) { b.x.setCookie(name, value, life) }
+func (b browser) SetSession(token string, life time.Duration)      { b.x.setSession(token, life) }

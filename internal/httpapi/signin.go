@@ -335,26 +335,6 @@ func (x *request) postSignOut() error {
 	return x.done()
 }
 
-// postPassword serves POST /api/auth/password.
-func (x *request) postPassword() error {
-	var current, password string
-	if err := x.form(map[string]*string{"current": &current, "password": &password}); err != nil {
-		return err
-	}
-	if err := x.api.People.SetPassword(x.context(), x.session, x.person, current, password, x.visitor()); err != nil {
-		return err
-	}
-	return x.done()
-}
-
-// deletePassword serves DELETE /api/auth/password.
-func (x *request) deletePassword() error {
-	if err := x.api.People.RemovePassword(x.context(), x.session, x.visitor()); err != nil {
-		return err
-	}
-	return x.done()
-}
-
 func appendSession(o *object, s *auth.Session, current bool, now time.Time) {
 	o.Object()
 	o.text("id", s.ID)
@@ -367,47 +347,6 @@ func appendSession(o *object, s *auth.Session, current bool, now time.Time) {
 	o.boolean("current", current)
 	o.boolean("fresh", s.Fresh(now))
 	o.EndObject()
-}
-
-// getSessions serves GET /api/auth/sessions.
-func (x *request) getSessions() error {
-	all, err := x.api.People.Sessions(x.context(), x.caller.User)
-	if err != nil {
-		return err
-	}
-	var o object
-	o.Object()
-	o.Name("data").Array()
-	for i := range all {
-		appendSession(&o, &all[i], all[i].ID == x.session.ID, x.at)
-	}
-	o.EndArray()
-	o.EndObject()
-	return x.reply(&o)
-}
-
-// deleteSessions serves DELETE /api/auth/sessions: all but this one.
-func (x *request) deleteSessions() error {
-	n, err := x.api.People.EndOthers(x.context(), x.session, x.visitor())
-	if err != nil {
-		return err
-	}
-	var o object
-	o.Object()
-	o.integer("ended", int64(n))
-	o.EndObject()
-	return x.reply(&o)
-}
-
-// deleteSession serves DELETE /api/auth/sessions/{id}.
-func (x *request) deleteSession() error {
-	if err := x.api.People.EndSession(x.context(), x.caller.User, x.values[0], x.visitor()); err != nil {
-		return err
-	}
-	if x.values[0] == x.session.ID {
-		x.setSession("", 0)
-	}
-	return x.done()
 }
 
 // noPeople is the error of gateways without sign-in.

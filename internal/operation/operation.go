@@ -51,9 +51,11 @@ type Operation struct {
 	May     func(*Call) error // refuses a caller before the body is read; nil: all who have access may
 	Repeats bool              // it answers 200 instead of Status where the request had succeeded before
 	Status  int               // of a success; 0: 200
+	Cookies bool              // a success sets a cookie or takes it away
 
-	// For the API's description. Example is the body of a request, as JSON; Media the type of an answer that is a File.
-	Tag, Summary, Description, Answer, Example, Media string
+	// For the API's description. Example is the body of a request, as JSON; Media the type of an answer that is a File; Waits says when the answer is
+	// the second of an Or.
+	Tag, Summary, Description, Answer, Example, Media, Waits string
 
 	in, out reflect.Type
 	plan    *plan
@@ -77,7 +79,8 @@ type Call struct {
 	// Base is the address of this gateway, as the client knows it, without a slash at its end.
 	Base func() string
 
-	Gates Gates
+	Gates   Gates
+	Browser Browser
 
 	// Status replaces that of the operation, where it is not 0.
 	Status int
@@ -93,6 +96,30 @@ type Gates interface {
 	Redeem() error
 	// KeyTest counts a test of a provider key.
 	KeyTest() error
+	// Failure counts a secret that was wrong, for the address of the client.
+	Failure() error
+}
+
+// Browser is what surrounds a sign-in: from where the page came, and the browser's cookies.
+type Browser interface {
+	// Client is the browser, for records of its session.
+	Client() auth.Client
+	// Site is where passkeys work. It fails where they do not.
+	Site() (auth.Site, error)
+	// Secure refuses a connection that others can read.
+	Secure() error
+	// Returns refuses a browser that no other site could send back here, because this gateway does not know its own address.
+	Returns() error
+	// Local reports whether the browser is on this machine, with no proxy between.
+	Local() bool
+	// Language and Theme are those that it asks for.
+	Language() string
+	Theme() string
+	// Cookie is the value of a cookie, "" without it. SetCookie gives the browser one that no script reads, or takes it away with "".
+	Cookie(name string) string
+	SetCookie(name, value string, life time.Duration)
+	// SetSession gives the browser the cookie of a session, or takes it away with "".
+	SetSession(token string, life time.Duration)
 }
 
 // NoStore has browsers and proxies keep no copy of the answer.
@@ -138,8 +165,13 @@ func (o *Operation) Serve(ctx context.Context, c *Call) ([]byte, *File, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if f, ok := out.(File); ok {
-		return nil, &f, nil
+	switch a := out.(type) {
+	case File:
+		return nil, &a, nil
+	case either:
+		if out = a.answer(); a.waits() {
+			c.Status = http.StatusAccepted
+		}
 	}
 	b, err := JSON(out)
 	return b, nil, err
@@ -170,6 +202,41 @@ type True bool
 
 // Null is a member that is always null.
 type Null struct{}
+
+// Or is an answer that is a T, or a W with the status 202, where something must still happen.
+type Or[T, W any] struct {
+	Done  *T
+	Waits *W // where Done is nil
+}
+
+// either is an Or.
+type either interface {
+	answer() any
+	waits() bool
+	types() (done, waits reflect.Type)
+}
+
+func (o Or[T, W]) answer() any {
+	if o.Done != nil {
+		return o.Done
+	}
+	return o.Waits
+}
+
+func (o Or[T, W]) waits() bool { return o.Done == nil }
+
+func (Or[T, W]) types() (done, waits reflect.Type) { return reflect.TypeFor[T](), reflect.TypeFor[W]() }
+
+// OrOf are the types of an Or, nil for other types.
+func OrOf(t reflect.Type) (done, waits reflect.Type) {
+	if o, ok := reflect.Zero(t).Interface().(either); ok {
+		return o.types()
+	}
+	return nil, nil
+}
+
+// Empty is the type of requests whose body is an object without members.
+type Empty struct{}
 
 // None is the type of requests that say nothing but their path, where that has no segment in braces, and of answers without a body.
 type None struct{}

@@ -137,6 +137,34 @@ func TestWrite(t *testing.T) {
 	}
 }
 
+// What must still happen is answered with 202, and a body without members is still read.
+func TestOr(t *testing.T) {
+	t.Parallel()
+	type waits struct {
+		Step string `json:"step"`
+	}
+	done := true
+	o := operation.Of(operation.Operation{ID: "try", Path: "/api/tries"}, func(context.Context, *operation.Call, *operation.Empty) (operation.Or[part, waits], error) {
+		if done {
+			return operation.Or[part, waits]{Done: &part{Name: "a"}}, nil
+		}
+		return operation.Or[part, waits]{Waits: &waits{"b"}}, nil
+	})
+	if !o.HasBody() {
+		t.Error("no body is read")
+	}
+	for status, want := range map[int]string{0: `{"name":"a"}`, 202: `{"step":"b"}`} {
+		done = status == 0
+		c := operation.Call{Content: []byte(`{}`)}
+		if got, _, err := o.Serve(context.Background(), &c); err != nil || string(got) != want || c.Status != status {
+			t.Errorf("%s with %d, %v", got, c.Status, err)
+		}
+	}
+	if _, _, err := o.Serve(context.Background(), &operation.Call{Content: []byte(`{"name":"a"}`)}); fault.From(err).Code != "unknown_field" {
+		t.Errorf("a member of nothing: %v", err)
+	}
+}
+
 // A type that cannot be read is a mistake of its declaration.
 func TestDeclarationsThatCannotBeRead(t *testing.T) {
 	t.Parallel()

@@ -82,7 +82,7 @@ func planOf(t reflect.Type, path string) (*plan, error) {
 	if t.Kind() != reflect.Struct {
 		return nil, fmt.Errorf("%s is no struct", t)
 	}
-	p := &plan{}
+	p := &plan{body: t == reflect.TypeFor[Empty]()}
 	for segment := range strings.SplitSeq(path, "/") {
 		name, ok := strings.CutPrefix(segment, "{")
 		if !ok {

@@ -184,7 +184,9 @@ func (w *writer) add(paths *yaml.Node, o *operation.Operation) error {
 	}
 	if o.HasBody() {
 		media := &huma.MediaType{}
-		if i := slices.IndexFunc(fields, func(f reflect.StructField) bool { return f.Tag.Get("body") != "" }); i >= 0 {
+		if o.In() == reflect.TypeFor[operation.Empty]() {
+			media.Schema = &huma.Schema{Type: huma.TypeObject, AdditionalProperties: false}
+		} else if i := slices.IndexFunc(fields, func(f reflect.StructField) bool { return f.Tag.Get("body") != "" }); i >= 0 {
 			media.Schema = &huma.Schema{Ref: "#/components/schemas/" + fields[i].Tag.Get("body")}
 		} else {
 			media.Schema = w.schema(o.In())
@@ -209,8 +211,16 @@ func (w *writer) add(paths *yaml.Node, o *operation.Operation) error {
 
 // answers are the success, and the refusals that each operation of its kind may have.
 func (w *writer) answers(to *huma.Operation, o *operation.Operation) {
-	success := &huma.Response{Description: o.Answer, Headers: map[string]*huma.Param{"X-Request-Id": {Ref: "#/components/headers/RequestId"}}}
+	success := answer(o.Answer)
+	if o.Cookies {
+		success.Headers["Set-Cookie"] = &huma.Param{Ref: "#/components/headers/SessionCookie"}
+	}
+	done, waits := operation.OrOf(o.Out())
 	switch {
+	case done != nil:
+		success.Content = w.json(done)
+		to.Responses["202"] = answer(o.Waits)
+		to.Responses["202"].Content = w.json(waits)
 	case !o.HasAnswer():
 	case o.Media != "":
 		file := &huma.Schema{Type: huma.TypeString}
@@ -219,7 +229,7 @@ func (w *writer) answers(to *huma.Operation, o *operation.Operation) {
 		}
 		success.Content = map[string]*huma.MediaType{o.Media: {Schema: file}}
 	default:
-		success.Content = map[string]*huma.MediaType{"application/json": {Schema: w.schema(o.Out())}}
+		success.Content = w.json(o.Out())
 	}
 	to.Responses[strconv.Itoa(o.Status)] = success
 	if o.Repeats {
@@ -239,6 +249,14 @@ func (w *writer) answers(to *huma.Operation, o *operation.Operation) {
 	for _, status := range []string{"429", "503"} {
 		to.Responses[status] = &huma.Response{Ref: "#/components/responses/RetryLater"}
 	}
+}
+
+func answer(said string) *huma.Response {
+	return &huma.Response{Description: said, Headers: map[string]*huma.Param{"X-Request-Id": {Ref: "#/components/headers/RequestId"}}}
+}
+
+func (w *writer) json(t reflect.Type) map[string]*huma.MediaType {
+	return map[string]*huma.MediaType{"application/json": {Schema: w.schema(t)}}
 }
 
 func security(a operation.Access) []map[string][]string {
