@@ -160,7 +160,7 @@ type actID struct {
 	ID string `json:"-" path:"id"` // of the act
 }
 
-// InvoicesOf is the manager of invoices, or why there is none.
+// InvoicesOf is the manager of invoices, or why this gateway has none.
 func InvoicesOf(m *invoice.Manager) (*invoice.Manager, error) {
 	if m == nil {
 		return nil, fault.New(fault.NotFound, "accountapi.invoices", "This gateway makes no invoices. Ask its operator, or pay in another way.")

@@ -21,7 +21,7 @@ type PageOf struct {
 // List is a page of a list.
 type List[T any] struct {
 	Data []T     `json:"data"`
-	Next *string `json:"next"` // of the next page; null: there is none
+	Next *string `json:"next"` // of the next page; null: absent
 }
 
 // Paged reads a page: rows finds up to so many, after the one with an id, and show makes an answer's row of each and says its id.

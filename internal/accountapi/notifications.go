@@ -192,7 +192,7 @@ func notifications(d Deps) []operation.Operation {
 	)
 }
 
-// checkCallback refuses an address that events must not go to; "" is none.
+// checkCallback refuses an address that events must not go to; "" for none.
 func (d *Deps) checkCallback(name, to string) error {
 	switch {
 	case to == "":

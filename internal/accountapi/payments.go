@@ -19,7 +19,7 @@ type PaySettings struct {
 	Max           money.Nano   `json:"max"`
 	Amounts       []money.Nano `json:"amounts"`         // to offer
 	EmailRequired bool         `json:"email_required"`  // receipts are sent
-	MaxMonthlyCap *money.Nano  `json:"max_monthly_cap"` // the highest cap of automatic top-ups; null: there are none
+	MaxMonthlyCap *money.Nano  `json:"max_monthly_cap"` // the highest cap of automatic top-ups; null: absent
 }
 
 // AutoTopUp is how a wallet is topped up by itself.
@@ -118,7 +118,7 @@ type autoAnswer struct {
 
 type paymentOperations struct{ *payment.Service }
 
-// PaymentsOf is the service of payments, or why there is none.
+// PaymentsOf is the service of payments, or why this gateway has none.
 func PaymentsOf(s *payment.Service) (*payment.Service, error) {
 	if s == nil {
 		return nil, fault.New(fault.NotFound, "accountapi.payments", "This gateway takes no payments. Ask its operator to credit your wallet.")

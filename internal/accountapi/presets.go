@@ -262,7 +262,7 @@ func presetOf(ctx context.Context, d Deps, c *operation.Call, p *preset.Preset) 
 	return operation.Data[Preset]{Data: Preset{PresetHead: presetHead(p), PresetContent: contentOf(p.Content), Uses: usesOf(uses[p.Name])}}, err
 }
 
-// modelAtHead is the model of a content of which only the beginning is there: it comes first. It is nil where there is none.
+// modelAtHead is the model of a content of which only the beginning is there: it comes first. It is nil without one.
 func modelAtHead(head string) *string {
 	rest, ok := strings.CutPrefix(head, `{"model":`)
 	if !ok || rest == "" || rest[0] != '"' {

@@ -17,7 +17,7 @@ const aDay = 24 * time.Hour
 type StoredResponses struct {
 	Responses int64     `json:"responses" minimum:"0"`
 	Bytes     int64     `json:"bytes" minimum:"0"`
-	OldestAt  time.Time `json:"oldest_at"` // null: there is none
+	OldestAt  time.Time `json:"oldest_at"` // null: absent
 }
 
 // StoredChats is how many chats of an account are kept.

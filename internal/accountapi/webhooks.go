@@ -23,7 +23,7 @@ type WebhookSecret struct {
 	PreviousUntil *time.Time `json:"previous_until"` // until then events are also signed with the previous secret
 }
 
-// WebhookSecretState is the state of a secret; null if there is none.
+// WebhookSecretState is the state of a secret, or null.
 type WebhookSecretState struct {
 	Data *WebhookSecret `json:"data"`
 }

@@ -166,7 +166,7 @@ type CatalogChange struct {
 	Action  string           `json:"action" enum:"catalog.add,catalog.change,catalog.remove,rate.set,prices.publish,secret.rotate"`
 	Kind    string           `json:"kind" enum:"provider,endpoint,rate,prices"`
 	ID      *string          `json:"id"`
-	Before  operation.Object `json:"before"` // the database's row before the change; null if there was none
+	Before  operation.Object `json:"before"` // the database's row before the change, or null
 	After   operation.Object `json:"after"`
 }
 

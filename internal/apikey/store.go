@@ -89,7 +89,7 @@ type Change struct {
 	Limit    **Limit // pointer to nil removes the limit
 	Rates    **Rates // pointer to nil leaves all to the operator
 	Strict   *bool
-	// Preferences must have been checked; "" is none.
+	// Preferences must have been checked; "" for none.
 	Preferences *string
 	Models      *[]string       // none: all
 	Addresses   *[]netip.Prefix // none: all

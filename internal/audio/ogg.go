@@ -89,7 +89,7 @@ func (o *ogg) nextMark(pos int64) int64 {
 	}
 }
 
-// page reads a page and returns its length, or 0 when there is none at pos: players leave out pages whose check sum is wrong.
+// page reads a page and returns its length, or 0 without one at pos: players leave out pages whose check sum is wrong.
 func (o *ogg) page(pos int64) int64 {
 	head := o.s.at(pos, oggHeadBytes+math.MaxUint8)
 	if len(head) < oggHeadBytes || !isOgg(head) || head[4] != 0 {

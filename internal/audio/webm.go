@@ -86,7 +86,7 @@ func (m *matroska) next(pos, end int64) (element, bool) {
 	return e, true
 }
 
-// vint reads a number of variable length, at most most bytes, with its marker bit; n is 0 when there is none.
+// vint reads a number of variable length, at most most bytes, with its marker bit; n is 0 without one.
 func vint(b []byte, most int) (value uint64, n int) {
 	if len(b) == 0 || b[0] == 0 {
 		return 0, 0

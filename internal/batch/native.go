@@ -13,7 +13,7 @@ type PartState string
 const (
 	PartIntended  PartState = "intended"  // about to be sent: whether the provider has it is not known
 	PartSubmitted PartState = "submitted" // the provider has it
-	PartEnded     PartState = "ended"     // its answers were read, or there are none
+	PartEnded     PartState = "ended"     // its answers were read, or it has none
 )
 
 // Part is some lines of a batch that go to a provider as one of its batches.

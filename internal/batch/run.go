@@ -341,7 +341,7 @@ func (r *running) hold(ctx context.Context, reason string, least time.Duration) 
 	}
 }
 
-// note shows the reason of a pause, or that there is none any more. It is worth no failure.
+// note shows the reason of a pause, or that the pause is over. A failure of it is not reported.
 func (r *running) note(ctx context.Context, reason string) {
 	shown := *r.b
 	shown.Paused = reason
@@ -463,7 +463,7 @@ func (s *Service) giveUp(ctx context.Context, b *Batch, why Problem) error {
 
 // prepare names the call of a line. What an earlier worker has begun may have been charged: then prior is what is known of that, and the call
 // keeps its name, under which the ledger charges once. Else its name is used up, so that a charge of it that comes later, out of the journal
-// of a node that has died, is none.
+// of a node that has died, does not count.
 func (s *Service) prepare(ctx context.Context, b *Batch, it *Item) (prior Charge, err error) {
 	if it.unclear {
 		short, cancel := s.short(ctx)

@@ -12,7 +12,7 @@ import (
 	"weir/internal/loop"
 )
 
-// Validity is from when until when a certificate is good. Both are zero where there is none yet.
+// Validity is from when until when a certificate is good. Both are zero without a certificate.
 type Validity struct{ From, Until time.Time }
 
 // validity is that of a certificate and of the one that signed it, if it comes along: clients check both. Others that come along may have

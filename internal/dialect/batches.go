@@ -94,7 +94,7 @@ func BatchLine(p *batch.Part, name string) int64 {
 // MaxBatchLine bounds one line of a file of results.
 const MaxBatchLine = 16 << 20
 
-// BatchLines reads an answer as lines of JSON objects. Lines that are none, or too long, are left out: their requests have no answer.
+// BatchLines reads an answer as lines of JSON objects. Lines that are no objects, or too long, are left out: their requests have no answer.
 func BatchLines(ask Ask, call Call, each func(line []byte) error) error {
 	answer, err := ask.Do(call)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"weir/internal/usage"
 )
 
-// NoImage is the fault of an answer that should have been an image and is none. The provider would answer the same again.
+// NoImage is the fault of an answer that should have been an image. The provider would answer the same again.
 func NoImage(ep *catalog.Endpoint) *fault.Error {
 	f := Unavailable(ep, "The provider sent no readable image.", nil)
 	f.Upstream.Status = http.StatusOK
@@ -143,7 +143,7 @@ type MadeImages struct {
 	missing *fault.Error // why the first image that is missing is missing
 }
 
-// Add adds an image, unless err says why there is none: one image that cannot be read does not take the others with it. It fails only with what
+// Add adds an image, unless err says why it has none: one image that cannot be read does not take the others with it. It fails only with what
 // is not the provider's fault, such as a client that has gone.
 func (x *MadeImages) Add(made *task.MadeImage, err error) error {
 	if err == nil {
@@ -202,7 +202,7 @@ func (x *MadeImages) Give(ep *catalog.Endpoint, yield func(*completion.Event, er
 
 // MakeImages makes n images. An endpoint that makes at most each images per call gets several calls, three at a time. do makes count
 // images whose indices begin at first; further images of its answer are dropped. Images that were made are given, and a notice says how many
-// are missing; it fails when there is none.
+// are missing; it fails without any.
 func MakeImages(n, each int, do func(first, count int) (MadeImages, error)) (MadeImages, error) {
 	if each <= 0 || each > n {
 		each = n

@@ -38,7 +38,7 @@ type amount struct {
 	at, end int
 }
 
-// number reads the number that begins at text[at]; digits may be grouped with commas. One that is part of a word is none.
+// number reads the number that begins at text[at]; digits may be grouped with commas. One inside a word does not count.
 func number(text string, at int) (n int64, end int) {
 	end = at
 	for end < len(text) && (text[end] >= '0' && text[end] <= '9' || text[end] == ',' && end > at && end+3 < len(text) && digits(text[end+1:end+4])) {

@@ -43,7 +43,7 @@ func (r *reader) credential(params, environment []byte) {
 	r.plan.Credentials = append(r.plan.Credentials, c)
 }
 
-// Secret is the credential itself: that of the file, or of the variable that it names. It is "" where there is none.
+// Secret is the credential itself: that of the file, or of the variable that it names. It is "" without one.
 func (c *Credential) Secret(env func(string) (string, bool)) string {
 	if c.secret == "" && c.From != "" {
 		s, _ := env(c.From)

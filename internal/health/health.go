@@ -160,7 +160,7 @@ func hostAndPort(baseURL string) string {
 // Refusal says why an endpoint may not be tried now.
 type Refusal uint8
 
-// The refusals; None is that there is none.
+// The refusals; None stands for no refusal.
 const (
 	None    Refusal = iota
 	Ejected         // it failed too often in a row and is left alone, or one call is finding out whether it is well again
@@ -274,7 +274,7 @@ func (r *Registry) barriers(e *endpoint, ep *catalog.Endpoint, account string, n
 	return [2]*guard{&e.guard, host}
 }
 
-// Pass is the permission for one attempt. The zero value is none, and ending it does nothing.
+// Pass is the permission for one attempt. The zero value permits nothing, and ending it does nothing.
 type Pass struct {
 	registry           *Registry
 	endpoint           *endpoint

@@ -99,7 +99,7 @@ type HourStore interface {
 	// HoursMark is the last slot of a node that is in its hours; fault.NotFound before the first.
 	HoursMark(ctx context.Context, node string) (int64, error)
 	// AddHours adds to the hours of a node, and moves its mark, in one transaction. It fails with fault.Conflict, and changes nothing, if the
-	// mark is not the one before; -1 is none.
+	// mark is not the one before; -1 for none.
 	AddHours(ctx context.Context, node string, before, mark int64, hours []Hour) error
 	// HoursOf lists the hours of endpoints since a moment, each node's for itself.
 	HoursOf(ctx context.Context, endpoints []string, since time.Time) ([]Hour, error)

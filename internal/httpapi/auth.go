@@ -115,7 +115,7 @@ func (x *request) MayAsk() error { return x.api.quotas.MayMiss(x.at, x.addressNa
 // Missed counts one of them.
 func (x *request) Missed() { x.api.quotas.Missed(x.at, x.addressName()) }
 
-// credential is the text of the request's key, or why there is none. Requests of the messages style may have it in x-api-key, and those of the
+// credential is the text of the request's key, or why it has no key. Requests of the messages style may have it in x-api-key, and those of the
 // Gemini style in x-goog-api-key or in the query; of several places the one with a key of ours counts, because some tools send a provider's
 // key as well. Two different keys of ours are refused on every route: one of them would be charged by chance.
 func credential(r *http.Request, style envelope) (text, why string) {

@@ -59,7 +59,7 @@ func (x *request) refusedBy(d *apikey.Defaults) ([]string, error) {
 	return refusedModels(x.api.Catalog(), q), nil
 }
 
-// defaults are the preferences of the caller's calls; nil when there are none.
+// defaults are the preferences of the caller's calls, or nil.
 func (x *request) defaults() (*apikey.Defaults, error) {
 	if !x.caller.Management {
 		return x.caller.Defaults, nil

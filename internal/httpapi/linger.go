@@ -37,7 +37,7 @@ func withConn(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, t)
 }
 
-// tcpOf is the connection below c, nil where it is none of TCP.
+// tcpOf is the connection below c, or nil where it is not TCP.
 func tcpOf(c net.Conn) *tcpConn {
 	if t, ok := c.(interface{ NetConn() net.Conn }); ok { // encrypted
 		c = t.NetConn()

@@ -161,7 +161,7 @@ func (m *Metrics) WatchCredentials(c Credentials) func(provider, status string) 
 	return func(provider, status string) { rests.WithLabelValues(label(provider), status).Inc() }
 }
 
-// WatchCertificate exports from when until when a certificate of the listener is good. validity returns zero times while there is none.
+// WatchCertificate exports from when until when a certificate of the listener is good. validity returns zero times without a certificate.
 func (m *Metrics) WatchCertificate(name string, validity func() (from, until time.Time)) {
 	const zero = "; 0 when there is none yet. Only with server.tls."
 	seconds := func(t time.Time) float64 {

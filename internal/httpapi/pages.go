@@ -7,7 +7,7 @@ import (
 
 // Pages are what people read: the interface and the documentation. *webui.Site and *docsite.Site are some.
 type Pages interface {
-	// Open finds what answers a GET of a path that is none of the API's, nil if nothing does. base is the gateway's address for its clients, and
+	// Open finds what answers a GET of a path outside the API, or nil. base is the gateway's address for its clients, and
 	// cheap says that the answer is a file, which costs no more than a refusal.
 	Open(r *http.Request, base string) (h http.Handler, cheap bool)
 }

@@ -75,7 +75,7 @@ type Store interface {
 	// FinishIdempotent keeps the answer of the run that Generation names, unless another run has the name by now or it has finished.
 	// It reports whether it did.
 	FinishIdempotent(ctx context.Context, user, name, generation string, a Answer) (bool, error)
-	// DropIdempotent deletes the entry of an unfinished run; it does nothing when there is none.
+	// DropIdempotent deletes the entry of an unfinished run; without one it does nothing.
 	DropIdempotent(ctx context.Context, user, name, generation string) error
 	// SweepIdempotent forgets at most n entries that expired before now, and reports how many it did.
 	SweepIdempotent(ctx context.Context, now time.Time, n int) (int, error)

@@ -44,7 +44,7 @@ type refusal struct {
 	elsewhere money.Nano // in the leases of other nodes, and kept for jobs
 }
 
-// failure is the last answer that was none.
+// failure is the last failed answer.
 type failure struct {
 	try int
 	err error

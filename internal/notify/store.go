@@ -27,7 +27,7 @@ type SettingsStore interface {
 	SwitchNotice(ctx context.Context, account string, cause Cause, by Channel, on bool, now time.Time, e audit.Event) error
 	// TakeNoticeTest counts a test of a day, and reports whether there were fewer than most before.
 	TakeNoticeTest(ctx context.Context, account, day string, most int) (bool, error)
-	// NoticeKey returns the key that signs links, the same on all nodes: fresh, if there was none.
+	// NoticeKey returns the key that signs links, the same on all nodes: fresh, if it had none.
 	NoticeKey(ctx context.Context, fresh []byte) ([]byte, error)
 }
 

@@ -27,7 +27,7 @@ type Manager struct {
 
 type nameKey struct{ user, name string }
 
-// entry is a preset as it was read. Its Version is 0 where there was none.
+// entry is a preset as it was read. Its Version is 0 where none was found.
 type entry struct {
 	preset Preset
 	at     time.Time

@@ -49,7 +49,7 @@ type Call struct {
 	Hold        money.Nano // most that was reserved at any time
 	Catalog     string     // version of the snapshot that the call was planned and priced with, "" in records of old
 
-	FirstContent time.Duration // from At; 0 when there was none
+	FirstContent time.Duration // from At; 0 without any
 	Duration     time.Duration // from At to settlement
 	Generating   time.Duration // from first content to the upstream's end
 
@@ -106,6 +106,6 @@ type Attempt struct {
 	Reason       string // error_type, "" for the one that served
 	OwnKey       string // id of the caller's own key that it was made with, "" the gateway's
 	Started      time.Duration
-	FirstContent time.Duration // 0 when there was none
+	FirstContent time.Duration // 0 without any
 	Ended        time.Duration
 }

@@ -495,7 +495,7 @@ func (s *Store) Terms(ctx context.Context, id, name string) (encoded []byte, err
 	return encoded, failure("store.Terms", err)
 }
 
-// LeftParts is batch.WorkStore.LeftParts. Mostly there is none, and then nothing is locked.
+// LeftParts is batch.WorkStore.LeftParts. Mostly no part is left, and then nothing is locked.
 func (s *Store) LeftParts(ctx context.Context, now time.Time, n int, pause func(tries int64) time.Duration) (claimed []batch.Part, err error) {
 	due, err := list(ctx, s, "store.LeftParts", scanPart, `SELECT `+partShown+` FROM batch_parts WHERE clear_at <= $1 ORDER BY clear_at, id LIMIT $2`, now.UnixMicro(), n)
 	if err != nil || len(due) == 0 {

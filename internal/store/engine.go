@@ -31,7 +31,7 @@ type Engine struct {
 	// Clock is a statement that gives the time of the server's clock in Unix microseconds; empty where the database has none but this machine's.
 	Clock string
 
-	// Unhurried lifts the time limit of statements for the rest of a transaction; empty where there is none.
+	// Unhurried lifts the time limit of statements for the rest of a transaction; empty where the database has no such limit.
 	Unhurried string
 
 	// Triggers lists the triggers that work, and rules where there are any: table, name, and all that they do as text.

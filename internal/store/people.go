@@ -87,7 +87,7 @@ func (t *tx) insertIdentity(i *auth.Identity) error {
 		`INSERT INTO identities (issuer, subject, user_id, email, created_at) VALUES ($1, $2, $3, $4, $5)`, i.Issuer, i.Subject, i.User, i.Email, i.CreatedAt.UnixMicro())
 }
 
-// use deletes a token that must still be there; "" is none.
+// use deletes a token that must still be there; "" for none.
 func (t *tx) use(hash string, now time.Time) error {
 	if hash == "" {
 		return nil

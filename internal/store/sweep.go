@@ -70,7 +70,7 @@ func scanSweep(row Scanner) (seq int64, s sweep, err error) {
 	return seq, s, err
 }
 
-// addTo adds the figures of a row to a digest of sums. The time of the last call is none.
+// addTo adds the figures of a row to a digest of sums. The time of the last call does not count.
 func (h hourKey) addTo(d *ledger.Digest, s *sums) {
 	d.AddSums("usage_hourly", []string{strconv.FormatInt(h.hour, 10), h.wallet, h.key, h.user, h.model, h.provider, h.endpoint, h.api, h.result}, sumColumns[:lastAt], s[:lastAt])
 }

@@ -21,7 +21,7 @@ func Cut(s string, most int) string {
 	}, s[:min(most, len(s))])
 }
 
-// breaks also refuses the character that stands for bytes that are none.
+// breaks also refuses the character that stands for broken bytes.
 func breaks(r rune) bool {
 	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029' || r == utf8.RuneError
 }

@@ -114,7 +114,7 @@ func (r *Reader) sort(p *routing.Preferences) {
 	p.Sort = by
 }
 
-// maxPrice reads the price limits; nil when there are none.
+// maxPrice reads the price limits, or nil.
 func (r *Reader) maxPrice() *routing.MaxPrice {
 	if !r.Object() {
 		return nil

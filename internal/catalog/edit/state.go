@@ -76,7 +76,7 @@ type Base struct {
 // Credential is the key of a provider that its row names.
 type Credential struct {
 	Key string
-	Err error // why there is none
+	Err error // why it could not be built
 }
 
 // ProviderView is a provider as administrators see it.

@@ -186,7 +186,7 @@ func (a *Assembler) fragment(t *completion.ToolCall) {
 	}
 }
 
-// more returns what a piece of arguments adds to a call. {} and null say that there are none: it is added where the call ends without others.
+// more returns what a piece of arguments adds to a call. {} and null stand for no arguments: such a piece is added where the call ends without others.
 // Some servers begin every call with it.
 func (c *call) more(args []byte, scan bool) []byte {
 	if c.argued || c.custom {

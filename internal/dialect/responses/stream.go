@@ -242,7 +242,7 @@ func (dec *decoder) arguments(it *item, v []byte) {
 	}
 }
 
-// whole reads the whole arguments of a call that had no pieces of them. {} is none: some servers write it where they had others before.
+// whole reads the whole arguments of a call that had no pieces of them. {} does not count: some servers write it where they had others before.
 func (dec *decoder) whole(it *item, v []byte) {
 	if rawjson.KindOf(v) == rawjson.Object && it.call >= 0 && !it.said { // as some servers write it
 		it.said = true

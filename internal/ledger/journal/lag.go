@@ -10,7 +10,7 @@ import (
 // an Append while the disk keeps up is the look at one number.
 type lag struct {
 	start time.Time
-	// since is when the oldest such record was written, in nanoseconds after start and one; 0 when there is none.
+	// since is when the oldest such record was written, in nanoseconds after start and one; 0 without one.
 	since atomic.Int64
 
 	mu    sync.Mutex

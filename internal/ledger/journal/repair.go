@@ -174,7 +174,7 @@ func (s *Segment) scan(b []byte, pos, written, limit, must int64) {
 	}
 }
 
-// search finds the next whole record after the start of b, which is at pos and written up to a position, and returns its position; 0 when there is none.
+// search finds the next whole record after the start of b, which is at pos and written up to a position, and returns its position, or 0.
 func search(b []byte, pos, written int64) int64 {
 	for i := 1; i+frameBytes < len(b) && pos+int64(i) < written; {
 		if i+8 <= len(b) && binary.LittleEndian.Uint64(b[i:]) == 0 {

@@ -50,7 +50,7 @@ func (e *engine) listen(ctx context.Context, joined func(), heard func(note stri
 	}
 }
 
-// next waits for a note. When there is none for a while it asks the server for an answer: a connection that was cut off without a word would
+// next waits for a note. After a quiet while it asks the server for an answer: a connection that was cut off without a word would
 // wait for ever.
 func next(ctx context.Context, conn *pgx.Conn, heard func(note string)) error {
 	quiet, cancel := context.WithTimeout(ctx, quietFor)

@@ -201,7 +201,7 @@ func appendWholeCall(b []byte, index int, call *completion.ToolCall) []byte {
 }
 
 // appendDetails appends the reasoning details: those of the upstream or, when it has sent only the text, one with that text; after them
-// those that repeat thought signatures. It appends nothing when there is none.
+// those that repeat thought signatures. Without any it appends nothing.
 func appendDetails(b []byte, ev *completion.Event) []byte {
 	start := len(b)
 	b = append(b, `,"reasoning_details":[`...)

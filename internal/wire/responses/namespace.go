@@ -21,7 +21,7 @@ func flatName(namespace, name string) string {
 	return flat[max(len(flat)-maxToolName, 0):]
 }
 
-// spacesOf lists the tools inside namespaces by their flat names; nil when there are none.
+// spacesOf lists the tools inside namespaces by their flat names, or nil.
 func spacesOf(req *Request) (spaces map[string]space) {
 	for i := range req.Members {
 		if m := &req.Members[i]; m.Name == "tools" {

@@ -6722,7 +6722,7 @@ export interface components {
             /** @description Months such as 2026-10, the oldest first; those without services have no act */
             due: string[];
             data: components["schemas"]["Act"][];
-            /** @description Of the next page; null: there is none */
+            /** @description Of the next page; null: absent */
             next: string | null;
         };
         /** @description The last month whose act is to be made. */
@@ -7024,7 +7024,7 @@ export interface components {
             /** @enum {string} */
             kind: "provider" | "endpoint" | "rate" | "prices";
             id: string | null;
-            /** @description The database's row before the change; null if there was none */
+            /** @description The database's row before the change, or null */
             before: {
                 [key: string]: unknown;
             } | null;
@@ -7280,7 +7280,7 @@ export interface components {
             settings: components["schemas"]["InvoiceSettings"] | null;
             buyer: components["schemas"]["Buyer"] | null;
             data: components["schemas"]["Invoice"][];
-            /** @description Of the next page; null: there is none */
+            /** @description Of the next page; null: absent */
             next: string | null;
         };
         /** @description An invoice after money has arrived for it, or was paid back. */
@@ -7424,7 +7424,7 @@ export interface components {
         /** @description A page of jobs. */
         JobPage: {
             data: components["schemas"]["Job"][];
-            /** @description Of the next page; null: there is none */
+            /** @description Of the next page; null: absent */
             next: string | null;
             /** @description Jobs that run now, those of the API and those of pages together */
             active: number;
@@ -7471,31 +7471,31 @@ export interface components {
         /** @description A page of a list. */
         ListAdminEndpoint: {
             data: components["schemas"]["AdminEndpoint"][];
-            /** @description Of the next page; null: there is none */
+            /** @description Of the next page; null: absent */
             next: string | null;
         };
         /** @description A page of a list. */
         ListAnyAct: {
             data: components["schemas"]["AnyAct"][];
-            /** @description Of the next page; null: there is none */
+            /** @description Of the next page; null: absent */
             next: string | null;
         };
         /** @description A page of a list. */
         ListAnyInvoice: {
             data: components["schemas"]["AnyInvoice"][];
-            /** @description Of the next page; null: there is none */
+            /** @description Of the next page; null: absent */
             next: string | null;
         };
         /** @description A page of a list. */
         ListAnyPayment: {
             data: components["schemas"]["AnyPayment"][];
-            /** @description Of the next page; null: there is none */
+            /** @description Of the next page; null: absent */
             next: string | null;
         };
         /** @description A page of a list. */
         ListVouchers: {
             data: components["schemas"]["Vouchers"][];
-            /** @description Of the next page; null: there is none */
+            /** @description Of the next page; null: absent */
             next: string | null;
         };
         /** @description A field that was given and is not carried. */
@@ -7654,7 +7654,7 @@ export interface components {
             amounts: components["schemas"]["Decimal"][];
             /** @description Receipts are sent */
             email_required: boolean;
-            /** @description The highest cap of automatic top-ups; null: there are none */
+            /** @description The highest cap of automatic top-ups; null: absent */
             max_monthly_cap: components["schemas"]["Decimal"] | null;
         };
         /** @description Money from outside. */
@@ -7687,7 +7687,7 @@ export interface components {
             settings: components["schemas"]["PaySettings"] | null;
             auto: components["schemas"]["AutoTopUp"] | null;
             data: components["schemas"]["Payment"][];
-            /** @description Of the next page; null: there is none */
+            /** @description Of the next page; null: absent */
             next: string | null;
         };
         /** @description Money of a payment that goes back to the payer. */
@@ -8222,7 +8222,7 @@ export interface components {
             bytes: number;
             /**
              * Format: date-time
-             * @description Null: there is none
+             * @description Null: absent
              */
             oldest_at: string;
         };
@@ -8343,7 +8343,7 @@ export interface components {
              */
             previous_until: string | null;
         };
-        /** @description The state of a secret; null if there is none. */
+        /** @description The state of a secret, or null. */
         WebhookSecretState: {
             data: components["schemas"]["WebhookSecret"] | null;
         };
