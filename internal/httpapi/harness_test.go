@@ -420,7 +420,7 @@ func (n *node) dial() *socket {
 		n.t.Fatal(err)
 	}
 	n.t.Cleanup(func() { _ = c.Close() })
-	_ = c.SetDeadline(time.Now().Add(15 * time.Second))
+	_ = c.SetDeadline(time.Now().Add(time.Minute))
 	return &socket{n.t, c, bufio.NewReader(c)}
 }
 
