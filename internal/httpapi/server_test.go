@@ -194,9 +194,9 @@ func TestSlowHeads(t *testing.T) {
 	if r := idle.response(); r.StatusCode != 200 {
 		t.Fatalf("status %d", r.StatusCode)
 	}
-	idle.closed(5 * time.Second)
+	idle.closed(30 * time.Second)
 	silent := start(t, relayFunc(hello), func(c *httpapi.Config) { c.ReadHeader, c.IdleConn = 100*time.Millisecond, time.Minute }).dial()
-	silent.closed(5 * time.Second)
+	silent.closed(30 * time.Second)
 }
 
 func TestAdmin(t *testing.T) {
