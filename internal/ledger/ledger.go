@@ -1,5 +1,10 @@
 // Package ledger keeps the money: wallets, leases, holds, settlements, entries. Every transaction's entries sum to zero, rows are
 // never changed, a balance is a projection that Verify recomputes.
+//
+// A node borrows money of a wallet from the store (a lease), reserves it in memory for calls (holds), and appends what a call cost to the
+// journal before the client's answer ends. Records of the journal are applied to the store in batches, each once, whatever dies in between:
+// the position up to which a node's journal is applied is in the transaction that applies it. So a call needs no database while its lease
+// has money, and what a dead node has borrowed goes back when its charges are in. docs/ledger.md draws the states.
 package ledger
 
 import (

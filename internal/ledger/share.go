@@ -262,6 +262,11 @@ func (p *share) begin() (end func()) {
 
 // ask borrows from the store so that n can be held, and takes it. It is called and returns with the lock, which it releases meanwhile.
 // When it returns neither a lease nor an error, the caller checks again.
+//
+// While the lock is released, calls go on: they take from the lease, and end their holds on it. So figures from before are not used after,
+// and the grant is added to what the lease has then. busy keeps a second question about this share from being asked meanwhile. An answer
+// that is lost leaves the lease unsure: the store may have granted what this node does not know of, and only closing the lease brings
+// that back.
 func (b *Book) ask(ctx context.Context, p *share, has *lease, lim *KeyLimit, n money.Nano) (*lease, error) {
 	now := b.cfg.Now()
 	if !b.beating(now) {

@@ -194,6 +194,15 @@ func (x *run) carry(ctx context.Context) *fault.Error {
 	return err
 }
 
+// do is the run of a call, in this order:
+//
+//  1. plan lists the endpoints that may serve, the best first.
+//  2. admit asks health for each in its turn; one that rests is passed over, and is the last resort when all do.
+//  3. serve holds what the attempt may cost (afford), shapes the request for the endpoint if it must be changed, and makes the attempt.
+//  4. attempt sends it, passes content to the sink and meters what arrives. The first content decides: from then on no other endpoint is
+//     tried, and a failure ends the answer with an error.
+//  5. The hold lives through all attempts and ends once: settled for what was delivered, or released by close.
+//  6. final chooses among the failures the one that helps the client most.
 func (x *run) do(ctx context.Context) *fault.Error {
 	switch wish := x.call.Request.Preferences.Batch; {
 	case x.call.preparing() && wish == routing.BatchOwn:
