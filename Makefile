@@ -188,7 +188,7 @@ e2e: e2e-go e2e-node e2e-web e2e-clients ## test the built binary with the offic
 
 .PHONY: e2e-go
 e2e-go: build
-	WEIR_BIN=$(CURDIR)/bin/weir go -C e2e test -count=1 -parallel $(TESTS_AT_ONCE) -timeout 10m ./...
+	go -C e2e test -count=1 -parallel $(TESTS_AT_ONCE) -timeout 10m ./...
 
 .PHONY: e2e-node
 e2e-node: build e2e/node/node_modules/.package-lock.json

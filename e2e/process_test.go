@@ -21,7 +21,7 @@ import (
 	"time"
 )
 
-// program is the tested binary: $WEIR_BIN, or else it is built here once.
+// program is the tested binary: $WEIR_BIN, or else it is built here once, with constants that a test can set, so that it waits for no minutes.
 var program string
 
 // theDemo is the demo for all tests that do not check the balance.
@@ -44,7 +44,7 @@ func runAll(m *testing.M) (code int, err error) {
 	defer os.RemoveAll(dir)
 	if program = os.Getenv("WEIR_BIN"); program == "" {
 		program = filepath.Join(dir, "weir")
-		build := exec.Command("go", "build", "-trimpath", "-o", program, "./cmd/weir")
+		build := exec.Command("go", "build", "-trimpath", "-ldflags", "-X weir/internal/config.SettableConstants=yes", "-o", program, "./cmd/weir")
 		build.Dir = ".."
 		build.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if printed, err := build.CombinedOutput(); err != nil {

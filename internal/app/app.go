@@ -316,6 +316,7 @@ func (g *Gateway) reload(cfg config.Config) error {
 	}
 	g.level.Set(level(cfg.Log))
 	g.slog.Info("configuration reloaded", "catalog", g.catalog.Load().Version)
+	g.warnOfConstants(&cfg)
 	if keys := config.NeedRestart(&g.cfg, &cfg); len(keys) > 0 {
 		g.slog.Warn("some of the changes need a restart: a running node applies only providers, models, prices and log.level", "keys", keys)
 	}

@@ -24,6 +24,9 @@ import (
 // configuration examines the file itself; its content was valid, or nothing would be examined.
 func (d *Doctor) configuration() {
 	const part = "configuration"
+	for _, w := range d.cfg.Warnings() {
+		d.say(Weak, part, "remove it; docs/configuration.md lists the constants", "%s", w)
+	}
 	if _, err := os.Stat(Packaged); d.Path == "" && err == nil {
 		d.say(Weak, part, "weir doctor -c "+Packaged, "defaults and WEIR_* variables; %s, which the service of the package has, is not read", Packaged)
 		return

@@ -41,6 +41,7 @@ func Serve(ctx context.Context, cfg config.Config, o Options) error {
 	if o.Path != "" {
 		g.warnOfSecrets(o.Path)
 	}
+	g.warnOfConstants(&cfg)
 	if s := &cfg.Server; strings.HasPrefix(s.PublicURL, "https://") && len(s.TrustedProxies) == 0 && !s.TLS.On() {
 		g.slog.Warn("server.public_url is https, so there is a proxy in front of this node, but server.trusted_proxies is empty: all clients count as one address, " +
 			"and share the limits by address; name the proxy in server.trusted_proxies")
@@ -56,6 +57,12 @@ func Serve(ctx context.Context, cfg config.Config, o Options) error {
 	return g.run(ctx, o.Signals, &config.Watcher{
 		Path: o.Path, Load: func() (config.Config, error) { return config.Load(o.Path, os.LookupEnv, o.Overlay) },
 	})
+}
+
+func (g *Gateway) warnOfConstants(cfg *config.Config) {
+	for _, w := range cfg.Warnings() {
+		g.slog.Warn(w)
+	}
 }
 
 // run serves until a signal or ctx ends the node, then drains and closes it.

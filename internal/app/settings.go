@@ -72,7 +72,7 @@ func relayConfig(cfg config.Config) relay.Config {
 func shapingConfig(cfg config.Config) plugin.Config {
 	s := cfg.Shaping
 	return plugin.Config{
-		Concurrent: int(s.MaxConcurrent), ConcurrentPerUser: int(s.MaxConcurrentPerUser), Wait: s.MaxWait, Time: s.MaxTime, CPU: s.MaxCPU, Memory: int64(s.MaxMemoryBytes),
+		Concurrent: int(s.MaxConcurrent), ConcurrentPerUser: int(min(s.MaxConcurrentPerUser, s.MaxConcurrent-1)), Wait: s.MaxWait, Time: s.MaxTime, CPU: s.MaxCPU, Memory: int64(s.MaxMemoryBytes),
 	}
 }
 

@@ -24,7 +24,7 @@ func (g *Gateway) makeTraces(metrics *httpapi.Metrics, version string) *trace.Tr
 		return nil
 	}
 	to := otlp.New(otlp.Config{
-		URL: c.Endpoint, Headers: c.Fields(), Service: c.Service, Version: version, Instance: g.book.Node(), Queue: int(c.QueueBytes), Timeout: c.Timeout, Every: time.Second,
+		URL: c.Endpoint, Headers: c.Fields(), Service: c.Service, Version: version, Instance: g.book.Node(), Queue: int(c.Queue()), Timeout: c.Timeout, Every: time.Second,
 		Redact: g.redactor.Redact,
 		Transport: &http.Transport{
 			DialContext: (&net.Dialer{Timeout: c.Timeout}).DialContext, TLSHandshakeTimeout: c.Timeout, ForceAttemptHTTP2: true, MaxIdleConns: 2, IdleConnTimeout: time.Minute,

@@ -25,7 +25,7 @@ type Config struct {
 	Stream      Stream           `yaml:"stream" reload:"restart"`
 	Relay       Relay            `yaml:"relay" reload:"restart"`
 	Shaping     Shaping          `yaml:"shaping" reload:"restart"`
-	Health      Health           `yaml:"health" reload:"restart"`
+	Health      Health           `constant:"health" reload:"restart"`
 	Keys        Keys             `yaml:"keys" reload:"restart"`
 	SignIn      SignIn           `yaml:"sign_in" reload:"restart"`
 	Mail        Mail             `yaml:"mail" reload:"restart"`
@@ -51,9 +51,10 @@ type Config struct {
 	Tracing     Tracing          `yaml:"tracing" reload:"restart"`
 	Runtime     Runtime          `yaml:"runtime" reload:"restart"`
 
-	list    *builtin.List // prices of built-in models; nil: those of the program
-	places  positions     // where values were set, for messages
-	written time.Time     // modification time of the file; zero without one
+	list     *builtin.List // prices of built-in models; nil: those of the program
+	places   positions     // where values were set, for messages
+	warnings []string      // see Warnings
+	written  time.Time     // modification time of the file; zero without one
 	// forCommand says that secrets and addresses which a command does not need may be missing; see LoadForCommand.
 	forCommand bool
 	// keys returns the credentials of built-in providers in the environment. It is a function because printing a struct would show unexported
@@ -115,35 +116,35 @@ func (a *ACME) Roots() (*x509.CertPool, error) {
 // Limits bound the requests of clients.
 type Limits struct {
 	MaxBodyBytes           Size  `yaml:"max_body_bytes"`
-	MaxManagementBodyBytes Size  `yaml:"max_management_body_bytes"`
+	MaxManagementBodyBytes Size  `constant:"max_management_body_bytes"`
 	BodyBudgetBytes        Size  `yaml:"body_budget_bytes"`
-	MaxUploads             int64 `yaml:"max_uploads"`
+	MaxUploads             int64 `constant:"max_uploads"`
 	SpoolBudgetBytes       Size  `yaml:"spool_budget_bytes"`
-	SpoolMinFreeBytes      Size  `yaml:"spool_min_free_bytes"` // of the volume of data_dir
+	SpoolMinFreeBytes      Size  `constant:"spool_min_free_bytes"` // of the volume of data_dir
 	MaxInFlightRequests    int64 `yaml:"max_in_flight_requests"`
-	MaxRequestLineBytes    Size  `yaml:"max_request_line_bytes"`
-	MaxHeaderBytes         Size  `yaml:"max_header_bytes"`
-	MaxHeaders             int64 `yaml:"max_headers"`
+	MaxRequestLineBytes    Size  `constant:"max_request_line_bytes"`
+	MaxHeaderBytes         Size  `constant:"max_header_bytes"`
+	MaxHeaders             int64 `constant:"max_headers"`
 	MaxConnections         int64 `yaml:"max_connections"`
 	MaxConnectionsAddress  int64 `yaml:"max_connections_per_address"`
 	FailedAuthPerMinute    int64 `yaml:"failed_auth_per_minute"`
-	PublicPerMinute        int64 `yaml:"public_per_minute"`
+	PublicPerMinute        int64 `constant:"public_per_minute"`
 	UserCallsPerMinute     int64 `yaml:"user_calls_per_minute"`
-	AnonymousPerSecond     int64 `yaml:"anonymous_per_second"`
-	AnonymousBurst         int64 `yaml:"anonymous_burst"`
+	AnonymousPerSecond     int64 `constant:"anonymous_per_second"`
+	AnonymousBurst         int64 `constant:"anonymous_burst"`
 	MaxUserShare           int64 `yaml:"max_user_share"` // percent of a node's capacity
 	MaxStreamsPerKey       int64 `yaml:"max_streams_per_key"`
-	MaxEventStreams        int64 `yaml:"max_event_streams"`
-	MaxEventStreamsUser    int64 `yaml:"max_event_streams_per_user"`
-	HeapPercent            int64 `yaml:"heap_percent"` // of runtime.memory_limit
+	MaxEventStreams        int64 `constant:"max_event_streams"`
+	MaxEventStreamsUser    int64 `constant:"max_event_streams_per_user"`
+	HeapPercent            int64 `constant:"heap_percent"` // of runtime.memory_limit
 }
 
 // Timeouts bound how long clients may take.
 type Timeouts struct {
-	ReadHeader  time.Duration `yaml:"read_header"`
-	BodyIdle    time.Duration `yaml:"body_idle"`
-	BodyGrace   time.Duration `yaml:"body_grace"`
-	BodyMinRate Size          `yaml:"body_min_rate"` // bytes per second
+	ReadHeader  time.Duration `constant:"read_header"`
+	BodyIdle    time.Duration `constant:"body_idle"`
+	BodyGrace   time.Duration `constant:"body_grace"`
+	BodyMinRate Size          `constant:"body_min_rate"` // bytes per second
 	BodyTotal   time.Duration `yaml:"body_total"`
 	KeepAlive   time.Duration `yaml:"keep_alive"`
 }
@@ -159,17 +160,17 @@ type Store struct {
 // Journal configures the settlement journal.
 type Journal struct {
 	Sync         string        `yaml:"sync"` // "interval", "always", "never"
-	Interval     time.Duration `yaml:"interval"`
-	MaxUnsynced  time.Duration `yaml:"max_unsynced"`
-	SegmentBytes Size          `yaml:"segment_bytes"`
+	Interval     time.Duration `constant:"interval"`
+	MaxUnsynced  time.Duration `constant:"max_unsynced"`
+	SegmentBytes Size          `constant:"segment_bytes"`
 }
 
 // Ledger configures how a node borrows money from the store.
 type Ledger struct {
-	LeaseFor   time.Duration `yaml:"lease_for"`
-	LapseAfter time.Duration `yaml:"lapse_after"`
-	SpendFor   time.Duration `yaml:"spend_for"`
-	RecallFor  time.Duration `yaml:"recall_for"`
+	LeaseFor   time.Duration `constant:"lease_for"`
+	LapseAfter time.Duration `constant:"lapse_after"`
+	SpendFor   time.Duration `constant:"spend_for"`
+	RecallFor  time.Duration `constant:"recall_for"`
 	StoreFor   time.Duration `yaml:"store_for"`
 	ApplyEvery time.Duration `yaml:"apply_every"`
 }
@@ -177,48 +178,48 @@ type Ledger struct {
 // Upstream bounds the time and size of providers' responses.
 type Upstream struct {
 	ConnectTimeout         time.Duration `yaml:"connect_timeout"`
-	TLSTimeout             time.Duration `yaml:"tls_timeout"`
+	TLSTimeout             time.Duration `constant:"tls_timeout"`
 	FirstByteTimeout       time.Duration `yaml:"first_byte_timeout"`
 	StreamFirstByteTimeout time.Duration `yaml:"stream_first_byte_timeout"`
-	LeaveAfter             LeaveAfter    `yaml:"leave_after"`
+	LeaveAfter             LeaveAfter    `constant:"leave_after"`
 	IdleTimeout            time.Duration `yaml:"idle_timeout"`
-	LingerTimeout          time.Duration `yaml:"linger_timeout"`
+	LingerTimeout          time.Duration `constant:"linger_timeout"`
 	TotalTimeout           time.Duration `yaml:"total_timeout"`
 	StreamTotalTimeout     time.Duration `yaml:"stream_total_timeout"`
 	MaxResponseBytes       Size          `yaml:"max_response_bytes"`
-	MaxStreamBytes         Size          `yaml:"max_stream_bytes"`
-	SSEMaxLineBytes        Size          `yaml:"sse_max_line_bytes"`
-	MaxHeaderBytes         Size          `yaml:"max_header_bytes"`
-	ConnectionRequests     int64         `yaml:"connection_requests"`
-	ConnectionAge          time.Duration `yaml:"connection_age"`
+	MaxStreamBytes         Size          `constant:"max_stream_bytes"`
+	SSEMaxLineBytes        Size          `constant:"sse_max_line_bytes"`
+	MaxHeaderBytes         Size          `constant:"max_header_bytes"`
+	ConnectionRequests     int64         `constant:"connection_requests"`
+	ConnectionAge          time.Duration `constant:"connection_age"`
 	HTTPClient             string        `yaml:"http_client"` // "own", "standard"
 }
 
 // Stream configures the streams to clients.
 type Stream struct {
-	CommitAfter       time.Duration `yaml:"commit_after"`
+	CommitAfter       time.Duration `constant:"commit_after"`
 	KeepaliveInterval time.Duration `yaml:"keepalive_interval"`
-	WriteStallTimeout time.Duration `yaml:"write_stall_timeout"`
+	WriteStallTimeout time.Duration `constant:"write_stall_timeout"`
 }
 
 // Shaping bounds the work of adapting requests to models: reading files, cutting prompts.
 type Shaping struct {
 	MaxConcurrent        int64         `yaml:"max_concurrent"`
-	MaxConcurrentPerUser int64         `yaml:"max_concurrent_per_user"`
-	MaxWait              time.Duration `yaml:"max_wait"`
-	MaxTime              time.Duration `yaml:"max_time"`
-	MaxCPU               time.Duration `yaml:"max_cpu"`          // of the processes that read the files of one call
+	MaxConcurrentPerUser int64         `constant:"max_concurrent_per_user"`
+	MaxWait              time.Duration `constant:"max_wait"`
+	MaxTime              time.Duration `constant:"max_time"`
+	MaxCPU               time.Duration `constant:"max_cpu"`      // of the processes that read the files of one call
 	MaxMemoryBytes       Size          `yaml:"max_memory_bytes"` // of one such process
 }
 
 // LeaveAfter is after which silence a provider is left while another endpoint can be asked.
 type LeaveAfter struct {
-	Stream          time.Duration `yaml:"stream"`
-	StreamReasoning time.Duration `yaml:"stream_reasoning"`
-	Whole           time.Duration `yaml:"whole"`
-	WholeReasoning  time.Duration `yaml:"whole_reasoning"`
-	Quick           time.Duration `yaml:"quick"`
-	Media           time.Duration `yaml:"media"`
+	Stream          time.Duration `constant:"stream"`
+	StreamReasoning time.Duration `constant:"stream_reasoning"`
+	Whole           time.Duration `constant:"whole"`
+	WholeReasoning  time.Duration `constant:"whole_reasoning"`
+	Quick           time.Duration `constant:"quick"`
+	Media           time.Duration `constant:"media"`
 }
 
 // Relay bounds one call.
@@ -226,23 +227,23 @@ type Relay struct {
 	MaxAttempts         int64         `yaml:"max_attempts"`
 	AttemptBudget       time.Duration `yaml:"attempt_budget"`
 	MaxInFlight         int64         `yaml:"max_in_flight_per_endpoint"`
-	RetryPercent        int64         `yaml:"retry_budget_percent"`
+	RetryPercent        int64         `constant:"retry_budget_percent"`
 	StickyFor           time.Duration `yaml:"sticky_for"` // 0: conversations do not stay at an endpoint
 	SliceTokens         int64         `yaml:"slice_tokens"`
-	HostedCalls         int64         `yaml:"hosted_calls"`
-	DefaultOutputTokens int64         `yaml:"default_output_tokens"`
+	HostedCalls         int64         `constant:"hosted_calls"`
+	DefaultOutputTokens int64         `constant:"default_output_tokens"`
 }
 
 // Health configures when failing endpoints are not used, and for how long.
 type Health struct {
-	CoolDownAfter int64         `yaml:"cool_down_after"`
-	CoolDown      time.Duration `yaml:"cool_down"`
-	MaxCoolDown   time.Duration `yaml:"max_cool_down"`
-	EjectAfter    int64         `yaml:"eject_after"`
-	Ejection      time.Duration `yaml:"ejection"`
-	MaxEjection   time.Duration `yaml:"max_ejection"`
-	SaveEvery     time.Duration `yaml:"save_every"`
-	KeepHours     time.Duration `yaml:"keep_hours"` // what is known of endpoints by the hour
+	CoolDownAfter int64         `constant:"cool_down_after"`
+	CoolDown      time.Duration `constant:"cool_down"`
+	MaxCoolDown   time.Duration `constant:"max_cool_down"`
+	EjectAfter    int64         `constant:"eject_after"`
+	Ejection      time.Duration `constant:"ejection"`
+	MaxEjection   time.Duration `constant:"max_ejection"`
+	SaveEvery     time.Duration `constant:"save_every"`
+	KeepHours     time.Duration `constant:"keep_hours"` // what is known of endpoints by the hour
 }
 
 // SignIn decides who may sign in with a browser.
@@ -287,7 +288,7 @@ type Notify struct {
 	Threshold      Decimal       `yaml:"threshold"`
 	CheckEvery     time.Duration `yaml:"check_every"`
 	MailsPerMinute int64         `yaml:"mails_per_minute"`
-	TestsPerDay    int64         `yaml:"tests_per_day"`
+	TestsPerDay    int64         `constant:"tests_per_day"`
 }
 
 // Payments configures how people pay for their wallets.
@@ -296,9 +297,9 @@ type Payments struct {
 	Min         Decimal       `yaml:"min"`      // rubles, like all amounts
 	Max         Decimal       `yaml:"max"`
 	Amounts     []string      `yaml:"amounts"` // that the page offers
-	MaxOpen     int64         `yaml:"max_open"`
+	MaxOpen     int64         `constant:"max_open"`
 	Description string        `yaml:"description"`
-	Poll        time.Duration `yaml:"poll"`
+	Poll        time.Duration `constant:"poll"`
 	AutoTopUp   AutoTopUp     `yaml:"auto_top_up"`
 	YooKassa    YooKassa      `yaml:"yookassa"`
 }
@@ -341,8 +342,8 @@ type Invoices struct {
 	Min          Decimal       `yaml:"min"`      // rubles of an invoice
 	Max          Decimal       `yaml:"max"`
 	ExpireAfter  time.Duration `yaml:"expire_after"`
-	MaxOpen      int64         `yaml:"max_open"`
-	MaxPerDay    int64         `yaml:"max_per_day"`
+	MaxOpen      int64         `constant:"max_open"`
+	MaxPerDay    int64         `constant:"max_per_day"`
 }
 
 // Seller is who gets the money of invoices.
@@ -403,16 +404,16 @@ type FreeModels struct {
 // Idempotency bounds what is stored for requests with an Idempotency-Key.
 type Idempotency struct {
 	KeepFor           time.Duration `yaml:"keep_for"`
-	MaxAnswerBytes    Size          `yaml:"max_answer_bytes"`
-	MaxAnswersPerUser int64         `yaml:"max_answers_per_user"`
+	MaxAnswerBytes    Size          `constant:"max_answer_bytes"`
+	MaxAnswersPerUser int64         `constant:"max_answers_per_user"`
 	MaxBytesPerUser   Size          `yaml:"max_bytes_per_user"`
 }
 
 // Responses bounds the stored responses: those of requests without store: false.
 type Responses struct {
 	Retention       time.Duration `yaml:"retention"` // 0: nothing is stored
-	MaxInputBytes   Size          `yaml:"max_input_bytes"`
-	MaxPerUser      int64         `yaml:"max_per_user"`
+	MaxInputBytes   Size          `constant:"max_input_bytes"`
+	MaxPerUser      int64         `constant:"max_per_user"`
 	MaxBytesPerUser Size          `yaml:"max_bytes_per_user"`
 	MaxBackground   int64         `yaml:"max_background_per_user"` // at a time, on one node
 }
@@ -426,10 +427,10 @@ type Fetch struct {
 	AllowClientMedia   []string `yaml:"allow_client_media"`
 	AllowCallbacks     []string `yaml:"allow_callbacks"`
 
-	ConnectTimeout   time.Duration `yaml:"connect_timeout"`
-	FirstByteTimeout time.Duration `yaml:"first_byte_timeout"`
-	IdleTimeout      time.Duration `yaml:"idle_timeout"`
-	TotalTimeout     time.Duration `yaml:"total_timeout"`
+	ConnectTimeout   time.Duration `constant:"connect_timeout"`
+	FirstByteTimeout time.Duration `constant:"first_byte_timeout"`
+	IdleTimeout      time.Duration `constant:"idle_timeout"`
+	TotalTimeout     time.Duration `constant:"total_timeout"`
 	MaxBytes         Size          `yaml:"max_bytes"`
 }
 
@@ -437,21 +438,21 @@ type Fetch struct {
 type Batches struct {
 	Keep          string        `yaml:"keep"`   // "folder", "s3"
 	Folder        string        `yaml:"folder"` // "": files in the data directory
-	MinFreeBytes  Size          `yaml:"min_free_bytes"`
+	MinFreeBytes  Size          `constant:"min_free_bytes"`
 	S3            S3            `yaml:"s3"`
-	Window        time.Duration `yaml:"window"`
+	Window        time.Duration `constant:"window"`
 	KeepFor       time.Duration `yaml:"keep_for"`     // of files
 	ForgetAfter   time.Duration `yaml:"forget_after"` // of batches, after their end
 	MaxFileBytes  Size          `yaml:"max_file_bytes"`
-	MaxLineBytes  Size          `yaml:"max_line_bytes"`
-	MaxRequests   int64         `yaml:"max_requests"`
-	MaxFiles      int64         `yaml:"max_files_per_user"`
+	MaxLineBytes  Size          `constant:"max_line_bytes"`
+	MaxRequests   int64         `constant:"max_requests"`
+	MaxFiles      int64         `constant:"max_files_per_user"`
 	MaxBytes      Size          `yaml:"max_bytes_per_user"`
 	MaxActive     int64         `yaml:"max_active_per_user"`
 	AtOnce        int64         `yaml:"at_once"`
-	AtOncePerUser int64         `yaml:"at_once_per_user"`
-	Tries         int64         `yaml:"tries"`
-	LostAfter     time.Duration `yaml:"lost_after"` // how long a provider has to show a batch whose creation it did not answer
+	AtOncePerUser int64         `constant:"at_once_per_user"`
+	Tries         int64         `constant:"tries"`
+	LostAfter     time.Duration `constant:"lost_after"` // how long a provider has to show a batch whose creation it did not answer
 }
 
 // Export configures where files of calls go.
@@ -464,20 +465,20 @@ type Export struct {
 // VideoJobs bounds video jobs, and configures where videos are stored.
 type VideoJobs struct {
 	MaxActive       int64         `yaml:"max_active_per_user"`
-	MaxAge          time.Duration `yaml:"max_age"`
-	AcceptWithin    time.Duration `yaml:"accept_within"` // of a stored job, whose node may have died
-	LostAfter       time.Duration `yaml:"lost_after"`    // of a submission without a clear answer
-	FirstPoll       time.Duration `yaml:"first_poll"`
-	MostPoll        time.Duration `yaml:"most_poll"`
-	AtOnce          int64         `yaml:"at_once"`        // running jobs of one node at a time
-	Retention       time.Duration `yaml:"retention"`      // of videos, after completion
-	ForgetAfter     time.Duration `yaml:"forget_after"`   // of jobs, after their end
-	CopiesAtOnce    int64         `yaml:"copies_at_once"` // of one node, in addition to at_once
-	Keep            string        `yaml:"keep"`           // "provider", "folder", "s3"
-	CopyTimeout     time.Duration `yaml:"copy_timeout"`
+	MaxAge          time.Duration `constant:"max_age"`
+	AcceptWithin    time.Duration `constant:"accept_within"` // of a stored job, whose node may have died
+	LostAfter       time.Duration `constant:"lost_after"`    // of a submission without a clear answer
+	FirstPoll       time.Duration `constant:"first_poll"`
+	MostPoll        time.Duration `constant:"most_poll"`
+	AtOnce          int64         `yaml:"at_once"`            // running jobs of one node at a time
+	Retention       time.Duration `yaml:"retention"`          // of videos, after completion
+	ForgetAfter     time.Duration `yaml:"forget_after"`       // of jobs, after their end
+	CopiesAtOnce    int64         `constant:"copies_at_once"` // of one node, in addition to at_once
+	Keep            string        `yaml:"keep"`               // "provider", "folder", "s3"
+	CopyTimeout     time.Duration `constant:"copy_timeout"`
 	MaxContentBytes Size          `yaml:"max_content_bytes"`
 	Folder          string        `yaml:"folder"` // "": content in the data directory
-	MinFreeBytes    Size          `yaml:"min_free_bytes"`
+	MinFreeBytes    Size          `constant:"min_free_bytes"`
 	S3              S3            `yaml:"s3"`
 	Callbacks       Callbacks     `yaml:"callbacks"`
 }
@@ -499,14 +500,14 @@ type S3 struct {
 	SecretKey    Secret `yaml:"secret_key"`
 	SessionToken Secret `yaml:"session_token"`
 	VirtualHost  bool   `yaml:"virtual_host"`
-	PartBytes    Size   `yaml:"part_bytes"`
+	PartBytes    Size   `constant:"part_bytes"`
 }
 
 // Callbacks configures the delivery of events to callback addresses.
 type Callbacks struct {
-	Timeout time.Duration `yaml:"timeout"`
-	AtOnce  int64         `yaml:"at_once"`
-	Poll    time.Duration `yaml:"poll"`
+	Timeout time.Duration `constant:"timeout"`
+	AtOnce  int64         `constant:"at_once"`
+	Poll    time.Duration `constant:"poll"`
 	KeepFor time.Duration `yaml:"keep_for"`
 }
 
@@ -537,11 +538,11 @@ type PriceLists struct {
 	Publish     string        `yaml:"publish"`  // "by_hand", "within_bounds"
 	MaxDrop     Decimal       `yaml:"max_drop"` // fractions
 	MaxRise     Decimal       `yaml:"max_rise"`
-	MaxGone     Decimal       `yaml:"max_gone"`
-	MaxNew      Decimal       `yaml:"max_new"`
-	StaleAfter  time.Duration `yaml:"stale_after"`
-	Timeout     time.Duration `yaml:"timeout"`
-	MaxBytes    Size          `yaml:"max_bytes"` // of one list
+	MaxGone     Decimal       `constant:"max_gone"`
+	MaxNew      Decimal       `constant:"max_new"`
+	StaleAfter  time.Duration `constant:"stale_after"`
+	Timeout     time.Duration `constant:"timeout"`
+	MaxBytes    Size          `constant:"max_bytes"` // of one list
 	ModelsDev   string        `yaml:"models_dev_url"`
 	LiteLLM     string        `yaml:"litellm_url"`
 	Portkey     string        `yaml:"portkey_url"` // {file} is replaced by the name of a file
@@ -706,14 +707,14 @@ type Tracing struct {
 	PassTo       []string      `yaml:"pass_to"`       // ids of providers
 	Content      bool          `yaml:"content"`       // spans have prompts and answers
 	ContentBytes Size          `yaml:"content_bytes"` // of each
-	QueueBytes   Size          `yaml:"queue_bytes"`
-	Timeout      time.Duration `yaml:"timeout"`
+	QueueBytes   Size          `constant:"queue_bytes"`
+	Timeout      time.Duration `constant:"timeout"`
 }
 
 // Runtime configures the Go runtime.
 type Runtime struct {
 	MemoryLimit Memory `yaml:"memory_limit"` // 0: none
-	GOGC        int64  `yaml:"gogc"`
+	GOGC        int64  `constant:"gogc"`
 }
 
 // Off, as an address, disables a listener.

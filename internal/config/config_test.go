@@ -178,7 +178,7 @@ func TestPrecedence(t *testing.T) {
 	t.Parallel()
 	file := write(t, "server:\n  listen: 127.0.0.1:1001\n  admin_listen: 127.0.0.1:1002\n  shutdown_delay: 1s\ndata_dir: from-file\n")
 	vars := env("WEIR_SERVER_LISTEN", "127.0.0.1:2001", "WEIR_SERVER_ADMIN_LISTEN", "off", "WEIR_SERVER_LIMITS_MAX_BODY_BYTES", "2MiB",
-		"WEIR_SERVER_TRUSTED_PROXIES", "10.0.0.0/8, 192.0.2.1", "WEIR_BUILTIN", "groq", "WEIR_LOG_ACCESS", "false", "WEIR_JOURNAL_INTERVAL", "20ms",
+		"WEIR_SERVER_TRUSTED_PROXIES", "10.0.0.0/8, 192.0.2.1", "WEIR_BUILTIN", "groq", "WEIR_LOG_ACCESS", "false", "WEIR_LEDGER_STORE_FOR", "20ms",
 		"WEIR_RELAY_MAX_ATTEMPTS", "3", "WEIR_PRICING_RUB_PER_USD", "92.5")
 	c, err := config.Load(file, vars, config.Overlay{"server.listen": "127.0.0.1:3001", "relay.slice_tokens": "77"})
 	if err != nil {
@@ -188,7 +188,7 @@ func TestPrecedence(t *testing.T) {
 	want.Server.Listen, want.Server.AdminListen, want.Server.ShutdownDelay, want.DataDir = "127.0.0.1:3001", "off", time.Second, "from-file"
 	want.Server.Limits.MaxBodyBytes, want.Server.TrustedProxies = 2<<20, []string{"10.0.0.0/8", "192.0.2.1"}
 	want.Builtin, want.Log.Access = config.Builtin{Only: []string{"groq"}}, false
-	want.Journal.Interval, want.Relay.MaxAttempts, want.Relay.SliceTokens, want.Pricing.RubPerUSD = 20*time.Millisecond, 3, 77, "92.5"
+	want.Ledger.StoreFor, want.Relay.MaxAttempts, want.Relay.SliceTokens, want.Pricing.RubPerUSD = 20*time.Millisecond, 3, 77, "92.5"
 	if d := cmp.Diff(want, c, same); d != "" {
 		t.Error(d)
 	}
@@ -215,7 +215,7 @@ func TestErrors(t *testing.T) {
 		{"mapping for a text", "data_dir: {a: b}", `weir.yaml:1: data_dir must be text, not a mapping`},
 		{"bool for a text", "data_dir: true", `weir.yaml:1: data_dir must be text, not true`},
 		{"no duration", "server:\n  drain_timeout: 30", `weir.yaml:2: server.drain_timeout: "30" is not a duration`},
-		{"negative duration", "stream:\n  commit_after: -1s", `weir.yaml:2: stream.commit_after: the duration "-1s" is negative`},
+		{"negative duration", "stream:\n  keepalive_interval: -1s", `weir.yaml:2: stream.keepalive_interval: the duration "-1s" is negative`},
 		{"no size", "runtime:\n  memory_limit: 1.5GiB", `weir.yaml:2: runtime.memory_limit: "1.5GiB" is not a size`},
 		{"a size that cannot be auto", "server: {limits: {max_body_bytes: auto}}", `server.limits.max_body_bytes: "auto" is not a size`},
 		{"no bool", "log:\n  access: yes please", `weir.yaml:2: log.access: "yes please" is neither true nor false`},
@@ -224,15 +224,14 @@ func TestErrors(t *testing.T) {
 		{"broken yaml", "server:\n\tlisten: x", `weir.yaml: line 2`},
 		{"zero rate", "pricing:\n  rub_per_usd: 0", `weir.yaml:2: pricing.rub_per_usd: rub_per_usd must be`},
 		{"not one of", "journal:\n  sync: sometimes", `weir.yaml:2: journal.sync: "sometimes" is not one of interval, always, never`},
-		{"segments too small", "journal:\n  segment_bytes: 1MiB", `weir.yaml:2: journal.segment_bytes: it must be at least 2MiB, so that the largest record fits`},
 		{"no address", "server:\n  listen: localhost", `weir.yaml:2: server.listen: "localhost" is not an address`},
 		{"both listeners alike", "server: {listen: \"127.0.0.1:1\", admin_listen: \"127.0.0.1:1\"}", `server.admin_listen: it must differ`},
 		{"no prefix", "server:\n  trusted_proxies: [home]", `weir.yaml:2: server.trusted_proxies: "home" is neither`},
 		{"another store", "store:\n  dsn: mysql://u:geheim@h/d", `weir.yaml:2: store.dsn: the store "mysql" is not supported`},
-		{"zero limit", "server:\n  limits: {max_headers: 0}", `server.limits.max_headers: it must be above 0`},
+		{"zero limit", "server:\n  limits: {max_connections: 0}", `server.limits.max_connections: it must be above 0`},
 		{"silence of a family", "families:\n  - models: [m]\n    facts: {first_byte_timeout: 360s}", `families[0]: first_byte_timeout and leave_after must be shorter than relay.attempt_budget (6m0s)`},
 		{"silence of a provider", "relay: {attempt_budget: 301s}\nproviders:\n  - id: p\n    base_url: http://localhost:1/v1\n    facts: {leave_after: 302s}\n    models: []", `providers[0]: provider "p": first_byte_timeout and leave_after must be shorter than relay.attempt_budget (5m1s)`},
-		{"lapse before lease", "ledger:\n  lapse_after: 10s", `weir.yaml:2: ledger.lapse_after: it must be longer`},
+		{"the first byte after the last attempt", "relay:\n  attempt_budget: 10s", `weir.yaml:2: relay.attempt_budget: it must be longer`},
 		{"unknown built-in", "builtin: [opnai]", `weir.yaml:1: builtin: there is no built-in provider "opnai"; did you mean openai?`},
 		{"provider without id", "providers:\n- base_url: http://h", `weir.yaml:2: providers[0]: it has no id`},
 		{"provider without address", "providers:\n- id: p", `weir.yaml:2: providers[0]: the provider "p" needs base_url`},
@@ -290,8 +289,8 @@ func TestErrorsAreShownTogether(t *testing.T) {
 				":20: providers[3].models[0].prices.prompt", ":21: provider \"d\", model \"v/z\": the tier", ":22: provider \"d\", model \"v/m\": the region",
 				":24: models[0]: model \"v/w\": the type", ":25: models[1].context_length", ":26: models[2].created", ":28: models[4].id", ":31: families[1]: it names no models"}},
 		"rules and the catalog":                   {"log: {level: loud}\n" + provider + "  models:\n  - {id: m, prices: {prompt: 1, completion: 1}}", []string{"log.level", `model "m"`}},
-		"a rule that compares with what is wrong": {"ledger:\n  lease_for: 5\n  lapse_after: 10s", []string{":2: ledger.lease_for"}},
-		"a rule that compares with a misspelling": {"ledger:\n  lease_fro: 5s\n  lapse_after: 10s", []string{":2: there is no key"}},
+		"a rule that compares with what is wrong": {"sign_in:\n  session_idle: 5\n  session_max: 10s", []string{":2: sign_in.session_idle"}},
+		"a rule that compares with a misspelling": {"sign_in:\n  session_idel: 5s\n  session_max: 10s", []string{":2: there is no key"}},
 		"across sections":                         {"upstream: {first_byte_timeout: 5, stream_first_byte_timeout: 5}\nrelay: {attempt_budget: 10s}", []string{"upstream.first_byte", "upstream.stream_first"}},
 		"an address that is none":                 {"providers:\n- id: p\n  base_url: [a]\n  dialect: opneai", []string{":3: providers[0].base_url", ":4: providers[0].dialect"}},
 		"an address that is misspelt":             {"providers:\n- id: p\n  base_ulr: http://h\n", []string{":3: there is no key"}},

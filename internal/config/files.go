@@ -44,10 +44,7 @@ func (k *checker) fetch() {
 			k.fail("fetch."+x.name, "%w", err)
 		}
 	}
-	k.allPositive("fetch", []setting{
-		{"connect_timeout", int64(f.ConnectTimeout)}, {"first_byte_timeout", int64(f.FirstByteTimeout)}, {"idle_timeout", int64(f.IdleTimeout)},
-		{"total_timeout", int64(f.TotalTimeout)}, {"max_bytes", int64(f.MaxBytes)},
-	})
+	k.positive("fetch.max_bytes", int64(f.MaxBytes))
 }
 
 type setting struct {
@@ -65,29 +62,22 @@ func (k *checker) video() {
 	v := &k.c.Video
 	k.oneOf("video.keep", v.Keep, KeepProvider, KeepFolder, KeepS3)
 	k.allPositive("video", []setting{
-		{"max_active_per_user", v.MaxActive}, {"max_age", int64(v.MaxAge)}, {"accept_within", int64(v.AcceptWithin)}, {"lost_after", int64(v.LostAfter)}, {"first_poll", int64(v.FirstPoll)}, {"most_poll", int64(v.MostPoll)},
-		{"at_once", v.AtOnce}, {"retention", int64(v.Retention)}, {"forget_after", int64(v.ForgetAfter)}, {"copies_at_once", v.CopiesAtOnce}, {"copy_timeout", int64(v.CopyTimeout)}, {"max_content_bytes", int64(v.MaxContentBytes)},
-		{"callbacks.timeout", int64(v.Callbacks.Timeout)}, {"callbacks.at_once", v.Callbacks.AtOnce}, {"callbacks.poll", int64(v.Callbacks.Poll)},
+		{"max_active_per_user", v.MaxActive},
+		{"at_once", v.AtOnce}, {"retention", int64(v.Retention)}, {"forget_after", int64(v.ForgetAfter)}, {"max_content_bytes", int64(v.MaxContentBytes)},
 		{"callbacks.keep_for", int64(v.Callbacks.KeepFor)},
 	})
-	if v.MostPoll < v.FirstPoll {
-		k.fail("video.most_poll", "it must not be less than first_poll (%s)", v.FirstPoll)
-	}
-	k.bucket("video", &v.S3, v.Keep == KeepS3, v.MaxContentBytes)
+	k.bucket("video", &v.S3, v.Keep == KeepS3)
 }
 
-// Bounds of the parts of an upload. The lower one is from "Amazon S3 multipart upload limits"; the upper one limits the memory that a part
-// takes.
-const leastPart, mostPart = 5 << 20, 1 << 30
+// mostParts is how many parts an upload may have at Amazon and others.
+const mostParts = 10_000
 
-// bucket checks the bucket of a part of the configuration, whose largest file has so many bytes.
-func (k *checker) bucket(path string, s *S3, used bool, largest Size) {
+// PartFor is the size of the parts of an upload: the usual one, or what the largest file needs.
+func (s *S3) PartFor(largest Size) int64 { return int64(max(s.PartBytes, largest/(mostParts-1))) }
+
+// bucket checks the bucket of a part of the configuration.
+func (k *checker) bucket(path string, s *S3, used bool) {
 	path += ".s3."
-	if s.PartBytes < leastPart || s.PartBytes > mostPart {
-		k.fail(path+"part_bytes", "it must be from 5MiB to 1GiB")
-	} else if largest/s.PartBytes >= 10_000 {
-		k.fail(path+"part_bytes", "it is too small for files of %s, which may have 10,000 parts", largest)
-	}
 	if !isPrefix(s.Prefix) {
 		k.fail(path+"prefix", "it must be letters, digits, -, _, . and /, and not begin with a slash, such as weir/")
 	}
@@ -111,15 +101,15 @@ func (k *checker) batch() {
 	b, v := &k.c.Batch, &k.c.Video
 	k.oneOf("batch.keep", b.Keep, KeepFolder, KeepS3)
 	k.allPositive("batch", []setting{
-		{"window", int64(b.Window)}, {"keep_for", int64(b.KeepFor)}, {"forget_after", int64(b.ForgetAfter)}, {"max_file_bytes", int64(b.MaxFileBytes)},
-		{"max_line_bytes", int64(b.MaxLineBytes)}, {"max_requests", b.MaxRequests}, {"max_files_per_user", b.MaxFiles}, {"max_bytes_per_user", int64(b.MaxBytes)},
-		{"max_active_per_user", b.MaxActive}, {"at_once", b.AtOnce}, {"at_once_per_user", b.AtOncePerUser}, {"tries", b.Tries}, {"lost_after", int64(b.LostAfter)},
+		{"keep_for", int64(b.KeepFor)}, {"forget_after", int64(b.ForgetAfter)}, {"max_file_bytes", int64(b.MaxFileBytes)},
+		{"max_bytes_per_user", int64(b.MaxBytes)},
+		{"max_active_per_user", b.MaxActive}, {"at_once", b.AtOnce},
 	})
-	k.bucket("batch", &b.S3, b.Keep == KeepS3, b.MaxFileBytes*4)
+	k.bucket("batch", &b.S3, b.Keep == KeepS3)
 	// Each deletes what is old in its own place.
 	e := &k.c.Export
 	k.oneOf("export.keep", e.Keep, KeepFolder, KeepS3)
-	k.bucket("export", &e.S3, e.Keep == KeepS3, 0)
+	k.bucket("export", &e.S3, e.Keep == KeepS3)
 	shared := []struct {
 		part, what string
 		*S3

@@ -27,29 +27,37 @@ func TestAllowed(t *testing.T) {
 	}
 }
 
+// A file of the largest size has at most 10,000 parts.
+func TestPartsOfUploads(t *testing.T) {
+	t.Parallel()
+	bucket := config.Default().Video.S3
+	for largest, want := range map[config.Size]int64{0: 8 << 20, 2 << 30: 8 << 20, 100 << 30: 10_738_492} {
+		if got := bucket.PartFor(largest); got != want || int64(largest)/got >= 10_000 {
+			t.Errorf("files of %s have parts of %d bytes, want %d", largest, got, want)
+		}
+	}
+}
+
 func TestErrorsOfFiles(t *testing.T) {
 	t.Parallel()
 	const bucket = "video:\n  keep: s3\n  s3: {endpoint: https://s.example, region: r, bucket: b, access_key: a, secret_key: geheim}\n"
 	cases := map[string]struct{ text, want string }{
-		"no host":                 {"fetch:\n  allow_callbacks: [\"http://x\"]", `weir.yaml:2: fetch.allow_callbacks: "http://x" is not a host, address or network`},
-		"no client's host":        {"fetch:\n  allow_client_media: [\"x:1\"]", `weir.yaml:2: fetch.allow_client_media: "x:1" is not a host`},
-		"no provider's host":      {"fetch:\n  allow_provider_media: [\"x:1\"]", `weir.yaml:2: fetch.allow_provider_media: "x:1" is not a host`},
-		"the one list":            {"fetch:\n  allow: [localhost]", `weir.yaml:2: fetch.allow: this list became three: allow_provider_media (files that providers name), allow_client_media`},
-		"no time":                 {"fetch:\n  idle_timeout: 0s", `weir.yaml:2: fetch.idle_timeout: it must be above 0`},
-		"no place":                {"video:\n  keep: ftp", `weir.yaml:2: video.keep: "ftp" is not one of provider, folder, s3`},
-		"no jobs":                 {"video:\n  max_active_per_user: 0", `weir.yaml:2: video.max_active_per_user: it must be above 0`},
-		"polls that grow shorter": {"video:\n  first_poll: 1m", `video.most_poll: it must not be less than first_poll (1m0s)`},
-		"callbacks of no time":    {"video:\n  callbacks:\n    timeout: 0s", `weir.yaml:3: video.callbacks.timeout: it must be above 0`},
-		"small parts":             {"video:\n  s3:\n    part_bytes: 1MiB", `weir.yaml:3: video.s3.part_bytes: it must be from 5MiB to 1GiB`},
-		"too many parts":          {"video:\n  max_content_bytes: 100GiB", `video.s3.part_bytes: it is too small for files of 100GiB`},
-		"prefix":                  {"video:\n  s3:\n    prefix: /x", `weir.yaml:3: video.s3.prefix: it must be letters`},
-		"prefix that climbs":      {"video:\n  s3:\n    prefix: a/../b/", `weir.yaml:3: video.s3.prefix: it must be letters`},
-		"no bucket":               {"video:\n  keep: s3", `video.s3.bucket: it is required when video.keep is s3`},
-		"no endpoint":             {strings.Replace(bucket, "https://s.example", "s.example", 1), `weir.yaml:3: video.s3.endpoint: it must be an address without a path`},
-		"endpoint with a path":    {strings.Replace(bucket, "s.example", "s.example/bucket", 1), `weir.yaml:3: video.s3.endpoint: it must be an address without a path`},
-		"no secret":               {strings.Replace(bucket, "geheim", `""`, 1), `weir.yaml:3: video.s3.secret_key: it is required`},
-		"exports with files":      {"batch: {folder: x}\nexport: {folder: x}", `export.folder: it must not be the folder of files or videos`},
-		"mistyped":                {"video:\n  s3:\n    buckt: x", `weir.yaml:3: there is no key "buckt" in video.s3; did you mean bucket?`},
+		"no host":              {"fetch:\n  allow_callbacks: [\"http://x\"]", `weir.yaml:2: fetch.allow_callbacks: "http://x" is not a host, address or network`},
+		"no client's host":     {"fetch:\n  allow_client_media: [\"x:1\"]", `weir.yaml:2: fetch.allow_client_media: "x:1" is not a host`},
+		"no provider's host":   {"fetch:\n  allow_provider_media: [\"x:1\"]", `weir.yaml:2: fetch.allow_provider_media: "x:1" is not a host`},
+		"the one list":         {"fetch:\n  allow: [localhost]", `weir.yaml:2: fetch.allow: this list became three: allow_provider_media (files that providers name), allow_client_media`},
+		"no size":              {"fetch:\n  max_bytes: 0", `weir.yaml:2: fetch.max_bytes: it must be above 0`},
+		"no place":             {"video:\n  keep: ftp", `weir.yaml:2: video.keep: "ftp" is not one of provider, folder, s3`},
+		"no jobs":              {"video:\n  max_active_per_user: 0", `weir.yaml:2: video.max_active_per_user: it must be above 0`},
+		"callbacks of no time": {"video:\n  callbacks:\n    keep_for: 0s", `weir.yaml:3: video.callbacks.keep_for: it must be above 0`},
+		"prefix":               {"video:\n  s3:\n    prefix: /x", `weir.yaml:3: video.s3.prefix: it must be letters`},
+		"prefix that climbs":   {"video:\n  s3:\n    prefix: a/../b/", `weir.yaml:3: video.s3.prefix: it must be letters`},
+		"no bucket":            {"video:\n  keep: s3", `video.s3.bucket: it is required when video.keep is s3`},
+		"no endpoint":          {strings.Replace(bucket, "https://s.example", "s.example", 1), `weir.yaml:3: video.s3.endpoint: it must be an address without a path`},
+		"endpoint with a path": {strings.Replace(bucket, "s.example", "s.example/bucket", 1), `weir.yaml:3: video.s3.endpoint: it must be an address without a path`},
+		"no secret":            {strings.Replace(bucket, "geheim", `""`, 1), `weir.yaml:3: video.s3.secret_key: it is required`},
+		"exports with files":   {"batch: {folder: x}\nexport: {folder: x}", `export.folder: it must not be the folder of files or videos`},
+		"mistyped":             {"video:\n  s3:\n    buckt: x", `weir.yaml:3: there is no key "buckt" in video.s3; did you mean bucket?`},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -26,8 +26,6 @@ func (k *checker) invoices() {
 	if least <= 0 || most < least || most > 100_000_000*money.Ruble {
 		k.fail("invoices.max", "invoices must be from min, above 0, to max, at least min and at most 100000000")
 	}
-	k.positive("invoices.max_open", v.MaxOpen)
-	k.positive("invoices.max_per_day", v.MaxPerDay)
 	if v.ExpireAfter < time.Hour || v.ExpireAfter > 365*24*time.Hour {
 		k.fail("invoices.expire_after", "it must be from 1h to 8760h, a year")
 	}

@@ -45,7 +45,6 @@ func TestInvoices(t *testing.T) {
 		{`number_prefix: W-`, `min: "0"`, "invoices.max"},
 		{`number_prefix: W-`, `max: "1.001"`, "invoices.max"},
 		{`number_prefix: W-`, `expire_after: 1m`, "invoices.expire_after"},
-		{`number_prefix: W-`, `max_open: 0`, "invoices.max_open"},
 		{`number_prefix: W-`, `line: ""`, "invoices.line"},
 		{"invoices:", "pricing:\n  vat: {mode: included, percent: 20}\ninvoices:", "invoices.vat"},
 		{"invoices:", "pricing:\n  vat: {mode: on_top, percent: 20}\ninvoices:", "invoices.vat"},

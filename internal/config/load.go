@@ -125,6 +125,7 @@ func (c Config) parse(path string, data []byte, env Lookup, overlay Overlay) (Co
 	if errs := append(l.errs, k.errs...); len(errs) > 0 {
 		return Config{}, joined(errs)
 	}
+	c.warnings = l.warnings
 	return c, nil
 }
 
@@ -145,6 +146,8 @@ type loader struct {
 	errs   []error
 	failed []string // paths of what could not be read; "": the whole
 	meant  []string // paths that misspelt keys were probably for
+
+	warnings []string
 
 	forCommand bool // see LoadForCommand
 }
@@ -184,7 +187,11 @@ func (l *loader) decode(n *yaml.Node, v reflect.Value, path string) {
 		l.scalarNode(n, v, path)
 	case v.Kind() == reflect.Struct:
 		l.mapping(n, path, func(key, value *yaml.Node, path string) {
-			field, names := fieldNamed(v, key.Value)
+			field, constant, names := fieldNamed(v, key.Value)
+			if constant {
+				l.constant(l.at(key), path, field)
+				return
+			}
 			if !field.IsValid() && replaced[path] != "" {
 				l.fail(l.at(key), path, "%s: %s", path, replaced[path])
 				return
@@ -412,27 +419,38 @@ func splitList(text string) []string {
 	return out
 }
 
-// fieldNamed finds the field of a struct by its yaml name. If there is none, it lists all names for a suggestion.
-func fieldNamed(v reflect.Value, name string) (field reflect.Value, names []string) {
-	all := yamlNames(v.Type())
-	if i := slices.Index(all, name); i >= 0 && name != "" {
-		return v.Field(i), nil
+// fieldNamed finds the field of a struct by its name in the file, and says whether it is a scalar that cannot be set. If there is none, it lists all
+// names for a suggestion.
+func fieldNamed(v reflect.Value, name string) (field reflect.Value, constant bool, names []string) {
+	all := keysOf(v.Type())
+	if i := slices.IndexFunc(all, func(f named) bool { return f.name == name }); i >= 0 && name != "" {
+		return v.Field(i), all[i].constant && SettableConstants == "" && isScalar(v.Field(i).Type()), nil
 	}
-	return field, slices.DeleteFunc(slices.Clone(all), func(n string) bool { return n == "" })
+	for _, f := range all {
+		if f.name != "" && !f.constant {
+			names = append(names, f.name)
+		}
+	}
+	return field, false, names
 }
 
-var yamlNamesOf sync.Map // reflect.Type -> []string, because a large catalog asks for the same few types thousands of times
+// named is the name of a field in the file; "": it has none.
+type named struct {
+	name     string
+	constant bool
+}
 
-// yamlNames returns the yaml name of each field of a struct; "": it has none.
-func yamlNames(t reflect.Type) []string {
-	if names, ok := yamlNamesOf.Load(t); ok {
-		return names.([]string)
+var fieldNames sync.Map // reflect.Type -> []named, because a large catalog asks for the same few types thousands of times
+
+func keysOf(t reflect.Type) []named {
+	if names, ok := fieldNames.Load(t); ok {
+		return names.([]named)
 	}
-	names := make([]string, t.NumField())
+	names := make([]named, t.NumField())
 	for i := range names {
-		names[i], _, _ = strings.Cut(t.Field(i).Tag.Get("yaml"), ",")
+		names[i].name, names[i].constant = fieldName(t.Field(i))
 	}
-	yamlNamesOf.Store(t, names)
+	fieldNames.Store(t, names)
 	return names
 }
 
@@ -454,6 +472,15 @@ func (l *loader) environment(v reflect.Value) {
 	eachVariable(v, "", func(path string, field reflect.Value) {
 		if text, _ := l.env(Variable(path)); text != "" { // many deployments set variables to "" instead of leaving them out
 			l.override(position{by: Variable(path)}, path, field, text)
+		}
+	})
+	eachConstant(v, func(path string, field reflect.Value) {
+		switch text, _ := l.env(Variable(path)); {
+		case text == "":
+		case SettableConstants != "":
+			l.override(position{by: Variable(path)}, path, field, text)
+		default:
+			l.constant(position{by: Variable(path)}, path, field)
 		}
 	})
 }
@@ -493,12 +520,13 @@ func (l *loader) overlay(c *Config, path, text string) {
 	v := reflect.ValueOf(c).Elem()
 	for name := range strings.SplitSeq(path, ".") {
 		var names []string
+		var constant bool
 		if v.Kind() != reflect.Struct || isScalar(v.Type()) {
 			v = reflect.Value{}
 		} else {
-			v, names = fieldNamed(v, name)
+			v, constant, names = fieldNamed(v, name)
 		}
-		if !v.IsValid() {
+		if !v.IsValid() || constant {
 			l.fail(position{by: "a flag"}, path, "there is no setting %q%s", path, suggestion(name, names))
 			return
 		}

@@ -32,9 +32,6 @@ func (k *checker) notify() {
 	if n.MailsPerMinute < 1 || n.MailsPerMinute > mostMailsPerMinute {
 		k.fail("notifications.mails_per_minute", "it must be from 1 to %d", mostMailsPerMinute)
 	}
-	if n.TestsPerDay < 0 {
-		k.fail("notifications.tests_per_day", "it must not be below 0; 0 allows no tests")
-	}
 }
 
 // Defaults are the switches without a choice of the person's. It is only called of a configuration that is valid.

@@ -15,13 +15,12 @@ type OwnKeys struct {
 	Fee            string   `yaml:"fee"`       // "5%": a share of the price; "0.1": rubles a call
 	Providers      []string `yaml:"providers"` // slugs; none: those that the operator has credentials of
 	MaxPerAccount  int64    `yaml:"max_per_account"`
-	TestsPerMinute int64    `yaml:"tests_per_minute"` // of an account
+	TestsPerMinute int64    `constant:"tests_per_minute"` // of an account
 }
 
 func (k *checker) ownKeys() {
 	o := &k.c.OwnKeys
 	k.positive("own_keys.max_per_account", o.MaxPerAccount)
-	k.positive("own_keys.tests_per_minute", o.TestsPerMinute)
 	if _, ok := o.fee(); !ok {
 		k.fail("own_keys.fee", `it must be a share of the price from 0%% to 100%%, such as "5%%", with at most two digits after the point, or rubles for a call from 0 to 1000, such as "0.1"`)
 	}

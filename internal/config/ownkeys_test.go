@@ -35,7 +35,7 @@ func TestOwnKeyFees(t *testing.T) {
 		_, err := config.Load(write(t, "own_keys:\n  fee: \""+text+"\"\n"), env(), nil)
 		refused(err, text, "own_keys.fee")
 	}
-	for _, setting := range []string{"max_per_account", "tests_per_minute"} {
+	for _, setting := range []string{"max_per_account"} {
 		_, err := config.Load(write(t, "own_keys:\n  "+setting+": 0\n"), env(), nil)
 		refused(err, setting, "own_keys."+setting)
 	}

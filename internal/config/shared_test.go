@@ -13,46 +13,22 @@ import (
 
 // notShared are the amounts in the configuration that users do not share, with the reason.
 var notShared = map[string]string{
-	"server.limits.max_body_bytes":            "one request",
-	"server.limits.max_management_body_bytes": "one request",
-	"server.limits.max_request_line_bytes":    "one request",
-	"server.limits.max_header_bytes":          "one request",
-	"server.limits.max_headers":               "one request",
-	"server.timeouts.body_min_rate":           "one request",
-	"journal.segment_bytes":                   "a size of files",
-	"upstream.max_response_bytes":             "one answer",
-	"upstream.max_stream_bytes":               "one answer",
-	"upstream.sse_max_line_bytes":             "one answer",
-	"upstream.max_header_bytes":               "one answer",
-	"relay.max_attempts":                      "one call",
-	"relay.retry_budget_percent":              "retries are not promised to any user",
-	"relay.hosted_calls":                      "one call",
-	"upstream.connection_requests":            "one connection",
-	"relay.slice_tokens":                      "one call",
-	"relay.default_output_tokens":             "one call",
-	"shaping.max_memory_bytes":                "one process, of which there are as many as places",
-	"idempotency.max_answer_bytes":            "one answer",
-	"responses.max_input_bytes":               "one request",
-	"fetch.max_bytes":                         "one file",
-	"video.max_content_bytes":                 "one video",
-	"video.s3.part_bytes":                     "one copy",
-	"export.s3.part_bytes":                    "one command of the operator",
-	"batch.s3.part_bytes":                     "one upload",
-	"batch.max_file_bytes":                    "one file",
-	"batch.max_line_bytes":                    "one request",
-	"batch.max_requests":                      "one batch",
-	"batch.tries":                             "one request",
-	"runtime.memory_limit":                    "what the other limits add up to; heap_percent guards it",
-	"price_lists.max_bytes":                   "one file, which no user asks for",
-	"mail.port":                               "a port",
-	"payments.yookassa.receipt.vat_code":      "a code",
-	"payments.yookassa.receipt.tax_system":    "a code",
-	"tracing.content_bytes":                   "one span",
-	"runtime.gogc":                            "a setting of the garbage collector",
+	"server.limits.max_body_bytes":         "one request",
+	"upstream.max_response_bytes":          "one answer",
+	"relay.max_attempts":                   "one call",
+	"relay.slice_tokens":                   "one call",
+	"shaping.max_memory_bytes":             "one process, of which there are as many as places",
+	"fetch.max_bytes":                      "one file",
+	"video.max_content_bytes":              "one video",
+	"batch.max_file_bytes":                 "one file",
+	"mail.port":                            "a port",
+	"payments.yookassa.receipt.vat_code":   "a code",
+	"payments.yookassa.receipt.tax_system": "a code",
+	"tracing.content_bytes":                "one span",
 }
 
 // sharedElsewhere are sections whose limits are per key or per user.
-var sharedElsewhere = []string{"keys.rate_limits.", "keys.account_rate_limits.", "keys.free_models.", "health."}
+var sharedElsewhere = []string{"keys.rate_limits.", "keys.account_rate_limits.", "keys.free_models."}
 
 var inCode = regexp.MustCompile("`([a-z0-9_.]+)`")
 

@@ -8,12 +8,7 @@ import (
 	"weir/internal/http1"
 )
 
-const (
-	leastQueue   = 64 << 10
-	mostQueue    = 16 << 20 // receivers take 20 MiB in a request
-	mostContent  = 1 << 20
-	leastContent = 256
-)
+const leastContent, mostContent = 256, 1 << 20
 
 func (k *checker) tracing() {
 	t := &k.c.Tracing
@@ -28,16 +23,9 @@ func (k *checker) tracing() {
 			k.fail("tracing.headers", "each must be a header such as \"Authorization: Bearer ...\", or env:NAME or file:PATH of one")
 		}
 	}
-	if t.QueueBytes < leastQueue || t.QueueBytes > mostQueue {
-		k.fail("tracing.queue_bytes", "it must be from 64KiB to 16MiB")
-	}
 	if t.ContentBytes < leastContent || t.ContentBytes > mostContent {
 		k.fail("tracing.content_bytes", "it must be from 256 to 1MiB")
 	}
-	if t.Content && 8*t.ContentBytes > t.QueueBytes {
-		k.fail("tracing.content_bytes", "prompt and answer of a few calls must fit into queue_bytes (%s): at most an eighth of it", t.QueueBytes)
-	}
-	k.positive("tracing.timeout", int64(t.Timeout))
 	if t.Service == "" {
 		k.fail("tracing.service", "it must be a name")
 	}
@@ -47,6 +35,14 @@ func (k *checker) tracing() {
 	if u, err := url.Parse(t.Endpoint); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
 		k.fail("tracing.endpoint", "it must be the http:// or https:// address that takes OTLP, such as http://localhost:4318/v1/traces; write credentials into headers")
 	}
+}
+
+// Queue is the memory for spans that wait: prompt and answer of a few calls fit.
+func (t *Tracing) Queue() int64 {
+	if t.Content {
+		return int64(max(t.QueueBytes, 8*t.ContentBytes))
+	}
+	return int64(t.QueueBytes)
 }
 
 // Share is the ratio as a number.

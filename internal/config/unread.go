@@ -24,6 +24,7 @@ func Unread(environ []string, path string, also ...string) error {
 	for path := range replaced {
 		known = append(known, Variable(path)) // Load says more of these
 	}
+	eachConstant(reflect.ValueOf(new(Config)).Elem(), func(path string, _ reflect.Value) { known = append(known, Variable(path)) })
 	var file []byte
 	if path != "" {
 		file, _, _ = readFile(path) // Load says why it cannot be read

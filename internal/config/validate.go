@@ -23,9 +23,6 @@ import (
 	"weir/internal/rate"
 )
 
-// minSegment fits a record of the largest size after any header.
-const minSegment = 2 << 20
-
 // leastRetention is longer than any batch runs, and any usual failure of a node whose calls then come late.
 const leastRetention = 7 * 24 * time.Hour
 
@@ -99,32 +96,20 @@ func (k *checker) values() {
 	if r := c.Store.Retention; r != 0 && r < leastRetention {
 		k.fail("store.retention", "it must be at least %s, or 0s to keep all calls", leastRetention)
 	}
-	k.positive("journal.max_unsynced", int64(c.Journal.MaxUnsynced))
-	if c.Journal.SegmentBytes < minSegment {
-		k.fail("journal.segment_bytes", "it must be at least %dMiB, so that the largest record fits", minSegment>>20)
-	}
 	k.positive("relay.max_attempts", c.Relay.MaxAttempts)
 	k.positive("relay.max_in_flight_per_endpoint", c.Relay.MaxInFlight)
 	k.positive("relay.slice_tokens", c.Relay.SliceTokens)
-	k.positive("relay.hosted_calls", c.Relay.HostedCalls)
-	k.positive("relay.default_output_tokens", c.Relay.DefaultOutputTokens)
-	k.health()
 	k.shaping()
-	k.positive("runtime.gogc", c.Runtime.GOGC)
 	for name, l := range map[string]*RateLimits{"rate_limits": &c.Keys.RateLimits, "account_rate_limits": &c.Keys.AccountRateLimits} {
 		if _, err := l.Rubles(); err != nil {
 			k.fail("keys."+name+".rubles_per_minute", "it must be rubles of 0 or more with at most nine decimals")
 		}
 	}
 	k.positive("idempotency.keep_for", int64(c.Idempotency.KeepFor))
-	k.positive("idempotency.max_answer_bytes", int64(c.Idempotency.MaxAnswerBytes))
-	k.positive("idempotency.max_answers_per_user", c.Idempotency.MaxAnswersPerUser)
 	k.positive("idempotency.max_bytes_per_user", int64(c.Idempotency.MaxBytesPerUser))
 	if c.Responses.Retention < 0 {
 		k.fail("responses.retention", "must not be negative")
 	}
-	k.positive("responses.max_input_bytes", int64(c.Responses.MaxInputBytes))
-	k.positive("responses.max_per_user", c.Responses.MaxPerUser)
 	k.positive("responses.max_bytes_per_user", int64(c.Responses.MaxBytesPerUser))
 	k.positive("responses.max_background_per_user", c.Responses.MaxBackground)
 	k.signIn()
@@ -133,9 +118,6 @@ func (k *checker) values() {
 	k.batch()
 	if longest := max(c.Upstream.FirstByteTimeout, c.Upstream.StreamFirstByteTimeout); c.Relay.AttemptBudget <= longest {
 		k.fail("relay.attempt_budget", "it must be longer than upstream.first_byte_timeout and stream_first_byte_timeout (%s), or no other provider is asked after one that is silent", longest)
-	}
-	if c.Ledger.LapseAfter <= c.Ledger.LeaseFor {
-		k.fail("ledger.lapse_after", "it must be longer than lease_for (%s), or a lease could be used after it was taken back", c.Ledger.LeaseFor)
 	}
 	if len(c.Pricing.Version) > maxVersion {
 		k.fail("pricing.version", "must have at most %d bytes", maxVersion)
@@ -262,8 +244,6 @@ func (k *checker) payments() {
 	if limit := k.rubles("payments.auto_top_up.max_monthly_cap", p.AutoTopUp.MaxMonthlyCap); limit < least {
 		k.fail("payments.auto_top_up.max_monthly_cap", "it must be at least min")
 	}
-	k.positive("payments.max_open", p.MaxOpen)
-	k.positive("payments.poll", int64(p.Poll))
 	y := &p.YooKassa
 	if _, err := p.Networks(); err != nil {
 		k.fail("payments.yookassa.notify_from", "%s", err)
@@ -313,7 +293,7 @@ func (p *Payments) Networks() (all []netip.Prefix, err error) {
 func (k *checker) priceLists() {
 	p := &k.c.PriceLists
 	k.oneOf("price_lists.publish", p.Publish, "by_hand", "within_bounds")
-	for path, d := range map[string]Decimal{"max_drop": p.MaxDrop, "max_rise": p.MaxRise, "max_gone": p.MaxGone, "max_new": p.MaxNew} {
+	for path, d := range map[string]Decimal{"max_drop": p.MaxDrop, "max_rise": p.MaxRise} {
 		if x := d.Fraction(); x.Sign() < 0 || path != "max_rise" && x.Cmp(big.NewRat(1, 1)) > 0 {
 			k.fail("price_lists."+path, "it must be a fraction of the price: \"0.2\" is a fifth")
 		}
@@ -321,9 +301,6 @@ func (k *checker) priceLists() {
 	if p.Every != 0 && p.Every < minUpdate {
 		k.fail("price_lists.every", "it must be 0 for updates by hand, or at least %s: the lists are free, and change about once a day", minUpdate)
 	}
-	k.positive("price_lists.stale_after", int64(p.StaleAfter))
-	k.positive("price_lists.timeout", int64(p.Timeout))
-	k.positive("price_lists.max_bytes", int64(p.MaxBytes))
 	for path, text := range map[string]string{"models_dev_url": p.ModelsDev, "litellm_url": p.LiteLLM, "portkey_url": strings.ReplaceAll(p.Portkey, "{file}", "file"), "genai_prices_url": p.GenAIPrices} {
 		if err := rate.CheckURL(text); err != nil {
 			k.fail("price_lists."+path, "%w", err)
@@ -444,23 +421,17 @@ func (k *checker) server() {
 		name string
 		n    int64
 	}{
-		{"max_body_bytes", int64(l.MaxBodyBytes)}, {"max_management_body_bytes", int64(l.MaxManagementBodyBytes)}, {"body_budget_bytes", int64(l.BodyBudgetBytes)},
-		{"max_uploads", l.MaxUploads}, {"spool_budget_bytes", int64(l.SpoolBudgetBytes)},
-		{"max_in_flight_requests", l.MaxInFlightRequests}, {"max_request_line_bytes", int64(l.MaxRequestLineBytes)}, {"max_header_bytes", int64(l.MaxHeaderBytes)},
-		{"max_headers", l.MaxHeaders}, {"max_connections", l.MaxConnections}, {"max_connections_per_address", l.MaxConnectionsAddress},
-		{"failed_auth_per_minute", l.FailedAuthPerMinute}, {"public_per_minute", l.PublicPerMinute}, {"user_calls_per_minute", l.UserCallsPerMinute}, {"anonymous_per_second", l.AnonymousPerSecond},
-		{"anonymous_burst", l.AnonymousBurst}, {"max_user_share", l.MaxUserShare}, {"max_streams_per_key", l.MaxStreamsPerKey}, {"max_event_streams", l.MaxEventStreams}, {"max_event_streams_per_user", l.MaxEventStreamsUser}, {"heap_percent", l.HeapPercent},
+		{"max_body_bytes", int64(l.MaxBodyBytes)}, {"body_budget_bytes", int64(l.BodyBudgetBytes)},
+		{"spool_budget_bytes", int64(l.SpoolBudgetBytes)},
+		{"max_in_flight_requests", l.MaxInFlightRequests},
+		{"max_connections", l.MaxConnections}, {"max_connections_per_address", l.MaxConnectionsAddress},
+		{"failed_auth_per_minute", l.FailedAuthPerMinute}, {"user_calls_per_minute", l.UserCallsPerMinute},
+		{"max_user_share", l.MaxUserShare}, {"max_streams_per_key", l.MaxStreamsPerKey},
 	} {
 		k.positive("server.limits."+x.name, x.n)
 	}
 	if l.MaxUserShare > 100 {
 		k.fail("server.limits.max_user_share", "it is a percentage: at most 100")
-	}
-	if l.HeapPercent > 100 {
-		k.fail("server.limits.heap_percent", "it is a percentage: at most 100")
-	}
-	if l.SpoolMinFreeBytes < 0 {
-		k.fail("server.limits.spool_min_free_bytes", "it must not be negative")
 	}
 	if l.SpoolBudgetBytes < largestUpload {
 		k.fail("server.limits.spool_budget_bytes", "it is less than %d bytes, so that the largest recording could never be taken", largestUpload)
@@ -475,31 +446,11 @@ const largestUpload = 27 << 20
 
 func (k *checker) shaping() {
 	s := &k.c.Shaping
-	k.positive("shaping.max_concurrent_per_user", s.MaxConcurrentPerUser)
-	k.positive("shaping.max_wait", int64(s.MaxWait))
-	k.positive("shaping.max_time", int64(s.MaxTime))
-	k.positive("shaping.max_cpu", int64(s.MaxCPU))
-	if s.MaxConcurrent <= s.MaxConcurrentPerUser {
-		k.fail("shaping.max_concurrent", "it must be above max_concurrent_per_user (%d), or one user could keep all others waiting", s.MaxConcurrentPerUser)
+	if s.MaxConcurrent < 2 {
+		k.fail("shaping.max_concurrent", "it must be 2 or more, or one user could keep all others waiting")
 	}
 	if s.MaxMemoryBytes < 64<<20 {
 		k.fail("shaping.max_memory_bytes", "it must be 64MiB or more: the file and its text have to fit")
-	}
-}
-
-func (k *checker) health() {
-	if p := k.c.Relay.RetryPercent; p < 0 || p > 100 {
-		k.fail("relay.retry_budget_percent", "it must be from 0 to 100")
-	}
-	h := &k.c.Health
-	for _, x := range []struct {
-		name string
-		n    int64
-	}{
-		{"cool_down_after", h.CoolDownAfter}, {"cool_down", int64(h.CoolDown)}, {"max_cool_down", int64(h.MaxCoolDown)},
-		{"eject_after", h.EjectAfter}, {"ejection", int64(h.Ejection)}, {"max_ejection", int64(h.MaxEjection)}, {"save_every", int64(h.SaveEvery)}, {"keep_hours", int64(h.KeepHours)},
-	} {
-		k.positive("health."+x.name, x.n)
 	}
 }
 
@@ -543,22 +494,14 @@ func (k *checker) durations() {
 		path string
 		n    int64
 	}{
-		{"server.timeouts.read_header", int64(c.Server.Timeouts.ReadHeader)}, {"server.timeouts.body_idle", int64(c.Server.Timeouts.BodyIdle)},
 		{"server.timeouts.body_total", int64(c.Server.Timeouts.BodyTotal)}, {"server.timeouts.keep_alive", int64(c.Server.Timeouts.KeepAlive)},
-		{"journal.interval", int64(c.Journal.Interval)},
-		{"ledger.lease_for", int64(c.Ledger.LeaseFor)}, {"ledger.spend_for", int64(c.Ledger.SpendFor)}, {"ledger.recall_for", int64(c.Ledger.RecallFor)},
 		{"ledger.store_for", int64(c.Ledger.StoreFor)}, {"ledger.apply_every", int64(c.Ledger.ApplyEvery)},
-		{"upstream.connect_timeout", int64(c.Upstream.ConnectTimeout)}, {"upstream.tls_timeout", int64(c.Upstream.TLSTimeout)},
+		{"upstream.connect_timeout", int64(c.Upstream.ConnectTimeout)},
 		{"upstream.first_byte_timeout", int64(c.Upstream.FirstByteTimeout)}, {"upstream.stream_first_byte_timeout", int64(c.Upstream.StreamFirstByteTimeout)},
-		{"upstream.leave_after.stream", int64(c.Upstream.LeaveAfter.Stream)}, {"upstream.leave_after.stream_reasoning", int64(c.Upstream.LeaveAfter.StreamReasoning)},
-		{"upstream.leave_after.whole", int64(c.Upstream.LeaveAfter.Whole)}, {"upstream.leave_after.whole_reasoning", int64(c.Upstream.LeaveAfter.WholeReasoning)},
-		{"upstream.leave_after.quick", int64(c.Upstream.LeaveAfter.Quick)}, {"upstream.leave_after.media", int64(c.Upstream.LeaveAfter.Media)},
-		{"upstream.idle_timeout", int64(c.Upstream.IdleTimeout)}, {"upstream.linger_timeout", int64(c.Upstream.LingerTimeout)}, {"upstream.total_timeout", int64(c.Upstream.TotalTimeout)}, {"upstream.connection_requests", c.Upstream.ConnectionRequests}, {"upstream.connection_age", int64(c.Upstream.ConnectionAge)},
+		{"upstream.idle_timeout", int64(c.Upstream.IdleTimeout)}, {"upstream.total_timeout", int64(c.Upstream.TotalTimeout)},
 		{"upstream.stream_total_timeout", int64(c.Upstream.StreamTotalTimeout)}, {"upstream.max_response_bytes", int64(c.Upstream.MaxResponseBytes)},
-		{"upstream.max_stream_bytes", int64(c.Upstream.MaxStreamBytes)}, {"upstream.sse_max_line_bytes", int64(c.Upstream.SSEMaxLineBytes)},
-		{"upstream.max_header_bytes", int64(c.Upstream.MaxHeaderBytes)},
-		{"stream.commit_after", int64(c.Stream.CommitAfter)}, {"stream.keepalive_interval", int64(c.Stream.KeepaliveInterval)},
-		{"stream.write_stall_timeout", int64(c.Stream.WriteStallTimeout)}, {"relay.attempt_budget", int64(c.Relay.AttemptBudget)},
+		{"stream.keepalive_interval", int64(c.Stream.KeepaliveInterval)},
+		{"relay.attempt_budget", int64(c.Relay.AttemptBudget)},
 	} {
 		k.positive(x.path, x.n)
 	}

@@ -1625,7 +1625,7 @@ export interface paths {
         };
         /**
          * What has changed of the account, as a stream of server-sent events
-         * @description The first event is `ready`, with what each topic is like now. Then an event with the name of a topic comes within about a second of each change; several changes of a topic may be one event. The `id` of an event says what its reader has seen: send the last one as `Last-Event-ID`, at any node, and what was missed comes at once. Comments break silence. An event `end` says why the gateway ends the stream: `signed_out` (the session or the key has ended), `draining` or `unavailable` (connect again). A user has at most `server.limits.max_event_streams_per_user` streams.
+         * @description The first event is `ready`, with what each topic is like now. Then an event with the name of a topic comes within about a second of each change; several changes of a topic may be one event. The `id` of an event says what its reader has seen: send the last one as `Last-Event-ID`, at any node, and what was missed comes at once. Comments break silence. An event `end` says why the gateway ends the stream: `signed_out` (the session or the key has ended), `draining` or `unavailable` (connect again). A user has at most ten streams.
          */
         get: operations["followEvents"];
         put?: never;
