@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"time"
 
 	"weir/internal/apikey"
 	"weir/internal/batch"
@@ -40,11 +39,17 @@ func (g *Gateway) makeBatches(verifier *apikey.Verifier, metrics *httpapi.Metric
 	}
 	g.onClose(func(context.Context) { _ = kept.Close() })
 	b := &g.cfg.Batch
-	return batch.New(batch.Deps{Store: g.store, Contents: kept, Member: g.book, Wire: batches.Wire{}, Caller: verifier.Of, Defaults: readDefaults, Charge: g.charge, Void: g.void, Observer: httpapi.NewBatchMetrics(metrics), Native: upstream.NewBatches(g.upstream, g.catalog.Load)}, batch.Config{
-		Now: g.clock, StoreFor: patience(&g.cfg, 10*time.Second), Window: b.Window, KeepFor: b.KeepFor, ForgetAfter: b.ForgetAfter, MaxFileBytes: int64(b.MaxFileBytes), MaxLines: b.MaxRequests, MaxLineBytes: int64(b.MaxLineBytes),
-		Files: batch.FileBounds{Files: b.MaxFiles, Bytes: int64(b.MaxBytes)}, MaxActive: b.MaxActive, AtOnce: int(b.AtOnce), PerUser: int(b.AtOncePerUser), Tries: b.Tries, LostAfter: b.LostAfter,
-		Report: func(what, id string, err error) { g.slog.Warn(what, "batch", id, "error", unquoted(err)) },
-	}), nil
+	c := batch.Default(g.clock)
+	c.Window, c.KeepFor, c.ForgetAfter, c.LostAfter = b.Window, b.KeepFor, b.ForgetAfter, b.LostAfter
+	c.MaxFileBytes, c.MaxLines, c.MaxLineBytes = int64(b.MaxFileBytes), b.MaxRequests, int64(b.MaxLineBytes)
+	c.Files, c.MaxActive = batch.FileBounds{Files: b.MaxFiles, Bytes: int64(b.MaxBytes)}, b.MaxActive
+	c.AtOnce, c.PerUser, c.Tries, c.StoreFor = int(b.AtOnce), int(b.AtOncePerUser), b.Tries, patience(&g.cfg, c.StoreFor)
+	c.Report = func(what, id string, err error) { g.slog.Warn(what, "batch", id, "error", unquoted(err)) }
+	return batch.New(batch.Deps{
+		Store: g.store, Contents: kept, Member: g.book,
+		Wire: batches.Wire{}, Caller: verifier.Of, Defaults: readDefaults, Charge: g.charge, Void: g.void, Observer: httpapi.NewBatchMetrics(metrics),
+		Native: upstream.NewBatches(g.upstream, g.catalog.Load),
+	}, c), nil
 }
 
 // charge reports what the ledger knows of a call.

@@ -53,12 +53,11 @@ func upstreamConfig(cfg config.Config, r *redact.Redactor) upstream.Config {
 }
 
 func historyConfig(cfg config.Config, now func() time.Time, log *slog.Logger) history.Config {
-	r := cfg.Responses
-	return history.Config{
-		Now: now, StoreFor: patience(&cfg, 5*time.Second), KeepFor: r.Retention, MaxBytes: int(r.MaxInputBytes), MaxRuns: int(r.MaxBackground),
-		Bounds: history.Bounds{Responses: int(r.MaxPerUser), Bytes: int64(r.MaxBytesPerUser)},
-		Report: func(what string, err error) { log.Error(what, "error", err) },
-	}
+	r, c := cfg.Responses, history.Default(now)
+	c.StoreFor, c.KeepFor, c.MaxBytes, c.MaxRuns = patience(&cfg, c.StoreFor), r.Retention, int(r.MaxInputBytes), int(r.MaxBackground)
+	c.Bounds = history.Bounds{Responses: int(r.MaxPerUser), Bytes: int64(r.MaxBytesPerUser)}
+	c.Report = func(what string, err error) { log.Error(what, "error", err) }
+	return c
 }
 
 func relayConfig(cfg config.Config) relay.Config {
@@ -78,24 +77,23 @@ func shapingConfig(cfg config.Config) plugin.Config {
 
 // idempotencyConfig sets RunFor above the longest time that a call may take: an older call is no longer running.
 func idempotencyConfig(cfg config.Config, jobs *store.Store, book *ledger.Book, log *slog.Logger) idempotency.Config {
-	i := cfg.Idempotency
-	return idempotency.Config{
-		Now: time.Now, Node: book.Node(), Life: apikey.NewID(""), StoreFor: patience(&cfg, 5*time.Second),
-		Settled: func(ctx context.Context, wallet, generation string) (bool, error) {
-			c, _, err := book.Call(ctx, wallet, generation)
-			if fault.Is(err, fault.NotFound) { // a job that is still running is charged later, and so are the requests of a batch
-				found, err := jobs.HasJob(ctx, wallet, generation)
-				if err != nil || found {
-					return found, err
-				}
-				return jobs.HasBatch(ctx, wallet, generation)
+	i, c := cfg.Idempotency, idempotency.Default(time.Now)
+	c.Node, c.Life, c.StoreFor = book.Node(), apikey.NewID(""), patience(&cfg, c.StoreFor)
+	c.Settled = func(ctx context.Context, wallet, generation string) (bool, error) {
+		c, _, err := book.Call(ctx, wallet, generation)
+		if fault.Is(err, fault.NotFound) { // a job that is still running is charged later, and so are the requests of a batch
+			found, err := jobs.HasJob(ctx, wallet, generation)
+			if err != nil || found {
+				return found, err
 			}
-			return err == nil && c.Settled, err
-		},
-		KeepFor: i.KeepFor, RunFor: max(cfg.Upstream.TotalTimeout, cfg.Upstream.StreamTotalTimeout) + cfg.Relay.AttemptBudget + time.Minute,
-		MaxBytes: int(i.MaxAnswerBytes), Bounds: idempotency.Bounds{Entries: int(i.MaxAnswersPerUser), Bytes: int64(i.MaxBytesPerUser)},
-		Report: func(what string, err error) { log.Error(what, "error", err) },
+			return jobs.HasBatch(ctx, wallet, generation)
+		}
+		return err == nil && c.Settled, err
 	}
+	c.KeepFor, c.RunFor = i.KeepFor, max(cfg.Upstream.TotalTimeout, cfg.Upstream.StreamTotalTimeout)+cfg.Relay.AttemptBudget+time.Minute
+	c.MaxBytes, c.Bounds = int(i.MaxAnswerBytes), idempotency.Bounds{Entries: int(i.MaxAnswersPerUser), Bytes: int64(i.MaxBytesPerUser)}
+	c.Report = func(what string, err error) { log.Error(what, "error", err) }
+	return c
 }
 
 func httpConfig(cfg config.Config) (httpapi.Config, error) {

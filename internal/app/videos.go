@@ -57,10 +57,13 @@ func (g *Gateway) makeVideos(f *fetch.Client, own video.OwnKeys, metrics *httpap
 		g.onClose(func(context.Context) { _ = kept.Close() })
 		d.Contents = kept
 	}
-	return video.New(d, video.Config{
-		Now: now, Limit: int(v.MaxActive), JobFor: v.MaxAge, AcceptFor: v.AcceptWithin, LostAfter: v.LostAfter, AddFor: g.cfg.Ledger.StoreFor, StoreFor: patience(&g.cfg, 10*time.Second), KeepFor: v.Retention, ForgetAfter: v.ForgetAfter, AtOnce: int(v.AtOnce), Copies: int(v.CopiesAtOnce), FirstPoll: v.FirstPoll, MostPoll: v.MostPoll,
-		LookEvery: min(v.FirstPoll, time.Second), CopyFor: v.CopyTimeout, Report: reportVideos(g.slog),
-	}), nil
+	c := video.Default(now)
+	c.Limit, c.AtOnce, c.Copies = int(v.MaxActive), int(v.AtOnce), int(v.CopiesAtOnce)
+	c.JobFor, c.KeepFor, c.ForgetAfter, c.CopyFor = v.MaxAge, v.Retention, v.ForgetAfter, v.CopyTimeout
+	c.AcceptFor, c.LostAfter, c.AddFor, c.StoreFor = v.AcceptWithin, v.LostAfter, g.cfg.Ledger.StoreFor, patience(&g.cfg, c.StoreFor)
+	c.FirstPoll, c.MostPoll, c.LookEvery = v.FirstPoll, v.MostPoll, min(v.FirstPoll, c.LookEvery)
+	c.Report = reportVideos(g.slog)
+	return video.New(d, c), nil
 }
 
 func reportVideos(log *slog.Logger) func(string, *video.Job, error) {

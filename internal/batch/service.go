@@ -18,85 +18,48 @@ import (
 	"weir/internal/record"
 )
 
-// Config holds the limits of files and batches. Now must be set; other zero fields take their default.
+// Config holds the limits of files and batches. It begins with Default.
 type Config struct {
 	Now func() time.Time
 
-	Window      time.Duration // a batch that has not ended by then expires; default 24 h
-	KeepFor     time.Duration // of files; default 30 days
-	ForgetAfter time.Duration // of batches after their end; default 30 days
+	Window      time.Duration // a batch that has not ended by then expires
+	KeepFor     time.Duration // of files
+	ForgetAfter time.Duration // of batches after their end
 
-	MaxFileBytes int64      // default 100 MiB
-	MaxLines     int64      // of one batch; default 50,000
-	MaxLineBytes int64      // default 4 MiB
-	Files        FileBounds // of one user; default 1,000 files of 2 GiB
-	MaxActive    int64      // batches of one user that have not ended; default 20
+	MaxFileBytes int64
+	MaxLines     int64 // of one batch
+	MaxLineBytes int64
+	Files        FileBounds // of one user
+	MaxActive    int64      // batches of one user that have not ended
 
-	AtOnce    int           // calls of one node at a time; default 16
-	PerUser   int           // of them for one user; default 8
-	MaxHeld   int           // batches that one node works on at a time; default 256
-	Gather    int64         // bytes of requests that wait on one node to be sent in a provider's batch; default 64 MiB, a quarter for one user
-	Tries     int64         // of a call that providers fail; default 5
-	RunFor    time.Duration // longest call; default 40 min
-	LookEvery time.Duration // how often a node looks for batches that are due; default 1 s
-	WatchFor  time.Duration // how often it looks whether the batches that it works on were cancelled; default 1 s
-	StoreFor  time.Duration // how long one call of the store may take; default 10 s
-	LostAfter time.Duration // how long a provider has to show a batch whose creation it did not answer; default 2 min
+	AtOnce    int           // calls of one node at a time
+	PerUser   int           // of them for one user
+	MaxHeld   int           // batches that one node works on at a time
+	Gather    int64         // bytes of requests that wait on one node to be sent in a provider's batch; a quarter of them of one user
+	Tries     int64         // of a call that providers fail
+	RunFor    time.Duration // longest call
+	LookEvery time.Duration // how often a node looks for batches that are due
+	WatchFor  time.Duration // how often it looks whether the batches that it works on were cancelled
+	StoreFor  time.Duration // how long one call of the store may take
+	LostAfter time.Duration // how long a provider has to show a batch whose creation it did not answer
 
-	// Wait waits for d or until ctx ends, and then fails. nil: with a timer.
+	// Wait waits for d or until ctx ends, and then fails.
 	Wait func(ctx context.Context, d time.Duration) error
-	// Go begins one of a batch's workers, which may wait. nil: in a goroutine. A test's clock has to know of all of them.
+	// Go begins one of a batch's workers, which may wait, in a goroutine. A test's clock has to know of all of them.
 	Go func(workers *sync.WaitGroup, work func())
-	// Report gets failures of work in the background; nil: they are dropped. They never contain content of requests or answers.
+	// Report gets failures of work in the background. They never contain content of requests or answers.
 	Report func(what, batch string, err error)
 }
 
-func (c Config) withDefaults() Config {
-	set := func(d *time.Duration, v time.Duration) {
-		if *d == 0 {
-			*d = v
-		}
+// Default is a Config with usual values.
+func Default(now func() time.Time) Config {
+	return Config{
+		Now: now, Window: 24 * time.Hour, KeepFor: 30 * 24 * time.Hour, ForgetAfter: 30 * 24 * time.Hour,
+		MaxFileBytes: 100 << 20, MaxLines: 50_000, MaxLineBytes: 4 << 20, Files: FileBounds{Files: 1000, Bytes: 2 << 30}, MaxActive: 20,
+		AtOnce: 16, PerUser: 8, MaxHeld: 256, Gather: 64 << 20, Tries: 5, RunFor: 40 * time.Minute, LookEvery: time.Second, WatchFor: time.Second,
+		StoreFor: 10 * time.Second, LostAfter: 2 * time.Minute,
+		Wait: loop.Wait, Go: (*sync.WaitGroup).Go, Report: func(string, string, error) {},
 	}
-	count := func(n *int, v int) {
-		if *n == 0 {
-			*n = v
-		}
-	}
-	large := func(n *int64, v int64) {
-		if *n == 0 {
-			*n = v
-		}
-	}
-	set(&c.Window, 24*time.Hour)
-	set(&c.KeepFor, 30*24*time.Hour)
-	set(&c.ForgetAfter, 30*24*time.Hour)
-	set(&c.RunFor, 40*time.Minute)
-	set(&c.LookEvery, time.Second)
-	set(&c.WatchFor, time.Second)
-	set(&c.StoreFor, 10*time.Second)
-	set(&c.LostAfter, 2*time.Minute)
-	large(&c.MaxFileBytes, 100<<20)
-	large(&c.MaxLines, 50_000)
-	large(&c.MaxLineBytes, 4<<20)
-	large(&c.Files.Files, 1000)
-	large(&c.Files.Bytes, 2<<30)
-	large(&c.MaxActive, 20)
-	large(&c.Tries, 5)
-	large(&c.Gather, 64<<20)
-	count(&c.AtOnce, 16)
-	count(&c.PerUser, 8)
-	count(&c.MaxHeld, 256)
-	c.PerUser = min(c.PerUser, c.AtOnce)
-	if c.Wait == nil {
-		c.Wait = loop.Wait
-	}
-	if c.Go == nil {
-		c.Go = (*sync.WaitGroup).Go
-	}
-	if c.Report == nil {
-		c.Report = func(string, string, error) {}
-	}
-	return c
 }
 
 // Line is a line of an input file.
@@ -201,7 +164,7 @@ type Service struct {
 
 // New makes a Service. It works on no batch before Start.
 func New(d Deps, c Config) *Service {
-	c = c.withDefaults()
+	c.PerUser = min(c.PerUser, c.AtOnce)
 	s := &Service{Deps: d, cfg: c, began: c.Now(), turns: limit.NewTurns(c.AtOnce, c.PerUser), gathered: limit.NewBudget(c.Gather, c.Gather/gatherShare), held: map[string]bool{}, soon: make(chan struct{})}
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	s.looks = loop.New(0, s.look)

@@ -7,9 +7,13 @@ import (
 	"errors"
 	"time"
 
+	"weir/internal/batch"
 	"weir/internal/catalog"
 	"weir/internal/catalog/builtin"
+	"weir/internal/history"
+	"weir/internal/idempotency"
 	"weir/internal/money"
+	"weir/internal/video"
 )
 
 // Config is the whole configuration. Its yaml names are the keys of the file; see weir.example.yaml for their meaning. The tag reload says
@@ -722,6 +726,7 @@ const Off = "off"
 
 // Default returns the default configuration.
 func Default() Config {
+	videos, batches, named, responses := video.Default(nil), batch.Default(nil), idempotency.Default(nil), history.Default(nil)
 	return Config{
 		Server: Server{
 			Listen: "127.0.0.1:8080", AdminListen: "127.0.0.1:9091", ShutdownDelay: 5 * time.Second, DrainTimeout: 300 * time.Second, CORS: true, ModerationVendor: "openai",
@@ -762,10 +767,12 @@ func Default() Config {
 			CoolDownAfter: 3, CoolDown: 5 * time.Second, MaxCoolDown: 300 * time.Second,
 			EjectAfter: 5, Ejection: 30 * time.Second, MaxEjection: 300 * time.Second, SaveEvery: time.Minute, KeepHours: 8 * 24 * time.Hour,
 		},
-		Keys:        Keys{RateLimits: RateLimits{RublesPerMinute: "0"}, AccountRateLimits: RateLimits{RublesPerMinute: "0"}, FreeModels: FreeModels{RequestsPerMinute: 20, RequestsPerDay: 50, PaidRequestsPerDay: 1000}},
-		Idempotency: Idempotency{KeepFor: 24 * time.Hour, MaxAnswerBytes: 4 << 20, MaxAnswersPerUser: 10_000, MaxBytesPerUser: 256 << 20},
-		SignIn:      SignIn{SignUp: "closed", Passwords: true, SessionIdle: 7 * 24 * time.Hour, SessionMax: 30 * 24 * time.Hour},
-		Mail:        Mail{Port: 587, Encryption: "starttls"},
+		Keys: Keys{RateLimits: RateLimits{RublesPerMinute: "0"}, AccountRateLimits: RateLimits{RublesPerMinute: "0"}, FreeModels: FreeModels{RequestsPerMinute: 20, RequestsPerDay: 50, PaidRequestsPerDay: 1000}},
+		Idempotency: Idempotency{
+			KeepFor: named.KeepFor, MaxAnswerBytes: Size(named.MaxBytes), MaxAnswersPerUser: int64(named.Bounds.Entries), MaxBytesPerUser: Size(named.Bounds.Bytes),
+		},
+		SignIn: SignIn{SignUp: "closed", Passwords: true, SessionIdle: 7 * 24 * time.Hour, SessionMax: 30 * 24 * time.Hour},
+		Mail:   Mail{Port: 587, Encryption: "starttls"},
 		Notify: Notify{
 			Enabled: true, Email: []string{"low_balance", "key_limit", "key_expiring", "model_retiring", "payment", "unusual_spending"},
 			Webhook:   []string{"low_balance", "key_limit", "key_expiring", "model_retiring", "payment", "unusual_spending"},
@@ -783,20 +790,26 @@ func Default() Config {
 			VAT: VAT{Mode: "none", Percent: "22"}, NumberPrefix: "W-", ActPrefix: "A-", Line: "Доступ к моделям через API, аванс", ActLine: "Доступ к моделям через API",
 			Min: "1000", Max: "1000000", ExpireAfter: 10 * 24 * time.Hour, MaxOpen: 10, MaxPerDay: 20,
 		},
-		OwnKeys:   OwnKeys{Enabled: true, Fee: "5%", MaxPerAccount: 20, TestsPerMinute: 5},
-		Web:       Web{Interface: true, Docs: true, Status: true},
-		Responses: Responses{Retention: 30 * 24 * time.Hour, MaxInputBytes: 8 << 20, MaxPerUser: 100_000, MaxBytesPerUser: 1 << 30, MaxBackground: 50},
+		OwnKeys: OwnKeys{Enabled: true, Fee: "5%", MaxPerAccount: 20, TestsPerMinute: 5},
+		Web:     Web{Interface: true, Docs: true, Status: true},
+		Responses: Responses{
+			Retention: responses.KeepFor, MaxInputBytes: Size(responses.MaxBytes), MaxBackground: int64(responses.MaxRuns),
+			MaxPerUser: int64(responses.Bounds.Responses), MaxBytesPerUser: Size(responses.Bounds.Bytes),
+		},
 		Fetch: Fetch{
 			ConnectTimeout: 5 * time.Second, FirstByteTimeout: 30 * time.Second, IdleTimeout: 30 * time.Second, TotalTimeout: 120 * time.Second, MaxBytes: 64 << 20,
 		},
 		Export: Export{Keep: KeepFolder, S3: S3{Prefix: "weir-exports/", PartBytes: 8 << 20}},
 		Batch: Batches{
-			Keep: KeepFolder, MinFreeBytes: 1 << 30, S3: S3{Prefix: "weir-files/", PartBytes: 8 << 20}, Window: 24 * time.Hour, KeepFor: 30 * 24 * time.Hour, ForgetAfter: 30 * 24 * time.Hour,
-			MaxFileBytes: 100 << 20, MaxLineBytes: 4 << 20, MaxRequests: 50_000, MaxFiles: 1000, MaxBytes: 2 << 30, MaxActive: 20, AtOnce: 16, AtOncePerUser: 8, Tries: 5, LostAfter: 2 * time.Minute,
+			Keep: KeepFolder, MinFreeBytes: 1 << 30, S3: S3{Prefix: "weir-files/", PartBytes: 8 << 20},
+			Window: batches.Window, KeepFor: batches.KeepFor, ForgetAfter: batches.ForgetAfter, LostAfter: batches.LostAfter, Tries: batches.Tries,
+			MaxFileBytes: Size(batches.MaxFileBytes), MaxLineBytes: Size(batches.MaxLineBytes), MaxRequests: batches.MaxLines,
+			MaxFiles: batches.Files.Files, MaxBytes: Size(batches.Files.Bytes), MaxActive: batches.MaxActive, AtOnce: int64(batches.AtOnce), AtOncePerUser: int64(batches.PerUser),
 		},
 		Video: VideoJobs{
-			MaxActive: 2, MaxAge: time.Hour, AcceptWithin: time.Minute, LostAfter: time.Minute, FirstPoll: 5 * time.Second, MostPoll: 30 * time.Second, AtOnce: 16,
-			Retention: 24 * time.Hour, ForgetAfter: 30 * 24 * time.Hour, CopiesAtOnce: 8, Keep: KeepProvider, CopyTimeout: 15 * time.Minute, MaxContentBytes: 2 << 30, MinFreeBytes: 1 << 30,
+			MaxActive: int64(videos.Limit), MaxAge: videos.JobFor, AcceptWithin: videos.AcceptFor, LostAfter: videos.LostAfter,
+			FirstPoll: videos.FirstPoll, MostPoll: videos.MostPoll, AtOnce: int64(videos.AtOnce), CopiesAtOnce: int64(videos.Copies), CopyTimeout: videos.CopyFor,
+			Retention: videos.KeepFor, ForgetAfter: videos.ForgetAfter, Keep: KeepProvider, MaxContentBytes: 2 << 30, MinFreeBytes: 1 << 30,
 			S3:        S3{Prefix: "weir/", PartBytes: 8 << 20},
 			Callbacks: Callbacks{Timeout: 10 * time.Second, AtOnce: 8, Poll: 2 * time.Second, KeepFor: 7 * 24 * time.Hour},
 		},

@@ -114,51 +114,29 @@ type Store interface {
 	Writer
 }
 
-// Config of a Manager. Now must be set; other zero fields take their default, but for KeepFor.
+// Config of a Manager. It begins with Default.
 type Config struct {
 	Now     func() time.Time
 	KeepFor time.Duration // 0: nothing is kept
 
-	MaxBytes   int           // input of one response; default 8 MiB
-	MaxChain   int           // responses in a conversation; default 1000
-	ChainBytes int64         // of a conversation that is continued; default 32 MiB
-	MaxRuns    int           // of one account in the background at a time, on one node; default 50
-	Bounds     Bounds        // default 100,000 responses, 1 GiB
-	StoreFor   time.Duration // how long one question to the store may take; default 5 s
-	SweepEvery time.Duration // default 5 min
-	BeatEvery  time.Duration // how often a node reports that it still carries the responses it began; default 5 s
-	// Report is called with errors that have no waiting caller; nil: they are dropped.
+	MaxBytes   int   // input of one response
+	MaxChain   int   // responses in a conversation
+	ChainBytes int64 // of a conversation that is continued
+	MaxRuns    int   // of one account in the background at a time, on one node
+	Bounds     Bounds
+	StoreFor   time.Duration // how long one question to the store may take
+	SweepEvery time.Duration
+	BeatEvery  time.Duration // how often a node reports that it still carries the responses it began
+	// Report is called with errors that have no waiting caller.
 	Report func(what string, err error)
 }
 
-func (c Config) withDefaults() Config {
-	set := func(d *time.Duration, v time.Duration) {
-		if *d == 0 {
-			*d = v
-		}
+// Default is a Config with usual values.
+func Default(now func() time.Time) Config {
+	return Config{
+		Now: now, KeepFor: 30 * 24 * time.Hour, MaxBytes: 8 << 20, MaxChain: 1000, ChainBytes: 32 << 20, MaxRuns: 50, Bounds: Bounds{Responses: 100_000, Bytes: 1 << 30},
+		StoreFor: 5 * time.Second, SweepEvery: 5 * time.Minute, BeatEvery: 5 * time.Second, Report: func(string, error) {},
 	}
-	count := func(n *int, v int) {
-		if *n == 0 {
-			*n = v
-		}
-	}
-	set(&c.StoreFor, 5*time.Second)
-	set(&c.SweepEvery, 5*time.Minute)
-	set(&c.BeatEvery, 5*time.Second)
-	count(&c.MaxBytes, 8<<20)
-	count(&c.MaxChain, 1000)
-	count(&c.MaxRuns, 50)
-	count(&c.Bounds.Responses, 100_000)
-	if c.ChainBytes == 0 {
-		c.ChainBytes = 32 << 20
-	}
-	if c.Bounds.Bytes == 0 {
-		c.Bounds.Bytes = 1 << 30
-	}
-	if c.Report == nil {
-		c.Report = func(string, error) {}
-	}
-	return c
 }
 
 // Manager keeps responses and carries those in the background. It is safe for concurrent use.
@@ -184,7 +162,7 @@ type growth struct {
 
 // New makes a Manager.
 func New(s Store, c Config) *Manager {
-	m := &Manager{store: s, cfg: c.withDefaults(), runs: map[string]*Run{}, byUser: map[string]int{}, grown: map[string]growth{}}
+	m := &Manager{store: s, cfg: c, runs: map[string]*Run{}, byUser: map[string]int{}, grown: map[string]growth{}}
 	m.sweeps = loop.Every(m.cfg.SweepEvery, func(ctx context.Context) {
 		if err := m.Sweep(ctx); err != nil && ctx.Err() == nil {
 			m.cfg.Report("expired responses could not be deleted", err)

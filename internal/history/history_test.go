@@ -158,7 +158,8 @@ func (s *memory) set(err error) {
 // manager gives a running Manager in a synctest bubble.
 func manager(t *testing.T, s *memory, edit func(*history.Config)) *history.Manager {
 	t.Helper()
-	c := history.Config{Now: time.Now, KeepFor: time.Hour, MaxRuns: 2, MaxChain: 5}
+	c := history.Default(time.Now)
+	c.KeepFor, c.MaxRuns, c.MaxChain = time.Hour, 2, 5
 	if edit != nil {
 		edit(&c)
 	}
@@ -381,7 +382,7 @@ func TestClose(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newMemory()
-		m := history.New(s, history.Config{Now: time.Now, KeepFor: time.Hour})
+		m := history.New(s, history.Default(time.Now))
 		m.Start()
 		for _, id := range []string{"resp_quick", "resp_slow"} {
 			run, err := m.Begin(t.Context(), queued(id))

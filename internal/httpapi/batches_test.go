@@ -42,15 +42,16 @@ func startBatches(t *testing.T, r httpapi.Completer, edit func(*httpapi.Config))
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = files.Close() })
-	s := batch.New(batch.Deps{Store: store, Contents: files, Member: noMember{}, Wire: batches.Wire{}},
-		batch.Config{Now: time.Now, MaxActive: 2, MaxFileBytes: 1 << 20, MaxLines: 3, Files: batch.FileBounds{Files: 4, Bytes: 3 << 20}})
+	bounds := batch.Default(time.Now)
+	bounds.MaxActive, bounds.MaxFileBytes, bounds.MaxLines, bounds.Files = 2, 1<<20, 3, batch.FileBounds{Files: 4, Bytes: 3 << 20}
+	s := batch.New(batch.Deps{Store: store, Contents: files, Member: noMember{}, Wire: batches.Wire{}}, bounds)
 	return startWith(t, r, func(c *httpapi.Config) {
 		c.MaxFile = 1 << 20
 		if edit != nil {
 			edit(c)
 		}
 	}, func(d *httpapi.Deps) {
-		d.Batches, d.History = s, history.New(store, history.Config{Now: time.Now, KeepFor: 24 * time.Hour})
+		d.Batches, d.History = s, history.New(store, history.Default(time.Now))
 		d.Chats = chat.NewManager(store, chat.Config{Now: time.Now, KeepFor: 24 * time.Hour})
 	})
 }

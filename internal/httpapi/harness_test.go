@@ -205,7 +205,7 @@ func startWith(t testing.TB, r httpapi.Completer, edit func(*httpapi.Config), pa
 	deps := httpapi.Deps{
 		Relay: r, Explainer: relay.New(relay.Deps{Now: time.Now, Rand: func() float64 { return 0 }}, relay.Default()), Verifier: verifier, Keys: n.keys, Accounts: n.users, Ledger: n.books, Catalog: func() *catalog.Snapshot { return snapshot }, Tokens: tokenizer.Tokenizer{},
 		Redact: func(b []byte) []byte { return bytes.ReplaceAll(b, []byte(configuredSecret), []byte("***")) },
-		Log:    n.log, Slog: slog.New(n.log.Handler(slog.LevelInfo)), Now: time.Now, History: history.New(nil, history.Config{}), Chats: chat.NewManager(nil, chat.Config{Now: time.Now}), // they store nothing
+		Log:    n.log, Slog: slog.New(n.log.Handler(slog.LevelInfo)), Now: time.Now, History: history.New(nil, history.Config{SweepEvery: time.Hour, BeatEvery: time.Hour}), Chats: chat.NewManager(nil, chat.Config{Now: time.Now}), // they store nothing
 	}
 	n.store = store
 	n.people = auth.NewManager(store, n.keys, nil, func() time.Time { return deps.Now() }, auth.Config{SignUp: auth.ByInvite})

@@ -28,9 +28,11 @@ func startKept(t testing.TB, r httpapi.Completer, maxBytes int, edit func(*httpa
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = store.Close() })
-	m := idempotency.New(store, idempotency.Config{Now: time.Now, Node: "n", Life: "1", MaxBytes: maxBytes, StoreFor: 60 * time.Second,
-		Settled: func(context.Context, string, string) (bool, error) { return false, nil },
-		Report:  func(what string, err error) { t.Errorf("%s: %v", what, err) }})
+	named := idempotency.Default(time.Now)
+	named.Node, named.Life, named.MaxBytes, named.StoreFor = "n", "1", maxBytes, 60*time.Second
+	named.Settled = func(context.Context, string, string) (bool, error) { return false, nil }
+	named.Report = func(what string, err error) { t.Errorf("%s: %v", what, err) }
+	m := idempotency.New(store, named)
 	return startWith(t, r, edit, func(d *httpapi.Deps) { d.Idempotency = m })
 }
 

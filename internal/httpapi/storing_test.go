@@ -23,7 +23,7 @@ func TestStoringOfAnAccount(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	kept := history.New(store, history.Config{Now: time.Now, KeepFor: 30 * 24 * time.Hour})
+	kept := history.New(store, history.Default(time.Now))
 	n := startWith(t, relayFunc(hello), nil, func(d *httpapi.Deps) {
 		d.History, d.Chats = kept, chat.NewManager(store, chat.Config{Now: time.Now, KeepFor: kept.KeepFor()})
 	})
@@ -128,11 +128,13 @@ func TestDeletionOfRepeatedAnswers(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	m := idempotency.New(store, idempotency.Config{Now: time.Now, Node: "n", Life: "1", StoreFor: 60 * time.Second,
-		Settled: func(context.Context, string, string) (bool, error) { return false, nil }})
+	with := idempotency.Default(time.Now)
+	with.Node, with.Life, with.StoreFor = "n", "1", 60*time.Second
+	with.Settled = func(context.Context, string, string) (bool, error) { return false, nil }
+	m := idempotency.New(store, with)
 	relay := &counted{relay: relayFunc(hello)}
 	n := startWith(t, relay, nil, func(d *httpapi.Deps) {
-		d.History, d.Idempotency = history.New(store, history.Config{Now: time.Now, KeepFor: 30 * 24 * time.Hour}), m
+		d.History, d.Idempotency = history.New(store, history.Default(time.Now)), m
 	})
 	ask := map[string]string{"/v1/responses": `{"model":"acme/small","input":"hi"}`, "/v1/chat/completions": chatBody(false)}
 	for path, body := range ask {

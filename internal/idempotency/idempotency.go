@@ -81,7 +81,7 @@ type Store interface {
 	SweepIdempotent(ctx context.Context, now time.Time, n int) (int, error)
 }
 
-// Config of a Manager. Store, Now, Node, Life and Settled must be set; zero fields take their default.
+// Config of a Manager. It begins with Default; Node, Life and Settled must be set.
 type Config struct {
 	Now  func() time.Time
 	Node string // this node's identity
@@ -89,39 +89,22 @@ type Config struct {
 	// Settled reports whether a generation was charged, as far as the store and this node's journal show.
 	Settled func(ctx context.Context, wallet, generation string) (bool, error)
 
-	KeepFor    time.Duration // default 24 h
-	RunFor     time.Duration // longer than any request takes; default 35 min
-	MaxBytes   int           // of one answer; default 4 MiB
-	Bounds     Bounds        // default 10,000 entries, 256 MiB
-	StoreFor   time.Duration // how long one question to the store may take; default 5 s
-	SweepEvery time.Duration // default 5 min
-	// Report is called with errors that have no waiting caller; nil: they are dropped.
+	KeepFor    time.Duration
+	RunFor     time.Duration // longer than any request takes
+	MaxBytes   int           // of one answer
+	Bounds     Bounds
+	StoreFor   time.Duration // how long one question to the store may take
+	SweepEvery time.Duration
+	// Report is called with errors that have no waiting caller.
 	Report func(what string, err error)
 }
 
-func (c Config) withDefaults() Config {
-	def := func(d *time.Duration, v time.Duration) {
-		if *d == 0 {
-			*d = v
-		}
+// Default is a Config with usual values.
+func Default(now func() time.Time) Config {
+	return Config{
+		Now: now, KeepFor: 24 * time.Hour, RunFor: 35 * time.Minute, MaxBytes: 4 << 20, Bounds: Bounds{Entries: 10_000, Bytes: 256 << 20},
+		StoreFor: 5 * time.Second, SweepEvery: 5 * time.Minute, Report: func(string, error) {},
 	}
-	def(&c.KeepFor, 24*time.Hour)
-	def(&c.RunFor, 35*time.Minute)
-	def(&c.StoreFor, 5*time.Second)
-	def(&c.SweepEvery, 5*time.Minute)
-	if c.MaxBytes == 0 {
-		c.MaxBytes = 4 << 20
-	}
-	if c.Bounds.Entries == 0 {
-		c.Bounds.Entries = 10_000
-	}
-	if c.Bounds.Bytes == 0 {
-		c.Bounds.Bytes = 256 << 20
-	}
-	if c.Report == nil {
-		c.Report = func(string, error) {}
-	}
-	return c
 }
 
 // Manager handles named requests. It is safe for concurrent use.
@@ -135,7 +118,7 @@ type Manager struct {
 
 // New makes a Manager.
 func New(s Store, c Config) *Manager {
-	m := &Manager{store: s, cfg: c.withDefaults(), owner: c.Node + "/" + c.Life}
+	m := &Manager{store: s, cfg: c, owner: c.Node + "/" + c.Life}
 	m.sweeps = loop.Every(m.cfg.SweepEvery, func(ctx context.Context) {
 		if err := m.Sweep(ctx); err != nil && ctx.Err() == nil {
 			m.cfg.Report("expired answers could not be deleted", err)

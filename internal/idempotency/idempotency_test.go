@@ -87,13 +87,13 @@ func newWorld() *world {
 }
 
 func (w *world) node(node, life string) *idempotency.Manager {
-	return idempotency.New(w.store, idempotency.Config{
-		Now: func() time.Time { return w.now }, Node: node, Life: life, MaxBytes: 100, RunFor: time.Hour,
-		Settled: func(_ context.Context, wallet, generation string) (bool, error) {
-			return w.charged[wallet+generation], nil
-		},
-		Report: func(string, error) { w.reports.Add(1) },
-	})
+	c := idempotency.Default(func() time.Time { return w.now })
+	c.Node, c.Life, c.MaxBytes, c.RunFor = node, life, 100, time.Hour
+	c.Settled = func(_ context.Context, wallet, generation string) (bool, error) {
+		return w.charged[wallet+generation], nil
+	}
+	c.Report = func(string, error) { w.reports.Add(1) }
+	return idempotency.New(w.store, c)
 }
 
 func request(name, body, generation string) idempotency.Request {
@@ -325,7 +325,9 @@ func TestSweepsByItself(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store := &memory{}
-		m := idempotency.New(store, idempotency.Config{Now: time.Now, Node: "a", Life: "1"})
+		c := idempotency.Default(time.Now)
+		c.Node, c.Life = "a", "1"
+		m := idempotency.New(store, c)
 		begin(t, m, request("k", "b", "g"))
 		m.Start()
 		time.Sleep(24 * time.Hour)

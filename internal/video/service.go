@@ -29,32 +29,32 @@ func TooMany(limit int, active []string) error {
 // IDPrefix is how ids of jobs begin.
 const IDPrefix = "vj_"
 
-// Config holds the limits of jobs. Now must be set; other zero fields take their default.
+// Config holds the limits of jobs. It begins with Default.
 type Config struct {
 	Now func() time.Time
 
-	Limit   int           // active jobs of a user; default 2
-	JobFor  time.Duration // a job that has not completed by then expires; default 1 h
-	KeepFor time.Duration // how long content can be read after completion; default 24 h
+	Limit   int           // active jobs of a user
+	JobFor  time.Duration // a job that has not completed by then expires
+	KeepFor time.Duration // how long content can be read after completion
 
-	ForgetAfter time.Duration // how long jobs are stored after their end; default 30 days
+	ForgetAfter time.Duration // how long jobs are stored after their end
 
-	AtOnce    int           // jobs that one node works on at a time; default 16
-	Copies    int           // videos that one node copies at a time, in addition to AtOnce; one user gets half of them; default 8
-	LookEvery time.Duration // how often a node looks for jobs that are due; default 1 s
-	FirstPoll time.Duration // after a provider has taken a job; default 5 s
-	MostPoll  time.Duration // longest pause between two polls of a job; default 30 s
-	SubmitFor time.Duration // how long a provider may take to answer a submission; default 2 min
-	PollFor   time.Duration // how long a provider may take to answer any other request; default 30 s
-	CopyFor   time.Duration // how long copying one video into the blob store may take; default 15 min
-	AddFor    time.Duration // how long the store may take to keep a new job before it is refused; default 1.5 s
-	LostAfter time.Duration // how long a provider has to show a job whose submission it did not answer; default 1 min
-	AcceptFor time.Duration // how long a stored job waits to be accepted, after which it ends without having been started; default 1 min
-	StoreFor  time.Duration // how long any other call of the store may take; default 10 s
+	AtOnce    int           // jobs that one node works on at a time
+	Copies    int           // videos that one node copies at a time, in addition to AtOnce; one user gets half of them
+	LookEvery time.Duration // how often a node looks for jobs that are due
+	FirstPoll time.Duration // after a provider has taken a job
+	MostPoll  time.Duration // longest pause between two polls of a job
+	SubmitFor time.Duration // how long a provider may take to answer a submission
+	PollFor   time.Duration // how long a provider may take to answer any other request
+	CopyFor   time.Duration // how long copying one video into the blob store may take
+	AddFor    time.Duration // how long the store may take to keep a new job before it is refused
+	LostAfter time.Duration // how long a provider has to show a job whose submission it did not answer
+	AcceptFor time.Duration // how long a stored job waits to be accepted, after which it ends without having been started
+	StoreFor  time.Duration // how long any other call of the store may take
 
-	// Wait waits for d or until ctx ends, and then fails. nil: with a timer.
+	// Wait waits for d or until ctx ends, and then fails.
 	Wait func(ctx context.Context, d time.Duration) error
-	// Report gets failures of work in the background; nil: they are dropped.
+	// Report gets failures of work in the background.
 	Report func(what string, j *Job, err error)
 }
 
@@ -63,40 +63,14 @@ const (
 	retryAfterRace  = 2 * time.Second
 )
 
-func (c Config) withDefaults() Config {
-	set := func(d *time.Duration, v time.Duration) {
-		if *d == 0 {
-			*d = v
-		}
+// Default is a Config with usual values.
+func Default(now func() time.Time) Config {
+	return Config{
+		Now: now, Limit: 2, JobFor: time.Hour, KeepFor: 24 * time.Hour, ForgetAfter: 30 * 24 * time.Hour, AtOnce: 16, Copies: 8, LookEvery: time.Second,
+		FirstPoll: 5 * time.Second, MostPoll: 30 * time.Second, SubmitFor: 2 * time.Minute, PollFor: 30 * time.Second, CopyFor: 15 * time.Minute,
+		AddFor: 1500 * time.Millisecond, LostAfter: time.Minute, AcceptFor: time.Minute, StoreFor: 10 * time.Second,
+		Wait: loop.Wait, Report: func(string, *Job, error) {},
 	}
-	count := func(n *int, v int) {
-		if *n == 0 {
-			*n = v
-		}
-	}
-	count(&c.Limit, 2)
-	count(&c.AtOnce, 16)
-	count(&c.Copies, 8)
-	set(&c.JobFor, time.Hour)
-	set(&c.KeepFor, 24*time.Hour)
-	set(&c.ForgetAfter, 30*24*time.Hour)
-	set(&c.LookEvery, time.Second)
-	set(&c.FirstPoll, 5*time.Second)
-	set(&c.MostPoll, 30*time.Second)
-	set(&c.SubmitFor, 2*time.Minute)
-	set(&c.PollFor, 30*time.Second)
-	set(&c.CopyFor, 15*time.Minute)
-	set(&c.AddFor, 1500*time.Millisecond)
-	set(&c.AcceptFor, time.Minute)
-	set(&c.LostAfter, time.Minute)
-	set(&c.StoreFor, 10*time.Second)
-	if c.Wait == nil {
-		c.Wait = loop.Wait
-	}
-	if c.Report == nil {
-		c.Report = func(string, *Job, error) {}
-	}
-	return c
 }
 
 // Observer counts events for metrics. Its methods must be quick and safe for concurrent use.
@@ -170,7 +144,6 @@ type nodeEpoch struct {
 
 // New returns a Service. It does not process jobs before Start.
 func New(d Deps, c Config) *Service {
-	c = c.withDefaults()
 	if d.Rand == nil {
 		d.Rand = func() float64 { return 0.5 }
 	}

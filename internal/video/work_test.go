@@ -243,7 +243,8 @@ func newRig(t *testing.T, p *provider, change ...func(*video.Deps, *video.Config
 	r := &rig{t: t, store: newMemory(), member: &member{epoch: 1}, snap: videos(t)}
 	d := video.Deps{Store: r.store, Holds: share{}, Member: r.member, Upstream: p, Planner: &video.Router{Rand: func() float64 { return 0 }},
 		Catalog: func() *catalog.Snapshot { return r.snap }}
-	c := video.Config{Now: time.Now, Report: func(what string, _ *video.Job, err error) { t.Logf("%s: %v", what, err) }}
+	c := video.Default(time.Now)
+	c.Report = func(what string, _ *video.Job, err error) { t.Logf("%s: %v", what, err) }
 	for _, f := range change {
 		f(&d, &c)
 	}

@@ -288,19 +288,19 @@ func (o *batchFixture) clerk(book *ledger.Book, edit ...func(*batch.Deps, *batch
 			return book.Flush(ctx)
 		},
 	}
-	c := batch.Config{Now: o.clock.Now, PerUser: 1, WatchFor: idle, MaxLines: 100, MaxLineBytes: 1000, MaxActive: 3, Tries: 3,
-		Wait: func(ctx context.Context, d time.Duration) error {
-			if d == idle {
-				<-ctx.Done()
-				return ctx.Err()
-			}
-			err := k.pace.wait(ctx, max(d, k.least))
-			_ = book.Tick(ctx) // its node lives on
-			return err
-		},
-		Go:     k.pace.work,
-		Report: func(what, id string, err error) { o.t.Logf("%s: %s: %v", id, what, err) },
+	c := batch.Default(o.clock.Now)
+	c.PerUser, c.WatchFor, c.MaxLines, c.MaxLineBytes, c.MaxActive, c.Tries = 1, idle, 100, 1000, 3, 3
+	c.Wait = func(ctx context.Context, d time.Duration) error {
+		if d == idle {
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		err := k.pace.wait(ctx, max(d, k.least))
+		_ = book.Tick(ctx) // its node lives on
+		return err
 	}
+	c.Go = k.pace.work
+	c.Report = func(what, id string, err error) { o.t.Logf("%s: %s: %v", id, what, err) }
 	for _, e := range edit {
 		e(&d, &c)
 	}

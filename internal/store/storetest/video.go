@@ -129,8 +129,10 @@ type crew struct {
 func (s *studio) crew(book *ledger.Book, change ...func(*video.Deps, *video.Config)) *crew {
 	d := video.Deps{Store: s.store, Holds: book, Member: book, Upstream: s.provider, Planner: &video.Router{Rand: func() float64 { return 0 }},
 		Catalog: func() *catalog.Snapshot { return s.snap }, Callbacks: clockReader{s.clock}}
-	c := video.Config{Now: s.clock.Now, AddFor: time.Minute, StoreFor: time.Minute, PollFor: time.Minute, Wait: func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
-		Report: func(what string, j *video.Job, err error) { s.t.Logf("%s: %v", what, err) }}
+	c := video.Default(s.clock.Now)
+	c.AddFor, c.StoreFor, c.PollFor = time.Minute, time.Minute, time.Minute
+	c.Wait = func(ctx context.Context, _ time.Duration) error { return ctx.Err() }
+	c.Report = func(what string, j *video.Job, err error) { s.t.Logf("%s: %v", what, err) }
 	for _, f := range change {
 		f(&d, &c)
 	}
