@@ -1406,23 +1406,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/auth/passkey/options": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Begin a sign-in with a passkey: what the browser's navigator.credentials.get takes, as JSON */
-        post: operations["beginPasskeySignIn"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/auth/passkey": {
         parameters: {
             query?: never;
@@ -1434,94 +1417,6 @@ export interface paths {
         put?: never;
         /** Sign in with the answer of a passkey. Nobody needs a name for it */
         post: operations["signInWithPasskey"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/auth/second-step": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Require a passkey from now on, whichever way the person signs in. The answer is that of a passkey to POST /api/auth/prove/options; all other sessions end */
-        post: operations["requirePasskey"];
-        /** Require no passkey any more. This needs a recent sign-in; all other sessions end */
-        delete: operations["requireNoPasskey"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/auth/passkeys": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** The passkeys of this person */
-        get: operations["listPasskeys"];
-        put?: never;
-        /** Add a passkey with the browser's answer; needs a recent sign-in */
-        post: operations["addPasskey"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/auth/passkeys/options": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Begin to add a passkey: what the browser's navigator.credentials.create takes, as JSON; needs a recent sign-in */
-        post: operations["beginPasskey"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/auth/passkeys/{id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post?: never;
-        /** Remove a passkey; the last way to sign in cannot be removed. All other sessions end. Needs a recent sign-in */
-        delete: operations["removePasskey"];
-        options?: never;
-        head?: never;
-        /** Give a passkey another name */
-        patch: operations["renamePasskey"];
-        trace?: never;
-    };
-    "/api/auth/prove/options": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Begin to give a passkey again, before something that needs a recent sign-in */
-        post: operations["beginProof"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1556,23 +1451,6 @@ export interface paths {
         get: operations["returnFromProvider"];
         put?: never;
         post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/auth/prove": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Give the password again, or the answer of a passkey, before something that needs a recent sign-in: error.metadata.sign_in is then again */
-        post: operations["proveIdentity"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2828,6 +2706,128 @@ export interface paths {
         /** Stop a change of address with the link in the notice to the former one, or take it back. All sessions end */
         post: operations["keepEmail"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/auth/passkey/options": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Begin a sign-in with a passkey: what the browser's navigator.credentials.get takes, as JSON */
+        post: operations["beginPasskeySignIn"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/auth/passkeys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The passkeys of this person */
+        get: operations["listPasskeys"];
+        put?: never;
+        /** Add a passkey with the browser's answer; needs a recent sign-in */
+        post: operations["addPasskey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/auth/passkeys/options": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Begin to add a passkey: what the browser's navigator.credentials.create takes, as JSON; needs a recent sign-in */
+        post: operations["beginPasskey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/auth/passkeys/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Remove a passkey; the last way to sign in cannot be removed. All other sessions end. Needs a recent sign-in */
+        delete: operations["removePasskey"];
+        options?: never;
+        head?: never;
+        /** Give a passkey another name */
+        patch: operations["renamePasskey"];
+        trace?: never;
+    };
+    "/api/auth/prove/options": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Begin to give a passkey again, before something that needs a recent sign-in */
+        post: operations["beginProof"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/auth/prove": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Give the password again, or the answer of a passkey, before something that needs a recent sign-in: error.metadata.sign_in is then again */
+        post: operations["proveIdentity"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/auth/second-step": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Require a passkey from now on, whichever way the person signs in. The answer is that of a passkey to POST /api/auth/prove/options; all other sessions end */
+        post: operations["requirePasskey"];
+        /** Require no passkey any more. This needs a recent sign-in; all other sessions end */
+        delete: operations["requireNoPasskey"];
         options?: never;
         head?: never;
         patch?: never;
@@ -4531,60 +4531,6 @@ export interface components {
             /** @description The step of POST /api/auth/passkey/options and POST /api/auth/passkey */
             second_step: string;
         };
-        PasskeyRequest: {
-            /** @description Works once */
-            step: string;
-            /** @description PublicKeyCredentialRequestOptionsJSON of Web Authentication */
-            public_key: {
-                challenge: string;
-                /** @description Milliseconds */
-                timeout: number;
-                rpId: string;
-                allowCredentials: components["schemas"]["PasskeyDescriptor"][];
-                /** @enum {string} */
-                userVerification: "required";
-            };
-        };
-        PasskeyCreation: {
-            /** @description Works once */
-            step: string;
-            /** @description PublicKeyCredentialCreationOptionsJSON of Web Authentication */
-            public_key: {
-                challenge: string;
-                /** @description Milliseconds */
-                timeout: number;
-                rp: {
-                    id: string;
-                    name: string;
-                };
-                user: {
-                    id: string;
-                    name: string;
-                    displayName: string;
-                };
-                pubKeyCredParams: {
-                    /** @enum {string} */
-                    type: "public-key";
-                    alg: number;
-                }[];
-                excludeCredentials: components["schemas"]["PasskeyDescriptor"][];
-                authenticatorSelection: {
-                    /** @enum {string} */
-                    residentKey: "required";
-                    requireResidentKey: boolean;
-                    /** @enum {string} */
-                    userVerification: "required";
-                };
-                /** @enum {string} */
-                attestation: "none";
-            };
-        };
-        PasskeyDescriptor: {
-            /** @enum {string} */
-            type: "public-key";
-            id: string;
-            transports?: string[];
-        };
         /** @description What PublicKeyCredential.toJSON returns */
         PasskeyAnswer: {
             id: string;
@@ -4598,17 +4544,6 @@ export interface components {
             response: {
                 [key: string]: unknown;
             };
-        };
-        Passkey: {
-            id: string;
-            name: string;
-            /** Format: date-time */
-            created_at: string;
-            /**
-             * Format: date-time
-             * @description null: never
-             */
-            used_at: string | null;
         };
         Link: {
             kind: string;
@@ -6956,6 +6891,14 @@ export interface components {
             imported: boolean;
             actor: string;
         };
+        /** @description What a device must be able to. */
+        AuthenticatorSelection: {
+            /** @enum {string} */
+            residentKey: "required";
+            requireResidentKey: boolean;
+            /** @enum {string} */
+            userVerification: "required";
+        };
         /** @description AutoAnswer is the automatic top-ups as they are now. */
         AutoAnswer: {
             auto: components["schemas"]["AutoTopUp"] | null;
@@ -7078,6 +7021,19 @@ export interface components {
             /** @description How many chats an account may keep */
             most: number;
             next: null;
+        };
+        /** @description PublicKeyCredentialCreationOptionsJSON of Web Authentication, section 5.1.9: what navigator.credentials.create takes. */
+        CreationOptions: {
+            challenge: string;
+            /** @description Milliseconds */
+            timeout: number;
+            rp: components["schemas"]["PasskeySite"];
+            user: components["schemas"]["PasskeyUser"];
+            pubKeyCredParams: components["schemas"]["PasskeyAlgorithm"][];
+            excludeCredentials: components["schemas"]["PasskeyDescriptor"][];
+            authenticatorSelection: components["schemas"]["AuthenticatorSelection"];
+            /** @enum {string} */
+            attestation: "none";
         };
         /** @description An address of a person. */
         EmailInput: {
@@ -7534,6 +7490,12 @@ export interface components {
             /** @description Rubles, in whole kopecks */
             amount?: components["schemas"]["Decimal"] | number;
         };
+        /** @description What a device has made. */
+        NewPasskeyInput: {
+            step: string;
+            name: string;
+            credential: components["schemas"]["PasskeyAnswer"];
+        };
         NewPayment: {
             /** @description Rubles, with at most two decimals */
             amount?: components["schemas"]["Decimal"] | number;
@@ -7636,6 +7598,63 @@ export interface components {
             date?: string | null;
             /** @description The account can read it */
             note?: string | null;
+        };
+        /** @description A way to sign in that a device keeps. */
+        Passkey: {
+            id: string;
+            name: string;
+            /** Format: date-time */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description Null: never
+             */
+            used_at: string | null;
+        };
+        /** @description A way to sign that is accepted. */
+        PasskeyAlgorithm: {
+            /** @enum {string} */
+            type: "public-key";
+            alg: number;
+        };
+        /** @description What a browser hands to a device, to make a passkey. */
+        PasskeyCreation: {
+            /** @description Works once */
+            step: string;
+            public_key: components["schemas"]["CreationOptions"];
+        };
+        /** @description Names a passkey to a browser. */
+        PasskeyDescriptor: {
+            /** @enum {string} */
+            type: "public-key";
+            id: string;
+            transports?: string[];
+        };
+        /** @description The answer of a passkey. */
+        PasskeyInput: {
+            step: string;
+            credential: components["schemas"]["PasskeyAnswer"];
+        };
+        /** @description Another name of a passkey. */
+        PasskeyRename: {
+            name: string;
+        };
+        /** @description What a browser hands to a passkey, to use it. */
+        PasskeyRequest: {
+            /** @description Works once */
+            step: string;
+            public_key: components["schemas"]["RequestOptions"];
+        };
+        /** @description This gateway, as a device shows it. */
+        PasskeySite: {
+            id: string;
+            name: string;
+        };
+        /** @description Whose passkey it becomes. */
+        PasskeyUser: {
+            id: string;
+            name: string;
+            displayName: string;
         };
         /** @description A new password. */
         PasswordInput: {
@@ -7946,6 +7965,13 @@ export interface components {
             /** @enum {string} */
             theme?: "system" | "light" | "dark";
         };
+        /** @description A password, or the answer of a passkey. */
+        ProofInput: {
+            password?: string | null;
+            /** @description Of /api/auth/prove/options */
+            step?: string | null;
+            credential?: components["schemas"]["PasskeyAnswer"];
+        };
         /** @description An account's own key of a provider, without the secret. */
         ProviderKey: {
             id: string;
@@ -8142,6 +8168,16 @@ export interface components {
             /** @description The wallet may owe money afterwards */
             below_zero?: boolean | null;
         };
+        /** @description PublicKeyCredentialRequestOptionsJSON of Web Authentication, section 5.1.10.2: what navigator.credentials.get takes. */
+        RequestOptions: {
+            challenge: string;
+            /** @description Milliseconds */
+            timeout: number;
+            rpId: string;
+            allowCredentials: components["schemas"]["PasskeyDescriptor"][];
+            /** @enum {string} */
+            userVerification: "required";
+        };
         /** @description Says that a mail was sent, or would have been. */
         Sent: {
             sent: boolean;
@@ -8210,6 +8246,11 @@ export interface components {
                 [key: string]: number;
             };
             documents: components["schemas"]["StatementDocument"][];
+        };
+        /** @description A step of a sign-in. */
+        StepInput: {
+            /** @description The second step of a sign-in that has begun, as second_step of its answer; without it, a sign-in begins */
+            step?: string | null;
         };
         /** @description How many chats of an account are kept. */
         StoredChats: {
@@ -12852,58 +12893,6 @@ export interface operations {
             default: components["responses"]["Error"];
         };
     };
-    beginPasskeySignIn: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
-                "X-Weir"?: components["parameters"]["XWeir"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /** @example {} */
-                "application/json": {
-                    /** @description The second step of a sign-in that has begun, as second_step of its answer; without it, a sign-in begins */
-                    step?: string;
-                };
-            };
-        };
-        responses: {
-            /** @description The options, and the step that the answer ends within five minutes */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "step": "W9rT2xKq7LmPzB4nV8sYcD3h",
-                     *       "public_key": {
-                     *         "challenge": "q83vEjRWeJq83vEjRWeJq83vEjRWeJq83vEjRWeJq80",
-                     *         "timeout": 300000,
-                     *         "rpId": "weir.example.org",
-                     *         "allowCredentials": [],
-                     *         "userVerification": "required"
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["PasskeyRequest"];
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            413: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
     signInWithPasskey: {
         parameters: {
             query?: never;
@@ -13004,411 +12993,6 @@ export interface operations {
             400: components["responses"]["Error"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Error"];
-            413: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    requirePasskey: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
-                "X-Weir"?: components["parameters"]["XWeir"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "step": "W9rT2xKq7LmPzB4nV8sYcD3h",
-                 *       "credential": {
-                 *         "id": "Zm9yLWV4YW1wbGUtb25seS0wMTIzNDU2Nzg5",
-                 *         "rawId": "Zm9yLWV4YW1wbGUtb25seS0wMTIzNDU2Nzg5",
-                 *         "type": "public-key",
-                 *         "clientExtensionResults": {},
-                 *         "response": {
-                 *           "clientDataJSON": "eyJ0eXBlIjoid2ViYXV0aG4uZ2V0In0",
-                 *           "authenticatorData": "AAAA",
-                 *           "signature": "AAAA",
-                 *           "userHandle": "dXNyX3g"
-                 *         }
-                 *       }
-                 *     }
-                 */
-                "application/json": {
-                    step: string;
-                    credential: components["schemas"]["PasskeyAnswer"];
-                };
-            };
-        };
-        responses: {
-            /** @description It is required */
-            204: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            409: components["responses"]["Error"];
-            413: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    requireNoPasskey: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
-                "X-Weir"?: components["parameters"]["XWeir"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description It is not required */
-            204: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    listPasskeys: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The passkeys, oldest first */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "data": [
-                     *         {
-                     *           "id": "Zm9yLWV4YW1wbGUtb25seS0wMTIzNDU2Nzg5",
-                     *           "name": "Phone",
-                     *           "created_at": "2026-01-31T12:00:00Z",
-                     *           "used_at": null
-                     *         }
-                     *       ]
-                     *     }
-                     */
-                    "application/json": {
-                        data: components["schemas"]["Passkey"][];
-                    };
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            413: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    addPasskey: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
-                "X-Weir"?: components["parameters"]["XWeir"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "step": "W9rT2xKq7LmPzB4nV8sYcD3h",
-                 *       "name": "Phone",
-                 *       "credential": {
-                 *         "id": "Zm9yLWV4YW1wbGUtb25seS0wMTIzNDU2Nzg5",
-                 *         "rawId": "Zm9yLWV4YW1wbGUtb25seS0wMTIzNDU2Nzg5",
-                 *         "type": "public-key",
-                 *         "clientExtensionResults": {},
-                 *         "response": {
-                 *           "clientDataJSON": "eyJ0eXBlIjoid2ViYXV0aG4uY3JlYXRlIn0",
-                 *           "attestationObject": "AAAA",
-                 *           "transports": [
-                 *             "internal"
-                 *           ]
-                 *         }
-                 *       }
-                 *     }
-                 */
-                "application/json": {
-                    step: string;
-                    name: string;
-                    credential: components["schemas"]["PasskeyAnswer"];
-                };
-            };
-        };
-        responses: {
-            /** @description The passkey */
-            201: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "data": {
-                     *         "id": "Zm9yLWV4YW1wbGUtb25seS0wMTIzNDU2Nzg5",
-                     *         "name": "Phone",
-                     *         "created_at": "2026-01-31T12:00:00Z",
-                     *         "used_at": null
-                     *       }
-                     *     }
-                     */
-                    "application/json": {
-                        data: components["schemas"]["Passkey"];
-                    };
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            409: components["responses"]["Error"];
-            413: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    beginPasskey: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
-                "X-Weir"?: components["parameters"]["XWeir"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /** @example {} */
-                "application/json": Record<string, never>;
-            };
-        };
-        responses: {
-            /** @description The options, and the step that the answer ends within five minutes */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "step": "W9rT2xKq7LmPzB4nV8sYcD3h",
-                     *       "public_key": {
-                     *         "challenge": "q83vEjRWeJq83vEjRWeJq83vEjRWeJq83vEjRWeJq80",
-                     *         "timeout": 300000,
-                     *         "rp": {
-                     *           "id": "weir.example.org",
-                     *           "name": "Weir"
-                     *         },
-                     *         "user": {
-                     *           "id": "dXNyX3g",
-                     *           "name": "anna@example.org",
-                     *           "displayName": "anna"
-                     *         },
-                     *         "pubKeyCredParams": [
-                     *           {
-                     *             "type": "public-key",
-                     *             "alg": -7
-                     *           }
-                     *         ],
-                     *         "excludeCredentials": [],
-                     *         "authenticatorSelection": {
-                     *           "residentKey": "required",
-                     *           "requireResidentKey": true,
-                     *           "userVerification": "required"
-                     *         },
-                     *         "attestation": "none"
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["PasskeyCreation"];
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            413: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    removePasskey: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
-                "X-Weir"?: components["parameters"]["XWeir"];
-            };
-            path: {
-                /** @description Id of the passkey */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description It is removed */
-            204: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            409: components["responses"]["Error"];
-            413: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    renamePasskey: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
-                "X-Weir"?: components["parameters"]["XWeir"];
-            };
-            path: {
-                /** @description Id of the passkey */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "name": "Key ring"
-                 *     }
-                 */
-                "application/json": {
-                    name: string;
-                };
-            };
-        };
-        responses: {
-            /** @description It has the name */
-            204: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            413: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    beginProof: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
-                "X-Weir"?: components["parameters"]["XWeir"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /** @example {} */
-                "application/json": Record<string, never>;
-            };
-        };
-        responses: {
-            /** @description The options, and the step that the answer ends within five minutes */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "step": "W9rT2xKq7LmPzB4nV8sYcD3h",
-                     *       "public_key": {
-                     *         "challenge": "q83vEjRWeJq83vEjRWeJq83vEjRWeJq83vEjRWeJq80",
-                     *         "timeout": 300000,
-                     *         "rpId": "weir.example.org",
-                     *         "allowCredentials": [
-                     *           {
-                     *             "type": "public-key",
-                     *             "id": "Zm9yLWV4YW1wbGUtb25seS0wMTIzNDU2Nzg5",
-                     *             "transports": [
-                     *               "internal"
-                     *             ]
-                     *           }
-                     *         ],
-                     *         "userVerification": "required"
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["PasskeyRequest"];
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            409: components["responses"]["Error"];
             413: components["responses"]["Error"];
             429: components["responses"]["RetryLater"];
             500: components["responses"]["Error"];
@@ -13517,50 +13101,6 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Error"];
             404: components["responses"]["Error"];
-            413: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    proveIdentity: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
-                "X-Weir"?: components["parameters"]["XWeir"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "password": "correct horse battery"
-                 *     }
-                 */
-                "application/json": {
-                    password?: string;
-                    /** @description Of /api/auth/prove/options */
-                    step?: string;
-                    credential?: components["schemas"]["PasskeyAnswer"];
-                };
-            };
-        };
-        responses: {
-            /** @description The sign-in is recent again */
-            204: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
             413: components["responses"]["Error"];
             429: components["responses"]["RetryLater"];
             500: components["responses"]["Error"];
@@ -17289,6 +16829,428 @@ export interface operations {
             409: components["responses"]["Error"];
             413: components["responses"]["Error"];
             415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    beginPasskeySignIn: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /** @example {} */
+                "application/json": components["schemas"]["StepInput"];
+            };
+        };
+        responses: {
+            /** @description The options, and the step that the answer ends within five minutes */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PasskeyRequest"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    listPasskeys: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The passkeys, oldest first */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Passkey"][];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    addPasskey: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "Phone",
+                 *       "credential": {
+                 *         "type": "public-key",
+                 *         "clientExtensionResults": {},
+                 *         "id": "Zm9yLWV4YW1wbGUtb25seS0wMTIzNDU2Nzg5",
+                 *         "rawId": "Zm9yLWV4YW1wbGUtb25seS0wMTIzNDU2Nzg5",
+                 *         "response": {
+                 *           "attestationObject": "AAAA",
+                 *           "clientDataJSON": "eyJ0eXBlIjoid2ViYXV0aG4uY3JlYXRlIn0",
+                 *           "transports": [
+                 *             "internal"
+                 *           ]
+                 *         }
+                 *       },
+                 *       "step": "W9rT2xKq7LmPzB4nV8sYcD3h"
+                 *     }
+                 */
+                "application/json": components["schemas"]["NewPasskeyInput"];
+            };
+        };
+        responses: {
+            /** @description The passkey */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Passkey"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    beginPasskey: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /** @example {} */
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description The options, and the step that the answer ends within five minutes */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PasskeyCreation"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    removePasskey: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /** @description Of the passkey */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is removed */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    renamePasskey: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /** @description Of the passkey */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "Key ring"
+                 *     }
+                 */
+                "application/json": components["schemas"]["PasskeyRename"];
+            };
+        };
+        responses: {
+            /** @description It has the name */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    beginProof: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /** @example {} */
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description The options, and the step that the answer ends within five minutes */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PasskeyRequest"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    proveIdentity: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "password": "correct horse battery"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ProofInput"];
+            };
+        };
+        responses: {
+            /** @description The sign-in is recent again */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    requirePasskey: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "credential": {
+                 *         "type": "public-key",
+                 *         "clientExtensionResults": {},
+                 *         "id": "Zm9yLWV4YW1wbGUtb25seS0wMTIzNDU2Nzg5",
+                 *         "rawId": "Zm9yLWV4YW1wbGUtb25seS0wMTIzNDU2Nzg5",
+                 *         "response": {
+                 *           "authenticatorData": "AAAA",
+                 *           "clientDataJSON": "eyJ0eXBlIjoid2ViYXV0aG4uZ2V0In0",
+                 *           "signature": "AAAA",
+                 *           "userHandle": "dXNyX3g"
+                 *         }
+                 *       },
+                 *       "step": "W9rT2xKq7LmPzB4nV8sYcD3h"
+                 *     }
+                 */
+                "application/json": components["schemas"]["PasskeyInput"];
+            };
+        };
+        responses: {
+            /** @description It is required */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    requireNoPasskey: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is not required */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
             429: components["responses"]["RetryLater"];
             500: components["responses"]["Error"];
             503: components["responses"]["RetryLater"];
