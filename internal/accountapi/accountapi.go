@@ -4,6 +4,7 @@ package accountapi
 
 import (
 	"context"
+	"log/slog"
 	"slices"
 
 	"weir/internal/account"
@@ -53,6 +54,10 @@ type Deps struct {
 	CheckCallback  func(param, address string) error // refuses addresses that must not be called; nil: none is refused
 
 	MostRates apikey.Rates // allowances that a client may give a key
+
+	Docs, Rankings bool          // this gateway shows its documentation, and its rankings to visitors
+	DemoKey        func() string // shown to browsers on a demo's machine, "" none; nil: it is no demo
+	Log            *slog.Logger
 }
 
 // Rates is what rates were set. *edit.Editor knows them.
@@ -63,7 +68,8 @@ type Rates interface {
 
 // Operations lists the operations. With empty Deps they can be described, not performed.
 func Operations(d Deps) []operation.Operation {
-	return slices.Concat([]operation.Operation{statement(d.Books), imports(d)}, views(d.Views), vouchers(d.Vouchers), payments(d.Payments), invoices(d.Invoices),
+	return slices.Concat([]operation.Operation{statement(d.Books), imports(d), whoAmI(d), setup(d)}, views(d.Views), vouchers(d.Vouchers), payments(d.Payments), invoices(d.Invoices),
 		chats(d), storing(d), profiles(d), presets(d), timezones(d), providerKeys(d), notifications(d), webhookSecrets(d.WebhookSecrets), invitations(d.People), jobs(d), accountKeys(d), preferences(d),
-		sessions(d.People), identities(d.People), passwords(d.People), emails(d.People), passkeys(d.People), proofs(d.People))
+		sessions(d.People), identities(d.People), passwords(d.People), emails(d.People), passkeys(d.People), proofs(d.People),
+		signIns(d), signUps(d), links(d), visits(d))
 }

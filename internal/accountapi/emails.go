@@ -45,7 +45,8 @@ func emails(people *auth.Manager) []operation.Operation {
 		}),
 		operation.Of(form(operation.Operation{
 			Method: "POST", Path: "/api/auth/email/confirm", ID: "confirmEmail", Access: operation.SignedIn, Status: 204,
-			Summary: "Use the link to a new address, in a session of who asked for it. All other sessions end", Answer: "The account has the address", Example: exampleToken,
+			Summary: "Use the link to a new address, in a session of who asked for it. All other sessions end",
+			Answer:  "The account has the address", Example: exampleToken,
 		}), func(ctx context.Context, c *operation.Call, in *TokenInput) (none operation.None, err error) {
 			if err := needed("token", in.Token); err != nil {
 				return none, err

@@ -216,7 +216,8 @@ func passkeys(people *auth.Manager) []operation.Operation {
 		}),
 		operation.Of(form(operation.Operation{
 			Method: "POST", Path: "/api/auth/passkeys/options", ID: "beginPasskey", Access: operation.SignedIn, Fresh: true,
-			Summary: "Begin to add a passkey: what the browser's navigator.credentials.create takes, as JSON; needs a recent sign-in", Answer: optionsAnswer, Example: `{}`,
+			Summary: "Begin to add a passkey: what the browser's navigator.credentials.create takes, as JSON; needs a recent sign-in",
+			Answer:  optionsAnswer, Example: `{}`,
 		}), func(ctx context.Context, c *operation.Call, _ *operation.Empty) (out PasskeyCreation, err error) {
 			at, err := c.Browser.Site()
 			if err != nil {

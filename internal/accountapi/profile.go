@@ -92,6 +92,19 @@ func profiles(d Deps) []operation.Operation {
 			u.Name, u.Language, u.Theme = p.Name, p.Language, p.Theme
 			return profileOf(ctx, d, c, &u)
 		}),
+		operation.Of(operation.Operation{
+			Method: "DELETE", Path: "/api/account", ID: "deleteAccount", Access: operation.SignedIn, Fresh: true, Status: 204, Cookies: true, Tag: "pages",
+			Summary: "Delete the account of who is signed in: they become anonymous, and their keys stop. Charges, invoices and the money in the wallet stay. " +
+				"409 while a job or a payment is under way. Needs a recent sign-in",
+			Answer: "It is deleted",
+		}, func(ctx context.Context, c *operation.Call, _ *operation.None) (none operation.None, err error) {
+			if err := d.Accounts.Forget(ctx, c.User, c.Actor); err != nil {
+				return none, err
+			}
+			c.Browser.SetSession("", 0)
+			c.Header.Set("Clear-Site-Data", `"cache", "storage"`)
+			return none, nil
+		}),
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"weir/internal/accesslog"
@@ -58,6 +59,7 @@ type Gateway struct {
 	slog     *slog.Logger
 	level    *slog.LevelVar
 	redactor *redact.Redactor
+	demoKey  atomic.Pointer[string] // shown to browsers on a demo's machine; nil: it is no demo
 
 	store    *store.Store
 	book     *ledger.Book
@@ -262,7 +264,7 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 		Accounts: accounts,
 		Traces:   tracesOf(traces), Log: access, Slog: g.slog, Metrics: metrics, Now: now, Redact: g.redactor.Redact, Ready: g.book.Ready, Peers: func() []string { return append(g.absence.Details(), g.others.Differences()...) }, Aside: g.book.Aside,
 		Idempotency: g.named, History: g.history, Videos: g.videos, Batches: g.batches, FreeDisk: freeDisk(spoolDir(cfg.DataDir)),
-		Presets: presets, ProviderKeys: ownKeys, Operations: operations, Chats: chats, Payments: payments, Notifications: notices, CheckCallback: checkCallback, Pages: pages, Language: webui.Language, Theme: webui.Theme,
+		Presets: presets, ProviderKeys: ownKeys, Operations: operations, Payments: payments, Notifications: notices, CheckCallback: checkCallback, Pages: pages, Language: webui.Language, Theme: webui.Theme,
 	}, apiConfig)
 	g.batches.Start(g.api)
 	if cfg.Store.DSN.Postgres() { // other nodes may be there

@@ -85,7 +85,7 @@ func Demo(ctx context.Context, o DemoOptions) error {
 		g.close(ctx)
 		return err
 	}
-	g.api.ShowDemoKey(access.key)
+	g.demoKey.Store(&access.key)
 	if o.JSON {
 		access.simulator = "http://" + address
 		err = g.announceJSON(o.Out, access)

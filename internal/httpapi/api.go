@@ -18,7 +18,6 @@ import (
 	"weir/internal/auth"
 	"weir/internal/catalog"
 	"weir/internal/catalog/listing"
-	"weir/internal/chat"
 	"weir/internal/fault"
 	"weir/internal/idempotency"
 	"weir/internal/ledger"
@@ -59,7 +58,6 @@ type Keys interface {
 // Accounts keeps what users set for all their keys. *account.Manager is one.
 type Accounts interface {
 	ByID(ctx context.Context, id string) (account.User, error)
-	Forget(ctx context.Context, id string, by Actor) error
 }
 
 // Idempotency remembers the answers of requests that their clients have named. *idempotency.Manager is one.
@@ -112,7 +110,6 @@ type Deps struct {
 
 	Operations []operation.Operation // of accounts and operators
 
-	Chats        *chat.Manager
 	ProviderKeys *ownkey.Manager // nil only where its routes are not used
 
 	Payments *Payments // nil: payments are off
@@ -145,8 +142,6 @@ type API struct {
 	rankings        atomic.Pointer[[len(rankRanges)]standings] // nil until they are known
 
 	pageRoute, fileRoute *Route // of what Pages answer
-
-	demoKey atomic.Pointer[string] // shown to browsers on a demo's machine; nil: absent
 
 	draining atomic.Bool
 }
@@ -290,20 +285,6 @@ func (a *API) declare() []*Route {
 		{Method: "GET", Pattern: "/api/status", access: public, handle: (*request).getStatus},
 		{Method: "GET", Pattern: "/api/catalog/hidden", access: anyKey, handle: (*request).getHidden},
 		{Method: "GET", Pattern: "/api/rankings", access: public, handle: (*request).getRankings},
-		{Method: "GET", Pattern: "/api/setup", access: visiting, handle: (*request).getSetup},
-		{Method: "GET", Pattern: "/api/me", access: visiting, handle: (*request).getMe},
-		{Method: "POST", Pattern: "/api/auth/sign-in", access: visiting, body: atMost(maxForm), handle: (*request).postSignIn},
-		{Method: "POST", Pattern: "/api/auth/sign-up", access: visiting, body: atMost(maxForm), handle: (*request).postSignUp},
-		{Method: "POST", Pattern: "/api/auth/confirm", access: visiting, body: atMost(maxForm), handle: (*request).postConfirm},
-		{Method: "POST", Pattern: "/api/auth/setup", access: visiting, body: atMost(maxForm), handle: (*request).postSetup},
-		{Method: "POST", Pattern: "/api/auth/demo", access: visiting, body: atMost(maxForm), handle: (*request).postDemo},
-		{Method: "POST", Pattern: "/api/auth/recover", access: visiting, body: atMost(maxForm), handle: (*request).postRecover},
-		{Method: "POST", Pattern: "/api/auth/reset", access: visiting, body: atMost(maxForm), handle: (*request).postReset},
-		{Method: "POST", Pattern: "/api/auth/link", access: visiting, body: atMost(maxForm), handle: (*request).postLink},
-		{Method: "POST", Pattern: "/api/auth/sign-out", access: visiting, body: atMost(maxForm), handle: (*request).postSignOut},
-		{Method: "POST", Pattern: "/api/auth/passkey", access: visiting, body: atMost(maxForm), handle: (*request).postPasskey},
-		{Method: "POST", Pattern: "/api/auth/oidc/{id}", access: visiting, body: atMost(maxForm), handle: (*request).postVisit},
-		{Method: "GET", Pattern: "/api/auth/oidc/{id}/callback", access: visiting, handle: (*request).getVisitEnd},
 		{Method: "GET", Pattern: "/api/overview", access: management, handle: (*request).getOverview},
 		{Method: "GET", Pattern: "/api/events", access: management, handle: (*request).getEvents},
 		{Method: "GET", Pattern: "/api/usage", access: management, handle: (*request).getUsage},
@@ -316,7 +297,6 @@ func (a *API) declare() []*Route {
 		{Method: "GET", Pattern: "/api/ledger.pdf", access: management, handle: (*request).getLedgerDocument},
 		{Method: "GET", Pattern: "/api/ledger/day/{date}", access: management, handle: (*request).getLedgerDay},
 		{Method: "POST", Pattern: "/api/payments/notifications", access: notifying, body: atMost(maxNotice), handle: (*request).postNotice},
-		{Method: "DELETE", Pattern: "/api/account", access: signedIn, fresh: true, handle: (*request).deleteAccount},
 		{Method: "GET", Pattern: "/api/calls/{id}", access: anyKey, handle: (*request).getCall},
 		{Method: "GET", Pattern: "/api/calls/{id}/text", access: anyKey, handle: (*request).getCallText},
 		{Method: "GET", Pattern: "/openapi.yaml", access: public, handle: (*request).getOpenAPI},

@@ -13,7 +13,6 @@ import (
 	"weir/internal/apikey"
 	"weir/internal/batch"
 	"weir/internal/blob/folder"
-	"weir/internal/chat"
 	"weir/internal/completion"
 	"weir/internal/fault"
 	"weir/internal/history"
@@ -52,7 +51,6 @@ func startBatches(t *testing.T, r httpapi.Completer, edit func(*httpapi.Config))
 		}
 	}, func(d *httpapi.Deps) {
 		d.Batches, d.History = s, history.New(store, history.Default(time.Now))
-		d.Chats = chat.NewManager(store, chat.Config{Now: time.Now, KeepFor: 24 * time.Hour})
 	})
 }
 

@@ -68,7 +68,6 @@ type Config struct {
 	Betas          []string       // features of the messages style that are let through beside those that are known
 	CORS           bool           // pages of other origins may call the API from a browser
 	Status         bool           // the health of providers is shown to everybody
-	Docs           bool           // the documentation is among Pages
 	Rankings       bool           // visitors may see which models are used most, too
 	AdminAPI       bool           // administrators reach their routes on the public listener, too
 

@@ -205,7 +205,7 @@ func startWith(t testing.TB, r httpapi.Completer, edit func(*httpapi.Config), pa
 	deps := httpapi.Deps{
 		Relay: r, Explainer: relay.New(relay.Deps{Now: time.Now, Rand: func() float64 { return 0 }}, relay.Default()), Verifier: verifier, Keys: n.keys, Accounts: n.users, Ledger: n.books, Catalog: func() *catalog.Snapshot { return snapshot }, Tokens: tokenizer.Tokenizer{},
 		Redact: func(b []byte) []byte { return bytes.ReplaceAll(b, []byte(configuredSecret), []byte("***")) },
-		Log:    n.log, Slog: slog.New(n.log.Handler(slog.LevelInfo)), Now: time.Now, History: history.New(nil, history.Config{SweepEvery: time.Hour, BeatEvery: time.Hour}), Chats: chat.NewManager(nil, chat.Config{Now: time.Now}), // they store nothing
+		Log:    n.log, Slog: slog.New(n.log.Handler(slog.LevelInfo)), Now: time.Now, History: history.New(nil, history.Config{SweepEvery: time.Hour, BeatEvery: time.Hour}), // it stores nothing
 	}
 	n.store = store
 	n.people = auth.NewManager(store, n.keys, nil, func() time.Time { return deps.Now() }, auth.Config{SignUp: auth.ByInvite})
@@ -214,11 +214,15 @@ func startWith(t testing.TB, r httpapi.Completer, edit func(*httpapi.Config), pa
 		parts(&deps)
 	}
 	corrections, _ := deps.Ledger.(adminapi.Corrections)
-	kept, _ := deps.History.(*history.Manager)
+	kept, ok := deps.History.(*history.Manager)
+	if !ok {
+		kept = history.New(nil, history.Config{SweepEvery: time.Hour, BeatEvery: time.Hour})
+	}
 	if deps.Operations == nil {
 		deps.Operations = slices.Concat(
 			accountapi.Operations(accountapi.Deps{
-				Books: deps.Ledger, Accounts: n.users, People: deps.People, History: kept, Chats: deps.Chats, Catalog: deps.Catalog, Keys: n.keys, CheckCallback: deps.CheckCallback, Videos: deps.Videos, Reports: deps.Reports, MostRates: cfg.MostRates(),
+				Books: deps.Ledger, Accounts: n.users, People: deps.People, History: kept, Chats: chat.NewManager(store, chat.Config{Now: time.Now, KeepFor: kept.KeepFor()}), Catalog: deps.Catalog, Keys: n.keys, CheckCallback: deps.CheckCallback, Videos: deps.Videos, Reports: deps.Reports, MostRates: cfg.MostRates(),
+				Rankings: cfg.Rankings, Log: deps.Slog,
 			}),
 			adminapi.Operations(adminapi.Deps{Accounts: n.users, Corrections: corrections}))
 	}

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"cmp"
+	"net/url"
 	"time"
 
 	"weir/internal/auth"
@@ -27,7 +28,7 @@ func (x *request) operate(o *operation.Operation) (err error) {
 	if x.caller != nil {
 		c.Actor = x.actor()
 	}
-	if c.Query, err = x.query(); err != nil {
+	if c.Query, err = x.queryOf(o); err != nil {
 		return err
 	}
 	if o.May != nil {
@@ -52,6 +53,17 @@ func (x *request) operate(o *operation.Operation) (err error) {
 	}
 	x.writeBody(cmp.Or(c.Status, o.Status), jsonType, answer)
 	return nil
+}
+
+// queryOf is the query of a request of an operation.
+func (x *request) queryOf(o *operation.Operation) (url.Values, error) {
+	switch most := o.ForeignQuery; {
+	case most == 0:
+		return x.query()
+	case len(x.r.URL.RawQuery) > most:
+		return nil, fault.Newf(fault.Invalid, "httpapi.queryOf", "The query must have at most %d bytes.", most)
+	}
+	return x.r.URL.Query(), nil
 }
 
 // gates count for the account and the address of a request.

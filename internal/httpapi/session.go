@@ -155,3 +155,27 @@ func (x *request) visitor() auth.Client {
 	at, _ := x.site() // where passkeys do not work there is none
 	return auth.Client{Address: shown(x.api.clientAddress(x.r)), Network: x.addressName(), Agent: x.header("User-Agent"), Site: at}
 }
+
+// noPeople is the error of gateways without sign-in.
+func noPeople() error {
+	return fault.New(fault.NotFound, "httpapi.people", "Sign-in is switched off on this gateway.")
+}
+
+// site is where passkeys work: the configured address, or "localhost" where none is configured. A name that only the request has is not believed.
+func (x *request) site() (auth.Site, error) {
+	u, err := url.Parse(x.base())
+	if err == nil {
+		host, port := strings.ToLower(u.Hostname()), u.Port()
+		_, address := netip.ParseAddr(host)
+		local := host == "localhost"
+		if address != nil && host != "" && (local || u.Scheme == "https" && x.api.cfg.PublicURL != "") {
+			origin := u.Scheme + "://" + host
+			if port != "" && (u.Scheme != "https" || port != "443") && (u.Scheme != "http" || port != "80") {
+				origin += ":" + port
+			}
+			return auth.Site{Host: host, Origin: origin}, nil
+		}
+	}
+	return auth.Site{}, fault.New(fault.PermissionDenied, "httpapi.site",
+		"Passkeys need a name with TLS: set server.public_url to the https address of this gateway. On this machine, open it as localhost instead of 127.0.0.1.")
+}

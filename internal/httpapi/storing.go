@@ -28,16 +28,3 @@ func (x *request) keeps(what string) error {
 	}
 	return nil
 }
-
-// keepsChats reports whether the chats of the person who is signed in are kept: the account has switched it on, and nothing forbids it.
-func (x *request) keepsChats() (bool, error) {
-	if !x.api.Chats.Keeps() {
-		return false, nil
-	}
-	u, err := x.api.Accounts.ByID(x.context(), x.person.ID)
-	if err != nil {
-		return false, err
-	}
-	_, keeps, err := wire.KeepsChats(u.Preferences)
-	return keeps, err
-}

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"weir/internal/chat"
 	"weir/internal/fault"
 	"weir/internal/history"
 	"weir/internal/httpapi"
@@ -25,7 +24,7 @@ func TestStoringOfAnAccount(t *testing.T) {
 	defer store.Close()
 	kept := history.New(store, history.Default(time.Now))
 	n := startWith(t, relayFunc(hello), nil, func(d *httpapi.Deps) {
-		d.History, d.Chats = kept, chat.NewManager(store, chat.Config{Now: time.Now, KeepFor: kept.KeepFor()})
+		d.History = kept
 	})
 	const path = "/api/account/data"
 	data := func(r *response) any { t.Helper(); return at(r.json(t), "data") }

@@ -53,6 +53,9 @@ type Operation struct {
 	Status  int               // of a success; 0: 200
 	Cookies bool              // a success sets a cookie or takes it away
 
+	// ForeignQuery is the largest query in bytes, where others than clients of this API write it: what is malformed in it is left out. 0: it is refused.
+	ForeignQuery int
+
 	// For the API's description. Example is the body of a request, as JSON; Media the type of an answer that is a File; Waits says when the answer is
 	// the second of an Or.
 	Tag, Summary, Description, Answer, Example, Media, Waits string

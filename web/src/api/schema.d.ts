@@ -1219,244 +1219,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/setup": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** The first steps: of the gateway while nobody can administer it, and of the person who is signed in */
-        get: operations["getSetup"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/me": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Who is signed in with this browser, and which ways in there are */
-        get: operations["getMe"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/auth/sign-in": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Sign in with an e-mail address and a password. All routes under /api/auth are for pages of this gateway: they need its Origin and X-Weir */
-        post: operations["signIn"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/auth/sign-up": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Make an account: with the token of an invitation at once, otherwise after the link of a mail */
-        post: operations["signUp"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/auth/confirm": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** End a sign-up with the token of its mail, a name and a password */
-        post: operations["confirmSignUp"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/auth/setup": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Make the first administrator, with the token that the server has shown or weir user setup prints */
-        post: operations["setUp"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/auth/demo": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Sign in to a demo, from a browser on its machine */
-        post: operations["signInToDemo"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/auth/recover": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Ask for a link that sets a new password */
-        post: operations["recoverPassword"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/auth/reset": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Set a new password with the token of a link; all other sessions end */
-        post: operations["resetPassword"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/auth/link": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** What a link is for, without using it */
-        post: operations["lookAtLink"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/auth/sign-out": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** End this browser's session */
-        post: operations["signOut"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/auth/passkey": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Sign in with the answer of a passkey. Nobody needs a name for it */
-        post: operations["signInWithPasskey"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/auth/oidc/{id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Begin to sign in at another provider: the page goes to the address. purpose is sign_in, link (needs a recent sign-in) or prove */
-        post: operations["visitProvider"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/auth/oidc/{id}/callback": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Where a provider sends the browser back. It goes on to a page: after a sign-in to that which was asked for, otherwise to one that says what is wrong, with problem, provider and request in its address */
-        get: operations["returnFromProvider"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/payments/notifications": {
         parameters: {
             query?: never;
@@ -1679,23 +1441,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/account": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post?: never;
-        /** Delete the account of who is signed in: they become anonymous, and their keys stop. Charges, invoices and the money in the wallet stay. 409 while a job or a payment is under way. Needs a recent sign-in */
-        delete: operations["deleteAccount"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/calls/{id}": {
         parameters: {
             query?: never;
@@ -1818,6 +1563,40 @@ export interface paths {
          * @description Says what the files become here and what is lost, and with `dry_run: false` makes it. What has a name that the account has already stays as it is. New keys have new secrets, which are shown in this answer alone.
          */
         post: operations["importFromOthers"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/me": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Who is signed in with this browser, and which ways in there are */
+        get: operations["getMe"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/setup": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The first steps: of the gateway while nobody can administer it, and of the person who is signed in */
+        get: operations["getSetup"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -2176,6 +1955,23 @@ export interface paths {
         head?: never;
         /** Change them; fields that are missing stay as they are */
         patch: operations["changeProfile"];
+        trace?: never;
+    };
+    "/api/account": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Delete the account of who is signed in: they become anonymous, and their keys stop. Charges, invoices and the money in the wallet stay. 409 while a job or a payment is under way. Needs a recent sign-in */
+        delete: operations["deleteAccount"];
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/api/presets": {
@@ -2828,6 +2624,213 @@ export interface paths {
         post: operations["requirePasskey"];
         /** Require no passkey any more. This needs a recent sign-in; all other sessions end */
         delete: operations["requireNoPasskey"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/auth/sign-in": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Sign in with an e-mail address and a password. All routes under /api/auth are for pages of this gateway: they need its Origin and X-Weir */
+        post: operations["signIn"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/auth/passkey": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Sign in with the answer of a passkey. Nobody needs a name for it */
+        post: operations["signInWithPasskey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/auth/demo": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Sign in to a demo, from a browser on its machine */
+        post: operations["signInToDemo"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/auth/sign-out": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** End this browser's session */
+        post: operations["signOut"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/auth/sign-up": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Make an account: with the token of an invitation at once, otherwise after the link of a mail */
+        post: operations["signUp"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/auth/confirm": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** End a sign-up with the token of its mail, a name and a password */
+        post: operations["confirmSignUp"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/auth/setup": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Make the first administrator, with the token that the server has shown or weir user setup prints */
+        post: operations["setUp"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/auth/recover": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Ask for a link that sets a new password */
+        post: operations["recoverPassword"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/auth/reset": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Set a new password with the token of a link; all other sessions end */
+        post: operations["resetPassword"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/auth/link": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** What a link is for, without using it */
+        post: operations["lookAtLink"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/auth/oidc/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Begin to sign in at another provider: the page goes to the address. purpose is sign_in, link (needs a recent sign-in) or prove */
+        post: operations["visitProvider"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/auth/oidc/{id}/callback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Where a provider sends the browser back
+         * @description It goes on to a page: after a sign-in to that which was asked for, otherwise to one that says what is wrong, with problem, provider and request in its address.
+         */
+        get: operations["returnFromProvider"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -4434,103 +4437,6 @@ export interface components {
                 share: number;
             }[];
         };
-        Setup: {
-            /** @description A simulator answers and money is play money */
-            demo: boolean;
-            /** @description The address of this gateway, without a path */
-            base_url: string;
-            /** @description The demo's API key, shown only in a browser on its own machine */
-            key: string | null;
-            steps: {
-                /** @description administrator: somebody can administer the gateway; provider: a provider can be called; key: the person has an API key; call: their first call was answered; top_up: their wallet has money. Visitors are shown the first two */
-                id: string;
-                done: boolean;
-                /** @description What the page shows beside the step */
-                detail: {
-                    /** @description Ids of providers that can be called */
-                    providers?: string[];
-                    /** @description Environment variables for keys of further providers */
-                    variables?: string[];
-                    /** @description Id of the latest call */
-                    generation?: string;
-                    model?: string;
-                    provider?: string;
-                    attempts?: number;
-                    /** @description Rubles */
-                    cost?: string;
-                };
-            }[];
-        };
-        Me: {
-            user: {
-                id: string;
-                name: string;
-                email: string | null;
-                /** @description The address has received a link that was opened */
-                confirmed: boolean;
-                has_password: boolean;
-                /** @description How many */
-                passkeys: number;
-                /** @description Every way to sign in, and to prove it again, needs a passkey */
-                second_step: boolean;
-                /** @description Ids of the other providers with which this person signs in */
-                providers: string[];
-                /** @enum {string} */
-                role: "user" | "operator" | "administrator";
-                /** @description Chats of the playground are kept with the account, too */
-                keeps_chats?: boolean;
-                /** Format: date-time */
-                created_at: string;
-            } | null;
-            accounts: {
-                id: string;
-                name: string;
-                /** @enum {string} */
-                kind: "person";
-                /** @enum {string} */
-                role: "owner";
-            }[];
-            /** @description Operator or administrator */
-            operator: boolean;
-            session: components["schemas"]["Session"] | null;
-            features: {
-                /** @enum {string} */
-                sign_up: "closed" | "invitation" | "open";
-                passwords: boolean;
-                /** @description Lost passwords are recovered by mail */
-                mail: boolean;
-                /** @description One click signs this browser in to the demo */
-                demo: boolean;
-                /** @description No administrator can sign in yet */
-                setup: boolean;
-                /** @description The documentation is at /docs */
-                docs: boolean;
-                /** @description Whoever asks may see GET /api/rankings */
-                rankings: boolean;
-                /** @description Wallets can be topped up by paying here */
-                payments: boolean;
-                /** @description Passkeys work at this address */
-                passkeys: boolean;
-                /** @description Other providers at which people can sign in */
-                oidc: {
-                    id: string;
-                    name: string;
-                    /** @description It makes accounts */
-                    sign_up: boolean;
-                }[];
-            };
-            /**
-             * @description Language of the person's profile, else of the browser
-             * @enum {string}
-             */
-            locale: "en" | "ru";
-            /** @enum {string} */
-            theme: "light" | "dark" | "system";
-        };
-        SecondStep: {
-            /** @description The step of POST /api/auth/passkey/options and POST /api/auth/passkey */
-            second_step: string;
-        };
         /** @description What PublicKeyCredential.toJSON returns */
         PasskeyAnswer: {
             id: string;
@@ -4544,13 +4450,6 @@ export interface components {
             response: {
                 [key: string]: unknown;
             };
-        };
-        Link: {
-            kind: string;
-            email: string | null;
-            role: string | null;
-            /** Format: date-time */
-            expires_at: string;
         };
         Health: {
             /** @enum {string} */
@@ -7022,6 +6921,13 @@ export interface components {
             most: number;
             next: null;
         };
+        /** @description Ends a sign-up. */
+        ConfirmationInput: {
+            token: string;
+            /** @description By default the part of the address before the @ */
+            name?: string | null;
+            password: string;
+        };
         /** @description PublicKeyCredentialCreationOptionsJSON of Web Authentication, section 5.1.9: what navigator.credentials.create takes. */
         CreationOptions: {
             challenge: string;
@@ -7047,6 +6953,28 @@ export interface components {
         /** @description How many sessions have ended. */
         Ended: {
             ended: number;
+        };
+        /** @description What this gateway offers. */
+        Features: {
+            /** @enum {string} */
+            sign_up: "closed" | "invitation" | "open";
+            passwords: boolean;
+            /** @description Lost passwords are recovered by mail */
+            mail: boolean;
+            /** @description One click signs this browser in to the demo */
+            demo: boolean;
+            /** @description No administrator can sign in yet */
+            setup: boolean;
+            /** @description Passkeys work at this address */
+            passkeys: boolean;
+            /** @description The documentation is at /docs */
+            docs: boolean;
+            /** @description This client may see GET /api/rankings */
+            rankings: boolean;
+            /** @description Wallets can be topped up by paying here */
+            payments: boolean;
+            /** @description Other providers at which people can sign in */
+            oidc: components["schemas"]["SignInProvider"][];
         };
         /** @description The text of a key before its last rotation, while it works. */
         FormerKey: {
@@ -7424,6 +7352,20 @@ export interface components {
              */
             hours: number;
         };
+        /** @description What a link is for. */
+        Link: {
+            kind: string;
+            email: string | null;
+            role: string | null;
+            /** Format: date-time */
+            expires_at: string;
+        };
+        /** @description A link to look at. The token is in the body, because addresses are logged. */
+        LinkInput: {
+            /** @enum {string} */
+            kind: "invitation" | "reset" | "setup" | "confirm" | "address" | "undo";
+            token: string;
+        };
         /** @description A page of a list. */
         ListAdminEndpoint: {
             data: components["schemas"]["AdminEndpoint"][];
@@ -7461,6 +7403,23 @@ export interface components {
             why: "secret" | "statistics" | "identity" | "operator" | "built_in" | "none" | "unknown";
             /** @description How often it was given */
             count: number;
+        };
+        /** @description Who is signed in with a browser, and which ways in there are. */
+        Me: {
+            /** @description Null for a visitor */
+            user: components["schemas"]["Person"] | null;
+            accounts: components["schemas"]["PersonAccount"][];
+            /** @description Operator or administrator */
+            operator: boolean;
+            session: components["schemas"]["Session"] | null;
+            features: components["schemas"]["Features"];
+            /**
+             * @description Language of the person's profile, else of the browser
+             * @enum {string}
+             */
+            locale: "en" | "ru";
+            /** @enum {string} */
+            theme: "light" | "dark" | "system";
         };
         /** @description Money that moved for another reason than a call. */
         Movement: {
@@ -7721,6 +7680,36 @@ export interface components {
             failure: string | null;
             /** Format: date-time */
             created_at: string;
+        };
+        /** @description Who is signed in. */
+        Person: {
+            id: string;
+            name: string;
+            email: string | null;
+            /** @description The address has received a link that was opened */
+            confirmed: boolean;
+            has_password: boolean;
+            /** @description How many */
+            passkeys: number;
+            /** @description Every way to sign in, and to prove it again, needs a passkey */
+            second_step: boolean;
+            /** @description Ids of the other providers with which this person signs in */
+            providers: string[];
+            /** @description Chats of the playground are kept with the account, too */
+            keeps_chats: boolean;
+            /** @enum {string} */
+            role: "user" | "operator" | "administrator";
+            /** Format: date-time */
+            created_at: string;
+        };
+        /** @description An account of a person. */
+        PersonAccount: {
+            id: string;
+            name: string;
+            /** @enum {string} */
+            kind: "person";
+            /** @enum {string} */
+            role: "owner";
         };
         /** @description A movement that was posted, now or before. */
         Posted: {
@@ -8178,6 +8167,16 @@ export interface components {
             /** @enum {string} */
             userVerification: "required";
         };
+        /** @description A new password, with the token of a link. */
+        ResetInput: {
+            token: string;
+            password: string;
+        };
+        /** @description What a passkey must end before there is a session. */
+        SecondStep: {
+            /** @description The step of POST /api/auth/passkey/options and POST /api/auth/passkey */
+            second_step: string;
+        };
         /** @description Says that a mail was sent, or would have been. */
         Sent: {
             sent: boolean;
@@ -8201,6 +8200,69 @@ export interface components {
             current: boolean;
             /** @description The person proved who they are in the last 10 minutes */
             fresh: boolean;
+        };
+        /** @description The first steps: of the gateway, and of the person who is signed in. */
+        Setup: {
+            /** @description A simulator answers and money is play money */
+            demo: boolean;
+            /** @description The address of this gateway, without a path */
+            base_url: string;
+            /** @description The demo's API key, shown only in a browser on its own machine */
+            key: string | null;
+            steps: components["schemas"]["SetupStep"][];
+        };
+        /** @description What the page shows beside the step. */
+        SetupDetail: {
+            /** @description Names of providers that can be called */
+            providers?: string[];
+            /** @description Id of the latest call */
+            generation?: string;
+            model?: string;
+            provider?: string;
+            attempts?: number | null;
+            /** @description Rubles */
+            cost?: components["schemas"]["Decimal"];
+        };
+        /** @description Who becomes the first administrator. */
+        SetupInput: {
+            token: string;
+            email: string;
+            name?: string | null;
+            password: string;
+        };
+        /** @description One of the first steps. */
+        SetupStep: {
+            /** @description Administrator: somebody can administer the gateway; provider: a provider can be called; key: the person has an API key; call: their first call was answered; top_up: their wallet has money. Visitors are shown the first two. */
+            id: string;
+            done: boolean;
+            detail: components["schemas"]["SetupDetail"];
+        };
+        /** @description An address with its password. */
+        SignInInput: {
+            email: string;
+            password: string;
+        };
+        /** @description Another provider at which people can sign in. */
+        SignInProvider: {
+            id: string;
+            name: string;
+            /** @description It makes accounts */
+            sign_up: boolean;
+        };
+        /** @description Who wants an account. */
+        SignUpInput: {
+            /** @description All that is given without an invitation, besides the language */
+            email?: string | null;
+            /** @description With an invitation */
+            name?: string | null;
+            /** @description With an invitation, and required then */
+            password?: string | null;
+            invitation?: string | null;
+            /**
+             * @description Language of the mail
+             * @enum {string|null}
+             */
+            locale?: "en" | "ru" | null;
         };
         /** @description A page of what moved money of a wallet, other than calls. */
         Statement: {
@@ -8335,6 +8397,23 @@ export interface components {
             most: number;
             /** @description They come at once */
             next: null;
+        };
+        /** @description The address of another provider. */
+        Visit: {
+            /** Format: uri */
+            url: string;
+        };
+        /** @description Why a page goes to another provider. */
+        VisitInput: {
+            /**
+             * @default sign_in
+             * @enum {string|null}
+             */
+            purpose: "sign_in" | "link" | "prove" | null;
+            /** @description Path of the page to go to afterwards */
+            to?: string | null;
+            /** @description Token of an invitation, with which an account may be made */
+            invitation?: string | null;
         };
         /** @description A batch of codes. */
         Vouchers: {
@@ -11964,1150 +12043,6 @@ export interface operations {
             default: components["responses"]["Error"];
         };
     };
-    getSetup: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The steps, in their order */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "demo": true,
-                     *       "base_url": "http://127.0.0.1:8080",
-                     *       "key": null,
-                     *       "steps": [
-                     *         {
-                     *           "id": "provider",
-                     *           "done": true,
-                     *           "detail": {
-                     *             "providers": [
-                     *               "sim"
-                     *             ]
-                     *           }
-                     *         },
-                     *         {
-                     *           "id": "key",
-                     *           "done": true,
-                     *           "detail": {}
-                     *         },
-                     *         {
-                     *           "id": "call",
-                     *           "done": false,
-                     *           "detail": {}
-                     *         },
-                     *         {
-                     *           "id": "top_up",
-                     *           "done": true,
-                     *           "detail": {}
-                     *         }
-                     *       ]
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Setup"];
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    getMe: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The person, null for a visitor */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "user": {
-                     *         "id": "usr_2kV9sQ4pLx7ZbN1mR8tYwC3d",
-                     *         "name": "anna",
-                     *         "email": "anna@example.org",
-                     *         "confirmed": true,
-                     *         "has_password": true,
-                     *         "passkeys": 1,
-                     *         "second_step": false,
-                     *         "providers": [],
-                     *         "role": "user",
-                     *         "created_at": "2026-01-31T12:00:00Z"
-                     *       },
-                     *       "accounts": [
-                     *         {
-                     *           "id": "usr_2kV9sQ4pLx7ZbN1mR8tYwC3d",
-                     *           "name": "anna",
-                     *           "kind": "person",
-                     *           "role": "owner"
-                     *         }
-                     *       ],
-                     *       "operator": false,
-                     *       "session": {
-                     *         "id": "ses_7hQ2mXc9Rk4TzB1nV8pLwY3d",
-                     *         "method": "password",
-                     *         "created_at": "2026-01-31T12:00:00Z",
-                     *         "seen_at": "2026-01-31T12:00:00Z",
-                     *         "expires_at": "2026-03-02T12:00:00Z",
-                     *         "address": "192.0.2.1",
-                     *         "user_agent": "Mozilla/5.0",
-                     *         "current": true,
-                     *         "fresh": true
-                     *       },
-                     *       "features": {
-                     *         "sign_up": "closed",
-                     *         "passwords": true,
-                     *         "passkeys": true,
-                     *         "oidc": [],
-                     *         "mail": false,
-                     *         "demo": false,
-                     *         "setup": false,
-                     *         "docs": true,
-                     *         "rankings": true,
-                     *         "payments": true
-                     *       },
-                     *       "locale": "en",
-                     *       "theme": "system"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Me"];
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            413: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    signIn: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
-                "X-Weir"?: components["parameters"]["XWeir"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "email": "anna@example.org",
-                 *       "password": "correct horse battery"
-                 *     }
-                 */
-                "application/json": {
-                    email: string;
-                    password: string;
-                };
-            };
-        };
-        responses: {
-            /** @description Signed in; the cookie is the session */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "Set-Cookie": components["headers"]["SessionCookie"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "user": {
-                     *         "id": "usr_2kV9sQ4pLx7ZbN1mR8tYwC3d",
-                     *         "name": "anna",
-                     *         "email": "anna@example.org",
-                     *         "confirmed": true,
-                     *         "has_password": true,
-                     *         "passkeys": 1,
-                     *         "second_step": false,
-                     *         "providers": [],
-                     *         "role": "user",
-                     *         "created_at": "2026-01-31T12:00:00Z"
-                     *       },
-                     *       "accounts": [
-                     *         {
-                     *           "id": "usr_2kV9sQ4pLx7ZbN1mR8tYwC3d",
-                     *           "name": "anna",
-                     *           "kind": "person",
-                     *           "role": "owner"
-                     *         }
-                     *       ],
-                     *       "operator": false,
-                     *       "session": {
-                     *         "id": "ses_7hQ2mXc9Rk4TzB1nV8pLwY3d",
-                     *         "method": "password",
-                     *         "created_at": "2026-01-31T12:00:00Z",
-                     *         "seen_at": "2026-01-31T12:00:00Z",
-                     *         "expires_at": "2026-03-02T12:00:00Z",
-                     *         "address": "192.0.2.1",
-                     *         "user_agent": "Mozilla/5.0",
-                     *         "current": true,
-                     *         "fresh": true
-                     *       },
-                     *       "features": {
-                     *         "sign_up": "closed",
-                     *         "passwords": true,
-                     *         "passkeys": true,
-                     *         "oidc": [],
-                     *         "mail": false,
-                     *         "demo": false,
-                     *         "setup": false,
-                     *         "docs": true,
-                     *         "rankings": true,
-                     *         "payments": true
-                     *       },
-                     *       "locale": "en",
-                     *       "theme": "system"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Me"];
-                };
-            };
-            /** @description Right, but the account requires a passkey: end the step with POST /api/auth/passkey within five minutes. There is no session yet */
-            202: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "second_step": "W9rT2xKq7LmPzB4nV8sYcD3h"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["SecondStep"];
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            413: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    signUp: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
-                "X-Weir"?: components["parameters"]["XWeir"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "email": "anna@example.org",
-                 *       "password": "correct horse battery",
-                 *       "invitation": "4uXc9Rk2mTzB1nV8pLwY3dQh"
-                 *     }
-                 */
-                "application/json": {
-                    /** @description All that is given without an invitation, besides the language */
-                    email?: string;
-                    /** @description With an invitation */
-                    name?: string;
-                    /** @description With an invitation, and required then */
-                    password?: string;
-                    invitation?: string;
-                    /**
-                     * @description Language of the mail
-                     * @enum {string}
-                     */
-                    locale?: "en" | "ru";
-                };
-            };
-        };
-        responses: {
-            /** @description Signed in */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "Set-Cookie": components["headers"]["SessionCookie"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "user": {
-                     *         "id": "usr_2kV9sQ4pLx7ZbN1mR8tYwC3d",
-                     *         "name": "anna",
-                     *         "email": "anna@example.org",
-                     *         "confirmed": true,
-                     *         "has_password": true,
-                     *         "passkeys": 1,
-                     *         "second_step": false,
-                     *         "providers": [],
-                     *         "role": "user",
-                     *         "created_at": "2026-01-31T12:00:00Z"
-                     *       },
-                     *       "accounts": [
-                     *         {
-                     *           "id": "usr_2kV9sQ4pLx7ZbN1mR8tYwC3d",
-                     *           "name": "anna",
-                     *           "kind": "person",
-                     *           "role": "owner"
-                     *         }
-                     *       ],
-                     *       "operator": false,
-                     *       "session": {
-                     *         "id": "ses_7hQ2mXc9Rk4TzB1nV8pLwY3d",
-                     *         "method": "password",
-                     *         "created_at": "2026-01-31T12:00:00Z",
-                     *         "seen_at": "2026-01-31T12:00:00Z",
-                     *         "expires_at": "2026-03-02T12:00:00Z",
-                     *         "address": "192.0.2.1",
-                     *         "user_agent": "Mozilla/5.0",
-                     *         "current": true,
-                     *         "fresh": true
-                     *       },
-                     *       "features": {
-                     *         "sign_up": "closed",
-                     *         "passwords": true,
-                     *         "passkeys": true,
-                     *         "oidc": [],
-                     *         "mail": false,
-                     *         "demo": false,
-                     *         "setup": false,
-                     *         "docs": true,
-                     *         "rankings": true,
-                     *         "payments": true
-                     *       },
-                     *       "locale": "en",
-                     *       "theme": "system"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Me"];
-                };
-            };
-            /** @description A mail was sent, whether or not the address has an account already */
-            202: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "sent": true
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Sent"];
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            413: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    confirmSignUp: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
-                "X-Weir"?: components["parameters"]["XWeir"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "token": "4uXc9Rk2mTzB1nV8pLwY3dQh",
-                 *       "password": "correct horse battery"
-                 *     }
-                 */
-                "application/json": {
-                    token: string;
-                    /** @description By default the part of the address before the @ */
-                    name?: string;
-                    password: string;
-                };
-            };
-        };
-        responses: {
-            /** @description Signed in */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "Set-Cookie": components["headers"]["SessionCookie"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "user": {
-                     *         "id": "usr_2kV9sQ4pLx7ZbN1mR8tYwC3d",
-                     *         "name": "anna",
-                     *         "email": "anna@example.org",
-                     *         "confirmed": true,
-                     *         "has_password": true,
-                     *         "passkeys": 1,
-                     *         "second_step": false,
-                     *         "providers": [],
-                     *         "role": "user",
-                     *         "created_at": "2026-01-31T12:00:00Z"
-                     *       },
-                     *       "accounts": [
-                     *         {
-                     *           "id": "usr_2kV9sQ4pLx7ZbN1mR8tYwC3d",
-                     *           "name": "anna",
-                     *           "kind": "person",
-                     *           "role": "owner"
-                     *         }
-                     *       ],
-                     *       "operator": false,
-                     *       "session": {
-                     *         "id": "ses_7hQ2mXc9Rk4TzB1nV8pLwY3d",
-                     *         "method": "password",
-                     *         "created_at": "2026-01-31T12:00:00Z",
-                     *         "seen_at": "2026-01-31T12:00:00Z",
-                     *         "expires_at": "2026-03-02T12:00:00Z",
-                     *         "address": "192.0.2.1",
-                     *         "user_agent": "Mozilla/5.0",
-                     *         "current": true,
-                     *         "fresh": true
-                     *       },
-                     *       "features": {
-                     *         "sign_up": "closed",
-                     *         "passwords": true,
-                     *         "passkeys": true,
-                     *         "oidc": [],
-                     *         "mail": false,
-                     *         "demo": false,
-                     *         "setup": false,
-                     *         "docs": true,
-                     *         "rankings": true,
-                     *         "payments": true
-                     *       },
-                     *       "locale": "en",
-                     *       "theme": "system"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Me"];
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            413: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    setUp: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
-                "X-Weir"?: components["parameters"]["XWeir"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "token": "4uXc9Rk2mTzB1nV8pLwY3dQh",
-                 *       "email": "anna@example.org",
-                 *       "password": "correct horse battery"
-                 *     }
-                 */
-                "application/json": {
-                    token: string;
-                    email: string;
-                    name?: string;
-                    password: string;
-                };
-            };
-        };
-        responses: {
-            /** @description Signed in */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "Set-Cookie": components["headers"]["SessionCookie"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "user": {
-                     *         "id": "usr_2kV9sQ4pLx7ZbN1mR8tYwC3d",
-                     *         "name": "anna",
-                     *         "email": "anna@example.org",
-                     *         "confirmed": true,
-                     *         "has_password": true,
-                     *         "passkeys": 1,
-                     *         "second_step": false,
-                     *         "providers": [],
-                     *         "role": "user",
-                     *         "created_at": "2026-01-31T12:00:00Z"
-                     *       },
-                     *       "accounts": [
-                     *         {
-                     *           "id": "usr_2kV9sQ4pLx7ZbN1mR8tYwC3d",
-                     *           "name": "anna",
-                     *           "kind": "person",
-                     *           "role": "owner"
-                     *         }
-                     *       ],
-                     *       "operator": false,
-                     *       "session": {
-                     *         "id": "ses_7hQ2mXc9Rk4TzB1nV8pLwY3d",
-                     *         "method": "password",
-                     *         "created_at": "2026-01-31T12:00:00Z",
-                     *         "seen_at": "2026-01-31T12:00:00Z",
-                     *         "expires_at": "2026-03-02T12:00:00Z",
-                     *         "address": "192.0.2.1",
-                     *         "user_agent": "Mozilla/5.0",
-                     *         "current": true,
-                     *         "fresh": true
-                     *       },
-                     *       "features": {
-                     *         "sign_up": "closed",
-                     *         "passwords": true,
-                     *         "passkeys": true,
-                     *         "oidc": [],
-                     *         "mail": false,
-                     *         "demo": false,
-                     *         "setup": false,
-                     *         "docs": true,
-                     *         "rankings": true,
-                     *         "payments": true
-                     *       },
-                     *       "locale": "en",
-                     *       "theme": "system"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Me"];
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            409: components["responses"]["Error"];
-            413: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    signInToDemo: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
-                "X-Weir"?: components["parameters"]["XWeir"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /** @example {} */
-                "application/json": Record<string, never>;
-            };
-        };
-        responses: {
-            /** @description Signed in */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "Set-Cookie": components["headers"]["SessionCookie"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "user": {
-                     *         "id": "usr_2kV9sQ4pLx7ZbN1mR8tYwC3d",
-                     *         "name": "anna",
-                     *         "email": "anna@example.org",
-                     *         "confirmed": true,
-                     *         "has_password": true,
-                     *         "passkeys": 1,
-                     *         "second_step": false,
-                     *         "providers": [],
-                     *         "role": "user",
-                     *         "created_at": "2026-01-31T12:00:00Z"
-                     *       },
-                     *       "accounts": [
-                     *         {
-                     *           "id": "usr_2kV9sQ4pLx7ZbN1mR8tYwC3d",
-                     *           "name": "anna",
-                     *           "kind": "person",
-                     *           "role": "owner"
-                     *         }
-                     *       ],
-                     *       "operator": false,
-                     *       "session": {
-                     *         "id": "ses_7hQ2mXc9Rk4TzB1nV8pLwY3d",
-                     *         "method": "password",
-                     *         "created_at": "2026-01-31T12:00:00Z",
-                     *         "seen_at": "2026-01-31T12:00:00Z",
-                     *         "expires_at": "2026-03-02T12:00:00Z",
-                     *         "address": "192.0.2.1",
-                     *         "user_agent": "Mozilla/5.0",
-                     *         "current": true,
-                     *         "fresh": true
-                     *       },
-                     *       "features": {
-                     *         "sign_up": "closed",
-                     *         "passwords": true,
-                     *         "passkeys": true,
-                     *         "oidc": [],
-                     *         "mail": false,
-                     *         "demo": false,
-                     *         "setup": false,
-                     *         "docs": true,
-                     *         "rankings": true,
-                     *         "payments": true
-                     *       },
-                     *       "locale": "en",
-                     *       "theme": "system"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Me"];
-                };
-            };
-            /** @description Right, but the account requires a passkey: end the step with POST /api/auth/passkey within five minutes. There is no session yet */
-            202: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "second_step": "W9rT2xKq7LmPzB4nV8sYcD3h"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["SecondStep"];
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            413: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    recoverPassword: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
-                "X-Weir"?: components["parameters"]["XWeir"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "email": "anna@example.org"
-                 *     }
-                 */
-                "application/json": {
-                    email: string;
-                    /**
-                     * @description Language of the mail
-                     * @enum {string}
-                     */
-                    locale?: "en" | "ru";
-                };
-            };
-        };
-        responses: {
-            /** @description A mail was sent, if the address has an account */
-            202: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "sent": true
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Sent"];
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            413: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    resetPassword: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
-                "X-Weir"?: components["parameters"]["XWeir"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "token": "4uXc9Rk2mTzB1nV8pLwY3dQh",
-                 *       "password": "correct horse battery"
-                 *     }
-                 */
-                "application/json": {
-                    token: string;
-                    password: string;
-                };
-            };
-        };
-        responses: {
-            /** @description Signed in */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "Set-Cookie": components["headers"]["SessionCookie"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "user": {
-                     *         "id": "usr_2kV9sQ4pLx7ZbN1mR8tYwC3d",
-                     *         "name": "anna",
-                     *         "email": "anna@example.org",
-                     *         "confirmed": true,
-                     *         "has_password": true,
-                     *         "passkeys": 1,
-                     *         "second_step": false,
-                     *         "providers": [],
-                     *         "role": "user",
-                     *         "created_at": "2026-01-31T12:00:00Z"
-                     *       },
-                     *       "accounts": [
-                     *         {
-                     *           "id": "usr_2kV9sQ4pLx7ZbN1mR8tYwC3d",
-                     *           "name": "anna",
-                     *           "kind": "person",
-                     *           "role": "owner"
-                     *         }
-                     *       ],
-                     *       "operator": false,
-                     *       "session": {
-                     *         "id": "ses_7hQ2mXc9Rk4TzB1nV8pLwY3d",
-                     *         "method": "password",
-                     *         "created_at": "2026-01-31T12:00:00Z",
-                     *         "seen_at": "2026-01-31T12:00:00Z",
-                     *         "expires_at": "2026-03-02T12:00:00Z",
-                     *         "address": "192.0.2.1",
-                     *         "user_agent": "Mozilla/5.0",
-                     *         "current": true,
-                     *         "fresh": true
-                     *       },
-                     *       "features": {
-                     *         "sign_up": "closed",
-                     *         "passwords": true,
-                     *         "passkeys": true,
-                     *         "oidc": [],
-                     *         "mail": false,
-                     *         "demo": false,
-                     *         "setup": false,
-                     *         "docs": true,
-                     *         "rankings": true,
-                     *         "payments": true
-                     *       },
-                     *       "locale": "en",
-                     *       "theme": "system"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Me"];
-                };
-            };
-            /** @description Right, but the account requires a passkey: end the step with POST /api/auth/passkey within five minutes. There is no session yet */
-            202: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "second_step": "W9rT2xKq7LmPzB4nV8sYcD3h"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["SecondStep"];
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            413: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    lookAtLink: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
-                "X-Weir"?: components["parameters"]["XWeir"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "kind": "invitation",
-                 *       "token": "4uXc9Rk2mTzB1nV8pLwY3dQh"
-                 *     }
-                 */
-                "application/json": {
-                    /** @enum {string} */
-                    kind: "invitation" | "reset" | "setup" | "confirm" | "address" | "undo";
-                    token: string;
-                };
-            };
-        };
-        responses: {
-            /** @description The link works */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "kind": "invitation",
-                     *       "email": "anna@example.org",
-                     *       "role": "user",
-                     *       "expires_at": "2026-02-07T12:00:00Z"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Link"];
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            413: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    signOut: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
-                "X-Weir"?: components["parameters"]["XWeir"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /** @example {} */
-                "application/json": Record<string, never>;
-            };
-        };
-        responses: {
-            /** @description The session has ended */
-            204: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "Set-Cookie": components["headers"]["SessionCookie"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            413: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    signInWithPasskey: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
-                "X-Weir"?: components["parameters"]["XWeir"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "step": "W9rT2xKq7LmPzB4nV8sYcD3h",
-                 *       "credential": {
-                 *         "id": "Zm9yLWV4YW1wbGUtb25seS0wMTIzNDU2Nzg5",
-                 *         "rawId": "Zm9yLWV4YW1wbGUtb25seS0wMTIzNDU2Nzg5",
-                 *         "type": "public-key",
-                 *         "clientExtensionResults": {},
-                 *         "response": {
-                 *           "clientDataJSON": "eyJ0eXBlIjoid2ViYXV0aG4uZ2V0In0",
-                 *           "authenticatorData": "AAAA",
-                 *           "signature": "AAAA",
-                 *           "userHandle": "dXNyX3g"
-                 *         }
-                 *       }
-                 *     }
-                 */
-                "application/json": {
-                    step: string;
-                    credential: components["schemas"]["PasskeyAnswer"];
-                };
-            };
-        };
-        responses: {
-            /** @description Who is signed in now */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "Set-Cookie": components["headers"]["SessionCookie"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "user": {
-                     *         "id": "usr_2kV9sQ4pLx7ZbN1mR8tYwC3d",
-                     *         "name": "anna",
-                     *         "email": "anna@example.org",
-                     *         "confirmed": true,
-                     *         "has_password": true,
-                     *         "passkeys": 1,
-                     *         "second_step": false,
-                     *         "providers": [],
-                     *         "role": "user",
-                     *         "created_at": "2026-01-31T12:00:00Z"
-                     *       },
-                     *       "accounts": [
-                     *         {
-                     *           "id": "usr_2kV9sQ4pLx7ZbN1mR8tYwC3d",
-                     *           "name": "anna",
-                     *           "kind": "person",
-                     *           "role": "owner"
-                     *         }
-                     *       ],
-                     *       "operator": false,
-                     *       "session": {
-                     *         "id": "ses_7hQ2mXc9Rk4TzB1nV8pLwY3d",
-                     *         "method": "passkey",
-                     *         "created_at": "2026-01-31T12:00:00Z",
-                     *         "seen_at": "2026-01-31T12:00:00Z",
-                     *         "expires_at": "2026-03-02T12:00:00Z",
-                     *         "address": "192.0.2.1",
-                     *         "user_agent": "Mozilla/5.0",
-                     *         "current": true,
-                     *         "fresh": true
-                     *       },
-                     *       "features": {
-                     *         "sign_up": "closed",
-                     *         "passwords": true,
-                     *         "passkeys": true,
-                     *         "oidc": [],
-                     *         "mail": false,
-                     *         "demo": false,
-                     *         "setup": false,
-                     *         "docs": true,
-                     *         "rankings": true,
-                     *         "payments": true
-                     *       },
-                     *       "locale": "en",
-                     *       "theme": "system"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Me"];
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            413: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    visitProvider: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
-                "X-Weir"?: components["parameters"]["XWeir"];
-            };
-            path: {
-                /** @description Id of the provider */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "purpose": "sign_in",
-                 *       "to": "/overview"
-                 *     }
-                 */
-                "application/json": {
-                    /**
-                     * @default sign_in
-                     * @enum {string}
-                     */
-                    purpose?: "sign_in" | "link" | "prove";
-                    /** @description Path of the page to go to afterwards */
-                    to?: string;
-                    /** @description Token of an invitation, with which an account may be made */
-                    invitation?: string;
-                };
-            };
-        };
-        responses: {
-            /** @description The address of the provider; the cookie shows that the same browser comes back */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "Set-Cookie": components["headers"]["SessionCookie"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "url": "https://accounts.example.org/authorize?client_id=weir"
-                     *     }
-                     */
-                    "application/json": {
-                        /** Format: uri */
-                        url: string;
-                    };
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            413: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            502: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    returnFromProvider: {
-        parameters: {
-            query?: {
-                /** @description As it was given to the provider */
-                state?: string;
-                code?: string;
-                /** @description The provider */
-                iss?: string;
-                /** @description Why there is no code */
-                error?: string;
-            };
-            header?: never;
-            path: {
-                /** @description Id of the provider */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description To a page */
-            303: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "Set-Cookie": components["headers"]["SessionCookie"];
-                    /** @description A path of this gateway */
-                    Location?: string;
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            413: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
     notifyPayment: {
         parameters: {
             query?: never;
@@ -13626,35 +12561,6 @@ export interface operations {
             default: components["responses"]["Error"];
         };
     };
-    deleteAccount: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
-                "X-Weir"?: components["parameters"]["XWeir"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description It is deleted */
-            204: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            409: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
     getCall: {
         parameters: {
             query?: never;
@@ -13873,6 +12779,64 @@ export interface operations {
             409: components["responses"]["Error"];
             413: components["responses"]["Error"];
             415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getMe: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The person, null for a visitor */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Me"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getSetup: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The steps, in their order */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Setup"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
             429: components["responses"]["RetryLater"];
             500: components["responses"]["Error"];
             503: components["responses"]["RetryLater"];
@@ -15051,6 +14015,37 @@ export interface operations {
             409: components["responses"]["Error"];
             413: components["responses"]["Error"];
             415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    deleteAccount: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is deleted */
+            204: {
+                headers: {
+                    "Set-Cookie": components["headers"]["SessionCookie"];
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
             429: components["responses"]["RetryLater"];
             500: components["responses"]["Error"];
             503: components["responses"]["RetryLater"];
@@ -17242,6 +16237,613 @@ export interface operations {
             /** @description It is not required */
             204: {
                 headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    signIn: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "email": "anna@example.org",
+                 *       "password": "correct horse battery"
+                 *     }
+                 */
+                "application/json": components["schemas"]["SignInInput"];
+            };
+        };
+        responses: {
+            /** @description Signed in; the cookie is the session */
+            200: {
+                headers: {
+                    "Set-Cookie": components["headers"]["SessionCookie"];
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Me"];
+                };
+            };
+            /** @description Right, but the account requires a passkey: end the step with POST /api/auth/passkey within five minutes. There is no session yet */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SecondStep"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    signInWithPasskey: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "credential": {
+                 *         "type": "public-key",
+                 *         "clientExtensionResults": {},
+                 *         "id": "Zm9yLWV4YW1wbGUtb25seS0wMTIzNDU2Nzg5",
+                 *         "rawId": "Zm9yLWV4YW1wbGUtb25seS0wMTIzNDU2Nzg5",
+                 *         "response": {
+                 *           "authenticatorData": "AAAA",
+                 *           "clientDataJSON": "eyJ0eXBlIjoid2ViYXV0aG4uZ2V0In0",
+                 *           "signature": "AAAA",
+                 *           "userHandle": "dXNyX3g"
+                 *         }
+                 *       },
+                 *       "step": "W9rT2xKq7LmPzB4nV8sYcD3h"
+                 *     }
+                 */
+                "application/json": components["schemas"]["PasskeyInput"];
+            };
+        };
+        responses: {
+            /** @description Who is signed in now */
+            200: {
+                headers: {
+                    "Set-Cookie": components["headers"]["SessionCookie"];
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Me"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    signInToDemo: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /** @example {} */
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description Signed in; the cookie is the session */
+            200: {
+                headers: {
+                    "Set-Cookie": components["headers"]["SessionCookie"];
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Me"];
+                };
+            };
+            /** @description Right, but the account requires a passkey: end the step with POST /api/auth/passkey within five minutes. There is no session yet */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SecondStep"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    signOut: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /** @example {} */
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description The session has ended */
+            204: {
+                headers: {
+                    "Set-Cookie": components["headers"]["SessionCookie"];
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    signUp: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "email": "anna@example.org",
+                 *       "invitation": "4uXc9Rk2mTzB1nV8pLwY3dQh",
+                 *       "password": "correct horse battery"
+                 *     }
+                 */
+                "application/json": components["schemas"]["SignUpInput"];
+            };
+        };
+        responses: {
+            /** @description Signed in; the cookie is the session */
+            200: {
+                headers: {
+                    "Set-Cookie": components["headers"]["SessionCookie"];
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Me"];
+                };
+            };
+            /** @description A mail was sent, whether or not the address has an account already */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Sent"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    confirmSignUp: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "password": "correct horse battery",
+                 *       "token": "4uXc9Rk2mTzB1nV8pLwY3dQh"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ConfirmationInput"];
+            };
+        };
+        responses: {
+            /** @description Signed in; the cookie is the session */
+            200: {
+                headers: {
+                    "Set-Cookie": components["headers"]["SessionCookie"];
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Me"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    setUp: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "email": "anna@example.org",
+                 *       "password": "correct horse battery",
+                 *       "token": "4uXc9Rk2mTzB1nV8pLwY3dQh"
+                 *     }
+                 */
+                "application/json": components["schemas"]["SetupInput"];
+            };
+        };
+        responses: {
+            /** @description Signed in; the cookie is the session */
+            200: {
+                headers: {
+                    "Set-Cookie": components["headers"]["SessionCookie"];
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Me"];
+                };
+            };
+            /** @description Right, but the account requires a passkey: end the step with POST /api/auth/passkey within five minutes. There is no session yet */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SecondStep"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    recoverPassword: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "email": "anna@example.org"
+                 *     }
+                 */
+                "application/json": components["schemas"]["EmailInput"];
+            };
+        };
+        responses: {
+            /** @description A mail was sent, if the address has an account */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Sent"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    resetPassword: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "password": "correct horse battery",
+                 *       "token": "4uXc9Rk2mTzB1nV8pLwY3dQh"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ResetInput"];
+            };
+        };
+        responses: {
+            /** @description Signed in; the cookie is the session */
+            200: {
+                headers: {
+                    "Set-Cookie": components["headers"]["SessionCookie"];
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Me"];
+                };
+            };
+            /** @description Right, but the account requires a passkey: end the step with POST /api/auth/passkey within five minutes. There is no session yet */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SecondStep"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    lookAtLink: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "kind": "invitation",
+                 *       "token": "4uXc9Rk2mTzB1nV8pLwY3dQh"
+                 *     }
+                 */
+                "application/json": components["schemas"]["LinkInput"];
+            };
+        };
+        responses: {
+            /** @description The link works */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Link"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    visitProvider: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /** @description Of the provider */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "purpose": "sign_in",
+                 *       "to": "/overview"
+                 *     }
+                 */
+                "application/json": components["schemas"]["VisitInput"];
+            };
+        };
+        responses: {
+            /** @description The address of the provider; the cookie shows that the same browser comes back */
+            200: {
+                headers: {
+                    "Set-Cookie": components["headers"]["SessionCookie"];
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Visit"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    returnFromProvider: {
+        parameters: {
+            query?: {
+                /** @description As it was given to the provider */
+                state?: string;
+                code?: string;
+                /** @description The provider */
+                iss?: string;
+                /** @description Why there is no code */
+                error?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Of the provider */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description To a page: Location is a path of this gateway */
+            303: {
+                headers: {
+                    "Set-Cookie": components["headers"]["SessionCookie"];
                     "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };

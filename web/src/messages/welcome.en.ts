@@ -40,7 +40,6 @@ const messages = {
     'With a passkey or a password, by the link printed in the console. Another link: weir user setup',
   step_administrator_done: 'Somebody can administer this gateway.',
   step_provider: 'Connect a provider',
-  step_provider_text: 'Set {variables} and start Weir again; its models appear.',
   step_provider_any: 'Set a provider’s key in the environment and start Weir again; its models appear.',
   step_provider_done: 'Served by {providers}.',
   step_key: 'Make a key',

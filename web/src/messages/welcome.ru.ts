@@ -43,7 +43,6 @@ export default {
     'С ключом доступа или паролем, по ссылке из консоли. Новая ссылка: weir user setup',
   step_administrator_done: 'У шлюза есть администратор.',
   step_provider: 'Подключите провайдера',
-  step_provider_text: 'Задайте {variables} и перезапустите Weir: появятся модели.',
   step_provider_any: 'Задайте в окружении ключ провайдера и перезапустите Weir: появятся модели.',
   step_provider_done: 'Обслуживают: {providers}.',
   step_key: 'Создайте ключ',

@@ -269,17 +269,7 @@ function StepText({ step: { id, done, detail } }: { step: Step }) {
     words.length > 3 ? `${words.slice(0, 3).join(', ')} ${t('more', { n: words.length - 3 })}` : list(words)
   if (id === 'provider') {
     if (done) return <>{t('step_provider_done', { providers: some(detail.providers ?? []) })}</>
-    return (
-      <>
-        {detail.variables?.length
-          ? t.rich('step_provider_text', {
-              variables: (
-                <code className="text-label! break-words">{detail.variables.slice(0, 3).join(', ')}</code>
-              ),
-            })
-          : t('step_provider_any')}
-      </>
-    )
+    return <>{t('step_provider_any')}</>
   }
   if (id === 'call' && done)
     return <>{t('step_call_done', { model: detail.model ?? '', amount: money(detail.cost) })}</>

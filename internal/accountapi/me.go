@@ -1,0 +1,152 @@
+package accountapi
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"weir/internal/apikey"
+	"weir/internal/auth"
+	"weir/internal/operation"
+	"weir/internal/wire"
+)
+
+// Me is who is signed in with a browser, and which ways in there are.
+type Me struct {
+	User     *Person         `json:"user"` // null for a visitor
+	Accounts []PersonAccount `json:"accounts"`
+	Operator bool            `json:"operator"` // operator or administrator
+	Session  *Session        `json:"session"`
+	Features Features        `json:"features"`
+	Locale   string          `json:"locale" enum:"en,ru"` // language of the person's profile, else of the browser
+	Theme    string          `json:"theme" enum:"light,dark,system"`
+}
+
+// Person is who is signed in.
+type Person struct {
+	ID          string    `json:"id"`
+	Name        string    `json:"name"`
+	Email       *string   `json:"email"`
+	Confirmed   bool      `json:"confirmed"` // the address has received a link that was opened
+	HasPassword bool      `json:"has_password"`
+	Passkeys    int       `json:"passkeys"`    // how many
+	SecondStep  bool      `json:"second_step"` // every way to sign in, and to prove it again, needs a passkey
+	Providers   []string  `json:"providers"`   // ids of the other providers with which this person signs in
+	KeepsChats  bool      `json:"keeps_chats"` // chats of the playground are kept with the account, too
+	Role        string    `json:"role" enum:"user,operator,administrator"`
+	CreatedAt   time.Time `json:"created_at"`
+}
+
+// PersonAccount is an account of a person.
+type PersonAccount struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	Kind string `json:"kind" enum:"person"`
+	Role string `json:"role" enum:"owner"`
+}
+
+// Features is what this gateway offers.
+type Features struct {
+	SignUp    string           `json:"sign_up" enum:"closed,invitation,open"`
+	Passwords bool             `json:"passwords"`
+	Mail      bool             `json:"mail"`     // lost passwords are recovered by mail
+	Demo      bool             `json:"demo"`     // one click signs this browser in to the demo
+	Setup     bool             `json:"setup"`    // no administrator can sign in yet
+	Passkeys  bool             `json:"passkeys"` // passkeys work at this address
+	Docs      bool             `json:"docs"`     // the documentation is at /docs
+	Rankings  bool             `json:"rankings"` // this client may see GET /api/rankings
+	Payments  bool             `json:"payments"` // wallets can be topped up by paying here
+	OIDC      []SignInProvider `json:"oidc"`     // other providers at which people can sign in
+}
+
+// SignInProvider is another provider at which people can sign in.
+type SignInProvider struct {
+	ID     string `json:"id"`
+	Name   string `json:"name"`
+	SignUp bool   `json:"sign_up"` // it makes accounts
+}
+
+func whoAmI(d Deps) operation.Operation {
+	return operation.Of(operation.Operation{
+		Method: "GET", Path: "/api/me", ID: "getMe", Access: operation.Visiting, Tag: "sign-in",
+		Summary: "Who is signed in with this browser, and which ways in there are", Answer: "The person, null for a visitor",
+	}, func(ctx context.Context, c *operation.Call, _ *operation.None) (Me, error) { return meOf(ctx, d, c) })
+}
+
+// meOf is who has sent a request.
+func meOf(ctx context.Context, d Deps, c *operation.Call) (m Me, err error) {
+	if m.Features, err = featuresOf(ctx, d, c); err != nil {
+		return m, err
+	}
+	m.Accounts, m.Locale, m.Theme = []PersonAccount{}, c.Browser.Language(), c.Browser.Theme()
+	if p := c.Person; p != nil {
+		if m.User, err = personOf(ctx, d, p); err != nil {
+			return m, err
+		}
+		s := sessionOf(c.Session, true, c.At)
+		m.Accounts = append(m.Accounts, PersonAccount{ID: p.ID, Name: p.Name, Kind: "person", Role: "owner"})
+		m.Operator, m.Session = p.Role != apikey.User, &s
+		m.Locale, m.Theme = cmp.Or(p.Language, m.Locale), cmp.Or(p.Theme, m.Theme)
+	}
+	c.NoStore()
+	return m, nil
+}
+
+func featuresOf(ctx context.Context, d Deps, c *operation.Call) (Features, error) {
+	f, err := d.People.Features(ctx)
+	_, nowhere := c.Browser.Site()
+	out := Features{
+		SignUp: string(f.SignUp), Passwords: f.Passwords, Mail: f.Mail, Demo: f.Demo && c.Browser.Local(), Setup: f.Setup, Passkeys: nowhere == nil,
+		Docs: d.Docs, Rankings: d.Rankings || c.Caller != nil, Payments: d.Payments != nil, OIDC: []SignInProvider{},
+	}
+	for _, p := range d.People.Providers() {
+		out.OIDC = append(out.OIDC, SignInProvider{ID: p.ID, Name: p.Name, SignUp: p.SignUp})
+	}
+	return out, err
+}
+
+func personOf(ctx context.Context, d Deps, p *auth.Person) (*Person, error) {
+	chats, err := keepsChats(ctx, d, p)
+	if err != nil {
+		return nil, err
+	}
+	keys, err := d.People.Passkeys(ctx, p.ID)
+	if err != nil {
+		return nil, err
+	}
+	linked, err := linkedProviders(ctx, d.People, p)
+	return &Person{
+		ID: p.ID, Name: p.Name, Email: OrNull(p.Email), Confirmed: p.Confirmed, HasPassword: p.HasPassword, Passkeys: len(keys), SecondStep: p.SecondStep,
+		Providers: linked, KeepsChats: chats, Role: string(p.Role), CreatedAt: p.CreatedAt,
+	}, err
+}
+
+// keepsChats reports whether the chats of a person are kept: the account has switched it on, and nothing forbids it.
+func keepsChats(ctx context.Context, d Deps, p *auth.Person) (bool, error) {
+	if !d.Chats.Keeps() {
+		return false, nil
+	}
+	u, err := d.Accounts.ByID(ctx, p.ID)
+	if err != nil {
+		return false, err
+	}
+	_, keeps, err := wire.KeepsChats(u.Preferences)
+	return keeps, err
+}
+
+// linkedProviders are the ids of the configured providers at which a person has an identity.
+func linkedProviders(ctx context.Context, people *auth.Manager, p *auth.Person) ([]string, error) {
+	linked := []string{}
+	all := people.Providers()
+	if len(all) == 0 {
+		return linked, nil
+	}
+	mine, err := people.Identities(ctx, p.ID)
+	for _, of := range all {
+		if slices.ContainsFunc(mine, func(i auth.Identity) bool { return i.Issuer == of.Issuer }) {
+			linked = append(linked, of.ID)
+		}
+	}
+	return linked, err
+}

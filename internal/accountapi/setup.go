@@ -1,0 +1,110 @@
+package accountapi
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"weir/internal/apikey"
+	"weir/internal/catalog"
+	"weir/internal/money"
+	"weir/internal/operation"
+	"weir/internal/report"
+)
+
+// setupWindow is how far back the page of the first steps looks for a call.
+const setupWindow = 30 * 24 * time.Hour
+
+// Setup is the first steps: of the gateway, and of the person who is signed in.
+type Setup struct {
+	Demo    bool        `json:"demo"`     // a simulator answers and money is play money
+	BaseURL string      `json:"base_url"` // the address of this gateway, without a path
+	Key     *string     `json:"key"`      // the demo's API key, shown only in a browser on its own machine
+	Steps   []SetupStep `json:"steps"`
+}
+
+// SetupStep is one of the first steps.
+type SetupStep struct {
+	// administrator: somebody can administer the gateway; provider: a provider can be called; key: the person has an API key; call: their first call was
+	// answered; top_up: their wallet has money. Visitors are shown the first two.
+	ID     string      `json:"id"`
+	Done   bool        `json:"done"`
+	Detail SetupDetail `json:"detail"`
+}
+
+// SetupDetail is what the page shows beside the step.
+type SetupDetail struct {
+	Providers  []string    `json:"providers,omitzero"`  // names of providers that can be called
+	Generation string      `json:"generation,omitzero"` // id of the latest call
+	Model      string      `json:"model,omitzero"`
+	Provider   string      `json:"provider,omitzero"`
+	Attempts   *int        `json:"attempts,omitzero"`
+	Cost       *money.Nano `json:"cost,omitzero"` // rubles
+}
+
+func setup(d Deps) operation.Operation {
+	return operation.Of(operation.Operation{
+		Method: "GET", Path: "/api/setup", ID: "getSetup", Access: operation.Visiting, Tag: "sign-in",
+		Summary: "The first steps: of the gateway while nobody can administer it, and of the person who is signed in", Answer: "The steps, in their order",
+	}, func(ctx context.Context, c *operation.Call, _ *operation.None) (s Setup, err error) {
+		f, err := d.People.Features(ctx)
+		if err != nil {
+			return s, err
+		}
+		s.Demo, s.BaseURL = f.Demo, c.Base()
+		if d.DemoKey != nil && f.Demo && c.Browser.Local() {
+			s.Key = OrNull(d.DemoKey())
+		}
+		providers := providerNames(d.Catalog())
+		s.Steps = []SetupStep{{ID: "administrator", Done: !f.Setup}, {ID: "provider", Done: len(providers) > 0, Detail: SetupDetail{Providers: providers}}}
+		if c.Person != nil {
+			own, err := ownSteps(ctx, d, c)
+			if err != nil {
+				return s, err
+			}
+			s.Steps = append(s.Steps, own...)
+		}
+		c.NoStore()
+		return s, nil
+	})
+}
+
+// ownSteps are the steps of a person: a key, a call, money.
+func ownSteps(ctx context.Context, d Deps, c *operation.Call) ([]SetupStep, error) {
+	user, err := d.Accounts.ByID(ctx, c.Person.ID)
+	if err != nil {
+		return nil, err
+	}
+	keys, err := d.Keys.List(ctx, apikey.Filter{User: user.ID})
+	if err != nil {
+		return nil, err
+	}
+	page, err := d.Reports.Calls(ctx, report.Search{Wallet: user.Wallet, From: c.At.Add(-setupWindow), To: c.At.Add(time.Hour), Limit: 1})
+	if err != nil {
+		return nil, err
+	}
+	balance, err := d.Books.Balance(ctx, user.Wallet)
+	call := SetupStep{ID: "call", Done: len(page.Calls) > 0}
+	if call.Done {
+		last := &page.Calls[0]
+		call.Detail = SetupDetail{Generation: last.Generation, Model: last.Model, Provider: last.ProviderName, Attempts: new(len(last.Attempts)), Cost: &last.Cost}
+	}
+	return []SetupStep{
+		{ID: "key", Done: slices.ContainsFunc(keys, func(k apikey.Key) bool { return !k.Management && k.Name != "web" })}, call,
+		{ID: "top_up", Done: balance.Balance-balance.Held > 0},
+	}, err
+}
+
+// providerNames are the names of the providers that can be called, each once.
+func providerNames(s *catalog.Snapshot) []string {
+	names := []string{}
+	for _, m := range s.Models() {
+		for _, e := range m.Endpoints {
+			if !slices.Contains(names, e.Provider.Name) {
+				names = append(names, e.Provider.Name)
+			}
+		}
+	}
+	slices.Sort(names)
+	return names
+}
