@@ -2,6 +2,7 @@
 import { useEffect, useState } from 'react'
 import { loadMessages, translator, useT } from '../i18n'
 import { Button } from '../ui/button'
+import { useAction } from './action'
 import { post, type Reply } from './client'
 import { explain } from './explain'
 
@@ -70,21 +71,17 @@ function Buttons({
   invitation?: string
 }) {
   const t = useT('elsewhere')
-  const [busy, setBusy] = useState<string | null>(null)
-  const [error, setError] = useState(() =>
+  const [before, setBefore] = useState(() =>
     purpose === 'sign_in' ? problemOf(location.search, providers) : null,
   )
-  const go = async (p: Provider) => {
-    if (busy) return
-    setBusy(p.id)
-    setError(null)
-    try {
-      await visit(p.id, purpose, to, invitation)
-    } catch (e) {
-      setError(explain(e))
-      setBusy(null)
-    }
-  }
+  const go = useAction(
+    (p: Provider) => {
+      setBefore(null)
+      return visit(p.id, purpose, to, invitation)
+    },
+    { leaves: true },
+  )
+  const error = before ?? (go.error === null ? null : explain(go.error))
   return (
     <div className="flex flex-col gap-3">
       {error && (
@@ -93,7 +90,7 @@ function Buttons({
         </p>
       )}
       {providers.map((p) => (
-        <Button key={p.id} wide busy={busy === p.id} onClick={() => void go(p)}>
+        <Button key={p.id} wide busy={go.running?.[0].id === p.id} onClick={() => go.busy || go.run(p)}>
           {t('continueWith', { name: p.name })}
         </Button>
       ))}

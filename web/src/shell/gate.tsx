@@ -1,4 +1,5 @@
 import { Suspense, lazy, useState } from 'react'
+import { useAction } from '../api/action'
 import { ApiError, post } from '../api/client'
 import { explain } from '../api/explain'
 import { explainPasskey, proveWithPasskey, signInWithPasskey } from '../api/passkey'
@@ -16,8 +17,6 @@ export default function Gate({ why, onDone }: { why: 'expired' | 'prove'; onDone
   const me = useMe()
   const [email, setEmail] = useState(me?.user?.email ?? '')
   const [password, setPassword] = useState('')
-  const [error, setError] = useState<{ by: 'password' | 'passkey'; text: string } | null>(null)
-  const [busy, setBusy] = useState<'password' | 'passkey' | null>(null)
   const [second, setSecond] = useState<string | undefined>()
   const required = second !== undefined || (why === 'prove' && me?.user?.second_step === true)
   const withPassword =
@@ -29,42 +28,34 @@ export default function Gate({ why, onDone }: { why: 'expired' | 'prove'; onDone
   const others = required
     ? []
     : (me?.features.oidc.filter((p) => why === 'expired' || me.user?.providers.includes(p.id)) ?? [])
-  const run = async (by: 'password' | 'passkey') => {
-    if (busy) return
-    setBusy(by)
-    setError(null)
-    try {
-      if (why === 'prove')
-        await (by === 'passkey'
-          ? proveWithPasskey()
-          : post('/api/auth/prove', { body: { password }, quiet: true }))
-      else {
-        const reply =
-          by === 'passkey'
-            ? await signInWithPasskey(second)
-            : await post('/api/auth/sign-in', { body: { email, password }, quiet: true })
-        if ('second_step' in reply) {
-          setSecond(reply.second_step)
-          setBusy(null)
-          return
-        }
-        queries.setQueryData(meQuery.queryKey, reply as never)
+  const enter = async (by: 'password' | 'passkey') => {
+    if (why === 'prove')
+      await (by === 'passkey'
+        ? proveWithPasskey()
+        : post('/api/auth/prove', { body: { password }, quiet: true }))
+    else {
+      const reply =
+        by === 'passkey'
+          ? await signInWithPasskey(second)
+          : await post('/api/auth/sign-in', { body: { email, password }, quiet: true })
+      if ('second_step' in reply) {
+        setSecond(reply.second_step)
+        return
       }
-      onDone(true)
-    } catch (e) {
-      if (second && by === 'passkey' && e instanceof ApiError) setSecond(undefined) // a step works once
-      setError({
-        by,
-        text:
-          by === 'passkey'
-            ? explainPasskey(e)
-            : e instanceof ApiError && e.field === 'password'
-              ? t('error_authentication')
-              : explain(e),
-      })
-      setBusy(null)
+      queries.setQueryData(meQuery.queryKey, reply as never)
     }
+    onDone(true)
   }
+  const byPassword = useAction(() => enter('password'))
+  const byPasskey = useAction(() => enter('passkey'), {
+    failed: (e) => {
+      if (e instanceof ApiError) setSecond(undefined) // a step works once
+    },
+  })
+  const busy = byPassword.busy || byPasskey.busy
+  const wrong = byPassword.at('password')
+    ? t('error_authentication')
+    : byPassword.error !== null && explain(byPassword.error)
   return (
     <Dialog
       open
@@ -80,7 +71,9 @@ export default function Gate({ why, onDone }: { why: 'expired' | 'prove'; onDone
             className="flex flex-col gap-4"
             onSubmit={(e) => {
               e.preventDefault()
-              void run('password')
+              if (busy) return
+              byPasskey.clear()
+              byPassword.run()
             }}
           >
             {why === 'expired' && (
@@ -94,7 +87,7 @@ export default function Gate({ why, onDone }: { why: 'expired' | 'prove'; onDone
                 />
               </Field>
             )}
-            <Field label={t('password')} error={error?.by === 'password' ? error.text : null}>
+            <Field label={t('password')} error={wrong}>
               <Input
                 type="password"
                 autoComplete="current-password"
@@ -104,7 +97,7 @@ export default function Gate({ why, onDone }: { why: 'expired' | 'prove'; onDone
                 autoFocus
               />
             </Field>
-            <Button type="submit" look="main" busy={busy === 'password'}>
+            <Button type="submit" look="main" busy={byPassword.busy}>
               {why === 'prove' ? t('confirm') : t('signIn')}
             </Button>
           </form>
@@ -114,8 +107,12 @@ export default function Gate({ why, onDone }: { why: 'expired' | 'prove'; onDone
           <Button
             icon="passkey"
             look={withPassword ? 'plain' : 'main'}
-            busy={busy === 'passkey'}
-            onClick={() => void run('passkey')}
+            busy={byPasskey.busy}
+            onClick={() => {
+              if (busy) return
+              byPassword.clear()
+              byPasskey.run()
+            }}
           >
             {t('usePasskey')}
           </Button>
@@ -129,9 +126,9 @@ export default function Gate({ why, onDone }: { why: 'expired' | 'prove'; onDone
             />
           </Suspense>
         )}
-        {error?.by === 'passkey' && (
+        {byPasskey.error !== null && (
           <p role="alert" className="text-small text-bad">
-            {error.text}
+            {explainPasskey(byPasskey.error)}
           </p>
         )}
         {!withPassword && (

@@ -1,5 +1,6 @@
 /** The pages behind the links of a change of address: one uses the new address, the other keeps the former one. */
 import { useEffect, useState } from 'react'
+import { useAction } from '../api/action'
 import { ApiError, post, type Reply } from '../api/client'
 import { explain } from '../api/explain'
 import { loadMessages, useT } from '../i18n'
@@ -25,33 +26,31 @@ function Page({ view, token, me, onView }: Props) {
   const t = useT('address')
   const [email, setEmail] = useState<string | null>(null)
   const [state, setState] = useState<'asking' | 'bad' | 'ready' | 'done'>('asking')
-  const [busy, setBusy] = useState(false)
-  const [error, setError] = useState<unknown>(null)
-  const failed = (e: unknown) => {
-    if (e instanceof ApiError && (e.field === 'token' || e.status === 404)) setState('bad')
-    else setError(e)
-  }
+  const [unknown, setUnknown] = useState<unknown>(null)
+  const isBad = (e: unknown) => e instanceof ApiError && (e.field === 'token' || e.status === 404)
   // What the link is for is asked first. The button uses it: programs that look into mails open links, and press nothing.
   useEffect(() => {
-    post('/api/auth/link', { body: { kind: view === 'new-email' ? 'address' : 'undo', token } }).then((l) => {
-      setEmail(l.email)
-      setState('ready')
-    }, failed)
+    post('/api/auth/link', { body: { kind: view === 'new-email' ? 'address' : 'undo', token } }).then(
+      (l) => {
+        setEmail(l.email)
+        setState('ready')
+      },
+      (e: unknown) => (isBad(e) ? setState('bad') : setUnknown(e)),
+    )
   }, [view, token])
-  const use = async () => {
-    setBusy(true)
-    setError(null)
-    try {
+  const use = useAction(
+    async () => {
       await (view === 'new-email'
         ? post('/api/auth/email/confirm', { body: { token }, quiet: true })
         : post('/api/auth/keep-email', { body: { token } }))
       setState('done')
-    } catch (e) {
-      failed(e)
-    } finally {
-      setBusy(false)
-    }
-  }
+    },
+    {
+      failed: (e) => {
+        if (isBad(e)) setState('bad')
+      },
+    },
+  )
   const address = (
     <strong className="font-medium break-words text-ink" translate="no">
       {email}
@@ -59,7 +58,7 @@ function Page({ view, token, me, onView }: Props) {
   )
   if (state === 'bad') return <Bad onBack={() => onView('sign-in')} />
   if (state === 'asking')
-    return error ? <Problem>{explain(error)}</Problem> : <div className="late h-24" aria-hidden />
+    return unknown ? <Problem>{explain(unknown)}</Problem> : <div className="late h-24" aria-hidden />
   if (state === 'done') {
     return view === 'new-email' ? (
       <>
@@ -94,10 +93,11 @@ function Page({ view, token, me, onView }: Props) {
         </p>
       </>
     )
+  const { error } = use
   const wrong =
     error instanceof ApiError && error.status === 403
       ? t('otherAccount')
-      : error instanceof ApiError && error.field === 'email'
+      : use.at('email')
         ? t('taken')
         : error
           ? explain(error)
@@ -117,7 +117,7 @@ function Page({ view, token, me, onView }: Props) {
           : t.rich('keepText', { email: address })}
       </p>
       {wrong && <Problem>{wrong}</Problem>}
-      <Button look="main" wide busy={busy} onClick={() => void use()}>
+      <Button look="main" wide busy={use.busy} onClick={() => use.run()}>
         {view === 'new-email' ? t('use') : t('keep')}
       </Button>
     </div>

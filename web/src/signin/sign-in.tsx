@@ -1,6 +1,7 @@
-import { Suspense, lazy, useEffect, useRef, useState, type FormEvent, type ReactNode } from 'react'
+import { Suspense, lazy, useEffect, useRef, useState, type ReactNode } from 'react'
+import { useAction } from '../api/action'
 import { ApiError, get, post, type Reply } from '../api/client'
-import { explain, said } from '../api/explain'
+import { explain } from '../api/explain'
 import { useLanguage, useT } from '../i18n'
 import { chooseLanguage } from '../settings'
 import { Button, IconButton } from '../ui/button'
@@ -180,31 +181,15 @@ export function SignIn({ path, token }: { path: string; token: string }) {
   )
 }
 
-/** Sends a form: one at a time, with what went wrong beside the field it is about. */
+/** An action whose form shows what went wrong beside the field it is about, and goes there. */
 function useForm(run: () => Promise<void>) {
-  const [busy, setBusy] = useState(false)
-  const [error, setError] = useState<unknown>(null)
+  const action = useAction(run, { leaves: true })
+  const { error } = action
   const form = useRef<HTMLFormElement>(null)
   useEffect(() => {
     if (error) form.current?.querySelector<HTMLElement>('[aria-invalid=true]')?.focus()
   }, [error])
-  const submit = (e: FormEvent) => {
-    e.preventDefault()
-    if (busy) return
-    setBusy(true)
-    setError(null)
-    run().catch((e: unknown) => {
-      setError(e)
-      setBusy(false)
-    })
-  }
-  const field = (name: string) =>
-    error instanceof ApiError && error.field === name ? said(error) : undefined
-  const general =
-    error && !(error instanceof ApiError && ['email', 'password', 'name'].includes(error.field ?? ''))
-      ? error
-      : null
-  return { busy, submit, form, field, general }
+  return { ...action, form, general: action.except('email', 'password', 'name') }
 }
 function useGeneral(error: unknown): ReactNode {
   const t = useT('signin')
@@ -342,7 +327,7 @@ function PasswordForm({
       {me.features.passwords && (
         <form ref={form.form} onSubmit={form.submit} className="flex flex-col gap-4">
           {general}
-          <Field label={t('email')} error={form.field('email')}>
+          <Field label={t('email')} error={form.at('email')}>
             <Input
               type="email"
               autoComplete="username"
@@ -357,7 +342,7 @@ function PasswordForm({
             label={t('password')}
             value={password}
             onChange={setPassword}
-            error={form.field('password')}
+            error={form.at('password')}
           />
           <Button type="submit" look={me.features.demo ? 'plain' : 'main'} wide busy={form.busy}>
             {t('signIn')}
@@ -421,7 +406,7 @@ function SignUpForm({
   return (
     <form ref={form.form} onSubmit={form.submit} className="flex flex-col gap-4">
       {general}
-      <Field label={t('email')} error={form.field('email')}>
+      <Field label={t('email')} error={form.at('email')}>
         <Input
           type="email"
           autoComplete="username"
@@ -464,7 +449,7 @@ function RecoverForm({
       {general}
       {me.features.mail ? (
         <>
-          <Field label={t('email')} error={form.field('email')}>
+          <Field label={t('email')} error={form.at('email')}>
             <Input
               type="email"
               autoComplete="username"
@@ -531,7 +516,7 @@ function LinkForm({
           {general}
           {view === 'invite' && role && <p className="text-ink2">{t('inviteRole', { role })}</p>}
           {view !== 'reset' && (
-            <Field label={t('email')} error={form.field('email')}>
+            <Field label={t('email')} error={form.at('email')}>
               <Input
                 type="email"
                 autoComplete="username"
@@ -545,7 +530,7 @@ function LinkForm({
             </Field>
           )}
           {view !== 'reset' && (
-            <Field label={t('name')} optional error={form.field('name')}>
+            <Field label={t('name')} optional error={form.at('name')}>
               <Input
                 autoComplete="name"
                 value={name}
@@ -560,7 +545,7 @@ function LinkForm({
             value={password}
             onChange={setPassword}
             fresh
-            error={form.field('password')}
+            error={form.at('password')}
           />
           <Button type="submit" look="main" wide busy={form.busy}>
             {view === 'reset'

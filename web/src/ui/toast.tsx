@@ -1,4 +1,5 @@
 import { useEffect, useState, useSyncExternalStore } from 'react'
+import { explain } from '../api/explain'
 import { useT } from '../i18n'
 import { IconButton } from './button'
 
@@ -24,6 +25,9 @@ export function toast(text: string, action?: { label: string; run: () => void })
     { id: ++last, text, ms: action ? 10_000 : 5_000, ...(action ? { action } : {}) },
   ])
 }
+
+/** What failed, as such a message. */
+export const toastError = (error: unknown): void => toast(explain(error))
 
 /** The messages: announced politely, kept while the pointer or the focus is on one. */
 export function Toasts() {

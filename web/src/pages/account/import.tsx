@@ -1,4 +1,5 @@
 /** Keys and presets from the files of another gateway: shown first, then made. */
+import { useAction } from '../../api/action'
 import { useRef, useState } from 'react'
 import { ApiError, post, type Reply } from '../../api/client'
 import { explain, said } from '../../api/explain'
@@ -25,12 +26,10 @@ export default function Import({ onClose }: { onClose: () => void }) {
   const [source, setSource] = useState<Source>('openrouter')
   const [files, setFiles] = useState<readonly { name: string; text: string }[]>([])
   const [plan, setPlan] = useState<Done | null>(null)
-  const [busy, setBusy] = useState(false)
   const [large, setLarge] = useState(false)
-  const [error, setError] = useState<unknown>(null)
   const fresh = () => {
     setPlan(null)
-    setError(null)
+    run.clear()
   }
   const take = async (list: readonly File[]) => {
     fresh()
@@ -40,19 +39,12 @@ export default function Import({ onClose }: { onClose: () => void }) {
       tooLarge ? [] : await Promise.all(list.map(async (f) => ({ name: f.name, text: await f.text() }))),
     )
   }
-  const run = async (dry_run: boolean) => {
-    setBusy(true)
-    setError(null)
-    try {
-      const { data } = await post('/api/import', { body: { source, files: [...files], dry_run } })
-      setPlan(data)
-      if (!dry_run) for (const key of ['keys', 'presets']) void queries.invalidateQueries({ queryKey: [key] })
-    } catch (e) {
-      setError(e)
-    } finally {
-      setBusy(false)
-    }
-  }
+  const run = useAction(async (dry_run: boolean) => {
+    const { data } = await post('/api/import', { body: { source, files: [...files], dry_run } })
+    setPlan(data)
+    if (!dry_run) for (const key of ['keys', 'presets']) void queries.invalidateQueries({ queryKey: [key] })
+  })
+  const { error } = run
   const count = (list: readonly { outcome: string }[]) => list.filter((i) => i.outcome === 'new').length
   const keys = plan ? count(plan.keys) : 0,
     presets = plan ? count(plan.presets) : 0
@@ -75,25 +67,12 @@ export default function Import({ onClose }: { onClose: () => void }) {
         ) : plan && keys + presets > 0 ? (
           <>
             <Button onClick={fresh}>{c('cancel')}</Button>
-            <Button
-              look="main"
-              busy={busy}
-              onClick={() => {
-                void run(false)
-              }}
-            >
+            <Button look="main" busy={run.busy} onClick={() => run.run(false)}>
               {t('make')}
             </Button>
           </>
         ) : (
-          <Button
-            look="main"
-            busy={busy}
-            disabled={files.length === 0}
-            onClick={() => {
-              void run(true)
-            }}
-          >
+          <Button look="main" busy={run.busy} disabled={files.length === 0} onClick={() => run.run(true)}>
             {t('look')}
           </Button>
         )

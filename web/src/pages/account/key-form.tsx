@@ -1,7 +1,8 @@
 /** What a key may do, as a form: the same fields when it is made and when it is changed. */
+import { useAction } from '../../api/action'
 import { useState, type ReactNode, type Ref } from 'react'
-import { ApiError, type Reply } from '../../api/client'
-import { explain, said } from '../../api/explain'
+import { type Reply } from '../../api/client'
+import { explain } from '../../api/explain'
 import { decimal, plain } from '../../format'
 import { useT } from '../../i18n'
 import { ErrorBox } from '../../ui/feedback'
@@ -13,7 +14,7 @@ const periods = ['never', 'daily', 'weekly', 'monthly'] as const
 /** In days; a key that is made works so long. */
 const spans = ['7', '30', '90', '365'] as const
 const DAY = 86_400_000
-const fields = ['name', 'limit', 'expires_at', 'allowed_models', 'allowed_ips', 'schema'] as const
+const fields = ['name', 'limit', 'limit_reset', 'expires_at', 'allowed_models', 'allowed_ips', 'schema']
 
 export type Key = Reply<'/api/keys'>['data'][number]
 export interface Draft {
@@ -103,34 +104,25 @@ export function bodyOf(d: Draft, before: Draft, now = Date.now()) {
 export function useKeyForm(before: Draft, send: (body: ReturnType<typeof bodyOf>) => Promise<void>) {
   const [draft, setDraft] = useState(before)
   const [tried, setTried] = useState(false)
-  const [busy, setBusy] = useState(false)
-  const [error, setError] = useState<unknown>(null)
   const set = (change: Partial<Draft>) => setDraft((d) => ({ ...d, ...change }))
   const wrong = wrongIn(draft, before)
-  const save = async () => {
+  const action = useAction(async () => {
+    await send(bodyOf(draft, before))
+    setTried(false)
+  })
+  const save = () => {
     setTried(true)
-    if (busy || wrong.limit || wrong.day || draft.name.trim() === '') return
-    setBusy(true)
-    setError(null)
-    try {
-      await send(bodyOf(draft, before))
-      setTried(false)
-    } catch (e) {
-      setError(e)
-    } finally {
-      setBusy(false)
-    }
+    if (!action.busy && !wrong.limit && !wrong.day && draft.name.trim() !== '') action.run()
   }
   return {
     draft,
     set,
     save,
-    busy,
-    error,
+    action,
     reset: () => {
       setDraft(before)
       setTried(false)
-      setError(null)
+      action.clear()
     },
     wrong,
     tried,
@@ -149,10 +141,9 @@ export function KeyFields({
   nameRef?: Ref<HTMLInputElement>
 }) {
   const t = useT('keys')
-  const { draft: d, set, wrong, error, tried } = form
-  const field = error instanceof ApiError ? error.field : null
-  const at = (f: (typeof fields)[number]) => (field?.startsWith(f) ? said(error) : undefined)
-  const known = fields.some((f) => at(f))
+  const { draft: d, set, wrong, action, tried } = form
+  const { at } = action
+  const error = action.except(...fields)
   const own = d.expires === 'day'
   return (
     <>
@@ -178,7 +169,7 @@ export function KeyFields({
         <Field
           label={t('limit')}
           {...(row ? {} : { help: t('limitHelp') })}
-          error={wrong.limit ? t(wrong.limit) : at('limit')}
+          error={wrong.limit ? t(wrong.limit) : at('limit', 'limit_reset')}
         >
           <Input
             value={d.limit}
@@ -246,7 +237,7 @@ export function KeyFields({
           </Field>
         </Fold>
       </div>
-      {error !== null && !known && <ErrorBox error={error} title={explain(error)} />}
+      {error !== null && <ErrorBox error={error} title={explain(error)} />}
     </>
   )
 }

@@ -1,7 +1,7 @@
 /** What the list of keys and the page of one share: how a key is shown, changed, renewed and ended. */
+import { useAction } from '../../api/action'
 import { useEffect, useState, type ReactNode } from 'react'
 import { patch, post, remove, send } from '../../api/client'
-import { explain } from '../../api/explain'
 import { queries } from '../../api/query'
 import { dateTime, decimal, money } from '../../format'
 import { useT } from '../../i18n'
@@ -12,7 +12,7 @@ import { AskBeforeLeaving } from '../../ui/leaving'
 import { Level, Tag } from '../../ui/marks'
 import { Confirm, Menu, Sheet, usePhone, type MenuItem } from '../../ui/overlay'
 import { Panel } from '../../ui/page'
-import { toast } from '../../ui/toast'
+import { toast, toastError } from '../../ui/toast'
 import type FirstCall from './first-call'
 import { draftOf, KeyFields, useKeyForm, type Key } from './key-form'
 
@@ -91,7 +91,7 @@ function Edit({ k, onClose }: { k: Key; onClose: () => void }) {
       title={k.name}
       footer={
         <>
-          <Button look="main" type="submit" form="key-form" busy={form.busy}>
+          <Button look="main" type="submit" form="key-form" busy={form.action.busy}>
             {c('save')}
           </Button>
           <Button onClick={onClose}>{c('cancel')}</Button>
@@ -102,7 +102,7 @@ function Edit({ k, onClose }: { k: Key; onClose: () => void }) {
         id="key-form"
         onSubmit={(e) => {
           e.preventDefault()
-          void form.save()
+          form.save()
         }}
         className="flex flex-col gap-4"
       >
@@ -215,35 +215,24 @@ export function useKeyActions(
 } {
   const t = useT('keys'),
     c = useT('common')
-  const [busy, setBusy] = useState(false)
   const [fresh, show] = useState<Fresh | null>(null)
   const [editing, edit] = useState<Key | null>(null)
   const [rotating, setRotating] = useState<Key | null>(null)
   const [hours, setHours] = useState('24')
   const [removing, setRemoving] = useState<Key | null>(null)
-  const act = async (run: () => Promise<unknown>) => {
-    setBusy(true)
-    try {
-      await run()
-      await renew()
-    } catch (e) {
-      toast(explain(e))
-    } finally {
-      setBusy(false)
-    }
-  }
+  const act = useAction((run: () => Promise<unknown>) => run().then(renew), { failed: toastError })
   const turn = (k: Key, disabled: boolean) =>
-    act(async () => {
+    act.run(async () => {
       await patch('/api/keys/{hash}', { path: { hash: k.hash }, body: { disabled } })
       toast(t(disabled ? 'disabled' : 'enabled', { name: k.name }), {
         label: c('undo'),
         run: () => {
-          void turn(k, !disabled)
+          turn(k, !disabled)
         },
       })
     })
   const rotate = (k: Key) =>
-    act(async () => {
+    act.run(async () => {
       const made = await post('/api/keys/{hash}/rotate', {
         path: { hash: k.hash },
         body: { hours: Number(hours) },
@@ -254,7 +243,7 @@ export function useKeyActions(
       window.scrollTo(0, 0)
     })
   const erase = (k: Key) =>
-    act(async () => {
+    act.run(async () => {
       await remove('/api/keys/{hash}', { path: { hash: k.hash } })
       setRemoving(null)
       if (fresh?.key.id === k.id) show(null)
@@ -269,7 +258,7 @@ export function useKeyActions(
         label: t(k.disabled ? 'enable' : 'disable'),
         icon: k.disabled ? 'play' : 'stop',
         onSelect: () => {
-          void turn(k, !k.disabled)
+          turn(k, !k.disabled)
         },
       },
       { kind: 'line' },
@@ -295,9 +284,9 @@ export function useKeyActions(
         }}
         title={t('rotateTitle', { name: rotating?.name ?? '' })}
         verb={t('rotate')}
-        busy={busy}
+        busy={act.busy}
         onConfirm={() => {
-          if (rotating) void rotate(rotating)
+          if (rotating) rotate(rotating)
         }}
         fields={
           <Field label={t('rotateHours')}>
@@ -321,10 +310,10 @@ export function useKeyActions(
         }}
         title={t('removeTitle', { name: removing?.name ?? '' })}
         verb={t('remove')}
-        busy={busy}
+        busy={act.busy}
         {...(removing ? { typed: removing.name } : {})}
         onConfirm={() => {
-          if (removing) void erase(removing)
+          if (removing) erase(removing)
         }}
       >
         {t('removeText')}

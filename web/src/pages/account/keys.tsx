@@ -100,13 +100,13 @@ export default function Keys() {
               aria-label={t('make')}
               onSubmit={(e) => {
                 e.preventDefault()
-                void form.save()
+                form.save()
               }}
               className="flex flex-col gap-4"
             >
               <KeyFields form={form} row nameRef={field} />
               <div className="flex flex-wrap gap-2">
-                <Button look="main" type="submit" busy={form.busy}>
+                <Button look="main" type="submit" busy={form.action.busy}>
                   {t('make')}
                 </Button>
                 {asked && <Button onClick={() => setAsked(false)}>{c('cancel')}</Button>}

@@ -1,9 +1,9 @@
 /** /jobs/:id: one video job or batch: how far it is, what it costs, and what came of it. */
+import { useAction } from '../../api/action'
 import { useQuery } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
 import { useState, type ReactNode } from 'react'
 import { ApiError } from '../../api/client'
-import { explain } from '../../api/explain'
 import { useRenewed } from '../../api/live'
 import { dateTime, integer } from '../../format'
 import { useT } from '../../i18n'
@@ -15,7 +15,7 @@ import { Level } from '../../ui/marks'
 import { Confirm } from '../../ui/overlay'
 import { Page, PageHead, Panel } from '../../ui/page'
 import { useShortcuts } from '../../ui/shortcuts'
-import { toast } from '../../ui/toast'
+import { toast, toastError } from '../../ui/toast'
 import { Money } from '../../ui/values'
 import {
   batchAt,
@@ -40,19 +40,10 @@ export default function JobPage() {
 function Frame({ id, state, children }: { id: string; state: string | undefined; children: ReactNode }) {
   const t = useT('jobs')
   const [asking, setAsking] = useState(false)
-  const [busy, setBusy] = useState(false)
-  const end = async () => {
-    setBusy(true)
-    try {
-      await cancel(id)
-      toast(t('cancelled'))
-    } catch (e) {
-      toast(explain(e))
-    } finally {
-      setBusy(false)
-      setAsking(false)
-    }
-  }
+  const end = useAction(() => cancel(id).then(() => toast(t('cancelled'))), {
+    failed: toastError,
+    settled: () => setAsking(false),
+  })
   return (
     <Page width="text">
       <PageHead
@@ -80,8 +71,8 @@ function Frame({ id, state, children }: { id: string; state: string | undefined;
         onOpenChange={setAsking}
         title={t('cancelTitle')}
         verb={t('cancel')}
-        busy={busy}
-        onConfirm={() => void end()}
+        busy={end.busy}
+        onConfirm={() => end.run()}
       >
         {t(isBatch(id) ? 'cancelBatchText' : 'cancelText')}
       </Confirm>

@@ -1,4 +1,5 @@
-import { useState, type FormEvent } from 'react'
+import { useAction } from '../../api/action'
+import { useState } from 'react'
 import { post } from '../../api/client'
 import { explain } from '../../api/explain'
 import { queries } from '../../api/query'
@@ -22,25 +23,14 @@ export default function MakeKey({
     c = useT('common')
   const [name, setName] = useState(model.slice(0, 60))
   const [only, setOnly] = useState(false)
-  const [busy, setBusy] = useState(false)
-  const [error, setError] = useState<unknown>(null)
-  const make = async (e: FormEvent) => {
-    e.preventDefault()
-    if (busy || !name.trim()) return
-    setBusy(true)
-    setError(null)
-    try {
-      const made = await post('/api/keys', {
-        body: { name: name.trim(), ...(only ? { allowed_models: [model] } : {}) },
-      })
-      void queries.invalidateQueries({ queryKey: ['keys'] })
-      onMade(made.key)
-    } catch (x) {
-      setError(x)
-    } finally {
-      setBusy(false)
-    }
-  }
+  const make = useAction(async () => {
+    if (!name.trim()) return
+    const made = await post('/api/keys', {
+      body: { name: name.trim(), ...(only ? { allowed_models: [model] } : {}) },
+    })
+    void queries.invalidateQueries({ queryKey: ['keys'] })
+    onMade(made.key)
+  })
   return (
     <Dialog
       open
@@ -51,20 +41,14 @@ export default function MakeKey({
       description={t('makeKeyText')}
       footer={
         <>
-          <Button look="main" type="submit" form="make-key" busy={busy} disabled={!name.trim()}>
+          <Button look="main" type="submit" form="make-key" busy={make.busy} disabled={!name.trim()}>
             {t('makeKey')}
           </Button>
           <Button onClick={onClose}>{c('cancel')}</Button>
         </>
       }
     >
-      <form
-        id="make-key"
-        onSubmit={(e) => {
-          void make(e)
-        }}
-        className="flex flex-col gap-3 pt-2"
-      >
+      <form id="make-key" onSubmit={make.submit} className="flex flex-col gap-3 pt-2">
         <Field label={t('keyName')}>
           <Input
             value={name}
@@ -77,7 +61,7 @@ export default function MakeKey({
         <Checkbox checked={only} onChange={setOnly}>
           {t('keyOnly')}
         </Checkbox>
-        {error !== null && <ErrorBox error={error} title={explain(error)} />}
+        {make.error !== null && <ErrorBox error={make.error} title={explain(make.error)} />}
       </form>
     </Dialog>
   )

@@ -1,4 +1,5 @@
 /** Invoices of an organization: its data, new ones, what became of them, and the acts of its months. */
+import { useAction } from '../../api/action'
 import { useState, type FormEvent } from 'react'
 import { ApiError, post, put, remove, type Reply } from '../../api/client'
 import { explain } from '../../api/explain'
@@ -13,7 +14,7 @@ import { Confirm } from '../../ui/overlay'
 import { Page, PageHead, Panel, SectionHead } from '../../ui/page'
 import type { Column } from '../../ui/columns'
 import { Table } from '../../ui/table'
-import { toast } from '../../ui/toast'
+import { toast, toastError } from '../../ui/toast'
 import { Money, When } from '../../ui/values'
 import { innFits, innProblem, isSole, kppFits } from './inn'
 import { renewInvoices, useActs, useInvoices } from './invoicing'
@@ -112,9 +113,7 @@ function BuyerForm({ buyer, onDone }: { buyer: Buyer | null; onDone: () => void 
     kpp: buyer?.kpp ?? '',
     address: buyer?.address ?? '',
   })
-  const [error, setError] = useState<unknown>(null)
   const [tried, setTried] = useState(false)
-  const [busy, setBusy] = useState(false)
   const set = (field: keyof typeof data) => (e: { target: { value: string } }) =>
     setData({ ...data, [field]: e.target.value })
   const inn = data.inn.replace(/\s/g, ''),
@@ -132,26 +131,23 @@ function BuyerForm({ buyer, onDone }: { buyer: Buyer | null; onDone: () => void 
     kpp: sole ? (kpp === '' ? undefined : t('kppNone')) : kppFits(kpp) ? undefined : t('kppWrong'),
     address: data.address.trim() === '' ? t('missing') : undefined,
   }
+  const save = useAction(async () => {
+    await put('/api/invoices/buyer', {
+      body: { name: data.name, inn, ...(sole ? {} : { kpp }), address: data.address },
+    })
+    toast(t('saved'))
+    renewInvoices()
+    onDone()
+  })
   const of = (field: keyof typeof data) =>
     (tried ? wrong[field] : undefined) ??
-    (error instanceof ApiError && error.field === field ? error.message : undefined)
+    (save.error instanceof ApiError && save.error.field === field ? save.error.message : undefined)
   const submit = (e: FormEvent) => {
     e.preventDefault()
     setTried(true)
-    if (Object.values(wrong).some(Boolean)) return
-    setBusy(true)
-    setError(null)
-    put('/api/invoices/buyer', {
-      body: { name: data.name, inn, ...(sole ? {} : { kpp }), address: data.address },
-    })
-      .then(() => {
-        toast(t('saved'))
-        renewInvoices()
-        onDone()
-      })
-      .catch((x: unknown) => setError(x))
-      .finally(() => setBusy(false))
+    if (!Object.values(wrong).some(Boolean)) save.run()
   }
+  const error = save.except(...Object.keys(data))
   return (
     <Panel title={t('buyer')}>
       <form onSubmit={submit} className="flex max-w-xl flex-col gap-4" noValidate>
@@ -201,11 +197,9 @@ function BuyerForm({ buyer, onDone }: { buyer: Buyer | null; onDone: () => void 
             onChange={set('address')}
           />
         </Field>
-        {error !== null && !(error instanceof ApiError && error.field && error.field in data) && (
-          <Notice tone="bad" title={explain(error)} />
-        )}
+        {error !== null && <Notice tone="bad" title={explain(error)} />}
         <div className="flex gap-2">
-          <Button type="submit" look="main" busy={busy}>
+          <Button type="submit" look="main" busy={save.busy}>
             {t('save')}
           </Button>
           {buyer && (
@@ -222,31 +216,24 @@ function BuyerForm({ buyer, onDone }: { buyer: Buyer | null; onDone: () => void 
 function Make({ settings }: { settings: Settings }) {
   const t = useT('invoices')
   const [amount, setAmount] = useState('')
-  const [error, setError] = useState<unknown>(null)
-  const [busy, setBusy] = useState(false)
   const range = t('range', {
     least: money(settings.min, { exact: true }),
     most: money(settings.max, { exact: true }),
   })
   const vat = settings.vat ? t(`vat_${settings.vat.mode}`, { rate: settings.vat.percent }) : t('vat_none')
-  const atAmount = error instanceof ApiError && error.field === 'amount'
-  const submit = (e: FormEvent) => {
-    e.preventDefault()
-    setBusy(true)
-    setError(null)
-    post('/api/invoices', { body: { amount: amount.replace(/\s/g, '').replace(',', '.') } })
-      .then(({ data }) => {
-        toast(t('made', { number: data.number }))
-        setAmount('')
-        renewInvoices()
-      })
-      .catch((x: unknown) => setError(x))
-      .finally(() => setBusy(false))
-  }
+  const make = useAction(async () => {
+    const { data } = await post('/api/invoices', {
+      body: { amount: amount.replace(/\s/g, '').replace(',', '.') },
+    })
+    toast(t('made', { number: data.number }))
+    setAmount('')
+    renewInvoices()
+  })
+  const error = make.except('amount')
   return (
     <Panel title={t('make')}>
-      <form onSubmit={submit} className="flex max-w-xl flex-col gap-4" noValidate>
-        <Field label={t('amount')} help={`${range}. ${vat}.`} error={atAmount ? range : undefined}>
+      <form onSubmit={make.submit} className="flex max-w-xl flex-col gap-4" noValidate>
+        <Field label={t('amount')} help={`${range}. ${vat}.`} error={make.at('amount') && range}>
           <Input
             inputMode="decimal"
             autoComplete="off"
@@ -255,13 +242,13 @@ function Make({ settings }: { settings: Settings }) {
             unit="₽"
           />
         </Field>
-        {error !== null && !atAmount && (
+        {error !== null && (
           <Notice tone="bad" title={explain(error)}>
             {error instanceof ApiError ? <span lang="en">{error.message}</span> : undefined}
           </Notice>
         )}
         <div>
-          <Button type="submit" look="main" busy={busy}>
+          <Button type="submit" look="main" busy={make.busy}>
             {t('makeDo')}
           </Button>
         </div>
@@ -275,20 +262,19 @@ const tones: Record<string, Tone> = { open: 'hold', expired: 'plain', paid: 'goo
 function Invoices({ rows }: { rows: readonly Invoice[] }) {
   const t = useT('invoices')
   const [asking, setAsking] = useState<Invoice | null>(null)
-  const [busy, setBusy] = useState(false)
-  const cancel = (i: Invoice) => {
-    setBusy(true)
-    remove('/api/invoices/{id}', { path: { id: i.id } })
-      .then(() => {
-        toast(t('cancelled', { number: i.number }))
-      })
-      .catch((e: unknown) => toast(explain(e)))
-      .finally(() => {
-        setBusy(false)
+  const cancel = useAction(
+    async (i: Invoice) => {
+      await remove('/api/invoices/{id}', { path: { id: i.id } })
+      toast(t('cancelled', { number: i.number }))
+    },
+    {
+      failed: toastError,
+      settled: () => {
         setAsking(null)
         renewInvoices()
-      })
-  }
+      },
+    },
+  )
   const state = (i: Invoice) => {
     const word = i.expired ? 'expired' : i.state
     const difference =
@@ -361,9 +347,9 @@ function Invoices({ rows }: { rows: readonly Invoice[] }) {
         }}
         title={t('cancelTitle', { number: asking?.number ?? '' })}
         verb={t('cancelVerb')}
-        busy={busy}
+        busy={cancel.busy}
         onConfirm={() => {
-          if (asking) cancel(asking)
+          if (asking) cancel.run(asking)
         }}
       >
         {t('cancelText')}
@@ -375,19 +361,13 @@ function Invoices({ rows }: { rows: readonly Invoice[] }) {
 function Acts() {
   const t = useT('invoices')
   const q = useActs()
-  const [busy, setBusy] = useState(false)
   const s = q.data
   const last = s?.due.at(-1)
-  const make = (month: string) => {
-    setBusy(true)
-    post('/api/acts', { body: { month } })
-      .then(({ data }) => toast(t('actsMade', { n: data.length })))
-      .catch((e: unknown) => toast(explain(e)))
-      .finally(() => {
-        setBusy(false)
-        renewInvoices()
-      })
-  }
+  const make = useAction(
+    async (month: string) =>
+      toast(t('actsMade', { n: (await post('/api/acts', { body: { month } })).data.length })),
+    { failed: toastError, settled: renewInvoices },
+  )
   const number = (a: Act) => (
     <span translate="no" className="num whitespace-nowrap">
       {a.number}
@@ -432,7 +412,7 @@ function Acts() {
             <Notice
               title={t('actsDue', { n: s.due.length })}
               action={
-                <Button small busy={busy} onClick={() => make(last)}>
+                <Button small busy={make.busy} onClick={() => make.run(last)}>
                   {t('actsMake', { month: last })}
                 </Button>
               }

@@ -1,5 +1,6 @@
 /** The code of a voucher into the wallet. */
-import { useState, type FormEvent } from 'react'
+import { useAction } from '../../api/action'
+import { useState } from 'react'
 import { ApiError, post, type Reply } from '../../api/client'
 import { explain } from '../../api/explain'
 import { queries } from '../../api/query'
@@ -26,8 +27,6 @@ export function Redeem() {
 function Form({ onClose }: { onClose: () => void }) {
   const t = useT('money')
   const [code, setCode] = useState('')
-  const [busy, setBusy] = useState(false)
-  const [error, setError] = useState<unknown>(null)
   const [done, setDone] = useState<Done | null>(null)
   const why = (e: unknown) => {
     if (!(e instanceof ApiError)) return explain(e)
@@ -40,19 +39,10 @@ function Form({ onClose }: { onClose: () => void }) {
           ? t('code_wrong')
           : explain(e)
   }
-  const submit = (e: FormEvent) => {
-    e.preventDefault()
-    setBusy(true)
-    setError(null)
-    post('/api/vouchers/redeem', { body: { code } })
-      .then(({ data }) => {
-        setDone(data)
-        for (const key of ['ledger', 'available', 'overview'])
-          void queries.invalidateQueries({ queryKey: [key] })
-      })
-      .catch((e: unknown) => setError(e))
-      .finally(() => setBusy(false))
-  }
+  const redeem = useAction(async () => {
+    setDone((await post('/api/vouchers/redeem', { body: { code } })).data)
+    for (const key of ['ledger', 'available', 'overview']) void queries.invalidateQueries({ queryKey: [key] })
+  })
   const again = done?.repeated === true
   return (
     <Dialog
@@ -68,7 +58,7 @@ function Form({ onClose }: { onClose: () => void }) {
             OK
           </Button>
         ) : (
-          <Button look="main" type="submit" form="redeeming" busy={busy}>
+          <Button look="main" type="submit" form="redeeming" busy={redeem.busy}>
             {t('redeemDo')}
           </Button>
         )
@@ -88,8 +78,8 @@ function Form({ onClose }: { onClose: () => void }) {
           </Notice>
         </div>
       ) : (
-        <form id="redeeming" onSubmit={submit} noValidate>
-          <Field label={t('code')} error={error === null ? undefined : why(error)}>
+        <form id="redeeming" onSubmit={redeem.submit} noValidate>
+          <Field label={t('code')} error={redeem.error === null ? undefined : why(redeem.error)}>
             <Input
               value={code}
               onChange={(e) => setCode(e.target.value)}

@@ -1,8 +1,9 @@
 /** Money into the wallet: the amount, the provider's page, and the wait for what it confirms. */
+import { useAction } from '../../api/action'
 import { useQuery } from '@tanstack/react-query'
-import { useEffect, useState, type FormEvent } from 'react'
+import { useEffect, useState } from 'react'
 import { ApiError, get, post, put, remove, type Reply } from '../../api/client'
-import { explain, said } from '../../api/explain'
+import { explain } from '../../api/explain'
 import { queries, useMe } from '../../api/query'
 import { money } from '../../format'
 import { useT } from '../../i18n'
@@ -13,7 +14,7 @@ import { LinkButton, usePageSearch, type SearchShape } from '../../ui/link'
 import { Tag } from '../../ui/marks'
 import { Confirm } from '../../ui/overlay'
 import { Page, PageHead, Panel, SectionHead } from '../../ui/page'
-import { toast } from '../../ui/toast'
+import { toast, toastError } from '../../ui/toast'
 import { Payments, usePayments } from './payments'
 
 type Answer = Reply<'/api/payments'>
@@ -78,44 +79,34 @@ function Form({ settings, hasRule }: { settings: Settings; hasRule: boolean }) {
     amount: settings.amounts[0] ?? settings.min,
     monthly_cap: settings.amounts.at(-1) ?? settings.max_monthly_cap ?? '',
   })
-  const [error, setError] = useState<unknown>(null)
-  const [busy, setBusy] = useState(false)
   const shown = email ?? me?.user?.email ?? ''
   const clean = (text: string) => text.trim().replace(/\s/g, '').replace(',', '.')
-  const of = (field: string) => (error instanceof ApiError && error.field === field ? said(error) : undefined)
-  const submit = (e: FormEvent) => {
-    e.preventDefault()
-    setBusy(true)
-    setError(null)
-    const consent = auto
-      ? {
-          threshold: clean(terms.threshold),
-          amount: clean(terms.amount),
-          monthly_cap: clean(terms.monthly_cap),
-          consent: true as const,
-        }
-      : undefined
-    post('/api/payments', {
-      body: {
-        amount: clean(amount),
-        ...(settings.email_required ? { email: shown } : {}),
-        ...(consent ? { auto: consent } : {}),
-      },
-    })
-      .then(({ data }) => {
-        if (data.url) location.assign(data.url)
-        else renew()
+  const pay = useAction(
+    async () => {
+      const consent = auto
+        ? {
+            threshold: clean(terms.threshold),
+            amount: clean(terms.amount),
+            monthly_cap: clean(terms.monthly_cap),
+            consent: true as const,
+          }
+        : undefined
+      const { data } = await post('/api/payments', {
+        body: {
+          amount: clean(amount),
+          ...(settings.email_required ? { email: shown } : {}),
+          ...(consent ? { auto: consent } : {}),
+        },
       })
-      .catch((e: unknown) => {
-        setError(e)
-        setBusy(false)
-        renew()
-      })
-  }
-  const known = ['amount', 'email', 'auto.threshold', 'auto.amount', 'auto.monthly_cap']
+      if (data.url) location.assign(data.url)
+      else renew()
+    },
+    { failed: renew, leaves: true },
+  )
+  const error = pay.except('amount', 'email', 'auto.threshold', 'auto.amount', 'auto.monthly_cap')
   return (
     <Panel>
-      <form onSubmit={submit} className="flex flex-col gap-4" noValidate>
+      <form onSubmit={pay.submit} className="flex flex-col gap-4" noValidate>
         <div role="group" aria-label={t('amount')} className="flex flex-wrap gap-2">
           {settings.amounts.map((a) => (
             <Button
@@ -132,7 +123,7 @@ function Form({ settings, hasRule }: { settings: Settings; hasRule: boolean }) {
         <Field
           label={t('other')}
           help={
-            of('amount')
+            pay.at('amount')
               ? undefined
               : t('range', {
                   least: money(settings.min, { exact: true }),
@@ -140,7 +131,7 @@ function Form({ settings, hasRule }: { settings: Settings; hasRule: boolean }) {
                 })
           }
           error={
-            of('amount') &&
+            pay.at('amount') &&
             t('range', {
               least: money(settings.min, { exact: true }),
               most: money(settings.max, { exact: true }),
@@ -156,7 +147,7 @@ function Form({ settings, hasRule }: { settings: Settings; hasRule: boolean }) {
           />
         </Field>
         {settings.email_required && (
-          <Field label={t('email')} help={t('emailHelp')} error={of('email')}>
+          <Field label={t('email')} help={t('emailHelp')} error={pay.at('email')}>
             <Input
               type="email"
               autoComplete="email"
@@ -183,7 +174,7 @@ function Form({ settings, hasRule }: { settings: Settings; hasRule: boolean }) {
                   <Field
                     key={name}
                     label={t(label)}
-                    error={of(`auto.${name}`)}
+                    error={pay.at(`auto.${name}`)}
                     help={
                       name === 'monthly_cap'
                         ? t('capHelp', { most: money(settings.max_monthly_cap, { exact: true }) })
@@ -203,13 +194,13 @@ function Form({ settings, hasRule }: { settings: Settings; hasRule: boolean }) {
             )}
           </div>
         )}
-        {error !== null && !(error instanceof ApiError && error.field && known.includes(error.field)) && (
+        {error !== null && (
           <Notice tone="bad" title={explain(error)}>
             {error instanceof ApiError ? (error.said ?? <span lang="en">{error.message}</span>) : undefined}
           </Notice>
         )}
         <div className="flex flex-wrap items-center gap-3">
-          <Button type="submit" look="main" busy={busy}>
+          <Button type="submit" look="main" busy={pay.busy}>
             {t('pay')}
           </Button>
           <span className="text-small text-ink3">{t('payText')}</span>
@@ -300,22 +291,16 @@ function Waiting({ id, onAgain }: { id: string; onAgain: () => void }) {
 function RulePanel({ rule }: { rule: Rule }) {
   const t = useT('pay')
   const [asking, setAsking] = useState(false)
-  const [busy, setBusy] = useState(false)
-  const act = (done: string, work: () => Promise<unknown>) => {
-    setBusy(true)
-    work()
-      .then(() => {
-        toast(done)
-        renew()
-      })
-      .catch((e: unknown) => toast(explain(e)))
-      .finally(() => {
-        setBusy(false)
-        setAsking(false)
-      })
-  }
+  const act = useAction(
+    async (done: string, work: () => Promise<unknown>) => {
+      await work()
+      toast(done)
+      renew()
+    },
+    { failed: toastError, settled: () => setAsking(false) },
+  )
   const resume = () =>
-    act(t('resumed'), () =>
+    act.run(t('resumed'), () =>
       put('/api/payments/auto', {
         body: {
           threshold: rule.threshold,
@@ -332,7 +317,7 @@ function RulePanel({ rule }: { rule: Rule }) {
       actions={
         <>
           {rule.state === 'paused' && rule.method && (
-            <Button small busy={busy} onClick={resume}>
+            <Button small busy={act.busy} onClick={resume}>
               {t('resume')}
             </Button>
           )}
@@ -365,8 +350,8 @@ function RulePanel({ rule }: { rule: Rule }) {
         onOpenChange={setAsking}
         title={t('endTitle')}
         verb={t('end')}
-        busy={busy}
-        onConfirm={() => act(t('ended'), () => remove('/api/payments/auto'))}
+        busy={act.busy}
+        onConfirm={() => act.run(t('ended'), () => remove('/api/payments/auto'))}
       >
         {t('endText')}
       </Confirm>

@@ -1,9 +1,10 @@
 /** One preset: what it says, its versions with their differences, and how to call it. */
+import { useAction } from '../../api/action'
 import { useQuery } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
-import { useId, useMemo, useState, type FormEvent, type ReactNode } from 'react'
+import { useId, useMemo, useState, type ReactNode } from 'react'
 import { ApiError, get, post, put } from '../../api/client'
-import { explain, said as inWords } from '../../api/explain'
+import { explain } from '../../api/explain'
 import { queries } from '../../api/query'
 import { chatSnippets } from '../../code/snippets'
 import { dateTime } from '../../format'
@@ -19,7 +20,7 @@ import { LinkButton } from '../../ui/link'
 import { Tag } from '../../ui/marks'
 import { Dialog, usePhone } from '../../ui/overlay'
 import { Page, PageHead, Panel } from '../../ui/page'
-import { toast } from '../../ui/toast'
+import { toast, toastError } from '../../ui/toast'
 import { useCatalog } from '../catalog/data'
 import { linkTo } from '../playground/share'
 import { efforts, readSchema, readTools, wrong, type Settings } from '../playground/stream'
@@ -169,12 +170,10 @@ function Editor({ p, start }: { p: Preset; start: Form }) {
     c = useT('common')
   const { prepared } = useCatalog()
   const [form, setForm] = useState(start)
-  const [busy, setBusy] = useState(false)
-  const [error, setError] = useState<unknown>(null)
   const s = form.settings
   const change = (x: Partial<Form>) => {
     setForm((f) => ({ ...f, ...x }))
-    setError(null)
+    save.clear()
   }
   const set = (x: Partial<Settings>) => change({ settings: { ...s, ...x } })
   const bad = wrong(s)
@@ -194,53 +193,28 @@ function Editor({ p, start }: { p: Preset; start: Form }) {
     ...models.map((m) => ({ value: m.id, label: m.name })),
   ]
   const spare = models.filter((m) => m.id !== form.model && !s.fallbacks.includes(m.id))
+  const save = useAction(async () => {
+    if (bad.length > 0 || wrongMore || wrongRouting || wrongPlugins || tools.error !== null) return
+    const { data } = await put('/api/presets/{name}', {
+      path: { name: p.name },
+      body: { ...saidBy(form), description: form.description.trim() || null, from_version: p.version },
+    })
+    await forget(p.name)
+    toast(data.version === p.version ? c('saved') : t('saved', { n: data.version }))
+  })
+  const { error, at } = save
   const field = error instanceof ApiError ? error.field : null
-  const at = (...names: string[]) =>
-    field !== null && names.some((n) => field === n || field.startsWith(`${n}.`) || field.startsWith(`${n}[`))
-      ? inWords(error)
-      : undefined
-  const shown = [
-    'description',
-    'model',
-    'models',
-    'system_prompt',
-    'parameters',
-    'provider',
-    'tools',
-    'plugins',
-  ].some((f) => at(f))
+  const shown =
+    at('description', 'model', 'models', 'system_prompt', 'parameters', 'provider', 'tools', 'plugins') !==
+    undefined
   const old = error instanceof ApiError && error.status === 409
   const known = (name: string) => at(`parameters.${name}`)
   const other = ['temperature', 'top_p', 'max_tokens', 'response_format'].some((n) => known(n))
     ? undefined
     : at('parameters')
-  const save = async (e: FormEvent) => {
-    e.preventDefault()
-    if (busy || bad.length > 0 || wrongMore || wrongRouting || wrongPlugins || tools.error !== null) return
-    setBusy(true)
-    setError(null)
-    try {
-      const { data } = await put('/api/presets/{name}', {
-        path: { name: p.name },
-        body: { ...saidBy(form), description: form.description.trim() || null, from_version: p.version },
-      })
-      await forget(p.name)
-      toast(data.version === p.version ? c('saved') : t('saved', { n: data.version }))
-    } catch (e) {
-      setError(e)
-    } finally {
-      setBusy(false)
-    }
-  }
   return (
     <Panel className="min-w-0">
-      <form
-        aria-label={p.name}
-        onSubmit={(e) => {
-          void save(e)
-        }}
-        className="flex flex-col gap-4"
-      >
+      <form aria-label={p.name} onSubmit={save.submit} className="flex flex-col gap-4">
         <Field label={t('description')} error={at('description')}>
           <Input
             value={form.description}
@@ -466,7 +440,7 @@ function Editor({ p, start }: { p: Preset; start: Form }) {
         )}
         {error !== null && !old && !shown && <ErrorBox error={error} title={explain(error)} />}
         <div className="flex flex-wrap items-center gap-2 border-t border-line pt-4 max-md:sticky max-md:bottom-16 max-md:z-10 max-md:-mx-4 max-md:bg-surface max-md:px-4 max-md:pb-3">
-          <Button look="main" type="submit" busy={busy} disabled={!changed}>
+          <Button look="main" type="submit" busy={save.busy} disabled={!changed}>
             {t('save', { n: p.version + 1 })}
           </Button>
           {changed ? (
@@ -474,7 +448,7 @@ function Editor({ p, start }: { p: Preset; start: Form }) {
               look="quiet"
               onClick={() => {
                 setForm(start)
-                setError(null)
+                save.clear()
               }}
             >
               {t('leave')}
@@ -491,26 +465,21 @@ function Editor({ p, start }: { p: Preset; start: Form }) {
 function Versions({ p }: { p: Preset }) {
   const t = useT('presets')
   const [showing, setShowing] = useState<number | null>(null)
-  const [busy, setBusy] = useState(false)
   const { data, error, refetch } = useQuery({
     queryKey: ['preset', p.name, 'versions', p.version],
     queryFn: ({ signal }) => get('/api/presets/{name}/versions', { path: { name: p.name }, signal }),
   })
-  const restore = async (n: number) => {
-    setBusy(true)
-    try {
+  const restore = useAction(
+    async (n: number) => {
       const { data } = await post('/api/presets/{name}/restore', {
         path: { name: p.name },
         body: { version: n },
       })
       await forget(p.name)
       toast(t('restored', { n, m: data.version }))
-    } catch (e) {
-      toast(explain(e))
-    } finally {
-      setBusy(false)
-    }
-  }
+    },
+    { failed: toastError },
+  )
   const all = data?.data ?? []
   const at = all.findIndex((v) => v.version === showing) // a version that somebody saves meanwhile moves the others
   return (
@@ -546,10 +515,8 @@ function Versions({ p }: { p: Preset }) {
                     small
                     look="quiet"
                     icon="refresh"
-                    busy={busy}
-                    onClick={() => {
-                      void restore(v.version)
-                    }}
+                    busy={restore.busy}
+                    onClick={() => restore.run(v.version)}
                   >
                     {t('restore')}
                   </Button>

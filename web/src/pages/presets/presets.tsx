@@ -1,8 +1,9 @@
 /** The account's presets: made with a name, opened to be edited, played with and deleted here. */
+import { useAction } from '../../api/action'
 import { useQuery } from '@tanstack/react-query'
-import { Suspense, lazy, useRef, useState, type FormEvent } from 'react'
+import { Suspense, lazy, useRef, useState } from 'react'
 import { ApiError, post, remove } from '../../api/client'
-import { explain, said } from '../../api/explain'
+import { said } from '../../api/explain'
 import { useMe } from '../../api/query'
 import { loadMessages, useT } from '../../i18n'
 import { Button, IconButton } from '../../ui/button'
@@ -14,7 +15,7 @@ import { Confirm, Menu, type MenuItem } from '../../ui/overlay'
 import { Page, PageHead, Panel } from '../../ui/page'
 import { useShortcuts } from '../../ui/shortcuts'
 import { Table } from '../../ui/table'
-import { toast } from '../../ui/toast'
+import { toast, toastError } from '../../ui/toast'
 import { When } from '../../ui/values'
 import { ImportButton } from '../account/import-button'
 import { goodName, listQuery, renew, type Row } from './data'
@@ -53,39 +54,25 @@ export default function Presets() {
   const go = useGo()
   const { data, error, refetch } = useQuery(listQuery)
   const [name, setName] = useState('')
-  const [busy, setBusy] = useState(false)
-  const [failed, setFailed] = useState<unknown>(null)
   const [removing, setRemoving] = useState<Row | null>(null)
   const field = useRef<HTMLInputElement>(null)
   const bad = name !== '' && !goodName(name)
-  const make = async (e: FormEvent) => {
-    e.preventDefault()
-    if (busy || !goodName(name)) return
-    setBusy(true)
-    setFailed(null)
-    try {
-      await post('/api/presets', { body: { name } })
-      await renew()
-      go(`/presets/${name}`)
-    } catch (e) {
-      setFailed(e)
-    } finally {
-      setBusy(false)
-    }
-  }
-  const erase = async (p: Row) => {
-    setBusy(true)
-    try {
+  const make = useAction(async () => {
+    if (!goodName(name)) return
+    await post('/api/presets', { body: { name } })
+    await renew()
+    go(`/presets/${name}`)
+  })
+  const failed = make.error
+  const erase = useAction(
+    async (p: Row) => {
       await remove('/api/presets/{name}', { path: { name: p.name } })
       setRemoving(null)
       toast(t('removed', { name: p.name }))
       await renew()
-    } catch (e) {
-      toast(explain(e))
-    } finally {
-      setBusy(false)
-    }
-  }
+    },
+    { failed: toastError },
+  )
   useShortcuts({ n: () => field.current?.focus() })
   const menu = (p: Row) => {
     const items: MenuItem[] = [
@@ -113,12 +100,7 @@ export default function Presets() {
         {me && <ImportButton label={t('importOpen')} />}
       </PageHead>
       {me && (
-        <form
-          onSubmit={(e) => {
-            void make(e)
-          }}
-          className="mb-5 flex max-w-xl flex-wrap items-end gap-2"
-        >
+        <form onSubmit={make.submit} className="mb-5 flex max-w-xl flex-wrap items-end gap-2">
           <Field
             label={t('newName')}
             className="min-w-52 flex-1"
@@ -140,12 +122,12 @@ export default function Presets() {
               spellCheck={false}
               onChange={(e) => {
                 setName(e.target.value)
-                setFailed(null)
+                make.clear()
               }}
               autoComplete="off"
             />
           </Field>
-          <Button look="main" type="submit" icon="plus" busy={busy} disabled={!goodName(name)}>
+          <Button look="main" type="submit" icon="plus" busy={make.busy} disabled={!goodName(name)}>
             {t('make')}
           </Button>
         </form>
@@ -218,9 +200,9 @@ export default function Presets() {
         }}
         title={t('removeTitle', { name: removing?.name ?? '' })}
         verb={t('remove')}
-        busy={busy}
+        busy={erase.busy}
         onConfirm={() => {
-          if (removing) void erase(removing)
+          if (removing) erase.run(removing)
         }}
       >
         {t('removeText')}

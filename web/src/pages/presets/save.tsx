@@ -1,5 +1,6 @@
 /** Over the playground: its settings become a preset. */
-import { useState, type FormEvent } from 'react'
+import { useAction } from '../../api/action'
+import { useState } from 'react'
 import { ApiError, get, post, put } from '../../api/client'
 import { explain, said } from '../../api/explain'
 import { useT } from '../../i18n'
@@ -28,35 +29,25 @@ export default function SavePreset({
   const t = useT('playground')
   const go = useGo()
   const [name, setName] = useState(suggested)
-  const [busy, setBusy] = useState(false)
-  const [error, setError] = useState<unknown>(null)
-  const taken = error instanceof ApiError && error.status === 409
-  const save = async (e: FormEvent) => {
-    e.preventDefault()
-    if (busy || !goodName(name)) return
-    setBusy(true)
-    setError(null)
+  const save = useAction(async () => {
+    if (!goodName(name)) return
     const body = saidBy({ model, settings, parameters: '', provider: '', plugins: '' })
-    try {
-      if (taken)
-        await put('/api/presets/{name}', {
-          path: { name },
-          body: {
-            ...body,
-            description: (await get('/api/presets/{name}', { path: { name } })).data.description,
-          },
-        })
-      else await post('/api/presets', { body: { name, ...body } })
-      await renew()
-      onClose()
-      if (onSaved) onSaved(name)
-      else toast(t('presetSaved', { name }), { label: t('presetOpen'), run: () => go(`/presets/${name}`) })
-    } catch (e) {
-      setError(e)
-    } finally {
-      setBusy(false)
-    }
-  }
+    if (taken)
+      await put('/api/presets/{name}', {
+        path: { name },
+        body: {
+          ...body,
+          description: (await get('/api/presets/{name}', { path: { name } })).data.description,
+        },
+      })
+    else await post('/api/presets', { body: { name, ...body } })
+    await renew()
+    onClose()
+    if (onSaved) onSaved(name)
+    else toast(t('presetSaved', { name }), { label: t('presetOpen'), run: () => go(`/presets/${name}`) })
+  })
+  const { error } = save
+  const taken = error instanceof ApiError && error.status === 409
   const wrong =
     name !== '' && !goodName(name)
       ? t('presetNameHelp')
@@ -76,18 +67,12 @@ export default function SavePreset({
       title={t('savePreset')}
       description={t('savePresetText')}
       footer={
-        <Button look="main" type="submit" form="preset-form" busy={busy} disabled={!goodName(name)}>
+        <Button look="main" type="submit" form="preset-form" busy={save.busy} disabled={!goodName(name)}>
           {t(taken ? 'presetNext' : 'presetSave')}
         </Button>
       }
     >
-      <form
-        id="preset-form"
-        onSubmit={(e) => {
-          void save(e)
-        }}
-        className="pt-2"
-      >
+      <form id="preset-form" onSubmit={save.submit} className="pt-2">
         <Field label={t('presetName')} help={t('presetNameHelp')} error={wrong}>
           <Input
             value={name}
@@ -96,7 +81,7 @@ export default function SavePreset({
             autoComplete="off"
             onChange={(e) => {
               setName(e.target.value)
-              setError(null)
+              save.clear()
             }}
           />
         </Field>

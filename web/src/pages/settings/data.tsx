@@ -1,7 +1,8 @@
 /** What Weir stores of the account's texts, for how long, and who can see it. */
+import { useAction } from '../../api/action'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { ApiError, address, get, put, remove, type Reply } from '../../api/client'
+import { address, get, put, remove, type Reply } from '../../api/client'
 import { explain } from '../../api/explain'
 import { meQuery, queries } from '../../api/query'
 import { bytes, date, integer } from '../../format'
@@ -13,7 +14,7 @@ import { Checkbox, Field, Select } from '../../ui/field'
 import { Link } from '../../ui/link'
 import { Confirm } from '../../ui/overlay'
 import { Panel } from '../../ui/page'
-import { toast } from '../../ui/toast'
+import { toast, toastError } from '../../ui/toast'
 import { Settings } from './parts'
 
 const queryKey = ['data']
@@ -100,41 +101,27 @@ function Responses({ d }: { d: Data }) {
     c = useT('common')
   const [mode, setMode] = useState<Data['responses']>(d.responses)
   const [days, setDays] = useState(d.days)
-  const [busy, setBusy] = useState(false)
   const [asking, setAsking] = useState(false)
-  const [failed, setFailed] = useState<unknown>(null)
   const none = d.max_days === 0
   const same = mode === d.responses && days === d.days
   const choices = [1, 3, 7, 14, 30, 90].filter((n) => n < d.max_days)
   if (days !== null && !choices.includes(days)) choices.push(days)
-  const save = async () => {
-    setBusy(true)
-    setFailed(null)
-    try {
-      queries.setQueryData(
-        queryKey,
-        await put('/api/account/data', { body: { responses: mode, days, chats: d.chats } }),
-      )
-      toast(t('saved'))
-    } catch (e) {
-      setFailed(e)
-    } finally {
-      setBusy(false)
-    }
-  }
-  const wipe = async () => {
-    setBusy(true)
-    try {
+  const save = useAction(async () => {
+    queries.setQueryData(
+      queryKey,
+      await put('/api/account/data', { body: { responses: mode, days, chats: d.chats } }),
+    )
+    toast(t('saved'))
+  })
+  const failed = save.except('days')
+  const wipe = useAction(
+    async () => {
       const n = (await remove('/api/account/responses')).data.deleted
       await queries.invalidateQueries({ queryKey })
       toast(t('deleted', { n }))
-    } catch (e) {
-      toast(explain(e))
-    } finally {
-      setBusy(false)
-      setAsking(false)
-    }
-  }
+    },
+    { failed: toastError, settled: () => setAsking(false) },
+  )
   const shorter = days !== null && (d.days ?? d.max_days) > days && d.stored.responses > 0
   return (
     <Panel title={t('responses')}>
@@ -167,7 +154,7 @@ function Responses({ d }: { d: Data }) {
               className="pt-4"
               label={t('keep')}
               help={shorter ? t('shorter') : t('keepHelp')}
-              error={failed instanceof ApiError && failed.field === 'days' ? explain(failed) : undefined}
+              error={save.at('days') && explain(save.error)}
             >
               <Select
                 value={days === null ? '' : String(days)}
@@ -181,13 +168,13 @@ function Responses({ d }: { d: Data }) {
               />
             </Field>
           )}
-          {failed !== null && !(failed instanceof ApiError && failed.field === 'days') && (
+          {failed !== null && (
             <div className="pt-3">
               <ErrorBox error={failed} title={explain(failed)} />
             </div>
           )}
           <div className="pt-4">
-            <Button look="main" busy={busy && !asking} disabled={same} onClick={() => void save()}>
+            <Button look="main" busy={save.busy} disabled={same} onClick={() => save.run()}>
               {c('save')}
             </Button>
           </div>
@@ -225,8 +212,8 @@ function Responses({ d }: { d: Data }) {
           }}
           title={t('deleteTitle', { n: d.stored.responses, number: integer(d.stored.responses) })}
           verb={t('delete')}
-          busy={busy}
-          onConfirm={() => void wipe()}
+          busy={wipe.busy}
+          onConfirm={() => wipe.run()}
         >
           {t('deleteText')}
         </Confirm>
@@ -238,44 +225,34 @@ function Responses({ d }: { d: Data }) {
 /** Chats of the playground: in the browser alone, or with the account, too. */
 function Chats({ d }: { d: Data }) {
   const t = useT('storing')
-  const [busy, setBusy] = useState(false)
   const [asking, setAsking] = useState(false)
-  const [failed, setFailed] = useState<unknown>(null)
   const forbidden = d.zdr || d.responses === 'never' || d.max_days === 0
   const n = d.stored_chats.chats
-  const turn = async (chats: boolean) => {
-    setBusy(true)
-    setFailed(null)
-    try {
-      queries.setQueryData(
-        queryKey,
-        await put('/api/account/data', { body: { responses: d.responses, days: d.days, chats } }),
-      )
-      void queries.invalidateQueries({ queryKey: meQuery.queryKey })
-      toast(t(chats ? 'chatsOn' : 'chatsOff'))
-    } catch (e) {
-      setFailed(e)
-    } finally {
-      setBusy(false)
-    }
-  }
-  const wipe = async () => {
-    setBusy(true)
-    try {
+  const turn = useAction(async (chats: boolean) => {
+    queries.setQueryData(
+      queryKey,
+      await put('/api/account/data', { body: { responses: d.responses, days: d.days, chats } }),
+    )
+    void queries.invalidateQueries({ queryKey: meQuery.queryKey })
+    toast(t(chats ? 'chatsOn' : 'chatsOff'))
+  })
+  const failed = turn.error
+  const wipe = useAction(
+    async () => {
       const gone = (await remove('/api/chats')).data.deleted
       await queries.invalidateQueries({ queryKey })
       toast(t('chatsDeleted', { n: gone }))
-    } catch (e) {
-      toast(explain(e))
-    } finally {
-      setBusy(false)
-      setAsking(false)
-    }
-  }
+    },
+    { failed: toastError, settled: () => setAsking(false) },
+  )
   return (
     <Panel title={t('chats')}>
       <p className="pb-3 text-ink2">{t('chatsText')}</p>
-      <Checkbox checked={d.chats} disabled={busy || (forbidden && !d.chats)} onChange={(on) => void turn(on)}>
+      <Checkbox
+        checked={d.chats}
+        disabled={turn.busy || wipe.busy || (forbidden && !d.chats)}
+        onChange={turn.run}
+      >
         {t('chatsKeep')}
       </Checkbox>
       {forbidden && <p className="pt-2 text-small text-warn">{t('chatsForbidden')}</p>}
@@ -300,8 +277,8 @@ function Chats({ d }: { d: Data }) {
           }}
           title={t('chatsDeleteTitle', { n })}
           verb={t('chatsDelete')}
-          busy={busy}
-          onConfirm={() => void wipe()}
+          busy={wipe.busy}
+          onConfirm={() => wipe.run()}
         >
           {t('chatsDeleteText')}
         </Confirm>

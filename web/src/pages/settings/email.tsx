@@ -1,7 +1,8 @@
 /** Asks for another e-mail address. It changes when the link that goes there is opened. */
-import { useState, type FormEvent } from 'react'
-import { ApiError, post } from '../../api/client'
-import { explain, said } from '../../api/explain'
+import { useAction } from '../../api/action'
+import { useState } from 'react'
+import { post } from '../../api/client'
+import { explain } from '../../api/explain'
 import { useLanguage, useT } from '../../i18n'
 import { Button } from '../../ui/button'
 import { ErrorBox, Notice } from '../../ui/feedback'
@@ -14,35 +15,18 @@ export default function Email({ onClose }: { onClose: () => void }) {
   const locale = useLanguage()
   const [email, setEmail] = useState('')
   const [sent, setSent] = useState<string | null>(null)
-  const [busy, setBusy] = useState(false)
-  const [error, setError] = useState<unknown>(null)
-  const field = error instanceof ApiError && error.field === 'email' ? said(error) : undefined
-  const ask = async (e: FormEvent) => {
-    e.preventDefault()
-    if (busy) return
-    setBusy(true)
-    setError(null)
-    try {
-      await post('/api/auth/email', { body: { email, locale } })
-      setSent(email)
-    } catch (e) {
-      setError(e)
-    } finally {
-      setBusy(false)
-    }
-  }
+  const ask = useAction(async () => {
+    await post('/api/auth/email', { body: { email, locale } })
+    setSent(email)
+  })
+  const error = ask.except('email')
   return (
     <Panel title={t('newEmail')}>
       {sent ? (
         <Notice tone="good" title={t('emailSent', { email: sent })} />
       ) : (
-        <form
-          onSubmit={(e) => {
-            void ask(e)
-          }}
-          className="flex max-w-md flex-col gap-4"
-        >
-          <Field label={t('newEmail')} help={t('newEmailHelp')} error={field}>
+        <form onSubmit={ask.submit} className="flex max-w-md flex-col gap-4">
+          <Field label={t('newEmail')} help={t('newEmailHelp')} error={ask.at('email')}>
             <Input
               type="email"
               autoComplete="email"
@@ -53,9 +37,9 @@ export default function Email({ onClose }: { onClose: () => void }) {
               onChange={(e) => setEmail(e.target.value)}
             />
           </Field>
-          {error !== null && !field && <ErrorBox error={error} title={explain(error)} />}
+          {error !== null && <ErrorBox error={error} title={explain(error)} />}
           <div className="flex gap-2">
-            <Button type="submit" look="main" busy={busy}>
+            <Button type="submit" look="main" busy={ask.busy}>
               {t('sendLink')}
             </Button>
             <Button onClick={onClose}>{c('cancel')}</Button>

@@ -1,6 +1,7 @@
 /** What the account is told before it costs it something, and where to. */
+import { useAction } from '../../api/action'
 import { useQuery } from '@tanstack/react-query'
-import { useState, type FormEvent } from 'react'
+import { useState } from 'react'
 import { ApiError, get, post, put, type Reply } from '../../api/client'
 import { explain } from '../../api/explain'
 import { queries } from '../../api/query'
@@ -11,7 +12,7 @@ import { Empty, ErrorBox, SkeletonRows } from '../../ui/feedback'
 import { Checkbox, Field, Input } from '../../ui/field'
 import { Link } from '../../ui/link'
 import { Panel } from '../../ui/page'
-import { toast } from '../../ui/toast'
+import { toast, toastError } from '../../ui/toast'
 import { Settings } from './parts'
 
 const queryKey = ['notifications'],
@@ -140,31 +141,14 @@ function One({
   const t = useT('notifications'),
     c = useT('common')
   const [text, setText] = useState(value)
-  const [busy, setBusy] = useState(false)
-  const [failed, setFailed] = useState<unknown>(null)
+  const save = useAction(async () => {
+    queries.setQueryData(queryKey, await put('/api/notifications', { body: body(text.trim()) }))
+    toast(t('saved'))
+  })
+  const failed = save.error
   const field = failed instanceof ApiError && failed.field !== null
-  const save = async (e: FormEvent) => {
-    e.preventDefault()
-    if (busy) return
-    setBusy(true)
-    setFailed(null)
-    try {
-      queries.setQueryData(queryKey, await put('/api/notifications', { body: body(text.trim()) }))
-      toast(t('saved'))
-    } catch (e) {
-      setFailed(e)
-    } finally {
-      setBusy(false)
-    }
-  }
   return (
-    <form
-      onSubmit={(e) => {
-        void save(e)
-      }}
-      noValidate
-      className="flex flex-wrap items-start gap-2"
-    >
+    <form onSubmit={save.submit} noValidate className="flex flex-wrap items-start gap-2">
       <Field className="min-w-0 flex-1 basis-60" label={label} help={help} error={field ? wrong : undefined}>
         <Input
           type={type}
@@ -177,7 +161,7 @@ function One({
         />
       </Field>
       <div className="pt-6">
-        <Button type="submit" busy={busy} disabled={text.trim() === value}>
+        <Button type="submit" busy={save.busy} disabled={text.trim() === value}>
           {c('save')}
         </Button>
       </div>
@@ -251,19 +235,14 @@ function WebhookSecret() {
     queryFn: ({ signal }) => get('/api/account/webhook-secret', { signal }),
   })
   const [made, setMade] = useState<string | null>(null)
-  const [busy, setBusy] = useState(false)
   const some = data?.data ?? null
-  const make = async () => {
-    setBusy(true)
-    try {
+  const make = useAction(
+    async () => {
       setMade((await post('/api/account/webhook-secret', {})).data.secret)
       await queries.invalidateQueries({ queryKey: secretKey })
-    } catch (e) {
-      toast(explain(e))
-    } finally {
-      setBusy(false)
-    }
-  }
+    },
+    { failed: toastError },
+  )
   return (
     <div className="mt-4 border-t border-line pt-4">
       <div className="flex flex-wrap items-center gap-3">
@@ -273,7 +252,7 @@ function WebhookSecret() {
           {some ? t('secretEnds', { last4: some.last4 }) : t('secretNone')}
           <span className="block text-small text-ink3">{t('secretText')}</span>
         </p>
-        <Button small busy={busy} onClick={() => void make()}>
+        <Button small busy={make.busy} onClick={() => make.run()}>
           {t(some ? 'secretReplace' : 'secretMake')}
         </Button>
       </div>
@@ -289,32 +268,30 @@ function WebhookSecret() {
 
 function Test() {
   const t = useT('notifications')
-  const [busy, setBusy] = useState(false)
   const [said, setSaid] = useState<string | null>(null)
-  const send = async () => {
-    setBusy(true)
-    setSaid(null)
-    try {
+  const send = useAction(
+    async () => {
+      setSaid(null)
       const { email, webhook } = (await post('/api/notifications/test', {})).data
       setSaid(t(email && webhook ? 'sentBoth' : webhook ? 'sentWebhook' : 'sentMail'))
-    } catch (e) {
-      setSaid(
-        e instanceof ApiError && e.status === 409
-          ? t('testNowhere')
-          : e instanceof ApiError && e.status === 429
-            ? t('testEnough')
-            : explain(e),
-      )
-    } finally {
-      setBusy(false)
-    }
-  }
+    },
+    {
+      failed: (e) =>
+        setSaid(
+          e instanceof ApiError && e.status === 409
+            ? t('testNowhere')
+            : e instanceof ApiError && e.status === 429
+              ? t('testEnough')
+              : explain(e),
+        ),
+    },
+  )
   return (
     <div className="mt-4 flex flex-wrap items-center gap-3 border-t border-line pt-4">
       <p className="min-w-0 flex-1 basis-52 text-ink2" role="status">
         {said ?? t('testText')}
       </p>
-      <Button busy={busy} onClick={() => void send()}>
+      <Button busy={send.busy} onClick={() => send.run()}>
         {t('test')}
       </Button>
     </div>

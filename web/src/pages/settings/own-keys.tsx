@@ -1,8 +1,9 @@
 /** Own keys of providers: what the account has, in which order they are used, and whether they work. */
+import { useAction } from '../../api/action'
 import { useQuery } from '@tanstack/react-query'
-import { useState, type FormEvent, type ReactNode } from 'react'
-import { ApiError, get, patch, post, remove, type Reply } from '../../api/client'
-import { explain, said } from '../../api/explain'
+import { useState, type ReactNode } from 'react'
+import { get, patch, post, remove, type Reply } from '../../api/client'
+import { said } from '../../api/explain'
 import { queries } from '../../api/query'
 import { dateTime, money } from '../../format'
 import { useT } from '../../i18n'
@@ -13,7 +14,7 @@ import { Link } from '../../ui/link'
 import { Tag } from '../../ui/marks'
 import { Confirm, Dialog, Menu } from '../../ui/overlay'
 import { Panel } from '../../ui/page'
-import { toast } from '../../ui/toast'
+import { toast, toastError } from '../../ui/toast'
 import { Settings } from './parts'
 
 type List = Reply<'/api/provider-keys'>
@@ -83,31 +84,26 @@ export default function OwnKeysPage() {
 
 function Row({ k }: { k: Key }) {
   const t = useT('ownkeys')
-  const [busy, setBusy] = useState(false)
   const [replacing, setReplacing] = useState(false)
   const [removing, setRemoving] = useState(false)
   const name = k.provider_name
-  const run = async (what: () => Promise<string>) => {
-    setBusy(true)
-    try {
+  const action = useAction(
+    async (what: () => Promise<string>) => {
       const text = await what()
       await renew()
       if (text) toast(text)
-    } catch (e) {
-      toast(explain(e))
-    } finally {
-      setBusy(false)
-    }
-  }
+    },
+    { failed: toastError },
+  )
   const test = () =>
-    run(async () => {
+    action.run(async () => {
       const { data } = await post('/api/provider-keys/{id}/test', { path: { id: k.id } })
       return t(data.accepted === null ? 'testUnknown' : data.accepted ? 'testGood' : 'testBad', {
         provider: name,
       })
     })
   const change = (body: { order?: Order; enabled?: boolean }) =>
-    run(async () => {
+    action.run(async () => {
       await patch('/api/provider-keys/{id}', { path: { id: k.id }, body })
       return ''
     })
@@ -131,16 +127,16 @@ function Row({ k }: { k: Key }) {
           className="w-auto max-w-full"
           aria-label={t('orderOf', { provider: name })}
           value={k.order}
-          disabled={busy}
-          onChange={(e) => void change({ order: e.target.value as Order })}
+          disabled={action.busy}
+          onChange={(e) => change({ order: e.target.value as Order })}
           options={orders.map((o) => ({ value: o, label: t(`order_${o}`) }))}
         />
         <Button
           small
-          busy={busy}
+          busy={action.busy}
           disabled={gone}
           aria-label={t('testOf', { provider: name })}
-          onClick={() => void test()}
+          onClick={test}
         >
           {t('test')}
         </Button>
@@ -155,7 +151,7 @@ function Row({ k }: { k: Key }) {
                   {
                     label: t(k.enabled ? 'switchOff' : 'switchOn'),
                     icon: 'refresh' as const,
-                    onSelect: () => void change({ enabled: !k.enabled }),
+                    onSelect: () => change({ enabled: !k.enabled }),
                   },
                 ]),
             { label: t('remove'), icon: 'trash', onSelect: () => setRemoving(true) },
@@ -196,9 +192,9 @@ function Row({ k }: { k: Key }) {
           }}
           title={t('removeTitle', { provider: name })}
           verb={t('remove')}
-          busy={busy}
+          busy={action.busy}
           onConfirm={() =>
-            void run(async () => {
+            action.run(async () => {
               await remove('/api/provider-keys/{id}', { path: { id: k.id } })
               setRemoving(false)
               return t('removed')
@@ -231,21 +227,8 @@ function Secret({
   const t = useT('ownkeys'),
     c = useT('common')
   const [key, setKey] = useState('')
-  const [busy, setBusy] = useState(false)
-  const [error, setError] = useState<unknown>(null)
-  const onField = error instanceof ApiError && error.field === 'key'
-  const submit = (e: FormEvent) => {
-    e.preventDefault()
-    if (busy) return
-    setBusy(true)
-    setError(null)
-    run(key.trim())
-      .then(onClose)
-      .catch((e: unknown) => {
-        setError(e)
-        setBusy(false)
-      })
-  }
+  const save = useAction(() => run(key.trim()).then(onClose))
+  const error = save.except('key')
   return (
     <Dialog
       open
@@ -256,16 +239,16 @@ function Secret({
       description={text ?? t('addText')}
       footer={
         <>
-          <Button look="main" type="submit" form="own-key" busy={busy}>
+          <Button look="main" type="submit" form="own-key" busy={save.busy}>
             {verb}
           </Button>
           <Button onClick={onClose}>{c('cancel')}</Button>
         </>
       }
     >
-      <form id="own-key" onSubmit={submit} noValidate className="flex flex-col gap-4">
+      <form id="own-key" onSubmit={save.submit} noValidate className="flex flex-col gap-4">
         {children}
-        <Field label={t('key')} help={t('keyHelp')} error={onField ? said(error) : undefined}>
+        <Field label={t('key')} help={t('keyHelp')} error={save.at('key')}>
           <Input
             type="password"
             value={key}
@@ -276,7 +259,7 @@ function Secret({
             className="font-mono"
           />
         </Field>
-        {error !== null && !onField && (
+        {error !== null && (
           <p role="alert" className="text-small text-bad">
             {said(error)}
           </p>

@@ -1,7 +1,8 @@
 /** The password: set, changed, removed. Loaded with the page of the account's security. */
-import { useState, type FormEvent } from 'react'
+import { useAction } from '../../api/action'
+import { useState } from 'react'
 import { ApiError, post, remove } from '../../api/client'
-import { explain, said } from '../../api/explain'
+import { explain } from '../../api/explain'
 import type { Me } from '../../api/query'
 import { useT } from '../../i18n'
 import { Button } from '../../ui/button'
@@ -19,40 +20,26 @@ export default function Password({ me }: { me: Me }) {
   const asks = has && me.user?.second_step !== true
   const [current, setCurrent] = useState('')
   const [password, setPassword] = useState('')
-  const [busy, setBusy] = useState(false)
   const [removing, setRemoving] = useState(false)
-  const [error, setError] = useState<unknown>(null)
-  const at = (f: string) => (error instanceof ApiError && error.field === f ? said(error) : undefined)
-  const save = async (e: FormEvent) => {
-    e.preventDefault()
-    if (busy) return
-    setBusy(true)
-    setError(null)
-    try {
-      await post('/api/auth/password', { body: { password, ...(asks ? { current } : {}) } })
-      setCurrent('')
-      setPassword('')
-      await renew('sessions')
-      toast(t('passwordSaved'))
-    } catch (e) {
-      setError(e)
-    } finally {
-      setBusy(false)
-    }
-  }
-  const end = async () => {
-    setBusy(true)
-    try {
+  const save = useAction(async () => {
+    await post('/api/auth/password', { body: { password, ...(asks ? { current } : {}) } })
+    setCurrent('')
+    setPassword('')
+    await renew('sessions')
+    toast(t('passwordSaved'))
+  })
+  const error = save.except('current', 'password')
+  const end = useAction(
+    async () => {
       await remove('/api/auth/password')
       await renew('sessions')
       toast(t('passwordRemoved'))
-    } catch (e) {
-      toast(e instanceof ApiError && e.status === 409 ? t('lastWay') : explain(e))
-    } finally {
-      setBusy(false)
-      setRemoving(false)
-    }
-  }
+    },
+    {
+      failed: (e) => toast(e instanceof ApiError && e.status === 409 ? t('lastWay') : explain(e)),
+      settled: () => setRemoving(false),
+    },
+  )
   const others = (me.user?.passkeys ?? 0) > 0 || (me.user?.providers.length ?? 0) > 0
   return (
     <Panel
@@ -67,15 +54,10 @@ export default function Password({ me }: { me: Me }) {
       }
     >
       <p className="pb-4 text-ink2">{has ? t('passwordText') : t('passwordNone')}</p>
-      <form
-        onSubmit={(e) => {
-          void save(e)
-        }}
-        className="flex max-w-md flex-col gap-4"
-      >
+      <form onSubmit={save.submit} className="flex max-w-md flex-col gap-4">
         <input type="email" autoComplete="username" value={me.user?.email ?? ''} readOnly hidden />
         {asks && (
-          <Field label={t('current')} error={at('current')}>
+          <Field label={t('current')} error={save.at('current')}>
             <Input
               type="password"
               autoComplete="current-password"
@@ -86,7 +68,7 @@ export default function Password({ me }: { me: Me }) {
             />
           </Field>
         )}
-        <Field label={t('newPassword')} help={t('newPasswordHelp')} error={at('password')}>
+        <Field label={t('newPassword')} help={t('newPasswordHelp')} error={save.at('password')}>
           <Input
             type="password"
             autoComplete="new-password"
@@ -97,11 +79,9 @@ export default function Password({ me }: { me: Me }) {
             onChange={(e) => setPassword(e.target.value)}
           />
         </Field>
-        {error !== null && !at('current') && !at('password') && (
-          <ErrorBox error={error} title={explain(error)} />
-        )}
+        {error !== null && <ErrorBox error={error} title={explain(error)} />}
         <div>
-          <Button type="submit" busy={busy}>
+          <Button type="submit" busy={save.busy}>
             {has ? t('changePassword') : t('setPassword')}
           </Button>
         </div>
@@ -114,8 +94,8 @@ export default function Password({ me }: { me: Me }) {
           }}
           title={t('removePasswordTitle')}
           verb={t('remove')}
-          busy={busy}
-          onConfirm={() => void end()}
+          busy={end.busy}
+          onConfirm={() => end.run()}
         >
           {t('removePasswordText')}
         </Confirm>

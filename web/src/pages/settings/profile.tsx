@@ -1,8 +1,9 @@
 /** The person's own page: name, address, language, theme. */
+import { useAction } from '../../api/action'
 import { useQuery } from '@tanstack/react-query'
-import { lazy, Suspense, useEffect, useState, type FormEvent } from 'react'
-import { ApiError, get, patch, remove, type Body } from '../../api/client'
-import { explain, said } from '../../api/explain'
+import { lazy, Suspense, useEffect, useState } from 'react'
+import { get, patch, remove, type Body } from '../../api/client'
+import { explain } from '../../api/explain'
 import { meQuery, queries, useMe } from '../../api/query'
 import { useT } from '../../i18n'
 import { chooseLanguage, forgetLanguage, setTheme, type Theme } from '../../settings'
@@ -12,7 +13,7 @@ import { ErrorBox, SkeletonRows } from '../../ui/feedback'
 import { Field, Input } from '../../ui/field'
 import { Confirm } from '../../ui/overlay'
 import { Panel } from '../../ui/page'
-import { toast } from '../../ui/toast'
+import { toast, toastError } from '../../ui/toast'
 import { When } from '../../ui/values'
 import { Settings } from './parts'
 import { Timezone } from './timezone'
@@ -31,8 +32,6 @@ export default function Profile() {
   const me = useMe()
   const [moving, setMoving] = useState(false)
   const [name, setName] = useState('')
-  const [busy, setBusy] = useState(false)
-  const [failed, setFailed] = useState<unknown>(null)
   useEffect(() => {
     if (p) setName(p.name)
   }, [p?.name])
@@ -40,41 +39,24 @@ export default function Profile() {
     queries.setQueryData(queryKey, await patch('/api/account/profile', { body }))
     await queries.invalidateQueries({ queryKey: meQuery.queryKey })
   }
-  const save = async (e: FormEvent) => {
-    e.preventDefault()
-    if (busy || !p || name.trim() === '' || name.trim() === p.name) return
-    setBusy(true)
-    setFailed(null)
-    try {
-      await change({ name: name.trim() })
-      toast(c('saved'))
-    } catch (e) {
-      setFailed(e)
-    } finally {
-      setBusy(false)
-    }
-  }
-  const language = async (v: 'auto' | 'en' | 'ru') => {
-    try {
+  const save = useAction(async () => {
+    if (!p || name.trim() === '' || name.trim() === p.name) return
+    await change({ name: name.trim() })
+    toast(c('saved'))
+  })
+  const failed = save.except('name')
+  const language = useAction(
+    async (v: 'auto' | 'en' | 'ru') => {
       await change({ language: v === 'auto' ? null : v })
       if (v !== 'auto') await chooseLanguage(v)
       else {
         forgetLanguage()
         location.reload()
       }
-    } catch (e) {
-      toast(explain(e))
-    }
-  }
-  const theme = async (v: Theme) => {
-    try {
-      await change({ theme: v })
-      setTheme(v)
-    } catch (e) {
-      toast(explain(e))
-    }
-  }
-  const field = failed instanceof ApiError && failed.field === 'name' ? said(failed) : undefined
+    },
+    { failed: toastError },
+  )
+  const theme = useAction((v: Theme) => change({ theme: v }).then(() => setTheme(v)), { failed: toastError })
   return (
     <Settings at="profile">
       {error && !p ? (
@@ -86,13 +68,8 @@ export default function Profile() {
       ) : (
         <>
           <Panel title={t('you')}>
-            <form
-              onSubmit={(e) => {
-                void save(e)
-              }}
-              className="flex flex-col gap-4"
-            >
-              <Field label={t('name')} help={t('nameHelp')} error={field}>
+            <form onSubmit={save.submit} className="flex flex-col gap-4">
+              <Field label={t('name')} help={t('nameHelp')} error={save.at('name')}>
                 <Input
                   value={name}
                   maxLength={100}
@@ -127,12 +104,12 @@ export default function Profile() {
                   <When at={p.created_at} full />
                 </dd>
               </dl>
-              {failed !== null && !field && <ErrorBox error={failed} title={explain(failed)} />}
+              {failed !== null && <ErrorBox error={failed} title={explain(failed)} />}
               <div>
                 <Button
                   type="submit"
                   look="main"
-                  busy={busy}
+                  busy={save.busy}
                   disabled={name.trim() === '' || name.trim() === p.name}
                 >
                   {c('save')}
@@ -158,7 +135,7 @@ export default function Profile() {
                 <Segmented
                   label={t('language')}
                   value={p.language ?? 'auto'}
-                  onChange={(v) => void language(v)}
+                  onChange={(v) => language.run(v)}
                   options={[
                     { value: 'auto', label: t('language_auto') },
                     { value: 'en', label: 'English' },
@@ -172,7 +149,7 @@ export default function Profile() {
                 <Segmented
                   label={t('theme')}
                   value={p.theme}
-                  onChange={(v) => void theme(v)}
+                  onChange={(v) => theme.run(v)}
                   options={(['system', 'light', 'dark'] as const).map((v) => ({
                     value: v,
                     label: t(`theme_${v}`),
@@ -194,18 +171,13 @@ export default function Profile() {
 function Delete() {
   const t = useT('settings')
   const [asking, setAsking] = useState(false)
-  const [busy, setBusy] = useState(false)
-  const end = async () => {
-    setBusy(true)
-    try {
-      await remove('/api/account')
-      location.assign('/')
-    } catch (e) {
-      toast(explain(e))
-      setBusy(false)
+  const end = useAction(() => remove('/api/account').then(() => location.assign('/')), {
+    failed: (e) => {
+      toastError(e)
       setAsking(false)
-    }
-  }
+    },
+    leaves: true,
+  })
   return (
     <Panel title={t('accountDelete')}>
       <p className="pb-3 text-ink2">{t('accountDeleteText')}</p>
@@ -220,8 +192,8 @@ function Delete() {
           }}
           title={t('accountDeleteTitle')}
           verb={t('accountDelete')}
-          busy={busy}
-          onConfirm={() => void end()}
+          busy={end.busy}
+          onConfirm={() => end.run()}
         >
           {t('accountDeleteText')}
         </Confirm>

@@ -1,4 +1,5 @@
 /** What the account prefers of providers, with what that does to a model beside the form while it is edited. */
+import { useAction } from '../../api/action'
 import { useQuery, keepPreviousData } from '@tanstack/react-query'
 import { useEffect, useId, useMemo, useRef, useState, type FormEvent, type ReactNode } from 'react'
 import { ApiError, get, post, put } from '../../api/client'
@@ -68,8 +69,6 @@ function Editor({ saved }: { saved: Saved }) {
     c = useT('common')
   const { prepared } = useCatalog()
   const [form, setForm] = useState(() => formOf(saved.provider))
-  const [busy, setBusy] = useState(false)
-  const [failed, setFailed] = useState<unknown>(null)
   const known = useMemo(
     () => (prepared ? new Set([...prepared.providers].flat().map((s) => s.toLowerCase())) : null),
     [prepared],
@@ -80,8 +79,19 @@ function Editor({ saved }: { saved: Saved }) {
   const bad = found.some((p) => p.bad)
   const change = (f: Partial<Form>) => {
     setForm({ ...form, ...f })
-    setFailed(null)
+    saving.clear()
   }
+  const saving = useAction(async () => {
+    const now = await put('/api/account/preferences', {
+      body: {
+        provider: preferencesOf(form) as never,
+        ...(saved.plugins ? { plugins: saved.plugins as never } : {}),
+      },
+    })
+    queries.setQueryData(queryKey, now)
+    toast(t('saved'))
+  })
+  const failed = saving.error
   const plan = usePlan(bad ? null : wished)
   const refused = [failed, plan.error].flatMap((e) => {
     const field = e instanceof ApiError ? fieldOf(e.field) : null
@@ -89,28 +99,11 @@ function Editor({ saved }: { saved: Saved }) {
   })[0]
   const form_ = useRef<HTMLFormElement>(null)
 
-  const save = async (e: FormEvent) => {
+  const save = (e: FormEvent) => {
     e.preventDefault()
-    if (busy || same) return
-    if (bad) {
-      form_.current?.querySelector<HTMLElement>('[aria-invalid=true]')?.focus()
-      return
-    }
-    setBusy(true)
-    try {
-      const now = await put('/api/account/preferences', {
-        body: {
-          provider: preferencesOf(form) as never,
-          ...(saved.plugins ? { plugins: saved.plugins as never } : {}),
-        },
-      })
-      queries.setQueryData(queryKey, now)
-      toast(t('saved'))
-    } catch (e) {
-      setFailed(e)
-    } finally {
-      setBusy(false)
-    }
+    if (saving.busy || same) return
+    if (bad) form_.current?.querySelector<HTMLElement>('[aria-invalid=true]')?.focus()
+    else saving.run()
   }
   const dropped = (filter: string) => plan.data?.candidates.filter((x) => x.dropped_by === filter).length ?? 0
   /** What is to be said below a field: what keeps it from being saved, or what else is worth knowing of it. */
@@ -162,14 +155,7 @@ function Editor({ saved }: { saved: Saved }) {
   )
   return (
     <div className="grid grid-cols-1 items-start gap-5 lg:grid-cols-[minmax(0,1fr)_minmax(340px,420px)]">
-      <form
-        ref={form_}
-        noValidate
-        onSubmit={(e) => {
-          void save(e)
-        }}
-        className="flex min-w-0 flex-col gap-5"
-      >
+      <form ref={form_} noValidate onSubmit={save} className="flex min-w-0 flex-col gap-5">
         <Panel title={t('choice')}>
           <div className="flex flex-col gap-5">
             <div>
@@ -324,14 +310,14 @@ function Editor({ saved }: { saved: Saved }) {
         </Panel>
         {failed !== null && refused === undefined && <ErrorBox error={failed} title={explain(failed)} />}
         <div className="sticky bottom-0 z-10 -mx-1 flex flex-wrap items-center gap-2 border-t border-line bg-canvas px-1 py-3 max-md:bottom-14">
-          <Button type="submit" look="main" busy={busy} disabled={same}>
+          <Button type="submit" look="main" busy={saving.busy} disabled={same}>
             {c('save')}
           </Button>
           <Button
             disabled={same}
             onClick={() => {
               setForm(formOf(saved.provider))
-              setFailed(null)
+              saving.clear()
             }}
           >
             {t('undo')}
@@ -341,7 +327,7 @@ function Editor({ saved }: { saved: Saved }) {
             disabled={wished === 'null' && !bad}
             onClick={() => {
               setForm(empty)
-              setFailed(null)
+              saving.clear()
             }}
           >
             {t('clear')}

@@ -1,8 +1,9 @@
 /** How the person signs in: password, passkeys, and the browsers in which they are signed in. */
+import { useAction } from '../../api/action'
 import { useQuery } from '@tanstack/react-query'
-import { lazy, Suspense, useState, type FormEvent, type ReactNode } from 'react'
+import { lazy, Suspense, useState, type ReactNode } from 'react'
 import { ApiError, get, patch, remove, type Reply } from '../../api/client'
-import { explain, said } from '../../api/explain'
+import { explain } from '../../api/explain'
 import { problemOf, visit } from '../../api/elsewhere'
 import { addPasskey, explainPasskey, requirePasskey } from '../../api/passkey'
 import { useMe, type Me } from '../../api/query'
@@ -15,7 +16,7 @@ import { Tag } from '../../ui/marks'
 import { Confirm, Dialog, Menu } from '../../ui/overlay'
 import { IconButton } from '../../ui/button'
 import { Panel } from '../../ui/page'
-import { toast } from '../../ui/toast'
+import { toast, toastError } from '../../ui/toast'
 import { When } from '../../ui/values'
 import { Settings, browserOf, renew } from './parts'
 
@@ -64,22 +65,12 @@ function Naming({
   const t = useT('settings'),
     c = useT('common')
   const [name, setName] = useState(before)
-  const [busy, setBusy] = useState(false)
-  const [error, setError] = useState<unknown>(null)
-  const field = error instanceof ApiError && error.field === 'name' ? said(error) : undefined
-  const save = async (e: FormEvent) => {
-    e.preventDefault()
-    if (busy || name.trim() === '') return
-    setBusy(true)
-    setError(null)
-    try {
-      await run(name.trim())
-      onClose()
-    } catch (e) {
-      setError(e)
-      setBusy(false)
-    }
-  }
+  const save = useAction(async () => {
+    if (name.trim() === '') return
+    await run(name.trim())
+    onClose()
+  })
+  const error = save.except('name')
   return (
     <Dialog
       open
@@ -89,21 +80,15 @@ function Naming({
       title={title}
       footer={
         <>
-          <Button look="main" type="submit" form="naming" busy={busy}>
+          <Button look="main" type="submit" form="naming" busy={save.busy}>
             {verb}
           </Button>
           <Button onClick={onClose}>{c('cancel')}</Button>
         </>
       }
     >
-      <form
-        id="naming"
-        onSubmit={(e) => {
-          void save(e)
-        }}
-        className="flex flex-col gap-3 pt-2"
-      >
-        <Field label={t('passkeyName')} help={help} error={field}>
+      <form id="naming" onSubmit={save.submit} className="flex flex-col gap-3 pt-2">
+        <Field label={t('passkeyName')} help={help} error={save.at('name')}>
           <Input
             value={name}
             required
@@ -113,7 +98,7 @@ function Naming({
             onChange={(e) => setName(e.target.value)}
           />
         </Field>
-        {error !== null && !field && (
+        {error !== null && (
           <p role="alert" className="text-small text-bad">
             {explainPasskey(error)}
           </p>
@@ -133,24 +118,22 @@ function Passkeys({ me }: { me: Me }) {
   const [adding, setAdding] = useState(false)
   const [renaming, setRenaming] = useState<Passkey | null>(null)
   const [removing, setRemoving] = useState<Passkey | null>(null)
-  const [busy, setBusy] = useState(false)
   const can = me.features.passkeys && 'PublicKeyCredential' in window
-  const end = async (k: Passkey) => {
-    setBusy(true)
-    try {
+  const end = useAction(
+    async (k: Passkey) => {
       await remove('/api/auth/passkeys/{id}', { path: { id: k.id } })
       await renew('passkeys', 'sessions')
-    } catch (e) {
-      toast(
-        e instanceof ApiError && e.status === 409
-          ? t(me.user?.second_step ? 'lastRequired' : 'lastWay')
-          : explain(e),
-      )
-    } finally {
-      setBusy(false)
-      setRemoving(null)
-    }
-  }
+    },
+    {
+      failed: (e) =>
+        toast(
+          e instanceof ApiError && e.status === 409
+            ? t(me.user?.second_step ? 'lastRequired' : 'lastWay')
+            : explain(e),
+        ),
+      settled: () => setRemoving(null),
+    },
+  )
   return (
     <Panel
       title={t('passkeys')}
@@ -235,8 +218,8 @@ function Passkeys({ me }: { me: Me }) {
           }}
           title={t('removePasskey', { name: removing.name })}
           verb={t('remove')}
-          busy={busy}
-          onConfirm={() => void end(removing)}
+          busy={end.busy}
+          onConfirm={() => end.run(removing)}
         >
           {t('removePasskeyText')}
         </Confirm>
@@ -249,23 +232,16 @@ function Passkeys({ me }: { me: Me }) {
 function Required({ me, can }: { me: Me; can: boolean }) {
   const t = useT('settings')
   const on = me.user?.second_step === true
-  const [busy, setBusy] = useState(false)
   const [ending, setEnding] = useState(false)
-  const [failed, setFailed] = useState<string | null>(null)
-  const change = async (run: () => Promise<unknown>, said: string) => {
-    setBusy(true)
-    setFailed(null)
-    try {
+  const change = useAction(
+    async (run: () => Promise<unknown>, said: string) => {
       await run()
       await renew('passkeys', 'sessions')
       toast(said)
-    } catch (e) {
-      setFailed(explainPasskey(e))
-    } finally {
-      setBusy(false)
-      setEnding(false)
-    }
-  }
+    },
+    { settled: () => setEnding(false) },
+  )
+  const failed = change.error === null ? null : explainPasskey(change.error)
   return (
     <div className="flex flex-wrap items-center gap-x-4 gap-y-2 border-t border-line px-4 py-3">
       <div className="min-w-60 flex-1">
@@ -281,7 +257,7 @@ function Required({ me, can }: { me: Me; can: boolean }) {
         )}
       </div>
       {on ? (
-        <Button small busy={busy} onClick={() => setEnding(true)}>
+        <Button small busy={change.busy} onClick={() => setEnding(true)}>
           {t('requiredEnd')}
         </Button>
       ) : (
@@ -289,8 +265,8 @@ function Required({ me, can }: { me: Me; can: boolean }) {
           <Button
             small
             icon="passkey"
-            busy={busy}
-            onClick={() => void change(requirePasskey, t('requiredNow'))}
+            busy={change.busy}
+            onClick={() => change.run(requirePasskey, t('requiredNow'))}
           >
             {t('requiredBegin')}
           </Button>
@@ -304,8 +280,8 @@ function Required({ me, can }: { me: Me; can: boolean }) {
           }}
           title={t('requiredEndTitle')}
           verb={t('requiredEnd')}
-          busy={busy}
-          onConfirm={() => void change(() => remove('/api/auth/second-step'), t('requiredEnded'))}
+          busy={change.busy}
+          onConfirm={() => change.run(() => remove('/api/auth/second-step'), t('requiredEnded'))}
         >
           {t('requiredEndText')}
         </Confirm>
@@ -323,35 +299,30 @@ function Linked({ me }: { me: Me }) {
     queryFn: ({ signal }) => get('/api/auth/identities', { signal }),
   })
   const [removing, setRemoving] = useState<Identity | null>(null)
-  const [busy, setBusy] = useState<string | null>(null)
-  const [failed, setFailed] = useState<string | null>(() => problemOf(location.search, providers))
+  const [before, setBefore] = useState(() => problemOf(location.search, providers))
   const [linked] = useState(() => {
     const id = new URLSearchParams(location.search).get('linked')
     return providers.find((p) => p.id === id)?.name ?? null
   })
   const nameOf = (i: Identity) => i.provider_name ?? i.issuer
-  const link = async (id: string) => {
-    setBusy(id)
-    setFailed(null)
-    try {
-      await visit(id, 'link', '/settings/security')
-    } catch (e) {
-      setFailed(explain(e))
-      setBusy(null)
-    }
-  }
-  const end = async (i: Identity) => {
-    setBusy(i.id)
-    try {
+  const link = useAction(
+    (id: string) => {
+      setBefore(null)
+      return visit(id, 'link', '/settings/security')
+    },
+    { leaves: true },
+  )
+  const failed = before ?? (link.error === null ? null : explain(link.error))
+  const end = useAction(
+    async (i: Identity) => {
       await remove('/api/auth/identities/{id}', { path: { id: i.id } })
       await renew('linked', 'sessions')
-    } catch (e) {
-      toast(e instanceof ApiError && e.status === 409 ? t('lastWay') : explain(e))
-    } finally {
-      setBusy(null)
-      setRemoving(null)
-    }
-  }
+    },
+    {
+      failed: (e) => toast(e instanceof ApiError && e.status === 409 ? t('lastWay') : explain(e)),
+      settled: () => setRemoving(null),
+    },
+  )
   if (providers.length === 0 && data?.data.length === 0) return null
   return (
     <Panel title={t('linked')} flush>
@@ -409,7 +380,7 @@ function Linked({ me }: { me: Me }) {
       {providers.length > 0 && (
         <div className="flex flex-wrap gap-2 border-t border-line px-4 py-3">
           {providers.map((p) => (
-            <Button key={p.id} small busy={busy === p.id} onClick={() => void link(p.id)}>
+            <Button key={p.id} small busy={link.running?.[0] === p.id} onClick={() => link.run(p.id)}>
               {t('link', { provider: p.name })}
             </Button>
           ))}
@@ -423,8 +394,8 @@ function Linked({ me }: { me: Me }) {
           }}
           title={t('unlinkTitle', { provider: nameOf(removing) })}
           verb={t('unlink')}
-          busy={busy === removing.id}
-          onConfirm={() => void end(removing)}
+          busy={end.busy}
+          onConfirm={() => end.run(removing)}
         >
           {t('unlinkText', { provider: nameOf(removing) })}
         </Confirm>
@@ -441,7 +412,6 @@ function Sessions({ me }: { me: Me }) {
     queryFn: ({ signal }) => get('/api/auth/sessions', { signal }),
   })
   const [ending, setEnding] = useState<Session | 'others' | null>(null)
-  const [busy, setBusy] = useState(false)
   const all = data?.data
   const how = (s: Session) =>
     s.method.startsWith('oidc:')
@@ -449,22 +419,17 @@ function Sessions({ me }: { me: Me }) {
           provider: me.features.oidc.find((p) => `oidc:${p.id}` === s.method)?.name ?? s.method.slice(5),
         })
       : t.or(`by_${s.method}`, s.method)
-  const end = async () => {
-    setBusy(true)
-    try {
+  const end = useAction(
+    async (which: Session | 'others') => {
       const n =
-        ending === 'others'
+        which === 'others'
           ? (await remove('/api/auth/sessions')).ended
-          : (await remove('/api/auth/sessions/{id}', { path: { id: (ending as Session).id } }), 1)
+          : (await remove('/api/auth/sessions/{id}', { path: { id: which.id } }), 1)
       await renew('sessions')
       toast(t('ended', { n }))
-    } catch (e) {
-      toast(explain(e))
-    } finally {
-      setBusy(false)
-      setEnding(null)
-    }
-  }
+    },
+    { failed: toastError, settled: () => setEnding(null) },
+  )
   return (
     <Panel
       title={t('sessions')}
@@ -526,8 +491,8 @@ function Sessions({ me }: { me: Me }) {
           }}
           title={ending === 'others' ? t('endOthersTitle') : t('endTitle')}
           verb={ending === 'others' ? t('endOthers') : t('end')}
-          busy={busy}
-          onConfirm={() => void end()}
+          busy={end.busy}
+          onConfirm={() => end.run(ending)}
         >
           {ending === 'others' ? t('endOthersText') : t('endText', { browser: browser(ending.user_agent) })}
         </Confirm>

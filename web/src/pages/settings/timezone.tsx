@@ -1,8 +1,9 @@
 /** By which clock the days of the account are counted. */
+import { useAction } from '../../api/action'
 import { useQuery } from '@tanstack/react-query'
-import { useEffect, useId, useState, type FormEvent } from 'react'
-import { ApiError, get, put } from '../../api/client'
-import { explain, said } from '../../api/explain'
+import { useEffect, useId, useState } from 'react'
+import { get, put } from '../../api/client'
+import { explain } from '../../api/explain'
 import { queries } from '../../api/query'
 import { dateTime } from '../../format'
 import { useT } from '../../i18n'
@@ -25,24 +26,13 @@ export function Timezone() {
   const z = data?.data
   const chosen = z?.next?.timezone ?? z?.timezone ?? ''
   const [zone, setZone] = useState('')
-  const [busy, setBusy] = useState(false)
-  const [failed, setFailed] = useState<unknown>(null)
   useEffect(() => setZone(chosen), [chosen])
-  const save = async (e: FormEvent) => {
-    e.preventDefault()
-    if (busy || zone.trim() === chosen) return
-    setBusy(true)
-    setFailed(null)
-    try {
-      queries.setQueryData(queryKey, await put('/api/account/timezone', { body: { timezone: zone.trim() } }))
-      toast(c('saved'))
-    } catch (e) {
-      setFailed(e)
-    } finally {
-      setBusy(false)
-    }
-  }
-  const field = failed instanceof ApiError && failed.field === 'timezone' ? said(failed) : undefined
+  const save = useAction(async () => {
+    if (zone.trim() === chosen) return
+    queries.setQueryData(queryKey, await put('/api/account/timezone', { body: { timezone: zone.trim() } }))
+    toast(c('saved'))
+  })
+  const failed = save.except('timezone')
   return (
     <Panel title={t('timezone')}>
       {error && !z ? (
@@ -50,12 +40,7 @@ export function Timezone() {
       ) : !z ? (
         <SkeletonRows rows={2} />
       ) : (
-        <form
-          onSubmit={(e) => {
-            void save(e)
-          }}
-          className="flex flex-col gap-4"
-        >
+        <form onSubmit={save.submit} className="flex flex-col gap-4">
           <p className="text-ink2">
             {z.next
               ? t('timezoneNext', {
@@ -65,7 +50,7 @@ export function Timezone() {
                 })
               : t('timezoneNow', { zone: z.timezone })}
           </p>
-          <Field label={t('timezone')} help={t('timezoneText')} error={field}>
+          <Field label={t('timezone')} help={t('timezoneText')} error={save.at('timezone')}>
             <Input
               value={zone}
               list={list}
@@ -80,9 +65,9 @@ export function Timezone() {
               <option key={name} value={name} />
             ))}
           </datalist>
-          {failed !== null && !field && <ErrorBox error={failed} title={explain(failed)} />}
+          {failed !== null && <ErrorBox error={failed} title={explain(failed)} />}
           <div>
-            <Button type="submit" busy={busy} disabled={zone.trim() === '' || zone.trim() === chosen}>
+            <Button type="submit" busy={save.busy} disabled={zone.trim() === '' || zone.trim() === chosen}>
               {t('timezoneChange')}
             </Button>
           </div>

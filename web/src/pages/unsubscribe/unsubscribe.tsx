@@ -1,4 +1,5 @@
 /** Where the link of a mail leads: it asks before it switches the mails of one cause off, because programs open links, too. */
+import { useAction } from '../../api/action'
 import { useState } from 'react'
 import { ApiError, post } from '../../api/client'
 import { explain } from '../../api/explain'
@@ -19,21 +20,12 @@ function decodeToken(text: string): string {
 
 export default function UnsubscribePage() {
   const t = useT('notifications')
-  const [busy, setBusy] = useState(false)
   const [stopped, setStopped] = useState<string | null>(null)
-  const [failed, setFailed] = useState<unknown>(token === '' ? 'wrong' : null)
-  const wrong = failed === 'wrong' || (failed instanceof ApiError && failed.status === 404)
-  const stop = async () => {
-    setBusy(true)
-    setFailed(null)
-    try {
-      setStopped((await post('/api/unsubscribe/{token}', { path: { token }, quiet: true })).data.cause)
-    } catch (e) {
-      setFailed(e)
-    } finally {
-      setBusy(false)
-    }
-  }
+  const stop = useAction(async () => {
+    setStopped((await post('/api/unsubscribe/{token}', { path: { token }, quiet: true })).data.cause)
+  })
+  const failed = stop.error
+  const wrong = token === '' || (failed instanceof ApiError && failed.status === 404)
   const settings = <Link to="/settings/notifications">{t('settings')}</Link>
   return (
     <Page width="text" className="max-w-[560px]!">
@@ -55,7 +47,7 @@ export default function UnsubscribePage() {
             </div>
           )}
           <div className="flex flex-wrap items-center gap-4">
-            <Button look="main" busy={busy} onClick={() => void stop()}>
+            <Button look="main" busy={stop.busy} onClick={() => stop.run()}>
               {t('stop')}
             </Button>
             {settings}

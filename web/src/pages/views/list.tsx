@@ -1,6 +1,7 @@
 /** The list of saved views; its code is loaded when it is opened. */
+import { useAction } from '../../api/action'
 import { useQuery } from '@tanstack/react-query'
-import { useState, type FormEvent } from 'react'
+import { useState } from 'react'
 import { ApiError, get, patch, post, remove, type Reply } from '../../api/client'
 import { explain, said } from '../../api/explain'
 import { queries } from '../../api/query'
@@ -135,32 +136,16 @@ function Add({ page, now }: { page: Page; now: string }) {
   const t = useT('views')
   const refusal = useRefusal()
   const [name, setName] = useState('')
-  const [busy, setBusy] = useState(false)
-  const [error, setError] = useState<unknown>(null)
-  const add = async (e: FormEvent) => {
-    e.preventDefault()
-    if (busy || !name.trim()) return
-    setBusy(true)
-    setError(null)
-    try {
-      const made = (await post('/api/views', { body: { page, name, query: now } })).data
-      setName('')
-      toast(t('saved', { name: made.name }))
-      await renew()
-    } catch (e) {
-      setError(e)
-    } finally {
-      setBusy(false)
-    }
-  }
+  const add = useAction(async () => {
+    if (!name.trim()) return
+    const made = (await post('/api/views', { body: { page, name, query: now } })).data
+    setName('')
+    toast(t('saved', { name: made.name }))
+    await renew()
+  })
   return (
-    <form
-      onSubmit={(e) => {
-        void add(e)
-      }}
-      className="flex flex-col gap-2 border-t border-line pt-3"
-    >
-      <Field label={t('name')} error={refusal(error)}>
+    <form onSubmit={add.submit} className="flex flex-col gap-2 border-t border-line pt-3">
+      <Field label={t('name')} error={refusal(add.error)}>
         <Input
           value={name}
           maxLength={60}
@@ -168,12 +153,12 @@ function Add({ page, now }: { page: Page; now: string }) {
           autoComplete="off"
           onChange={(e) => {
             setName(e.target.value)
-            setError(null)
+            add.clear()
           }}
         />
       </Field>
       <div>
-        <Button type="submit" look="main" busy={busy} disabled={!name.trim()}>
+        <Button type="submit" look="main" busy={add.busy} disabled={!name.trim()}>
           {t('save')}
         </Button>
       </div>
@@ -186,28 +171,16 @@ function Edit({ view, now, onDone }: { view: View; now: string; onDone: () => vo
   const c = useT('common')
   const refusal = useRefusal()
   const [name, setName] = useState(view.name)
-  const [busy, setBusy] = useState(false)
-  const [error, setError] = useState<unknown>(null)
-  const change = async (body: { name?: string; query?: string }) => {
-    if (busy || !name.trim()) return
-    setBusy(true)
-    setError(null)
-    try {
-      const changed = (await patch('/api/views/{id}', { path: { id: view.id }, body })).data
-      toast(t('changed', { name: changed.name }))
-      await renew()
-      onDone()
-    } catch (e) {
-      setError(e)
-      setBusy(false)
-    }
-  }
+  const change = useAction(async (body: { name?: string; query?: string }) => {
+    if (!name.trim()) return
+    const changed = (await patch('/api/views/{id}', { path: { id: view.id }, body })).data
+    toast(t('changed', { name: changed.name }))
+    await renew()
+    onDone()
+  })
   return (
     <form
-      onSubmit={(e) => {
-        e.preventDefault()
-        void change({ name })
-      }}
+      onSubmit={(e) => change.submit(e, { name })}
       onKeyDown={(e) => {
         if (e.key === 'Escape') {
           e.stopPropagation()
@@ -216,7 +189,7 @@ function Edit({ view, now, onDone }: { view: View; now: string; onDone: () => vo
       }}
       className="flex flex-col gap-2"
     >
-      <Field label={t('rename')} error={refusal(error)}>
+      <Field label={t('rename')} error={refusal(change.error)}>
         <Input
           value={name}
           maxLength={60}
@@ -224,21 +197,19 @@ function Edit({ view, now, onDone }: { view: View; now: string; onDone: () => vo
           autoComplete="off"
           onChange={(e) => {
             setName(e.target.value)
-            setError(null)
+            change.clear()
           }}
         />
       </Field>
       <div className="flex flex-wrap gap-2">
-        <Button small type="submit" look="main" busy={busy} disabled={!name.trim()}>
+        <Button small type="submit" look="main" busy={change.busy} disabled={!name.trim()}>
           {c('save')}
         </Button>
         {sorted(view.query) !== sorted(now) && (
           <Button
             small
-            disabled={busy || !name.trim()}
-            onClick={() => {
-              void change({ name, query: now })
-            }}
+            disabled={change.busy || !name.trim()}
+            onClick={() => change.run({ name, query: now })}
           >
             {t('replace')}
           </Button>

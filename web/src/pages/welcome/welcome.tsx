@@ -1,3 +1,4 @@
+import { useAction } from '../../api/action'
 import { useQuery } from '@tanstack/react-query'
 import { useMemo, useState, type ReactNode } from 'react'
 import { get, post, type Reply } from '../../api/client'
@@ -157,26 +158,21 @@ export default function Welcome() {
 /** Signs this browser in to the demo, in place. */
 function Begin() {
   const t = useT('welcome')
-  const [error, setError] = useState<unknown>(null)
-  const [busy, setBusy] = useState(false)
-  const begin = async () => {
-    setBusy(true)
-    try {
+  const begin = useAction(
+    async () => {
       queries.setQueryData(meQuery.queryKey, (await post('/api/auth/demo', { quiet: true })) as never)
-    } catch (e) {
-      setError(e)
-      setBusy(false)
-    }
-  }
+    },
+    { leaves: true },
+  )
   return (
     <div className="mb-4 flex flex-wrap items-center gap-x-4 gap-y-2 rounded-panel border border-line bg-surface px-5 py-4">
-      <Button look="main" icon="play" busy={busy} onClick={() => void begin()}>
+      <Button look="main" icon="play" busy={begin.busy} onClick={() => begin.run()}>
         {t('begin')}
       </Button>
       <span className="min-w-0 flex-1 basis-56 text-small text-ink2">{t('beginText')}</span>
-      {error !== null && (
+      {begin.error !== null && (
         <div className="w-full">
-          <ErrorBox error={error} />
+          <ErrorBox error={begin.error} />
         </div>
       )}
     </div>
