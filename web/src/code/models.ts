@@ -7,7 +7,9 @@ import { auth, chatSnippets, curl, go, panics } from './snippets'
 
 /** Writes what was downloaded to a file. */
 const goSave = (name: string) =>
-  `\tdefer r.Body.Close()\n\tfile, err := os.Create(${json(name)})\n${panics}\tdefer file.Close()\n\tif _, err := io.Copy(file, r.Body); err != nil {\n\t\tpanic(err)\n\t}\n`
+  `\tdefer r.Body.Close()\n\tfile, err := os.Create(${json(name)})\n` +
+  `${panics}\tdefer file.Close()\n\tif _, err := io.Copy(file, r.Body); err != nil {\n` +
+  `\t\tpanic(err)\n\t}\n`
 
 export function snippetsFor(kind: string, f: For): Snippet[] {
   const m = json(f.model)
@@ -26,7 +28,10 @@ export function snippetsFor(kind: string, f: For): Snippet[] {
         go(
           f,
           [],
-          `\tr, err := client.Embeddings.New(context.Background(), openai.EmbeddingNewParams{\n\t\tModel: ${m},\n\t\tInput: openai.EmbeddingNewParamsInputUnion{OfString: openai.String("A weir measures water")},\n\t})\n${panics}\tfmt.Println(len(r.Data[0].Embedding))\n`,
+          `\tr, err := client.Embeddings.New(context.Background(), openai.EmbeddingNewParams{\n` +
+            `\t\tModel: ${m},\n` +
+            `\t\tInput: openai.EmbeddingNewParamsInputUnion{OfString: openai.String("A weir measures water")},\n` +
+            `\t})\n${panics}\tfmt.Println(len(r.Data[0].Embedding))\n`,
         ),
         php(
           '/v1/embeddings',
@@ -43,15 +48,23 @@ export function snippetsFor(kind: string, f: For): Snippet[] {
           ' \\\n  -o image.json',
         ),
         python(
-          `import base64\n${pyHead(f)}r = client.images.generate(model=${m}, prompt="A heron in a river")\nopen("heron.png", "wb").write(base64.b64decode(r.data[0].b64_json))`,
+          `import base64\n` +
+            `${pyHead(f)}r = client.images.generate(model=${m}, prompt="A heron in a river")\n` +
+            `open("heron.png", "wb").write(base64.b64decode(r.data[0].b64_json))`,
         ),
         node(
-          `import { writeFileSync } from "node:fs";\n${jsHead(f)}const r = await client.images.generate({ model: ${m}, prompt: "A heron in a river" });\nwriteFileSync("heron.png", Buffer.from(r.data[0].b64_json, "base64"));`,
+          `import { writeFileSync } from "node:fs";\n` +
+            `${jsHead(f)}const r = await client.images.generate({ model: ${m}, prompt: "A heron in a river" });\n` +
+            `writeFileSync("heron.png", Buffer.from(r.data[0].b64_json, "base64"));`,
         ),
         go(
           f,
           ['encoding/base64', 'os'],
-          `\tr, err := client.Images.Generate(context.Background(), openai.ImageGenerateParams{\n\t\tModel:  ${m},\n\t\tPrompt: "A heron in a river",\n\t})\n${panics}\timage, err := base64.StdEncoding.DecodeString(r.Data[0].B64JSON)\n${panics}\tif err := os.WriteFile("heron.png", image, 0o644); err != nil {\n\t\tpanic(err)\n\t}\n`,
+          `\tr, err := client.Images.Generate(context.Background(), openai.ImageGenerateParams{\n` +
+            `\t\tModel:  ${m},\n\t\tPrompt: "A heron in a river",\n\t})\n` +
+            `${panics}\timage, err := base64.StdEncoding.DecodeString(r.Data[0].B64JSON)\n` +
+            `${panics}\tif err := os.WriteFile("heron.png", image, 0o644); err != nil {\n` +
+            `\t\tpanic(err)\n\t}\n`,
           true,
         ),
         php(
@@ -64,15 +77,30 @@ export function snippetsFor(kind: string, f: For): Snippet[] {
       return [
         curl(f, '/v1/videos', { model: f.model, prompt: 'A heron in a river' }),
         python(
-          `${pyHead(f)}job = client.videos.create_and_poll(model=${m}, prompt="A heron in a river")\nclient.videos.download_content(job.id).write_to_file("heron.mp4")`,
+          `${pyHead(f)}job = client.videos.create_and_poll(model=${m}, prompt="A heron in a ` +
+            `river")\nclient.videos.download_content(job.id).write_to_file("heron.mp4")`,
         ),
         node(
-          `import { writeFileSync } from "node:fs";\n${jsHead(f)}let job = await client.videos.create({ model: ${m}, prompt: "A heron in a river" });\nwhile (["queued", "in_progress"].includes(job.status)) {\n  await new Promise((r) => setTimeout(r, 2000));\n  job = await client.videos.retrieve(job.id);\n}\nconst file = await client.videos.downloadContent(job.id);\nwriteFileSync("heron.mp4", Buffer.from(await file.arrayBuffer()));`,
+          `import { writeFileSync } from "node:fs";\n` +
+            `${jsHead(f)}let job = await client.videos.create({ model: ${m}, prompt: "A heron in a river" });\n` +
+            `while (["queued", "in_progress"].includes(job.status)) {\n` +
+            `  await new Promise((r) => setTimeout(r, 2000));\n` +
+            `  job = await client.videos.retrieve(job.id);\n}\n` +
+            `const file = await client.videos.downloadContent(job.id);\n` +
+            `writeFileSync("heron.mp4", Buffer.from(await file.arrayBuffer()));`,
         ),
         go(
           f,
           ['io', 'os', 'time'],
-          `\tctx := context.Background()\n\tjob, err := client.Videos.New(ctx, openai.VideoNewParams{\n\t\tModel:  ${m},\n\t\tPrompt: "A heron in a river",\n\t})\n${panics}\tfor job.Status == "queued" || job.Status == "in_progress" {\n\t\ttime.Sleep(2 * time.Second)\n\t\tif job, err = client.Videos.Get(ctx, job.ID); err != nil {\n\t\t\tpanic(err)\n\t\t}\n\t}\n\tr, err := client.Videos.DownloadContent(ctx, job.ID, openai.VideoDownloadContentParams{})\n${panics}${goSave('heron.mp4')}`,
+          `\tctx := context.Background()\n` +
+            `\tjob, err := client.Videos.New(ctx, openai.VideoNewParams{\n\t\tModel:  ${m},\n` +
+            `\t\tPrompt: "A heron in a river",\n\t})\n` +
+            `${panics}\tfor job.Status == "queued" || job.Status == "in_progress" {\n` +
+            `\t\ttime.Sleep(2 * time.Second)\n` +
+            `\t\tif job, err = client.Videos.Get(ctx, job.ID); err != nil {\n\t\t\tpanic(err)\n` +
+            `\t\t}\n\t}\n` +
+            `\tr, err := client.Videos.DownloadContent(ctx, job.ID, openai.VideoDownloadContentParams{})\n` +
+            `${panics}${goSave('heron.mp4')}`,
           true,
         ),
         phpVideo(f.base, f.key, { model: f.model, prompt: 'A heron in a river' }, 'heron.mp4'),
@@ -90,12 +118,16 @@ export function snippetsFor(kind: string, f: For): Snippet[] {
           `${pyHead(f)}r = client.audio.transcriptions.create(model=${m}, file=open("speech.mp3", "rb"))\nprint(r.text)`,
         ),
         node(
-          `import { createReadStream } from "node:fs";\n${jsHead(f)}const r = await client.audio.transcriptions.create({ model: ${m}, file: createReadStream("speech.mp3") });\nconsole.log(r.text);`,
+          `import { createReadStream } from "node:fs";\n` +
+            `${jsHead(f)}const r = await client.audio.transcriptions.create({ model: ${m}, file: createReadStream("speech.mp3") });\n` +
+            `console.log(r.text);`,
         ),
         go(
           f,
           ['os'],
-          `\tfile, err := os.Open("speech.mp3")\n${panics}\tr, err := client.Audio.Transcriptions.New(context.Background(), openai.AudioTranscriptionNewParams{\n\t\tModel: ${m},\n\t\tFile:  file,\n\t})\n${panics}\tfmt.Println(r.Text)\n`,
+          `\tfile, err := os.Open("speech.mp3")\n` +
+            `${panics}\tr, err := client.Audio.Transcriptions.New(context.Background(), openai.AudioTranscriptionNewParams{\n` +
+            `\t\tModel: ${m},\n\t\tFile:  file,\n\t})\n${panics}\tfmt.Println(r.Text)\n`,
         ),
         phpPost({
           url: `${f.base}/v1/audio/transcriptions`,
@@ -117,12 +149,17 @@ export function snippetsFor(kind: string, f: For): Snippet[] {
           `${pyHead(f)}client.audio.speech.create(model=${m}, input="Hello", voice="alloy").write_to_file("speech.mp3")`,
         ),
         node(
-          `import { writeFileSync } from "node:fs";\n${jsHead(f)}const r = await client.audio.speech.create({ model: ${m}, input: "Hello", voice: "alloy" });\nwriteFileSync("speech.mp3", Buffer.from(await r.arrayBuffer()));`,
+          `import { writeFileSync } from "node:fs";\n` +
+            `${jsHead(f)}const r = await client.audio.speech.create({ model: ${m}, input: "Hello", voice: "alloy" });\n` +
+            `writeFileSync("speech.mp3", Buffer.from(await r.arrayBuffer()));`,
         ),
         go(
           f,
           ['io', 'os'],
-          `\tr, err := client.Audio.Speech.New(context.Background(), openai.AudioSpeechNewParams{\n\t\tModel: ${m},\n\t\tInput: "Hello",\n\t\tVoice: openai.AudioSpeechNewParamsVoiceUnion{OfString: openai.String("alloy")},\n\t})\n${panics}${goSave('speech.mp3')}`,
+          `\tr, err := client.Audio.Speech.New(context.Background(), openai.AudioSpeechNewParams{\n` +
+            `\t\tModel: ${m},\n\t\tInput: "Hello",\n` +
+            `\t\tVoice: openai.AudioSpeechNewParamsVoiceUnion{OfString: openai.String("alloy")},\n` +
+            `\t})\n${panics}${goSave('speech.mp3')}`,
           true,
         ),
         php(
@@ -150,7 +187,10 @@ export function snippetsFor(kind: string, f: For): Snippet[] {
         go(
           f,
           [],
-          `\tr, err := client.Moderations.New(context.Background(), openai.ModerationNewParams{\n\t\tModel: ${m},\n\t\tInput: openai.ModerationNewParamsInputUnion{OfString: openai.String("Hello")},\n\t})\n${panics}\tfmt.Println(r.Results[0].Flagged)\n`,
+          `\tr, err := client.Moderations.New(context.Background(), openai.ModerationNewParams{\n` +
+            `\t\tModel: ${m},\n` +
+            `\t\tInput: openai.ModerationNewParamsInputUnion{OfString: openai.String("Hello")},\n` +
+            `\t})\n${panics}\tfmt.Println(r.Results[0].Flagged)\n`,
         ),
         php('/v1/moderations', { input: 'Hello' }, 'var_dump(json_decode($answer)->results[0]->flagged);'),
       ]

@@ -62,13 +62,26 @@ export function phpPost(p: Post): Snippet {
         .join('')}        "file" => new CURLFile(${phpText(p.form.file)}),\n    ]`
     : `json_encode(${phpValue(p.body ?? {}, '    ')})`
   return php(
-    `$call = curl_init(${phpText(p.url)});\ncurl_setopt_array($call, [\n    CURLOPT_HTTPHEADER => [${secret(p.key)}${p.form ? '' : `, ${jsonType}`}],\n    CURLOPT_POSTFIELDS => ${fields},\n    CURLOPT_RETURNTRANSFER => true,\n]);\n$answer = curl_exec($call);\n${failed('')}${p.then}`,
+    `$call = curl_init(${phpText(p.url)});\ncurl_setopt_array($call, [\n` +
+      `    CURLOPT_HTTPHEADER => [${secret(p.key)}${p.form ? '' : `, ${jsonType}`}],\n` +
+      `    CURLOPT_POSTFIELDS => ${fields},\n    CURLOPT_RETURNTRANSFER => true,\n]);\n` +
+      `$answer = curl_exec($call);\n${failed('')}${p.then}`,
   )
 }
 /** A video: the job is made, asked for until it has ended, and its file is written. */
 export function phpVideo(base: string, key: string | null | undefined, body: object, file: string): Snippet {
   return php(
-    `function weir($path, $body = null) {\n    $call = curl_init(${phpText(base + '/v1/videos')} . $path);\n    curl_setopt_array($call, [\n        CURLOPT_HTTPHEADER => [${secret(key)}, ${jsonType}],\n        CURLOPT_RETURNTRANSFER => true,\n    ]);\n    if ($body !== null) {\n        curl_setopt($call, CURLOPT_POSTFIELDS, json_encode($body));\n    }\n    $answer = curl_exec($call);\n${failed('    ')}    return $answer;\n}\n\n$job = json_decode(weir("", ${phpValue(body, '')}));\nwhile (in_array($job->status, ["pending", "in_progress"])) {\n    sleep(2);\n    $job = json_decode(weir("/$job->id"));\n}\nfile_put_contents(${phpText(file)}, weir("/$job->id/content"));`,
+    `function weir($path, $body = null) {\n` +
+      `    $call = curl_init(${phpText(base + '/v1/videos')} . $path);\n` +
+      `    curl_setopt_array($call, [\n` +
+      `        CURLOPT_HTTPHEADER => [${secret(key)}, ${jsonType}],\n` +
+      `        CURLOPT_RETURNTRANSFER => true,\n    ]);\n    if ($body !== null) {\n` +
+      `        curl_setopt($call, CURLOPT_POSTFIELDS, json_encode($body));\n    }\n` +
+      `    $answer = curl_exec($call);\n${failed('    ')}    return $answer;\n}\n\n` +
+      `$job = json_decode(weir("", ${phpValue(body, '')}));\n` +
+      `while (in_array($job->status, ["pending", "in_progress"])) {\n    sleep(2);\n` +
+      `    $job = json_decode(weir("/$job->id"));\n}\n` +
+      `file_put_contents(${phpText(file)}, weir("/$job->id/content"));`,
   )
 }
 export const phpEcho = 'echo $answer, "\\n";'

@@ -119,5 +119,9 @@ export function pieces(value: object, files: readonly FromFile[]): readonly (str
 export function curlBody(parts: readonly (string | FromFile)[]): string {
   const first = parts[0]
   if (parts.length === 1 && typeof first === 'string' && first.length < 30_000) return `-d ${sh(first)}`
-  return `--data-binary @- <<JSON\n${parts.map((x) => (typeof x === 'string' ? x.replace(/[\\$`]/g, '\\$&') : `$(base64 < ${sh(x.name)} | tr -d '\\n')`)).join('')}\nJSON`
+  return (
+    `--data-binary @- <<JSON\n` +
+    `${parts.map((x) => (typeof x === 'string' ? x.replace(/[\\$`]/g, '\\$&') : `$(base64 < ${sh(x.name)} | tr -d '\\n')`)).join('')}\n` +
+    `JSON`
+  )
 }

@@ -105,7 +105,9 @@ export function requestSnippets(
     phpPost({ url: base + k.path, key, body: value, then: k.php ?? phpEcho }),
     { id: 'json', label: 'JSON', language: 'json', code: JSON.stringify(short, null, 2) },
   ] as const satisfies Snippet[]
-  const head = `curl ${base}${k.path} \\\n  -H "Authorization: Bearer ${key ?? '$WEIR_API_KEY'}" \\\n  -H "Content-Type: application/json"${k.more ?? ''} \\\n  `
+  const head =
+    `curl ${base}${k.path} \\\n  -H "Authorization: Bearer ${key ?? '$WEIR_API_KEY'}" \\\n` +
+    `  -H "Content-Type: application/json"${k.more ?? ''} \\\n  `
   const curl: Snippet = { id: 'curl', label: 'curl', language: 'shell', code: head + curlBody(parts) }
   const readsFile = files.length > 0
   if (k.call === null) {
@@ -115,10 +117,16 @@ export function requestSnippets(
     return [
       curl,
       python(
-        `import ${imports}\n\nrequest = urllib.request.Request(\n    ${json(base + k.path)},\n    data=json.dumps(${py(value, '    ')}).encode(),\n    headers={"Authorization": "Bearer " + ${secret}, "Content-Type": "application/json"},\n)\nprint(urllib.request.urlopen(request).read().decode())`,
+        `import ${imports}\n\nrequest = urllib.request.Request(\n    ${json(base + k.path)},\n` +
+          `    data=json.dumps(${py(value, '    ')}).encode(),\n` +
+          `    headers={"Authorization": "Bearer " + ${secret}, "Content-Type": "application/json"},\n` +
+          `)\nprint(urllib.request.urlopen(request).read().decode())`,
       ),
       node(
-        `${readsFile ? 'import { readFileSync } from "node:fs";\n\n' : ''}const r = await fetch(${json(base + k.path)}, {\n  method: "POST",\n  headers: { Authorization: ${key ? json(`Bearer ${key}`) : '`Bearer ${process.env.WEIR_API_KEY}`'}, "Content-Type": "application/json" },\n  body: JSON.stringify(${js(value, '  ')}),\n});\nconsole.log(await r.json());`,
+        `${readsFile ? 'import { readFileSync } from "node:fs";\n\n' : ''}const r = await fetch(${json(base + k.path)}, {\n` +
+          `  method: "POST",\n` +
+          `  headers: { Authorization: ${key ? json(`Bearer ${key}`) : '`Bearer ${process.env.WEIR_API_KEY}`'}, "Content-Type": "application/json" },\n` +
+          `  body: JSON.stringify(${js(value, '  ')}),\n});\nconsole.log(await r.json());`,
       ),
       ...rest,
     ]
@@ -160,13 +168,23 @@ function goPost(
     code:
       goHead(imports) +
       goMain(
-        `\tbody := ${body}\n\treq, err := http.NewRequest("POST", ${json(url)}, strings.NewReader(body))\n\tif err != nil {\n\t\tpanic(err)\n\t}\n\treq.Header.Set("Authorization", "Bearer "+${key ? json(key) : 'os.Getenv("WEIR_API_KEY")'})\n\treq.Header.Set("Content-Type", "application/json")\n\tr, err := http.DefaultClient.Do(req)\n\tif err != nil {\n\t\tpanic(err)\n\t}\n\tdefer r.Body.Close()\n` +
+        `\tbody := ${body}\n` +
+          `\treq, err := http.NewRequest("POST", ${json(url)}, strings.NewReader(body))\n` +
+          `\tif err != nil {\n\t\tpanic(err)\n\t}\n` +
+          `\treq.Header.Set("Authorization", "Bearer "+${key ? json(key) : 'os.Getenv("WEIR_API_KEY")'})\n` +
+          `\treq.Header.Set("Content-Type", "application/json")\n` +
+          `\tr, err := http.DefaultClient.Do(req)\n\tif err != nil {\n\t\tpanic(err)\n\t}\n` +
+          `\tdefer r.Body.Close()\n` +
           (into
-            ? `\tfile, err := os.Create(${json(into)})\n\tif err != nil {\n\t\tpanic(err)\n\t}\n\tdefer file.Close()\n\tif _, err := io.Copy(file, r.Body); err != nil {\n\t\tpanic(err)\n\t}\n`
+            ? `\tfile, err := os.Create(${json(into)})\n\tif err != nil {\n\t\tpanic(err)\n\t}\n` +
+              `\tdefer file.Close()\n\tif _, err := io.Copy(file, r.Body); err != nil {\n` +
+              `\t\tpanic(err)\n\t}\n`
             : '\tif _, err := io.Copy(os.Stdout, r.Body); err != nil {\n\t\tpanic(err)\n\t}\n'),
       ) +
       (reads
-        ? '\n\nfunc base64Of(name string) string {\n\tdata, err := os.ReadFile(name)\n\tif err != nil {\n\t\tpanic(err)\n\t}\n\treturn base64.StdEncoding.EncodeToString(data)\n}'
+        ? '\n\nfunc base64Of(name string) string {\n\tdata, err := os.ReadFile(name)\n' +
+          '\tif err != nil {\n\t\tpanic(err)\n\t}\n' +
+          '\treturn base64.StdEncoding.EncodeToString(data)\n}'
         : ''),
   }
 }
@@ -188,13 +206,20 @@ export function formSnippets(
       id: 'curl',
       label: 'curl',
       language: 'shell',
-      code: `curl ${url} \\\n  -H "Authorization: Bearer $WEIR_API_KEY" \\\n${named.map(([k, v]) => `  --form-string ${sh(`${k}=${v}`)} \\\n`).join('')}  -F ${sh(`file=@${file}`)}`,
+      code:
+        `curl ${url} \\\n  -H "Authorization: Bearer $WEIR_API_KEY" \\\n` +
+        `${named.map(([k, v]) => `  --form-string ${sh(`${k}=${v}`)} \\\n`).join('')}  -F ${sh(`file=@${file}`)}`,
     },
     python(
-      `${pyHead(f)}r = client.audio.transcriptions.create(\n${named.map(([k, v]) => `    ${k}=${json(v)},\n`).join('')}    file=open(${json(file)}, "rb"),\n)\nprint(${text ? 'r' : 'r.text'})`,
+      `${pyHead(f)}r = client.audio.transcriptions.create(\n` +
+        `${named.map(([k, v]) => `    ${k}=${json(v)},\n`).join('')}    file=open(${json(file)}, "rb"),\n` +
+        `)\nprint(${text ? 'r' : 'r.text'})`,
     ),
     node(
-      `import { createReadStream } from "node:fs";\n${jsHead(f)}const r = await client.audio.transcriptions.create({\n${named.map(([k, v]) => `  ${k}: ${json(v)},\n`).join('')}  file: createReadStream(${json(file)}),\n});\nconsole.log(${text ? 'r' : 'r.text'});`,
+      `import { createReadStream } from "node:fs";\n` +
+        `${jsHead(f)}const r = await client.audio.transcriptions.create({\n` +
+        `${named.map(([k, v]) => `  ${k}: ${json(v)},\n`).join('')}  file: createReadStream(${json(file)}),\n` +
+        `});\nconsole.log(${text ? 'r' : 'r.text'});`,
     ),
     {
       id: 'go',
@@ -203,7 +228,18 @@ export function formSnippets(
       code:
         goHead(['bytes', 'io', 'mime/multipart', 'net/http', 'os']) +
         goMain(
-          `\tvar body bytes.Buffer\n\tform := multipart.NewWriter(&body)\n${named.map(([k, v]) => `\tform.WriteField(${json(k)}, ${goText(v)})\n`).join('')}\trecording, err := os.ReadFile(${json(file)})\n\tif err != nil {\n\t\tpanic(err)\n\t}\n\tpart, err := form.CreateFormFile("file", ${json(file)})\n\tif err != nil {\n\t\tpanic(err)\n\t}\n\tpart.Write(recording)\n\tform.Close()\n\treq, err := http.NewRequest("POST", ${json(url)}, &body)\n\tif err != nil {\n\t\tpanic(err)\n\t}\n\treq.Header.Set("Authorization", "Bearer "+os.Getenv("WEIR_API_KEY"))\n\treq.Header.Set("Content-Type", form.FormDataContentType())\n\tr, err := http.DefaultClient.Do(req)\n\tif err != nil {\n\t\tpanic(err)\n\t}\n\tdefer r.Body.Close()\n\tif _, err := io.Copy(os.Stdout, r.Body); err != nil {\n\t\tpanic(err)\n\t}\n`,
+          `\tvar body bytes.Buffer\n\tform := multipart.NewWriter(&body)\n` +
+            `${named.map(([k, v]) => `\tform.WriteField(${json(k)}, ${goText(v)})\n`).join('')}\trecording, err := os.ReadFile(${json(file)})\n` +
+            `\tif err != nil {\n\t\tpanic(err)\n\t}\n` +
+            `\tpart, err := form.CreateFormFile("file", ${json(file)})\n\tif err != nil {\n` +
+            `\t\tpanic(err)\n\t}\n\tpart.Write(recording)\n\tform.Close()\n` +
+            `\treq, err := http.NewRequest("POST", ${json(url)}, &body)\n\tif err != nil {\n` +
+            `\t\tpanic(err)\n\t}\n` +
+            `\treq.Header.Set("Authorization", "Bearer "+os.Getenv("WEIR_API_KEY"))\n` +
+            `\treq.Header.Set("Content-Type", form.FormDataContentType())\n` +
+            `\tr, err := http.DefaultClient.Do(req)\n\tif err != nil {\n\t\tpanic(err)\n\t}\n` +
+            `\tdefer r.Body.Close()\n\tif _, err := io.Copy(os.Stdout, r.Body); err != nil {\n` +
+            `\t\tpanic(err)\n\t}\n`,
         ),
     },
     phpPost({

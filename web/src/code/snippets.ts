@@ -33,7 +33,9 @@ export function go(f: For, packages: readonly string[], body: string, silent = f
     code:
       goHead(standard, ['github.com/openai/openai-go/v3', 'github.com/openai/openai-go/v3/option']) +
       goMain(
-        `\tclient := openai.NewClient(\n\t\toption.WithBaseURL(${json(f.base + '/v1/')}),\n\t\toption.WithAPIKey(${f.key ? json(f.key) : 'os.Getenv("WEIR_API_KEY")'}),\n\t)\n${body}`,
+        `\tclient := openai.NewClient(\n\t\toption.WithBaseURL(${json(f.base + '/v1/')}),\n` +
+          `\t\toption.WithAPIKey(${f.key ? json(f.key) : 'os.Getenv("WEIR_API_KEY")'}),\n\t)\n` +
+          `${body}`,
       ),
   }
 }
@@ -45,21 +47,34 @@ export function chatSnippets(f: For): Snippet[] {
     messages: [{ role: 'user', content: prompt }],
   }
   const secret = f.key ?? '$WEIR_API_KEY'
+  const sent =
+    `{"model": ${json(f.model)},${f.stream ? ' "stream": true,' : ''}\n` +
+    `    "messages": [{"role": "user",\n      "content": ${json(prompt)}}]}`
   return [
     {
       ...curl(f, '/v1/chat/completions', body),
-      code: `curl ${f.base}/v1/chat/completions \\\n  -H "${auth(f.key)}" \\\n  -H "Content-Type: application/json" \\\n  -d ${sh(`{"model": ${json(f.model)},${f.stream ? ' "stream": true,' : ''}\n    "messages": [{"role": "user",\n      "content": ${json(prompt)}}]}`)}`,
+      code:
+        `curl ${f.base}/v1/chat/completions \\\n  -H "${auth(f.key)}" \\\n` +
+        `  -H "Content-Type: application/json" \\\n` +
+        `  -d ${sh(sent)}`,
     },
     python(
-      `${pyHead(f)}r = client.chat.completions.create(\n    model=${json(f.model)},\n    messages=[{"role": "user", "content": ${json(prompt)}}],\n)\nprint(r.choices[0].message.content)`,
+      `${pyHead(f)}r = client.chat.completions.create(\n    model=${json(f.model)},\n` +
+        `    messages=[{"role": "user", "content": ${json(prompt)}}],\n)\n` +
+        `print(r.choices[0].message.content)`,
     ),
     node(
-      `${jsHead(f)}const r = await client.chat.completions.create({\n  model: ${json(f.model)},\n  messages: [{ role: "user", content: ${json(prompt)} }],\n});\nconsole.log(r.choices[0].message.content);`,
+      `${jsHead(f)}const r = await client.chat.completions.create({\n` +
+        `  model: ${json(f.model)},\n  messages: [{ role: "user", content: ${json(prompt)} }],\n` +
+        `});\nconsole.log(r.choices[0].message.content);`,
     ),
     go(
       f,
       [],
-      `\tr, err := client.Chat.Completions.New(context.Background(), openai.ChatCompletionNewParams{\n\t\tModel: ${json(f.model)},\n\t\tMessages: []openai.ChatCompletionMessageParamUnion{\n\t\t\topenai.UserMessage(${goText(prompt)}),\n\t\t},\n\t})\n${panics}\tfmt.Println(r.Choices[0].Message.Content)\n`,
+      `\tr, err := client.Chat.Completions.New(context.Background(), openai.ChatCompletionNewParams{\n` +
+        `\t\tModel: ${json(f.model)},\n\t\tMessages: []openai.ChatCompletionMessageParamUnion{\n` +
+        `\t\t\topenai.UserMessage(${goText(prompt)}),\n\t\t},\n\t})\n` +
+        `${panics}\tfmt.Println(r.Choices[0].Message.Content)\n`,
     ),
     phpPost({
       url: `${f.base}/v1/chat/completions`,
@@ -71,13 +86,20 @@ export function chatSnippets(f: For): Snippet[] {
       id: 'claude',
       label: 'Claude Code',
       language: 'shell',
-      code: `unset ANTHROPIC_API_KEY\nexport ANTHROPIC_BASE_URL=${f.base}\nexport ANTHROPIC_AUTH_TOKEN=${secret}\nexport ANTHROPIC_MODEL=${f.model}\nexport ANTHROPIC_SMALL_FAST_MODEL=${f.model}\nclaude`,
+      code:
+        `unset ANTHROPIC_API_KEY\nexport ANTHROPIC_BASE_URL=${f.base}\n` +
+        `export ANTHROPIC_AUTH_TOKEN=${secret}\nexport ANTHROPIC_MODEL=${f.model}\n` +
+        `export ANTHROPIC_SMALL_FAST_MODEL=${f.model}\nclaude`,
     },
     {
       id: 'codex',
       label: 'Codex',
       language: 'toml',
-      code: `# ~/.codex/config.toml\n${f.key ? `# export WEIR_API_KEY=${f.key}\n` : ''}model = ${json(f.model)}\nmodel_provider = "weir"\n\n[model_providers.weir]\nname = "Weir"\nbase_url = ${json(f.base + '/v1')}\nenv_key = "WEIR_API_KEY"\nwire_api = "responses"`,
+      code:
+        `# ~/.codex/config.toml\n` +
+        `${f.key ? `# export WEIR_API_KEY=${f.key}\n` : ''}model = ${json(f.model)}\n` +
+        `model_provider = "weir"\n\n[model_providers.weir]\nname = "Weir"\n` +
+        `base_url = ${json(f.base + '/v1')}\nenv_key = "WEIR_API_KEY"\nwire_api = "responses"`,
     },
     {
       id: 'cursor',
@@ -89,7 +111,10 @@ export function chatSnippets(f: For): Snippet[] {
       id: 'continue',
       label: 'Continue',
       language: 'yaml',
-      code: `# ~/.continue/config.yaml\nname: Weir\nversion: 1.0.0\nschema: v1\nmodels:\n  - name: ${json(f.model)}\n    provider: openai\n    model: ${f.model}\n    apiBase: ${f.base}/v1\n    apiKey: ${f.key ?? '${{ secrets.WEIR_API_KEY }}'}`,
+      code:
+        `# ~/.continue/config.yaml\nname: Weir\nversion: 1.0.0\nschema: v1\nmodels:\n` +
+        `  - name: ${json(f.model)}\n    provider: openai\n    model: ${f.model}\n` +
+        `    apiBase: ${f.base}/v1\n    apiKey: ${f.key ?? '${{ secrets.WEIR_API_KEY }}'}`,
     },
     {
       id: 'cline',

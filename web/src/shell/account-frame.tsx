@@ -17,7 +17,11 @@ export function AccountFrame() {
         key={p.to}
         to={p.to}
         aria-current={isAt(p, path) ? 'page' : undefined}
-        className="flex h-8 items-center gap-2.5 rounded-control px-2.5 font-medium text-ink2 no-underline hover:text-ink aria-[current=page]:bg-surface aria-[current=page]:text-ink aria-[current=page]:shadow-[0_0_0_1px_var(--line)]"
+        className={
+          'flex h-8 items-center gap-2.5 rounded-control px-2.5 font-medium text-ink2 ' +
+          'no-underline hover:text-ink aria-[current=page]:bg-surface aria-[current=page]:text-ink ' +
+          'aria-[current=page]:shadow-[0_0_0_1px_var(--line)]'
+        }
       >
         <Icon name={p.icon} />
         {t(p.label)}

@@ -18,8 +18,12 @@ export const bar = {
 } as const
 
 export function firstBar(words: { readonly en: Words; readonly ru: Words }): string {
-  const logo = `<svg viewBox="0 0 22 22" width="22" height="22" aria-hidden="true" class="flex-none"><path d="${water}" fill="none" stroke="var(--accent)" stroke-width="2" stroke-linecap="round"/><path d="${wall}" fill="var(--ink)"/></svg>`
+  const logo =
+    `<svg viewBox="0 0 22 22" width="22" height="22" aria-hidden="true" ` +
+    `class="flex-none"><path d="${water}" fill="none" stroke="var(--accent)" ` +
+    `stroke-width="2" stroke-linecap="round"/><path d="${wall}" fill="var(--ink)"/></svg>`
   const links = (lang: 'en' | 'ru') =>
-    `<nav lang="${lang}" aria-label="${words[lang].mainNav}" class="${bar.nav}">${top.map((p) => `<a href="${p.to}" class="${bar.link}">${String(words[lang][p.label])}</a>`).join('')}</nav>`
+    `<nav lang="${lang}" aria-label="${words[lang].mainNav}" ` +
+    `class="${bar.nav}">${top.map((p) => `<a href="${p.to}" class="${bar.link}">${String(words[lang][p.label])}</a>`).join('')}</nav>`
   return `<header data-first class="${bar.header}"><a href="/" class="${bar.home}">${logo}${words.en.product}</a>${links('en')}${links('ru')}</header>`
 }

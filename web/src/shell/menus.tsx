@@ -74,7 +74,10 @@ export function PersonMenu({
         <button
           type="button"
           aria-label={`${letters}, ${t('person')}: ${name}`}
-          className="grid size-8 place-items-center rounded-full bg-sunken text-label font-semibold text-ink2 hover:text-ink max-md:size-11 max-md:bg-transparent"
+          className={
+            'grid size-8 place-items-center rounded-full bg-sunken text-label font-semibold ' +
+            'text-ink2 hover:text-ink max-md:size-11 max-md:bg-transparent'
+          }
         >
           <span className="grid size-7 place-items-center rounded-full bg-sunken">{letters}</span>
         </button>

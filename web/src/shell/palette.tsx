@@ -175,7 +175,11 @@ export default function Palette({ onClose }: { onClose: () => void }) {
         <RadixDialog.Overlay className="fixed inset-0 z-40 animate-appear bg-veil" />
         <RadixDialog.Content
           aria-describedby={undefined}
-          className="fixed top-[12vh] left-1/2 z-40 flex max-h-[70vh] w-[600px] max-w-[calc(100vw-24px)] -translate-x-1/2 animate-appear flex-col overflow-hidden rounded-float border border-line bg-surface shadow-float focus:outline-none max-md:top-3"
+          className={
+            'fixed top-[12vh] left-1/2 z-40 flex max-h-[70vh] w-[600px] max-w-[calc(100vw-24px)] ' +
+            '-translate-x-1/2 animate-appear flex-col overflow-hidden rounded-float border ' +
+            'border-line bg-surface shadow-float focus:outline-none max-md:top-3'
+          }
         >
           <RadixDialog.Title className="sr-only">{t('find')}</RadixDialog.Title>
           <label className="flex items-center gap-3 border-b border-line px-4">

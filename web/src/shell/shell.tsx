@@ -206,7 +206,10 @@ export function Shell() {
               key={p.to}
               to={p.to}
               aria-current={isAt(p, path) ? 'page' : undefined}
-              className="flex flex-1 flex-col items-center justify-center gap-1 text-label font-medium text-ink3 no-underline aria-[current=page]:text-accent-ink"
+              className={
+                'flex flex-1 flex-col items-center justify-center gap-1 text-label font-medium ' +
+                'text-ink3 no-underline aria-[current=page]:text-accent-ink'
+              }
             >
               <Icon name={p.icon} size={20} />
               {t(p.label)}

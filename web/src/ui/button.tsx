@@ -10,8 +10,10 @@ const looks: Record<Look, string> = {
 }
 /** The classes of a button, for elements that are none. */
 export function buttonClass(look: Look = 'plain', small = false, wide = false): string {
-  return `inline-flex items-center justify-center gap-1.5 border font-medium whitespace-nowrap rounded-control transition-colors duration-100 select-none
-    disabled:opacity-50 disabled:cursor-default aria-disabled:opacity-50 ${small ? 'h-[26px] px-2 text-small' : 'h-8 px-3 text-body max-md:h-11 max-md:px-4'} ${wide ? 'w-full' : ''} ${looks[look]}`
+  const size = small ? 'h-[26px] px-2 text-small' : 'h-8 px-3 text-body max-md:h-11 max-md:px-4'
+  return `inline-flex items-center justify-center gap-1.5 border font-medium whitespace-nowrap rounded-control
+    transition-colors duration-100 select-none disabled:opacity-50 disabled:cursor-default aria-disabled:opacity-50
+    ${size} ${wide ? 'w-full' : ''} ${looks[look]}`
 }
 
 export interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
@@ -54,7 +56,11 @@ export const IconButton = forwardRef<
       aria-label={label}
       title={label}
       aria-busy={busy || undefined}
-      className={`inline-grid place-items-center rounded-control border transition-colors duration-100 disabled:opacity-50 ${small ? 'size-6' : 'size-8 max-md:size-11'} ${looks[look]} ${className}`}
+      className={
+        `inline-grid place-items-center rounded-control border transition-colors duration-100 ` +
+        `disabled:opacity-50 ${small ? 'size-6' : 'size-8 max-md:size-11'} ${looks[look]} ` +
+        `${className}`
+      }
       {...rest}
     >
       <Icon name={icon} size={small ? 14 : 16} />

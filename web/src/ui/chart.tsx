@@ -167,7 +167,11 @@ export function Chart(p: ChartProps) {
           {at !== null && (
             <div
               aria-hidden
-              className={`pointer-events-none absolute top-1 z-10 max-w-[60%] rounded-control border border-line bg-surface px-2.5 py-1.5 text-small shadow-float ${at > p.times.length / 2 ? 'left-12' : 'right-1'}`}
+              className={
+                `pointer-events-none absolute top-1 z-10 max-w-[60%] rounded-control border border-line ` +
+                `bg-surface px-2.5 py-1.5 text-small shadow-float ` +
+                `${at > p.times.length / 2 ? 'left-12' : 'right-1'}`
+              }
             >
               <p className="font-medium">{p.time(p.times[at]!)}</p>
               {p.series.map((s, i) => (

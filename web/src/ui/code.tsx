@@ -104,7 +104,11 @@ export function CodeTabs({
             <Tabs.Trigger
               key={s.id}
               value={s.id}
-              className="-mb-px border-b-2 border-transparent px-2.5 pt-2.5 pb-2 text-small font-medium whitespace-nowrap text-ink2 hover:text-ink focus-visible:outline-offset-[-2px] data-[state=active]:border-accent data-[state=active]:text-ink max-md:py-3"
+              className={
+                '-mb-px border-b-2 border-transparent px-2.5 pt-2.5 pb-2 text-small font-medium ' +
+                'whitespace-nowrap text-ink2 hover:text-ink focus-visible:outline-offset-[-2px] ' +
+                'data-[state=active]:border-accent data-[state=active]:text-ink max-md:py-3'
+              }
             >
               {s.label}
             </Tabs.Trigger>

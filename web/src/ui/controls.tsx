@@ -24,9 +24,17 @@ export function Switch({
         onCheckedChange={onChange}
         disabled={disabled ?? false}
         aria-describedby={help ? `${id}-help` : undefined}
-        className="relative h-5 w-9 flex-none rounded-full border border-line2 bg-surface transition-colors data-[state=checked]:border-accent data-[state=checked]:bg-accent"
+        className={
+          'relative h-5 w-9 flex-none rounded-full border border-line2 bg-surface ' +
+          'transition-colors data-[state=checked]:border-accent data-[state=checked]:bg-accent'
+        }
       >
-        <RadixSwitch.Thumb className="block size-3.5 translate-x-0.5 rounded-full bg-line2 transition-transform data-[state=checked]:translate-x-[18px] data-[state=checked]:bg-on-accent" />
+        <RadixSwitch.Thumb
+          className={
+            'block size-3.5 translate-x-0.5 rounded-full bg-line2 transition-transform ' +
+            'data-[state=checked]:translate-x-[18px] data-[state=checked]:bg-on-accent'
+          }
+        />
       </RadixSwitch.Root>
       <div>
         <label htmlFor={id} className="cursor-pointer">
@@ -73,7 +81,12 @@ export function Segmented<V extends string>({
           key={o.value}
           value={o.value}
           aria-label={o.name}
-          className={`font-medium whitespace-nowrap text-ink2 first:rounded-l-[5px] last:rounded-r-[5px] hover:text-ink data-[state=on]:bg-sunken data-[state=on]:text-ink ${wide ? 'flex-1' : ''} ${small ? 'h-6 px-2 text-label' : 'h-[30px] px-2.5 text-small max-md:h-[42px] max-md:px-3.5'}`}
+          className={
+            `font-medium whitespace-nowrap text-ink2 first:rounded-l-[5px] last:rounded-r-[5px] ` +
+            `hover:text-ink data-[state=on]:bg-sunken data-[state=on]:text-ink ` +
+            `${wide ? 'flex-1' : ''} ` +
+            `${small ? 'h-6 px-2 text-label' : 'h-[30px] px-2.5 text-small max-md:h-[42px] max-md:px-3.5'}`
+          }
         >
           {o.label}
         </ToggleGroup.Item>

@@ -1,6 +1,9 @@
 import type { ChartProps } from './chart-props'
 
-/** A cell of a file: what a spreadsheet would run as a formula has an apostrophe before it, as in the files of the API, also where one that parts at semicolons would begin a cell. */
+/**
+ * A cell of a file: what a spreadsheet would run as a formula has an apostrophe before it, as in the
+ * files of the API, also where one that parts at semicolons would begin a cell.
+ */
 function cell(v: string | number | null): string {
   const text = v === null ? '' : String(v)
   const safe =

@@ -19,7 +19,11 @@ export function Days({
       aria-pressed={value === d}
       aria-label={`${t('daysShort', { n: integer(d) })}: ${t('lastDays', { n: d })}`}
       onClick={() => onChange(d)}
-      className="h-[30px] px-2.5 text-small font-medium whitespace-nowrap text-ink2 first:rounded-l-[5px] last:rounded-r-[5px] hover:text-ink aria-pressed:bg-sunken aria-pressed:text-ink max-md:h-[42px]"
+      className={
+        'h-[30px] px-2.5 text-small font-medium whitespace-nowrap text-ink2 ' +
+        'first:rounded-l-[5px] last:rounded-r-[5px] hover:text-ink aria-pressed:bg-sunken ' +
+        'aria-pressed:text-ink max-md:h-[42px]'
+      }
     >
       {t('daysShort', { n: integer(d) })}
     </button>

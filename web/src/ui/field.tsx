@@ -138,7 +138,10 @@ export const Select = forwardRef<
         ref={ref}
         {...useField(rest)}
         {...rest}
-        className={`h-8 max-md:h-11 max-w-full appearance-none truncate rounded-control border border-line bg-surface pr-8 pl-2.5 font-medium hover:bg-sunken max-md:text-[16px] ${className}`}
+        className={
+          `h-8 max-md:h-11 max-w-full appearance-none truncate rounded-control border border-line ` +
+          `bg-surface pr-8 pl-2.5 font-medium hover:bg-sunken max-md:text-[16px] ${className}`
+        }
       >
         {options.map((o) => (
           <option key={o.value} value={o.value}>
@@ -174,7 +177,10 @@ export function Checkbox({
 }) {
   return (
     <label
-      className={`group flex min-h-[26px] cursor-pointer items-center gap-2 text-small max-md:min-h-11 ${checked ? 'text-ink' : 'text-ink2'} ${disabled ? 'opacity-50' : ''} ${className}`}
+      className={
+        `group flex min-h-[26px] cursor-pointer items-center gap-2 text-small max-md:min-h-11 ` +
+        `${checked ? 'text-ink' : 'text-ink2'} ${disabled ? 'opacity-50' : ''} ${className}`
+      }
     >
       <span className="relative grid size-[15px] flex-none place-items-center">
         <input
@@ -185,7 +191,14 @@ export function Checkbox({
           onChange={(e) => onChange(e.target.checked)}
           className="peer absolute -inset-1 m-0 cursor-pointer opacity-0"
         />
-        <span className="grid size-[15px] place-items-center rounded-[3px] border border-line2 bg-surface text-on-accent peer-checked:border-accent peer-checked:bg-accent peer-focus-visible:outline-2 peer-focus-visible:outline-offset-2 peer-focus-visible:outline-accent">
+        <span
+          className={
+            'grid size-[15px] place-items-center rounded-[3px] border border-line2 bg-surface ' +
+            'text-on-accent peer-checked:border-accent peer-checked:bg-accent ' +
+            'peer-focus-visible:outline-2 peer-focus-visible:outline-offset-2 ' +
+            'peer-focus-visible:outline-accent'
+          }
+        >
           {checked && <Icon name="check" size={13} />}
         </span>
       </span>

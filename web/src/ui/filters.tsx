@@ -23,7 +23,10 @@ export function Chip({
       type="button"
       onClick={onRemove}
       aria-label={t('removeFilter', { what: name })}
-      className="inline-flex h-[26px] items-center gap-1.5 rounded-control bg-accent-soft px-2 text-small font-medium whitespace-nowrap text-accent-ink hover:bg-line max-md:h-9"
+      className={
+        'inline-flex h-[26px] items-center gap-1.5 rounded-control bg-accent-soft px-2 ' +
+        'text-small font-medium whitespace-nowrap text-accent-ink hover:bg-line max-md:h-9'
+      }
     >
       {children}
       <Icon name="x" size={12} />
@@ -119,7 +122,11 @@ export function PeriodPicker({
           <button
             type="button"
             aria-pressed={'from' in value}
-            className="inline-flex h-[30px] items-center gap-1.5 rounded-r-[5px] px-2.5 text-small font-medium whitespace-nowrap text-ink2 hover:text-ink aria-pressed:bg-sunken aria-pressed:text-ink max-md:h-[42px]"
+            className={
+              'inline-flex h-[30px] items-center gap-1.5 rounded-r-[5px] px-2.5 text-small ' +
+              'font-medium whitespace-nowrap text-ink2 hover:text-ink aria-pressed:bg-sunken ' +
+              'aria-pressed:text-ink max-md:h-[42px]'
+            }
           >
             {'from' in value ? writePeriod(value.from, value.to) : t('period')}
             <Icon name="down" size={14} />

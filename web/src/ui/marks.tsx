@@ -120,7 +120,10 @@ export function Ticks({
         <span
           key={i}
           title={`${times?.[i] ? times[i] + ' · ' : ''}${word(v)}`}
-          className={`block w-[2px] rounded-[1px] ${tall ? 'h-5' : 'h-[18px]'} ${v === null ? 'bg-line' : v >= 0.99 ? 'bg-up' : v >= 0.9 ? 'bg-warn' : 'bg-bad'}`}
+          className={
+            `block w-[2px] rounded-[1px] ${tall ? 'h-5' : 'h-[18px]'} ` +
+            `${v === null ? 'bg-line' : v >= 0.99 ? 'bg-up' : v >= 0.9 ? 'bg-warn' : 'bg-bad'}`
+          }
         />
       ))}
     </span>

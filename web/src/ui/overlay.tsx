@@ -55,7 +55,12 @@ export function Dialog({
         <RadixDialog.Overlay className={veil} />
         <RadixDialog.Content
           {...(description ? {} : { 'aria-describedby': undefined })}
-          className={`fixed top-1/2 left-1/2 z-40 flex max-h-[calc(100dvh-32px)] -translate-x-1/2 -translate-y-1/2 animate-appear flex-col rounded-float border border-line bg-surface shadow-float focus:outline-none ${wide ? 'w-[720px]' : 'w-[480px]'} max-w-[calc(100vw-24px)]`}
+          className={
+            `fixed top-1/2 left-1/2 z-40 flex max-h-[calc(100dvh-32px)] -translate-x-1/2 ` +
+            `-translate-y-1/2 animate-appear flex-col rounded-float border border-line bg-surface ` +
+            `shadow-float focus:outline-none ${wide ? 'w-[720px]' : 'w-[480px]'} ` +
+            `max-w-[calc(100vw-24px)]`
+          }
         >
           <div className="flex items-start gap-4 px-5 pt-4 pb-2">
             <div className="min-w-0 flex-1">
@@ -101,7 +106,12 @@ export function Sheet({
         <RadixDialog.Overlay className={veil} />
         <RadixDialog.Content
           aria-describedby={undefined}
-          className={`fixed right-0 z-40 flex animate-appear flex-col border-line bg-surface shadow-float focus:outline-none max-md:inset-x-0 max-md:bottom-0 max-md:h-[92dvh] max-md:rounded-t-float max-md:border-t md:inset-y-0 md:border-l ${wide ? 'md:w-[760px]' : 'md:w-[420px]'} md:max-w-[92vw]`}
+          className={
+            `fixed right-0 z-40 flex animate-appear flex-col border-line bg-surface shadow-float ` +
+            `focus:outline-none max-md:inset-x-0 max-md:bottom-0 max-md:h-[92dvh] ` +
+            `max-md:rounded-t-float max-md:border-t md:inset-y-0 md:border-l ` +
+            `${wide ? 'md:w-[760px]' : 'md:w-[420px]'} md:max-w-[92vw]`
+          }
         >
           <div className="flex items-center gap-4 border-b border-line px-5 py-3">
             <RadixDialog.Title className="min-w-0 flex-1 truncate text-section">{title}</RadixDialog.Title>
@@ -151,7 +161,13 @@ export function Confirm({
     >
       <RadixAlert.Portal>
         <RadixAlert.Overlay className={veil} />
-        <RadixAlert.Content className="fixed top-1/2 left-1/2 z-40 w-[440px] max-w-[calc(100vw-24px)] -translate-x-1/2 -translate-y-1/2 animate-appear rounded-float border border-line bg-surface p-5 shadow-float focus:outline-none">
+        <RadixAlert.Content
+          className={
+            'fixed top-1/2 left-1/2 z-40 w-[440px] max-w-[calc(100vw-24px)] -translate-x-1/2 ' +
+            '-translate-y-1/2 animate-appear rounded-float border border-line bg-surface p-5 ' +
+            'shadow-float focus:outline-none'
+          }
+        >
           <RadixAlert.Title className="text-title">{title}</RadixAlert.Title>
           <RadixAlert.Description asChild>
             <div className="pt-2 text-ink2">{children}</div>
@@ -212,7 +228,9 @@ export function Menu({
   align?: 'start' | 'end'
 }) {
   const row =
-    'flex min-h-8 cursor-pointer items-center gap-2 rounded-control px-2.5 text-body no-underline outline-none data-[highlighted]:bg-sunken data-[disabled]:opacity-50 max-md:min-h-11'
+    'flex min-h-8 cursor-pointer items-center gap-2 rounded-control px-2.5 text-body ' +
+    'no-underline outline-none data-[highlighted]:bg-sunken data-[disabled]:opacity-50 ' +
+    'max-md:min-h-11'
   return (
     <DropdownMenu.Root modal={false}>
       <DropdownMenu.Trigger asChild>{trigger}</DropdownMenu.Trigger>

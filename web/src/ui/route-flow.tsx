@@ -452,7 +452,10 @@ function Steps({ lanes, names }: { lanes: readonly Lane[]; names: Names }) {
       {lanes.map((l) => (
         <li key={l.key} className="flex gap-3 border-b border-line py-2.5 last:border-b-0">
           <span
-            className={`grid size-6 flex-none place-items-center rounded-full text-label font-semibold ${l.kind === 'answered' ? 'bg-accent text-on-accent' : l.kind === 'failed' ? 'bg-warn-soft text-warn' : 'bg-sunken text-ink2'}`}
+            className={
+              `grid size-6 flex-none place-items-center rounded-full text-label font-semibold ` +
+              `${l.kind === 'answered' ? 'bg-accent text-on-accent' : l.kind === 'failed' ? 'bg-warn-soft text-warn' : 'bg-sunken text-ink2'}`
+            }
           >
             {l.place > 0 ? integer(l.place) : '×'}
           </span>

@@ -14,7 +14,10 @@ export function unswap(text: string): string {
 export const squeeze = (text: string) => text.replace(/[^\p{L}\p{Nd}]/gu, '')
 
 const digit = /\p{Nd}/u
-/** Whether a part of the text is the word but for one letter that is missing, added, wrong or exchanged with its neighbour. Digits are versions: they must be right. */
+/**
+ * Whether a part of the text is the word but for one letter that is missing, added, wrong or exchanged
+ * with its neighbour. Digits are versions: they must be right.
+ */
 export function slips(text: string, word: string): boolean {
   const w = [...word]
   if (w.length < 4 || w.length > 64) return false

@@ -71,7 +71,10 @@ const AROUND = 30
 /** How many rows a screen has room for: those are made before anything is painted */
 const first = () => Math.max(10, Math.ceil(innerHeight / 36))
 
-/** Which rows are near the screen. All rows are taken to be as high as the first one. What stands for the others is never what the browser keeps in its place. */
+/**
+ * Which rows are near the screen. All rows are taken to be as high as the first one. What stands for
+ * the others is never what the browser keeps in its place.
+ */
 function useWindow(
   count: number,
   on: boolean,
@@ -288,7 +291,13 @@ export function Table<R>({
                       key={c.key}
                       scope="col"
                       style={c.width ? { width: c.width } : undefined}
-                      className={`sticky top-[var(--stick,52px)] bg-surface px-2.5 py-2 align-bottom text-label font-medium text-ink3 shadow-[inset_0_-1px_0_var(--line)] first:rounded-tl-[7px] first:pl-4 last:rounded-tr-[7px] last:pr-4 md:first:pl-5 md:last:pr-5 ${wider && i === 0 ? 'left-0 z-[3]' : 'z-[2]'} ${c.align === 'end' ? 'text-right' : 'text-left'} ${c.from ? hidden[c.from] : ''}`}
+                      className={
+                        `sticky top-[var(--stick,52px)] bg-surface px-2.5 py-2 align-bottom text-label ` +
+                        `font-medium text-ink3 shadow-[inset_0_-1px_0_var(--line)] first:rounded-tl-[7px] ` +
+                        `first:pl-4 last:rounded-tr-[7px] last:pr-4 md:first:pl-5 md:last:pr-5 ` +
+                        `${wider && i === 0 ? 'left-0 z-[3]' : 'z-[2]'} ` +
+                        `${c.align === 'end' ? 'text-right' : 'text-left'} ${c.from ? hidden[c.from] : ''}`
+                      }
                     >
                       {menu.length > 0 && i === columns.length - 1 ? (
                         <span
@@ -326,10 +335,19 @@ export function Table<R>({
                     aria-selected={selected ? selected(row) : undefined}
                     onKeyDown={keys(row)}
                     onClick={clicked(row)}
-                    className={`group scroll-mt-[92px] scroll-mb-20 border-b border-line outline-offset-[-2px] last:border-b-0 ${selected?.(row) ? 'bg-accent-soft' : onOpen ? 'bg-surface hover:bg-canvas focus-visible:bg-canvas' : 'bg-surface'} ${onOpen ? 'cursor-pointer' : ''}`}
+                    className={
+                      `group scroll-mt-[92px] scroll-mb-20 border-b border-line outline-offset-[-2px] ` +
+                      `last:border-b-0 ` +
+                      `${selected?.(row) ? 'bg-accent-soft' : onOpen ? 'bg-surface hover:bg-canvas focus-visible:bg-canvas' : 'bg-surface'} ` +
+                      `${onOpen ? 'cursor-pointer' : ''}`
+                    }
                   >
                     {columns.map((c, i) => {
-                      const className = `px-2.5 font-normal first:pl-4 last:pr-4 md:first:pl-5 md:last:pr-5 ${dense ? 'h-9' : 'h-11'} ${c.align === 'end' ? 'num' : 'text-left'} ${c.from ? hidden[c.from] : ''} ${wider && i === 0 ? 'sticky left-0 z-[1] bg-inherit' : ''}`
+                      const className =
+                        `px-2.5 font-normal first:pl-4 last:pr-4 md:first:pl-5 md:last:pr-5 ` +
+                        `${dense ? 'h-9' : 'h-11'} ${c.align === 'end' ? 'num' : 'text-left'} ` +
+                        `${c.from ? hidden[c.from] : ''} ` +
+                        `${wider && i === 0 ? 'sticky left-0 z-[1] bg-inherit' : ''}`
                       return i === heading ? (
                         <th key={c.key} data-col={c.key} scope="row" className={className}>
                           {c.cell(row)}

@@ -458,7 +458,11 @@ function Content({
         return (
           <td
             key={c.key}
-            className={`h-9 px-2.5 first:pl-4 last:pr-4 md:first:pl-5 md:last:pr-5 ${c.align === 'end' ? 'num' : ''} ${c.from === 'md' ? 'max-md:hidden' : c.from === 'lg' ? 'max-lg:hidden' : c.from === 'xl' ? 'max-xl:hidden' : ''}`}
+            className={
+              `h-9 px-2.5 first:pl-4 last:pr-4 md:first:pl-5 md:last:pr-5 ` +
+              `${c.align === 'end' ? 'num' : ''} ` +
+              `${c.from === 'md' ? 'max-md:hidden' : c.from === 'lg' ? 'max-lg:hidden' : c.from === 'xl' ? 'max-xl:hidden' : ''}`
+            }
           >
             {i === 0 ? (
               <Link

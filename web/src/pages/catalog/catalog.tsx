@@ -590,7 +590,11 @@ function Tray({
     <div
       role="region"
       aria-label={t('tray')}
-      className="fixed bottom-5 left-1/2 z-20 flex max-w-[calc(100vw-24px)] -translate-x-1/2 animate-appear items-center gap-3 rounded-float border border-line bg-surface py-2.5 pr-2.5 pl-4 shadow-float max-md:bottom-20 lg:left-[calc(50%+120px)]"
+      className={
+        'fixed bottom-5 left-1/2 z-20 flex max-w-[calc(100vw-24px)] -translate-x-1/2 ' +
+        'animate-appear items-center gap-3 rounded-float border border-line bg-surface py-2.5 ' +
+        'pr-2.5 pl-4 shadow-float max-md:bottom-20 lg:left-[calc(50%+120px)]'
+      }
     >
       <span className="min-w-0 truncate text-small">
         <span translate="no" className="max-md:hidden">

@@ -16,8 +16,17 @@ export function safe(address: string): string | null {
   }
 }
 /** Marks inside a line. How far the end of a mark is looked for is bounded: a model may write thousands of marks without an end. */
-const marks =
-  /(?<!`)(`{1,8})(?!`)([^`]{1,4000}?|[^`][\s\S]{0,4000}?[^`])\1(?!`)|\*\*(?=\S)([\s\S]{0,1000}?\S)\*\*|(?<![*\w])\*(?=[^\s*])([^*]{0,1000}?[^\s*])\*(?!\*)|!?\[([^\]\n]{0,500})\]\(([^()\s]{0,2000}(?:\([^()\s]{0,500}\)[^()\s]{0,500}){0,4})(?:\s+"[^"\n]{0,500}")?\)|(https?:\/\/[^\s<>"'`)\]]*[^\s<>"'`)\].,;:!?])/g
+const marks = new RegExp(
+  [
+    /(?<!`)(`{1,8})(?!`)([^`]{1,4000}?|[^`][\s\S]{0,4000}?[^`])\1(?!`)/,
+    /\*\*(?=\S)([\s\S]{0,1000}?\S)\*\*|(?<![*\w])\*(?=[^\s*])([^*]{0,1000}?[^\s*])\*(?!\*)/,
+    /!?\[([^\]\n]{0,500})\]\(([^()\s]{0,2000}(?:\([^()\s]{0,500}\)[^()\s]{0,500}){0,4})(?:\s+"[^"\n]{0,500}")?\)/,
+    /(https?:\/\/[^\s<>"'`)\]]*[^\s<>"'`)\].,;:!?])/,
+  ]
+    .map((r) => r.source)
+    .join('|'),
+  'g',
+)
 export function inline(source: string, depth = 0): ReactNode[] {
   if (depth > 4) return [source]
   const out: ReactNode[] = []

@@ -27,8 +27,11 @@ export class FileError extends Error {
   }
 }
 
-const texts =
-  /\.(txt|md|markdown|csv|tsv|json|jsonl|xml|ya?ml|toml|ini|log|sql|html?|css|jsx?|tsx?|mjs|py|go|rs|java|kt|c|h|cc|cpp|hpp|cs|rb|php|sh|swift|scala|lua|r|tex|diff|patch|env|conf|srt|vtt)$/i
+const texts = new RegExp(
+  '\\.(txt|md|markdown|csv|tsv|json|jsonl|xml|ya?ml|toml|ini|log|sql|html?|css|jsx?|tsx?|mjs|py|go|rs|java|kt|' +
+    'c|h|cc|cpp|hpp|cs|rb|php|sh|swift|scala|lua|r|tex|diff|patch|env|conf|srt|vtt)$',
+  'i',
+)
 export function kindOf(file: { readonly name: string; readonly type: string }): FileKind | null {
   if (/^image\/(png|jpeg|webp|gif)$/.test(file.type)) return 'image'
   if (file.type === 'application/pdf' || /\.pdf$/i.test(file.name)) return 'pdf'

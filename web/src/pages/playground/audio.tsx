@@ -405,7 +405,12 @@ function Sounds({ me, models }: { me: Me; models: readonly Model[] }) {
               if (input.trim() && !busy && !badSpeed) void speak(speaker.id, input, s.format)
             }}
           >
-            <div className="rounded-panel border border-line2 bg-surface outline-offset-[-1px] outline-accent focus-within:border-accent has-[textarea:focus-visible]:outline-2">
+            <div
+              className={
+                'rounded-panel border border-line2 bg-surface outline-offset-[-1px] outline-accent ' +
+                'focus-within:border-accent has-[textarea:focus-visible]:outline-2'
+              }
+            >
               <textarea
                 value={input}
                 onChange={(e) => setInput(e.target.value)}

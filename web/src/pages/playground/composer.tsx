@@ -194,7 +194,11 @@ export function Composer({
       }}
     >
       <div
-        className={`rounded-panel border bg-surface outline-offset-[-1px] outline-accent focus-within:border-accent has-[textarea:focus-visible]:outline-2 ${over ? 'border-accent bg-accent-soft' : 'border-line2'}`}
+        className={
+          `rounded-panel border bg-surface outline-offset-[-1px] outline-accent ` +
+          `focus-within:border-accent has-[textarea:focus-visible]:outline-2 ` +
+          `${over ? 'border-accent bg-accent-soft' : 'border-line2'}`
+        }
       >
         {files.length > 0 && (
           <div className="px-3 pt-2.5">

@@ -166,9 +166,9 @@ function Images({ me, models }: { me: Me; models: readonly Model[] }) {
               status: frame.error.code ?? 0,
               requestId: frame.error.metadata?.request_id ?? null,
             })
-          const image = frame.b64_json
-            ? `data:${/^image\/[\w+.-]+$/.test(frame.media_type ?? '') ? frame.media_type : `image/${/^\w+$/.test(frame.output_format ?? '') ? frame.output_format : 'png'}`};base64,${frame.b64_json}`
-            : null
+          const format = /^\w+$/.test(frame.output_format ?? '') ? frame.output_format : 'png'
+          const type = /^image\/[\w+.-]+$/.test(frame.media_type ?? '') ? frame.media_type : `image/${format}`
+          const image = frame.b64_json ? `data:${type};base64,${frame.b64_json}` : null
           if (image && frame.type?.endsWith('.partial_image')) at(() => ({ preview: image }))
           else if (image) at((x) => ({ images: [...x.images, image], preview: null }))
           cost = costOf(data) ?? cost

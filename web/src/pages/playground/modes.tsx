@@ -28,7 +28,11 @@ export function Modes({ now }: { now: Mode }) {
           to={pathOf(m)}
           {...({ activeOptions: { exact: true } } as object)}
           aria-current={m === now ? 'page' : undefined}
-          className="flex h-[30px] min-w-0 flex-auto items-center justify-center truncate px-2 text-small font-medium text-ink2 no-underline first:rounded-l-[5px] last:rounded-r-[5px] hover:text-ink aria-[current=page]:bg-sunken aria-[current=page]:text-ink max-md:h-11"
+          className={
+            'flex h-[30px] min-w-0 flex-auto items-center justify-center truncate px-2 text-small ' +
+            'font-medium text-ink2 no-underline first:rounded-l-[5px] last:rounded-r-[5px] ' +
+            'hover:text-ink aria-[current=page]:bg-sunken aria-[current=page]:text-ink max-md:h-11'
+          }
         >
           {t(`mode_${m}`)}
         </Link>

@@ -642,7 +642,12 @@ function Figures({
       ? plain(add(rubles(model.in, prompt), rubles(model.out, out ?? 0)))
       : null
   return (
-    <footer className="flex min-h-10 flex-none flex-wrap items-center gap-x-3 gap-y-0.5 border-t border-line bg-surface px-4 py-1.5 text-small text-ink2 tabular-nums md:px-5">
+    <footer
+      className={
+        'flex min-h-10 flex-none flex-wrap items-center gap-x-3 gap-y-0.5 border-t border-line ' +
+        'bg-surface px-4 py-1.5 text-small text-ink2 tabular-nums md:px-5'
+      }
+    >
       {a.provider && (
         <span translate="no" className="text-ink3 max-sm:hidden">
           {a.provider}
@@ -733,7 +738,8 @@ function ShareDialog({
   onClose: () => void
 }) {
   const [text, setText] = useState(false)
-  const link = `${location.origin}/playground?${new URLSearchParams(linkTo(models, settings, text) as Record<string, string>).toString().replaceAll('%2C', ',').replaceAll('%2F', '/')}`
+  const query = new URLSearchParams(linkTo(models, settings, text) as Record<string, string>).toString()
+  const link = `${location.origin}/playground?${query.replaceAll('%2C', ',').replaceAll('%2F', '/')}`
   return (
     <Dialog
       open

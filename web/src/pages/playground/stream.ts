@@ -367,7 +367,10 @@ export interface Tool {
   readonly type: 'function'
   readonly function: { readonly name: string; readonly description?: string; readonly parameters?: unknown }
 }
-/** Tools from JSON text: a list, or one; each with or without the frame {"type": "function", "function": …}. The error is the browser's own text, or a name from the messages. */
+/**
+ * Tools from JSON text: a list, or one; each with or without the frame {"type": "function",
+ * "function": …}. The error is the browser's own text, or a name from the messages.
+ */
 export function readTools(source: string): { tools: readonly Tool[]; error: string | null } {
   if (!source.trim()) return { tools: [], error: null }
   let value: unknown
@@ -481,7 +484,10 @@ const asked = (t: Pick<Turn, 'prompt' | 'files' | 'results'>): readonly Message[
   t.results
     ? t.results.map((r) => ({ role: 'tool', tool_call_id: r.id, content: r.content }))
     : [user(t.prompt, t.files)]
-/** Messages of a history and what is asked next. A turn without an answer is left out; a call without a result gets one that says so, because models insist on it. */
+/**
+ * Messages of a history and what is asked next. A turn without an answer is left out; a call without a
+ * result gets one that says so, because models insist on it.
+ */
 function messages(turns: readonly Turn[], next: Pick<Turn, 'prompt' | 'files' | 'results'>): Message[] {
   const out: Message[] = []
   turns.forEach((t, i) => {

@@ -439,7 +439,12 @@ function Editor({ p, start }: { p: Preset; start: Form }) {
           />
         )}
         {error !== null && !old && !shown && <ErrorBox error={error} title={explain(error)} />}
-        <div className="flex flex-wrap items-center gap-2 border-t border-line pt-4 max-md:sticky max-md:bottom-16 max-md:z-10 max-md:-mx-4 max-md:bg-surface max-md:px-4 max-md:pb-3">
+        <div
+          className={
+            'flex flex-wrap items-center gap-2 border-t border-line pt-4 max-md:sticky ' +
+            'max-md:bottom-16 max-md:z-10 max-md:-mx-4 max-md:bg-surface max-md:px-4 max-md:pb-3'
+          }
+        >
           <Button look="main" type="submit" busy={save.busy} disabled={!changed}>
             {t('save', { n: p.version + 1 })}
           </Button>

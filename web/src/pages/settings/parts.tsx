@@ -28,7 +28,11 @@ export function Settings({ at, children }: { at: (typeof sections)[number]; chil
               key={s}
               to={`/settings/${s}`}
               aria-current={s === at ? 'page' : undefined}
-              className="-mb-px flex min-h-9 items-center border-b-2 border-transparent px-3 font-medium text-ink2 no-underline hover:text-ink aria-[current=page]:border-accent aria-[current=page]:text-ink max-md:min-h-11"
+              className={
+                '-mb-px flex min-h-9 items-center border-b-2 border-transparent px-3 font-medium ' +
+                'text-ink2 no-underline hover:text-ink aria-[current=page]:border-accent ' +
+                'aria-[current=page]:text-ink max-md:min-h-11'
+              }
             >
               {t(s)}
             </Link>

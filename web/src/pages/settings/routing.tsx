@@ -561,7 +561,10 @@ function Explanation({
                     data-endpoint={x.endpoint}
                   >
                     <span
-                      className={`grid size-6 flex-none place-items-center rounded-full text-label font-semibold ${x.dropped_by ? 'bg-sunken text-ink3' : x.order === 1 ? 'bg-accent text-on-accent' : 'bg-accent-soft text-accent-ink'}`}
+                      className={
+                        `grid size-6 flex-none place-items-center rounded-full text-label font-semibold ` +
+                        `${x.dropped_by ? 'bg-sunken text-ink3' : x.order === 1 ? 'bg-accent text-on-accent' : 'bg-accent-soft text-accent-ink'}`
+                      }
                     >
                       {x.dropped_by ? '×' : x.order > 0 ? integer(x.order) : '·'}
                     </span>

@@ -82,7 +82,10 @@ export default function StatusPage() {
         <>
           <div
             role="status"
-            className={`mb-5 flex items-center gap-3 rounded-panel px-5 py-4 ${s.state === 'ok' ? 'bg-good-soft' : s.state === 'degraded' ? 'bg-warn-soft' : 'bg-bad-soft'}`}
+            className={
+              `mb-5 flex items-center gap-3 rounded-panel px-5 py-4 ` +
+              `${s.state === 'ok' ? 'bg-good-soft' : s.state === 'degraded' ? 'bg-warn-soft' : 'bg-bad-soft'}`
+            }
           >
             <Icon
               name={s.state === 'ok' ? 'check' : 'warning'}

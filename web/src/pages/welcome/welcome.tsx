@@ -245,7 +245,10 @@ function StepRow({
       {!last && <span aria-hidden className="absolute top-[30px] bottom-1 left-[12.5px] w-px bg-line" />}
       <span
         aria-hidden
-        className={`grid size-[26px] flex-none place-items-center rounded-full text-label font-semibold ${done ? 'bg-good text-surface' : next ? 'bg-accent text-on-accent' : 'bg-sunken text-ink3'}`}
+        className={
+          `grid size-[26px] flex-none place-items-center rounded-full text-label font-semibold ` +
+          `${done ? 'bg-good text-surface' : next ? 'bg-accent text-on-accent' : 'bg-sunken text-ink3'}`
+        }
       >
         {done ? <Icon name="check" size={14} /> : n}
       </span>
