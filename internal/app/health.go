@@ -19,11 +19,8 @@ const healthFile = "health"
 
 func healthConfig(cfg config.Config, now func() time.Time) health.Config {
 	h := cfg.Health
-	return health.Config{
-		EjectAfter: int(h.EjectAfter), Ejection: h.Ejection, MaxEjection: h.MaxEjection,
-		CoolDownAfter: int(h.CoolDownAfter), CoolDown: h.CoolDown, MaxCoolDown: h.MaxCoolDown,
-		MaxInFlight: cfg.Relay.MaxInFlight, UserShare: cfg.Server.Limits.MaxUserShare, Now: now,
-	}
+	h.MaxInFlight, h.UserShare, h.Now = cfg.Relay.MaxInFlight, cfg.Server.Limits.MaxUserShare, now
+	return h
 }
 
 // recall makes the health registry, with the state that the last run of the node saved.

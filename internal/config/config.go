@@ -10,6 +10,7 @@ import (
 	"weir/internal/batch"
 	"weir/internal/catalog"
 	"weir/internal/catalog/builtin"
+	"weir/internal/health"
 	"weir/internal/history"
 	"weir/internal/idempotency"
 	"weir/internal/money"
@@ -29,7 +30,7 @@ type Config struct {
 	Stream      Stream           `yaml:"stream" reload:"restart"`
 	Relay       Relay            `yaml:"relay" reload:"restart"`
 	Shaping     Shaping          `yaml:"shaping" reload:"restart"`
-	Health      Health           `constant:"health" reload:"restart"`
+	Health      health.Config    `constant:"health" reload:"restart"`
 	Keys        Keys             `yaml:"keys" reload:"restart"`
 	SignIn      SignIn           `yaml:"sign_in" reload:"restart"`
 	Mail        Mail             `yaml:"mail" reload:"restart"`
@@ -236,18 +237,6 @@ type Relay struct {
 	SliceTokens         int64         `yaml:"slice_tokens"`
 	HostedCalls         int64         `constant:"hosted_calls"`
 	DefaultOutputTokens int64         `constant:"default_output_tokens"`
-}
-
-// Health configures when failing endpoints are not used, and for how long.
-type Health struct {
-	CoolDownAfter int64         `constant:"cool_down_after"`
-	CoolDown      time.Duration `constant:"cool_down"`
-	MaxCoolDown   time.Duration `constant:"max_cool_down"`
-	EjectAfter    int64         `constant:"eject_after"`
-	Ejection      time.Duration `constant:"ejection"`
-	MaxEjection   time.Duration `constant:"max_ejection"`
-	SaveEvery     time.Duration `constant:"save_every"`
-	KeepHours     time.Duration `constant:"keep_hours"` // what is known of endpoints by the hour
 }
 
 // SignIn decides who may sign in with a browser.
@@ -759,15 +748,12 @@ func Default() Config {
 		},
 		Stream: Stream{CommitAfter: 10 * time.Second, KeepaliveInterval: 10 * time.Second, WriteStallTimeout: 30 * time.Second},
 		Relay: Relay{
-			MaxAttempts: 6, AttemptBudget: 360 * time.Second, MaxInFlight: 1024, RetryPercent: 20, StickyFor: 10 * time.Minute,
+			MaxAttempts: 6, AttemptBudget: 360 * time.Second, MaxInFlight: health.Default(nil).MaxInFlight, RetryPercent: 20, StickyFor: 10 * time.Minute,
 			SliceTokens: 2048, HostedCalls: 3, DefaultOutputTokens: 16384,
 		},
 		Shaping: Shaping{MaxConcurrent: 4, MaxConcurrentPerUser: 2, MaxWait: 2 * time.Second, MaxTime: 20 * time.Second, MaxCPU: 10 * time.Second, MaxMemoryBytes: 256 << 20},
-		Health: Health{
-			CoolDownAfter: 3, CoolDown: 5 * time.Second, MaxCoolDown: 300 * time.Second,
-			EjectAfter: 5, Ejection: 30 * time.Second, MaxEjection: 300 * time.Second, SaveEvery: time.Minute, KeepHours: 8 * 24 * time.Hour,
-		},
-		Keys: Keys{RateLimits: RateLimits{RublesPerMinute: "0"}, AccountRateLimits: RateLimits{RublesPerMinute: "0"}, FreeModels: FreeModels{RequestsPerMinute: 20, RequestsPerDay: 50, PaidRequestsPerDay: 1000}},
+		Health:  health.Default(nil),
+		Keys:    Keys{RateLimits: RateLimits{RublesPerMinute: "0"}, AccountRateLimits: RateLimits{RublesPerMinute: "0"}, FreeModels: FreeModels{RequestsPerMinute: 20, RequestsPerDay: 50, PaidRequestsPerDay: 1000}},
 		Idempotency: Idempotency{
 			KeepFor: named.KeepFor, MaxAnswerBytes: Size(named.MaxBytes), MaxAnswersPerUser: int64(named.Bounds.Entries), MaxBytesPerUser: Size(named.Bounds.Bytes),
 		},

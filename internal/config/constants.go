@@ -42,12 +42,15 @@ func constantsIn(v reflect.Value, path string, found func(path string, v reflect
 	}
 }
 
-// fieldName is the name of a field in the file, and whether it is a constant.
+// fieldName is the name of a field in the file, and whether it is a constant. Fields without a name are no business of an operator's.
 func fieldName(f reflect.StructField) (name string, constant bool) {
 	if name = f.Tag.Get("constant"); name != "" {
 		return name, true
 	}
-	return f.Tag.Get("yaml"), false
+	if name = f.Tag.Get("yaml"); name == "-" {
+		return "", false
+	}
+	return name, false
 }
 
 func constantText(v reflect.Value) string {

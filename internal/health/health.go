@@ -13,40 +13,28 @@ import (
 	"weir/internal/routing"
 )
 
-// Config bounds how long failing endpoints get no calls. A field that is zero takes the default.
+// Config bounds how long failing endpoints get no calls. It begins with Default. An operator cannot set it; config names what tests do.
 type Config struct {
-	EjectAfter    int           // failures in a row after which an endpoint gets no calls; 5. Connect failures in a row count for its host alike
-	Ejection      time.Duration // how long, times the ejections in a row; 30 s
-	MaxEjection   time.Duration // 300 s
-	CoolDownAfter int           // failures in a row after which an endpoint is tried after all others; 3
-	CoolDown      time.Duration // how long, doubled by each further failure; 5 s
-	MaxCoolDown   time.Duration // 300 s
-	MaxInFlight   int64         // attempts at one endpoint at a time, where the endpoint has no limit in the catalog; 1024
-	UserShare     int64         // percent of it that one account may have while others need some, too; 0: all
-	Now           func() time.Time
+	EjectAfter    int           `constant:"eject_after"` // failures in a row after which an endpoint gets no calls. Connect failures in a row count for its host alike
+	Ejection      time.Duration `constant:"ejection"`    // how long, times the ejections in a row
+	MaxEjection   time.Duration `constant:"max_ejection"`
+	CoolDownAfter int           `constant:"cool_down_after"` // failures in a row after which an endpoint is tried after all others
+	CoolDown      time.Duration `constant:"cool_down"`       // how long, doubled by each further failure
+	MaxCoolDown   time.Duration `constant:"max_cool_down"`
+	SaveEvery     time.Duration `constant:"save_every"` // how often a node saves it, for restarts
+	KeepHours     time.Duration `constant:"keep_hours"` // how long what is known by the hour is stored
+
+	MaxInFlight int64            // attempts at one endpoint at a time, where the endpoint has no limit in the catalog
+	UserShare   int64            // percent of it that one account may have while others need some, too; 0: all
+	Now         func() time.Time `json:"-" yaml:"-"`
 }
 
-func (c Config) withDefaults() Config {
-	count := func(n *int, def int) {
-		if *n <= 0 {
-			*n = def
-		}
+// Default is a Config with usual values.
+func Default(now func() time.Time) Config {
+	return Config{
+		EjectAfter: 5, Ejection: 30 * time.Second, MaxEjection: 300 * time.Second, CoolDownAfter: 3, CoolDown: 5 * time.Second, MaxCoolDown: 300 * time.Second,
+		SaveEvery: time.Minute, KeepHours: 8 * 24 * time.Hour, MaxInFlight: 1024, Now: now,
 	}
-	span := func(d *time.Duration, def time.Duration) {
-		if *d <= 0 {
-			*d = def
-		}
-	}
-	count(&c.EjectAfter, 5)
-	count(&c.CoolDownAfter, 3)
-	span(&c.Ejection, 30*time.Second)
-	span(&c.MaxEjection, 300*time.Second)
-	span(&c.CoolDown, 5*time.Second)
-	span(&c.MaxCoolDown, 300*time.Second)
-	if c.MaxInFlight <= 0 {
-		c.MaxInFlight = 1024
-	}
-	return c
 }
 
 // Registry holds the health of endpoints, by their ids. One that was never tried costs nothing. It is safe for concurrent use, and no
@@ -64,7 +52,7 @@ type Registry struct {
 
 // New makes an empty Registry. Config.Now must be set.
 func New(c Config) *Registry {
-	r := &Registry{cfg: c.withDefaults(), began: c.Now()}
+	r := &Registry{cfg: c, began: c.Now()}
 	r.known.Store(&map[string]*endpoint{})
 	r.hosts.Store(&map[string]*guard{})
 	return r

@@ -46,7 +46,7 @@ type world struct {
 
 func newWorld(t testing.TB, change ...func(*health.Config)) world {
 	c := newClock()
-	cfg := health.Config{Now: c.Now}
+	cfg := health.Default(c.Now)
 	for _, f := range change {
 		f(&cfg)
 	}
@@ -531,7 +531,7 @@ func TestConcurrently(t *testing.T) {
 }
 
 func BenchmarkAttempt(b *testing.B) {
-	r := health.New(health.Config{Now: time.Now})
+	r := health.New(health.Default(time.Now))
 	ep := endpoint("alpha", "m")
 	b.ReportAllocs()
 	for b.Loop() {
@@ -541,7 +541,7 @@ func BenchmarkAttempt(b *testing.B) {
 }
 
 func BenchmarkOf(b *testing.B) {
-	r := health.New(health.Config{Now: time.Now})
+	r := health.New(health.Default(time.Now))
 	p, _, _ := r.Admit(endpoint("alpha", "m"), "")
 	p.End(health.Sample{Result: health.Served, Latency: 300 * time.Millisecond, Took: time.Second, Tokens: 50})
 	b.ReportAllocs()
@@ -551,11 +551,11 @@ func BenchmarkOf(b *testing.B) {
 }
 
 func BenchmarkFirstAttempt(b *testing.B) {
-	r := health.New(health.Config{Now: time.Now})
+	r := health.New(health.Default(time.Now))
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		if i%2000 == 0 {
-			r = health.New(health.Config{Now: time.Now})
+			r = health.New(health.Default(time.Now))
 		}
 		p, _, _ := r.Admit(endpoint("alpha", fmt.Sprint(i%2000)), "")
 		p.End(health.Sample{Result: health.Served, Latency: 300 * time.Millisecond, Took: time.Second, Tokens: 50})

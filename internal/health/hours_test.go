@@ -84,7 +84,7 @@ func TestHistoryCountsEachAttemptOnce(t *testing.T) {
 				f.down = !f.down
 			case "restart":
 				saved := w.Snapshot()
-				w.Registry = health.New(health.Config{Now: w.clock.Now})
+				w.Registry = health.New(health.Default(w.clock.Now))
 				if err := w.Restore(saved); err != nil {
 					rt.Fatal(err)
 				}
@@ -126,7 +126,7 @@ func TestHistoryOfSeveralNodes(t *testing.T) {
 	t.Parallel()
 	s, w, ep := openHours(t), newWorld(t), endpoint("p", "m")
 	a := health.NewHistory(w.Registry, s, "a", 48*time.Hour)
-	other := health.New(health.Config{Now: w.clock.Now})
+	other := health.New(health.Default(w.clock.Now))
 	b := health.NewHistory(other, s, "b", 48*time.Hour)
 	p, _, _ := other.Admit(ep, "")
 	p.End(health.Sample{Result: health.Served, Latency: 4 * time.Second, Took: 5 * time.Second, Tokens: 100})

@@ -88,7 +88,7 @@ func TestWindowsAgreeWithAListOfEverything(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		c := newClock()
-		r := health.New(health.Config{Now: c.Now})
+		r := health.New(health.Default(c.Now))
 		ep := endpoint("alpha", "m")
 		var all []sample
 		t.Repeat(map[string]func(*rapid.T){
@@ -106,7 +106,7 @@ func TestWindowsAgreeWithAListOfEverything(t *testing.T) {
 			"long":     func(t *rapid.T) { c.add(time.Duration(rapid.Int64Range(0, int64(30*time.Hour)).Draw(t, "d"))) },
 			"restart": func(t *rapid.T) {
 				saved := r.Snapshot()
-				r = health.New(health.Config{Now: c.Now})
+				r = health.New(health.Default(c.Now))
 				if err := r.Restore(saved); err != nil {
 					t.Fatal(err)
 				}
@@ -141,7 +141,7 @@ func TestEjectionKeepsItsLaws(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		c := newClock()
-		r := health.New(health.Config{Now: c.Now})
+		r := health.New(health.Default(c.Now))
 		ep, bystander := endpoint("alpha", "m"), endpoint("beta", "m")
 		var (
 			running []open
@@ -228,7 +228,7 @@ func TestRestartKeepsEjections(t *testing.T) {
 	w.play(probing, "FFFFF +30s")
 	w.play(cool, "F")
 	w.admit(probing)
-	again := world{t, health.New(health.Config{Now: w.clock.Now}), w.clock}
+	again := world{t, health.New(health.Default(w.clock.Now)), w.clock}
 	if err := again.Restore(w.Snapshot()); err != nil {
 		t.Fatal(err)
 	}
@@ -256,7 +256,7 @@ func TestSnapshotFromTheFuture(t *testing.T) {
 	w := newWorld(t)
 	ep := endpoint("alpha", "m")
 	w.clock.add(1000 * time.Hour)
-	later := world{t, health.New(health.Config{Now: w.clock.Now}), w.clock}
+	later := world{t, health.New(health.Default(w.clock.Now)), w.clock}
 	later.play(ep, "SSFFFFF")
 	w.clock.add(-1000 * time.Hour)
 	if err := w.Restore(later.Snapshot()); err != nil {

@@ -157,7 +157,7 @@ func TestAccountsAreKeptApart(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		c := newClock()
-		r := health.New(health.Config{Now: c.Now})
+		r := health.New(health.Default(c.Now))
 		ep := endpoint("alpha", "m")
 		accounts := []string{"a", "b", "c"}
 		var culprits []string // of failures since the last success

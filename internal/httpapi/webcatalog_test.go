@@ -28,7 +28,7 @@ func watched(t *testing.T, script []health.Result, edit func(*httpapi.Config)) (
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	registry := health.New(health.Config{Now: time.Now})
+	registry := health.New(health.Default(time.Now))
 	h := health.NewHistory(registry, s, "node", 48*time.Hour)
 	var ep *catalog.Endpoint
 	n := startWith(t, relayFunc(hello), edit, func(d *httpapi.Deps) {
@@ -161,7 +161,7 @@ func TestCompactCatalogIsSmall(t *testing.T) {
 		d.Offers = append(d.Offers, catalog.Offer{Provider: "p", Model: slug, Pricing: price}, catalog.Offer{Provider: "q", Model: slug, Pricing: price})
 	}
 	snapshot := build(t, d)
-	registry := health.New(health.Config{Now: time.Now})
+	registry := health.New(health.Default(time.Now))
 	for i, m := range snapshot.Models() {
 		p, _, _ := registry.Admit(m.Endpoints[0], "")
 		p.End(health.Sample{Result: health.Served, Latency: time.Duration(100+7*i) * time.Millisecond, Took: 3 * time.Second, Tokens: int64(20 + i)})

@@ -19,7 +19,7 @@ import (
 // gated gives a relay a gate that goes by the world's clock.
 func gated(change ...func(*health.Config)) func(*relay.Deps, *relay.Config) {
 	return func(d *relay.Deps, _ *relay.Config) {
-		c := health.Config{Now: d.Now}
+		c := health.Default(d.Now)
 		for _, f := range change {
 			f(&c)
 		}

@@ -80,7 +80,7 @@ func TestTooLongByHowMuch(t *testing.T) {
 func TestAbandoned(t *testing.T) {
 	t.Parallel()
 	for waited, failed := range map[time.Duration]int64{5 * time.Second: 0, time.Minute: 1} {
-		w := newWorld(t, func(d *relay.Deps, _ *relay.Config) { d.Gate = health.New(health.Config{Now: d.Now}); d.Health = nil }, market()...)
+		w := newWorld(t, func(d *relay.Deps, _ *relay.Config) { d.Gate = health.New(health.Default(d.Now)); d.Health = nil }, market()...)
 		ctx, cancel := context.WithCancel(t.Context())
 		w.plays("alpha/v/m", script{does(func(ctx context.Context) {
 			w.clock.add(waited)
