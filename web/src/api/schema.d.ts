@@ -1370,77 +1370,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/ledger": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * The statement of a period: what was there, what came and went, what is left
-         * @description All calls of a day of the account's time zone are one row; so are the refunds of a day. GET /api/ledger/day/{date} opens a day.
-         */
-        get: operations["getLedger"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/ledger/day/{date}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** The entries of one day of the statement */
-        get: operations["getLedgerDay"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/ledger.csv": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** The statement as a table */
-        get: operations["getLedgerFile"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/ledger.pdf": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** The statement as a document */
-        get: operations["getLedgerDocument"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/calls/{id}": {
         parameters: {
             query?: never;
@@ -2828,6 +2757,77 @@ export interface paths {
          * @description It goes on to a page: after a sign-in to that which was asked for, otherwise to one that says what is wrong, with problem, provider and request in its address.
          */
         get: operations["returnFromProvider"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/ledger": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The statement of a period: what was there, what came and went, what is left
+         * @description All calls of a day of the account's time zone are one row; so are the refunds of a day. GET /api/ledger/day/{date} opens a day.
+         */
+        get: operations["getLedger"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/ledger/day/{date}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The entries of one day of the statement */
+        get: operations["getLedgerDay"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/ledger.csv": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The statement as a table */
+        get: operations["getLedgerFile"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/ledger.pdf": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The statement as a document */
+        get: operations["getLedgerDocument"];
         put?: never;
         post?: never;
         delete?: never;
@@ -6128,37 +6128,6 @@ export interface components {
         };
         /** @description Rubles as decimal text, a whole number, or null where nothing was measured */
         Figure: string | number | null;
-        CallRow: {
-            id: string;
-            /** Format: date-time */
-            created_at: string;
-            kind: string;
-            model: string | null;
-            model_asked: string;
-            provider: string | null;
-            provider_name: string | null;
-            key: components["schemas"]["CallKey"] | null;
-            user: string;
-            /** @description HTTP status of the answer */
-            status: number;
-            /** @description ok, canceled or an error_type */
-            result: string;
-            error: string | null;
-            canceled: boolean;
-            stream: boolean;
-            /** @description How many endpoints were asked */
-            attempts: number;
-            finish_reason: string | null;
-            cost: components["schemas"]["Decimal"];
-            settled: boolean;
-            estimated: boolean;
-            prompt_tokens: number;
-            cached_tokens: number;
-            completion_tokens: number;
-            reasoning_tokens: number;
-            first_token_ms: number | null;
-            duration_ms: number;
-        };
         CallPage: {
             data: components["schemas"]["CallRow"][];
             /** @description Cursor of the next page */
@@ -6184,117 +6153,6 @@ export interface components {
             total_failed: number;
             total_canceled: number;
             total_cost: components["schemas"]["Decimal"];
-        };
-        Ledger: {
-            /** Format: date */
-            from: string;
-            /**
-             * Format: date
-             * @description Included
-             */
-            to: string;
-            /** @constant */
-            currency: "RUB";
-            /** @description By whose clock the days are */
-            timezone?: string;
-            /** @description Balance before the first day */
-            opening: components["schemas"]["Decimal"];
-            credited: components["schemas"]["Decimal"];
-            debited: components["schemas"]["Decimal"];
-            /** @description Opening and credited less debited */
-            closing: components["schemas"]["Decimal"];
-            /** @description Now */
-            balance: components["schemas"]["Decimal"];
-            held: components["schemas"]["Decimal"];
-            available: components["schemas"]["Decimal"];
-            /** @description All rows of the account, from its beginning, sum to its balance */
-            verified: boolean;
-            /** Format: date-time */
-            verified_at: string;
-            /** @description What is on hold now */
-            holds: {
-                /** @enum {string} */
-                kind: "calls" | "job";
-                /** @description Id of the job */
-                ref: string | null;
-                amount: components["schemas"]["Decimal"];
-                /** Format: date-time */
-                since: string | null;
-                model: string | null;
-            }[];
-            vat: components["schemas"]["LedgerVAT"];
-            /** @description The newest first */
-            rows: components["schemas"]["LedgerRow"][];
-        };
-        /** @description What the calls and refunds of the period contain of each VAT; more than one element if the VAT changed. Net and vat sum to gross */
-        LedgerVAT: {
-            /** @description Null without VAT */
-            percent: string | null;
-            /** @description That were charged */
-            calls: number;
-            /** @description For these calls, with VAT */
-            charged: components["schemas"]["Decimal"];
-            refunds: number;
-            /** @description In the period, with VAT */
-            refunded: components["schemas"]["Decimal"];
-            net: components["schemas"]["Decimal"];
-            /** @description The sum over the calls and refunds, each rounded to 10⁻⁹ ruble */
-            vat: components["schemas"]["Decimal"];
-            /** @description Charged less refunded */
-            gross: components["schemas"]["Decimal"];
-        }[];
-        LedgerRow: {
-            id: string;
-            /** Format: date */
-            date: string;
-            /**
-             * Format: date-time
-             * @description Null for a row of many entries
-             */
-            at: string | null;
-            /** @enum {string} */
-            kind: "calls" | "topup" | "adjustment" | "refund";
-            title_args: {
-                /** @description Of a top-up */
-                source?: string;
-                reason?: string;
-                actor?: string;
-                /** @description The call that was refunded */
-                call?: string;
-            };
-            /** @description Reference of a posting */
-            ref: string | null;
-            count: number;
-            debit: components["schemas"]["Decimal"] | null;
-            credit: components["schemas"]["Decimal"] | null;
-            /** @description After this row */
-            balance: components["schemas"]["Decimal"];
-            /** @description What a row of calls or refunds consists of, by VAT; empty for others */
-            vat: {
-                /** @description Null without VAT */
-                percent: string | null;
-                count: number;
-                net: components["schemas"]["Decimal"];
-                vat: components["schemas"]["Decimal"];
-                gross: components["schemas"]["Decimal"];
-            }[];
-        };
-        LedgerDay: {
-            /** Format: date */
-            date: string;
-            opening: components["schemas"]["Decimal"];
-            closing: components["schemas"]["Decimal"];
-            vat: components["schemas"]["LedgerVAT"];
-            /** @description Each top-up, adjustment and refund, the newest first; with the first page only */
-            postings: components["schemas"]["LedgerRow"][];
-            calls: {
-                /** @description Calls that were charged */
-                count: number;
-                debit: components["schemas"]["Decimal"];
-                data: components["schemas"]["CallRow"][];
-            };
-            /** @description Cursor of the next page of calls */
-            next: string | null;
         };
         /** @description Patterns of slugs, in which * stands for any characters, such as "acme/*"; null or empty: all models */
         AllowedModels: string[] | null;
@@ -6853,6 +6711,38 @@ export interface components {
             name: string | null;
             deleted: boolean;
         };
+        /** @description A call in a list. */
+        CallRow: {
+            id: string;
+            /** Format: date-time */
+            created_at: string;
+            kind: string;
+            model: string | null;
+            model_asked: string;
+            provider: string | null;
+            provider_name: string | null;
+            key: components["schemas"]["CallKey"] | null;
+            user: string;
+            /** @description HTTP status of the answer */
+            status: number;
+            /** @description Ok, canceled or an error_type */
+            result: string;
+            error: string | null;
+            canceled: boolean;
+            stream: boolean;
+            /** @description How many endpoints were asked */
+            attempts: number;
+            finish_reason: string | null;
+            cost: components["schemas"]["Decimal"];
+            settled: boolean;
+            estimated: boolean;
+            prompt_tokens: number;
+            cached_tokens: number;
+            completion_tokens: number;
+            reasoning_tokens: number;
+            first_token_ms: number | null;
+            duration_ms: number;
+        };
         /** @description A change of the catalog at run time. */
         CatalogChange: {
             version: number;
@@ -7351,6 +7241,129 @@ export interface components {
              * @default 24
              */
             hours: number;
+        };
+        /** @description The statement of a period. */
+        Ledger: {
+            /** Format: date */
+            from: string;
+            /**
+             * Format: date
+             * @description Included
+             */
+            to: string;
+            /** @description By whose clock the days are */
+            timezone: string;
+            /** @enum {string} */
+            currency: "RUB";
+            /** @description Balance before the first day */
+            opening: components["schemas"]["Decimal"];
+            credited: components["schemas"]["Decimal"];
+            debited: components["schemas"]["Decimal"];
+            /** @description Opening and credited less debited */
+            closing: components["schemas"]["Decimal"];
+            /** @description Now */
+            balance: components["schemas"]["Decimal"];
+            held: components["schemas"]["Decimal"];
+            available: components["schemas"]["Decimal"];
+            /** @description All rows of the account, from its beginning, sum to its balance */
+            verified: boolean;
+            /** Format: date-time */
+            verified_at: string;
+            /** @description What is on hold now */
+            holds: components["schemas"]["LedgerHold"][];
+            /** @description Of the calls and refunds of the period */
+            vat: components["schemas"]["LedgerVAT"][];
+            /** @description The newest first */
+            rows: components["schemas"]["LedgerRow"][];
+        };
+        /** @description A page of the calls of a day. */
+        LedgerCalls: {
+            /** @description Calls that were charged */
+            count: number;
+            debit: components["schemas"]["Decimal"];
+            data: components["schemas"]["CallRow"][];
+        };
+        /** @description One day of the statement. */
+        LedgerDay: {
+            /** Format: date */
+            date: string;
+            opening: components["schemas"]["Decimal"];
+            closing: components["schemas"]["Decimal"];
+            vat: components["schemas"]["LedgerVAT"][];
+            /** @description Each top-up, adjustment and refund, the newest first; with the first page only */
+            postings: components["schemas"]["LedgerRow"][];
+            calls: components["schemas"]["LedgerCalls"];
+            /** @description Cursor of the next page of calls */
+            next: string | null;
+        };
+        /** @description Money that is on hold. */
+        LedgerHold: {
+            /** @enum {string} */
+            kind: "calls" | "job";
+            /** @description Id of the job */
+            ref: string | null;
+            amount: components["schemas"]["Decimal"];
+            /** Format: date-time */
+            since: string | null;
+            model: string | null;
+        };
+        /** @description What a row has of one VAT. */
+        LedgerPortion: {
+            /** @description Null without VAT */
+            percent: string | null;
+            count: number;
+            net: components["schemas"]["Decimal"];
+            vat: components["schemas"]["Decimal"];
+            gross: components["schemas"]["Decimal"];
+        };
+        /** @description A row of a statement: a posting, or all entries of a day that are of one kind. */
+        LedgerRow: {
+            id: string;
+            /** Format: date */
+            date: string;
+            /**
+             * Format: date-time
+             * @description Null for a row of many entries
+             */
+            at: string | null;
+            /** @enum {string} */
+            kind: "calls" | "topup" | "adjustment" | "refund";
+            title_args: components["schemas"]["LedgerTitle"];
+            /** @description Reference of a posting */
+            ref: string | null;
+            count: number;
+            debit: components["schemas"]["Decimal"] | null;
+            credit: components["schemas"]["Decimal"] | null;
+            /** @description After this row */
+            balance: components["schemas"]["Decimal"];
+            /** @description What a row of calls or refunds consists of, by VAT; empty for others */
+            vat: components["schemas"]["LedgerPortion"][];
+        };
+        /** @description What a row is about. */
+        LedgerTitle: {
+            /** @description Of a top-up */
+            source?: string;
+            /** @description The call that was refunded */
+            call?: string;
+            reason?: string;
+            actor?: string;
+        };
+        /** @description What calls and refunds contain of one VAT; there is more than one if the VAT changed. Net and vat sum to gross. */
+        LedgerVAT: {
+            /** @description Null without VAT */
+            percent: string | null;
+            /** @description That were charged */
+            calls: number;
+            /** @description For these calls, with VAT */
+            charged: components["schemas"]["Decimal"];
+            refunds: number;
+            /** @description In the period, with VAT */
+            refunded: components["schemas"]["Decimal"];
+            net: components["schemas"]["Decimal"];
+            /** @description The sum over the calls and refunds, each rounded to 10⁻⁹ ruble */
+            vat: components["schemas"]["Decimal"];
+            /** @description Charged less refunded */
+            gross: components["schemas"]["Decimal"];
         };
         /** @description What a link is for. */
         Link: {
@@ -8568,10 +8581,6 @@ export interface components {
         From: string;
         /** @description A day of the account, which is included, or a time, which is not. Default: now */
         To: string;
-        /** @description The first day, YYYY-MM-DD. Default: the first of this month */
-        FromDay: string;
-        /** @description The last day, YYYY-MM-DD, at most 366 days later. Default: today */
-        ToDay: string;
         /** @description Default: hour for periods of at most two days, else day. Hours for at most eight days, days for 400, months for 60 months. Days are those of the account; of those at the ends only the hours inside the period count. Months are whole */
         Bucket: "hour" | "day" | "month";
         Group: "model" | "key" | "member" | "provider" | "kind" | "result";
@@ -12411,150 +12420,6 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Error"];
             404: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    getLedger: {
-        parameters: {
-            query?: {
-                /** @description The first day, YYYY-MM-DD. Default: the first of this month */
-                from?: components["parameters"]["FromDay"];
-                /** @description The last day, YYYY-MM-DD, at most 366 days later. Default: today */
-                to?: components["parameters"]["ToDay"];
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The statement */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        data: components["schemas"]["Ledger"];
-                    };
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    getLedgerDay: {
-        parameters: {
-            query?: {
-                /** @description next of the page before */
-                cursor?: components["parameters"]["Cursor"];
-                /** @description Entries of one page */
-                limit?: components["parameters"]["AdminLimit"];
-            };
-            header?: never;
-            path: {
-                /**
-                 * @description YYYY-MM-DD
-                 * @example 2026-01-31
-                 */
-                date: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Postings and calls of the day */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        data: components["schemas"]["LedgerDay"];
-                    };
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    getLedgerFile: {
-        parameters: {
-            query?: {
-                /** @description The first day, YYYY-MM-DD. Default: the first of this month */
-                from?: components["parameters"]["FromDay"];
-                /** @description The last day, YYYY-MM-DD, at most 366 days later. Default: today */
-                to?: components["parameters"]["ToDay"];
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description UTF-8 with a header row; amounts in rubles with a dot. Calls and refunds of a day have a row for each VAT */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "text/csv": string;
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    getLedgerDocument: {
-        parameters: {
-            query?: {
-                /** @description The first day, YYYY-MM-DD. Default: the first of this month */
-                from?: components["parameters"]["FromDay"];
-                /** @description The last day, YYYY-MM-DD, at most 366 days later. Default: today */
-                to?: components["parameters"]["ToDay"];
-                /** @description Default: the language of the profile, else Accept-Language */
-                lang?: "en" | "ru";
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description PDF, A4 */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/pdf": string;
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
             429: components["responses"]["RetryLater"];
             500: components["responses"]["Error"];
             503: components["responses"]["RetryLater"];
@@ -16848,6 +16713,154 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getLedger: {
+        parameters: {
+            query?: {
+                /** @description The first day, YYYY-MM-DD; without it the first of this month */
+                from?: string;
+                /** @description The last day, YYYY-MM-DD, less than 366 days later; without it today */
+                to?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The statement */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Ledger"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getLedgerDay: {
+        parameters: {
+            query?: {
+                /** @description Next of the page before */
+                cursor?: string;
+                /** @description Calls of the page; 50 without it */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description YYYY-MM-DD
+                 * @example 2026-01-31
+                 */
+                date: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Postings and calls of the day */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["LedgerDay"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getLedgerFile: {
+        parameters: {
+            query?: {
+                /** @description The first day, YYYY-MM-DD; without it the first of this month */
+                from?: string;
+                /** @description The last day, YYYY-MM-DD, less than 366 days later; without it today */
+                to?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description UTF-8 with a header row; amounts in rubles with a dot. Calls and refunds of a day have a row for each VAT */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/csv": string;
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getLedgerDocument: {
+        parameters: {
+            query?: {
+                /** @description The first day, YYYY-MM-DD; without it the first of this month */
+                from?: string;
+                /** @description The last day, YYYY-MM-DD, less than 366 days later; without it today */
+                to?: string;
+                /** @description Without it the language of the profile, else Accept-Language */
+                lang?: "en" | "ru";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description PDF, A4 */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/pdf": string;
+                };
             };
             400: components["responses"]["Error"];
             401: components["responses"]["Unauthorized"];
