@@ -265,6 +265,22 @@ func TestProblemsElsewhere(t *testing.T) {
 	}
 }
 
+// A provider writes the query with which a browser comes back: what is malformed in it is left out, and a very long one is refused.
+func TestQueryFromElsewhere(t *testing.T) {
+	t.Parallel()
+	e := startElsewhere(t, nil)
+	b := e.tab(t)
+	to := b.leave(`{"to":"/keys"}`)
+	to.RawQuery += "&scope=a;b&more=%zz"
+	if page := b.back(to); page.Path != "/keys" || b.me("user") == nil {
+		t.Errorf("%s, and nobody is signed in", page)
+	}
+	wantError(t, e.do("GET", to.Path+"?state="+strings.Repeat("x", 4091), ""), 400, fault.Invalid)
+	if r := e.do("GET", to.Path+"?state="+strings.Repeat("x", 4090), ""); r.StatusCode != 303 {
+		t.Errorf("%d %s", r.StatusCode, r.body)
+	}
+}
+
 func TestDomainsElsewhere(t *testing.T) {
 	t.Parallel()
 	e := startElsewhere(t, func(p *auth.Provider) { p.Domains, p.TrustEmail = []string{"example.com", "example.org"}, true })
