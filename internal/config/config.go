@@ -13,6 +13,7 @@ import (
 	"weir/internal/health"
 	"weir/internal/history"
 	"weir/internal/idempotency"
+	"weir/internal/ledger"
 	"weir/internal/money"
 	"weir/internal/video"
 )
@@ -715,7 +716,8 @@ const Off = "off"
 
 // Default returns the default configuration.
 func Default() Config {
-	videos, batches, named, responses := video.Default(nil), batch.Default(nil), idempotency.Default(nil), history.Default(nil)
+	books, videos, batches := ledger.Default(), video.Default(nil), batch.Default(nil)
+	named, responses := idempotency.Default(nil), history.Default(nil)
 	return Config{
 		Server: Server{
 			Listen: "127.0.0.1:8080", AdminListen: "127.0.0.1:9091", ShutdownDelay: 5 * time.Second, DrainTimeout: 300 * time.Second, CORS: true, ModerationVendor: "openai",
@@ -733,10 +735,10 @@ func Default() Config {
 			},
 		},
 		DataDir: "./weir-data",
-		Journal: Journal{Sync: "interval", Interval: 10 * time.Millisecond, MaxUnsynced: 100 * time.Millisecond, SegmentBytes: 16 << 20},
+		Journal: Journal{Sync: "interval", Interval: books.SyncEvery, MaxUnsynced: books.MaxUnsynced, SegmentBytes: Size(books.SegmentBytes)},
 		Ledger: Ledger{
-			LeaseFor: 40 * time.Second, LapseAfter: 60 * time.Second, SpendFor: 3 * time.Second, RecallFor: time.Second,
-			StoreFor: 1500 * time.Millisecond, ApplyEvery: 200 * time.Millisecond,
+			LeaseFor: books.LeaseFor, LapseAfter: books.LapseAfter, SpendFor: books.SpendFor, RecallFor: books.RecallFor,
+			StoreFor: books.StoreFor, ApplyEvery: books.ApplyEvery,
 		},
 		Upstream: Upstream{
 			ConnectTimeout: 5 * time.Second, TLSTimeout: 5 * time.Second, FirstByteTimeout: 300 * time.Second, StreamFirstByteTimeout: 120 * time.Second,

@@ -8,6 +8,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"time"
@@ -79,25 +80,25 @@ func (r Reset) period(at time.Time) Period {
 	return Period{PeriodTotal, 0}
 }
 
-// Config is how a Book works. Only Dir and Now must be set.
+// Config is how a Book works. Only Dir and Now must be set; zero fields are those of Default.
 type Config struct {
 	Dir string           // folder of the journal, for this process alone
 	Now func() time.Time // reads the clock; with a monotonic reading, steps of the wall clock change no lease
 
 	Sync         journal.Sync
-	SyncEvery    time.Duration // default 10 ms
-	MaxUnsynced  time.Duration // default 100 ms; see journal.Options
-	SegmentBytes int64         // default 16 MiB
-	Log          *slog.Logger  // default: none
+	SyncEvery    time.Duration // see journal.Options
+	MaxUnsynced  time.Duration // likewise
+	SegmentBytes int64
+	Log          *slog.Logger // default: none
 
-	ApplyEvery time.Duration // settlements reach the store after that; default 200 ms
-	TickEvery  time.Duration // upkeep; default 250 ms
-	BeatEvery  time.Duration // sign of life to other nodes; default 2 s
-	LeaseFor   time.Duration // how long leases are used after the last sign of life that the store took; default 40 s
-	LapseAfter time.Duration // how long a node must be silent before others take its leases back; above LeaseFor; default 60 s
-	SpendFor   time.Duration // a lease covers recent spending for about that long, and returns what it did not use in that time; default 3 s
-	RecallFor  time.Duration // how long a hold waits for other nodes to give money back; default 1 s
-	StoreFor   time.Duration // how long one question to the store may take before the call is refused; default 1.5 s
+	ApplyEvery time.Duration // settlements reach the store after that
+	TickEvery  time.Duration // upkeep
+	BeatEvery  time.Duration // sign of life to other nodes
+	LeaseFor   time.Duration // how long leases are used after the last sign of life that the store took
+	LapseAfter time.Duration // how long a node must be silent before others take its leases back; above LeaseFor
+	SpendFor   time.Duration // a lease covers recent spending for about that long, and returns what it did not use in that time
+	RecallFor  time.Duration // how long a hold waits for other nodes to give money back
+	StoreFor   time.Duration // how long one question to the store may take before the call is refused
 
 	// OnSuperseded is called once when another process has taken this node's identity: the node should end. May be nil.
 	OnSuperseded func()
@@ -107,20 +108,20 @@ type Config struct {
 	Allocate func(f *journal.File, bytes int64) error
 }
 
-func (c Config) withDefaults() Config {
-	def := func(d *time.Duration, v time.Duration) {
-		if *d == 0 {
-			*d = v
-		}
+// Default has the usual times.
+func Default() Config {
+	return Config{
+		SyncEvery: journal.DefaultSyncEvery, MaxUnsynced: journal.DefaultMaxUnsynced, SegmentBytes: journal.DefaultSegmentBytes,
+		ApplyEvery: 200 * time.Millisecond, TickEvery: 250 * time.Millisecond, BeatEvery: 2 * time.Second,
+		LeaseFor: 40 * time.Second, LapseAfter: 60 * time.Second, SpendFor: 3 * time.Second, RecallFor: time.Second, StoreFor: 1500 * time.Millisecond,
 	}
-	def(&c.ApplyEvery, 200*time.Millisecond)
-	def(&c.TickEvery, 250*time.Millisecond)
-	def(&c.BeatEvery, 2*time.Second)
-	def(&c.LeaseFor, 40*time.Second)
-	def(&c.LapseAfter, 60*time.Second)
-	def(&c.SpendFor, 3*time.Second)
-	def(&c.RecallFor, time.Second)
-	def(&c.StoreFor, 1500*time.Millisecond)
+}
+
+func (c Config) withDefaults() Config {
+	d := Default()
+	c.ApplyEvery, c.TickEvery, c.BeatEvery = cmp.Or(c.ApplyEvery, d.ApplyEvery), cmp.Or(c.TickEvery, d.TickEvery), cmp.Or(c.BeatEvery, d.BeatEvery)
+	c.LeaseFor, c.LapseAfter = cmp.Or(c.LeaseFor, d.LeaseFor), cmp.Or(c.LapseAfter, d.LapseAfter)
+	c.SpendFor, c.RecallFor, c.StoreFor = cmp.Or(c.SpendFor, d.SpendFor), cmp.Or(c.RecallFor, d.RecallFor), cmp.Or(c.StoreFor, d.StoreFor)
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
