@@ -40,3 +40,13 @@ func (n keyNames) of(id string) *CallKey {
 	}
 	return &CallKey{ID: id, Hash: &k.Hash, Name: &k.Name, Deleted: !k.DeletedAt.IsZero()}
 }
+
+// byHash is the id of the key with a hash, which may be that of its former text.
+func (n keyNames) byHash(hash string) (string, error) {
+	for id, k := range n {
+		if k.Hash == hash || k.Previous.Hash == hash {
+			return id, nil
+		}
+	}
+	return "", apikey.NotFound("accountapi.keyNames")
+}

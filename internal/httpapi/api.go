@@ -287,8 +287,6 @@ func (a *API) declare() []*Route {
 		{Method: "GET", Pattern: "/api/rankings", access: public, handle: (*request).getRankings},
 		{Method: "GET", Pattern: "/api/overview", access: management, handle: (*request).getOverview},
 		{Method: "GET", Pattern: "/api/events", access: management, handle: (*request).getEvents},
-		{Method: "GET", Pattern: "/api/usage", access: management, handle: (*request).getUsage},
-		{Method: "GET", Pattern: "/api/usage.csv", access: management, handle: (*request).getUsageFile},
 		{Method: "GET", Pattern: "/api/calls", access: management, handle: (*request).listCalls},
 		{Method: "GET", Pattern: "/api/calls.csv", access: management, handle: (*request).getCallsFile},
 		{Method: "GET", Pattern: "/api/calls/histogram", access: management, handle: (*request).getCallHistogram},

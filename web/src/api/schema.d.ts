@@ -1276,43 +1276,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/usage": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Usage over time, by model, key, member, provider, kind or result
-         * @description Times are UTC, days and months those of the account's time zone: their beginning in t is the midnight of their date, written as UTC. A call belongs to the hour and day in which it began. Costs are not reduced by refunds, as in /v1/credits and /v1/activity.
-         */
-        get: operations["getUsage"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/usage.csv": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** The table of GET /api/usage, complete: one row for each bucket and group, with all figures */
-        get: operations["getUsageFile"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/calls": {
         parameters: {
             query?: never;
@@ -2828,6 +2791,43 @@ export interface paths {
         };
         /** The statement as a document */
         get: operations["getLedgerDocument"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Usage over time, by model, key, member, provider, kind or result
+         * @description Times are UTC, days and months those of the account's time zone: their beginning in t is the midnight of their date, written as UTC. A call belongs to the hour and day in which it began. Costs are not reduced by refunds, as in /v1/credits and /v1/activity.
+         */
+        get: operations["getUsage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/usage.csv": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The table of GET /api/usage, complete: one row for each bucket and group, with all figures */
+        get: operations["getUsageFile"];
         put?: never;
         post?: never;
         delete?: never;
@@ -6061,73 +6061,11 @@ export interface components {
             /** @enum {string} */
             reason: "signed_out" | "draining" | "unavailable";
         };
-        UsageReport: {
-            /** Format: date-time */
-            from: string;
-            /**
-             * Format: date-time
-             * @description Not included
-             */
-            to: string;
-            /** @enum {string} */
-            bucket: "hour" | "day" | "month";
-            /** @enum {string} */
-            group: "model" | "key" | "member" | "provider" | "kind" | "result";
-            metric: string;
-            /** @enum {string} */
-            unit: "RUB" | "calls" | "tokens" | "ms";
-            /** @description The beginnings of all buckets */
-            t: string[];
-            /** @description The largest first */
-            series: {
-                /** @description Value for the filter of this group; "" for calls that have none */
-                key: string;
-                label: string | null;
-                total: components["schemas"]["Figure"];
-                figures?: components["schemas"]["Figures"];
-                values: components["schemas"]["Figure"][];
-            }[];
-            /** @description All others together; null when there are none */
-            other: components["schemas"]["Figure"][] | null;
-            other_count: number;
-            other_total: components["schemas"]["Figure"];
-            other_figures?: components["schemas"]["Figures"];
-            /** @description All of them together */
-            sums: components["schemas"]["Figure"][];
-            total: components["schemas"]["Figure"];
-            figures?: components["schemas"]["Figures"];
-            /** @description The same length of time just before */
-            previous: {
-                /** Format: date-time */
-                from: string;
-                /** Format: date-time */
-                to: string;
-                total: components["schemas"]["Figure"];
-            };
-            /**
-             * Format: date-time
-             * @description When the last call before the end of the period began; given when the period has none
-             */
-            last_call_at: string | null;
-        };
-        /** @description All metrics of some calls; only with `figures=true` */
-        Figures: {
-            cost: components["schemas"]["Decimal"];
-            calls: number;
-            errors: number;
-            tokens_in: number;
-            tokens_out: number;
-            tokens_cached: number;
-            tokens_reasoning: number;
-            /** @description The average in milliseconds; null when it was never measured */
-            first_token: number | null;
-            /** @description Calls that were charged for */
-            charged: number;
-            /** @description Calls that the client stopped */
-            canceled: number;
-        };
         /** @description Rubles as decimal text, a whole number, or null where nothing was measured */
         Figure: string | number | null;
+        FigureList: components["schemas"]["Figure"][];
+        /** @description All others together; null when there are none */
+        OtherFigures: components["schemas"]["Figure"][] | null;
         CallPage: {
             data: components["schemas"]["CallRow"][];
             /** @description Cursor of the next page */
@@ -6865,6 +6803,22 @@ export interface components {
             payments: boolean;
             /** @description Other providers at which people can sign in */
             oidc: components["schemas"]["SignInProvider"][];
+        };
+        /** @description All metrics of some calls; only with figures=true. */
+        Figures: {
+            cost: components["schemas"]["Decimal"];
+            calls: number;
+            errors: number;
+            tokens_in: number;
+            tokens_out: number;
+            tokens_cached: number;
+            tokens_reasoning: number;
+            /** @description The average in milliseconds; null when it was never measured */
+            first_token: number | null;
+            /** @description Calls that were charged for */
+            charged: number;
+            /** @description Calls that the client stopped */
+            canceled: number;
         };
         /** @description The text of a key before its last rotation, while it works. */
         FormerKey: {
@@ -8375,6 +8329,57 @@ export interface components {
             /** @enum {string} */
             cause: "low_balance" | "key_limit" | "key_expiring" | "model_retiring" | "payment" | "unusual_spending";
         };
+        /** @description The same length of time just before. */
+        UsageBefore: {
+            /** Format: date-time */
+            from: string;
+            /** Format: date-time */
+            to: string;
+            total: components["schemas"]["Figure"];
+        };
+        /** @description Usage over time. */
+        UsageReport: {
+            /** Format: date-time */
+            from: string;
+            /**
+             * Format: date-time
+             * @description Not included
+             */
+            to: string;
+            /** @enum {string} */
+            bucket: "hour" | "day" | "month";
+            /** @enum {string} */
+            group: "model" | "key" | "member" | "provider" | "kind" | "result";
+            metric: string;
+            /** @enum {string} */
+            unit: "RUB" | "calls" | "tokens" | "ms";
+            /** @description The beginnings of all buckets */
+            t: string[];
+            /** @description The largest first */
+            series: components["schemas"]["UsageSeries"][];
+            other: components["schemas"]["OtherFigures"];
+            other_count: number;
+            other_total: components["schemas"]["Figure"];
+            other_figures?: components["schemas"]["Figures"];
+            sums: components["schemas"]["FigureList"];
+            total: components["schemas"]["Figure"];
+            figures?: components["schemas"]["Figures"];
+            previous: components["schemas"]["UsageBefore"];
+            /**
+             * Format: date-time
+             * @description When the last call before the end of the period began; given when the period has none
+             */
+            last_call_at: string | null;
+        };
+        /** @description A group over time. */
+        UsageSeries: {
+            /** @description Value for the filter of this group; "" for calls that have none */
+            key: string;
+            label: string | null;
+            total: components["schemas"]["Figure"];
+            figures?: components["schemas"]["Figures"];
+            values: components["schemas"]["FigureList"];
+        };
         /** @description A page with filters, under a name: its address is /page?query. */
         View: {
             id: string;
@@ -8581,12 +8586,6 @@ export interface components {
         From: string;
         /** @description A day of the account, which is included, or a time, which is not. Default: now */
         To: string;
-        /** @description Default: hour for periods of at most two days, else day. Hours for at most eight days, days for 400, months for 60 months. Days are those of the account; of those at the ends only the hours inside the period count. Months are whole */
-        Bucket: "hour" | "day" | "month";
-        Group: "model" | "key" | "member" | "provider" | "kind" | "result";
-        Metric: "cost" | "calls" | "errors" | "tokens_in" | "tokens_out" | "tokens_cached" | "tokens_reasoning" | "first_token";
-        /** @description Series beside the rest, which is other */
-        SeriesLimit: number;
         /** @description Slug of the model that served; (none) for calls without one */
         ByModel: string;
         /** @description Id of a provider; (none) for calls that nobody answered */
@@ -12165,111 +12164,6 @@ export interface operations {
             400: components["responses"]["Error"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    getUsage: {
-        parameters: {
-            query?: {
-                /** @description A day of the account (YYYY-MM-DD) or a time (RFC 3339). Default: 30 days with today */
-                from?: components["parameters"]["From"];
-                /** @description A day of the account, which is included, or a time, which is not. Default: now */
-                to?: components["parameters"]["To"];
-                /** @description Default: hour for periods of at most two days, else day. Hours for at most eight days, days for 400, months for 60 months. Days are those of the account; of those at the ends only the hours inside the period count. Months are whole */
-                bucket?: components["parameters"]["Bucket"];
-                group?: components["parameters"]["Group"];
-                metric?: components["parameters"]["Metric"];
-                /** @description Series beside the rest, which is other */
-                limit?: components["parameters"]["SeriesLimit"];
-                /** @description true: each group has all metrics of the period in `figures` */
-                figures?: boolean;
-                /** @description Slug of the model that served; (none) for calls without one */
-                model?: components["parameters"]["ByModel"];
-                /** @description Id of a provider; (none) for calls that nobody answered */
-                provider?: components["parameters"]["ByProvider"];
-                /** @description Hash of a key of the account, or its id as in calls */
-                key?: components["parameters"]["ByKey"];
-                /** @description Id of a user */
-                member?: components["parameters"]["ByMember"];
-                /** @description Style or task, such as completions, messages, responses, embeddings, images, videos */
-                kind?: components["parameters"]["ByKind"];
-                /** @description ok, canceled, failed (any error), or an error_type */
-                result?: components["parameters"]["ByResult"];
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The series and their totals */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        data: components["schemas"]["UsageReport"];
-                    };
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    getUsageFile: {
-        parameters: {
-            query?: {
-                /** @description A day of the account (YYYY-MM-DD) or a time (RFC 3339). Default: 30 days with today */
-                from?: components["parameters"]["From"];
-                /** @description A day of the account, which is included, or a time, which is not. Default: now */
-                to?: components["parameters"]["To"];
-                /** @description Default: hour for periods of at most two days, else day. Hours for at most eight days, days for 400, months for 60 months. Days are those of the account; of those at the ends only the hours inside the period count. Months are whole */
-                bucket?: components["parameters"]["Bucket"];
-                group?: components["parameters"]["Group"];
-                /** @description Slug of the model that served; (none) for calls without one */
-                model?: components["parameters"]["ByModel"];
-                /** @description Id of a provider; (none) for calls that nobody answered */
-                provider?: components["parameters"]["ByProvider"];
-                /** @description Hash of a key of the account, or its id as in calls */
-                key?: components["parameters"]["ByKey"];
-                /** @description Id of a user */
-                member?: components["parameters"]["ByMember"];
-                /** @description Style or task, such as completions, messages, responses, embeddings, images, videos */
-                kind?: components["parameters"]["ByKind"];
-                /** @description ok, canceled, failed (any error), or an error_type */
-                result?: components["parameters"]["ByResult"];
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description UTF-8 with a header row; amounts in rubles with a dot */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "text/csv": string;
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
             429: components["responses"]["RetryLater"];
             500: components["responses"]["Error"];
             503: components["responses"]["RetryLater"];
@@ -16860,6 +16754,114 @@ export interface operations {
                 };
                 content: {
                     "application/pdf": string;
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getUsage: {
+        parameters: {
+            query?: {
+                /** @description A day of the account (YYYY-MM-DD) or a time (RFC 3339); without it 30 days with today */
+                from?: string;
+                /** @description A day of the account, which is included, or a time, which is not; without it now */
+                to?: string;
+                /** @description Without it hour for at most two days, else day. Hours for at most eight days, days for 400, months for 60. Of days at the ends only the hours inside the period count; months are whole */
+                bucket?: "hour" | "day" | "month";
+                /** @description Model without it */
+                group?: "model" | "key" | "member" | "provider" | "kind" | "result";
+                /** @description Slug of the model that served; (none) for calls without one */
+                model?: string;
+                /** @description Id of a provider; (none) for calls that no provider answered */
+                provider?: string;
+                /** @description Hash of a key of the account, or its id as in calls */
+                key?: string;
+                /** @description Id of a user */
+                member?: string;
+                /** @description Style or task, such as completions, messages, responses, embeddings, images, videos */
+                kind?: string;
+                /** @description Ok, canceled, failed (any error), or an error_type */
+                result?: string;
+                /** @description Cost without it */
+                metric?: "cost" | "calls" | "errors" | "tokens_in" | "tokens_out" | "tokens_cached" | "tokens_reasoning" | "first_token";
+                /** @description Series beside the rest, which is other; 8 without it */
+                limit?: number;
+                /** @description True: each group has all metrics of the period in figures */
+                figures?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The series and their totals */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["UsageReport"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getUsageFile: {
+        parameters: {
+            query?: {
+                /** @description A day of the account (YYYY-MM-DD) or a time (RFC 3339); without it 30 days with today */
+                from?: string;
+                /** @description A day of the account, which is included, or a time, which is not; without it now */
+                to?: string;
+                /** @description Without it hour for at most two days, else day. Hours for at most eight days, days for 400, months for 60. Of days at the ends only the hours inside the period count; months are whole */
+                bucket?: "hour" | "day" | "month";
+                /** @description Model without it */
+                group?: "model" | "key" | "member" | "provider" | "kind" | "result";
+                /** @description Slug of the model that served; (none) for calls without one */
+                model?: string;
+                /** @description Id of a provider; (none) for calls that no provider answered */
+                provider?: string;
+                /** @description Hash of a key of the account, or its id as in calls */
+                key?: string;
+                /** @description Id of a user */
+                member?: string;
+                /** @description Style or task, such as completions, messages, responses, embeddings, images, videos */
+                kind?: string;
+                /** @description Ok, canceled, failed (any error), or an error_type */
+                result?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description UTF-8 with a header row; amounts in rubles with a dot */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/csv": string;
                 };
             };
             400: components["responses"]["Error"];
